@@ -1,4 +1,4 @@
-//! How the program ends: codes that scripts rely on, and sentences for people.
+//! The program's end: exit codes that scripts rely on, and sentences for people.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use memtide_run::Failure;
@@ -17,10 +17,10 @@ pub(crate) const USAGE: u8 = Exit::Usage.code();
 pub(crate) const UNREACHABLE: u8 = Exit::Unreachable.code();
 /// The result cannot be believed, and `--strict` was given.
 pub(crate) const UNBELIEVABLE: u8 = Exit::Unbelievable.code();
-/// The user interrupted.
+/// The user interrupted the run.
 pub(crate) const INTERRUPTED: u8 = Exit::Interrupted.code();
 
-/// An end before there is anything to show.
+/// An end without a result.
 #[derive(Debug)]
 pub(crate) struct Stop {
     /// The exit code.
@@ -29,7 +29,7 @@ pub(crate) struct Stop {
     pub(crate) message: String,
 }
 
-/// An error of a sink whose sentence is whole already.
+/// An error of a sink with a complete sentence.
 #[derive(Debug)]
 pub(crate) struct Worded(pub(crate) Stop);
 
@@ -70,13 +70,13 @@ impl From<Failure> for Stop {
     }
 }
 
-/// The end of a run whose `output` cannot be written.
+/// The failure of a run whose `output` cannot be written.
 pub(crate) fn unwritable(output: &str, error: &io::Error) -> Stop {
     let warning = Warning::OutputFailed { output: output.to_owned(), why: error.to_string() };
     Stop { code: FAILED, message: format!("{}; {}", warning.message(), warning.remedy()) }
 }
 
-/// What is wrong with an argument that is no text.
+/// The error of an argument that is not UTF-8.
 ///
 /// Cause: An argument contains bytes that are not UTF-8.
 pub(crate) fn no_text(word: &OsStr) -> Option<String> {
@@ -85,15 +85,15 @@ pub(crate) fn no_text(word: &OsStr) -> Option<String> {
         .then(|| format!("the argument {word:?} is not UTF-8 text; give it as UTF-8"))
 }
 
-/// The error of a flag that has another name now; clap would suggest any flag that looks like it.
+/// The error of a flag that was renamed; clap would suggest any similar flag.
 fn former_flag(error: &clap::Error) -> Option<FieldError> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
     let name = flag.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
     field::renamed(name, &Origin::Flag)
 }
 
-/// Shows clap's own words: help and version on stdout with success, the rest on stderr. Of an
-/// argument that is no text clap does not say which it is.
+/// Prints clap's own text: help and version to stdout with success, the rest to stderr. For an
+/// argument that is not UTF-8, the text names it, which clap's does not.
 pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
     if error.kind() == ErrorKind::InvalidUtf8 {
         let garbled = std::env::args_os().find_map(|word| no_text(&word));
@@ -102,7 +102,7 @@ pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
     if let Some(renamed) = former_flag(error) {
         return Stop::from(renamed).report();
     }
-    // A reader that has gone away has seen enough.
+    // A reader that has gone away is no error.
     drop(error.print());
     ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
 }

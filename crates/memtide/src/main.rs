@@ -1,4 +1,4 @@
-//! The memtide program: picks a world, reads what the user wants, and shows what came of it.
+//! The memtide program: picks a world, reads the user's settings, and prints the result.
 //!
 //! Each command is a module in `cmd`; each setting is a row of the schema's table of fields.
 #![forbid(unsafe_code)]
@@ -15,7 +15,7 @@ mod output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Where the signal cannot be caught, the program is no worse off than without the attempt.
+    // If the signal cannot be caught, nothing is worse than without the attempt.
     drop(memtide_host::signal::survive_file_size_limit());
     if let Some(call) = cmd::face::Call::of(std::env::args_os()) {
         return ExitCode::from(call.answer());

@@ -3,11 +3,11 @@
 use memtide_host::machine::terminal_columns;
 use std::io::{self, IsTerminal, Write};
 
-/// The longest word of an error that is shown in full, in characters. Paths and host names are
+/// Longest word of an error that is printed in full, in characters. Paths and host names are
 /// shorter.
 const WORD_CHARS_MAX: usize = 1024;
 
-/// Prints a result. Returns every error but that of a reader that has gone away.
+/// Prints a result. Returns every error except that the reader has gone away.
 pub(crate) fn show(text: &str) -> io::Result<()> {
     match show_part(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -15,30 +15,30 @@ pub(crate) fn show(text: &str) -> io::Result<()> {
     }
 }
 
-/// The width in columns of the terminal that results go to, if any.
+/// Width in columns of the terminal that receives the results; none without a terminal.
 pub(crate) fn columns() -> Option<usize> {
     let out = io::stdout();
     if out.is_terminal() { terminal_columns(&out) } else { None }
 }
 
-/// Prints a part of a longer result. A reader that has gone away is an error too.
+/// Prints a part of a longer result. A reader that has gone away is an error, too.
 pub(crate) fn show_part(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// Prints an error on stderr. Errors quote their input, which may be of any length.
+/// Prints an error on stderr, shortened, because errors quote input of any length.
 pub(crate) fn complain(message: &str) {
     say(&complaint(message));
 }
 
-/// The text of an error, without the line's end.
+/// The text of an error, without its line break.
 pub(crate) fn complaint(message: &str) -> String {
     format!("memtide: {}", shortened(message))
 }
 
-/// `message` with the middle of each very long word left out.
+/// Omits the middle of each very long word of `message`.
 fn shortened(message: &str) -> String {
     let mut text = String::new();
     for word in message.split_inclusive(char::is_whitespace) {
@@ -55,12 +55,12 @@ fn shortened(message: &str) -> String {
     text
 }
 
-/// Prints a line on stderr. An error of writing it cannot be reported.
+/// Prints a line on stderr. A failure to write it cannot be reported.
 pub(crate) fn say(message: &str) {
     drop(writeln!(io::stderr().lock(), "{message}"));
 }
 
-/// Prints several lines on stderr; the text includes the last line's end.
+/// Prints several lines on stderr; the text includes the last line break.
 pub(crate) fn say_part(text: &str) {
     if text.is_empty() {
         return;
@@ -68,14 +68,14 @@ pub(crate) fn say_part(text: &str) {
     drop(io::stderr().lock().write_all(text.as_bytes()));
 }
 
-/// The variable that requests notes (1) or forbids them (0), whatever stderr is.
+/// The variable that requests notes (1) or suppresses them (0), whatever stderr is.
 pub(crate) const NOTES: &str = "MEMTIDE_NOTES";
 
-/// True if a face prints notes on stderr that the original would not: if `asked` to, by the
+/// True if a face prints notes on stderr that the original does not: if `asked` to, by the
 /// variable, or if stderr is a terminal, which no script reads.
 ///
 /// # Errors
-/// When the variable has another value; the sentence says which are allowed.
+/// If the variable has another value; the sentence says which are allowed.
 ///
 /// Cause: The variable has a value other than 0 and 1.
 ///
@@ -100,7 +100,7 @@ pub(crate) struct StatusLine {
 }
 
 impl StatusLine {
-    /// A line on stderr, if that is a terminal and the user wants one.
+    /// A status line on stderr, if that is a terminal and the user wants one.
     pub(crate) fn new(quiet: bool) -> Option<Self> {
         (!quiet && io::stderr().is_terminal()).then_some(Self { shown: false })
     }
@@ -109,7 +109,7 @@ impl StatusLine {
         self.shown = true;
         let mut out = io::stderr().lock();
         let line = terminal_columns(&out).map_or(line, |columns| fitting(line, columns));
-        // Back to the first column, and clear what an earlier, longer line left behind.
+        // Returns to the first column, and clears the rest of an earlier, longer line.
         drop(write!(out, "\r\x1b[K{line}").and_then(|()| out.flush()));
     }
 
@@ -122,7 +122,7 @@ impl StatusLine {
     }
 }
 
-/// `line` cut to the terminal's columns: the next line would not overwrite a wrapped one.
+/// Cuts `line` to the terminal's columns: the next line would not overwrite a wrapped one.
 fn fitting(line: &str, columns: usize) -> &str {
     line.char_indices().nth(columns).map_or(line, |(end, _)| &line[..end])
 }

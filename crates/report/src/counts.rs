@@ -1,6 +1,6 @@
-//! Lines of counts: what became of operations, keys and bytes, and what it cost the client.
+//! Lines of counts: outcomes of operations, keys and bytes, and the cost to the client.
 //!
-//! A line that would only say "none" is left out, except for what a reader looks for.
+//! A line that would only say "none" is left out, unless readers look for it.
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, percent, whole};
@@ -8,13 +8,13 @@ use memtide_base::units::{format_bytes, format_count};
 use memtide_schema::record::{DatagramCounts, Record, ServerLoad, Totals};
 use std::collections::BTreeMap;
 
-/// A mean with one decimal, unless that is a zero.
+/// Formats a mean with one decimal, which is left out if zero.
 fn trimmed(mean: f64) -> String {
     let text = format!("{mean:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// Every line of counts.
+/// Adds all lines of counts.
 pub(crate) fn counts(out: &mut Sheet, record: &Record) {
     let totals = &record.totals;
     labelled(out, "operations", &outcomes(totals));
@@ -28,7 +28,7 @@ pub(crate) fn counts(out: &mut Sheet, record: &Record) {
         }
         labelled(out, "keys", &text);
     }
-    // Reads and stored values are the normal case and stand in the table already.
+    // Reads and stored values are the normal case, and already in the table.
     let unusual = |name: &str| !matches!(name, "values" | "stored");
     line_of(out, "replies", &totals.replies, unusual);
     line_of(out, "errors", &totals.errors, |_| true);
@@ -67,7 +67,7 @@ pub(crate) fn counts(out: &mut Sheet, record: &Record) {
     }
 }
 
-/// What a server said of itself while the load ran; `None` if it said nothing.
+/// A server's report on the load, as a sentence; `None` if it reported nothing.
 pub(crate) fn served(load: &ServerLoad) -> Option<String> {
     let report = &load.report;
     let mut parts = Vec::new();
@@ -141,7 +141,7 @@ fn outcomes(totals: &Totals) -> String {
     text
 }
 
-/// What was unusual about datagrams, as far as it happened.
+/// Unusual datagrams by kind, as far as there were any.
 fn datagrams(counts: &DatagramCounts) -> String {
     let parts = [
         (counts.disordered, "out of order"),
@@ -155,7 +155,7 @@ fn datagrams(counts: &DatagramCounts) -> String {
     each.join(", ")
 }
 
-/// The counts that are not zero, by name, when there are any.
+/// Adds a line of the counts that are not zero, by name; no line if all are zero.
 fn line_of(
     out: &mut Sheet,
     label: &str,
@@ -170,7 +170,7 @@ fn line_of(
     }
 }
 
-/// The client's CPU time and memory; `None` if the CPU time is not known.
+/// CPU time and memory of the client; `None` if the CPU time is unknown.
 fn client(record: &Record) -> Option<String> {
     let client = &record.client;
     let (user, system) = client.cpu_user_s.zip(client.cpu_system_s)?;

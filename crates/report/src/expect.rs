@@ -1,10 +1,10 @@
-//! Expected texts in files of their own, so that a change of layout is read as a change of text.
+//! Compares texts with files, so that a change of layout shows as a change of text.
 //!
-//! `UPDATE_DOCS=1 cargo test -p memtide-report` writes them again.
+//! `UPDATE_DOCS=1 cargo test -p memtide-report` writes the files again.
 
 use std::path::Path;
 
-/// Asserts that `text` is what the file `name` holds.
+/// Asserts that `text` equals the content of the file `name`.
 pub(crate) fn expect(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/expect").join(name);
     if std::env::var_os("UPDATE_DOCS").is_some() {

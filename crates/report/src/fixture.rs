@@ -1,4 +1,4 @@
-//! Records made by hand for the tests of this crate: plausible, and with something in every part.
+//! Hand-made records for the tests of this crate: plausible, and with something in every part.
 
 use memtide_base::{SocketOptions, Span};
 use memtide_schema::Warning;
@@ -224,7 +224,7 @@ pub(crate) fn closed() -> Record {
     }
 }
 
-/// A run in which every key was found and no set was due.
+/// A run in which every key was found, and which sent no set.
 pub(crate) fn reads() -> Record {
     let mut record = open();
     record.response.insert(Kind::GetMiss, Distribution::default());
@@ -245,7 +245,7 @@ pub(crate) fn nothing() -> Record {
     }
 }
 
-/// A run over two servers that was interrupted on a bad day.
+/// An interrupted run over two servers with many kinds of failures.
 pub(crate) fn bad_day() -> Record {
     let open = open();
     let response = with_unanswered(40_000, 800, [88_000, 121_000, 0, 0]);
@@ -334,7 +334,7 @@ pub(crate) fn bad_day() -> Record {
     }
 }
 
-/// Connections that come and go, on a day on which ports run out.
+/// Connection churn that runs out of ports.
 pub(crate) fn churn() -> Record {
     let mut record = open();
     record.plan.churn = Some(ChurnPlanRecord {

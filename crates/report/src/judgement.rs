@@ -1,13 +1,13 @@
-//! The end of a report: goals, notes, warnings, and the line that says whether to believe it.
+//! The end of a report: goals, notes, warnings, and the line with the verdict.
 //!
-//! It words what was judged; it judges nothing.
+//! It words the judgements; it makes none.
 
 use crate::layout::{Sheet, unbroken, wrapped};
 use memtide_schema::record::{
     Check, CheckKind, CheckResult, GoalResult, LoopKind, Reason, Record, ShardRecord, Verdict,
 };
 
-/// Everything from the goals to the last line.
+/// Adds everything from the goals to the last line.
 pub(crate) fn judgement(out: &mut Sheet, record: &Record) {
     if !record.goals.is_empty() {
         out.push('\n');
@@ -28,7 +28,7 @@ pub(crate) fn judgement(out: &mut Sheet, record: &Record) {
     unbroken(out, "believable: ", "            ", &believable(record));
 }
 
-/// What became of a goal, in a word.
+/// Result of a goal, in a word.
 pub(crate) const fn goal_word(result: GoalResult) -> &'static str {
     match result {
         GoalResult::Met => "met",
@@ -38,15 +38,15 @@ pub(crate) const fn goal_word(result: GoalResult) -> &'static str {
 }
 
 /// True if the report should say that `check` was skipped: not if a warning already gives the
-/// reason, nor if such a run can never be checked.
+/// reason, nor if the check never applies to a run of this kind.
 fn is_worth_saying(check: &Check, record: &Record) -> bool {
     let said_by: &[&str] = match check.code {
         CheckKind::ServerCounters => &["other_clients", "stats_unavailable"],
         CheckKind::GeneratorP50 | CheckKind::GeneratorP99 => &["too_few_samples"],
-        // The check of the number of replies says it.
+        // The check of answers says it.
         CheckKind::Errors => return false,
         CheckKind::Answered | CheckKind::Rate | CheckKind::WorkerBusy => &[],
-        // Only the embedded server may have to share CPUs.
+        // CPUs are shared only with the embedded server.
         CheckKind::OwnCpus => return false,
         CheckKind::Shares => return false,
     };
@@ -56,7 +56,7 @@ fn is_worth_saying(check: &Check, record: &Record) -> bool {
     check.result == CheckResult::Skipped && !by_nature && !said
 }
 
-/// What a check looks at, and the verb.
+/// Subject and verb of the sentence about a check.
 const fn subject(code: CheckKind) -> &'static str {
     match code {
         CheckKind::Answered => "the number of replies was",
@@ -71,7 +71,7 @@ const fn subject(code: CheckKind) -> &'static str {
     }
 }
 
-/// What the last line says, which programs and people look for.
+/// The last line, which programs and people search for.
 pub(crate) fn believable(record: &Record) -> String {
     match record.believable.verdict {
         Verdict::Yes => "yes".to_owned(),
@@ -95,7 +95,7 @@ pub(crate) fn believable(record: &Record) -> String {
     }
 }
 
-/// Whether the figures of one of several processes can be believed.
+/// Verdict on the figures of one of several processes, in a word.
 pub(crate) fn shard_verdict(shard: &ShardRecord) -> &'static str {
     match shard.believable.verdict {
         _ if !shard.has_run() => "did not run",

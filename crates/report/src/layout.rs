@@ -1,20 +1,20 @@
 //! Lines and columns: labelled lines, wrapped sentences, aligned tables.
 //!
-//! Outside a terminal nothing is wider than [`WIDTH`] characters but a table, and lines that
-//! programs look for, which are never broken. On a terminal no line is wider than that is.
+//! Outside a terminal only tables exceed [`WIDTH`] characters, and lines that programs search for,
+//! which are never broken. On a terminal no line is wider than the terminal.
 
-/// The widest line, in characters.
+/// Largest width of a line, in characters.
 const WIDTH: usize = 120;
-/// The narrowest terminal whose width is kept: a narrower one breaks lines by itself.
+/// Narrowest terminal to which lines are fitted: a narrower one breaks lines by itself.
 const COLUMNS_MIN: usize = 40;
-/// The width of the labels in front of lines.
+/// Width of the labels in front of lines.
 const LABEL: usize = 11;
 
-/// A text that grows, and how wide it may be.
+/// A text under construction, with its largest width.
 #[derive(Debug)]
 pub(crate) struct Sheet {
     text: String,
-    /// The columns of the terminal that it is for, if it is for one.
+    /// Columns of the terminal for which the text is made; none for no terminal.
     columns: Option<usize>,
 }
 
@@ -33,14 +33,14 @@ impl Sheet {
         self.text
     }
 
-    /// The widest sentence.
+    /// Largest width of a sentence.
     fn width(&self) -> usize {
         self.columns.map_or(WIDTH, |columns| columns.min(WIDTH))
     }
 }
 
-/// A line that programs look for: only a terminal's width breaks it. Begins with `first`; further
-/// lines begin with `rest`.
+/// Adds a line that programs search for: only a terminal's width breaks it. Begins with `first`;
+/// further lines begin with `rest`.
 pub(crate) fn unbroken(out: &mut Sheet, first: &str, rest: &str, text: &str) {
     match out.columns {
         Some(_) => wrapped(out, first, rest, text),
@@ -48,13 +48,13 @@ pub(crate) fn unbroken(out: &mut Sheet, first: &str, rest: &str, text: &str) {
     }
 }
 
-/// A line with its label, wrapped under its own beginning.
+/// Adds a line with its label; further lines are indented by the label's width.
 pub(crate) fn labelled(out: &mut Sheet, label: &str, text: &str) {
     let first = format!("{label:<LABEL$}");
     wrapped(out, &first, &" ".repeat(LABEL), text);
 }
 
-/// A sentence that begins with `first`; its further lines begin with `rest`. It is broken at
+/// Adds a sentence that begins with `first`; further lines begin with `rest`. It is broken at
 /// spaces, and a word that is longer than a line after its commas.
 pub(crate) fn wrapped(out: &mut Sheet, first: &str, rest: &str, text: &str) {
     let width_max = out.width();
@@ -83,7 +83,7 @@ pub(crate) fn wrapped(out: &mut Sheet, first: &str, rest: &str, text: &str) {
     out.push('\n');
 }
 
-/// The parts between which a word may be broken.
+/// The pieces into which a word may be broken.
 fn pieces(word: &str, room: usize) -> Vec<&str> {
     match word.chars().count() > room {
         true => word.split_inclusive(',').collect(),
@@ -94,7 +94,7 @@ fn pieces(word: &str, room: usize) -> Vec<&str> {
 /// Rows of cells. The first column is aligned to the left, the others to the right.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
-    /// Headings of columns that a narrow terminal can do without, the least needed first.
+    /// Headings of columns that a narrow terminal may omit, least needed first.
     dispensable: &'static [&'static str],
 }
 
@@ -105,8 +105,8 @@ impl Table {
         Self { rows, dispensable: &[] }
     }
 
-    /// This table, which leaves out these columns, one after the other, where it would be wider
-    /// than a terminal.
+    /// This table, which omits these columns, one after the other, if it would be wider than the
+    /// terminal.
     pub(crate) fn without(self, dispensable: &'static [&'static str]) -> Self {
         Self { dispensable, ..self }
     }
@@ -122,7 +122,7 @@ impl Table {
         &self.rows
     }
 
-    /// The table, two spaces between columns.
+    /// Adds the table to `out`, with two spaces between columns.
     pub(crate) fn render(&self, out: &mut Sheet) {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
@@ -145,8 +145,8 @@ impl Table {
     }
 }
 
-/// The numbers of the columns that are shown: all, or those left when the first of `dispensable`
-/// are left out until a row, with two spaces between columns, fits a terminal of `columns`.
+/// Numbers of the columns that are shown: all, or the rest when the first few of `dispensable` are
+/// omitted until a row, with two spaces between columns, fits a terminal of `columns`.
 pub(crate) fn shown_columns<S: AsRef<str>>(
     heading: &[S],
     widths: &[usize],

@@ -1,17 +1,18 @@
-//! Numbers as people read them in a report: three digits that matter, and their unit.
+//! Numbers as a report shows them: three significant digits, and a unit.
 //!
 //! Rounded for the eye; exact figures are in the record.
 
 use std::fmt::Display;
 
-/// What stands where there is no figure.
+/// Placeholder for a missing figure.
 pub(crate) const NONE: &str = "—";
 
-/// A time: `812 ns`, `90.3 µs`, `1.25 ms`, `12.5 s`.
+/// Formats a time: `812 ns`, `90.3 µs`, `1.25 ms`, `12.5 s`.
 pub(crate) fn time(ns: f64) -> String {
     let units = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms")];
     for (scale, unit) in units {
-        // Half a digit early, so that nothing is rounded to 1000 of a unit.
+        // Changes to the next unit half a digit early, so that nothing is rounded to 1000 of a
+        // unit.
         if ns / scale < 999.5 {
             return format!("{} {unit}", three_digits(ns / scale, scale == 1.0));
         }
@@ -19,7 +20,7 @@ pub(crate) fn time(ns: f64) -> String {
     format!("{} s", three_digits(ns / 1e9, false))
 }
 
-/// A bound that the user chose, such as `5 s`: a time without the zeros of precision.
+/// Formats a bound that the user chose, such as `5 s`: a time without trailing zeros.
 pub(crate) fn bound(ns: u64) -> String {
     let text = time(ns as f64);
     match text.split_once(' ') {
@@ -30,7 +31,7 @@ pub(crate) fn bound(ns: u64) -> String {
     }
 }
 
-/// Seconds that the user chose or waited for: `10 s`, `2.5 s`.
+/// Formats seconds that the user chose or waited for: `10 s`, `2.5 s`.
 pub(crate) fn seconds(s: f64) -> String {
     match s < 1.0 {
         true => bound((s * 1e9).round().max(0.0) as u64),
@@ -38,7 +39,7 @@ pub(crate) fn seconds(s: f64) -> String {
     }
 }
 
-/// A whole number in groups of three: `36 887`.
+/// Formats a whole number in groups of three: `36 887`.
 pub(crate) fn whole(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -51,7 +52,7 @@ pub(crate) fn whole(number: u64) -> String {
     text
 }
 
-/// Something per second: `20 000/s`, `12.5/s`.
+/// Formats a number per second: `20 000/s`, `12.5/s`.
 pub(crate) fn rate(per_s: f64) -> String {
     match per_s < 100.0 {
         true => format!("{}/s", three_digits(per_s, false)),
@@ -59,7 +60,7 @@ pub(crate) fn rate(per_s: f64) -> String {
     }
 }
 
-/// A fraction in percent: `34 %`, `0.5 %`, `99.4 %`.
+/// Formats a fraction in percent: `34 %`, `0.5 %`, `99.4 %`.
 pub(crate) fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     match percent.fract().abs() < 0.05 || percent.fract().abs() > 0.95 {
@@ -68,7 +69,7 @@ pub(crate) fn percent(fraction: f64) -> String {
     }
 }
 
-/// A count and its noun, in the plural unless it is one.
+/// Formats a count and its noun, in the plural unless it is one.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
@@ -76,7 +77,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     }
 }
 
-/// An optional figure, or the dash.
+/// Formats an optional figure; a dash if it is missing.
 pub(crate) fn or_none(figure: Option<impl Display>) -> String {
     figure.map_or_else(|| NONE.to_owned(), |figure| figure.to_string())
 }

@@ -1,16 +1,16 @@
 //! The plan as text: every decision, and the reason for each that the user did not make.
 //!
-//! It shows what was decided and decides nothing.
+//! It shows decisions and makes none.
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
 use memtide_schema::record::{ChurnPlanRecord, LoopKind, PlanRecord};
 use memtide_schema::{FIELDS, Scenario};
 
-/// Decisions without meaning in a closed loop.
+/// Fields that have no effect in a closed loop.
 const OF_SCHEDULES: [&str; 3] = ["arrival", "schedule", "on-full"];
 
-/// Fields that the line of another one tells.
+/// Fields that appear in the line of another field.
 const TOLD_BESIDE: [&str; 13] = [
     "rate-unit",
     "wave",
@@ -27,11 +27,11 @@ const TOLD_BESIDE: [&str; 13] = [
     "multiget-share",
 ];
 
-/// The least width of the fields' names.
+/// Smallest width of the fields' names.
 const FIELD_WIDTH: usize = 12;
 
-/// The plan, a line for each decision, ending with a line break; for a terminal of that many
-/// `columns`, or for none.
+/// The plan, one line per decision, ending in a line break; for a terminal of `columns` columns, or
+/// for none.
 pub fn plan_text(plan: &PlanRecord, columns: Option<usize>) -> String {
     let mut out = Sheet::new(columns);
     let mut decisions = decisions(plan);
@@ -60,7 +60,7 @@ pub fn plan_text(plan: &PlanRecord, columns: Option<usize>) -> String {
     out.into_text()
 }
 
-/// Every decision by the name of its field.
+/// All decisions, by the name of the field.
 fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
     let pinned = match plan.cpus.as_slice() {
         [] => "not pinned".to_owned(),
@@ -129,7 +129,7 @@ fn linger_words(churn: &ChurnPlanRecord) -> String {
     }
 }
 
-/// Connections as the load in a few words.
+/// Connection churn in a few words.
 pub(crate) fn churn_words(plan: &PlanRecord) -> String {
     let Some(churn) = &plan.churn else { return String::new() };
     let calls = counted(churn.calls, "call");
@@ -140,7 +140,8 @@ pub(crate) fn churn_words(plan: &PlanRecord) -> String {
     format!("connections {}, {calls}", opening_words(plan, churn))
 }
 
-/// What most plans leave as it is, by the name of its field, in the field's own words.
+/// Decisions that most plans leave at their default, by the name of the field, in the field's
+/// words.
 fn unusual(plan: &PlanRecord) -> Vec<(&'static str, String)> {
     let usual = Scenario::default().spelled();
     let untold = FIELDS.iter().filter(|field| !TOLD_BESIDE.contains(&field.name));
@@ -151,7 +152,7 @@ fn unusual(plan: &PlanRecord) -> Vec<(&'static str, String)> {
     unusual.collect()
 }
 
-/// A word that is neither the usual one nor missing, as it is from older records.
+/// The word, if it differs from the usual one and is present (it is absent in older records).
 fn other_than(usual: &str, word: &str) -> Option<String> {
     (!word.is_empty() && word != usual).then(|| word.to_owned())
 }
@@ -160,7 +161,7 @@ fn key_form(plan: &PlanRecord) -> Option<String> {
     other_than(&Scenario::default().key_shape.form.to_string(), &plan.key_form)
 }
 
-/// The law of key lengths, and the form of keys where it is not the usual one.
+/// Distribution of key lengths, and the form of keys if it is unusual.
 fn key_words(plan: &PlanRecord) -> String {
     match key_form(plan) {
         Some(form) => format!("{}, {form}", plan.key_size),
@@ -168,7 +169,7 @@ fn key_words(plan: &PlanRecord) -> String {
     }
 }
 
-/// The keys and values, and what is asked of them.
+/// The keys and values, and the operations on them.
 pub(crate) fn data_words(plan: &PlanRecord) -> String {
     format!(
         "{} ({}), values {}, {}, mix {}",
@@ -180,7 +181,7 @@ pub(crate) fn data_words(plan: &PlanRecord) -> String {
     )
 }
 
-/// What is unusual about connections, each with a comma before it.
+/// Unusual properties of connections, each with a comma before it.
 pub(crate) fn connection_words(plan: &PlanRecord) -> String {
     let mut words = String::new();
     if let Some(protocol) = other_than(&Scenario::default().protocol.to_string(), &plan.protocol) {
@@ -198,7 +199,7 @@ pub(crate) fn connection_words(plan: &PlanRecord) -> String {
     words
 }
 
-/// The servers with the addresses that differ from their names.
+/// The servers, with addresses that differ from their names.
 pub(crate) fn servers(plan: &PlanRecord) -> String {
     let each = plan.servers.iter().map(|server| match server.addresses.as_slice() {
         [] => server.name.clone(),
@@ -231,7 +232,7 @@ pub(crate) fn rate_of(plan: &PlanRecord, per_s: f64) -> String {
     }
 }
 
-/// A wave may name thousands of rates: of a long word its beginning and its end.
+/// Shortens a long word, such as a wave with thousands of rates, to its beginning and end.
 fn shortened(word: &str) -> String {
     const LETTERS_MAX: usize = 60;
     let letters = word.chars().count();
@@ -243,7 +244,7 @@ fn shortened(word: &str) -> String {
     format!("{first}…{last}")
 }
 
-/// When the run stops, and its warm-up.
+/// The stop rule and the warm-up.
 fn stop_words(plan: &PlanRecord) -> String {
     let noun = if plan.rate_unit.is_some() { "key" } else { "operation" };
     let mut text = match (plan.duration_s, plan.ops_max) {
@@ -261,7 +262,7 @@ fn stop_words(plan: &PlanRecord) -> String {
     text
 }
 
-/// The mix, with multigets when there are any.
+/// The mix, with multigets if there are any.
 fn mix_words(plan: &PlanRecord) -> String {
     match (plan.multiget, plan.multiget_share) {
         (0 | 1, _) => plan.mix.clone(),

@@ -8,10 +8,10 @@ use memtide_base::units::format_count;
 use memtide_schema::Progress;
 use memtide_schema::record::Phase;
 
-/// A backlog is shown from this age on: younger ones come and go.
+/// Age from which a backlog is shown: younger ones come and go.
 const BACKLOG_TOLD: Span = Span::from_ms(100);
 
-/// How far a run is, in at most 79 characters for all but absurd figures.
+/// Progress of a run, in at most 79 characters unless figures are extreme.
 pub fn progress_line(progress: &Progress) -> String {
     let elapsed = format!("{:.1}", progress.elapsed_s);
     let whereabouts = match (progress.total, progress.length_s) {
@@ -40,7 +40,7 @@ pub fn progress_line(progress: &Progress) -> String {
     line
 }
 
-/// The part that is done, in whole percent, never rounded up to the end.
+/// The completed part in whole percent, never rounded up to the end.
 fn done_part(done: u64, total: u64) -> f64 {
     (done as f64 / total as f64 * 100.0).floor().min(100.0) / 100.0
 }

@@ -1,5 +1,4 @@
-//! The lines of a merged record: what is in it, how nearly it began together, and what of a run's
-//! shares is not there or stands out.
+//! Lines of a merged record: its parts, the start skew, and shares that are missing or conspicuous.
 
 mod agents;
 
@@ -10,10 +9,10 @@ use crate::number::{counted, time, whole};
 use memtide_schema::Record;
 use memtide_schema::record::{AlignedBy, AlignmentRecord, ShardRecord, Verdict};
 
-/// At most this many shares are named for what stands out about them.
+/// Largest number of shares that are named as conspicuous.
 const NAMED_MAX: usize = 3;
 
-/// The lines when the record was merged, else nothing.
+/// Adds the lines of a merged record; none if the record was not merged.
 pub(crate) fn shards(out: &mut Sheet, record: &Record) {
     let count = record.shards.len() as u64;
     if count == 0 {
@@ -35,7 +34,7 @@ pub(crate) fn shards(out: &mut Sheet, record: &Record) {
     labelled(out, "shards", &text);
 }
 
-/// The lines of shares of one run.
+/// Adds the lines of shares of one run.
 fn shares(out: &mut Sheet, record: &Record, alignment: &AlignmentRecord) {
     let ran: Vec<&ShardRecord> = record.shards.iter().filter(|shard| shard.has_run()).collect();
     let share = record.shards[0].share.as_ref();
@@ -67,7 +66,7 @@ fn shares(out: &mut Sheet, record: &Record, alignment: &AlignmentRecord) {
     worst(out, &ran);
 }
 
-/// The shares whose figures are worst, where some cannot be believed.
+/// Adds the shares with the worst figures, if some cannot be believed.
 fn worst(out: &mut Sheet, ran: &[&ShardRecord]) {
     let mut bad: Vec<(u32, Option<&str>, &str)> = ran
         .iter()

@@ -1,6 +1,6 @@
-//! The report on stdout: what was run, the times, the counts, and whether to believe them.
+//! The report on stdout: what was run, the times, the counts, and the verdict.
 //!
-//! Everything in it is in the record too; programs should read that.
+//! The record contains everything in it; programs should read the record.
 
 mod steps;
 mod churn;
@@ -23,13 +23,13 @@ use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Reason, Reco
 use returns::returns;
 use verification::verification;
 
-/// The whole report, ending with its verdict and a line break.
+/// The whole report, ending in its verdict and a line break.
 pub fn text(record: &Record) -> String {
     text_for(record, None)
 }
 
-/// The report for a terminal of `columns` columns: every line fits it, and tables show fewer
-/// columns. Without a terminal it is [`text`].
+/// The report for a terminal of `columns` columns: every line fits, and tables show fewer columns.
+/// Without a terminal the same as [`text`].
 pub fn text_for(record: &Record, columns: Option<usize>) -> String {
     let mut out = Sheet::new(columns);
     heading(&mut out, record);
@@ -58,7 +58,7 @@ fn heading(out: &mut Sheet, record: &Record) {
     if record.loop_kind == LoopKind::Closed && plan.churn.is_none() {
         let mut text =
             "throughput is the result; response times are those at saturation.".to_owned();
-        // A rate made of errors would be no advice.
+        // No advice from a rate that consists of errors.
         if !has_errors(record) && record.is_one_load() {
             let rate = format_count(two_digits(0.7 * record.rate.achieved_per_s));
             text.push_str(&format!(" For response times, try --rate {rate}"));
@@ -108,13 +108,13 @@ fn heading(out: &mut Sheet, record: &Record) {
     churn_rate(out, record);
 }
 
-/// Whether too many operations were not answered well.
+/// True if too many operations had no good answer.
 fn has_errors(record: &Record) -> bool {
     let failed = |reason: &Reason| matches!(reason.code, CheckKind::Answered | CheckKind::Errors);
     record.believable.reasons.iter().any(failed)
 }
 
-/// What kind of load a record is of, and for how long.
+/// The kind of load of a record, and its length.
 pub(crate) fn what(record: &Record) -> String {
     let plan = &record.plan;
     let mut text = match record.loop_kind {
@@ -148,7 +148,7 @@ pub(crate) fn what(record: &Record) -> String {
     text
 }
 
-/// Why a run ended before its scenario was done.
+/// Reason why a run ended before its scenario was done.
 pub(crate) fn why_partial(record: &Record) -> String {
     let why = match (record.ended_by, &record.aborted) {
         (EndedBy::Aborted, Some(Aborted { condition, why, after_s, .. })) => {
@@ -171,7 +171,7 @@ pub(crate) fn why_partial(record: &Record) -> String {
     why.to_owned()
 }
 
-/// Rounded to two digits that matter: advice need not be more precise.
+/// Rounds to two significant digits: advice need not be more precise.
 fn two_digits(value: f64) -> f64 {
     if value < 1.0 {
         return 1.0;

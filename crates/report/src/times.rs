@@ -1,6 +1,6 @@
-//! The tables of times: response by kind, then where the time went, then each server.
+//! The tables of times: response by kind, then service and lag, then each server.
 //!
-//! A percentile without figure is a dash or a bound here, and a line below says why.
+//! A percentile without a figure shows as a dash or a bound, and a line below gives the reason.
 
 use crate::layout::{Sheet, Table, labelled};
 use crate::number::{NONE, bound, rate, time, whole};
@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 /// The percentiles of a table.
 const COLUMNS: [Percentile; 5] =
     [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999, Percentile::P9999];
-/// What a narrow terminal can do without, the least needed first.
+/// Columns that a narrow terminal may omit, least needed first.
 const DISPENSABLE: [&str; 7] = ["p99.99", "p90", "mean", "p99.9", "rate", "count", "answered"];
-/// The longest name of a server in a table, in characters.
+/// Longest name of a server in a table, in characters.
 const NAME: usize = 24;
 
-/// Response by kind, service, lag and its parts; then a row per server when there are several; then
-/// what the reader must know of the cells.
+/// Adds response by kind, service, lag and its causes; a row per server if there are several; and
+/// notes on the cells.
 pub(crate) fn times(out: &mut Sheet, record: &Record) {
     let (table, mut shown) = response_table(record);
     table.render(out);
@@ -28,7 +28,7 @@ pub(crate) fn times(out: &mut Sheet, record: &Record) {
     footnotes(out, &shown);
 }
 
-/// The first table, and what it shows. A kind of which there was nothing has no row.
+/// The first table, with the distributions that it shows. A kind without operations has no row.
 pub(crate) fn response_table(record: &Record) -> (Table, Vec<&Distribution>) {
     let mut table = table("response", "count", "rate");
     let mut shown = Vec::new();
@@ -64,7 +64,7 @@ pub(crate) fn response_table(record: &Record) -> (Table, Vec<&Distribution>) {
     (table, shown)
 }
 
-/// A row per server; returns what it shows.
+/// Adds a row per server; returns the distributions shown.
 fn servers<'a>(out: &mut Sheet, record: &'a Record) -> Vec<&'a Distribution> {
     let mut table = table("server", "answered", "rate");
     for server in &record.servers {
@@ -77,7 +77,7 @@ fn servers<'a>(out: &mut Sheet, record: &'a Record) -> Vec<&'a Distribution> {
     record.servers.iter().map(|server| &server.response).collect()
 }
 
-/// A server's name as it fits into a column. Its end tells servers apart: a port, or a file.
+/// Shortens a server's name to the column's width. Its end, a port or a file, tells servers apart.
 fn shortened(name: &str) -> String {
     let surplus = name.chars().count().saturating_sub(NAME);
     match surplus {
@@ -94,8 +94,8 @@ fn table(subject: &str, count: &str, rate: &str) -> Table {
     Table::new(&heading).without(&DISPENSABLE)
 }
 
-/// A row of a kind. Whether a get would hit is not known when it is sent, so hits and misses have
-/// no rate.
+/// A row of one kind. Whether a get hits is unknown when it is sent, so hits and misses have no
+/// rate.
 fn full_row(kind: Kind, distribution: &Distribution, rates: &RateRecord) -> Vec<String> {
     let per_s = match kind {
         Kind::All => Some(&rates.achieved_per_s),
@@ -108,7 +108,7 @@ fn full_row(kind: Kind, distribution: &Distribution, rates: &RateRecord) -> Vec<
     row
 }
 
-/// A row of what was not counted by kind: no count, no rate.
+/// A row of times that are not counted by kind: no count, no rate.
 fn time_row(label: &str, distribution: &Distribution) -> Vec<String> {
     let mut row = vec![label.to_owned(), String::new(), String::new()];
     row.extend(time_cells(distribution));
@@ -119,7 +119,7 @@ fn time_cells(distribution: &Distribution) -> Vec<String> {
     let mut cells = vec![distribution.mean_ns.map_or_else(|| NONE.to_owned(), time)];
     cells.extend(COLUMNS.map(|percentile| percentile_cell(distribution, percentile)));
     let max = distribution.max_ns.map_or_else(|| NONE.to_owned(), |max| time(max as f64));
-    // The longest of all is never an answered one when some were not answered.
+    // If some operations were unanswered, the maximum is one of them.
     cells.push(distribution.max_at_least().map_or(max, above));
     cells
 }
@@ -132,12 +132,12 @@ fn percentile_cell(distribution: &Distribution, percentile: Percentile) -> Strin
     }
 }
 
-/// `> 5 s`, of what was not answered.
+/// Formats a lower bound: `> 5 s`, for unanswered operations.
 fn above(at_least_ns: u64) -> String {
     format!("> {}", bound(at_least_ns))
 }
 
-/// What the cells mean that are no plain times.
+/// Adds notes on cells that are not plain times.
 fn footnotes(out: &mut Sheet, shown: &[&Distribution]) {
     if shown.iter().all(|distribution| distribution.count == 0) {
         labelled(out, NONE, "no times were measured");
@@ -163,7 +163,7 @@ fn footnotes(out: &mut Sheet, shown: &[&Distribution]) {
         let count = whole(worst.unanswered);
         let text =
             format!("falls among {count} operations that were not answered; means exclude them");
-        // Where the window's end cut some off, each cell has a bound of its own.
+        // If the window's end cut some operations off, each cell has its own bound.
         let label = worst.bounds.as_ref().map_or_else(|| above(at_least_ns), |_| ">".to_owned());
         labelled(out, &label, &text);
     }

@@ -1,5 +1,5 @@
-//! The course of a run: ask the servers, fill them if need be, make the load, ask again, seal the
-//! record. It decides from data alone.
+//! The course of a run: query the servers, fill them if needed, make the load, query again, seal
+//! the record. It decides from data alone.
 
 use crate::failure::{Failure, Fault};
 use crate::fill::{Filled, fill};
@@ -21,28 +21,28 @@ use memtide_schema::record::{Phase, ShareStart};
 use memtide_schema::scenario::{Goal, Load};
 use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues, natively};
 
-/// A run that has ended, as planned or early.
+/// A run that has ended, by its plan or early.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What it found.
+    /// The record.
     pub record: Record,
-    /// Why it ended early with a failure, as a sentence; the record is then partial.
+    /// Failure that ended the run early, as a sentence; the record is then partial.
     pub failure: Option<Failure>,
-    /// What verification found to be wrong.
+    /// Wrong values that verification found.
     pub wrong_values: WrongValues,
 }
 
-/// How long the servers may take to count what was sent without asking for an answer.
+/// Time in which servers may count requests that were sent without asking for a reply.
 const SETTLE: Span = Span::from_s(1);
 const SETTLE_STEP: Span = Span::from_ms(20);
-/// How long a user who interrupts waits for what the servers have counted.
+/// Time that an interrupted run waits for the servers' counters.
 const FAREWELL: Span = Span::from_s(1);
 const TICK: Span = Span::from_s(1);
-/// How long operations are counted, at least, for the rate that is shown.
+/// Shortest time over which operations are counted for the displayed rate, in seconds.
 const RATE_OVER_S: f64 = 0.5;
 
 /// Carries out `scenario` as it was lowered. With `load_only` the servers are filled and nothing
-/// else happens. The load of a share begins when its `barrier`, if there is one, says so.
+/// else happens. With a `barrier`, the load begins when the barrier allows.
 pub fn run<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
@@ -53,7 +53,7 @@ pub fn run<F: Fleet>(
 ) -> Result<Outcome, Failure> {
     let ended = carry_out(fleet, scenario, lowered, (load_only, barrier), observer);
     match ended {
-        // What fails once the user has asked to stop fails because of that.
+        // A failure after the user's interrupt is its consequence.
         Err(_) if fleet.is_interrupted() => Err(Fault::Interrupted.into()),
         ended => ended,
     }
@@ -129,29 +129,29 @@ fn carry_out<F: Fleet>(
     Ok(Outcome { record, failure, wrong_values })
 }
 
-/// The plan by which servers are asked in the end.
+/// The plan for the servers' final query.
 fn farewell(plan: &Plan, interrupted: bool) -> Plan {
     let timeout = if interrupted { plan.timeout.min(FAREWELL) } else { plan.timeout };
     Plan { timeout, ..plan.clone() }
 }
 
-/// What ends the load early. For agents, their master judges that, over all of them.
+/// Conditions that end the load early. Agents have none: their master judges them for all agents.
 fn conditions(scenario: &Scenario, start: ShareStart) -> &[Goal] {
     if start == ShareStart::Agents { &[] } else { &scenario.trust.abort_on }
 }
 
-/// Who writes: values can be told from those of runs that began at another instant, and from those
-/// of the other shares of this run.
+/// Identifier of this run in the values it stores: it differs from that of runs that began at
+/// another instant, and from those of the run's other shares.
 fn writer(began: &Began, lowered: &Lowered) -> u32 {
     let of_run = rng::mix(began.unix_ns) as u32;
     let Some(Share { number, of, .. }) = lowered.share else { return of_run };
-    // Each server that is named takes a number of its own.
+    // Each server takes an identifier of its own.
     let servers = lowered.plan.servers.len() as u32;
     let bits = of.saturating_mul(servers).next_power_of_two().ilog2();
     of_run.unbounded_shl(bits) | (number * servers)
 }
 
-/// Why the load could not go on, or never began, if so.
+/// Reason why the load could not continue or never began, if it failed.
 fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
     let unopened = none_opened(ended) && !ended.interrupted;
     if ended.loss.is_none() && !unopened {
@@ -181,8 +181,8 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
     Some(fault.into())
 }
 
-/// Asks every server who it is and what it has counted so far. One that will not say is asked
-/// whether it serves at all.
+/// Queries version and `stats` of every server. A server that refuses is asked whether it serves at
+/// all.
 ///
 /// Cause: The server closed the connection when it was asked for stats, as a proxy does that does
 /// not know the command.
@@ -198,7 +198,7 @@ fn first_survey<F: Fleet>(
         let name = &server.name;
         observer.on(&Event::Note(format!("waiting for server {name} to answer")));
         let (unheard, question) = match figures(fleet, plan, server) {
-            // It was asked before, under another name or the same one.
+            // This server was queried before, under another name or the same one.
             Ok(figures) if !survey.meet(plan, number, &figures) => continue,
             Ok(figures) => {
                 survey.before.insert(name.clone(), figures);
@@ -225,7 +225,7 @@ fn first_survey<F: Fleet>(
             served = fleet.ask(plan, server, Question::Get);
         }
         match served {
-            // The load will show whether a server that knows neither knows the rest.
+            // The load will show whether a server that knows neither command knows the rest.
             Ok(_) | Err(AskError::Refused(_)) => {
                 if question == Question::Get && survey.unavailable.is_none() {
                     observer.on(&Event::Note(format!("{unheard}; its counters are not compared")));
@@ -245,7 +245,7 @@ fn closing(error: &AskError) -> &'static str {
     }
 }
 
-/// The servers that are asked while the load runs: each once, if it has answered before it.
+/// The servers to query while the load runs: each once, if it answered before the load.
 fn watched(lowered: &Lowered, plan: &Plan, survey: &Survey) -> Vec<ServerId> {
     let each = plan.servers.iter().enumerate().filter(|&(number, server)| {
         survey.first(number) == number && survey.before.contains_key(&server.name)
@@ -254,7 +254,7 @@ fn watched(lowered: &Lowered, plan: &Plan, survey: &Survey) -> Vec<ServerId> {
     if lowered.watches_servers && asked.len() <= EACH_MAX { asked } else { Vec::new() }
 }
 
-/// The load that everything is about.
+/// Carries out the load itself.
 fn main_phase<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -280,10 +280,10 @@ fn main_phase<F: Fleet>(
     Ok(ended)
 }
 
-/// Asks every server again. What was sent without asking for an answer may still be on its way
-/// through them, so a count that falls short is looked at again for a while. So is one that is too
-/// high: if it goes on growing, now that nothing of ours is under way, others are at work. (How
-/// many connections a server has open does not tell, as it counts those that it listens on.)
+/// Queries every server again. Requests without a reply may still be on their way, so a count that
+/// is too low is read again for a while. A count that is too high is read again, too: if it still
+/// grows although none of our commands is in flight, other clients are active. (The number of open
+/// connections does not show that, because servers count listening sockets.)
 fn take_leave<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -323,7 +323,7 @@ fn take_leave<F: Fleet>(
     }
 }
 
-/// The sum over everything that was sent.
+/// Counters over all that was sent: fill and load.
 fn all_counters(filled: &Filled, main: Option<&Ended>) -> Counters {
     let mut all = filled.counters.clone();
     for counters in main.into_iter().flat_map(|ended| &ended.totals.segments) {
@@ -332,22 +332,22 @@ fn all_counters(filled: &Filled, main: Option<&Ended>) -> Counters {
     all
 }
 
-/// Turns what a fleet collects into progress and ticks.
+/// Turns the intervals of a fleet into progress events and ticks.
 struct Monitor<'a> {
     plan: &'a Plan,
-    /// The servers that are asked for their statistics.
+    /// Servers whose statistics are queried during the load.
     watched: Vec<ServerId>,
     phase: Option<Phase>,
     last_tick: Option<Instant>,
-    /// The measured window has had its last tick.
+    /// True if the last tick of the measured window has happened.
     is_over: bool,
-    /// When operations were counted, and how many there were.
+    /// Instant of the last count of operations, and the count.
     last: (Instant, u64),
     rate_per_s: Option<f64>,
-    /// How often the times were shown.
+    /// Number of times that the times so far were shown.
     looks: u64,
     seconds: Seconds,
-    /// From the beginning of the load to its end.
+    /// Time since the beginning of the load; at last, its whole length.
     passed: Span,
     rows: Rows,
 }
@@ -397,10 +397,10 @@ impl<'a> Monitor<'a> {
                 observer.on(&Event::Row(Box::new(row)));
             }
         }
-        // Several copies of a write are one operation.
+        // All copies of a write are one operation.
         let done = |of: &Counters| of.answered.saturating_sub(of.copies);
         let done: u64 = totals.segments.iter().map(done).sum();
-        // What a count ends is told by this count.
+        // If a number of connections ends the load, progress is counted in connections.
         let counted = self.plan.churn().is_some_and(|churn| churn.openings_max.is_some());
         let ended = totals
             .churn
@@ -417,7 +417,7 @@ impl<'a> Monitor<'a> {
         let length = match phase {
             Phase::Load | Phase::Measure => window.duration,
             Phase::Warmup => window.warmup,
-            // It ends with the last operation.
+            // The cool-down ends with its last operation.
             Phase::Cooldown => Span::MAX,
         };
         observer.on(&Event::Progress(Progress {
@@ -439,12 +439,13 @@ impl<'a> Monitor<'a> {
 }
 
 impl Monitor<'_> {
-    /// Connections that were opened to ask servers for their statistics.
+    /// Connections opened to query servers for their statistics.
     fn asked(&self) -> u64 {
         self.seconds.timeline.connections()
     }
 
-    /// Tells what is left of the load that `ended`, with what the servers said after it, by now.
+    /// Emits the remaining seconds of the load that `ended`, with the servers' last reports, then
+    /// final progress.
     fn finish(
         &mut self,
         (ended, now): (Option<&Ended>, Instant),
@@ -452,7 +453,7 @@ impl Monitor<'_> {
         observer: &mut impl Observer,
     ) {
         let Some(ended) = ended else { return };
-        // What they were told after it may have changed their counters.
+        // A later command may have changed the servers' counters.
         if !survey.is_touched {
             self.seconds.timeline.end(now, &survey.after);
         }
@@ -461,8 +462,8 @@ impl Monitor<'_> {
         }
     }
 
-    /// Ticks from the beginning of the measured window to its end. What it costs to let the last
-    /// operations end does not belong to it.
+    /// Ticks from the beginning of the measured window to its end. The cost of the last operations'
+    /// ends is not part of the window.
     fn tick(&mut self, phase: Phase, now: Instant, observer: &mut impl Observer) {
         let due = match phase {
             Phase::Measure => self.last_tick.is_none_or(|last| now.since(last) >= TICK),
@@ -478,7 +479,7 @@ impl Monitor<'_> {
 }
 
 impl Monitor<'_> {
-    /// Shows the times so far when another of the periods is over in which the observer looks.
+    /// Shows the times so far if another of the observer's periods is over.
     fn show_times(
         &mut self,
         start: Instant,
@@ -498,12 +499,12 @@ impl Monitor<'_> {
     }
 }
 
-/// Connections that are the load and have not ended.
+/// Number of connections under connection churn that were due and have not ended.
 fn living(churn: &Churn<u64>) -> u64 {
     churn.segments.iter().map(|segment| segment.intended - segment.ended()).sum()
 }
 
-/// The 99th percentile of the last row that is likely whole.
+/// 99th percentile of the latest row that is probably complete.
 fn latest_p99(totals: &TallySum) -> Option<u64> {
     let rows = totals.series.rows();
     let row = rows.len().checked_sub(2).map_or(rows.last(), |at| rows.get(at))?;

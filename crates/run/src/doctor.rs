@@ -1,5 +1,5 @@
-//! Whether the numbers can be believed: a few checks, each with its figure and its bound, and the
-//! warnings that explain what went wrong.
+//! Judges whether the numbers can be believed: a few checks, each with its figure and its bound,
+//! and the warnings that explain failures.
 
 mod errors;
 
@@ -13,53 +13,54 @@ use memtide_metrics::{Histogram, Quantile, quantile};
 use memtide_schema::Warning;
 use memtide_schema::record::{Check, CheckKind, CheckResult, MachineCpu, Percentile};
 
-/// Achieved and asked rate may differ by this share, or by 4 σ of the arrival law.
+/// Largest difference between achieved and target rate, as a fraction; 4 σ of the arrival
+/// distribution if that is more.
 const RATE_TOLERANCE: f64 = 0.005;
-/// The generator may add this share to a percentile.
+/// Largest part of a percentile that may be memtide's own delay.
 const GENERATOR_SHARE_MAX: f64 = 0.10;
-/// A worker that was kept from its processor for more than this share of the time had to share it.
+/// Above this fraction of time without its CPU, a worker is considered to share it.
 const KEPT_MAX: f64 = 0.05;
-/// Steal time above this share of all CPUs' time shows in the upper percentiles.
+/// Above this fraction of all CPUs' time, steal time shows in the upper percentiles.
 const STOLEN_MAX: f64 = 0.01;
-/// Above this utilisation a worker's own queueing shows in the times.
+/// Above this utilisation, a worker's own queueing shows in the times.
 const BUSY_MAX: f64 = 0.70;
 
-/// What the checks look at.
+/// Figures that the checks judge.
 pub(crate) struct Findings<'a> {
     pub(crate) plan: &'a Plan,
     /// Length of the measured window in seconds.
     pub(crate) measured_s: f64,
-    /// Operations the schedule called for per second; none in a closed loop.
+    /// Target rate of the schedule, in operations per second; none in a closed loop.
     pub(crate) target_per_s: Option<f64>,
-    /// Operations handed to sockets within the window, per second; several copies of a write are
+    /// Operations passed to sockets during the window, per second; all copies of a write count as
     /// one.
     pub(crate) sent_per_s: f64,
-    /// Connections that their schedule called for until the last was begun, and those begun; none
-    /// unless they are the load and have one.
+    /// Connections that their schedule called for until the last one began, and connections begun;
+    /// none without a rate of connections.
     pub(crate) connections: Option<(f64, u64)>,
-    /// Whether they are the load and not one of them opened.
+    /// True if, under connection churn, no connection opened.
     pub(crate) none_opened: bool,
-    /// Whether a condition ended it early.
+    /// True if a condition ended the run early.
     pub(crate) is_aborted: bool,
-    /// What was not answered well.
+    /// Operations and connections without a good answer.
     pub(crate) errors: Errors<'a>,
-    /// All response times, and how many operations rank above them.
+    /// All response times, and the number of operations that rank above them.
     pub(crate) response: (&'a Histogram<u64>, u64),
-    /// Response less the generator's lag.
+    /// Response times minus memtide's own delay.
     pub(crate) response_ideal: &'a Histogram<u64>,
-    /// The generator's part of the lag.
+    /// memtide's own delay.
     pub(crate) lag_generator: &'a Histogram<u64>,
-    /// Share of the time in which each worker could have run but another had its processor.
+    /// Fraction of time in which each worker could have run while another thread had its CPU.
     pub(crate) kept: &'a [f64],
-    /// Busy share of each worker.
+    /// Busy fraction of each worker.
     pub(crate) busy: &'a [f64],
-    /// The processors that the embedded server and the workers share, if fewer than two.
+    /// Number of CPUs that the embedded server and the workers share, if fewer than two.
     pub(crate) shared_cpus: Option<f64>,
-    /// How the servers' counters compare.
+    /// Comparison of the servers' counters with memtide's.
     pub(crate) agreement: &'a Agreement,
 }
 
-/// Every check, in the order in which a reader should see them.
+/// All checks, in the order of the report.
 pub(crate) fn examine(findings: &Findings<'_>) -> Vec<Check> {
     vec![
         answered(findings),
@@ -73,7 +74,7 @@ pub(crate) fn examine(findings: &Findings<'_>) -> Vec<Check> {
     ]
 }
 
-/// What the hypervisor withheld from this machine, if that was more than a trace.
+/// Steal time of this machine, if it is more than negligible.
 pub(crate) fn stolen(cpu: Option<&MachineCpu>) -> Option<Warning> {
     let share = cpu?.stolen.filter(|&share| share > STOLEN_MAX)?;
     Some(Warning::CpuStolen { share })
@@ -117,7 +118,7 @@ fn rate(findings: &Findings<'_>) -> Check {
         return skipped(code, "nothing was due in the measured window");
     }
     let four_sigma = 4.0 * (arrival.squared_variation() * expected).sqrt() / expected;
-    // A window that operations end begins with one and ends with one: there is one gap less.
+    // A window that operations end has one gap less than operations.
     let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
     let off = findings.sent_per_s / target - 1.0;
     let message = format!(
@@ -145,7 +146,7 @@ fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check 
     judged(code, off.abs() <= allowed, message, off.abs(), allowed)
 }
 
-/// Whether no operation is due by a schedule.
+/// True if no operation is due by a schedule.
 fn is_closed(findings: &Findings<'_>) -> bool {
     match findings.plan.churn() {
         Some(churn) => churn.call_pace.is_none(),
@@ -265,7 +266,7 @@ fn judged(code: CheckKind, passed: bool, message: String, measured: f64, allowed
     Check { code, result, message, measured: Some(measured), allowed: Some(allowed) }
 }
 
-/// The warnings that follow from failed checks.
+/// Warnings that follow from failed checks.
 pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning> {
     let failed = |code| {
         checks.iter().find(|check| check.code == code && check.result == CheckResult::Failed)
@@ -294,9 +295,9 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
     warnings
 }
 
-/// The share of `measured_s` in which a worker was not free to act: what it did not spend
-/// waiting (where it sleeps its processor time if that is more: waiting that ends at once is
-/// work, too), and the time in which it wanted to run and another had the processor.
+/// Fraction of `measured_s` in which a worker was not free to act: the time that it did not spend
+/// waiting (for a sleeping worker its CPU time if that is more, because a wait that returns at once
+/// is work), and the time in which it was ready to run while another thread had its CPU.
 pub(crate) fn busy_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) -> f64 {
     if measured_s <= 0.0 {
         return 0.0;
@@ -309,7 +310,7 @@ pub(crate) fn busy_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) ->
     (not_idle.max(cpu) + kept_share(worker, measured_s)).clamp(0.0, 1.0)
 }
 
-/// The share of `measured_s` in which a worker could have run but another had its processor.
+/// Fraction of `measured_s` in which a worker was ready to run while another thread had its CPU.
 pub(crate) fn kept_share(worker: &WorkerReport, measured_s: f64) -> f64 {
     match worker.run_delay {
         Some(delay) if measured_s > 0.0 => delay.as_s_f64() / measured_s,

@@ -1,4 +1,4 @@
-//! A run that cannot go on.
+//! Failures: why a run cannot continue.
 
 mod fault;
 
@@ -7,8 +7,8 @@ pub(crate) use fault::{Fault, FillFault, Lengths, NoRoom};
 use memtide_base::Sentence;
 use memtide_schema::{Exit, natively};
 
-/// A run that cannot go on: how the program is to end, and a sentence that says whose fault it is
-/// and what to do. Each front has its own words for what to do.
+/// Failure of a run: the exit code, and a sentence that says whose fault it is and what to do. Each
+/// front end words the remedy in its own terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The exit code.
@@ -18,7 +18,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The exit code of a run that the user ended.
+    /// Exit code of a run that the user interrupted.
     pub(crate) const INTERRUPTED: u8 = Exit::Interrupted.code();
 
     /// The sentence in memtide's own words.

@@ -1,4 +1,4 @@
-//! Filling the servers, and finding out whether that is needed and whether it worked.
+//! Fills the servers, and finds out whether that is needed and whether it worked.
 //!
 //! A fill and a probe are plans like any other, carried out by the same workers. Nothing is ever
 //! flushed.
@@ -24,31 +24,31 @@ use probe::{Probed, accept_as_it_is, wants_keys};
 use room::Room;
 use std::ops::Range;
 
-/// What filling did.
+/// Results of filling.
 #[derive(Debug, Default)]
 pub(crate) struct Filled {
     /// Counts of all fills and probes.
     pub(crate) counters: Counters,
     /// Wrong values that probes found.
     pub(crate) mismatches: Mismatches,
-    /// Connections that were opened for them.
+    /// Connections opened for fills and probes.
     pub(crate) opened: u64,
-    /// Questions asked meanwhile, each on a connection of its own.
+    /// Queries during the fill, each on a connection of its own.
     pub(crate) asked: u64,
-    /// The user asked to stop.
+    /// True if the user asked to stop.
     pub(crate) interrupted: bool,
-    /// What was found to be on the servers at last.
+    /// Keys found on the servers at the end.
     pub(crate) held: Held,
-    /// What was accepted only because the scenario says so.
+    /// Shortfalls that only the scenario's settings allow.
     pub(crate) warnings: Vec<Warning>,
 }
 
 /// Keys of a sample, or of a fill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// Keys that were looked for or stored.
+    /// Number of keys looked for or stored.
     pub(crate) keys: u64,
-    /// Those of them that were there.
+    /// Number of keys found.
     pub(crate) found: u64,
 }
 
@@ -59,8 +59,8 @@ impl Held {
     }
 }
 
-/// Fills each server that needs it, as `load` says. With `looks` also a server that is not to be
-/// filled is asked for a sample: values of other lengths than the scenario says are refused.
+/// Fills each server that needs it, according to `load`. With `looks`, servers that are not to be
+/// filled are sampled, too, and values of other lengths than the scenario's are refused.
 pub(crate) fn fill<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
@@ -69,7 +69,7 @@ pub(crate) fn fill<F: Fleet>(
     observer: &mut impl Observer,
 ) -> Result<Filled, Failure> {
     let mut filled = Filled::default();
-    // Where connections are the load, one that fails is a result and no reason to end.
+    // Under connection churn, a failed connection is a result and no reason to end the run.
     let looks = looks && load == Load::Never && compares_lengths(plan) && plan.churn().is_none();
     let wanted = match (load, &plan.source.window) {
         (Load::Always, _) => true,
@@ -110,7 +110,7 @@ pub(crate) fn fill<F: Fleet>(
     Ok(filled)
 }
 
-/// Has every client fill its window, one set at a time as always.
+/// Lets every client fill its window, one set at a time as in the load.
 fn fill_windows<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
@@ -130,7 +130,7 @@ fn fill_windows<F: Fleet>(
         observer.on(&progress((start, looked.at), totals, (0, total * copies)));
     })?;
     let counters = filled.absorb(&ended, ("every server", "sets of the windows"), &fill)?;
-    // A copy that is missing will be missed.
+    // A missing copy would be missed by reads.
     let stored = counters.replies[ReplyClass::Stored as usize] / copies;
     filled.held.note(total, stored);
     if stored == total || ended.interrupted {
@@ -151,8 +151,8 @@ fn server_number(plan: &Plan, server: &ServerPlan) -> ServerId {
     ServerId(number.expect("it is a server of the plan") as u16)
 }
 
-/// Fills `server` and sees to it that it holds what it was given. A fill that is long is done in
-/// portions: a server that throws out the first keys when it is given the last is not given them.
+/// Fills `server` and checks that it keeps the items. A long fill is done in portions, so that it
+/// stops early on a server that evicts the first keys when it receives the last.
 fn fill_server<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
@@ -193,11 +193,11 @@ fn fill_server<F: Fleet>(
     Ok(())
 }
 
-/// Keys that a server was given and did not store.
+/// Keys sent to a server that it did not store.
 #[derive(Debug, Default)]
 struct Refused {
     keys: u64,
-    /// What the server said to it first: a clause after a semicolon, or nothing.
+    /// The server's first reason: a clause after a semicolon, or nothing.
     why: Sentence,
 }
 
@@ -210,7 +210,7 @@ impl Refused {
     }
 }
 
-/// Stores the keys with these ids. Returns which of them the server refused or lost.
+/// Stores the keys with these ids. Returns the keys that the server refused or lost.
 fn store<F: Fleet>(
     fleet: &mut F,
     (plan, server): (&Plan, &ServerPlan),
@@ -230,7 +230,7 @@ fn store<F: Fleet>(
     Ok(Refused { keys, why })
 }
 
-/// How far a fill has come, which was at `done` when it started, of `total`.
+/// Progress of a fill that has `done` keys of `total` behind it since its start.
 fn progress(
     (start, now): (Instant, Instant),
     totals: &TallySum,
@@ -256,7 +256,7 @@ fn of_server(server: &ServerPlan) -> String {
     format!("server {}", server.name)
 }
 
-/// What went wrong, in the server's own words if it had any.
+/// The cause of a failure, in the server's own words if there are any.
 fn said(ended: &Ended) -> Sentence {
     let unanswered = ended.measured().timed_out;
     let refusal = ended.workers.iter().find_map(|worker| worker.refusal);
@@ -271,7 +271,7 @@ fn said(ended: &Ended) -> Sentence {
     }
 }
 
-/// How a server broke the protocol; the last breach that is known.
+/// The server's breach of the protocol; the last one known.
 fn broken(ended: &Ended) -> Sentence {
     let breach = |trouble: &Trouble| matches!(trouble.what, TroubleKind::Closed(Closed::Broken(_)));
     let trouble = ended.workers.iter().filter_map(|worker| worker.trouble).find(breach);
@@ -282,17 +282,17 @@ fn broken(ended: &Ended) -> Sentence {
 }
 
 impl Filled {
-    /// Adds what a probe of server `number` found by verification.
+    /// Adds the wrong values that a probe of server `number` found.
     fn accept(&mut self, probed: &Probed, server: ServerId) {
         let Counters { verified, wrong, .. } = probed.counters;
         self.counters += &Counters { verified, wrong, ..Counters::default() };
-        // A probe knows only one server.
+        // A probe's plan has only one server.
         for &mismatch in probed.mismatches.kept() {
             self.mismatches.push(Mismatch { server, ..mismatch });
         }
     }
 
-    /// `who` is filled or asked; answers to `what` were awaited.
+    /// Adds a fill or probe of `who`; `what` names the awaited replies.
     fn absorb(
         &mut self,
         ended: &Ended,
@@ -301,8 +301,8 @@ impl Filled {
     ) -> Result<Counters, Failure> {
         let who = who.to_owned();
         match ended.loss {
-            // Where more replies come than were asked for, each may answer another question than
-            // it seems to.
+            // If there are more replies than requests, replies may belong to other requests than
+            // they seem to.
             None if ended.protocol_errors() > 0 => {
                 return Err(FillFault::Breach { who, what: broken(ended) }.into());
             }
@@ -319,7 +319,7 @@ impl Filled {
             }
         }
         for counters in &ended.totals.segments {
-            // The caller, which knows whether they mean something, adds verified values.
+            // Verified values are added by the caller, which knows whether they count.
             let unverified = Counters {
                 verified: 0,
                 wrong: Default::default(),

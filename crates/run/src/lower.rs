@@ -1,5 +1,5 @@
-//! What the user said becomes what will happen: every default that depends on the machine or on
-//! other fields is decided here, once, and says why.
+//! Lowers a scenario to a plan: every default that depends on the machine or on other fields is
+//! decided here, once, with its reason.
 
 mod cpus;
 mod layout;
@@ -32,47 +32,47 @@ use memtide_workload::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a plan needs to know of the world.
+/// Facts about the world that a plan needs.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// The servers with their addresses, in the scenario's order.
     pub servers: Vec<ServerPlan>,
-    /// Whether they are this program's own.
+    /// True if the servers are this program's own.
     pub embedded: bool,
-    /// Whether a server may be named again, which makes more connections to it.
+    /// True if a server may be named twice, which makes more connections to it.
     pub repeats: bool,
-    /// Processors that this process may use, by its mask.
+    /// CPUs in this process's affinity mask.
     pub cpus_allowed: Vec<usize>,
-    /// The core of each processor; one that is missing is a core of its own.
+    /// Core of each CPU; a CPU that is missing is a core by itself.
     pub cores: BTreeMap<usize, usize>,
-    /// Processors of the machine.
+    /// Number of CPUs of the machine.
     pub cpus_online: usize,
-    /// The control group's limit, in processors.
+    /// Limit of the control group, in CPUs.
     pub cpu_quota: Option<f64>,
-    /// What workers can do input and output with.
+    /// Interfaces for input and output that workers can use.
     pub io: Doors,
-    /// What the outputs of the run need of it.
+    /// Data that the run's outputs need.
     pub outputs: Wanted,
-    /// Which share of the run is made here; none if the run is not divided.
+    /// Share of the run that is carried out here; none if the run is not divided.
     pub share: Option<Share>,
 }
 
 impl Surroundings {
-    /// Whether servers are asked for their statistics here while the load runs: of the shares of a
-    /// run one does that.
+    /// True if this process queries the servers' statistics during the load. Only one share of a
+    /// run does.
     fn watches_servers(&self) -> bool {
         self.outputs.server_reports && self.share.is_none_or(|share| share.number == 0)
     }
 }
 
-/// What the outputs of a run need of it beside its figures; where these go does not matter here.
+/// Data that a run's outputs need besides its figures; their destinations do not matter here.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Each measured operation as a sample.
+    /// True if each measured operation is needed as a sample.
     pub samples: bool,
-    /// The user's own words for the run.
+    /// The user's tags of the run.
     pub tags: Tags,
-    /// What servers say of themselves while the load runs.
+    /// True if the servers' reports during the load are needed.
     pub server_reports: bool,
 }
 
@@ -84,38 +84,38 @@ impl From<&Outputs> for Wanted {
     }
 }
 
-/// The ways of doing input and output that a world has.
+/// Interfaces for input and output that a world has.
 #[derive(Clone, Debug)]
 pub enum Doors {
     /// None: the world is simulated.
     Simulated,
-    /// Those of the kernel.
+    /// The kernel's interfaces.
     Kernel {
-        /// Whether io_uring is among them; if not, why.
+        /// Availability of io_uring; if unavailable, the reason.
         uring: Result<(), String>,
     },
 }
 
-/// A plan, and what a record says of it.
+/// A plan, with its description for a record.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    /// The scenario with all decided that must be the same on every machine that shares the run;
-    /// what each decides for itself is as it was said, and who we are to servers is left out.
+    /// The scenario with every decision that all machines of the run must share. Each machine's own
+    /// decisions stay as the user wrote them, and credentials are left out.
     pub document: Scenario,
-    /// For the workers.
+    /// The plan, for the workers.
     pub plan: Plan,
-    /// For people and programs.
+    /// The plan, for people and programs.
     pub record: PlanRecord,
-    /// Which processors the workers and the embedded server get.
+    /// CPUs of the workers and of the embedded server.
     pub placement: CpuPlacement,
-    /// Which share of the run is made here; none if the run is not divided.
+    /// Share of the run that is carried out here; none if the run is not divided.
     pub share: Option<Share>,
-    /// Whether a server that is not to be filled is asked for a sample all the same, so that
-    /// values of other lengths than the scenario says are found.
+    /// True if a server that is not to be filled is sampled, so that values of other lengths than
+    /// the scenario's are found.
     pub looks_unfilled: bool,
-    /// Whether servers are asked for their statistics while the load runs.
+    /// True if the servers' statistics are queried during the load.
     pub watches_servers: bool,
-    /// The user's own words for the run.
+    /// The user's tags of the run.
     pub tags: Tags,
 }
 
@@ -123,7 +123,7 @@ const DEPTH_WITH_RATE: u32 = 64;
 const RATE_EMBEDDED: f64 = 10_000.0;
 const DURATION: Span = Span::from_s(10);
 
-/// Decides everything. Fails when the scenario is impossible, with the first of its problems.
+/// Decides everything. The error is the first of the scenario's problems.
 pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Problem> {
     if let Some(problem) = scenario.check().into_iter().next() {
         return Err(problem);
@@ -146,7 +146,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         workers: lanes.total,
         here: lanes.here,
         connections: layout.connections,
-        // A client that is counted has one operation outstanding.
+        // A counted client has one operation outstanding.
         depth: scenario.depth.unwrap_or(1),
         refill: scenario.wire.refill,
         clients: layout.clients,
@@ -194,8 +194,8 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     })
 }
 
-/// `scenario` as it travels, for this many workers on all machines. Each machine has its own words
-/// for who we are to servers.
+/// `scenario` as it is sent to other machines, for this number of workers on all machines. Each
+/// machine has its own credentials.
 pub(crate) fn document(scenario: &Scenario, threads: Option<u32>) -> Scenario {
     Scenario { threads, user: None, password: None, ..scenario.clone() }
 }
@@ -238,7 +238,7 @@ fn credentials(scenario: &Scenario) -> Option<Arc<Credentials>> {
     Some(Arc::new(Credentials { user, password: password.reveal().to_owned() }))
 }
 
-/// Who writes is decided when the run begins.
+/// Plan of verification; the run's identifier is chosen when the run begins.
 fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> Option<Verify> {
     if scenario.verify == 0.0 && !scenario.verify_expiry {
         return None;
@@ -249,7 +249,7 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
         Arc::new(Lifetimes::new(window.slots().get(), expiry, expiring, scenario.seed))
     });
     let oracles = match window {
-        // An object is on one server alone, so they need not be told apart.
+        // An object is on one server only, so values need not differ by server.
         Some(window) if scenario.replication.writers.is_none() => {
             let oracle = Arc::new(Oracle::of_slots(window.slots().get()));
             vec![oracle; servers]
@@ -267,7 +267,7 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
     Some(Verify { fraction: scenario.verify, writer: 0, oracles, lifetimes, lengths: false })
 }
 
-/// A server that is named twice is most likely a slip.
+/// Checks that no server is named twice.
 ///
 /// Cause: Two names lead to the same address, which is most likely a slip.
 fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
@@ -285,7 +285,7 @@ fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The interface of the kernel that workers use, and why.
+/// The kernel interface that workers use, and the reason.
 ///
 /// Cause: The scenario names an interface of the kernel that this machine does not have or allow.
 fn io(
@@ -330,7 +330,7 @@ fn pacing(scenario: &Scenario, window: Window) -> Pacing {
     if scenario.is_closed_loop() {
         return Pacing::Closed;
     }
-    // A wave says it instead.
+    // With a wave, the wave sets the rate.
     let rate = scenario.rate.unwrap_or(0.0);
     Pacing::Open {
         arrival: scenario.arrival,
@@ -340,12 +340,12 @@ fn pacing(scenario: &Scenario, window: Window) -> Pacing {
     }
 }
 
-/// Where the load goes.
+/// The addresses to which the load is sent.
 fn addresses(server: &ServerPlan, transport: Transport) -> Vec<String> {
     server.addresses.iter().map(|address| transport.address(address).to_string()).collect()
 }
 
-/// Whether the mix is answered well only by a server that holds the keys.
+/// True if the mix gets good answers only from a server that holds the keys.
 pub(crate) fn needs_keys(mix: &Mix) -> bool {
     mix.kinds().any(|kind| !matches!(kind.name(), "set" | "add"))
 }

@@ -14,21 +14,21 @@ pub trait Observer {
     fn has_gone(&self) -> bool {
         false
     }
-    /// How often to report the times so far, from the start of the measured window; `None` for
-    /// never.
+    /// Period at which to report the times so far, from the beginning of the measured window;
+    /// `None` for never.
     fn looks_every(&self) -> Option<Span> {
         None
     }
-    /// Called at `at` (the run's clock) when the measured window begins, about once a second in it,
-    /// and when it ends.
+    /// Called at `at` (the run's clock) when the measured window begins, about once a second during
+    /// it, and when it ends.
     fn tick(&mut self, at: Instant);
-    /// How busy the machine was between the ticks; `None` if that is unknown.
+    /// CPU load of the machine between the ticks; `None` if unknown.
     fn machine_cpu(&self) -> Option<MachineCpu>;
-    /// The peak memory of this process, in bytes; `None` if the load is not made by it.
+    /// Peak memory of this process in bytes; `None` if another process makes the load.
     fn rss_max_bytes(&self) -> Option<u64>;
     /// The machine that makes the load.
     fn machine(&self) -> MachineRecord;
-    /// The clock of the load, whose measured window began at `start`; `None` if that is unknown.
+    /// The clock of the load, whose measured window began at `start`; `None` if unknown.
     fn clock(&self, _start: Instant) -> Option<ClockRecord> {
         None
     }

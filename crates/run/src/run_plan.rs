@@ -1,5 +1,5 @@
-//! One plan, from start to finish: open, begin, watch, stop, collect. The same for a fill, a
-//! probe and the run itself.
+//! Carries out one plan from start to finish: open, begin, watch, stop, collect. A fill, a probe
+//! and the load all take this path.
 
 mod abort;
 mod beginning;
@@ -23,57 +23,58 @@ use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage, Window};
 use memtide_metrics::{Counters, ErrorClass, TallySum};
 use memtide_schema::record::Aborted;
 
-/// How often the workers are looked at.
+/// Period at which workers are polled.
 const LOOK_EVERY: Span = Span::from_ms(100);
-/// From the order to begin to the beginning: longer than a worker takes to notice.
+/// Time from the command to begin until the beginning: longer than a worker takes to notice.
 const LEAD: Span = Span::from_ms(30);
-/// How long a user who interrupts waits for what is in flight.
+/// Time that an interrupted run waits for operations in flight.
 const GRACE_INTERRUPTED: Span = Span::from_s(1);
-/// How much later than the last deadline a run is ended in any case.
+/// Time after the last deadline at which a plan is ended in any case.
 const OVERTIME: Span = Span::from_s(5);
-/// How much longer than the timeout nothing may end where only endings lead on: by then every
-/// operation in flight has timed out.
+/// Extra time beyond the timeout after which silence means a plan is stuck, if only ends of
+/// operations advance it: by then every operation in flight has timed out.
 const STILL_MAX: Span = Span::from_s(1);
 
-/// The longest that `plan` takes from the beginning of its load until the last reply of its servers
-/// was awaited; none if only the number of operations ends the load.
+/// Longest time that `plan` takes from the beginning of its load until the servers' last reply;
+/// none if only the number of operations ends the load.
 pub fn load_max(plan: &Plan) -> Option<Span> {
     let Window { warmup, duration, .. } = plan.window;
-    // Of the last operation, of those in flight at the stop, and of the last questions.
+    // One timeout each for the last operation, for those in flight at the stop, and for the last
+    // queries.
     let replies = plan.timeout + plan.timeout + plan.timeout + OVERTIME;
     (duration != Span::MAX).then(|| warmup + duration + replies)
 }
 
-/// A plan that is over.
+/// A plan that has ended.
 pub(crate) struct Ended {
     pub(crate) totals: TallySum,
     pub(crate) workers: Vec<WorkerReport>,
-    /// When the schedules started.
+    /// Start of the schedules.
     pub(crate) start: Instant,
-    /// When the order to stop was given.
+    /// Instant of the command to stop.
     pub(crate) stopped: Instant,
-    /// Every operation or connection that was to be made had been made by then.
+    /// True if all operations or connections of the plan had been made by then.
     pub(crate) is_used_up: bool,
-    /// The user asked to stop.
+    /// True if the user asked to stop.
     pub(crate) interrupted: bool,
-    /// What was lost, so that there was no going on.
+    /// Loss that made it impossible to continue.
     pub(crate) loss: Option<Loss>,
-    /// The condition that ended it early.
+    /// Condition that ended the load early.
     pub(crate) aborted: Option<Aborted>,
-    /// Why its load never began, if the shares of the run did not begin together.
+    /// Reason why the load never began, if the shares of the run did not begin together.
     pub(crate) not_run: Option<NotRun>,
 }
 
-/// What a plan cannot go on without.
+/// Losses without which a plan cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
     /// Every server was gone for longer than the timeout.
     Servers,
-    /// They were there, and said nothing for longer than the timeout.
+    /// The servers were connected, and silent for longer than the timeout.
     Silence,
-    /// A connection, where none is opened again.
+    /// A connection was lost, and the plan forbids to reconnect.
     Connection,
-    /// Nothing was ever answered, and one connection after the other ended.
+    /// Nothing was ever answered, and one connection after another ended.
     Unserved,
 }
 
@@ -86,8 +87,8 @@ pub(crate) fn run_plan<F: Fleet>(
     carry_out(fleet, plan, (Watch::new(&[]), Liveness::Answers, None), watch)
 }
 
-/// Carries out `plan`, or ends it early when a condition of `unless` is true. Where there is a
-/// `barrier`, the load begins when the shares of the run agree, and ends early when they do.
+/// Carries out `plan`, or ends it early when a condition of `unless` is true. With a `barrier`, the
+/// load begins when all shares of the run agree, and ends early when they do.
 pub(crate) fn run_plan_unless<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -97,12 +98,12 @@ pub(crate) fn run_plan_unless<F: Fleet>(
     carry_out(fleet, plan, (unless, Liveness::Endings, barrier), watch)
 }
 
-/// What shows that a server has not fallen silent.
+/// Signs of life that show that a server has not fallen silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Liveness {
     /// Operations end, with or without an answer: that is what is measured.
     Endings,
-    /// Some are answered in time: where the answers are needed, nothing else is of use.
+    /// Operations are answered in time: required if only answers are useful.
     Answers,
 }
 
@@ -174,10 +175,10 @@ fn carry_out<F: Fleet>(
     }
 }
 
-/// A server turns connections away for being too many.
+/// A server refuses connections because it has too many.
 const TOO_MANY: TroubleKind = TroubleKind::Closed(Closed::Broken(PeerError::TooManyConnections));
 
-/// Waits until every connection is open; gives up when no more of them open for the timeout.
+/// Waits until every connection is open; gives up if none opens within the timeout.
 fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut TallySum) -> Result<Interval, Failure> {
     let mut last = (totals.all_connections().opened, fleet.now());
     loop {
@@ -193,7 +194,7 @@ fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut TallySum) -> Result<I
             let server = &plan.servers[trouble.server.index()];
             let so_far = match opened {
                 0 => String::new(),
-                // A server says so only on connections that the kernel has opened.
+                // A server says so only on a connection that the kernel has opened.
                 _ if trouble.what == TOO_MANY => format!(
                     " (when {opened} of {wanted} connections had been opened on this side; how \
                      many of these the server took is not known)"
@@ -213,17 +214,18 @@ fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut TallySum) -> Result<I
     }
 }
 
-/// Connections that end one after the other until a server that never answered is given up.
+/// Number of connections that must end, one after another, before a server that never answered is
+/// given up.
 const UNSERVED_CONNECTIONS: u64 = 8;
 
-/// Whether there is no use in going on: nothing was ever answered, and connections ended because
-/// the server does not speak the protocol; or for any reason, where only answers end the plan.
+/// True if continuing is pointless: nothing was ever answered, and connections ended because the
+/// server does not speak the protocol; or for any reason, if only answers end the plan.
 fn is_unserved(plan: &Plan, totals: &TallySum, passed: Span) -> bool {
     let sum = |of: fn(&Counters) -> u64| totals.segments.iter().map(of).sum::<u64>();
     let answered = sum(|counters| counters.answered + counters.failed + counters.late_replies);
     let broken = sum(|counters| counters.errors[ErrorClass::Protocol as usize]);
     let ended = if ends_by_answers(plan) { totals.all_connections().lost } else { broken };
-    // Of several servers another may just be slow.
+    // With several servers, another may only be slow.
     let patient = plan.servers.len() == 1 || passed > plan.timeout;
     plan.churn().is_none() && answered == 0 && ended >= UNSERVED_CONNECTIONS && patient
 }
@@ -239,12 +241,12 @@ fn stop<F: Fleet>(
     Ok(())
 }
 
-/// Whether every measured operation has ended, and none is to come before the window ends.
+/// True if every measured operation has ended, and no more will come before the window ends.
 fn is_measured(interval: &Interval) -> bool {
     interval.workers.iter().all(|worker| worker.measured_done)
 }
 
-/// Whether no worker has had a connection for longer than `timeout`.
+/// True if no worker has had a connection for longer than `timeout`.
 fn disconnected(interval: &Interval, timeout: Span) -> bool {
     let gone = |worker: &WorkerReport| {
         worker.disconnected_since.is_some_and(|since| interval.at.since(since) > timeout)
@@ -252,7 +254,7 @@ fn disconnected(interval: &Interval, timeout: Span) -> bool {
     interval.workers.iter().all(gone)
 }
 
-/// Whether only answers end `plan`: a closed loop of a number of operations.
+/// True if only answers end `plan`: a closed loop with a number of operations.
 fn ends_by_answers(plan: &Plan) -> bool {
     matches!(plan.pacing, Pacing::Closed) && plan.window.duration == Span::MAX
 }
@@ -265,9 +267,9 @@ struct Heard {
 }
 
 impl Heard {
-    /// Whether a closed loop that only operations can end has stopped for good: all have timed
-    /// out, but keep their slots, because their answers may still come; or every answer that is
-    /// needed comes too late.
+    /// True if a closed loop that only ends of operations advance is stuck for good: all operations
+    /// have timed out but keep their slots, because their replies may still come; or every needed
+    /// answer comes too late.
     fn is_stuck(&mut self, plan: &Plan, totals: &TallySum, now: Instant) -> bool {
         let count = match self.liveness {
             Liveness::Endings => Counters::settled,
@@ -282,14 +284,14 @@ impl Heard {
 }
 
 impl Ended {
-    /// The measured window that really was: its start and its end. It is the plan's, whether or
-    /// not something happened in it, unless a count, a loss or the user ended it before.
+    /// The actual measured window: its start and its end. It is the plan's, even if nothing
+    /// happened in it, unless a number of operations, a loss or the user ended it early.
     pub(crate) fn window(&self, plan: &Plan) -> (Instant, Instant) {
         let start = plan.window.measure_start(self.start);
         let planned = plan.window.measure_end(self.start);
         let last = |of: fn(&WorkerReport) -> Instant| self.workers.iter().map(of).max();
         let end = if self.is_counted_out() {
-            // It reaches to the last thing that happened.
+            // It extends to the last event.
             let settled = last(|worker| worker.last_settled).unwrap_or(start);
             settled.max(last(|worker| worker.last_intended).unwrap_or(start)).min(planned)
         } else {
@@ -298,8 +300,8 @@ impl Ended {
         (start, end.max(start))
     }
 
-    /// Whether a number of operations or connections ended the run within its window, and not
-    /// time.
+    /// True if a number of operations or connections, rather than time, ended the run within its
+    /// window.
     pub(crate) fn is_counted_out(&self) -> bool {
         let cooldown = usize::from(segment::COOLDOWN);
         let later = self.totals.segments[cooldown].intended
@@ -307,8 +309,8 @@ impl Ended {
         self.is_used_up && later == 0
     }
 
-    /// Every operation ended once, and each way of counting those of the window says the same. A
-    /// fault of ours, which no record may hide.
+    /// Asserts that every operation ended once, and that all counts of the window agree. A
+    /// violation is a fault in memtide, which no record may hide.
     fn check_books(&self) {
         for (number, counters) in self.totals.segments.iter().enumerate() {
             let (settled, intended) = (counters.settled(), counters.intended);
@@ -332,25 +334,26 @@ impl Ended {
         self
     }
 
-    /// From the beginning of the measured window to the last answer to an operation of it.
+    /// Time from the beginning of the measured window to the last answer to a measured operation.
     pub(crate) fn answered_until(&self, plan: &Plan) -> Option<Span> {
         let last = self.workers.iter().map(|worker| worker.last_settled).max();
         let last = last.filter(|_| self.measured().answered > 0);
         last.map(|last| last.since(plan.window.measure_start(self.start)))
     }
 
-    /// Operations of the measured window that found their server gone or their reply missing.
+    /// Counters of the measured window's operations.
     pub(crate) fn measured(&self) -> &Counters {
         &self.totals.segments[usize::from(segment::MEASURE)]
     }
 
-    /// Connections that ended because what came was not the protocol, or was never asked for.
+    /// Number of connections that ended because the server's bytes violated the protocol or were
+    /// not requested.
     pub(crate) fn protocol_errors(&self) -> u64 {
         let errors = |counters: &Counters| counters.errors[ErrorClass::Protocol as usize];
         self.totals.segments.iter().map(errors).sum()
     }
 
-    /// Whether a server turned connections away for being too many.
+    /// Number of the server that refused connections because it has too many, if one did.
     pub(crate) fn turned_away(&self) -> Option<usize> {
         self.workers
             .iter()

@@ -1,4 +1,4 @@
-//! Everything that was seen becomes one record.
+//! Makes the record of a run from everything that was observed.
 
 mod churn;
 mod returns;
@@ -32,40 +32,40 @@ pub(crate) use wrong_values::wrong_values;
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What a record is made of.
+/// Input of a record.
 pub(crate) struct Material<'a, W> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) lowered: &'a Lowered,
     pub(crate) filled: &'a Filled,
-    /// None when only the servers were filled.
+    /// The load; none if the servers were only filled.
     pub(crate) main: Option<&'a Ended>,
     pub(crate) seconds: &'a Seconds,
     pub(crate) survey: &'a Survey,
     pub(crate) commands: &'a ServerCommands,
     pub(crate) agreement: Agreement,
     pub(crate) interrupted: bool,
-    /// How the shares of the run agreed on the beginning of their load.
+    /// Method by which the shares of the run agreed on the beginning of their load.
     pub(crate) start: ShareStart,
     pub(crate) began: Began,
-    /// When it ended, by the time of day.
+    /// End of the run, by the time of day.
     pub(crate) ended_unix_ns: u64,
     pub(crate) observer: &'a W,
 }
 
-/// When a run began, by its own clock and by the time of day.
+/// Beginning of a run, by its own clock and by the time of day.
 pub(crate) struct Began {
     pub(crate) at: Instant,
     pub(crate) unix_ns: u64,
 }
 
 impl Began {
-    /// The time of day, in ns since 1970, at `instant` of the run.
+    /// Time of day, in ns since 1970, at `instant` of the run.
     pub(crate) fn unix_ns(&self, instant: Instant) -> u64 {
         self.unix_ns.saturating_add(instant.since(self.at).ns())
     }
 }
 
-/// Makes the record, and the warnings that it holds.
+/// Makes the record, and the warnings that it contains.
 pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warning>) {
     let Material { scenario, lowered, filled, survey, observer, .. } = material;
     let mut record = Record {
@@ -126,7 +126,7 @@ fn lanes(plan: &Plan) -> Lanes {
     Lanes { first, count, total: u32::from(plan.workers) }
 }
 
-/// Which share of its run this was, if the run is divided.
+/// The share of its run, if the run is divided.
 fn share(lowered: &Lowered, start: ShareStart, not_run: Option<&NotRun>) -> Option<ShareRecord> {
     let Share { number, of, units } = lowered.share?;
     Some(ShareRecord {
@@ -140,7 +140,7 @@ fn share(lowered: &Lowered, start: ShareStart, not_run: Option<&NotRun>) -> Opti
     })
 }
 
-/// Why a share made no load, if its load never began.
+/// Reason why a share made no load, if its load never began.
 fn not_run<W>(material: &Material<'_, W>) -> Option<NotRun> {
     let Material { lowered, main, interrupted, .. } = material;
     let never_began = main.is_none_or(|ended| ended.stopped < ended.start);
@@ -155,7 +155,7 @@ fn unrun(record: Record) -> Record {
     Record { partial: true, ended_by: EndedBy::NotRun, exit: Exit::Done.code(), ..record }
 }
 
-/// The record of a share that makes no load, before anything was sent.
+/// The record of a share that makes no load, before anything is sent.
 pub fn record_not_run(scenario: &Scenario, lowered: &Lowered, why: &NotRun, now: Span) -> Record {
     let unix_ms = now.ns() / NS_PER_MS;
     unrun(Record {
@@ -171,7 +171,7 @@ pub fn record_not_run(scenario: &Scenario, lowered: &Lowered, why: &NotRun, now:
     })
 }
 
-/// The figures of the measured window.
+/// Sets the figures of the measured window.
 fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey), began: &Began) {
     let totals = &ended.totals;
     let (start, end) = ended.window(plan);
@@ -237,10 +237,10 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     record.client = client(ended, plan, record);
 }
 
-/// What was asked for and what was sent, per second of the window.
+/// Target and achieved rate over the window.
 fn rates(ended: &Ended, plan: &Plan, measured_s: f64) -> RateRecord {
     let totals = &ended.totals;
-    // Several copies of a write are one operation of the schedule.
+    // All copies of a write are one operation of the schedule.
     let sent = |kind: usize| totals.sent_in_window[kind] - once(totals, kind);
     RateRecord {
         target_per_s: target(plan, ended),
@@ -256,14 +256,15 @@ fn rates(ended: &Ended, plan: &Plan, measured_s: f64) -> RateRecord {
     }
 }
 
-/// Copies of writes of a kind that were sent in the window. What was made in it and has waited may
-/// have been sent after it.
+/// Second and further copies of writes of a kind that were sent in the window. Copies made in the
+/// window that waited may have been sent after it.
 fn once(totals: &TallySum, kind: usize) -> u64 {
     totals.copies_in_window[kind].min(totals.sent_in_window[kind])
 }
 
-/// Keys per second of the window, each operation that asks for none being one. What was sent in
-/// the window has as many keys to an operation as what was measured, whose keys are counted.
+/// Keys sent per second of the window; an operation without keys counts as one. Operations sent in
+/// the window are assumed to have the mean number of keys of measured operations, whose keys are
+/// counted.
 fn record_keys(totals: &TallySum, measured: &Counters, measured_s: f64) -> f64 {
     let asks_by_key =
         |kind: &OpKind| matches!(kind.action(), Action::Read | Action::CompareAndStore);
@@ -277,7 +278,7 @@ fn record_keys(totals: &TallySum, measured: &Counters, measured_s: f64) -> f64 {
         - per_second(copies, measured_s)
 }
 
-/// Verdict, goals and warnings.
+/// Sets verdict, goals and warnings.
 fn judge<W: Observer>(
     record: &mut Record,
     ended: &Ended,
@@ -331,7 +332,7 @@ fn judge<W: Observer>(
     }
 }
 
-/// Received − sent of what was answered so far, for every row of the plan's tables but all.
+/// Service times of the operations answered so far, for every row of the plan's tables but all.
 pub(crate) fn service_so_far(totals: &TallySum, plan: &Plan) -> BTreeMap<Kind, Histogram<u64>> {
     let rows = kinds(plan).into_iter().filter(|&kind| kind != Kind::All);
     rows.map(|kind| (kind, merged(&totals.times.service, kind, plan))).collect()
@@ -342,8 +343,8 @@ fn message_sizes(times: &Times<Histogram<u64>>) -> Option<MessageSizes> {
     Some(MessageSizes { requests: Counts::of(requests), replies: Counts::of(replies) })
 }
 
-/// Operations that never waited are in no part of the split but the generator's; they count as
-/// zeros in the others.
+/// The lag by cause. Operations that never waited are recorded in memtide's own delay only; they
+/// count as zeros in the other parts.
 fn lag_split(totals: &TallySum, plan: &Plan) -> LagSplit {
     let times = &totals.times;
     let sent = times.lag_generator.count();
@@ -369,7 +370,7 @@ fn slices(totals: &TallySum, measured: Span) -> Vec<SliceRecord> {
     over_time(&rows, width, measured, SliceRecord::of)
 }
 
-/// Rows of one width side by side; the last one ends with the window.
+/// Consecutive rows of one width; the last ends with the window.
 fn over_time<T>(
     rows: &[Row],
     width: Span,
@@ -384,7 +385,7 @@ fn over_time<T>(
     each.collect()
 }
 
-/// The mean rate that the schedule called for in the measured window, of this process's part.
+/// Mean target rate of the schedule in the measured window, for this process's part.
 fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
     let Pacing::Open { arrival, curve, .. } = &plan.pacing else { return None };
     let (start, end) = ended.window(plan);
@@ -393,7 +394,7 @@ fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
     (length_s > 0.0).then(|| (until(end) - until(start)) * plan.own_part() / length_s)
 }
 
-/// A row for each server, however often it is named.
+/// A row for each server, named once or more.
 fn servers(
     totals: &TallySum,
     (plan, survey): (&Plan, &Survey),
@@ -457,8 +458,8 @@ fn client(ended: &Ended, plan: &Plan, record: &Record) -> ClientRecord {
     }
 }
 
-/// Connections per server thread below which single connections sway the result, and the rate
-/// from which on that matters.
+/// Connections per server thread below which single connections sway the result, and the rate above
+/// which that matters.
 const CONNECTIONS_PER_THREAD: u64 = 50;
 const RATE_MANY: f64 = 100_000.0;
 
@@ -499,7 +500,8 @@ fn measurement_warnings<W: Observer>(
     warnings
 }
 
-/// Which servers lost connections, if any did, and how many in all.
+/// The warning of lost connections, with the servers and the total number; none if no connection
+/// was lost.
 fn connections_lost(ended: &Ended, plan: &Plan) -> Option<Warning> {
     let servers = plan.servers.iter().zip(&ended.totals.connections);
     let names: Vec<&str> =
@@ -513,7 +515,7 @@ fn connections_lost(ended: &Ended, plan: &Plan) -> Option<Warning> {
     Some(Warning::ConnectionsLost { server, count })
 }
 
-/// What the servers' own counters give cause to say.
+/// Warnings that follow from the servers' own counters.
 fn server_warnings<W: Observer>(record: &Record, material: &Material<'_, W>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let survey = material.survey;
@@ -538,7 +540,7 @@ fn server_warnings<W: Observer>(record: &Record, material: &Material<'_, W>) -> 
         Agreement::OtherClients(commands) => {
             warnings.push(Warning::OtherClients { server: server(), commands: *commands });
         }
-        // Who asks for no comparison misses none.
+        // With `--no-stats` a comparison is not expected.
         Agreement::Skipped(_) if material.scenario.trust.no_stats => {}
         Agreement::Skipped(why) => {
             warnings.push(Warning::StatsUnavailable { server: server(), why: why.clone() });

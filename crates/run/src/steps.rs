@@ -1,8 +1,8 @@
-//! Searches and scans: a scenario carried out again and again at different rates, each time as a
-//! whole run with a record of its own.
+//! Searches and scans: a scenario carried out repeatedly at different rates, each time as a whole
+//! run with its own record.
 //!
-//! Which rate comes next is a pure function of what was measured: a [`Course`]. Connections are
-//! made anew for each step, as for every plan; data are kept unless they shall not be.
+//! The next rate is a pure function of the measurements: a [`Course`]. Each step opens its own
+//! connections, as every plan does; data are kept unless the settings say otherwise.
 
 mod scan;
 mod search;
@@ -27,37 +27,39 @@ use memtide_schema::scenario::Problem;
 use memtide_schema::steps::{Conclusion, Step, StepRole, StepsEnd};
 use memtide_schema::{Event, Scenario, StepBegun};
 
-/// How much longer than by their rate servers have for what a step has left them.
+/// Factor by which the rest after a step exceeds the time that servers need for its remaining
+/// operations.
 const REST_SPARE: f64 = 1.25;
-/// They have no longer than this.
+/// Longest rest.
 const REST_MAX: Span = Span::from_s(10);
 
-/// What all steps have in common.
+/// Settings that all steps have in common.
 #[derive(Clone, Debug)]
 pub struct StepsPlan<'a> {
-    /// The run that each of them is, but for its rate.
+    /// The scenario of each step, but for its rate.
     pub scenario: &'a Scenario,
-    /// What each of them is held against.
+    /// The criterion by which each step is judged.
     pub aim: Aim,
-    /// What later steps do about the data.
+    /// State of the servers' data before each later step.
     pub data: Data,
-    /// The most steps; `None` leaves it to the course.
+    /// Largest number of steps; `None` leaves it to the course.
     pub steps_max: Option<u32>,
-    /// A step's rate is that of all load, of the master's own beside its agents' too.
+    /// True if a step's rate is that of the whole load, including the master's own load beside its
+    /// agents.
     pub counts_own: bool,
 }
 
-/// What a step finds on the servers that is not the first.
+/// State of the data on the servers before a step that is not the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// What the step before has left there.
+    /// As the step before left them.
     Kept,
-    /// What the scenario says is to be there: they are looked after as in the first step.
+    /// As the scenario says: they are checked and filled as before the first step.
     Anew,
 }
 
 impl StepsPlan<'_> {
-    /// The plan of the first step that `course` asks for. Fails when the scenario is impossible.
+    /// The plan of the first step that `course` chooses. Fails if the scenario is impossible.
     pub fn first(
         &self,
         course: &mut dyn Course,
@@ -72,26 +74,26 @@ impl StepsPlan<'_> {
         plan_step(self.scenario, step_task(self, begun), around)
     }
 
-    /// What another machine that makes the load of the steps has to know of the scenario, `first`
-    /// being the plan of the first. What follows from a step's rate is left open: it is decided
-    /// there for each step, as it is here.
+    /// The scenario for another machine that makes the load of the steps; `first` is the plan of
+    /// the first step. What follows from a step's rate is left open: the other machine decides it
+    /// for each step, as this one does.
     pub fn document(&self, first: &Lowered) -> Scenario {
         document(self.scenario, first.document.threads)
     }
 }
 
-/// How a search or a scan ended.
+/// Result of a search or a scan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepsOutcome {
-    /// What it found, with the failure in memtide's own words.
+    /// The conclusion, with the failure in memtide's own words.
     pub conclusion: Conclusion,
-    /// Why it could not go on, for a front with words of its own.
+    /// Reason why it could not continue, for a front end with its own words.
     pub failure: Option<Failure>,
 }
 
-/// Has `runner` carry out one step after the other until `course` has enough, the user has, or a
-/// step fails. What came of each is told to `observer` as it ends; a step that was interrupted or
-/// lost its servers tells nothing about its rate, and is none.
+/// Lets `runner` carry out steps until `course` or the user ends them, or a step fails. Each result
+/// is passed to `observer` when its step ends. A step that was interrupted or lost its servers says
+/// nothing about its rate, and does not count as a step.
 pub fn steps(
     runner: &mut impl Runner,
     plan: &StepsPlan<'_>,
@@ -159,26 +161,28 @@ pub fn steps(
     StepsOutcome { conclusion, failure }
 }
 
-/// How long the servers need for what a step has asked of them and no longer waits for, so that the
-/// next step does not pay for it: at the rate at which they answered, and a little more.
+/// Time that the servers need to finish what a step requested and no longer waits for, so that the
+/// next step is not affected: computed from the rate at which they answered, and a little more.
 fn rest_after(record: &Record) -> Span {
     let left = record.totals.abandoned as f64;
-    // What is achieved counts what was sent, and the first of it may be waiting in the servers.
+    // The achieved rate counts sent operations, and the first of these may still wait in the
+    // servers.
     match record.rate.achieved_per_s.min(served_per_s(record)) {
         per_s if per_s > 0.0 => Span::from_s_f64(REST_SPARE * left / per_s).min(REST_MAX),
         _ => Span::ZERO,
     }
 }
 
-/// What the plans of a step need to know of it.
+/// The data about a step that its plans need.
 fn step_task(plan: &StepsPlan<'_>, StepBegun { number, rate_per_s, .. }: StepBegun) -> StepTask {
     StepTask { number, rate_per_s, keeps_data: plan.data == Data::Kept }
 }
 
-/// What was sent may fall short of what was asked for by so much, or by what chance can do.
+/// Largest fraction by which sent operations may fall short of the target, unless chance explains
+/// more.
 const SHORT_MAX: f64 = 0.05;
 
-/// What a step's record says to a course.
+/// The result of a step's record for a course.
 fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
     let achieved = |record: &Record| match trial.rate > 0.0 {
         true => record.rate.achieved_per_s,
@@ -193,8 +197,8 @@ fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
     StepResult { rate: trial.rate, achieved_per_s, goal, behind }
 }
 
-/// What a closed loop got out of the servers, per second until its last answer. What it sent is no
-/// measure of them: a deep one fills their queues faster than they can empty them.
+/// Rate of a closed loop's answers, per second until the last one. The rate of sending does not
+/// measure the servers: a deep loop fills their queues faster than they empty them.
 fn served_per_s(record: &Record) -> f64 {
     let until_s = record.answered_until_s.unwrap_or(record.measured_s);
     if until_s > 0.0 { record.totals.answered as f64 / until_s } else { 0.0 }

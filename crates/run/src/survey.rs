@@ -1,4 +1,4 @@
-//! What the servers say of themselves, before and after, and how that compares with our counts.
+//! The servers' `stats` before and after the load, and their comparison with memtide's counts.
 
 use memtide_schema::natively;
 mod discreet;
@@ -19,10 +19,10 @@ use memtide_schema::record::{ExpectedCounters, Figure};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
-/// One server's statistics.
+/// Statistics of one server.
 pub(crate) type ServerStatistics = BTreeMap<String, Figure>;
 
-/// Asks a server for its statistics.
+/// Queries a server's statistics.
 pub(crate) fn figures<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -35,7 +35,7 @@ pub(crate) fn figures<F: Fleet>(
     }
 }
 
-/// The figures that a server's names and words mean.
+/// Parses the names and values of a server's `stats`.
 pub(crate) fn statistics(rows: impl IntoIterator<Item = (String, String)>) -> ServerStatistics {
     rows.into_iter().map(|(name, word)| (name, Figure::from_word(&word))).collect()
 }
@@ -48,43 +48,42 @@ pub(crate) fn whole(figures: &ServerStatistics, name: &str) -> i64 {
     }
 }
 
-/// One of memcached's counters, as we expect it.
+/// One of memcached's counters, with its expected value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     name: &'static str,
     ours: u64,
-    /// How many fewer the server may have counted.
+    /// Number by which the server's count may be lower.
     fewer: u64,
-    /// It counts commands; what counts how these ended would count them again.
+    /// True if it counts commands. A counter of outcomes would count these again.
     is_of_commands: bool,
 }
 
 impl Expected {
-    /// A count of commands.
+    /// A counter of commands.
     fn commands(name: &'static str, ours: u64) -> Self {
         Self { name, ours, fewer: 0, is_of_commands: true }
     }
 
-    /// A count of how commands ended that are counted elsewhere.
+    /// A counter of outcomes, whose commands another counter counts.
     fn endings(name: &'static str, ours: u64) -> Self {
         Self { is_of_commands: false, ..Self::commands(name, ours) }
     }
 }
 
-/// What memcached counts, as we expect it: the counter's name and our count.
-///
-/// cmd_get counts keys of what only reads, cmd_set all storage commands whatever came of them,
-/// cmd_touch what sets an expiry anew, whether or not it reads too.
+/// memcached's counters with their expected values, computed from our counts.
+/// cmd_get counts the keys of pure reads, cmd_set all storage commands whatever their outcome,
+/// cmd_touch commands that set a new expiry, even if they read as well.
 pub(crate) fn expected(counters: &Counters) -> Vec<Expected> {
     let sends = |action| of_action(action).any(|kind| counters.kinds[kind.index()].sent > 0);
-    // A store that the server refuses for its size or for lack of memory is not counted there.
+    // memcached does not count stores refused for their size or for lack of memory.
     let refused = counters.errors[ErrorClass::ServerError as usize];
     let mut expected = vec![
         Expected::commands("cmd_get", counters.keys_asked),
         Expected { fewer: refused, ..Expected::commands("cmd_set", counters.storage_commands) },
         Expected::commands("cmd_touch", counters.touch_commands),
     ];
-    // Hits and misses are known only of what was answered.
+    // Hits and misses are known only of answered operations.
     let all_answered = counters.unanswered() == 0 && counters.late_replies == 0;
     if all_answered && !sends(Action::CompareAndStore) && !sends(Action::ReadAndTouch) {
         expected.push(Expected::endings("get_hits", counters.hits));
@@ -100,7 +99,7 @@ pub(crate) fn expected(counters: &Counters) -> Vec<Expected> {
     expected
 }
 
-/// The kinds of operation that do this.
+/// The kinds of operation with this action.
 fn of_action(action: Action) -> impl Iterator<Item = OpKind> {
     OpKind::ALL.into_iter().filter(move |kind| kind.does(action))
 }
@@ -110,18 +109,20 @@ fn touching_hits(counters: &Counters) -> u64 {
     reads.sum::<u64>() - counters.touching_misses
 }
 
-/// How the servers' counters compare with ours.
+/// Comparison of the servers' counters with memtide's.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Agreement {
-    /// Exactly; how many counters were compared.
+    /// Equal; with the number of counters compared.
     Equal(usize),
-    /// They disagree, although no other client was seen: the counter, theirs, ours.
+    /// Different, although no other client was seen: the counter, the servers' value, and
+    /// memtide's.
     Differs(&'static str, i64, u64),
-    /// They cannot be compared, for this reason.
+    /// Not compared, for this reason.
     Skipped(String),
-    /// They hold the operations of all shares of the run, of which this process knows one.
+    /// Not comparable here: they count the operations of all shares, and this process knows only
+    /// its own.
     OfShares,
-    /// Others used the servers meanwhile: at least this many commands were not ours.
+    /// Other clients used the servers during the run: at least this many commands were theirs.
     OtherClients(u64),
 }
 
@@ -170,7 +171,7 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
         ));
     }
     let others = connected > due || survey.is_moving;
-    // Others can only add to what a server counts.
+    // Other clients can only add to a server's counts.
     let only_more = expected.iter().all(|of| surplus(of) >= -(of.fewer as i64));
     let of_commands = expected.iter().filter(|of| of.is_of_commands);
     let more: i64 = of_commands.map(|of| surplus(of).max(0)).sum();
@@ -180,51 +181,51 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
     Agreement::Differs(differs.name, survey.delta(plan, differs.name), differs.ours)
 }
 
-/// Everything that was asked of the servers.
+/// The servers' replies to all queries of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
-    /// By server's name, before anything was sent.
+    /// Statistics before anything was sent, by the server's name.
     pub(crate) before: BTreeMap<String, ServerStatistics>,
-    /// After everything had ended.
+    /// Statistics after everything had ended.
     pub(crate) after: BTreeMap<String, ServerStatistics>,
-    /// Why there is nothing to compare.
+    /// Reason why there is nothing to compare.
     pub(crate) unavailable: Option<String>,
-    /// A server could not be reached, which is no end where connects are what is measured.
+    /// True if a server could not be reached, which does not end a run that measures connects.
     pub(crate) unreachable: bool,
-    /// Questions that counted as connections between the two.
+    /// Number of queries between the two that the servers counted as connections.
     pub(crate) asked_between: u64,
-    /// What the servers should have counted of a share of a run.
+    /// Counts that the servers should have of this share's operations.
     pub(crate) expected: Option<ExpectedCounters>,
-    /// The servers were told something that may have changed their counters.
+    /// True if a command was sent to the servers that may have changed their counters.
     pub(crate) is_touched: bool,
-    /// The servers counted more and more commands after the last of ours had ended.
+    /// True if the servers' counts of commands still grew after our last command had ended.
     pub(crate) is_moving: bool,
-    /// Of each server of the plan the first one that is the same; of those that are not in it,
-    /// themselves.
+    /// For each server of the plan, the first one that is the same server; itself if it is the
+    /// first.
     pub(crate) firsts: Vec<usize>,
-    /// From the first question to the last answer.
+    /// Time from the first query to the last reply.
     pub(crate) passed: Span,
 }
 
-/// A server counts whole seconds of its uptime, and may answer late: it was restarted when more
-/// than this is missing.
+/// A server counts its uptime in whole seconds, and may answer late: it was restarted if more than
+/// this is missing.
 const UPTIME_SLACK: Span = Span::from_s(5);
 
 impl Survey {
-    /// The servers of `plan`, each once however often it is named.
+    /// The servers of `plan`, each once even if it is named several times.
     pub(crate) fn servers<'a>(&self, plan: &'a Plan) -> impl Iterator<Item = &'a ServerPlan> {
         let each = plan.servers.iter().enumerate();
         each.filter(|&(number, _)| self.first(number) == number).map(|(_, server)| server)
     }
 
-    /// The first server of the plan that is the same as server `number`.
+    /// Number of the first server of the plan that is the same as server `number`.
     pub(crate) fn first(&self, number: usize) -> usize {
         self.firsts.get(number).copied().unwrap_or(number)
     }
 
-    /// Takes note of server `number`, which says `figures` of itself before the load, and says
-    /// whether it is the first of its name and address. Servers are the same one if they share an
-    /// address and, where they tell their process, that.
+    /// Notes server `number`, which reported `figures` before the load; returns true if it is the
+    /// first with its name and address. Servers are the same if they share an address and, if they
+    /// report it, a process.
     pub(crate) fn meet(&mut self, plan: &Plan, number: usize, figures: &ServerStatistics) -> bool {
         let server = &plan.servers[number];
         let is_same = |&earlier: &usize| {
@@ -234,14 +235,14 @@ impl Survey {
             shared && known == figures.get("pid")
         };
         let first = (0..number).find(is_same).map_or(number, |earlier| self.first(earlier));
-        // Servers that said nothing of themselves are known by their number alone.
+        // Servers without a report are identified by their number alone.
         self.firsts.extend(self.firsts.len()..number);
         self.firsts.push(first);
         first == number
     }
 
-    /// Whether `server` was restarted between the two: it is another process, or has not been up
-    /// for as long as it would have been.
+    /// True if `server` was restarted between the two queries: it is another process, or its uptime
+    /// is shorter than it would have been.
     pub(crate) fn is_restarted(&self, server: &str) -> bool {
         let (Some(before), Some(after)) = (self.before.get(server), self.after.get(server)) else {
             return false;
@@ -253,7 +254,7 @@ impl Survey {
         other_process || up.is_some_and(|(before, after)| after - before < least_s)
     }
 
-    /// How often `server` was flushed between the two, but for `ours`.
+    /// Number of flushes of `server` between the two queries, without `ours`.
     pub(crate) fn foreign_flushes(&self, server: &str, ours: u64) -> u64 {
         let (Some(before), Some(after)) = (self.before.get(server), self.after.get(server)) else {
             return 0;
@@ -264,8 +265,8 @@ impl Survey {
 }
 
 impl Survey {
-    /// A server could not be asked, for this reason: the end, except where connects are what is
-    /// measured, and one that fails is a result.
+    /// Handles a server that could not be queried, for this reason. It ends the run, unless
+    /// connects are measured: there, a failed one is a result.
     pub(crate) fn give_up(
         &mut self,
         plan: &Plan,
@@ -289,12 +290,12 @@ impl Survey {
 const GROWING: [&str; 4] = ["cmd_get", "cmd_set", "cmd_touch", "total_connections"];
 
 impl Survey {
-    /// Whether every server gives this counter, before and after.
+    /// True if every server reports this counter, before and after.
     fn tells(&self, plan: &Plan, name: &str) -> bool {
         self.servers(plan).all(|server| self.both(server, name).is_some())
     }
 
-    /// How much a counter has grown, over all servers.
+    /// Growth of a counter over all servers.
     fn delta(&self, plan: &Plan, name: &str) -> i64 {
         let of = |side: &BTreeMap<String, ServerStatistics>, server: &ServerPlan| {
             side.get(&server.name).map_or(0, |figures| whole(figures, name))
@@ -303,12 +304,12 @@ impl Survey {
         servers.map(|server| of(&self.after, server) - of(&self.before, server)).sum()
     }
 
-    /// Commands that the servers have counted so far.
+    /// Number of commands that the servers have counted so far.
     pub(crate) fn commands(&self, plan: &Plan) -> i64 {
         GROWING[..3].iter().map(|name| self.delta(plan, name)).sum()
     }
 
-    /// A figure before and after, where the server gives it.
+    /// A figure before and after, if the server reports it.
     fn both<'a>(&'a self, server: &ServerPlan, name: &str) -> Option<(&'a Figure, &'a Figure)> {
         let of = |side: &'a BTreeMap<String, ServerStatistics>| side.get(&server.name)?.get(name);
         of(&self.before).zip(of(&self.after))
@@ -319,9 +320,9 @@ impl Survey {
         pair.is_some_and(|pair| matches!(pair, (Figure::Whole(a), Figure::Whole(b)) if b < a))
     }
 
-    /// Which server's counters were set back, if that is seen: a counter is lower than before; or
-    /// all differ by being too low, connections too (`are_connections_short`), although none of
-    /// ours was turned away.
+    /// Name of the server whose counters were reset, if one was: a counter is lower than before; or
+    /// all are too low, connections included (`are_connections_short`), although none of our
+    /// connections was refused.
     fn reset(
         &self,
         plan: &Plan,

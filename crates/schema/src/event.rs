@@ -1,6 +1,6 @@
-//! What everybody downstream of a run sees, in the order in which it happens.
+//! Events of a run, in the order in which they happen, for every observer and sink.
 //!
-//! Events carry values, never lines of text: each front end finds its own words.
+//! Events carry values, never lines of text: each front end writes its own text.
 
 mod interval;
 
@@ -23,77 +23,75 @@ pub enum Event {
     Started(Box<PlanRecord>),
     /// A phase begins.
     Phase(Phase),
-    /// How far the run is; at most a few times a second.
+    /// Progress of the run; at most a few times a second.
     Progress(Progress),
-    /// A row of the measured window is final: everything that was intended in it has its outcome.
+    /// A row of the measured window is final: every operation intended in it has its outcome.
     Row(Box<IntervalRecord>),
     /// Another second of the load is over.
     Interval(Box<Interval>),
-    /// The times of the operations so far, as often as a front end asked for them.
+    /// Times of the operations so far, at the interval that a front end requested.
     Times(Box<TimesSoFar>),
-    /// A measured operation has ended. Only those are told of it who asked for samples.
+    /// A measured operation has ended. Emitted only if samples were requested.
     Sample(Sample),
-    /// What verification found to be wrong, when the run is over.
+    /// Wrong values that verification found; emitted at the end of the run.
     WrongValues(Box<WrongValues>),
-    /// Something worth saying that needs no remedy, as a sentence.
+    /// A remark that needs no remedy, as a sentence.
     Note(String),
-    /// Something is not as it should be.
+    /// A warning.
     Warning(Warning),
-    /// The run is over; of a search or a scan, one of its steps.
+    /// The run, or one step of a search or scan, is over.
     Done(Box<Record>),
     /// A step of a search or a scan begins; the events of a run follow.
     StepBegun(StepBegun),
-    /// It is over, and was judged.
+    /// A step of a search or a scan is over, and was judged.
     StepDone(Box<Step>),
     /// The search or the scan is over.
     StepsDone(Conclusion),
 }
 
-/// A step that begins.
+/// A step of a search or scan that begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepBegun {
-    /// Which step, from 1.
+    /// Number of the step, from 1.
     pub number: u32,
-    /// Operations per second; none in a closed loop.
+    /// Target rate in operations per second; none in a closed loop.
     pub rate_per_s: Option<f64>,
-    /// What it is for.
+    /// Purpose of the step.
     pub role: StepRole,
 }
 
-/// How long the operations of the measured window took that were answered so far, to about a tenth
-/// of a second.
+/// Service times of the operations of the measured window that were answered so far; complete to
+/// about a tenth of a second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimesSoFar {
-    /// How much of the window has passed, a multiple of what was asked for.
+    /// Elapsed part of the window: a multiple of the requested interval.
     pub elapsed: Span,
-    /// Received − sent, by kind of operation; of gets also those that found something and those
-    /// that did not.
+    /// Received − sent, by kind of operation; gets also split into hits and misses.
     pub service: BTreeMap<Kind, Histogram<u64>>,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// The phase it is in.
+    /// Current phase.
     pub phase: Phase,
     /// Seconds since this phase began.
     pub elapsed_s: f64,
-    /// Seconds this phase will take; none when something else ends it.
+    /// Length of this phase in seconds; none if something other than time ends it.
     pub length_s: Option<f64>,
-    /// Operations answered in this phase so far (keys stored, while loading); where a number of
-    /// connections is the load, those that have ended.
+    /// Operations answered in this phase so far (while loading: keys stored). If the load is a
+    /// number of connections: connections that have ended.
     pub done: u64,
-    /// How many there will be; none when time ends the phase.
+    /// Expected final value of `done`; none if time ends the phase.
     pub total: Option<u64>,
-    /// Connections that live now; none unless they are the load.
+    /// Connections open or connecting now; none without connection churn.
     pub living: Option<u64>,
-    /// Operations answered per second, lately; none before anything was counted.
+    /// Recent rate of answered operations per second; none before any was counted.
     pub rate_per_s: Option<f64>,
-    /// The 99th percentile of response times lately, in ns; none when too few or unanswered.
+    /// Recent 99th percentile of response times, in ns; none if too few operations were answered.
     pub response_p99_ns: Option<u64>,
-    /// Operations of this phase that failed, timed out, were lost or dropped so far.
+    /// Operations of this phase so far that failed, timed out, were lost or dropped.
     pub unanswered: u64,
-    /// How long the oldest operation has been due that is not sent yet; none where there is no
-    /// backlog.
+    /// Age of the backlog: time since the oldest unsent operation was due; none without a backlog.
     pub oldest_due: Option<Span>,
 }

@@ -1,10 +1,10 @@
-//! How the program ends: the codes that scripts rely on. The faces have codes of their own.
+//! Exit codes of the program, on which scripts rely. The faces have their own codes.
 
-/// How the program ends.
+/// The way the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// All was done, and goals were met.
+    /// Everything was done, and all goals were met.
     Done = 0,
     /// A goal was missed, a check failed, or an output could not be written.
     Failed = 1,
@@ -14,12 +14,12 @@ pub enum Exit {
     Unreachable = 3,
     /// The result cannot be believed, and `--strict` was given.
     Unbelievable = 4,
-    /// The user interrupted.
+    /// The user interrupted the run.
     Interrupted = 130,
 }
 
 impl Exit {
-    /// The code.
+    /// The exit code.
     pub const fn code(self) -> u8 {
         self as u8
     }

@@ -1,14 +1,14 @@
 //! Scenario files: the text of a TOML file becomes a layer of words.
 //!
-//! The text is handed in; nothing is opened here. Nothing in it is skipped: what is no field's
-//! name, or no value a field could have, is an error that names its line.
+//! The caller passes the text; nothing is opened here. Nothing in it is skipped: an unknown name,
+//! or a value that no field can have, is an error that names its line.
 
 use crate::field::{Field, FieldError, Layer, Origin, find, unknown};
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
-/// The layer of a scenario file. Keys are the fields' names (`_` may stand for `-`); values may
-/// be strings, numbers, booleans and, for lists, arrays of them. `path` is for messages only.
+/// The layer of a scenario file. Keys are the names of fields (`_` may stand for `-`); values are
+/// strings, numbers, booleans and, for lists, arrays of these. `path` is for messages only.
 pub fn from_toml(text: &str, path: &str) -> Result<Layer, FieldError> {
     let origin = |span: &Range<usize>| Origin::File {
         path: path.to_owned(),
@@ -20,7 +20,7 @@ pub fn from_toml(text: &str, path: &str) -> Result<Layer, FieldError> {
         message: format!("this is not TOML: {}", error.message().replace('\n', ", ")),
     })?;
     let mut layer = Layer::new();
-    // The parser's own order is not the file's.
+    // The parser's order is not that of the file.
     let mut entries: Vec<_> = table.get_ref().iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     for (key, value) in entries {
@@ -48,8 +48,8 @@ fn words(field: &Field, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     }
 }
 
-/// One value as a word: numbers lose their TOML spelling (`0x10`, `1e3`), because fields have
-/// spellings of their own.
+/// One value as a word. Numbers lose their TOML spelling (`0x10`, `1e3`), because fields have their
+/// own.
 fn word(field: &Field, value: &DeValue<'_>) -> Result<String, String> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
@@ -61,7 +61,7 @@ fn word(field: &Field, value: &DeValue<'_>) -> Result<String, String> {
             Ok(number) if number.is_finite() => Ok(number.to_string()),
             _ => Err(format!("{} is not a finite number", float.as_str())),
         },
-        // Of all fields one is a time of day.
+        // Only one field is a time of day.
         DeValue::Datetime(time) if field.name == "start-at" => Ok(time.to_string()),
         DeValue::Array(_) | DeValue::Table(_) | DeValue::Datetime(_) => Err(format!(
             "a value of type {} is not allowed here; allowed are {}",
@@ -79,7 +79,7 @@ fn allowed(field: &Field) -> &'static str {
     }
 }
 
-/// The line, from 1, of the byte at `at`.
+/// Line number, from 1, of the byte at offset `at`.
 fn line_of(text: &str, at: usize) -> u32 {
     let before = &text.as_bytes()[..at.min(text.len())];
     let breaks = before.iter().filter(|&&byte| byte == b'\n').count();

@@ -1,6 +1,6 @@
-//! Goals against a record: met, missed, or undecided where the sample cannot tell.
+//! Judges goals by a record: met, missed, or undecided if the sample is too small.
 //!
-//! Only what stands in the record is judged by, so that a merged record is judged as a run is.
+//! Uses only what the record contains, so that a merged record is judged like that of one run.
 
 use crate::kind::Kind;
 use crate::record::{Distribution, GoalRecord, GoalResult, Record};
@@ -8,7 +8,7 @@ use crate::scenario::{Goal, Measure, Relation, Subject};
 use memtide_base::{Span, units};
 use memtide_metrics::{Quantile, quantile};
 
-/// What became of each of `goals`, by the counts, times and rates of `record`.
+/// Result of each of `goals`, judged by the counts, times and rates of `record`.
 pub fn judge(goals: &[Goal], record: &Record) -> Vec<GoalRecord> {
     let each = goals.iter().map(|goal| {
         let (result, measured, why) = judgement(goal, record);
@@ -17,18 +17,18 @@ pub fn judge(goals: &[Goal], record: &Record) -> Vec<GoalRecord> {
     each.collect()
 }
 
-/// A figure that a goal can name, as a record has it.
+/// A figure that a goal can name, taken from a record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// In its own unit: nanoseconds, operations per second, or a fraction.
+    /// The value in its own unit: nanoseconds, operations per second, or a fraction.
     Known(f64),
-    /// It falls among operations that were not answered: above all that was measured.
+    /// A percentile among unanswered operations: larger than every measured time.
     Unanswered,
-    /// It is not known; why, as a clause.
+    /// Unknown; the reason, as a clause.
     Missing(String),
 }
 
-/// The figure that `subject` names, by the counts, times and rates of `record`.
+/// The figure that `subject` names, taken from the counts, times and rates of `record`.
 pub fn measured(subject: Subject, record: &Record) -> Measured {
     let missing = |why: &str| Measured::Missing(why.to_owned());
     match subject {
@@ -49,7 +49,7 @@ pub fn measured(subject: Subject, record: &Record) -> Measured {
     }
 }
 
-/// A figure in the unit of its subject, for people.
+/// Formats a figure for people, in the unit of its subject.
 pub fn figure_word(subject: Subject, figure: f64) -> String {
     match subject {
         Subject::Response { .. } | Subject::StartSkew => {
@@ -69,7 +69,7 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
             let why = format!("it was {}", figure_word(goal.subject, figure));
             (goal.relation.holds(figure, goal.bound), Some(figure), why)
         }
-        // It is longer than anything that was measured.
+        // The figure is larger than every measured time.
         Measured::Unanswered => {
             let why = "it falls among the operations that were not answered".to_owned();
             (matches!(goal.relation, Relation::Greater | Relation::GreaterEq), None, why)

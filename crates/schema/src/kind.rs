@@ -1,6 +1,6 @@
-//! What a row of results is about: every operation together, or one kind of them.
+//! Kinds of operations, by which results are split into rows: all together, or one kind each.
 //!
-//! The order of the variants is the order of every map and table by kind. It knows no figures.
+//! The order of the variants is the order of every map and table by kind. No figures here.
 
 use memtide_workload::{OpKind, op_kinds};
 #[cfg(test)]
@@ -25,9 +25,9 @@ macro_rules! enum_of_rows {
             All,
             /// `get`, hits and misses together.
             Get,
-            /// Those `get` operations of which every key was there.
+            /// `get` operations that found every key.
             GetHit,
-            /// Those `get` operations of which some key was not there.
+            /// `get` operations that missed at least one key.
             GetMiss,
             $(#[doc = $doc] $kind,)*
         }
@@ -37,7 +37,7 @@ macro_rules! enum_of_rows {
             pub const ALL: &'static [Self] =
                 &[Self::All, Self::Get, Self::GetHit, Self::GetMiss, $(Self::$kind,)*];
 
-            /// The operation behind this kind: get for its hits and misses, none for all.
+            /// The operation of this kind: get for its hits and misses, none for all.
             pub const fn op(self) -> Option<OpKind> {
                 match self {
                     Self::All => None,

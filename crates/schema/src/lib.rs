@@ -1,9 +1,9 @@
-//! What a user asks for (a scenario of fields) and what a run answers (a record, with events,
-//! warnings and samples on the way), and how the records of several runs become one.
+//! The input of memtide (a scenario of fields) and its output (a record; events, warnings and
+//! samples during a run), and the merging of several records into one.
 //!
-//! Pure data: no file is opened, no clock is read, nothing is printed here. This is the only
-//! crate that derives serde, so every shape that leaves the program is found in it.
-//! The list below is the reading order; `use` arrows run only down it.
+//! Pure data: no file is opened, no clock is read, nothing is printed here. This is the only crate
+//! that derives serde, so it defines every data format that the program writes. The list below is
+//! the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
 
 pub mod event;

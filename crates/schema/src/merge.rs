@@ -1,8 +1,8 @@
-//! Several records become one, as if one run had made them.
+//! Merges several records into one, as if one run had made them.
 //!
-//! A merged record holds exact sums, and its shards in one order; everything else in it is made
-//! anew from these. So merging is associative and commutative to the last bit. It refuses what
-//! was not one run: other scenarios, another loop, the same shard twice.
+//! A merged record holds exact sums, and its shards in one order; everything else is computed from
+//! these, so merging is associative and commutative to the last bit. Records that cannot be one run
+//! are refused: other scenarios, an open and a closed loop, the same shard twice.
 
 mod agree;
 mod judgement;
@@ -25,43 +25,42 @@ use window::Windows;
 pub use agree::MergeError;
 pub use shares::beside;
 
-/// How many whole runs one record can hold, because it has the rows of each. Shares of one run are
-/// not limited: their rows are sums.
+/// Largest number of whole runs in one record, which keeps the rows of each. Shares of one run are
+/// not limited: their rows are summed.
 pub const SHARDS_MAX: usize = 1024;
 
-/// Which scenarios may be merged.
+/// Scenarios that may be merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenarios {
-    /// Only one and the same, but for where it ran, which servers it loaded and where its results
-    /// went.
+    /// Equal scenarios only. They may differ in machine, servers and outputs.
     Same,
-    /// Any: the user answers for it that the numbers belong together.
+    /// Any scenarios; the user vouches that the numbers belong together.
     Any,
 }
 
-/// Records that become one, read one after the other. Of shares of one run it keeps sums and a
-/// little for each share, so that thousands of them need little memory.
+/// Merges records one after the other. Of shares of one run it keeps sums and little for each
+/// share, so that thousands of shares need little memory.
 #[derive(Clone)]
 pub struct Merging {
     scenarios: Scenarios,
     /// Whole runs, which keep their rows.
     runs: Vec<Record>,
     shares: Option<Shares>,
-    /// How many shares were read.
+    /// Number of shares read.
     count: usize,
 }
 
 impl Merging {
-    /// Nothing is read yet.
+    /// A merging of no records yet.
     pub fn new(scenarios: Scenarios) -> Self {
         Self { scenarios, runs: Vec::new(), shares: None, count: 0 }
     }
 
-    /// Takes in the next record. After an error there is nothing to merge any more; a clone made
-    /// before can go on.
+    /// Adds the next record. After an error this value is unusable; a clone made before can
+    /// continue.
     ///
     /// # Errors
-    /// When it does not belong to those before, or is damaged.
+    /// If the record does not belong to the earlier ones, or is damaged.
     pub fn add(&mut self, record: Record) -> Result<(), MergeError> {
         let is_share = shares::is_of_shares(&record);
         let at = self.runs.len() + self.count;
@@ -86,14 +85,14 @@ impl Merging {
         }
     }
 
-    /// The one record of all that were added. A single record of a whole run stays as it is.
+    /// The merged record. A single record of a whole run is returned unchanged.
     ///
     /// # Errors
-    /// When records do not belong together, or are damaged.
+    /// If the records do not belong together, or one is damaged.
     ///
     /// # Panics
     ///
-    /// When none was added.
+    /// If no record was added.
     pub fn finish(self) -> Result<Record, MergeError> {
         match self.shares {
             Some(shares) => shares.compose(),
@@ -102,18 +101,18 @@ impl Merging {
     }
 }
 
-/// One record of all the runs in `records`. A single record is returned as it is.
+/// Merges all the runs in `records`. A single record is returned unchanged.
 ///
 /// Shares of one run are merged as [`Merging`] does; whole runs as follows.
 ///
-/// Counts and histograms add up and percentiles are ranked anew. Rates are divided by the union of
-/// the measured windows. Intervals and slices are aligned by the time of day. The verdict is the
-/// worst of the shards'; goals are judged by the merged numbers. The error says which records do
-/// not belong together, or which one is damaged.
+/// Counts and histograms add up, and percentiles are computed from the sums. Rates are divided by
+/// the union of the measured windows. Intervals and slices are aligned by the time of day. The
+/// verdict is the worst of the shards' verdicts; goals are judged by the merged numbers. The error
+/// says which records do not belong together, or which one is damaged.
 ///
 /// # Panics
 ///
-/// When there is no record.
+/// If `records` is empty.
 pub fn merge(records: &[Record], scenarios: Scenarios) -> Result<Record, MergeError> {
     if !records.iter().any(shares::is_of_shares) {
         return merge_runs(records, scenarios);
@@ -138,14 +137,14 @@ fn merge_runs(records: &[Record], scenarios: Scenarios) -> Result<Record, MergeE
     }
 }
 
-/// The order of shards: by the beginning of their windows. What follows only makes it total.
+/// The order of shards: by the beginning of their windows. Further keys only make the order total.
 fn order(a: &ShardRecord, b: &ShardRecord) -> Ordering {
     let key = |shard: &ShardRecord| (shard.window_start_unix_ns, shard.started_unix_ms);
     let text = |shard: &ShardRecord| serde_json::to_string(shard).ok();
     key(a).cmp(&key(b)).then_with(|| text(a).cmp(&text(b)))
 }
 
-/// The record of `shards`, which are in order, with what adds up of them.
+/// The record of `shards`, which are in order, with the sums over them.
 fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
     let windows = Windows::of(&shards);
     let first = &shards[0];
@@ -190,12 +189,12 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
     Ok(record)
 }
 
-/// What all schedules called for; none where one of them does not say.
+/// Number of operations that all schedules called for; none if a shard does not state its number.
 fn planned(shards: &[ShardRecord]) -> Option<u64> {
     shards.iter().map(|shard| shard.planned).reduce(|a, b| Some(a?.saturating_add(b?))).flatten()
 }
 
-/// What ended the more of a run.
+/// The worse of two reasons for which a run ended.
 const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
     const fn rank(ended_by: EndedBy) -> u8 {
         match ended_by {
@@ -211,7 +210,7 @@ const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
     if rank(a) < rank(b) { b } else { a }
 }
 
-/// The exit code that the merged run calls for, by the same rules as that of a single one.
+/// The exit code of the merged run, by the rules for a single run.
 fn exit(record: &Record) -> u8 {
     let missed = record.goals.iter().any(|goal| goal.result != GoalResult::Met);
     match record.ended_by {
@@ -238,7 +237,7 @@ fn rate(shards: &[ShardRecord], windows: &Windows, sums: &Sums) -> RateRecord {
     }
 }
 
-/// What the schedules of all shards called for, over the union of their windows.
+/// Mean rate that the schedules of all shards called for, over the union of their windows.
 fn mean_rate(
     shards: &[ShardRecord],
     windows: &Windows,
@@ -252,7 +251,7 @@ fn mean_rate(
     wanted.map(|count| count / length.as_s_f64())
 }
 
-/// The cost of all processes; of their memory the most that one of them had.
+/// CPU time and memory of all processes; memory is that of the largest process.
 fn client(shards: &[ShardRecord], sent: &BTreeMap<crate::Kind, u64>) -> ClientRecord {
     let clients = || shards.iter().map(|shard| &shard.client);
     let user: Option<f64> = clients().map(|client| client.cpu_user_s).sum();

@@ -1,6 +1,6 @@
-//! Renders docs/scenario.md from the table of fields, so that the two always agree.
+//! Renders docs/scenario.md from the table of fields, so that both always agree.
 //!
-//! Only a test uses it: the one that compares the file with the rendered text.
+//! Used only by the test that compares the file with the rendered text.
 
 use crate::field::{FIELDS, Field, Section};
 use std::fmt::Write;
@@ -41,7 +41,7 @@ with exit code 2 and a message that names the place and the allowed values. memt
 
 ";
 
-/// A scenario file that the page shows and a test reads.
+/// A scenario file that the page shows and a test parses.
 pub(crate) const EXAMPLE: &str = "\
 # An hour of a shop's cache: a hot set, mostly reads, values as at Facebook.
 server = [\"10.0.0.1\", \"10.0.0.2:11300\"]
@@ -57,7 +57,7 @@ goal = [\"get.p99<1ms\", \"errors<0.1%\"]
 strict = true
 ";
 
-/// The page docs/scenario.md, whole.
+/// The whole page docs/scenario.md.
 pub(crate) fn scenario_markdown() -> String {
     let mut page = format!("{INTRODUCTION}```toml\n{EXAMPLE}```\n");
     for section in Section::ALL {
@@ -91,7 +91,7 @@ fn section_markdown(page: &mut String, section: Section, fields: &[&Field]) {
     }
 }
 
-/// The flag with its short form and value, and the variable.
+/// The flag with its short form and value, and the environment variable.
 fn spellings(field: &Field) -> String {
     let mut text = "`".to_owned();
     let mut add = |part: std::fmt::Arguments<'_>| {
@@ -115,7 +115,7 @@ fn cell(text: &str) -> String {
     }
 }
 
-/// Lines of at most 98 characters; words are never broken.
+/// Wraps text at 98 characters; words are never broken.
 fn wrapped(text: &str) -> String {
     let mut lines = String::new();
     let mut width = 0;

@@ -1,4 +1,4 @@
-//! One measured operation as a row: what a sample file holds.
+//! One measured operation, as a row of a sample file.
 //!
 //! A plain value; it knows no file format.
 
@@ -9,35 +9,35 @@ pub use column::{CellForm, Column};
 use crate::kind::Kind;
 use memtide_base::Instant;
 
-/// One measured operation. Instants count from the beginning of the process.
+/// One measured operation. Instants count from the start of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When the schedules of the load began; in shares of one run the same instant.
+    /// Start of the load's schedules; in shares of one run the same instant.
     pub begun: Instant,
-    /// The operation's position in the run's sequence, from 0.
+    /// Position of the operation in the run's sequence, from 0.
     pub index: u64,
-    /// Its first key, as it is sent.
+    /// First key, as it is sent.
     pub key: Vec<u8>,
-    /// The length of the value that it sends, in bytes; none if it sends none.
+    /// Length of the value that it sends, in bytes; none if it sends none.
     pub size: Option<u64>,
-    /// When the schedule wanted it sent.
+    /// Instant at which the schedule wanted it sent.
     pub intended: Instant,
-    /// When it was sent; none when it never was.
+    /// Instant of sending; none if it was never sent.
     pub sent: Option<Instant>,
-    /// When its answer was complete; none when there was none.
+    /// Instant at which its answer was complete; none without an answer.
     pub received: Option<Instant>,
-    /// What kind of operation it was.
+    /// Kind of operation.
     pub kind: Kind,
-    /// What came of it.
+    /// Outcome.
     pub outcome: SampleOutcome,
-    /// Bytes of its answer (of a cas: of the second one); 0 when there was none.
+    /// Bytes of its answer (for a cas: of the second one); 0 without an answer.
     pub bytes: u64,
-    /// The connection that carried it, counted over the whole run; none when none did.
+    /// Number of its connection, counted over the whole run; none if it had none.
     pub connection: Option<u32>,
 }
 
 impl Sample {
-    /// The columns of a file of samples. Instants count from when the load began.
+    /// The columns of a sample file. Instants count from the beginning of the load.
     pub const COLUMNS: [Column; 10] = [
         Column::always("intended_ns", CellForm::Whole, "when the schedule wanted it sent")
             .in_unit("ns"),
@@ -53,8 +53,8 @@ impl Sample {
             .in_unit("bytes"),
     ];
 
-    /// The sample as a JSON object in one line, with the columns of a sample file. A key that is
-    /// not UTF-8 has replacement characters.
+    /// The sample as a JSON object on one line, with the columns of a sample file. In a key that is
+    /// not UTF-8, invalid bytes are replaced.
     pub fn to_json(&self) -> String {
         let instant = |at: Option<Instant>| at.map(|at| at.since(self.begun).ns());
         serde_json::json!({
@@ -73,31 +73,31 @@ impl Sample {
     }
 }
 
-/// What came of one operation. Every intended operation ends in exactly one of these.
+/// Outcome of one operation. Every intended operation has exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SampleOutcome {
-    /// Every key it asked for was there.
+    /// Every requested key was found.
     Hit,
-    /// Some key it asked for was not there.
+    /// A requested key was missing.
     Miss,
-    /// Answered, and it was no read: a store, delete, touch or count, done or declined.
+    /// Answered, and not a read: a store, delete, touch or count, whether or not it took effect.
     Answered,
-    /// The server answered with an error.
+    /// The server replied with an error.
     Failed,
     /// No complete answer by its deadline.
     TimedOut,
     /// Its connection was lost before the answer.
     Lost,
-    /// Never sent: every connection was full and the scenario said to drop.
+    /// Never sent: every connection was full, and the scenario says to drop.
     Dropped,
-    /// Sent without asking for an answer.
+    /// Sent as a request without a reply.
     Unacknowledged,
     /// The run ended before its outcome was known.
     Abandoned,
 }
 
 impl SampleOutcome {
-    /// The word in a sample file.
+    /// Name of the outcome in a sample file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hit => "hit",

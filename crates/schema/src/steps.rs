@@ -1,7 +1,7 @@
-//! What a search or a scan answers: `memtide.steps/1`, its steps with a whole record each, and the
+//! The result of a search or a scan: `memtide.steps/1`, its steps with a whole record each, and the
 //! rate that it found.
 //!
-//! Shapes only; which step comes next, and what a step says of the goals, is decided elsewhere.
+//! Only the data format; the choice and the judgement of steps are elsewhere.
 
 use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict, version_one};
 use crate::{Kind, record::Distribution};
@@ -10,40 +10,40 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The name of the shape.
+/// Name and version of the JSON format of a search or scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub enum StepsName {
-    /// The first shape.
+    /// The first version.
     #[default]
     #[serde(rename = "memtide.steps/1")]
     V1,
 }
 
-/// A search or a scan, whole. It is written as it goes, member by member in this order.
+/// A whole search or scan. It is written while it runs, member by member in this order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Steps {
-    /// The name and version of this shape.
+    /// Name and version of this format.
     pub schema: StepsName,
-    /// Which of the two it is.
+    /// Search or scan.
     pub course: CourseKind,
-    /// The goals that every step is held against, as they were given.
+    /// The goals by which every step is judged, as the user wrote them.
     pub goals: Vec<String>,
-    /// The steps that were carried out to their end, in their order.
+    /// The completed steps, in order.
     pub steps: Vec<Step>,
-    /// How it ended, and what was found.
+    /// The end, and the result.
     pub conclusion: Conclusion,
 }
 
-/// How the rates of the steps are chosen.
+/// Method by which the rates of the steps are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CourseKind {
-    /// By what the steps before have shown.
+    /// Each rate follows from the results of earlier steps.
     Search,
-    /// They are given.
+    /// The user lists the rates.
     Scan,
 }
 
@@ -51,117 +51,119 @@ pub enum CourseKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Step {
-    /// Which step it is, from 1.
+    /// Number of the step, from 1.
     pub number: u32,
-    /// What it was for.
+    /// Purpose of the step.
     pub role: StepRole,
-    /// Operations per second that were asked for; none in a closed loop.
+    /// Target rate in operations per second; none in a closed loop.
     pub rate_per_s: Option<f64>,
-    /// Operations per second that were sent.
+    /// Achieved rate: operations sent per second.
     pub achieved_per_s: f64,
-    /// Whether far less was sent than was asked for. Such a step does not meet any goal.
+    /// True if the achieved rate is far below the target. The step then meets no goal.
     pub behind: bool,
-    /// What became of the goals taken together; none when there are none.
+    /// Result of all goals together; none without goals.
     pub goal: Option<GoalResult>,
-    /// The figure that a search of a single figure goes by, in ns; none when there is none.
+    /// The figure by which a search for a single figure chooses rates, in ns; none if unknown.
     pub figure_ns: Option<f64>,
-    /// When the rate was chosen, the highest that was known to do; none when none was.
+    /// Highest rate known to meet the goals when this step's rate was chosen; none if there was
+    /// none.
     pub low_per_s: Option<f64>,
-    /// When the rate was chosen, the lowest that was held not to do; none when none was.
+    /// Lowest rate assumed to miss the goals when this step's rate was chosen; none if there was
+    /// none.
     pub high_per_s: Option<f64>,
-    /// All that the run found out.
+    /// The record of the run.
     pub record: Record,
 }
 
-/// What a step is for.
+/// Purpose of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
-    /// A rate that was asked for.
+    /// A rate that the user listed.
     Scan,
-    /// To find the most that the servers can do.
+    /// To find the highest rate that the servers achieve.
     Peak,
-    /// To narrow the bracket around the rate that is looked for.
+    /// To narrow the bracket around the rate that the search looks for.
     Narrow,
-    /// To see whether an earlier step says the same again.
+    /// To confirm the result of an earlier step.
     Confirm,
 }
 
-/// How a search or a scan ended.
+/// The end of a search or a scan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Conclusion {
-    /// The exit code that it calls for, before `--strict` is considered.
+    /// Its exit code, before `--strict` is considered.
     pub exit: u8,
-    /// What ended it.
+    /// Event that ended it.
     pub ended_by: StepsEnd,
-    /// Why it could not go on, as a sentence; none when it could.
+    /// Reason why it could not continue, as a sentence; none if it could.
     pub failure: Option<String>,
-    /// What was found; none when there was no goal to look for.
+    /// The rate found; none if there was no goal to search for.
     pub answer: Option<Answer>,
 }
 
-/// What ended a search or a scan.
+/// Event that ended a search or a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepsEnd {
-    /// There was no more to do.
+    /// Everything was done.
     #[default]
     Done,
-    /// More steps would have been needed than were allowed.
+    /// The largest allowed number of steps was reached.
     StepsMax,
     /// The user interrupted it.
     Interrupted,
-    /// A step could not be carried out.
+    /// A step failed.
     Failed,
     /// A condition of `abort-on` came true in a step.
     Aborted,
 }
 
-/// The rate that was looked for.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Answer {
-    /// The highest rate at which the goals were met, in operations per second as asked for; none
-    /// when they were met at no rate that was tried. A peak counts as it was achieved.
+    /// Highest target rate at which the goals were met, in operations per second; none if no tested
+    /// rate met them. A peak counts by its achieved rate.
     pub rate_per_s: Option<f64>,
-    /// Steps at this rate that met the goals.
+    /// Number of steps at this rate that met the goals.
     pub met: u32,
-    /// Steps at this rate that did not.
+    /// Number of steps at this rate that missed the goals.
     pub missed: u32,
-    /// The lowest rate that did not do; none when all did.
+    /// Lowest rate that missed the goals; none if all met them.
     pub missed_per_s: Option<f64>,
 }
 
-/// A step as a point of a curve or a row of a table. Times are none where the record has none.
+/// A step as a point of a curve or a row of a table. Times are none if the record has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Operations per second that were asked for; none in a closed loop.
+    /// Target rate in operations per second; none in a closed loop.
     pub rate_per_s: Option<f64>,
-    /// Operations per second that were sent.
+    /// Achieved rate: operations sent per second.
     pub achieved_per_s: f64,
-    /// The median response time of all operations, in ns.
+    /// Median response time of all operations, in ns.
     pub response_p50_ns: Option<u64>,
-    /// Its 95th percentile.
+    /// 95th percentile of response time, in ns.
     pub response_p95_ns: Option<u64>,
-    /// Its 99th percentile.
+    /// 99th percentile of response time, in ns.
     pub response_p99_ns: Option<u64>,
-    /// The 99th percentile of the service time, in ns.
+    /// 99th percentile of service time, in ns.
     pub service_p99_ns: Option<u64>,
-    /// The 99th percentile of the lag, in ns.
+    /// 99th percentile of lag, in ns.
     pub lag_p99_ns: Option<u64>,
-    /// What became of the goals.
+    /// Result of the goals.
     pub goal: Option<GoalResult>,
-    /// Whether far less was sent than was asked for.
+    /// True if the achieved rate is far below the target.
     pub behind: bool,
-    /// Whether the step's figures can be believed.
+    /// True if the step's figures can be believed.
     pub believable: bool,
 }
 
 impl Step {
-    /// The step's place on the curve.
+    /// The step as a point of the curve.
     pub fn point(&self) -> Point {
         let Record { response, service, lag, .. } = self.record.judged();
         let at = |times: Option<&Distribution>, percentile| {
@@ -182,9 +184,9 @@ impl Step {
         }
     }
 
-    /// Why this step makes an answer doubtful that rests on it; none when it does not. Errors are
-    /// no reason where the step did not meet its goals: it is beyond the answer, and errors may be
-    /// what it is there to show.
+    /// Reason why this step makes an answer based on it doubtful; none if it does not. Errors are
+    /// no reason if the step missed its goals: its rate is beyond the answer, and errors may be
+    /// what it shows.
     pub fn doubt(&self) -> Option<&Reason> {
         let beyond = self.goal.is_some_and(|goal| goal != GoalResult::Met || self.behind);
         let reasons = &self.record.believable.reasons;
@@ -205,7 +207,7 @@ impl Conclusion {
 }
 
 impl Steps {
-    /// The beginning of the JSON of a search or a scan, up to where its steps go.
+    /// The JSON of a search or scan up to the place of its steps.
     pub fn json_head(course: CourseKind, goals: &[String]) -> String {
         let words = |value: Result<String, serde_json::Error>| {
             value.expect("names and words are always written")
@@ -218,8 +220,8 @@ impl Steps {
         )
     }
 
-    /// Reads it back, also with records of version 1. The error is a sentence that names the place
-    /// where `text` is none.
+    /// Reads a search or scan, also with records of version 1. The error is a sentence that names
+    /// the place at which `text` is invalid.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let mut steps: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let each = steps.get_mut("steps").and_then(Value::as_array_mut).into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a run without ending it: one closed list.
+//! All warnings about a run: faults that do not end it, in one closed list.
 //!
 //! Each warning has a code for programs, a sentence for people, and a remedy; its figures are
 //! fields, so no warning can be raised without them.
@@ -17,156 +17,156 @@ use memtide_base::units::format_count;
 use memtide_base::{Span, units};
 use std::collections::BTreeMap;
 
-/// Something is not as it should be. Figures are of the measured window.
+/// A warning. Figures are of the measured window.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
     /// memtide itself sent late, which is part of the response times.
     GeneratorLate {
-        /// At which percentile.
+        /// Percentile of response time that is affected.
         percentile: Percentile,
-        /// The generator's share of that percentile of response, 0 to 1.
+        /// memtide's own delay as a part of that percentile, 0 to 1.
         share: f64,
-        /// That percentile of the generator's own lag, in ns.
+        /// That percentile of memtide's own delay, in ns.
         lag_ns: u64,
     },
     /// A worker had little idle time left.
     ClientSaturated {
-        /// Which worker, from 0.
+        /// Number of the worker, from 0.
         worker: u32,
-        /// The part of the time in which it was busy, 0 to 1.
+        /// Fraction of the time in which it was busy, 0 to 1.
         busy: f64,
     },
     /// The embedded server and the workers cannot run at the same time.
     SharedCpu {
-        /// The processors that they share: less than two.
+        /// Number of CPUs that they share: less than two.
         cpus: f64,
     },
     /// The hypervisor took CPU time away while work was ready.
     CpuStolen {
-        /// The share of all CPUs' time, 0 to 1.
+        /// Fraction of all CPUs' time that was taken away, 0 to 1.
         share: f64,
     },
     /// A percentile is not printed because too few operations were measured.
     TooFewSamples {
         /// The kind of the operations.
         kind: Kind,
-        /// The lowest percentile that is missing.
+        /// Lowest percentile that is missing.
         percentile: Percentile,
-        /// How many it needs.
+        /// Number of operations needed for it.
         needed: u64,
-        /// How many there were.
+        /// Number of operations measured.
         has: u64,
     },
     /// The limit of open files is below what the connections need.
     FileLimit {
-        /// Files needed.
+        /// Number of files needed.
         needed: u64,
-        /// Files allowed, after the soft limit was raised to the hard one.
+        /// Number of files allowed, after the soft limit was raised to the hard one.
         allowed: u64,
     },
     /// The server evicted items during the run.
     Evictions {
-        /// Which server.
+        /// Name of the server.
         server: String,
-        /// How many items.
+        /// Number of items evicted.
         count: u64,
-        /// Whether keys of this run were among them; none where that is not known.
+        /// True if keys of this run were among them; none if unknown.
         own: Option<bool>,
     },
     /// Too few connections for the rate: the server's threads share them unevenly.
     FewConnections {
         /// Connections to each server.
         connections: u32,
-        /// Threads of the server.
+        /// Number of threads of the server.
         server_threads: u32,
-        /// The rate, in operations per second.
+        /// Rate in operations per second.
         rate_per_s: f64,
     },
     /// The server refused connections because it has too many.
     TooManyConnections {
-        /// Which server.
+        /// Name of the server.
         server: String,
-        /// How many were refused.
+        /// Number of connections refused.
         refused: u64,
     },
     /// Samples came faster than they could be written, and some are missing from the file.
     SampleOverflow {
-        /// How many.
+        /// Number of samples lost.
         lost: u64,
     },
     /// Other clients used the server during the run.
     OtherClients {
-        /// Which server.
+        /// Name of the server.
         server: String,
-        /// How many commands.
+        /// Number of commands of other clients.
         commands: u64,
     },
     /// The server's counters could not be read, so they were not compared.
     StatsUnavailable {
-        /// Which server.
+        /// Name of the server.
         server: String,
-        /// Why not.
+        /// Reason.
         why: String,
     },
     /// Connections were lost during the run.
     ConnectionsLost {
-        /// Which server.
+        /// Name of the server.
         server: String,
-        /// How many.
+        /// Number of connections lost.
         count: u64,
     },
-    /// A server was not itself.
+    /// A server was gone, restarted or emptied.
     Upset(Upset),
     /// Connections could not be opened because this process may have no more files open.
     DescriptorsExhausted {
-        /// How many connections.
+        /// Number of connections not opened.
         count: u64,
     },
     /// Connections could not be opened because no local port was free.
     PortsExhausted {
-        /// How many connections.
+        /// Number of connections not opened.
         count: u64,
     },
     /// Under connection churn, connections could not be opened for other reasons.
     ConnectsFailed {
-        /// How many connections.
+        /// Number of connections not opened.
         count: u64,
-        /// Why, with the count of each reason.
+        /// Reasons, with the count of each.
         why: String,
     },
     /// An output could not be written; the others were.
     OutputFailed {
-        /// Where it should have gone.
+        /// Destination of the output.
         output: String,
-        /// Why it did not.
+        /// Reason.
         why: String,
     },
-    /// Times above the histograms' range were counted at its end.
+    /// Times above the histograms' range were counted in the last bucket.
     HistogramSaturated {
-        /// How many.
+        /// Number of such times.
         count: u64,
     },
     /// A server holds less than the scenario says, or something else, and that is accepted.
     Shortfall(Shortfall),
     /// A server rejected the command of `--before` or `--after`.
     LineRefused {
-        /// Which server.
+        /// Name of the server.
         server: String,
-        /// What it was told.
+        /// The command.
         line: String,
-        /// What became of it: a sentence without its subject, the server.
+        /// Reply or failure: a sentence without its subject, the server.
         why: String,
     },
     /// The merged runs did not all load the same servers.
     ServersDiffer {
-        /// How many runs.
+        /// Number of runs.
         runs: usize,
-        /// Servers of all of them.
+        /// Number of servers of all runs together.
         servers: usize,
     },
 }
 
-/// Whether keys of this run were among those that a server evicted, as a clause.
+/// Clause that says whether keys of this run were among those that a server evicted.
 const fn whose(own: Option<bool>) -> &'static str {
     match own {
         Some(true) => ", and keys of this run were missing",
@@ -176,7 +176,7 @@ const fn whose(own: Option<bool>) -> &'static str {
 }
 
 impl Warning {
-    /// A stable word for programs.
+    /// Stable name of the warning, for programs.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::GeneratorLate { .. } => "generator_late",
@@ -204,7 +204,7 @@ impl Warning {
         }
     }
 
-    /// What is wrong, with its figures: a sentence without its full stop.
+    /// The problem, with its figures: a sentence without its full stop.
     pub fn message(&self) -> String {
         match self {
             Self::GeneratorLate { percentile, share, lag_ns } => format!(
@@ -274,7 +274,7 @@ impl Warning {
         }
     }
 
-    /// What to do about it: a clause that begins with a verb.
+    /// The remedy: a clause that begins with a verb.
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::GeneratorLate { .. } => {
@@ -352,15 +352,15 @@ fn cpu_stolen(share: f64) -> String {
 }
 
 impl Warning {
-    /// What the response times themselves give cause to say; `response` is the whole of a
-    /// record's. A merge asks again, because more operations cure too few.
+    /// Warnings that follow from the response times alone; `response` is a record's whole map. A
+    /// merge asks again, because merged shares have more operations.
     pub fn of_response(response: &BTreeMap<Kind, Distribution>) -> Vec<Self> {
         let mut warnings = Vec::new();
         let count = response.values().fold(0u64, |sum, times| sum.saturating_add(times.saturated));
         if count > 0 {
             warnings.push(Self::HistogramSaturated { count });
         }
-        // Rarer percentiles are often missing from a short run; their place says so.
+        // A short run often lacks rarer percentiles; the report says so in their place.
         let common = |percentile: &Percentile| *percentile <= Percentile::P99;
         let too_few = response.get(&Kind::All).and_then(|all| {
             all.missing.iter().find_map(|(&percentile, why)| match *why {

@@ -1,4 +1,4 @@
-//! An agent at work: it waits for a master, carries out its shares, and hands over their records.
+//! An agent: it waits for a master, carries out its shares, and hands over their records.
 
 use super::folder::hexadecimal;
 use super::kept::Kept;
@@ -31,71 +31,72 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How often the agent looks at what its share says.
+/// Period at which the agent polls its share's events.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// The highest rate of a step, in operations per second.
+/// Highest rate of a step, in operations per second.
 const RATE_MAX: f64 = 1e9;
-/// The longest rest of the servers before a step.
+/// Longest rest of the servers before a step.
 const REST_MAX: Span = Span::from_s(60);
-/// How long an agent that is to end waits for its record to be acknowledged.
+/// Longest time that an agent told to end waits for its record to be acknowledged.
 const HAND_OVER_MAX: Span = Span::from_s(10);
 
-/// The place of measured operations that an open output of this process takes; no file.
+/// Placeholder destination of measured operations that go to an output already open in this
+/// process, not to a file.
 const OWN_ROWS: &str = "-";
 
-/// What is done with a record, as JSON.
+/// Callback for a record, as JSON.
 pub(crate) type ShowRecord = Box<dyn Fn(&str) + Send>;
 
-/// What an agent is started with.
+/// Start-up settings of an agent.
 pub(crate) struct Setup {
-    /// What the operator allows; none for the user of this process, who may do all.
+    /// The operator's limits; none for the user of this process, who may do everything.
     pub(crate) law: Option<Law>,
-    /// What the agent is called.
+    /// Name of the agent.
     pub(crate) name: String,
-    /// How many of a run's equal shares it takes, at least 1.
+    /// Number of a run's equal shares that it takes, at least 1.
     pub(crate) shares: u32,
-    /// Where records are kept until they are acknowledged; none if they are not.
+    /// Folder that keeps records until they are acknowledged; none to keep no records.
     pub(crate) kept: Option<Kept>,
-    /// Where measured operations may be written.
+    /// Folder to which measured operations may be written.
     pub(crate) samples: Option<PathBuf>,
-    /// Where points of them may be written.
+    /// Database to which points of operations may be written.
     pub(crate) points: Option<OwnPoints>,
-    /// Where this process writes measured operations for its own user.
+    /// Output of this process's own user for measured operations.
     pub(crate) rows: Option<OwnRows>,
-    /// Who the agent is to the servers.
+    /// The agent's credentials for the servers.
     pub(crate) own: Own,
-    /// Its shares ask servers for their statistics while the load runs.
+    /// True if its shares query the servers' statistics during the load.
     pub(crate) watches: bool,
-    /// Its workers sleep between events, whatever the master says.
+    /// True if its workers sleep between events, whatever the master says.
     pub(crate) sleeps: bool,
-    /// Its workers are pinned to CPUs, whatever the master says.
+    /// True if its workers are pinned to CPUs, whatever the master says.
     pub(crate) pins: bool,
-    /// What is done with the record of each share.
+    /// Callback for the record of each share.
     pub(crate) shows: Option<ShowRecord>,
-    /// End after the runs of one master.
+    /// True to end after the runs of one master.
     pub(crate) once: bool,
-    /// Say on stderr why a share has failed.
+    /// True to report on stderr why a share has failed.
     pub(crate) complains: bool,
-    /// Say what happens on stderr.
+    /// True to log to stderr.
     pub(crate) speaks: bool,
 }
 
-/// Name and password for the servers. They never come from a master.
+/// User name and password for the servers. They never come from a master.
 #[derive(Clone, Default)]
 pub(crate) struct Own {
-    /// The name.
+    /// User name.
     pub(crate) user: Option<String>,
-    /// The password.
+    /// Password.
     pub(crate) password: Option<Secret>,
 }
 
 impl Own {
-    /// What `scenario` says of it.
+    /// The credentials in `scenario`.
     pub(crate) fn of(scenario: &Scenario) -> Self {
         Self { user: scenario.user.clone(), password: scenario.password.clone() }
     }
 
-    /// What the agent's own environment says of it.
+    /// The credentials in the agent's own environment.
     pub(crate) fn of_environment() -> Result<Self, Stop> {
         let is_own = |name: &OsStr| name == "MEMTIDE_USER" || name == "MEMTIDE_PASSWORD";
         let fields = std::env::vars_os().filter(|(name, _)| is_own(name));
@@ -105,28 +106,29 @@ impl Own {
     }
 }
 
-/// What the agent in the process of its master has of its own.
+/// Settings of the agent in its master's process.
 pub(super) struct LocalOwn {
-    /// What the agent is called.
+    /// Name of the agent.
     pub(super) name: String,
-    /// Who it is to the servers.
+    /// Its credentials for the servers.
     pub(super) login: Own,
-    /// Where measured operations are written.
+    /// Output for measured operations.
     pub(super) rows: Option<OwnRows>,
-    /// Where points of them are written.
+    /// Database for points of operations.
     pub(super) points: Option<OwnPoints>,
-    /// It asks servers for their statistics while the load runs.
+    /// True if it queries the servers' statistics during the load.
     pub(super) watches: bool,
 }
 
-/// An agent in the process of its master, which has the master's own share.
+/// An agent in the process of its master, which carries out the master's own share.
 pub(crate) struct Local {
     stop: StopFlag,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Local {
-    /// An agent that dials the master at `address`. It may do what the user of this process may.
+    /// Starts an agent that dials the master at `address`. Its only limits are those of the user of
+    /// this process.
     ///
     /// Cause: No thread can be started.
     pub(super) fn start(join: &Join, address: SocketAddr, own: LocalOwn) -> Result<Self, Stop> {
@@ -147,7 +149,7 @@ impl Local {
             pins: false,
             shows: None,
             once: true,
-            // Its master says it.
+            // The master reports it.
             complains: false,
             speaks: false,
         };
@@ -167,13 +169,13 @@ impl Drop for Local {
     fn drop(&mut self) {
         self.stop.raise();
         if let Some(thread) = self.thread.take() {
-            // A thread that has panicked has said so.
+            // A thread that panicked has printed its message.
             drop(thread.join());
         }
     }
 }
 
-/// Serves masters over `net` until it is to stop, or has served one.
+/// Serves masters over `net` until `stop` is raised; with `once`, until it has served one.
 pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
     let law = setup.law.clone().map(Arc::new);
     let mut shell = Shell {
@@ -197,29 +199,29 @@ struct Shell {
     law: Option<Arc<Law>>,
     net: AgentNet,
     agent: Agent,
-    /// The share that is carried out.
+    /// The share that is being carried out.
     busy: Option<Busy>,
-    /// A master has been served.
+    /// True if a master has been served.
     has_served: bool,
     /// CPUs that it may use.
     cpus: Vec<usize>,
-    /// When the agent was told to end, by the kernel's monotonic clock.
+    /// Instant at which the agent was told to end, by the kernel's monotonic clock.
     ending: Option<u64>,
 }
 
-/// A share that is carried out.
+/// A share that is being carried out.
 struct Busy {
     told: Arc<Told>,
     events: Receiver<FromShare>,
-    /// What the log says of it.
+    /// Description of the share for the log.
     line: String,
-    /// When it began, in seconds since 1970.
+    /// Start, in seconds since 1970.
     since_unix_s: u64,
 }
 
 impl Shell {
-    /// Whether there is no more to do. A signal ends the present share; its record is made and
-    /// handed over.
+    /// True if the agent can end. A signal ends the present share; its record is made and handed
+    /// over.
     fn is_done(&mut self, stop: &StopFlag) -> bool {
         let is_idle = self.busy.is_none();
         if self.setup.once && self.has_served && is_idle && !self.agent.has_master() {
@@ -262,7 +264,7 @@ impl Shell {
         }
     }
 
-    /// What the share said next. One whose thread is gone without a word has failed.
+    /// The next event of the share. A share whose thread ended without an event has failed.
     fn next(&self) -> Option<FromShare> {
         match self.busy.as_ref()?.events.try_recv() {
             Ok(events) => Some(events),
@@ -344,7 +346,7 @@ impl Shell {
         self.introduce();
     }
 
-    /// Begins to carry out a share, or says why not.
+    /// Begins to carry out a share. The error says why it cannot.
     ///
     /// Cause: The master asks for what this agent's operator does not allow, or for what this
     /// version does not know.
@@ -407,7 +409,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Names the outputs of a share, as far as the operator allows them.
+    /// Sets the outputs of a share, as far as the operator allows them.
     ///
     /// Cause: The master asks for single operations, which this agent's operator does not allow.
     fn name_outputs(&self, share: &ShareMessage, outputs: &mut Outputs) -> Result<(), String> {
@@ -433,7 +435,7 @@ impl Shell {
         Ok(())
     }
 
-    /// The share has ended.
+    /// Ends the present share.
     fn rest(&mut self, how: &str) {
         if let Some(busy) = self.busy.take() {
             self.log(&format!("done with {}: {how}", busy.line));
@@ -447,7 +449,7 @@ impl Shell {
         }
     }
 
-    /// Makes known to masters to come what this agent is at.
+    /// Publishes the agent's present state to masters that connect later.
     fn introduce(&self) {
         let kept = self.setup.kept.as_ref().map(Kept::list).unwrap_or_default();
         let kept = kept.into_iter().map(|file| KeptRecord { run: file.run, bytes: file.bytes });
@@ -470,7 +472,7 @@ impl Shell {
     }
 }
 
-/// A condition that was met, as the record has it.
+/// An abort condition that came true, as the record has it.
 fn heard(aborted: message::Aborted) -> Aborted {
     let message::Aborted { condition, measured, why, after_s } = aborted;
     Aborted { condition, measured, why, after_s }
@@ -494,18 +496,18 @@ fn check_step(step: &Step) -> Result<(), String> {
     }
 }
 
-/// A step of a search or scan.
+/// Converts a step of a search or scan.
 fn step_of(step: &Step) -> RestedStep {
     RestedStep { task: task_of(step), rest: Span::from_ns(step.rest_ns) }
 }
 
-/// What the plans of a step need to know of it.
+/// The data about a step that its plans need.
 pub(super) fn task_of(step: &Step) -> StepTask {
     let Step { number, rate_per_s, keeps_data, .. } = *step;
     StepTask { number, rate_per_s, keeps_data }
 }
 
-/// What the log says of a share.
+/// Description of a share for the log.
 fn line_of(share: &ShareMessage, settings: &Settings) -> String {
     let targets: Vec<String> = settings.scenario.servers.iter().map(ToString::to_string).collect();
     format!(

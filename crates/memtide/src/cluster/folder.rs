@@ -1,4 +1,4 @@
-//! Where a user's own agents and masters find what they share on one machine.
+//! The folder in which a user's own agents and masters find their common files.
 
 use crate::exit::Stop;
 use std::env;
@@ -19,7 +19,7 @@ pub(crate) fn state_folder() -> Result<PathBuf, Stop> {
     })
 }
 
-/// `bytes` in hexadecimal digits.
+/// Formats `bytes` as hexadecimal digits.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         write!(text, "{byte:02x}").expect("a string takes all that is written");

@@ -1,4 +1,5 @@
-//! Records that no master has acknowledged yet: an agent keeps them for a day, for its user alone.
+//! Records not yet acknowledged by a master: an agent keeps them for a day, readable only by its
+//! user.
 
 use super::folder::{hexadecimal, state_folder};
 use crate::exit::Stop;
@@ -8,9 +9,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How long a record is kept.
+/// Time for which a record is kept.
 const AGE_MAX: Duration = Duration::from_secs(24 * 3600);
-/// How many records are kept; the oldest goes first.
+/// Largest number of records kept; the oldest is deleted first.
 const COUNT_MAX: usize = 64;
 
 /// The folder of an agent's records.
@@ -18,16 +19,16 @@ pub(crate) struct Kept {
     folder: PathBuf,
 }
 
-/// A record in it.
+/// A record in the folder.
 pub(crate) struct KeptFile {
-    /// The run that it is of.
+    /// Identifier of its run.
     pub(crate) run: Vec<u8>,
-    /// Its length.
+    /// Length in bytes.
     pub(crate) bytes: u64,
 }
 
 impl Kept {
-    /// The folder `path`, or that of the user's own agents. It is made if it is missing.
+    /// Opens the folder `path`, or that of the user's own agents; creates it if it is missing.
     ///
     /// Cause: The folder for records cannot be made.
     ///
@@ -53,30 +54,30 @@ impl Kept {
         Ok(Self { folder })
     }
 
-    /// Keeps a record; what is too old or too much is deleted.
+    /// Writes a record to the folder; deletes records that are too old or too many.
     pub(crate) fn keep(&self, run: &[u8], record: &[u8]) -> io::Result<()> {
         self.tidy()?;
         let place = self.place(run);
         let beside = place.with_extension("part");
         let written = write(&beside, record).and_then(|()| fs::rename(&beside, &place));
         if written.is_err() {
-            // A part of a record is of no use.
+            // A partly written record is useless.
             drop(fs::remove_file(&beside));
         }
         written
     }
 
-    /// Deletes the record of a run, if it is there.
+    /// Deletes the record of a run, if there is one.
     pub(crate) fn forget(&self, run: &[u8]) {
         drop(fs::remove_file(self.place(run)));
     }
 
-    /// The record of a run, if it is there.
+    /// The record of a run, if there is one.
     pub(crate) fn find(&self, run: &[u8]) -> Option<Vec<u8>> {
         self.list().iter().any(|kept| kept.run == run).then(|| fs::read(self.place(run)).ok())?
     }
 
-    /// Those that are there and not too old.
+    /// The records that are not too old.
     pub(crate) fn list(&self) -> Vec<KeptFile> {
         let files = self.files().unwrap_or_default();
         let kept = |(path, changed, bytes): &(PathBuf, SystemTime, u64)| {
@@ -101,7 +102,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Records, when each was written, and its length.
+    /// Paths of the records, with the time of writing and the length of each.
     fn files(&self) -> io::Result<Vec<(PathBuf, SystemTime, u64)>> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -121,7 +122,7 @@ impl Kept {
 
 /// Writes a file that only its user can read.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // What a crash has left there is in the way.
+    // A file left by a crash would be in the way.
     drop(fs::remove_file(path));
     let mut options = OpenOptions::new();
     let mut file: File = options.write(true).create_new(true).mode(0o600).open(path)?;
@@ -129,7 +130,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The bytes that hexadecimal digits spell.
+/// Parses hexadecimal digits to bytes.
 fn bytes_of(digits: &str) -> Option<Vec<u8>> {
     if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
         return None;

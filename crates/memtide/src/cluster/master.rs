@@ -1,5 +1,5 @@
-//! A run that agents carry out for this process: it waits for them, hands out shares, shows how the
-//! load goes on, and makes one record of theirs.
+//! The master of a run by agents: it waits for them, hands out shares, shows progress, and merges
+//! their records.
 
 use super::agent::{Local, LocalOwn, Own, task_of};
 use super::folder::state_folder;
@@ -27,39 +27,39 @@ use memtide_schema::{Event, OutputKind, Outputs, Scenario, Settings, scenario_di
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the master of a user's own agents waits.
+/// Address on which the master of a user's own agents listens.
 const OWN_ADDRESS: &str = "127.0.0.1:11298";
-/// How often the master looks at the time while nothing comes.
+/// Period at which the master checks the time while no message arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The loads of a round, by what their records are known, and how long the longest may last; none
-/// if that is not known.
+/// The loads of a round and the parts that collect their records, with the longest time that they
+/// may take; none if unknown.
 type Parts = (Vec<Part>, (Vec<TakenPart>, Option<Span>));
 
-/// The agents of a run, and their master.
+/// The master of a run, with its agents.
 pub(crate) struct Fleet {
     master: Master,
     net: MasterNet,
     stop: StopFlag,
-    /// How the run is divided; known once the agents are there.
+    /// Division of the run; known once the agents have come.
     division: Division,
-    /// By what each machine decides alike.
+    /// Surroundings from which every machine makes the same decisions.
     around: Surroundings,
     samples: bool,
-    /// Agents write points of measured operations.
+    /// True if agents write points of measured operations.
     points: bool,
     tags: Tags,
-    /// Agents that were lost in the last round.
+    /// Agents lost in the last round.
     lost: LostAgents,
-    /// What agents could not do beside the load.
+    /// Failures of agents outside the load, such as of their outputs.
     trouble: Vec<Stop>,
     /// The agent in this process, if the master makes load.
     _own: Option<Local>,
 }
 
 impl Fleet {
-    /// Begins to wait for the agents that `settings` name, and for one more in this process if the
-    /// master has a load of its own.
+    /// Starts to wait for the agents that `settings` name, and for one more in this process if the
+    /// master has its own load.
     ///
     /// Cause: The master's key cannot be read, or its address is taken.
     pub(crate) fn open(
@@ -133,7 +133,7 @@ impl Fleet {
         })
     }
 
-    /// Waits until all agents are there.
+    /// Waits until all agents have come.
     ///
     /// Cause: Agents are missing, or the user does not wait any longer.
     pub(crate) fn gather(&mut self, observer: &mut impl Observer) -> Result<(), Stop> {
@@ -150,13 +150,13 @@ impl Fleet {
         }
     }
 
-    /// How many shares each agent takes, in their order.
+    /// Number of shares of each agent, in the order of agents.
     pub(crate) fn shares(&self) -> Vec<u32> {
         let agents = self.master.agents();
         agents.iter().filter(|agent| !agent.is_own).map(|agent| agent.units).collect()
     }
 
-    /// Agents that did not come, and without which the run goes on.
+    /// Agents that did not come, and without which the run continues.
     pub(crate) fn missing(&self) -> LostAgents {
         let addresses = self.master.missing_listed();
         let sentence = |address: &String| format!("agent {address} did not come in time");
@@ -164,12 +164,12 @@ impl Fleet {
         LostAgents { addresses, sentences }
     }
 
-    /// Sets how the run is divided.
+    /// Sets the division of the run.
     pub(crate) fn divide(&mut self, division: Division) {
         self.division = division;
     }
 
-    /// Lets all agents carry out the run, or a step of a search or scan.
+    /// Lets all agents carry out the run, or one step of a search or scan.
     pub(crate) fn carry_out(
         &mut self,
         load_only: bool,
@@ -191,7 +191,7 @@ impl Fleet {
             }
             self.turn(Some(&mut taking), observer);
         };
-        // What is acknowledged must leave.
+        // Acknowledgements must be sent before the round ends.
         self.turn(Some(&mut taking), observer);
         self.lost = self.lost(&end);
         let outcome = taking.finish(&end, self.master.agents().len())?;
@@ -204,7 +204,7 @@ impl Fleet {
         Ok(outcome)
     }
 
-    /// The agents that were lost in a round that ended so.
+    /// Agents lost in a round with this end.
     fn lost(&self, end: &RoundEnd) -> LostAgents {
         let agents = self.master.agents();
         let found = |(number, ..): &(u32, String, Lost)| {
@@ -214,8 +214,8 @@ impl Fleet {
         LostAgents { addresses, sentences: lost_sentences(&end.lost) }
     }
 
-    /// The loads of a round, by what their records are known, and how long the longest may last. A
-    /// fill is of all, the master's own agent included.
+    /// The loads of a round and the parts that collect their records, with the longest time that
+    /// they may take. A fill involves all agents, including the master's own.
     fn parts(&self, load_only: bool, step: Option<Step>) -> Result<Parts, Failure> {
         let Division { agents, shares, own } = &self.division;
         let facts = self.master.agents();
@@ -253,7 +253,7 @@ impl Fleet {
         Ok((part, taken, load_max(&lowered.plan)))
     }
 
-    /// A load, or a step of it, as all its shares decide it alike.
+    /// A load, or a step of it, with the decisions that all its shares have in common.
     fn lowered(&self, scenario: &Scenario, step: Option<&Step>) -> Result<Lowered, Failure> {
         let lowered = match step {
             Some(step) => plan_step(scenario, task_of(step), &self.around),
@@ -265,13 +265,13 @@ impl Fleet {
         })
     }
 
-    /// What agents could not do beside the load.
+    /// Failures of agents outside the load, such as of their outputs.
     pub(crate) fn trouble(&mut self) -> Vec<Stop> {
         std::mem::take(&mut self.trouble)
     }
 
-    /// Lets the agents go, which need not keep their records any more if what was made of them
-    /// `is_written`. Returns those that were lost in the last round.
+    /// Dismisses the agents. If the result `is_written`, they need not keep their records. Returns
+    /// the agents lost in the last round.
     pub(crate) fn dismiss(mut self, is_written: bool) -> LostAgents {
         if is_written {
             self.master.acknowledge();
@@ -283,7 +283,7 @@ impl Fleet {
         self.lost
     }
 
-    /// Takes what has come, or waits a little.
+    /// Handles the messages that have come, or waits briefly.
     fn turn(&mut self, mut taking: Option<&mut Taking>, observer: &mut impl Observer) {
         let mut next = self.net.next(LOOK_EVERY);
         while let Some(came) = next {
@@ -332,7 +332,7 @@ impl Fleet {
         }
     }
 
-    /// Shows a second of all agents' load, and ends it if a condition says so.
+    /// Shows a second of the load of all agents, and ends the load if a condition is true.
     fn take_seconds(
         &mut self,
         taking: &mut Taking,
@@ -367,8 +367,8 @@ impl Runner for Fleet {
     }
 }
 
-/// The name of the agent in this process. If the master measures by it, no agent elsewhere can know
-/// the name, and so be taken for it.
+/// Name of the agent in this process. If the master measures with it, the name is unpredictable, so
+/// that no remote agent can be taken for it.
 fn own_name(has_own: bool, seed: u64) -> String {
     match has_own {
         true => format!("master-{:016x}", memtide_base::rng::mix(seed)),
@@ -376,19 +376,19 @@ fn own_name(has_own: bool, seed: u64) -> String {
     }
 }
 
-/// The kernel's monotonic clock, by which agents' clocks are compared.
+/// The kernel's monotonic clock, with which agents' clocks are compared.
 fn now() -> Instant {
     Instant::from_ns(monotonic_ns())
 }
 
-/// A condition that was met, as it is sent.
+/// An abort condition that came true, as it is sent.
 fn said(aborted: Aborted) -> message::Aborted {
     let Aborted { condition, measured, why, after_s } = aborted;
     message::Aborted { condition, measured, why, after_s }
 }
 
-/// The scenario and its tags as agents read them. Names and passwords for the servers are each
-/// agent's own, and conditions are judged here, over all agents.
+/// The scenario and its tags as sent to agents. Each agent has its own credentials for the servers,
+/// and conditions are judged here, over all agents.
 fn document(scenario: &Scenario, tags: &Tags) -> String {
     let scenario = Scenario { user: None, password: None, ..scenario.clone() };
     let outputs = Outputs { tags: tags.clone(), ..Outputs::default() };
@@ -396,12 +396,12 @@ fn document(scenario: &Scenario, tags: &Tags) -> String {
     sent.words().iter().map(|(field, word)| format!("{field} = {word}\n")).collect()
 }
 
-/// The key of this user's own agents on this machine; it is made when it is missing.
+/// The key of this user's own agents on this machine; created if it is missing.
 pub(crate) fn own_key() -> Result<PathBuf, Stop> {
     let folder = state_folder()?.join("key");
     if files::read_identity(&folder).is_err() {
         let made = files::make_folder(&folder, OWN_ADDRESS, None, LawWords::default());
-        // Another process may have made it at the same time.
+        // Another process may have created it at the same time.
         if let (Err(why), Err(_)) = (made, files::read_identity(&folder)) {
             return Err(Stop::usage(why));
         }

@@ -1,4 +1,4 @@
-//! What agents report, made one: each second of their load, and in the end their records.
+//! Merges what agents send: each second of their load, and at the end their records.
 
 use memtide_base::Sentence;
 use memtide_base::Span;
@@ -12,35 +12,35 @@ use memtide_schema::{
 };
 use std::ops::Range;
 
-/// How many agents that were lost for one reason are named.
+/// Largest number of agents, lost for one reason, that are named.
 const NAMED_MAX: usize = 4;
 
-/// What was taken of the agents of one run.
+/// Data received from the agents of one run.
 pub(super) struct Taking {
-    /// The agents' load, and then the master's own, if it has one.
+    /// The agents' load, followed by the master's own, if it has one.
     parts: Vec<TakenPart>,
     so_far: LoadSoFar,
-    /// Conditions that end the run, and how long operations wait for their answers.
+    /// Conditions that end the run, and the timeout of operations.
     abort_on: Vec<Goal>,
     timeout: Span,
 }
 
-/// What was taken of one load of a run.
+/// Data received for one load of a run.
 pub(super) struct TakenPart {
-    /// What all its shares have: the digest of their scenario.
+    /// Digest of the scenario, which all its shares have in common.
     digest: String,
-    /// Its agents by their numbers, with the first of their shares and how many they have.
+    /// Its agents by number, each with the range of its shares.
     members: Vec<(u32, Range<u32>)>,
     merging: Merging,
-    /// The record of the one process that makes all of it, as it came.
+    /// The received record of a load that a single process makes.
     whole: Option<Record>,
-    /// How many records are in it.
+    /// Number of records merged.
     count: usize,
 }
 
 impl TakenPart {
-    /// Nothing was taken yet of a load whose scenario has this digest; `members` are its agents,
-    /// with how many shares each has.
+    /// Nothing received yet, for a load whose scenario has this digest; `members` are its agents,
+    /// each with its number of shares.
     pub(super) fn new(digest: String, members: &[(u32, u32)]) -> Self {
         let mut first = 0;
         let range = |&(number, units): &(u32, u32)| {
@@ -61,7 +61,8 @@ impl TakenPart {
         self.members.iter().find(|(member, _)| *member == number).map(|(_, range)| range)
     }
 
-    /// Takes a record of the shares in `range`; of a run that is stopping it may be of no load.
+    /// Adds a record of the shares in `range`. In a run that is stopping, the record may be of no
+    /// load.
     ///
     /// Cause: The record is damaged, or belongs to another share or run.
     ///
@@ -94,7 +95,7 @@ impl TakenPart {
         if let (Some(why), false) = (&share.not_run, is_stopping) {
             return Err(format!("it did not run: {why}"));
         }
-        // One that does not fit leaves nothing of itself behind.
+        // A record that does not fit must leave nothing behind.
         let mut with_it = self.merging.clone();
         with_it.add(record.clone()).map_err(|error| error.message(|_| "its record".to_owned()))?;
         self.merging = with_it;
@@ -111,16 +112,16 @@ impl TakenPart {
     }
 }
 
-/// A second of the load of all agents.
+/// One second of the load of all agents.
 pub(super) struct Seconds {
     pub(super) interval: Interval,
     pub(super) progress: Progress,
-    /// The condition that it met, if any.
+    /// The condition that came true in it, if any.
     pub(super) aborted: Option<Aborted>,
 }
 
 impl Taking {
-    /// Nothing was taken yet of a run whose agents make `scenario` together.
+    /// Nothing received yet, for a run whose agents make `scenario` together.
     pub(super) fn new(scenario: &Scenario, parts: Vec<TakenPart>) -> Self {
         Self {
             parts,
@@ -130,7 +131,7 @@ impl Taking {
         }
     }
 
-    /// Takes a second of every agent; an error names the agent whose second cannot be read.
+    /// Adds a second of every agent; an error names the agent whose second cannot be read.
     pub(super) fn seconds(
         &mut self,
         seconds: &[(u32, Vec<u8>)],
@@ -146,7 +147,7 @@ impl Taking {
         Ok(Some(Seconds { interval, progress, aborted }))
     }
 
-    /// Takes the record of agent `number`; of a run that is stopping it may be of no load.
+    /// Adds the record of agent `number`. In a run that is stopping, the record may be of no load.
     pub(super) fn record(
         &mut self,
         bytes: &[u8],
@@ -159,7 +160,7 @@ impl Taking {
         part.record(bytes, &range, is_stopping)
     }
 
-    /// The result of the round that ended so, of `of` agents.
+    /// The result of a round of `of` agents with this end.
     ///
     /// Cause: Agents were lost, and more than --allow-lost allows.
     ///
@@ -190,7 +191,7 @@ fn unmeasured() -> Failure {
     Failure { exit: 1, sentence: Sentence::new(why) }
 }
 
-/// What the loss of agents means for the run.
+/// The failure of a run that lost agents.
 fn failure(end: &RoundEnd, count: usize, of: usize) -> Failure {
     let exit = end.lost.first().map_or(1, |(_, _, lost)| lost.exit);
     let rest = match count {
@@ -201,8 +202,8 @@ fn failure(end: &RoundEnd, count: usize, of: usize) -> Failure {
     Failure { exit, sentence: Sentence::new(text) }
 }
 
-/// What became of agents that were lost: a sentence, without its full stop, for each reason, with
-/// the first of those that have it.
+/// For each reason for which agents were lost, a sentence without its full stop that names the
+/// first of these agents.
 pub(super) fn lost_sentences(lost: &[(u32, String, Lost)]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (_, label, Lost { why, .. }) in lost {

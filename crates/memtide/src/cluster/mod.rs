@@ -1,7 +1,7 @@
-//! Runs that agents on other machines carry out: their master, and the agents themselves.
+//! Runs by agents on other machines: the master, and the agents.
 //!
-//! What both say to each other, and when, is decided by memtide-cluster; this connects it to
-//! sessions, files and signals.
+//! memtide-cluster decides what both send, and when; this module connects it to sessions, files and
+//! signals.
 
 pub(crate) mod session;
 pub(crate) mod master;

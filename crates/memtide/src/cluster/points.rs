@@ -1,10 +1,9 @@
-//! The database of an agent, where it writes points of the operations of its shares. No master
-//! names it.
+//! The database to which an agent writes points of its shares' operations. No master chooses it.
 
 use memtide_schema::scenario::SpoolPlace;
 use memtide_schema::{Output, Outputs};
 
-/// The place of points, as the agent's operator has named it.
+/// Destination of points, as the agent's operator named it.
 #[derive(Clone)]
 pub(crate) struct OwnPoints {
     place: Output,
@@ -12,12 +11,12 @@ pub(crate) struct OwnPoints {
 }
 
 impl OwnPoints {
-    /// The database that `outputs` name, if they name one.
+    /// The database that `outputs` name, if any.
     pub(crate) fn of(outputs: &Outputs) -> Option<Self> {
         Some(Self { place: outputs.points()?, spool: outputs.spool.clone() })
     }
 
-    /// Makes it an output of a share.
+    /// Adds it to the outputs of a share.
     pub(super) fn name_in(&self, outputs: &mut Outputs) {
         outputs.out.push(self.place.clone());
         outputs.spool = self.spool.clone();

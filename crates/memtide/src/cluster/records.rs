@@ -1,4 +1,4 @@
-//! What agents are at, and the records that they keep.
+//! `memtide agent status` and `records`: what agents are doing, and the records that they keep.
 
 use super::folder::hexadecimal;
 use super::master::own_key;
@@ -26,9 +26,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long an agent has to say what it is at.
+/// Longest time that an agent may take to report its state.
 const STATUS_MAX: Duration = Duration::from_secs(5);
-/// How long an agent may be silent while it hands records over.
+/// Longest silence of an agent that hands over records.
 const SILENT_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PING_EVERY: Duration = Duration::from_secs(1);
@@ -70,7 +70,7 @@ pub(crate) fn status(matches: &ArgMatches) -> Result<u8, Stop> {
     Ok(code)
 }
 
-/// What is said of an agent, and the exit code that follows.
+/// The line about an agent, and the exit code that follows.
 fn line_of(found: Option<&Result<Hello, String>>) -> (String, u8) {
     match found {
         None => ("no answer".to_owned(), UNREACHABLE),
@@ -137,9 +137,9 @@ struct Fetching {
     folder: PathBuf,
     peers: BTreeMap<u64, Peer>,
     written: usize,
-    /// Agents that have handed over all that they keep.
+    /// Number of agents that have handed over all their records.
     done: usize,
-    /// When agents were pinged last.
+    /// Last time that agents were pinged.
     pinged: Instant,
 }
 
@@ -151,7 +151,7 @@ struct Peer {
 }
 
 impl Fetching {
-    /// Lets the agents hear that their master lives.
+    /// Shows the agents that their master is alive.
     fn ping(&mut self, net: &MasterNet) {
         if self.pinged.elapsed() >= PING_EVERY {
             self.pinged = Instant::now();
@@ -226,7 +226,7 @@ impl Fetching {
         self.ask(net, peer);
     }
 
-    /// Asks for the next record, or lets the agent go.
+    /// Requests the next record, or dismisses the agent.
     fn ask(&mut self, net: &MasterNet, peer: u64) {
         let next = self.peers.get(&peer).map(|of| of.left.front().map(|kept| kept.run.clone()));
         match next {
@@ -259,7 +259,7 @@ fn write(place: &Path, record: &[u8]) -> Result<(), Stop> {
     })
 }
 
-/// The net of a master that only asks.
+/// The network side of a master that only queries agents.
 fn open(matches: &ArgMatches, waits: Option<()>, dial: Vec<String>) -> Result<MasterNet, Stop> {
     machine::hide_process().map_err(Stop::usage)?;
     let folder = match matches.get_one::<PathBuf>("key") {
@@ -280,7 +280,7 @@ fn send(net: &MasterNet, peer: u64, what: Asks) {
     net.send(peer, ToAgent { what: Some(what) });
 }
 
-/// A name without what a file name cannot have.
+/// Replaces characters that a file name cannot contain.
 fn file_word(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     name.chars().map(|c| if is_plain(c) { c } else { '_' }).take(64).collect()

@@ -1,5 +1,5 @@
-//! The measured operations of a master's own load, which this process writes: each step of a search
-//! or scan is a share of its own, and all go to one output.
+//! Measured operations of a master's own load, which this process writes: each step of a search or
+//! scan is a share of its own, and all write to one output.
 
 use crate::session::{Rows, Samples};
 use memtide_schema::Event;
@@ -7,17 +7,17 @@ use memtide_sinks::Sink;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// An output of measured operations that outlives the shares which write to it.
+/// An output of measured operations that outlives the shares that write to it.
 #[derive(Clone)]
 pub(crate) struct OwnRows {
-    /// Its name in messages.
+    /// Name in messages.
     pub(super) flag: String,
     state: Arc<Mutex<State>>,
 }
 
 struct State {
     rows: Box<dyn Rows>,
-    /// A share has written to it.
+    /// True if a share has written to it.
     was_used: bool,
 }
 
@@ -30,7 +30,7 @@ impl OwnRows {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The output of another share.
+    /// A handle on the output for another share.
     pub(super) fn of_share(&self) -> io::Result<Samples> {
         let mut state = self.state();
         if std::mem::replace(&mut state.was_used, true) {
@@ -39,7 +39,7 @@ impl OwnRows {
         Ok(Samples { flag: self.flag.clone(), rows: Box::new(self.clone()) })
     }
 
-    /// No share writes to it any more.
+    /// Closes the output after the last share.
     pub(super) fn close(&self) -> io::Result<()> {
         self.state().rows.finish()
     }

@@ -1,5 +1,5 @@
-//! A session whose load agents make: as any other, but that it waits for them, and has no fleet of
-//! its own.
+//! The session of a run by agents. Like any other, except that it waits for agents and has no fleet
+//! of its own.
 
 use super::master::Fleet;
 use super::rows::OwnRows;
@@ -22,16 +22,16 @@ use std::collections::BTreeMap;
 
 /// Everything that a run by agents needs to begin.
 pub(crate) struct MasterSession {
-    /// What the user wants.
+    /// The user's settings.
     pub(crate) settings: Settings,
-    /// What kind of run it is.
+    /// Kind of run.
     pub(crate) task: Task,
-    /// Who speaks with the user.
+    /// The front, which faces the user.
     pub(crate) front: Box<dyn Front>,
 }
 
 impl MasterSession {
-    /// Carries it out to its end; returns the exit code.
+    /// Carries out the run; returns the exit code.
     pub(crate) fn run(mut self) -> u8 {
         let mut stop = StopFlag::default();
         let ended = self.perform(&mut stop);
@@ -75,7 +75,7 @@ impl MasterSession {
             Ok(came) => came,
             Err(failure) => {
                 fleet.dismiss(false);
-                // The line on the terminal is cleared before anything else is said.
+                // Clears the terminal's line before anything else is printed.
                 drop(audience);
                 return Err(front.fail(&failure));
             }
@@ -114,7 +114,7 @@ fn carry_out(
     })
 }
 
-/// Whether nothing is wrong with a run but that agents were lost, as many as the user allows.
+/// True if the only fault of a run is that agents were lost, no more than the user allows.
 fn misses_only_agents(came: &Came) -> bool {
     let Came::Run(outcome) = came else { return false };
     let record = &outcome.record;
@@ -125,7 +125,7 @@ fn misses_only_agents(came: &Came) -> bool {
         && record.phases.verification().wrong() == 0
 }
 
-/// Refuses what agents cannot do.
+/// Refuses settings that agents cannot carry out.
 ///
 /// Cause: An output or a server that only one process can have.
 fn check(settings: &Settings) -> Result<(), Stop> {
@@ -154,8 +154,8 @@ fn check(settings: &Settings) -> Result<(), Stop> {
     Err(Stop::usage(problem))
 }
 
-/// What decides alike on every machine: nothing of this one but the number of servers. Their names
-/// are resolved where the load is made.
+/// Surroundings from which every machine makes the same decisions: only the number of servers is
+/// known. Names are resolved where the load is made.
 fn surroundings(settings: &Settings) -> Surroundings {
     let nowhere = |target: &Target| match target {
         Target::Tcp { .. } => Address::Tcp(([127, 0, 0, 1], 0).into()),

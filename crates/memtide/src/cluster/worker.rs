@@ -1,5 +1,5 @@
 //! One share of a run as an agent carries it out: a session whose front is the agent, and whose
-//! world is this machine within the agent's law.
+//! world is this machine within the agent's limits.
 
 use super::rows::OwnRows;
 use crate::exit::{Stop, unwritable};
@@ -33,31 +33,31 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the agent hears of a share that it carries out.
+/// Events of a share, for its agent.
 pub(super) enum FromShare {
-    /// The servers are filled and the connections are open.
+    /// The servers are filled, and the connections are open.
     Prepared,
-    /// Another second of the load is over, in the form of the schema.
+    /// Another second of the load is over, serialised by the schema.
     Second(Vec<u8>),
-    /// Something is worth saying.
+    /// A note for the user.
     Note(String),
     /// An output of this share could not be written.
     Trouble(String),
-    /// It has ended with this record, as JSON.
+    /// The share has ended with this record, as JSON.
     Ended(String),
-    /// It has ended without one.
+    /// The share has ended without a record.
     Failed(Stop),
 }
 
-/// What the agent tells the share that it carries out.
+/// Commands of the agent to the share that it carries out.
 pub(super) struct Told {
-    /// When its load begins, by the kernel's monotonic clock in nanoseconds.
+    /// Beginning of the load, by the kernel's monotonic clock in nanoseconds.
     armed_ns: Mutex<Option<u64>>,
-    /// The condition that ended its load.
+    /// The condition that ended the load.
     aborted: Mutex<Option<Aborted>>,
-    /// How the master's clock compares.
+    /// Offset of the master's clock, by recent estimates.
     clock: Mutex<Estimates>,
-    /// Raised when the load is to end: by the agent, or by the master's silence.
+    /// Raised to end the load: by the agent, or because the master is silent.
     pub(super) stop: StopFlag,
 }
 
@@ -71,8 +71,8 @@ impl Told {
         *locked(&self.armed_ns) = Some(clock_ns);
     }
 
-    /// How much later than the agreed instant the schedules began whose window began at `start`,
-    /// by the kernel's monotonic clock.
+    /// Delay of the schedules' beginning after the agreed instant. Their window began at `start` by
+    /// the kernel's monotonic clock.
     fn late_ns(&self, start: Wide, warmup: Span) -> Option<u64> {
         let began = u64::try_from(start.0).ok()?.checked_sub(warmup.ns())?;
         Some(began.saturating_sub((*locked(&self.armed_ns))?))
@@ -87,12 +87,12 @@ impl Told {
     }
 }
 
-/// What is behind a lock whose holders do not panic.
+/// Locks a mutex; its holders never panic.
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a share is part of.
+/// The part of the run that a share belongs to.
 pub(super) enum Part {
     /// A fill.
     Load,
@@ -102,35 +102,35 @@ pub(super) enum Part {
     Step(RestedStep),
 }
 
-/// A share, and all that carrying it out needs.
+/// A share, with everything needed to carry it out.
 pub(super) struct Work {
-    /// What the master asks for, with the agent's own outputs and its name at the servers.
+    /// The master's settings, with the agent's own outputs and credentials.
     pub(super) settings: Settings,
-    /// What the master asks for, as it said it; in a step, at the step's rate.
+    /// The master's settings as it sent them; in a step, with the step's rate.
     pub(super) sent: Settings,
     pub(super) task: Part,
     pub(super) share: Share,
-    /// What this machine's operator allows; none if all is allowed.
+    /// The limits of this machine's operator; none if everything is allowed.
     pub(super) law: Option<Arc<Law>>,
     /// CPUs that this process may use.
     pub(super) cpus: Vec<usize>,
-    /// What the agent is called.
+    /// Name of the agent.
     pub(super) name: String,
-    /// Where this process writes measured operations for its own user.
+    /// Output of this process's own user for measured operations.
     pub(super) rows: Option<OwnRows>,
-    /// Say on stderr why it has failed.
+    /// True to report on stderr why it failed.
     pub(super) complains: bool,
-    /// Ask servers for their statistics while the load runs.
+    /// True to query the servers' statistics during the load.
     pub(super) watches: bool,
     pub(super) told: Arc<Told>,
     pub(super) events: Sender<FromShare>,
 }
 
 impl Work {
-    /// Carries it out to its end; the agent hears how it goes.
+    /// Carries out the share; the agent receives its events.
     pub(super) fn run(self) {
         let Self { settings, sent, task, share, law, cpus, name, told, events, .. } = self;
-        // The share before may have had other CPUs for its workers.
+        // The previous share may have used other CPUs for its workers.
         keep_process_on(&cpus);
         let step = match &task {
             Part::Step(step) => Some(step.task.number),
@@ -159,7 +159,7 @@ impl Work {
     }
 }
 
-/// Whether the agent's law allows a connection to an address.
+/// Guard that permits the addresses within the agent's limits.
 fn guard(law: &Arc<Law>) -> ConnectGuard {
     let law = Arc::clone(law);
     ConnectGuard::new(move |address: &Address| match address {
@@ -168,11 +168,11 @@ fn guard(law: &Arc<Law>) -> ConnectGuard {
     })
 }
 
-/// Speaks with the agent in place of a user.
+/// The front of a share: it reports to the agent instead of a user.
 struct AgentFront {
     name: String,
     rows: Option<OwnRows>,
-    /// What of a run its points are.
+    /// Part of the run that is written as points.
     points: Recorded,
     complains: bool,
     watches: bool,
@@ -181,7 +181,7 @@ struct AgentFront {
 }
 
 impl AgentFront {
-    /// An agent that no longer listens is about to end.
+    /// Sends an event; an agent that no longer listens is about to end.
     fn tell(&self, events: FromShare) {
         drop(self.events.send(events));
     }
@@ -195,7 +195,7 @@ impl Front for AgentFront {
         room::check(&settings.scenario, servers_within)
     }
 
-    /// The master has refused a repeated server where that is a mistake.
+    /// The master has already refused a repeated server where it is a mistake.
     fn repeats(&self) -> bool {
         true
     }
@@ -279,7 +279,7 @@ impl Front for AgentFront {
     }
 }
 
-/// Tells the agent of seconds and notes as they come.
+/// Reports seconds and notes to the agent.
 struct Reporting<'a> {
     events: &'a Sender<FromShare>,
 }
@@ -293,7 +293,7 @@ impl Sink for Reporting<'_> {
             Event::Note(note) => FromShare::Note(note.clone()),
             _ => return Ok(()),
         };
-        // An agent that is about to end listens no more.
+        // An agent that is about to end no longer listens.
         drop(self.events.send(events));
         Ok(())
     }
@@ -303,7 +303,7 @@ impl Sink for Reporting<'_> {
     }
 }
 
-/// This machine within the agent's law.
+/// This machine within the agent's limits.
 struct AgentWorld {
     host: HostWorld,
     sent: Settings,
@@ -316,7 +316,7 @@ struct AgentWorld {
 }
 
 impl AgentWorld {
-    /// Holds the whole share against the agent's law, before a connection is made.
+    /// Checks the whole share against the agent's limits, before any connection is made.
     fn obey(&self, lowered: &Lowered) -> Result<(), Stop> {
         let Some(law) = &self.law else { return Ok(()) };
         let plan = &lowered.plan;
@@ -335,12 +335,12 @@ impl AgentWorld {
     }
 }
 
-/// A server in the words of a law.
+/// A server in the form that limits are checked with.
 fn asked(server: &ServerPlan) -> AskedServer<'_> {
     AskedServer { name: &server.name, addresses: server.addresses.iter().map(endpoint).collect() }
 }
 
-/// Where a connection leads, in the words of a law.
+/// An address in the form that limits are checked with.
 fn endpoint(address: &Address) -> Endpoint<'_> {
     match address {
         Address::Tcp(address) | Address::Udp(address) => Endpoint::Ip(*address),
@@ -364,7 +364,7 @@ impl World for AgentWorld {
     }
 
     fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop> {
-        // The threads of the network and of the agent have the CPUs that pinned workers leave.
+        // The threads of network and agent use the CPUs that pinned workers leave.
         if !placement.workers.is_empty() {
             let left = self.cpus.iter().filter(|cpu| !placement.workers.contains(cpu));
             keep_process_on(&left.copied().collect::<Vec<_>>());
@@ -372,7 +372,7 @@ impl World for AgentWorld {
         self.host.settle(placement)
     }
 
-    /// The agent's own signals are the agent's; a share ends when the agent says so.
+    /// Signals are for the agent, which ends its share.
     fn signals(&self, _manner: Manner) -> Result<StopFlag, Stop> {
         Ok(self.told.stop.clone())
     }
@@ -409,7 +409,7 @@ impl World for AgentWorld {
     }
 }
 
-/// The master, where the agents of a run wait for each other.
+/// The barrier of a run by agents: the master.
 struct AtMaster {
     told: Arc<Told>,
     events: Sender<FromShare>,
@@ -445,7 +445,7 @@ impl Barrier for AtMaster {
     }
 }
 
-/// How busy this machine is, and how the master's clock compares.
+/// CPU load of this machine, and the offset of the master's clock.
 struct ComparedGauge {
     inner: Box<dyn Gauge>,
     told: Arc<Told>,

@@ -1,4 +1,4 @@
-//! `memtide agent` and `memtide key`: agents, who they are, and what they are at.
+//! `memtide agent` and `memtide key`: agents, their keys, and their state.
 
 use crate::cluster::agent::{Own, Setup, serve};
 use crate::cluster::kept::Kept;
@@ -45,11 +45,11 @@ pub(super) fn agent(matches: &ArgMatches) -> Result<u8, Stop> {
     }
 }
 
-/// Serves masters until a signal comes.
+/// Serves masters until a signal arrives.
 ///
 /// Cause: A flag or the join file of the agent is wrong.
 fn work(matches: &ArgMatches) -> Result<u8, Stop> {
-    // A core dump would hold the token.
+    // A core dump would contain the token.
     machine::hide_process().map_err(Stop::usage)?;
     let join_path = path(matches, "join");
     let join = match &join_path {
@@ -115,7 +115,7 @@ fn points(matches: &ArgMatches) -> Result<Option<OwnPoints>, Stop> {
     }
 }
 
-/// What the operator allows, by flags and by the join file: both must allow it.
+/// The operator's limits, from flags and join file: both must allow an action.
 ///
 /// Cause: The agent was started without a list of servers that it may load.
 fn law(matches: &ArgMatches, join: &Join, has_join: bool) -> Result<Law, Stop> {
@@ -129,7 +129,7 @@ fn law(matches: &ArgMatches, join: &Join, has_join: bool) -> Result<Law, Stop> {
     parse(ours)?.narrowed(&parse(theirs)?).complete().map_err(Stop::usage)
 }
 
-/// The limits that flags name.
+/// The limits set by flags.
 pub(super) fn law_words(matches: &ArgMatches) -> LawWords {
     let word = |name: &str| matches.get_one::<String>(name).cloned();
     LawWords {

@@ -1,4 +1,4 @@
-//! `memtide compare`: records side by side, and rules by which a comparison fails. It measures and
+//! `memtide compare`: records side by side, and rules that can fail the comparison. It measures and
 //! judges nothing else.
 
 use super::merge::outputs;
@@ -15,7 +15,7 @@ use memtide_schema::compare::RECORDS_MAX;
 use memtide_schema::{Comparison, Output, OutputKind, Outputs, Record, Rule};
 use memtide_sinks::Outlets;
 
-/// Compares the records of the command line with the first of them.
+/// Compares the records on the command line with the first of them.
 pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
     let outputs = outputs(matches)?;
     check_kinds(&outputs)?;
@@ -28,7 +28,7 @@ pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
     publish(&comparison, &records, &outputs)
 }
 
-/// Refuses a number of records for which there is no table.
+/// Refuses more records than a table has columns for.
 ///
 /// Cause: More records were named than a table has columns.
 ///
@@ -43,7 +43,7 @@ fn check_number(count: usize) -> Result<(), Stop> {
     }
 }
 
-/// Refuses outputs that are of one run.
+/// Refuses outputs that show a single run.
 ///
 /// Cause: The output shows one run, and a comparison is of several.
 ///
@@ -77,7 +77,7 @@ fn record(path: &str) -> Result<(String, Record), Stop> {
     }
 }
 
-/// Shows a comparison and makes its outputs; returns the exit code.
+/// Prints a comparison and writes its outputs; returns the exit code.
 fn publish(
     comparison: &Comparison,
     records: &[(String, Record)],

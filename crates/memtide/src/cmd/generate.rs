@@ -1,4 +1,4 @@
-//! What is made of the command line's description: shell completions and the manual page.
+//! Shell completions and the manual page, generated from the command line's description.
 
 use crate::exit::{FAILED, Stop};
 use crate::flags;
@@ -31,7 +31,7 @@ fn print(bytes: &[u8]) -> Result<u8, Stop> {
     Ok(0)
 }
 
-/// The end of a command whose text cannot be written.
+/// The failure of a command whose text cannot be written.
 ///
 /// Cause: The file or pipe behind stdout cannot be written, for example because the disk is full.
 ///

@@ -1,4 +1,4 @@
-//! `memtide merge`: the records of several runs become one record and one report.
+//! `memtide merge`: merges the records of several runs into one record and one report.
 
 use crate::exit::{FAILED, Stop, unwritable};
 use crate::flags::check_built;
@@ -17,8 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// The longest record that is read. The rows over time are bounded in number, so a record is far
-/// shorter.
+/// Largest record that is read. Rows over time are bounded in number, so records are far shorter.
 const RECORD_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -35,7 +34,7 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
     };
     let mut merging = Merging::new(scenarios);
     for path in &paths {
-        // One after the other: thousands of records are more than fits in memory.
+        // One record at a time: thousands do not fit in memory.
         merging.add(read(&path.display().to_string())?).map_err(refused)?;
     }
     let record = merging.finish().map_err(refused)?;
@@ -43,8 +42,8 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
     publish(&record, &outputs, allowed)
 }
 
-/// The files that a word of the command line names: itself, every `*.json` of a folder, or all that
-/// a pattern such as `'records/*.json'` matches; in order, but for the one that is written.
+/// The files that a word of the command line names: the file itself, every `*.json` in a folder, or
+/// all matches of a pattern such as `'records/*.json'`; sorted, without the file that is written.
 ///
 /// Cause: The folder cannot be read, or has no records, or a number stands alone.
 ///
@@ -85,8 +84,8 @@ fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
     }
 }
 
-/// The files that a pattern matches, where the shell does not expand it or would make the
-/// command line too long.
+/// The files that a pattern matches, if the shell does not expand it or the command line would
+/// become too long.
 ///
 /// Cause: The pattern matches nothing, or is none.
 ///
@@ -116,8 +115,8 @@ fn read(path: &str) -> Result<Record, Stop> {
     })
 }
 
-/// Reads a file of bounded length: a wrong name may lead to a device that never ends. A file that
-/// does not begin like a record is not read to its end.
+/// Reads a file of bounded length: a wrong name may lead to an endless device. A file that does not
+/// begin like a record is not read to its end.
 ///
 /// Cause: The file is no record, or too long for one.
 ///
@@ -135,7 +134,7 @@ pub(super) fn read_text(path: &str) -> io::Result<String> {
     }
 }
 
-/// The outputs of a command that makes them of records.
+/// The outputs of a command that makes them from records.
 ///
 /// Cause: An output is wrong, goes where another one goes, or needs more than a record.
 pub(super) fn outputs(matches: &ArgMatches) -> Result<Outputs, Stop> {
@@ -160,7 +159,7 @@ pub(super) fn outputs(matches: &ArgMatches) -> Result<Outputs, Stop> {
     Ok(settings.outputs)
 }
 
-/// Shows the result everywhere it should go; one output that fails does not cost the other.
+/// Writes the result to every output; an output that fails does not affect the others.
 fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop> {
     let mut trouble = Vec::new();
     if !outputs.is_on_stdout()

@@ -16,7 +16,7 @@ mod generate;
 use crate::exit::Stop;
 use clap::ArgMatches;
 
-/// Does what the user asked; returns the exit code.
+/// Carries out the user's command; returns the exit code.
 pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches, false),

@@ -1,5 +1,5 @@
-//! `memtide report`: the report and the outputs of a result that is there: a record, or the steps
-//! of a search or scan. It measures and judges nothing.
+//! `memtide report`: the report and the outputs of an existing result: a record, or the steps of a
+//! search or scan. It measures and judges nothing.
 
 use super::merge::{outputs, read_text};
 use crate::exit::{FAILED, Stop, unwritable};
@@ -23,7 +23,7 @@ pub(super) enum Found {
     Steps(Steps),
 }
 
-/// Shows each result, and makes the outputs of a single one.
+/// Prints the report of each result, and writes the outputs of a single one.
 ///
 /// Cause: Outputs were asked for of several records.
 pub(crate) fn report(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -101,14 +101,14 @@ pub(super) fn read(path: &str) -> Result<Found, Stop> {
     Ok(found)
 }
 
-/// An error if the figures of a record contradict each other.
+/// Checks that the figures of a record do not contradict each other.
 ///
 /// Cause: The file was edited, or is not as memtide wrote it.
 fn is_consistent(record: &Record) -> Result<(), String> {
     record.check_conservation().map_err(|why| format!("it contradicts itself: {why}"))
 }
 
-/// Shows a result and makes its outputs; returns the exit code.
+/// Prints the report of a result and writes its outputs; returns the exit code.
 fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
     if let Found::Steps(_) = found {
         check_steps(outputs)?;
@@ -142,7 +142,7 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
     Ok(if trouble.is_empty() { 0 } else { FAILED })
 }
 
-/// Refuses outputs that are of one run.
+/// Refuses outputs that show a single run.
 ///
 /// Cause: The file holds the steps of a search or scan, and the output is of one run.
 ///

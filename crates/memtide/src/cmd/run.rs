@@ -1,5 +1,5 @@
-//! `memtide run` and `memtide load`: from the user's words to a result, in the real world; and how
-//! a run speaks with its user in any world.
+//! `memtide run` and `memtide load`: from the command line to a result, in the real world; and the
+//! front that runs have in any world.
 
 #[cfg(feature = "cluster")]
 use crate::cluster::session::MasterSession;
@@ -47,7 +47,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     Ok(Session { settings, task, front, world: HostWorld::new(division) }.run())
 }
 
-/// Refuses a share whose figures would be lost, or that has nothing in common with the others.
+/// Refuses a share whose figures would be lost, or that shares nothing with the others.
 ///
 /// Cause: A share is only a part of a run: its record must be kept, and its servers be those of
 /// the other shares. The shares of a fill need not begin together.
@@ -68,13 +68,13 @@ fn check_share(settings: &Settings, load_only: bool) -> Result<(), Stop> {
     Err(Stop::usage(problem))
 }
 
-/// A run in memtide's own words.
+/// The front of a run with memtide's own output.
 pub(super) struct Native {
-    /// Whether nothing but the fill is told.
+    /// True if only the fill is reported.
     pub(super) load_only: bool,
-    /// Who sees to it that a stalled reader of samples delays nothing.
+    /// The part that keeps a stalled reader of samples from delaying anything else.
     pub(super) rows_by: RowsBy,
-    /// Where the trace of a simulation goes, which is an output too.
+    /// Destination of a simulation's trace, which is an output, too.
     pub(super) trace: Option<String>,
 }
 
@@ -159,8 +159,8 @@ impl Front for Native {
     }
 }
 
-/// Says what became of a share; returns its exit code. Schedulers start a process again, or end the
-/// others, when it exits with anything but 0: whether its record is good is for the merge to say.
+/// Prints the result of a share; returns its exit code. Schedulers restart a process, or end the
+/// others, if it exits with anything but 0: whether its record is good is decided by the merge.
 fn end_of_share(share: &ShareRecord, outcome: &Outcome, is_recorded: bool) -> u8 {
     if let Some(failure) = &outcome.failure {
         complain(&failure.message());

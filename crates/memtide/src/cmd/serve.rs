@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::thread;
 use std::time::Duration;
 
-/// How often it looks whether it should end.
+/// Period at which the server checks whether it should end.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// Serves until interrupted.
@@ -65,7 +65,7 @@ pub(crate) fn profile(matches: &ArgMatches, seed: u64) -> ServerProfile {
     }
 }
 
-/// Whether the faults that were asked for can happen at all; `remedy` says how they could.
+/// Checks that the requested faults can happen at all; `remedy` says how they could.
 ///
 /// Cause: The fault affects datagrams, and there are none without UDP.
 pub(crate) fn check_faults(
@@ -84,7 +84,7 @@ pub(crate) fn check_faults(
     }
 }
 
-/// What is to be said of a server that is not an ordinary one.
+/// Describes a server that is not an ordinary one.
 fn manner(profile: &ServerProfile) -> String {
     let ServerProfile { behaviour, faults, seed } = profile;
     match profile.is_plain() {

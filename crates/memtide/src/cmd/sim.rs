@@ -1,5 +1,5 @@
-//! `memtide sim`: the same run in virtual time, against servers made of nothing. A week of load
-//! takes seconds, and the same seed gives the same trace.
+//! `memtide sim`: a run in virtual time, against simulated servers. A week of load takes seconds,
+//! and equal seeds give equal traces.
 
 use super::run::Native;
 use super::serve;
@@ -16,7 +16,7 @@ use memtide_schema::scenario::{Placement, ShardWord, Target, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Script, Setting, SimServer};
 
-/// The ports of simulated servers that need one.
+/// First port of simulated servers that need a port.
 const PORT_FIRST: u16 = 11_211;
 const MEMORY_BYTES_MAX: u64 = 1 << 40;
 
@@ -50,14 +50,14 @@ fn check_whole(placement: &Placement) -> Result<(), Stop> {
     }
 }
 
-/// One virtual server for each that the scenario names, or one.
+/// One virtual server for each that the scenario names; one if it names none.
 fn servers(scenario: &Scenario) -> Vec<ServerPlan> {
     let named = scenario.servers.iter().map(Target::to_string);
     let names: Vec<String> =
         if scenario.servers.is_empty() { vec!["simulated".to_owned()] } else { named.collect() };
     let address = |number: usize| match scenario.transport {
         Transport::Tcp => Address::Unix(format!("server-{number}")),
-        // Sockets of files have no datagrams.
+        // Unix sockets have no datagrams.
         Transport::Udp | Transport::Split => {
             Address::Tcp(([127, 0, 0, 1], PORT_FIRST + number as u16).into())
         }

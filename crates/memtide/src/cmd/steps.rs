@@ -1,5 +1,5 @@
-//! `memtide search` and `memtide scan`: runs at one rate after the other, a row for each as it
-//! ends, and the rate that was looked for.
+//! `memtide search` and `memtide scan`: runs at one rate after another, a row for each as it ends,
+//! and the rate found.
 
 #[cfg(feature = "cluster")]
 use crate::cluster::session::MasterSession;
@@ -25,10 +25,10 @@ use memtide_sinks::{Outlets, Sink};
 use memtide_workload::Wave;
 use std::io;
 
-/// A search cannot tell rates apart that are closer, and one that tells less apart is none.
+/// Useful resolutions of a search: finer ones cannot be measured, and coarser ones are no search.
 const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
-/// Runs the search that the command line asks for.
+/// Runs the search that the command line describes.
 ///
 /// Cause: A search has no goal, or a goal that a higher rate does not make harder to meet.
 pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -57,7 +57,7 @@ pub(crate) fn scan(matches: &ArgMatches) -> Result<u8, Stop> {
     Ok(perform(matches, settings, CourseKind::Scan, Box::new(Scan::new(rates.clone())), None))
 }
 
-/// The settings of every step of `command`. `varies` says what becomes of the rate.
+/// The settings of every step of `command`. `varies` says what sets the rate.
 ///
 /// Cause: A search or scan runs once for each rate, and the field is for a single run or sets the
 /// rate.
@@ -95,8 +95,8 @@ fn settings(matches: &ArgMatches, (command, varies): (&str, &str)) -> Result<Set
     }
 }
 
-/// Whether every step can be carried out, up to the one at the highest rate: better said now than
-/// after the steps before it.
+/// Checks that every step can be carried out, up to the one at the highest rate, so that errors
+/// come before the first step.
 fn check(settings: &Settings, highest: f64) -> Result<(), Stop> {
     let mut hardest = settings.clone();
     hardest.scenario.rate = (highest > 0.0).then_some(highest);
@@ -108,7 +108,7 @@ fn grows_harder(goal: &Goal) -> bool {
     upper && goal.subject != Subject::Rate
 }
 
-/// The limits of a search, as the command line gives them.
+/// The limits of a search, from the command line.
 ///
 /// Cause: The rates or the resolution of a search are out of range.
 fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
@@ -156,7 +156,7 @@ fn perform(
     Session { settings, task, front, world: HostWorld::new(None) }.run()
 }
 
-/// A search or a scan in memtide's own words.
+/// The front of a search or a scan with memtide's own output.
 struct NativeSteps {
     kind: CourseKind,
     goals: Vec<String>,
@@ -243,9 +243,10 @@ impl Front for NativeSteps {
 struct Table {
     text: StepsText,
     steps: u32,
-    /// Whether the steps go nowhere else: then a reader who has gone has seen enough.
+    /// True if the steps have no other output: the search or scan can then end when its reader has
+    /// gone.
     is_only: bool,
-    /// The reader has gone.
+    /// True if the reader has gone.
     is_unread: bool,
 }
 

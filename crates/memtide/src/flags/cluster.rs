@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::path::PathBuf;
 
-/// The most shares of one run that an agent takes.
+/// Largest number of shares of one run that an agent takes.
 const SHARES_MAX: i64 = 1024;
 
 /// The exit codes of an agent.
@@ -115,7 +115,7 @@ pub(super) fn agent_command() -> Command {
         .subcommand(records_command())
 }
 
-/// What an agent writes for its master, and where.
+/// Flags for the outputs that an agent writes for its master.
 fn agent_outputs() -> [Arg; 3] {
     let samples = Arg::new("samples")
         .long("samples")
@@ -198,7 +198,7 @@ fn key() -> Arg {
         .help("Folder with the master's key [default: that of the user's own agents]")
 }
 
-/// The flags of `memtide install-faces` that are about agents.
+/// Flags of `memtide install-faces` that concern agents.
 pub(super) fn install_flags() -> Vec<Arg> {
     let join = Arg::new("join")
         .long("join")
@@ -216,7 +216,7 @@ pub(super) fn install_flags() -> Vec<Arg> {
     std::iter::once(join).chain(limits).collect()
 }
 
-/// What an agent allows.
+/// Flags for an agent's limits.
 fn limits() -> Vec<Arg> {
     let limit = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help)

@@ -1,24 +1,24 @@
 //! The help of a command that takes a scenario, at three lengths: one screen (`-h`), the flags that
 //! most runs need in detail (`--help`), and every flag (`--help-all`).
 //!
-//! It renders what the command line says of itself; it describes no flag.
+//! It renders the command line's own description; it describes no flag.
 
 use clap::{Arg, ArgAction, Command};
 use memtide_schema::{FIELDS, Field, Section, field};
 use std::ffi::{OsStr, OsString};
 
-/// The longest line.
+/// Longest line, in columns.
 const COLUMNS: usize = 80;
-/// Where the details of a flag begin.
+/// Column at which the details of a flag begin.
 const INDENT: usize = 10;
-/// Where a table within the details begins, beside its own two columns.
+/// Indentation of a table within the details.
 const TABLE_INDENT: usize = 2;
-/// Lines of details at most where only the common flags are described.
+/// Largest number of lines of details, where only the common flags are described.
 const DETAILS: usize = 4;
-/// Where the names of further flags begin.
+/// Column at which the names of further flags begin.
 const INDEX_INDENT: usize = 20;
 
-/// How much of the help the command line asks for.
+/// Length of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
     /// The common flags, one line each.
@@ -30,7 +30,7 @@ pub(crate) enum Length {
 }
 
 impl Length {
-    /// The length that `words`, a whole command line, asks for.
+    /// The length that `words`, a whole command line, requests.
     pub(crate) fn of(words: impl IntoIterator<Item = OsString>) -> Self {
         let words: Vec<OsString> = words.into_iter().collect();
         let has = |flag: &str| words.iter().any(|word| word == flag);
@@ -45,13 +45,13 @@ impl Length {
     }
 }
 
-/// What the help of a command says beside its flags.
+/// Text of a command's help besides its flags.
 pub(super) struct Page {
-    /// The words behind `Usage: memtide`.
+    /// Text after `Usage: memtide`.
     pub(super) usage: &'static str,
-    /// A command line that shows what most users want.
+    /// Example command line for most users.
     pub(super) example: &'static str,
-    /// What each exit code means.
+    /// Meaning of each exit code.
     pub(super) exit_codes: &'static [(u8, &'static str)],
 }
 
@@ -66,7 +66,7 @@ pub(super) fn with_help(command: Command, page: &Page, length: Length) -> Comman
     command.override_help(text)
 }
 
-/// What each exit code means, line by line.
+/// Meaning of each exit code, line by line.
 fn exit_codes(codes: &[(u8, &str)]) -> String {
     let mut text = "Exit codes:".to_owned();
     for (code, meaning) in codes {
@@ -108,9 +108,9 @@ fn text(command: &Command, page: &Page, length: Length) -> String {
     parts.join("\n\n") + "\n"
 }
 
-/// A flag or an argument as the help shows it.
+/// A flag or an argument as the help prints it.
 struct Flag {
-    /// The name with dashes, and what stands for its value.
+    /// Name with dashes, and the placeholder of its value.
     name: String,
     help: String,
     details: String,
@@ -144,7 +144,7 @@ impl Flag {
     }
 
     fn text(&self, length: Length, column: usize) -> String {
-        // A short default stands beside the help; one with conditions, among the details.
+        // A short default stands beside the help; a conditional one, among the details.
         let first = self.default.split(';').next().unwrap_or_default();
         let beside = match first {
             "" => self.help.clone(),
@@ -167,7 +167,7 @@ impl Flag {
             _ => first_sentences(&self.details),
         };
         for paragraph in details.lines() {
-            // What is laid out by hand stays as it is.
+            // Text that is laid out by hand stays unchanged.
             let is_table = paragraph.starts_with("  ");
             let line = if is_table {
                 format!("{:TABLE_INDENT$}{paragraph}", "")
@@ -188,7 +188,7 @@ impl Flag {
     }
 }
 
-/// The name with dashes, and what stands for its value: `  -s, --server <HOST[:PORT]>`.
+/// Name with dashes, and the placeholder of its value: `  -s, --server <HOST[:PORT]>`.
 fn name(arg: &Arg) -> String {
     let mut value = arg.get_value_names().and_then(<[_]>::first).map(ToString::to_string);
     let Some(long) = arg.get_long() else {
@@ -203,7 +203,7 @@ fn name(arg: &Arg) -> String {
     }
 }
 
-/// What is shown in full at this length, group by group: the command's own flags first.
+/// The flags described at this length, group by group: the command's own flags first.
 fn groups(command: &Command, length: Length) -> Vec<(String, Vec<Flag>)> {
     let mut groups: Vec<(String, Vec<Flag>)> = Vec::new();
     let mut add = |title: &str, flag: Flag| match groups.iter_mut().find(|(it, _)| it == title) {
@@ -215,7 +215,7 @@ fn groups(command: &Command, length: Length) -> Vec<(String, Vec<Flag>)> {
     for arg in command.get_arguments().filter(own).filter(|arg| arg.get_id() != "help-all") {
         let mut flag = Flag::of(arg);
         if length == Length::Common {
-            // Their details can be long; --help-all has them.
+            // The details of arguments can be long; --help-all has them.
             flag.details.clear();
         }
         add(arg.get_help_heading().unwrap_or("Arguments"), flag);
@@ -229,7 +229,7 @@ fn groups(command: &Command, length: Length) -> Vec<(String, Vec<Flag>)> {
     groups
 }
 
-/// The names of the flags that are not described, section by section.
+/// Names of the flags that are not described, section by section.
 fn index(command: &Command) -> String {
     let name = command.get_name();
     let mut text = bold(&format!("Other flags, which memtide {name} --help-all describes:"));
@@ -248,7 +248,7 @@ fn index(command: &Command) -> String {
     text
 }
 
-/// The sentences at the beginning of `text` that fit into a few lines, one at least.
+/// The first sentences of `text` that fit into a few lines; at least one.
 fn first_sentences(text: &str) -> String {
     let mut kept = String::new();
     for sentence in text.split_inclusive(". ") {
@@ -261,12 +261,12 @@ fn first_sentences(text: &str) -> String {
     kept.trim_end().to_owned()
 }
 
-/// `text` in lines of at most 80 columns, each indented.
+/// Wraps `text` at 80 columns, with each line indented.
 fn wrapped(text: &str, indent: usize) -> String {
     hanging(&format!("{:indent$}", ""), text, indent)
 }
 
-/// `text` behind `first`, in lines of at most 80 columns; the lines behind the first are indented.
+/// Wraps `text` after `first` at 80 columns, with further lines indented.
 fn hanging(first: &str, text: &str, indent: usize) -> String {
     let mut lines = vec![first.to_owned()];
     let mut is_empty = true;
@@ -284,7 +284,7 @@ fn hanging(first: &str, text: &str, indent: usize) -> String {
     lines.join("\n")
 }
 
-/// A heading, bold on a terminal.
+/// Formats a heading, bold on a terminal.
 fn bold(text: &str) -> String {
     match cfg!(feature = "color") {
         true => format!("\u{1b}[1m{text}\u{1b}[0m"),

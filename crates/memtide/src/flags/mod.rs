@@ -1,5 +1,4 @@
-//! The command line, made from the schema's table of fields: the flags, their help, and what they
-//! say as a layer.
+//! The command line, made from the schema's table of fields: flags, help, and parsing into a layer.
 
 mod steps;
 #[cfg(feature = "cluster")]
@@ -48,19 +47,19 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommands(documents())
 }
 
-/// What runs by agents need.
+/// Commands for runs by agents.
 #[cfg(feature = "cluster")]
 fn agents() -> [Command; 2] {
     [cluster::agent_command(), cluster::key_command()]
 }
 
-/// A program that was built without agents has no commands for them.
+/// Without the feature for agents, there are no commands for them.
 #[cfg(not(feature = "cluster"))]
 fn agents() -> [Command; 0] {
     []
 }
 
-/// What is made of this description itself.
+/// Commands that generate documents from this description.
 #[cfg(feature = "documents")]
 fn documents() -> [Command; 2] {
     let shell = Arg::new("shell")
@@ -74,13 +73,13 @@ fn documents() -> [Command; 2] {
     ]
 }
 
-/// A program that was built without documents has no commands for them.
+/// Without the feature for documents, there are no commands for them.
 #[cfg(not(feature = "documents"))]
 fn documents() -> [Command; 0] {
     []
 }
 
-/// What the exit codes of a run mean.
+/// Meaning of the exit codes of a run.
 const EXIT_CODES: [(u8, &str); 6] = [
     (0, "done, and all goals are met"),
     (1, "a goal was missed or is undecided, or an output could not be written"),
@@ -133,7 +132,7 @@ fn scenario_command(name: &'static str, about: &'static str, long: &'static str)
 }
 
 const SCENARIO_FILE: &str = "scenario-file";
-/// The longest scenario file; a table of sizes may be long.
+/// Largest size of a scenario file in bytes; a table of sizes may be long.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 fn flag(field: &'static Field) -> Arg {
@@ -146,7 +145,7 @@ fn flag(field: &'static Field) -> Arg {
         arg = arg.short(short);
     }
     match field.value {
-        // A value can take back what a file or the environment switches on.
+        // A value of `false` overrides a switch set by a file or the environment.
         None => arg
             .action(ArgAction::Set)
             .num_args(0..=1)
@@ -167,8 +166,8 @@ fn help(field: &Field) -> String {
     }
 }
 
-/// What file, environment and flags together say. Each field is right by itself; whether they fit
-/// together is not looked at.
+/// Settings from file, environment and flags together. Each field is valid by itself; combinations
+/// are not checked.
 pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {
     let mut settings = Settings::default();
     if let Some(path) = matches.get_one::<String>(SCENARIO_FILE) {
@@ -191,7 +190,7 @@ pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {
     check_built(&settings.outputs).map(|()| settings)
 }
 
-/// Whether this program can make all of `outputs`.
+/// Checks that this build can write all `outputs`.
 ///
 /// Cause: The program was built without what an output needs.
 pub(crate) fn check_built(outputs: &Outputs) -> Result<(), Stop> {
@@ -226,7 +225,7 @@ pub(crate) fn check_built(outputs: &Outputs) -> Result<(), Stop> {
     }
 }
 
-/// Whether this program can draw the pictures that `flag` asks for.
+/// Checks that this build can draw the pictures that `flag` requests.
 pub(crate) fn check_pictures(flag: &str) -> Result<(), Stop> {
     match cfg!(feature = "plot") {
         true => Ok(()),
@@ -237,7 +236,7 @@ pub(crate) fn check_pictures(flag: &str) -> Result<(), Stop> {
     }
 }
 
-/// The text of a scenario file; `-` is stdin.
+/// Reads the text of a scenario file; `-` is stdin.
 fn read_file(path: &str) -> io::Result<String> {
     let mut text = String::new();
     let read = match path {
@@ -250,13 +249,13 @@ fn read_file(path: &str) -> io::Result<String> {
     }
 }
 
-/// The variable that says which of three programs `mcperf` is.
+/// The variable that selects one of three programs called `mcperf`.
 pub(crate) const MCPERF: &str = "MEMTIDE_MCPERF";
 /// The variable that names the join file of mutilate's agents and masters.
 pub(crate) const JOIN: &str = "MEMTIDE_JOIN";
-/// Variables that are no fields of a scenario but for the faces.
+/// Variables that concern only the faces, and are no fields of a scenario.
 const FACES_OWN: [&str; 3] = [NOTES, MCPERF, JOIN];
-/// Secrets, which are no fields either: nothing shows them.
+/// Variables with secrets, which are no fields either: nothing prints them.
 pub(crate) const SECRETS: [&str; 5] = [
     "MEMTIDE_INFLUX_TOKEN",
     "MEMTIDE_INFLUX_TOKEN_FILE",
@@ -277,11 +276,11 @@ fn flag_layer(matches: &ArgMatches) -> Layer {
     layer
 }
 
-/// The names of the faces: of subcommands, and of links to this program.
+/// Names of the faces: of subcommands, and of links to this program.
 pub(crate) const FACES: [&str; 6] =
     ["mutilate", "mcperf", "mcperf-dynamic", "twemperf", "memaslap", "memcaslap"];
 
-/// The faces, for the list of commands alone: their words are read by their own rules.
+/// The faces, only for the list of commands: they parse their words by their own rules.
 fn faces() -> impl Iterator<Item = Command> {
     let about = |name: &'static str| match name {
         "mutilate" => "mutilate: its options and its output",
@@ -378,7 +377,7 @@ fn merge_command() -> Command {
         )
 }
 
-/// The outputs of a command that makes them of records.
+/// The flag for outputs of a command that makes them from records.
 fn out_argument() -> Arg {
     Arg::new("out")
         .long("out")
@@ -507,7 +506,7 @@ fn serve_size() -> [Arg; 3] {
     ]
 }
 
-/// A size above 0: a server that may keep nothing serves nothing.
+/// Parses a size above 0: a server without memory can serve nothing.
 fn some_bytes(word: &str) -> Result<u64, String> {
     match units::parse_size(word) {
         Ok(0) => Err("0 is not allowed; at least 1 byte".to_owned()),
@@ -516,7 +515,7 @@ fn some_bytes(word: &str) -> Result<u64, String> {
     }
 }
 
-/// `memtide sim`: a scenario's fields, and the world that it is played in.
+/// `memtide sim`: a scenario's fields, and the simulated world.
 fn sim_command(length: Length) -> Command {
     let about = "Simulate a scenario in virtual time, with simulated servers";
     let long = "Simulate a scenario: the same engine with a virtual clock, network and servers. \
@@ -530,7 +529,7 @@ fn sim_command(length: Length) -> Command {
     with_help(scenario_command("sim", about, long).args(own), &page, length)
 }
 
-/// The network of a simulation, and what is told of it.
+/// Flags for a simulation's network and its trace.
 fn world() -> [Arg; 4] {
     [
         Arg::new("delay")
@@ -558,7 +557,7 @@ fn world() -> [Arg; 4] {
     ]
 }
 
-/// How a server takes its time, and what it does wrong.
+/// Flags for a server's service times and faults.
 fn profile() -> [Arg; 2] {
     [
         Arg::new("behaviour")

@@ -1,4 +1,4 @@
-//! The flags of searches and scans beside those of their scenario.
+//! Flags of searches and scans besides those of their scenario.
 
 use super::help::{Length, Page, with_help};
 use super::scenario_command;
@@ -7,7 +7,7 @@ use clap::{Arg, Command, value_parser};
 use memtide_base::units;
 use memtide_run::steps::Rates;
 
-/// What the exit codes of a search or a scan mean.
+/// Meaning of the exit codes of a search or a scan.
 const EXIT_CODES: [(u8, &str); 6] = [
     (0, "done; with goals: some rate meets them"),
     (1, "no tested rate meets the goals, or an output could not be written"),

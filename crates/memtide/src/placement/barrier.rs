@@ -1,6 +1,6 @@
-//! The ways in which shares begin together: at a time of day, at their launcher, in a folder.
+//! The barriers at which shares begin together: a time of day, their launcher, or a folder.
 //!
-//! It turns what these say into instants of the run's clock and into sentences.
+//! Converts what a barrier reports into instants of the run's clock, and into sentences.
 
 use super::Division;
 use crate::exit::Stop;
@@ -13,21 +13,21 @@ use memtide_schema::record::ShareStart;
 use memtide_schema::scenario::{BarrierWord, Placement};
 use std::path::Path;
 
-/// A time of day that is further ahead is most likely a slip, such as milliseconds for seconds.
+/// Times of day further ahead are probably mistakes, such as milliseconds for seconds.
 const AHEAD_MAX: Span = Span::from_s(7 * 24 * 3600);
-/// An instant is fixed this long before its time of day: until then corrections of that clock are
-/// followed.
+/// Time before the agreed time of day at which the instant is fixed: until then it follows
+/// corrections of that clock.
 const FIXED_AHEAD: Span = Span::from_s(1);
 
-/// Why a share does not begin.
+/// Reason why a share does not begin.
 pub(crate) enum Refused {
-    /// What the user asks for is impossible.
+    /// The user's request is impossible.
     Stop(Stop),
-    /// It must not take part any more.
+    /// The share must not take part any more.
     NotRun(NotRun),
 }
 
-/// Where this share waits for the others; none if it does not wait. `since_unix` is the present.
+/// The barrier of this share; none if it does not wait. `since_unix` is the present.
 pub(crate) fn barrier(
     placement: &Placement,
     division: &Division,
@@ -62,7 +62,7 @@ pub(crate) fn barrier(
     }
 }
 
-/// The launcher's descriptor, and whether this process chooses the instant.
+/// The launcher's descriptor, and true if this process chooses the instant.
 ///
 /// Cause: The launcher serves no PMI-1, or starts more or fewer processes than there are shares.
 fn launcher(
@@ -88,7 +88,7 @@ fn launcher(
 
 /// A beginning at a time of day.
 struct ByTime {
-    /// The time since 1970.
+    /// Time since 1970.
     at: Span,
 }
 
@@ -176,7 +176,7 @@ impl Barrier for Agreed {
     }
 }
 
-/// What a barrier is called in messages.
+/// Names of a barrier in messages.
 struct Words {
     kind: ShareStart,
     name: String,

@@ -1,22 +1,21 @@
-//! What schedulers and launchers put into a process's environment about its place among others.
+//! Environment variables by which schedulers and launchers number their processes.
 //!
-//! Pure: the environment is handed in. It knows names and numbers; whether a share may run is
-//! decided by its caller.
+//! Pure: the caller passes the environment, and decides whether a share may run.
 
 use std::fmt;
 
 /// A launcher that starts the processes of one job and numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Launcher {
-    /// Slurm's `srun`; a batch script has the variables of its job and is no step.
+    /// Slurm's `srun`; a batch script has the variables of its job but is no step.
     Slurm,
     /// A launcher that serves PMI-1, such as `mpiexec.hydra`.
     Pmi,
     /// Open MPI's `mpirun`.
     OpenMpi,
-    /// An Indexed Job of Kubernetes, which does not say how many pods it has.
+    /// An Indexed Job of Kubernetes, which does not report its number of pods.
     Kubernetes,
-    /// A job of Nomad, which does not say how many allocations it has.
+    /// A job of Nomad, which does not report its number of allocations.
     Nomad,
 }
 
@@ -32,20 +31,20 @@ impl fmt::Display for Launcher {
     }
 }
 
-/// What an environment says of the process's place.
+/// The process's position among others, from the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
-    /// The launcher that says it.
+    /// The launcher that set it.
     pub(crate) launcher: Launcher,
-    /// The variable that holds the number.
+    /// Name of the variable that holds the rank.
     pub(crate) variable: &'static str,
-    /// The process's number, from 0.
+    /// Rank of the process, from 0.
     pub(crate) rank: u32,
-    /// How many processes there are; none where the launcher does not say.
+    /// Number of processes; none if the launcher does not report it.
     pub(crate) size: Option<u32>,
 }
 
-/// A launcher's variables: the one by which it is known, the rank, and the size.
+/// A launcher's variables: the one that identifies it, the rank, and the size.
 struct Variables {
     launcher: Launcher,
     mark: &'static str,
@@ -91,19 +90,19 @@ const LAUNCHERS: [Variables; 5] = [
 ];
 
 const SLURM_STEP: &str = "SLURM_STEP_ID";
-/// How often Slurm has put the job back into its queue.
+/// The variable with the number of times that Slurm has requeued the job.
 pub(crate) const SLURM_RESTARTS: &str = "SLURM_RESTART_COUNT";
-/// Slurm's numbers from here on are no steps of `srun`: batch scripts, interactive shells.
+/// Slurm's step numbers from here on are not from `srun`: batch scripts, interactive shells.
 const SLURM_STEPS_END: u32 = 0xffff_fff0;
 
-/// The variables that say rank and size, for people.
+/// Variables with rank and size, for messages.
 pub(crate) const WITH_SIZE: &str =
     "SLURM_STEP_ID (a step of Slurm), PMI_RANK (PMI) or OMPI_COMM_WORLD_RANK (Open MPI)";
-/// The variables that say a rank alone, for people.
+/// Variables with only a rank, for messages.
 pub(crate) const WITHOUT_SIZE: &str =
     "JOB_COMPLETION_INDEX (Kubernetes) or NOMAD_ALLOC_INDEX (Nomad)";
 
-/// A variable of a launcher that is no number, or no rank of its size.
+/// A launcher's variable that is no number, or a rank outside its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable {
     variable: &'static str,
@@ -118,10 +117,10 @@ impl fmt::Display for Unreadable {
     }
 }
 
-/// The place that the environment `variable` gives this process; none without a launcher.
+/// The position that the environment `variable` gives this process; none without a launcher.
 ///
 /// # Errors
-/// When a launcher's variables are missing or are no numbers.
+/// If a launcher's variables are missing or are no numbers.
 pub(crate) fn placed(
     variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Placed>, Unreadable> {
@@ -131,25 +130,24 @@ pub(crate) fn placed(
     };
     let Some(names) = LAUNCHERS.iter().find(is_there) else { return Ok(None) };
     let found = read(names, variable)?;
-    // Slurm can serve PMI itself.
+    // Slurm itself can serve PMI.
     let own = step(variable).and_then(|_| read(&SLURM, variable).ok());
     let is_same = |own: &Placed| (own.rank, own.size) == (found.rank, found.size);
     Ok(Some(own.filter(is_same).unwrap_or(found)))
 }
 
-/// How often Slurm has started the job again; 0 without Slurm.
+/// Number of times that Slurm has restarted the job; 0 without Slurm.
 pub(crate) fn restarts(variable: &impl Fn(&str) -> Option<String>) -> u32 {
     variable(SLURM_RESTARTS).and_then(|word| word.trim().parse().ok()).unwrap_or(0)
 }
 
-/// A name for the processes that were started together, which no others have; none where no
-/// launcher gives one.
+/// An identifier that only processes started together have; none if no launcher sets one.
 pub(crate) fn key(variable: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let job = variable("SLURM_JOB_ID").filter(|job| job.bytes().all(|b| b.is_ascii_digit()))?;
     Some(format!("memtide-{job}.{}.{}", step(variable)?, restarts(variable)))
 }
 
-/// The number of the Slurm step that this process is in; none outside of `srun`.
+/// Number of this process's Slurm step; none outside `srun`.
 fn step(variable: &impl Fn(&str) -> Option<String>) -> Option<u32> {
     let number: u32 = variable(SLURM_STEP)?.trim().parse().ok()?;
     Some(number).filter(|number| *number < SLURM_STEPS_END)
@@ -211,7 +209,7 @@ mod tests {
     #[test]
     fn a_batch_script_and_a_shell_are_no_step() {
         assert_eq!(of(&STEP[1..]), Ok(None));
-        // What `salloc` starts as an interactive step.
+        // The variables of `salloc`'s interactive step.
         let shell = [&[("SLURM_STEP_ID", "4294967290")], &STEP[1..]].concat();
         assert_eq!((of(&shell), key(&variable(&shell))), (Ok(None), None));
     }

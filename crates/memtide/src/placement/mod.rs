@@ -1,7 +1,7 @@
-//! Which share of a run this process carries out: what the user says, what its launcher says, and
-//! what is refused because it would most likely be an accident.
+//! Determines the share of a run that this process carries out, from the user's words and its
+//! launcher; refuses divisions that are probably mistakes.
 //!
-//! It makes no load and opens nothing; where shares wait for each other is next door.
+//! It makes no load and opens nothing; the barriers are in `barrier`.
 
 pub(crate) mod barrier;
 mod launcher;
@@ -16,21 +16,21 @@ use memtide_schema::scenario::ShardWord;
 pub(crate) struct Division {
     /// The share.
     pub(crate) share: Share,
-    /// How often the share was started again by its launcher.
+    /// Number of times that the launcher restarted the share.
     restarts: u32,
-    /// A name for the processes that were started together; none where no launcher gives one.
+    /// An identifier that only processes started together have; none if no launcher sets one.
     pub(crate) key: Option<String>,
 }
 
 impl Division {
-    /// A share that no launcher gave.
+    /// A share that no launcher assigned.
     #[cfg(feature = "cluster")]
     pub(crate) const fn of(share: Share) -> Self {
         Self { share, restarts: 0, key: None }
     }
 
-    /// Refuses a share that has been started again: the others have begun without it, or have done
-    /// so the first time.
+    /// Refuses a share that was restarted: the others have begun, either without it or with its
+    /// first start.
     ///
     /// Cause: Slurm put the job back into its queue, after a node failed for example.
     ///
@@ -52,7 +52,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The share of a run or a fill, as `word` and the environment `variable` say; none if this process
+/// The share of a run or a fill, from `word` and the environment `variable`; none if this process
 /// does all of it.
 pub(crate) fn division(
     word: Option<ShardWord>,
@@ -71,7 +71,7 @@ pub(crate) fn division(
     Ok(Some(Division { share, restarts: restarts(variable), key: key(variable) }))
 }
 
-/// Refuses shares of `command`, a search or a scan, and copies of it.
+/// Refuses shares and copies of `command`, a search or a scan.
 ///
 /// Cause: A search or a scan was started several times at once, or is to be divided.
 pub(crate) fn check_undivided(
@@ -93,8 +93,8 @@ pub(crate) fn check_undivided(
     }
 }
 
-/// Refuses one of several processes that would each send the whole load; `instead` says what to do,
-/// given their number.
+/// Refuses one of several processes that would each send the whole load; `instead` gives the remedy
+/// for their number.
 ///
 /// Cause: A launcher started several copies of the command, which does not say what each is to do.
 ///
@@ -116,7 +116,8 @@ fn alone(
     )))
 }
 
-/// The share that the launcher gave this process, of `of` if the user says how many there are.
+/// The share that the launcher assigned to this process; of `of` shares if the user gives their
+/// number.
 ///
 /// Cause: The launcher's variables are missing or contradict the number of shares.
 fn automatic(of: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Result<Share, Stop> {

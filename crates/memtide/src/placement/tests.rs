@@ -1,4 +1,4 @@
-//! Shares by words and environments: who runs what, and what is refused in which words.
+//! Shares by words and environments: who carries out what, and the messages of refusals.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn said(word: &str) -> Option<ShardWord> {
     (!word.is_empty()).then(|| word.parse().unwrap())
 }
 
-/// The share by these words.
+/// The share for these words.
 fn share(word: &str, words: Words<'_>) -> Result<Option<(u32, u32)>, String> {
     let division = division(said(word), &environment(words)).map_err(|stop| stop.message)?;
     Ok(division.map(|it| (it.share.number, it.share.of)))

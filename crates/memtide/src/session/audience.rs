@@ -19,10 +19,10 @@ use std::time::Duration;
 pub(crate) struct Audience<'a> {
     gauge: Box<dyn Gauge>,
     is_quiet: bool,
-    /// The progress line on the terminal, if there is one.
+    /// Outlet of the terminal's progress line; empty without one.
     status: Outlets,
     outlets: Outlets,
-    /// The outlet whose reader decides on further steps: none is run once it has gone.
+    /// Name of the outlet whose reader decides on further steps: none is run once it has gone.
     reader: Option<String>,
     screens: Vec<Shown<'a>>,
     /// Rates of steps whose figures cannot be believed.
@@ -44,11 +44,11 @@ impl Shown<'_> {
     }
 }
 
-/// The longest wait for a terminal to clear the line before a result is written below it.
+/// Longest wait for a terminal to clear its line before a result is written below it.
 const CLEARING: Duration = Duration::from_secs(1);
-/// How long an output may take to its end before the user hears of it.
+/// Time that outputs may take to end before the user is told.
 const HASTE: Duration = Duration::from_secs(1);
-/// The longest wait for an output between two steps; the next step then begins anyway.
+/// Longest wait for an output between two steps; the next step then begins anyway.
 const SETTLING: Duration = Duration::from_secs(2);
 
 impl<'a> Audience<'a> {
@@ -61,7 +61,7 @@ impl<'a> Audience<'a> {
     ) -> Self {
         let mut status = Outlets::default();
         if let Some(line) = StatusLine::new(is_quiet) {
-            // Without a thread for it there is no line, which costs no result.
+            // If no thread can be started there is no progress line; the result is unaffected.
             drop(status.add("status", Status { line, step: None }));
         }
         let (screens, doubted) = Default::default();
@@ -78,7 +78,7 @@ impl<'a> Audience<'a> {
     }
 
     /// Ends all outputs and clears the terminal's line. Adds the errors of screens and outlets to
-    /// `trouble`; returns the doubted rates, and whether the record that was asked for is written.
+    /// `trouble`; returns the doubted rates, and true if a requested record was written.
     pub(crate) fn close(mut self, trouble: &mut Vec<Stop>) -> (Vec<f64>, bool) {
         drop(self.status.close());
         for mut shown in self.screens {
@@ -102,7 +102,7 @@ impl<'a> Audience<'a> {
     }
 }
 
-/// Waits until all outputs have ended, and tells the user what it waits for.
+/// Waits until all outputs have ended, and tells the user which it waits for.
 fn await_end(outlets: &Outlets, is_quiet: bool) {
     let mut slow = outlets.stop(HASTE);
     let Some(mut line) = StatusLine::new(is_quiet).filter(|_| !slow.is_empty()) else { return };
@@ -113,10 +113,10 @@ fn await_end(outlets: &Outlets, is_quiet: bool) {
     line.clear();
 }
 
-/// The text of the progress line.
+/// Text of the progress line.
 struct Status {
     line: StatusLine,
-    /// The present step of a search or a scan.
+    /// Present step of a search or a scan.
     step: Option<StepBegun>,
 }
 
@@ -151,7 +151,7 @@ impl Sink for Status {
 impl Observer for Audience<'_> {
     fn on(&mut self, event: &Event) {
         if let Event::StepBegun(_) = event {
-            // Each step has a window of its own.
+            // Each step has its own window.
             self.gauge.restart();
         }
         self.status.on(event);

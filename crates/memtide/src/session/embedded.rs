@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 const MEMORY_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
-/// Starts a server, or says why it cannot listen there.
+/// Starts a server. The error says why it cannot listen.
 ///
 /// Cause: Another process listens on the address, or the address is not one of this machine's.
 pub(crate) fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Serving, Stop> {
@@ -26,7 +26,7 @@ pub(crate) fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Se
 
 /// The embedded server for a scenario that names no server.
 pub(super) fn embed(Settings { scenario, outputs, .. }: &Settings) -> Result<Serving, Stop> {
-    // Twice the keys, for the numbers of incr and decr and for uneven shards.
+    // Twice the keys' size, for the numbers of incr and decr and for uneven shards.
     let wanted = room::item_bytes(scenario).saturating_mul(scenario.keys).saturating_mul(2);
     let options = ServeOptions {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -36,7 +36,7 @@ pub(super) fn embed(Settings { scenario, outputs, .. }: &Settings) -> Result<Ser
         item_bytes_max: scenario.value_max as usize + 1024,
     };
     let serving = start(&options, ServerProfile::default())?;
-    // Not even --quiet hides what is measured.
+    // What is measured is printed even with --quiet.
     if !outputs.plan {
         say(&format!(
             "memtide: no --server given, so this measures an embedded server at {}",
@@ -46,9 +46,8 @@ pub(super) fn embed(Settings { scenario, outputs, .. }: &Settings) -> Result<Ser
     Ok(serving)
 }
 
-/// Gives the embedded server its own processor, and leaves those of the workers to them: the
-/// thread that watches over the run and its outputs runs beside the server if there is no
-/// other processor.
+/// Pins the embedded server to its own CPU, and keeps other threads off the workers' CPUs: the
+/// thread of the run and its outputs share the server's CPU if there is no other.
 ///
 /// Cause: The system does not allow a thread to be bound to this CPU.
 pub(super) fn keep_on(serving: &Serving, placement: &CpuPlacement) -> Result<(), Stop> {

@@ -19,15 +19,15 @@ use std::collections::BTreeMap;
 use std::io;
 
 /// The side of a session that faces the user: a command of memtide's own, or an older load
-/// generator's face. A session calls the methods in the order in which they are declared. Defaults
-/// are those of most fronts.
+/// generator's face. A session calls the methods in the order of their declaration. Defaults are
+/// those of most fronts.
 pub(crate) trait Front {
     /// Prints the introduction, before anything else is done.
     fn preface(&mut self) -> Result<(), Stop> {
         Ok(())
     }
 
-    /// Refuses settings that cannot be run, or not with this many servers in this process.
+    /// Refuses settings that cannot be run, or not with this number of servers in this process.
     fn check(&self, _settings: &Settings, _servers_within: u64) -> Result<(), Stop> {
         Ok(())
     }
@@ -35,21 +35,20 @@ pub(crate) trait Front {
     /// True if a server may be repeated, which gives it more connections.
     fn repeats(&self) -> bool;
 
-    /// The end for a scenario that cannot be run.
+    /// The failure of a scenario that cannot be run.
     fn refuse(&self, problem: &Problem) -> Stop;
 
-    /// True to check whether the values of a server that is not to be filled have other lengths.
+    /// True to check whether a server that is not to be filled holds values of other lengths.
     fn looks_unfilled(&self, _scenario: &Scenario) -> bool {
         false
     }
 
-    /// True to ask servers for their statistics while the load runs. The older load generators do
-    /// not.
+    /// True to query the servers' statistics during the load. The older load generators do not.
     fn watches_servers(&self) -> bool {
         false
     }
 
-    /// The end for a plan that this machine does not allow.
+    /// The failure of a plan that this machine does not allow.
     fn unfit(&self, warning: &Warning) -> Stop;
 
     /// Opens the outputs before the run, so that a wrong name is found first.
@@ -61,13 +60,13 @@ pub(crate) trait Front {
         settings.placement.agents.master_rate.is_some()
     }
 
-    /// The flag that says how long to wait for agents; `None` if the user cannot change it.
+    /// The flag that sets how long to wait for agents; `None` if the user cannot change it.
     #[cfg(feature = "cluster")]
     fn patience_flag(&self) -> Option<&'static str> {
         Some("--expect")
     }
 
-    /// True if a run begins without agents that did not come in time.
+    /// True if a run begins without the agents that did not come in time.
     #[cfg(feature = "cluster")]
     fn goes_on_without(&self) -> bool {
         false
@@ -79,24 +78,24 @@ pub(crate) trait Front {
         Ok(Division::of(settings, shares))
     }
 
-    /// Reports agents that the run goes on without.
+    /// Reports agents without which the run continues.
     #[cfg(feature = "cluster")]
     fn missed(&self, lost: &LostAgents) {
         lost.sentences.iter().for_each(|sentence| complain(sentence));
     }
 
-    /// The way in which signals end the run.
+    /// How signals end the run.
     fn manner(&self) -> Manner;
 
-    /// Waits before the load, if that is wanted; false if the user interrupted it.
+    /// Waits before the load, if requested; false if the user interrupted the wait.
     fn waits(&self, _stop: &StopFlag) -> bool {
         true
     }
 
-    /// The screens, which run on the run's own thread, in this order.
+    /// The screens, which run on the run's own thread in this order.
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>>;
 
-    /// The end for a run without a result.
+    /// The failure of a run without a result.
     fn fail(&self, failure: &Failure) -> Stop;
 
     /// True if the measured operations of a failed run are kept.
@@ -107,25 +106,25 @@ pub(crate) trait Front {
     /// Prints the result; returns the exit code.
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop>;
 
-    /// Ends the front: prints why there is no result, if so, and returns the exit code, unless the
-    /// program ends by a signal.
+    /// Ends the front: prints why there is no result, if there is none, and returns the exit code,
+    /// unless the program ends by a signal.
     fn exit(&self, ended: Result<u8, Stop>, stop: &StopFlag) -> u8;
 }
 
-/// Agents that the run goes on without.
+/// Agents without which the run continues.
 #[cfg(feature = "cluster")]
 #[derive(Default)]
 pub(crate) struct LostAgents {
-    /// Their addresses, of those whom the master dials.
+    /// Addresses of lost agents that the master dials.
     pub(crate) addresses: Vec<String>,
     /// What happened to them: sentences without their full stops.
     pub(crate) sentences: Vec<String>,
 }
 
-/// The way in which signals end the run.
+/// How signals end the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// The first signal asks the run to end, the second ends the program with an exit code.
+    /// The first signal asks the run to end; the second ends the program with an exit code.
     Asks,
     /// The first signal asks the run to end, after which the program can end by that signal; the
     /// second kills it.
@@ -135,34 +134,34 @@ pub(crate) enum Manner {
 /// The outputs of a run, opened before it.
 #[derive(Default)]
 pub(crate) struct Opened {
-    /// The output of measured operations.
+    /// Output of measured operations.
     pub(crate) samples: Option<Samples>,
-    /// The sinks, each on a thread of its own.
+    /// The sinks, each on its own thread.
     pub(crate) outlets: Outlets,
-    /// The outlet whose reader decides on further steps: none is run once it has gone.
+    /// Name of the outlet whose reader decides on further steps: none is run once it has gone.
     pub(crate) reader: Option<String>,
 }
 
 /// The output of measured operations.
 pub(crate) struct Samples {
-    /// Its name in messages.
+    /// Name in messages.
     pub(crate) flag: String,
-    /// The sink that takes them.
+    /// The sink.
     pub(crate) rows: Box<dyn Rows>,
 }
 
-/// What the numbers in samples stand for.
+/// Meaning of the numbers in samples.
 #[cfg_attr(not(feature = "influx"), expect(dead_code, reason = "points alone need it"))]
 pub(crate) struct Origin {
-    /// The zero of their instants, in nanoseconds since 1970.
+    /// Zero of the instants, in nanoseconds since 1970.
     pub(crate) unix_ns: u64,
-    /// The names of the servers.
+    /// Names of the servers.
     pub(crate) servers: Vec<String>,
-    /// Where connections lead, as places in `servers`.
+    /// Server of each connection, as a position in `servers`.
     pub(crate) leads: BTreeMap<u32, usize>,
 }
 
-/// A sink of measured operations. Those of a plan may replace those of the plan before.
+/// A sink of measured operations. The operations of a plan may replace those of the plan before.
 pub(crate) trait Rows: Sink {
     /// The run begins.
     fn begin(&mut self, _origin: &Origin) {}
@@ -173,7 +172,7 @@ pub(crate) trait Rows: Sink {
     }
 }
 
-/// A sink on the run's own thread. It writes the program's result; its reader decides on the next
+/// A sink on the run's own thread. It writes the program's result, its reader decides on the next
 /// step, and nothing else may happen meanwhile. No worker waits for it.
 pub(crate) trait Screen: Sink {
     /// Prints the introduction.
@@ -186,7 +185,7 @@ pub(crate) trait Screen: Sink {
         false
     }
 
-    /// How often it takes `Event::Times`; `None` for never.
+    /// Period at which it takes `Event::Times`; `None` for never.
     fn looks_every(&self) -> Option<Span> {
         None
     }
@@ -194,7 +193,7 @@ pub(crate) trait Screen: Sink {
 
 /// A [`Screen`] with its name.
 pub(crate) struct InStep<'a> {
-    /// Its name in messages.
+    /// Name in messages.
     pub(crate) name: &'static str,
     /// The sink.
     pub(crate) screen: Box<dyn Screen + 'a>,
@@ -218,7 +217,7 @@ impl Came {
     }
 }
 
-/// The facts that a front gets at the end.
+/// Facts for a front at the end.
 pub(crate) struct Ended {
     /// The result.
     pub(crate) came: Came,
@@ -226,7 +225,7 @@ pub(crate) struct Ended {
     pub(crate) doubted: Vec<f64>,
     /// The errors of outputs.
     pub(crate) trouble: Vec<Stop>,
-    /// Whether the record is written, if one was asked for.
+    /// True if a requested record was written.
     pub(crate) is_recorded: bool,
 }
 

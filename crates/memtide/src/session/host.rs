@@ -1,4 +1,4 @@
-//! Load that is made on this machine, by its threads and against servers wherever they are.
+//! The real world: this machine makes the load with its threads, against servers anywhere.
 
 use super::caught;
 use super::embedded::{embed, keep_on};
@@ -21,26 +21,26 @@ use memtide_schema::scenario::Target;
 use memtide_schema::{Event, Settings, Warning};
 use std::io;
 
-/// Files that the program needs beside its connections.
+/// Number of files that the program needs besides its connections.
 const FILES_BESIDE: u64 = 64;
 
 /// This machine.
 pub(crate) struct HostWorld {
     files_max: u64,
     machine: Machine,
-    /// A server of our own.
+    /// The embedded server, if there is one.
     embedded: Option<Serving>,
-    /// The share of the run that is made here; none if the run is not divided.
+    /// The share of the run that is carried out here; none if the run is not divided.
     division: Option<Division>,
     /// The clock of the fleet.
     clock: Clock,
-    /// Which addresses may be connected to.
+    /// Guard that decides to which addresses connections may be made.
     guard: ConnectGuard,
 }
 
 impl HostWorld {
-    /// This machine as it is, which makes this share of a run, or all of it. The limit of open
-    /// files is raised as far as that is allowed.
+    /// This machine, which carries out this share of a run, or all of it. Raises the limit of open
+    /// files as far as allowed.
     pub(crate) fn new(division: Option<Division>) -> Self {
         let files_max = machine::raise_file_limit();
         let (machine, clock) = (machine::look(), Clock::start());
@@ -48,13 +48,13 @@ impl HostWorld {
         Self { files_max, machine, embedded: None, division, clock, guard }
     }
 
-    /// This machine, which connects to those addresses alone that `guard` allows.
+    /// This machine, limited to the addresses that `guard` permits.
     #[cfg(feature = "cluster")]
     pub(crate) fn within(self, guard: ConnectGuard) -> Self {
         Self { guard, ..self }
     }
 
-    /// What the numbers in samples stand for.
+    /// Meaning of the numbers in samples.
     fn origin(&self, lowered: &Lowered) -> Origin {
         let now = self.clock.now().since(Instant::ZERO);
         let leads = lowered.plan.own_leads().into_iter();
@@ -104,8 +104,8 @@ impl World for HostWorld {
 
     fn check(&self, lowered: &Lowered) -> Result<(), Warning> {
         if lowered.plan.churn().is_some() {
-            // How many will be open at once is unknown; a connect that finds no descriptor is
-            // counted.
+            // Under connection churn the number of open connections is unknown; a connect without a
+            // descriptor is counted.
             return Ok(());
         }
         let sides = if self.embedded.is_some() { 2 } else { 1 };
@@ -187,7 +187,7 @@ fn resolved(name: &str, host: &str, port: u16) -> Result<ServerPlan, Stop> {
     resolve::tcp(name, host, port).map_err(|message| Stop { code: UNREACHABLE, message })
 }
 
-/// How busy this machine is.
+/// CPU load of this machine.
 struct HostGauge {
     machine: MachineRecord,
     busyness: Busyness,

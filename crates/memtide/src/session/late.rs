@@ -1,5 +1,5 @@
 //! Files for results. A result that is complete only at the end is written to a temporary file
-//! beside its file and replaces it then; a stream of rows, a pipe and a device are written
+//! beside its file, which it then replaces; a stream of rows, a pipe and a device are written
 //! directly.
 
 use super::patient::Patient;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The most links followed to a file that does not exist yet.
+/// Largest number of links followed to a file that does not exist yet.
 const LINKS_MAX: usize = 40;
-/// The most names tried for a temporary file.
+/// Largest number of names tried for a temporary file.
 const NAMES_MAX: u32 = 100;
 
 /// A file for a result that may never come. A wrong name is reported when it is opened, before the
-/// run. Until it is committed the file keeps its old content.
+/// run. Until the commit the file keeps its old content.
 #[derive(Debug)]
 pub(crate) struct LateFile(Way);
 
@@ -28,11 +28,11 @@ enum Way {
 }
 
 impl LateFile {
-    /// Opens a file for a whole result. Links are followed; the file keeps its mode, and its owner
-    /// if that is allowed.
+    /// Opens a file for a whole result. Links are followed; the file keeps its mode, and if
+    /// possible its owner.
     ///
     /// # Errors
-    /// When it can be neither made nor written.
+    /// If the file can be neither created nor written.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let there = match fs::metadata(path) {
             Ok(there) if there.is_file() => Some(Box::new(there)),
@@ -50,25 +50,25 @@ impl LateFile {
         let tried = target.and_then(|target| Temporary::beside(&target, None).map(|_| target));
         match tried {
             Ok(target) => Ok(Self(Way::Beside(Beside { target, there, temporary: None }))),
-            // The file may be changed although its folder takes no other.
+            // The file may be writable although its folder takes no new file.
             Err(_) if there.is_some() => Self::stream(path),
             Err(error) => Err(error),
         }
     }
 
-    /// Opens a file for rows that can be read while they are written, or anything but a regular
-    /// file.
+    /// Opens a file for rows that can be read while they are written, or anything other than a
+    /// regular file.
     ///
     /// # Errors
-    /// When it can be neither made nor written.
+    /// If the file can be neither created nor written.
     pub(crate) fn stream(path: &Path) -> io::Result<Self> {
         Direct::open(path).map(|direct| Self(Way::Direct(direct)))
     }
 
-    /// Discards everything, written bytes too, and begins again.
+    /// Discards everything, including written bytes, and begins again.
     ///
     /// # Errors
-    /// When the file cannot be changed.
+    /// If the file cannot be changed.
     pub(crate) fn restart(&mut self) -> io::Result<()> {
         match &mut self.0 {
             Way::Beside(beside) => beside.temporary = None,
@@ -80,7 +80,7 @@ impl LateFile {
     /// Replaces the file by the written result.
     ///
     /// # Errors
-    /// When that fails; the file is then what it was before.
+    /// If that fails; the file then keeps its old content.
     pub(crate) fn commit(&mut self) -> io::Result<()> {
         self.begin()?.flush()?;
         match &mut self.0 {
@@ -89,7 +89,7 @@ impl LateFile {
         }
     }
 
-    /// The destination of bytes.
+    /// The file to which bytes go, opened if necessary.
     fn begin(&mut self) -> io::Result<&mut File> {
         match &mut self.0 {
             Way::Beside(beside) => beside.begin(),
@@ -103,7 +103,7 @@ impl Write for LateFile {
         self.begin()?.write(bytes)
     }
 
-    /// An error too if rows that were written have gone with their file.
+    /// Also fails if the file with written rows was removed.
     fn flush(&mut self) -> io::Result<()> {
         self.begin()?.flush()?;
         match &self.0 {
@@ -120,12 +120,12 @@ pub(crate) enum Sheet {
     File(BufWriter<LateFile>),
     /// A pipe, whose reader may stall.
     Piped(Patient),
-    /// A file that keeps what it holds.
+    /// A file to which the result is appended.
     Appended(File),
 }
 
 impl Sheet {
-    /// This sheet, but with a reader of a pipe at `path` that takes nothing given up after a while.
+    /// This sheet. If `path` is a pipe, a reader that stalls for too long is given up.
     pub(crate) fn bounded(self, path: &Path) -> Self {
         let is_pipe = fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo());
         match self {
@@ -178,12 +178,12 @@ impl Write for Sheet {
     }
 }
 
-/// Writes the gathered bytes and replaces the file.
+/// Writes the buffered bytes and replaces the file.
 pub(crate) fn finish(file: BufWriter<LateFile>) -> io::Result<()> {
     file.into_inner().map_err(IntoInnerError::into_error)?.commit()
 }
 
-/// A regular file that is replaced by another.
+/// A regular file that a temporary file replaces.
 #[derive(Debug)]
 struct Beside {
     /// The file itself, not a link to it.
@@ -204,10 +204,10 @@ impl Beside {
 
     fn commit(&mut self) -> io::Result<()> {
         let Some(temporary) = self.temporary.take() else { return Ok(()) };
-        // What does not fit the disk may be known only now.
+        // A lack of disk space may show only now.
         temporary.file.sync_all()?;
         match fs::rename(&temporary.path, &self.target) {
-            // A file that is mounted by itself cannot be replaced.
+            // A file that is a mount point cannot be replaced.
             Err(_) if self.there.is_some() => {
                 let mut target =
                     OpenOptions::new().write(true).truncate(true).open(&self.target)?;
@@ -219,7 +219,7 @@ impl Beside {
     }
 }
 
-/// A file that is removed with this value, unless it was renamed.
+/// A temporary file, removed with this value unless it was renamed.
 #[derive(Debug)]
 struct Temporary {
     path: PathBuf,
@@ -227,7 +227,8 @@ struct Temporary {
 }
 
 impl Temporary {
-    /// An empty file in the folder of `target`, with the owner and mode of the present file.
+    /// Creates an empty file in the folder of `target`, with the owner and mode of the present
+    /// file.
     fn beside(target: &Path, there: Option<&Metadata>) -> io::Result<Self> {
         /// The number in the next temporary file's name.
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -235,7 +236,7 @@ impl Temporary {
             return Err(io::Error::from(ErrorKind::IsADirectory));
         }
         let mut options = OpenOptions::new();
-        // Not even for a moment can more users read it than afterwards.
+        // At no time must more users be able to read it than afterwards.
         options.write(true).create_new(true).mode(if there.is_some() { 0o600 } else { 0o666 });
         for _ in 0..NAMES_MAX {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -244,7 +245,7 @@ impl Temporary {
                 Ok(file) => {
                     let made = Self { path, file };
                     if let Some(there) = there {
-                        // Only root can give files away.
+                        // Only root can change the owner of files.
                         let _ = fchown(&made.file, Some(there.uid()), Some(there.gid()));
                         made.file.set_permissions(there.permissions())?;
                     }
@@ -260,22 +261,21 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // After a rename there is nothing of this name.
+        // After a rename there is no file of this name.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A file that is written directly. It is changed only when it is written or flushed: an earlier
-/// result survives a run that could not start, and a file that was created and stayed empty is
-/// removed.
+/// A file that is written directly. It changes only when it is written or flushed: an earlier
+/// result survives a run that could not start, and a created file that stayed empty is removed.
 #[derive(Debug)]
 struct Direct {
     path: PathBuf,
     /// None for a named pipe before its first byte, because opening it waits for a reader.
     file: Option<File>,
-    /// True if it did not exist before.
+    /// True if the file did not exist before.
     is_new: bool,
-    /// True if a folder has it. A file that was handed over as `/dev/fd/3` may have no name.
+    /// True if the file has a name in a folder. One passed as `/dev/fd/3` may have none.
     has_name: bool,
     begun: bool,
 }
@@ -301,7 +301,7 @@ impl Direct {
         Ok(Self { file, path: path.to_owned(), is_new, has_name, begun: false })
     }
 
-    /// An error if the file was removed from its folder, so that what is written will be lost.
+    /// Fails if the file was removed from its folder, so that later output would be lost.
     ///
     /// Cause: Another program removed the file, or its folder, while memtide wrote it.
     ///
@@ -322,7 +322,7 @@ impl Direct {
         let file = self.file.as_mut().expect("it was just opened");
         if !self.begun {
             self.begun = true;
-            // A pipe or a terminal has nothing to forget.
+            // A pipe or a terminal cannot be truncated.
             if file.metadata()?.is_file() {
                 file.set_len(0)?;
                 file.rewind()?;
@@ -335,18 +335,18 @@ impl Direct {
 impl Drop for Direct {
     fn drop(&mut self) {
         if self.is_new && !self.begun {
-            // An empty file that stays is the lesser evil.
+            // An empty file may stay if it cannot be removed.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// True if a folder has this file.
+/// True if the file has a name in a folder.
 fn has_name(file: &File) -> bool {
     file.metadata().is_ok_and(|there| there.nlink() > 0)
 }
 
-/// The path that links lead to from `path`, whose target does not exist.
+/// The path to which links lead from `path`; its target does not exist.
 ///
 /// Cause: The path is a chain of symbolic links that does not end.
 ///
@@ -366,15 +366,15 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Identifies a file, so that two outputs can be compared.
+/// Identifies a file, to compare two outputs.
 #[derive(PartialEq, Eq)]
 enum Identity {
     There { device: u64, number: u64 },
     NotYet(PathBuf),
 }
 
-/// Refuses two outputs that are the same file, also through links; `-` is stdout, and `has_report`
-/// says that the report goes there too.
+/// Refuses two outputs to the same file, also through links; `-` is stdout, and `has_report` says
+/// that the report goes to stdout, too.
 ///
 /// # Errors
 /// A sentence that names both.
@@ -425,9 +425,9 @@ fn stdout() -> Option<Metadata> {
     File::from(io::stdout().as_fd().try_clone_to_owned().ok()?).metadata().ok()
 }
 
-/// None for devices such as /dev/null, which keep nothing.
+/// Identity of a file; none for devices such as /dev/null, which keep nothing.
 fn identity_of(there: &Metadata) -> Option<Identity> {
-    /// The device class of `/dev/null`, `/dev/full` and the like.
+    /// Major number of `/dev/null`, `/dev/full` and similar devices.
     const MEMORY_DEVICES: u64 = 1;
     let is_memory = there.file_type().is_char_device() && there.rdev() >> 8 == MEMORY_DEVICES;
     (!is_memory).then(|| Identity::There { device: there.dev(), number: there.ino() })

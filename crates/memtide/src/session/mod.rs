@@ -1,8 +1,8 @@
-//! A run from the user's words to the exit code, for every front end and wherever the load is
-//! made: what may be done, outputs, signals, the fleet, the load, who is told, and the end.
+//! A session: a run from the settings to the exit code, for every front end and every world:
+//! checks, outputs, signals, fleet, load, observers, and the end.
 //!
-//! A [`Front`] speaks with the user: a command of memtide's own, or the face of an older load
-//! generator. A [`World`] makes load. Nothing here knows which.
+//! A [`Front`] faces the user: a command of memtide's own, or the face of an older load generator.
+//! A [`World`] makes the load. Nothing here depends on which.
 
 pub(crate) mod host;
 pub(crate) mod simulated;
@@ -44,45 +44,46 @@ use std::io;
 
 /// Everything that a run needs to begin.
 pub(crate) struct Session<W> {
-    /// What the user wants.
+    /// The user's settings.
     pub(crate) settings: Settings,
-    /// What kind of run it is.
+    /// Kind of run.
     pub(crate) task: Task,
-    /// Who speaks with the user.
+    /// The front, which faces the user.
     pub(crate) front: Box<dyn Front>,
-    /// Where the load is made.
+    /// The world that makes the load.
     pub(crate) world: W,
 }
 
-/// What a session is to do.
+/// Task of a session.
 pub(crate) enum Task {
     /// Fill the servers, and nothing else.
     Load,
     /// One run.
     Once,
-    /// Runs at one rate after the other.
+    /// Runs at one rate after another.
     Steps(Steps),
-    /// A step of a search or scan that another process conducts.
+    /// One step of a search or scan that another process directs.
     #[cfg(feature = "cluster")]
     Step(RestedStep),
 }
 
-/// Runs at one rate after the other.
+/// Runs at one rate after another.
 pub(crate) struct Steps {
-    /// What chooses the rates.
+    /// The course, which chooses the rates.
     pub(crate) course: Box<dyn Course>,
-    /// What each step is held against.
+    /// Criterion by which each step is judged.
     pub(crate) aim: Aim,
-    /// What later steps do about the data.
+    /// State of the servers' data before each later step.
     pub(crate) data: Data,
-    /// The most steps.
+    /// Largest number of steps.
     pub(crate) steps_max: Option<u32>,
-    /// A step's rate is that of all load, of a master's own beside its agents' too.
+    /// True if a step's rate is that of the whole load, including the master's own load beside its
+    /// agents.
     pub(crate) counts_own: bool,
 }
 
 impl Steps {
-    /// What all steps have in common.
+    /// Settings that all steps have in common.
     pub(crate) fn plan<'a>(&self, scenario: &'a Scenario) -> StepsPlan<'a> {
         let Self { aim, data, steps_max, counts_own, .. } = self;
         let (data, steps_max, counts_own) = (*data, *steps_max, *counts_own);
@@ -91,7 +92,7 @@ impl Steps {
 }
 
 impl Task {
-    /// Whether a share of it waits for the others before its load.
+    /// True if a share of the task waits for the other shares before its load.
     fn waits(&self) -> bool {
         match self {
             Self::Once => true,
@@ -101,7 +102,7 @@ impl Task {
         }
     }
 
-    /// The plan, of steps the first one's.
+    /// The plan; for steps, that of the first.
     pub(crate) fn lower(
         &mut self,
         scenario: &Scenario,
@@ -151,7 +152,7 @@ impl Task {
 }
 
 impl Task {
-    /// Carries out what is one run.
+    /// Carries out a task that is a single run.
     fn run(
         &self,
         fleet: &mut impl Fleet,
@@ -171,10 +172,10 @@ impl Task {
     }
 }
 
-/// Where a share waits before its load, if it waits; or why it makes none.
+/// The barrier of a share before its load, if it waits; or why it makes no load.
 type Meeting = Result<Option<Box<dyn Barrier>>, NotRun>;
 
-/// What came of a share that makes no load.
+/// The result of a share that makes no load.
 fn sat_out(
     fleet: &impl Fleet,
     (scenario, lowered): (&Scenario, &Lowered),
@@ -188,7 +189,7 @@ fn sat_out(
 }
 
 impl<W: World> Session<W> {
-    /// Carries it out to its end; returns the exit code.
+    /// Carries out the session; returns the exit code.
     pub(crate) fn run(mut self) -> u8 {
         let mut stop = StopFlag::default();
         let ended = self.perform(&mut stop);
@@ -211,7 +212,7 @@ impl<W: World> Session<W> {
             return shown.map(|()| 0).map_err(|error| unwritable("stdout", &error));
         }
         world.check(&lowered).map_err(|warning| front.unfit(&warning))?;
-        // Threads of outputs take over where this one may run.
+        // Threads of outputs inherit the CPUs of this thread.
         world.settle(&lowered.placement)?;
         let Opened { samples, outlets, reader } = front.open(settings)?;
         *stop = world.signals(front.manner())?;
@@ -228,7 +229,7 @@ impl<W: World> Session<W> {
         let came = match came {
             Ok(came) => came,
             Err(failure) => {
-                // The line on the terminal is cleared before anything else is said.
+                // Clears the terminal's line before anything else is printed.
                 drop(audience);
                 return Err(front.fail(&failure));
             }
@@ -245,7 +246,7 @@ impl<W: World> Session<W> {
     }
 }
 
-/// Where the share that `task` is waits for the others. A fill does not wait: it measures nothing.
+/// The barrier of the share that `task` is. A fill does not wait, because it measures nothing.
 fn meeting(task: &Task, world: &impl World, settings: &Settings) -> Result<Meeting, Stop> {
     if !task.waits() {
         return Ok(Ok(None));
@@ -257,7 +258,7 @@ fn meeting(task: &Task, world: &impl World, settings: &Settings) -> Result<Meeti
     }
 }
 
-/// Which lanes of the whole run are this process's, for a plan; nothing if the run is not divided.
+/// The lanes of this process, for a plan; empty if the run is not divided.
 fn lanes_text(around: &Surroundings, lowered: &Lowered) -> String {
     let Some(Share { number, of, .. }) = around.share else { return String::new() };
     let lanes = lowered.plan.own_workers();
@@ -266,7 +267,7 @@ fn lanes_text(around: &Surroundings, lowered: &Lowered) -> String {
     format!("shard        {number}/{of}, lanes {first} to {last} of {total}\n")
 }
 
-/// The flag of signals that were caught.
+/// The flag raised by signals.
 ///
 /// Cause: The system refused a handler for signals such as Ctrl-C.
 ///
@@ -275,12 +276,12 @@ pub(crate) fn caught(signals: io::Result<StopFlag>) -> Result<StopFlag, Stop> {
     signals.map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))
 }
 
-/// What this machine does not allow, in memtide's own words.
+/// The failure of a plan that this machine does not allow, in memtide's own words.
 pub(crate) fn unfit_natively(warning: &Warning) -> Stop {
     Stop::usage(format!("{}; {}", warning.message(), warning.remedy()))
 }
 
-/// What this machine does not allow, in a face's words.
+/// The failure of a plan that this machine does not allow, in a face's words.
 ///
 /// Cause: The limit of open files is below what the connections need.
 pub(crate) fn unfit(warning: &Warning, words: &dyn Words) -> Stop {
@@ -288,7 +289,7 @@ pub(crate) fn unfit(warning: &Warning, words: &dyn Words) -> Stop {
     Stop::usage(format!("{}; raise the hard limit (ulimit -Hn){fewer}", warning.message()))
 }
 
-/// What ended a run, in a face's words.
+/// The failure of a run, in a face's words.
 pub(crate) fn failed_in(words: &dyn Words, failure: &Failure) -> Stop {
     Stop { code: failure.exit, message: failure.sentence.in_words(words) }
 }

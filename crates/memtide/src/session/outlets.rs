@@ -1,5 +1,4 @@
-//! The outputs of a command: files, opened before anything is measured, and the sinks that take its
-//! events.
+//! The outputs of a command: files opened before anything is measured, and sinks for its events.
 
 #[cfg(feature = "influx")]
 pub(crate) mod influx;
@@ -44,19 +43,19 @@ pub(crate) fn open(settings: &Settings, rows_by: RowsBy) -> Result<Opened, Stop>
     Ok(Opened { samples, outlets, reader: None })
 }
 
-/// What is written of a load as points.
+/// The part of a load that is written as points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recorded {
     /// Seconds, and each measured operation.
     Operations,
     /// Seconds, and each measured operation, of the steps of a search or scan.
     Steps,
-    /// Each measured operation of a share; its master writes the seconds.
+    /// Each measured operation of a share; the master writes the seconds.
     #[cfg_attr(not(feature = "cluster"), expect(dead_code))]
     Share {
-        /// Which share of the run it is.
+        /// Number of the share.
         number: u32,
-        /// The step of a search or scan.
+        /// Number of the step of a search or scan.
         step: Option<u32>,
     },
     /// Seconds.
@@ -66,8 +65,8 @@ pub(crate) enum Recorded {
 }
 
 impl Recorded {
-    /// What is written of a run, or of the steps of a search or scan. Operations that agents make
-    /// are not here.
+    /// The part of a run, or of the steps of a search or scan, that is written. Agents write their
+    /// own operations.
     pub(crate) const fn of_load(settings: &Settings, has_steps: bool) -> Self {
         match (settings.placement.agents.which.is_some(), has_steps) {
             (true, _) => Self::Seconds,
@@ -77,7 +76,7 @@ impl Recorded {
     }
 }
 
-/// Adds the output of points, if there is one; returns that of single operations.
+/// Adds the output of points, if there is one; returns the output of single operations.
 ///
 /// Cause: The program was built without InfluxDB.
 ///
@@ -129,7 +128,7 @@ fn open_samples(output: &Output, settings: &Settings, rows_by: RowsBy) -> Result
     Ok(Samples { flag: output.name(), rows })
 }
 
-/// The sink of samples as lines of text.
+/// A sink of samples as lines of text.
 fn rows(form: RowText, out: impl Write + Send + 'static) -> Box<dyn Rows> {
     match form {
         RowText::JsonLines => Box::new(SampleLines::new(out)),
@@ -137,7 +136,7 @@ fn rows(form: RowText, out: impl Write + Send + 'static) -> Box<dyn Rows> {
     }
 }
 
-/// The sink of samples as Parquet.
+/// A sink of samples as Parquet.
 ///
 /// Cause: The program was built without Parquet.
 ///
@@ -164,19 +163,19 @@ impl<W: Document> Rows for ParquetSamples<W> {
 
 impl<W: Write + Send> Rows for SampleLines<W> {}
 
-/// Only one plan of a run exports.
+/// Only one plan of a run writes samples.
 impl<W: Write + Send> Rows for SampleCsv<W> {}
 
-/// Makes sure that a stalled reader of rows delays no other output.
+/// Way to keep a stalled reader of rows from delaying other outputs.
 #[derive(Clone, Copy)]
 pub(crate) enum RowsBy {
-    /// The fleet, which writes them on a thread of its own.
+    /// The fleet writes them on its own thread.
     Fleet,
-    /// No other reader.
+    /// There is no other output to delay.
     Themselves,
 }
 
-/// Adds a sink that is called by its flag.
+/// Adds a sink named by its flag.
 ///
 /// Cause: The system starts no more threads for this user or control group.
 pub(crate) fn attach(
@@ -192,13 +191,13 @@ pub(crate) fn attach(
     })
 }
 
-/// Ends all sinks; what went wrong with each, by its name.
+/// Ends all sinks; returns the failures, each with the sink's name.
 pub(crate) fn close(mut outlets: Outlets) -> Vec<(String, Stop)> {
     let named = |ending: Ending| Some((ending.name.clone(), trouble(ending)?));
     outlets.close().into_iter().filter_map(named).collect()
 }
 
-/// What went wrong with a sink, and events that it lost.
+/// The failure of a sink, or the loss of events.
 ///
 /// Cause: The disk or the reader of an output is slower than the rows that memtide writes.
 ///
@@ -219,8 +218,8 @@ pub(crate) fn is_record(name: &str) -> bool {
     name == "--json" || name.starts_with("--out json=")
 }
 
-/// What went wrong with an output. A reader of stdout that has gone away has seen enough, and so
-/// has one of a short form.
+/// The failure of an output. That the reader of stdout, or of a short form, has gone away is no
+/// failure.
 pub(crate) fn failed(output: &str, written: io::Result<()>) -> Option<Stop> {
     let may_close = !output.starts_with("--out ") || output.ends_with("=-");
     let is_enough = |error: &io::Error| may_close && error.kind() == io::ErrorKind::BrokenPipe;
@@ -231,7 +230,7 @@ pub(crate) fn failed(output: &str, written: io::Result<()>) -> Option<Stop> {
     }
 }
 
-/// Refuses two outputs to one file, those of `beside` included.
+/// Refuses two outputs to one file, including those of `beside`.
 pub(crate) fn check_places(outputs: &Outputs, beside: &[(&str, Option<&str>)]) -> Result<(), Stop> {
     let files: Vec<(String, Output)> =
         outputs.files().into_iter().map(|output| (output.flag(), output)).collect();
@@ -256,29 +255,29 @@ fn plain(flag: &str, place: Option<&str>) -> Result<Option<Sheet>, Stop> {
     })
 }
 
-/// A file for a result that is written as a whole.
+/// Opens a file for a result that is written as a whole.
 pub(crate) fn create(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop> {
     opened(flag, path, LateFile::open(Path::new(path)))
 }
 
-/// A file for rows that can be read while they come.
+/// Opens a file for rows that can be read as they come.
 pub(crate) fn stream(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop> {
     opened(flag, path, LateFile::stream(Path::new(path)))
 }
 
-/// An output's file, or the error that names its flag.
+/// Buffers an output's file; an error names its flag.
 fn opened(flag: &str, path: &str, file: io::Result<LateFile>) -> Result<BufWriter<LateFile>, Stop> {
     file.map(BufWriter::new).map_err(|error| no_file(flag, path, &error))
 }
 
-/// The end for an output whose file cannot be opened.
+/// The failure of an output whose file cannot be opened.
 ///
 /// Cause: The file cannot be created or opened for writing.
 fn no_file(flag: &str, path: &str, error: &io::Error) -> Stop {
     Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
 }
 
-/// An engine's sample as a row; `contents` are those of its plan.
+/// Converts an engine's sample to a row; `contents` are those of its plan.
 pub(crate) fn row(contents: &memtide_engine::Contents, sample: &memtide_engine::Sample) -> Sample {
     let known = |at: Instant| (at != Instant::NEVER).then_some(at);
     Sample {

@@ -1,5 +1,5 @@
-//! Writes rows to a reader that may stall, on a thread of its own. A reader that takes nothing for
-//! a while is given up, so that it delays no report; the error says that rows were lost.
+//! Writes rows to a reader that may stall, on a separate thread. A reader that takes nothing for a
+//! while is given up, so that it delays no report; the error says that rows were lost.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
@@ -8,37 +8,37 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Bytes of one piece.
+/// Size of a piece in bytes.
 const PIECE_BYTES: usize = 64 * 1024;
-/// The most pieces that wait.
+/// Largest number of waiting pieces.
 const PIECES_MAX: usize = 16;
-/// The longest wait for a reader of measured operations that takes nothing.
+/// Longest wait for a stalled reader of measured operations.
 const STALL_MAX: Duration = Duration::from_secs(2);
-/// The longest wait for another one.
+/// Longest wait for any other stalled reader.
 const STALL_MAX_OF_RESULTS: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// A writer that does not wait long for the one behind it.
+/// A writer that waits for its reader only for a limited time.
 #[derive(Debug)]
 pub(crate) struct Patient {
-    /// The longest wait for a reader that takes nothing.
+    /// Longest wait for a stalled reader.
     stall_max: Duration,
     gathered: Vec<u8>,
-    /// Pieces that were handed over.
+    /// Number of pieces handed over.
     given: u64,
-    /// Pieces that are written.
+    /// Number of pieces written.
     taken: Arc<AtomicU64>,
     pieces: Option<SyncSender<Vec<u8>>>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Patient {
-    /// One for rows of measured operations, of which the next soon come.
+    /// A writer for rows of measured operations, which come in quick succession.
     pub(crate) fn new(out: impl Write + Send + 'static) -> Self {
         Self::within(STALL_MAX, out)
     }
 
-    /// One for results that come once, or once a second.
+    /// A writer for results that come once, or once a second.
     pub(crate) fn for_results(out: impl Write + Send + 'static) -> Self {
         Self::within(STALL_MAX_OF_RESULTS, out)
     }
@@ -51,7 +51,7 @@ impl Patient {
         Self { stall_max, gathered: Vec::new(), given: 0, taken, pieces: Some(pieces), thread }
     }
 
-    /// Hands over the gathered bytes.
+    /// Hands over the buffered bytes.
     fn give(&mut self) -> io::Result<()> {
         let mut piece = std::mem::take(&mut self.gathered);
         let taken = Arc::clone(&self.taken);
@@ -80,7 +80,7 @@ impl Patient {
 
 impl Write for Patient {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A piece is no longer, so that progress within a long text is seen.
+        // Pieces are limited, so that progress within a long text is visible.
         let taken = bytes.len().min(PIECE_BYTES);
         self.gathered.extend_from_slice(&bytes[..taken]);
         if self.gathered.len() >= PIECE_BYTES {
@@ -89,7 +89,7 @@ impl Write for Patient {
         Ok(taken)
     }
 
-    /// Waits until all is written, but not for a reader that takes nothing.
+    /// Waits until everything is written, or the reader stalls for too long.
     fn flush(&mut self) -> io::Result<()> {
         self.give()?;
         let taken = Arc::clone(&self.taken);
@@ -119,7 +119,7 @@ impl Drop for Patient {
     }
 }
 
-/// Writes until there is nothing more, or until an error.
+/// Writes until there are no more pieces, or until an error.
 fn write(mut out: impl Write, pieces: &Receiver<Vec<u8>>, taken: &AtomicU64) -> io::Result<()> {
     for piece in pieces {
         out.write_all(&piece)?;
@@ -129,7 +129,7 @@ fn write(mut out: impl Write, pieces: &Receiver<Vec<u8>>, taken: &AtomicU64) -> 
     Ok(())
 }
 
-/// A wait for a thread that makes progress.
+/// A wait for a thread, which ends if the thread makes no progress.
 struct Stall<'a> {
     max: Duration,
     taken: &'a AtomicU64,
@@ -141,7 +141,7 @@ impl<'a> Stall<'a> {
         Self { max, taken, last: (taken.load(Ordering::Acquire), Instant::now()) }
     }
 
-    /// Waits a little. An error when nothing was written for too long.
+    /// Waits briefly. Fails if nothing was written for too long.
     ///
     /// Cause: The reader of a pipe, or a network disk, takes no data any more.
     ///
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// Takes this many bytes, and then nothing for ever or an error.
+    /// Takes this number of bytes, and then stalls for ever or fails.
     struct Reader {
         seen: Arc<Mutex<Vec<u8>>>,
         bytes_max: usize,

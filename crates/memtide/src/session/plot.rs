@@ -17,7 +17,7 @@ pub(crate) struct RunChart {
 }
 
 impl RunChart {
-    /// A chart that goes to `out`, as PNG or as SVG.
+    /// A chart written to `out`, as PNG or as SVG.
     pub(crate) const fn new(out: Sheet, is_png: bool) -> Self {
         Self { out: Some(out), is_png }
     }
@@ -48,8 +48,7 @@ pub(crate) struct CurveChart {
 }
 
 impl CurveChart {
-    /// A chart with the first of `goals` that is about a time, which goes to `out` as PNG or as
-    /// SVG.
+    /// A chart with the first of `goals` that limits a time; written to `out`, as PNG or as SVG.
     pub(crate) fn new(out: Sheet, is_png: bool, goals: &[Goal]) -> Self {
         let is_time = |goal: &&Goal| matches!(goal.subject, Subject::Response { .. });
         let goal = goals.iter().find(is_time);

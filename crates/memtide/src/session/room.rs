@@ -1,5 +1,5 @@
-//! Whether what a run will keep in this process fits in the memory that is available: better said
-//! before than by a machine that hangs. It estimates; it limits nothing.
+//! Checks before a run whether what it will keep in this process fits into the available memory,
+//! rather than let the machine hang. It estimates; it limits nothing.
 
 use crate::exit::Stop;
 use memtide_base::units::{format_bytes, format_count};
@@ -9,28 +9,28 @@ use memtide_schema::Scenario;
 use memtide_schema::scenario::Load;
 use memtide_workload::{OpKind, SizeLaw, WindowLaw};
 
-/// The embedded server keeps each item in less than this beside its key and value.
+/// Upper bound of an item's overhead in the embedded server, besides its key and value.
 const ITEM_OVERHEAD_BYTES: u64 = 128;
-/// A connection takes less than this in its process, beside the operations under way on it.
+/// Upper bound of a connection's memory in its process, besides its operations in flight.
 const CONNECTION_BYTES: u64 = 4096;
-/// An operation that is under way.
+/// Memory of an operation in flight.
 const OPERATION_BYTES: u64 = 48;
-/// A place of a window.
+/// Memory of a window's slot.
 const PLACE_BYTES: u64 = 4;
-/// What verification knows of a key on a server.
+/// Memory of a key of a server under verification.
 const VERIFIED_KEY_BYTES: u64 = 8;
-/// What it knows besides of the life of one.
+/// Additional memory of a key whose expiry is verified.
 const LIFETIME_BYTES: u64 = 16;
-/// Connections to a server, and operations on one with a rate, where the scenario says nothing.
+/// Default number of connections to a server, and of operations in flight on one with a rate.
 const CONNECTIONS: u32 = 16;
 const DEPTH_WITH_RATE: u64 = 64;
-/// The longest key.
+/// Longest key.
 const KEY_BYTES_MAX: u64 = 250;
-/// Operations per second of a closed loop, at most.
+/// Largest rate of a closed loop, in operations per second.
 const RATE_MAX: f64 = 10e6;
 const DURATION: Span = Span::from_s(10);
 
-/// Bytes of an item in the embedded server, in the mean.
+/// Mean size of an item in the embedded server, in bytes.
 pub(crate) fn item_bytes(scenario: &Scenario) -> u64 {
     let mean = |law: &SizeLaw, most: u64| {
         law.law().mean().map_or(most, |mean| (mean.ceil().max(1.0) as u64).min(most))
@@ -40,15 +40,15 @@ pub(crate) fn item_bytes(scenario: &Scenario) -> u64 {
         .saturating_add(ITEM_OVERHEAD_BYTES)
 }
 
-/// Refuses a scenario that needs more memory than is available: for its data set, which `copies`
-/// servers in this process keep, and for what the client needs wherever the servers are: values to
-/// send, connections, windows, and what verification knows.
+/// Refuses a scenario that needs more memory than is available: for its data, kept by `copies`
+/// servers in this process, and for the client's own needs: values to send, connections, windows,
+/// and the state of verification.
 pub(crate) fn check(scenario: &Scenario, copies: u64) -> Result<(), Stop> {
     let Some(available) = memory::available() else { return Ok(()) };
     check_against(scenario, copies, available).map_or(Ok(()), Err)
 }
 
-/// An estimate of the memory that a run needs whose servers are elsewhere.
+/// Estimated memory of a run whose servers are elsewhere, in bytes.
 #[cfg(feature = "cluster")]
 pub(crate) fn needed_bytes(scenario: &Scenario) -> u64 {
     needs(scenario, 0).iter().fold(0, |sum: u64, need| sum.saturating_add(need.bytes))
@@ -64,7 +64,7 @@ fn check_against(scenario: &Scenario, copies: u64, available: Available) -> Opti
         return None;
     }
     needs.sort_by_key(|need| std::cmp::Reverse(need.bytes));
-    // What is small beside the rest is not worth a word.
+    // Small needs are not mentioned.
     needs.retain(|need| need.bytes >= needed / 8);
     let parts: Vec<String> = match &needs[..] {
         [only] => vec![only.what.clone()],
@@ -84,20 +84,20 @@ fn check_against(scenario: &Scenario, copies: u64, available: Available) -> Opti
 /// Something that this process keeps in memory.
 struct Need {
     bytes: u64,
-    /// What for.
+    /// Purpose.
     what: String,
-    /// What to use instead.
+    /// What to change to need less.
     advice: &'static str,
 }
 
-/// What a run keeps in this process, of which `copies` servers are a part.
+/// Everything that a run keeps in this process, including `copies` servers.
 fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
     let longest = match scenario.value_size.law() {
         Law::Fixed(bytes) => (*bytes as u64).min(scenario.value_max),
         _ => scenario.value_max,
     };
     let (connections, depth) = (connections(scenario), depth(scenario));
-    // A simulated or embedded server has its own end of each.
+    // A simulated or embedded server has its own end of each connection.
     let ends = 1 + u64::from(copies > 0);
     let servers = servers(scenario);
     let clients = u64::from(scenario.client.clients.unwrap_or(1));
@@ -150,7 +150,7 @@ fn servers(scenario: &Scenario) -> u64 {
     scenario.servers.len().max(1) as u64
 }
 
-/// Connections to all servers.
+/// Number of connections to all servers.
 fn connections(scenario: &Scenario) -> u64 {
     let servers = servers(scenario);
     match scenario.client.clients {
@@ -168,7 +168,7 @@ fn depth(scenario: &Scenario) -> u64 {
     if is_counted { 1 } else { scenario.depth.map_or(usual, u64::from) }
 }
 
-/// The objects of all windows, if there are any.
+/// Number of objects in all windows; none without windows.
 fn places(scenario: &Scenario) -> Option<u64> {
     let clients = u64::from(scenario.client.clients.unwrap_or(1));
     match scenario.client.window? {
@@ -181,8 +181,8 @@ fn data_bytes(scenario: &Scenario) -> u64 {
     items(scenario).saturating_mul(item_bytes(scenario))
 }
 
-/// Items that the servers will hold at most: all keys where they are filled with them, else as
-/// many as there are operations.
+/// Largest number of items that the servers will hold: all keys if they are filled, else the number
+/// of operations.
 fn items(scenario: &Scenario) -> u64 {
     let all = places(scenario).unwrap_or(scenario.keys);
     let reads = scenario.mix.kinds().any(|kind| !kind.stores_value());
@@ -199,7 +199,7 @@ fn items(scenario: &Scenario) -> u64 {
     }
 }
 
-/// Operations that the scenario can make, at most.
+/// Largest number of operations that the scenario can make.
 fn operations(scenario: &Scenario) -> u64 {
     let length = scenario.warmup.as_s_f64() + scenario.duration.unwrap_or(DURATION).as_s_f64();
     let rate = scenario.rate.filter(|&rate| rate > 0.0).unwrap_or(RATE_MAX);

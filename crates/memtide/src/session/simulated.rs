@@ -1,4 +1,4 @@
-//! Load that is made in virtual time, against servers made of nothing.
+//! The simulated world: load in virtual time, against simulated servers.
 
 use super::front::{Manner, Rows};
 use super::outlets::{failed, row, stream};
@@ -19,24 +19,25 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// Processors that a simulated machine has: enough that the number of workers depends on none.
+/// Number of CPUs of a simulated machine; constant, so that the number of workers does not depend
+/// on this machine.
 const CPUS: usize = 2;
 
 /// A simulated machine, network and servers.
 pub(crate) struct SimWorld {
     servers: Vec<ServerPlan>,
-    /// Until its fleet is made.
+    /// Setting of the simulation, until its fleet is made.
     setting: Option<Setting>,
-    /// Where the lines of the trace go; `-` is stderr.
+    /// Destination of the trace's lines; `-` is stderr.
     trace: Option<String>,
     lines: Rc<RefCell<Lines>>,
     samples: Rc<RefCell<SimSamples>>,
-    /// The hash of the trace and its events, in the end.
+    /// Hash of the trace and its number of events, at the end.
     hash: Option<(u64, u64)>,
 }
 
 impl SimWorld {
-    /// A world of this setting with these servers in it.
+    /// A world of this setting that contains these servers.
     pub(crate) fn new(servers: Vec<ServerPlan>, setting: Setting, trace: Option<String>) -> Self {
         let (lines, samples) = (Rc::default(), Rc::default());
         Self { servers, setting: Some(setting), trace, lines, samples, hash: None }
@@ -130,7 +131,7 @@ impl World for SimWorld {
     }
 }
 
-/// Where measured operations go, and the first error of writing them.
+/// Destination of measured operations, with the first error of writing them.
 #[derive(Default)]
 struct SimSamples {
     rows: Option<Box<dyn Rows>>,
@@ -150,7 +151,7 @@ impl SimSamples {
     }
 }
 
-/// Where the lines of a trace go, and the first error of writing them.
+/// Destination of a trace's lines, with the first error of writing them.
 #[derive(Default)]
 struct Lines {
     out: Option<Patient>,
@@ -170,7 +171,7 @@ impl Lines {
     }
 }
 
-/// What this machine costs a simulation, and what this machine is, says nothing about the run.
+/// A gauge that reports nothing: this machine and its load do not affect a simulation.
 struct SimGauge;
 
 impl Gauge for SimGauge {

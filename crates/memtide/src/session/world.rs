@@ -11,22 +11,22 @@ use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord};
 use memtide_schema::{Settings, Warning};
 use std::io;
 
-/// The interface of a session to its world. A session calls the methods in the order in which they
-/// are declared.
+/// The interface of a session to its world. A session calls the methods in the order of their
+/// declaration.
 pub(crate) trait World {
-    /// The fleet that makes the load.
+    /// Type of the fleet that makes the load.
     type Fleet: Fleet;
 
-    /// The number of servers in this process, which take its memory.
+    /// Number of servers in this process, which take its memory.
     fn servers_within(&self, settings: &Settings) -> u64;
 
-    /// The facts that plans need. Starts the world's own server, if it has one.
+    /// Facts that plans need. Starts the world's own server, if it has one.
     fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop>;
 
     /// Checks whether a plan can be carried out; a warning says what is missing.
     fn check(&self, lowered: &Lowered) -> Result<(), Warning>;
 
-    /// Keeps other threads off the workers' processors.
+    /// Keeps other threads off the workers' CPUs.
     fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop>;
 
     /// Installs the handlers of signals.
@@ -40,10 +40,10 @@ pub(crate) trait World {
         rows: Option<Box<dyn Rows>>,
     ) -> Result<Self::Fleet, Stop>;
 
-    /// Where this share of a run waits for the others before its load; none if it does not wait.
+    /// The barrier of this share of a run before its load; none if it does not wait.
     fn barrier(&self, settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused>;
 
-    /// The readings of how busy the machine is.
+    /// The gauge of the machine's CPU load.
     fn gauge(&self) -> Box<dyn Gauge>;
 
     /// Writes the rest of the measured operations; returns the error of their output, if any.
@@ -56,18 +56,19 @@ pub(crate) trait World {
     fn last_word(&self) -> Option<String>;
 }
 
-/// The machine that makes the load, and how busy it is.
+/// A gauge of the machine that makes the load: its identity and its CPU load.
 pub(crate) trait Gauge {
     /// Begins a new window.
     fn restart(&mut self);
     /// Takes a reading at `at` of the run's clock.
     fn read(&mut self, at: Instant);
-    /// How busy the machine was between the readings, if known.
+    /// CPU load between the readings; none if unknown.
     fn cpu(&self) -> Option<MachineCpu>;
-    /// The most memory that this process has used, in bytes, if it makes the load.
+    /// Peak memory of this process in bytes; none if it does not make the load.
     fn rss_max_bytes(&self) -> Option<u64>;
     /// The machine.
     fn machine(&self) -> MachineRecord;
-    /// The clock by which `at` is an instant of the run, and its state now; none if there is none.
+    /// The clock by which `at` is an instant of the run, with its present state; none without a
+    /// clock.
     fn clock(&self, at: Instant) -> Option<ClockRecord>;
 }

@@ -1,5 +1,5 @@
-//! Servers that are not there, lie, fall silent, hang up, die and come back: never a panic, never
-//! a hang, always a sentence that names the server.
+//! Servers that are absent, lie, fall silent, close connections, die and come back: memtide never
+//! panics or hangs, and always names the server in a sentence.
 
 use crate::child::{
     Finished, Running, assert_counters_equal, check, memtide, program, read_record, scratch, shared,
@@ -58,7 +58,7 @@ fn a_server_of_another_protocol_is_named() {
     memtide(&format!("run -s {}", web.name)).complains(3, &[&web.name]);
     let noise = Rogue::new(|_| say("\x01\x02\x7f garbage \r\n"));
     memtide(&format!("run -s {}", noise.name)).complains(3, &[&noise.name]);
-    // It greets well, but its answers to gets are not.
+    // It greets correctly, but its replies to gets are malformed.
     let later = Rogue::polite(|_| say("VALUE what\r\n"));
     memtide(&format!("run -s {}", later.name)).complains(3, &[&later.name]);
 }
@@ -123,8 +123,9 @@ fn a_server_that_hangs_up_on_every_request_is_not_hammered() {
     assert!(matches!(run.code, Some(0 | 3)), "{run}");
     let record = run.record();
     assert!(record.totals.lost > 0, "{run}");
-    // 10 ms doubling to 1 s leaves room for eight or nine in this time, plus two to greet and two
-    // to take leave; three times as many are forgiven. Every 10 ms would be over a hundred.
+    // 10 ms doubling to 1 s allows eight or nine connects in this time, plus two greetings and two
+    // final queries; three times that number is tolerated. A connect every 10 ms would be over a
+    // hundred.
     let accepted = server.accepted();
     assert!(accepted <= 40, "{accepted} connections were made: {run}");
 }
@@ -142,7 +143,7 @@ fn a_server_with_too_many_connections_is_told_how_to_allow_more() {
     }
 }
 
-/// Waits until a run is well under way.
+/// Waits until a run is well in progress.
 fn await_gets(peer: &Peer, count: u64) {
     let started = Instant::now();
     while peer.figure("cmd_get") < count {
@@ -195,7 +196,7 @@ fn servers_are_told_what_they_are_to_do_around_the_load_once_each() {
         assert_eq!(refused, [message(&first), message(&second)]);
         assert_counters_equal(&record);
     }
-    // Once for each of the two runs.
+    // One in each of the two runs.
     assert_eq!((first.figure("incr_misses"), second.figure("incr_misses")), (2, 2));
 }
 
@@ -242,7 +243,7 @@ fn the_faces_end_with_255_and_the_report_so_far_when_a_server_dies() {
         let run = running.finish().exits(255);
         assert!(run.err.contains(&name) && run.err.contains("connection"), "{run}");
         let total = run.out.lines().find_map(|line| line.strip_prefix("Total QPS = ")).unwrap();
-        // Such as "998.7 (1234 / 1.2s)".
+        // For example "998.7 (1234 / 1.2s)".
         let (rate, counted) = total.split_once(" (").unwrap();
         let (count, length) = counted.split_once(" / ").unwrap();
         let length = length.split('s').next().unwrap();
@@ -273,7 +274,7 @@ fn a_server_that_comes_back_is_used_again() {
     let (name, address) = (peer.name.clone(), peer.address());
     let flags = "--rate 1000 --duration 4s --timeout 3s --keys 100 --mix get=1 --connections 4";
     let running = Running::start(&format!("run -s {name} {flags} --json -"));
-    // The probes and the fill ask for less than 3000.
+    // Probes and fill request fewer than 3000 keys.
     await_gets(&peer, 3_500);
     peer.kill();
     thread::sleep(Duration::from_millis(300));
@@ -308,7 +309,8 @@ fn the_death_of_one_of_two_servers_does_not_end_the_run() {
     assert_deserted(&record, &run);
 }
 
-/// The other server answered what the dead one should have: that is another load.
+/// Asserts that the run reports a different load: the other server answered operations of the dead
+/// one.
 fn assert_deserted(record: &Record, run: &Finished) {
     let (result, said) = check(record, CheckKind::Errors);
     assert_eq!(result, CheckResult::Failed, "{said}: {run}");
@@ -321,7 +323,7 @@ fn a_server_that_dies_late_makes_no_run_believable_neither_of_a_face() {
     let _turn = shared();
     let json = scratch("deserted.json");
     let place = json.display();
-    // Less than 1 % of the operations are lost, also in a schedule that all connections share.
+    // Fewer than 1 % of the operations are lost, also with one schedule for all connections.
     let flags = "--rate 1000 --duration 3s --timeout 300ms --load never --keys 100";
     for line in [
         format!("run {flags} --connections 2 --quiet --json {place}"),
@@ -374,9 +376,9 @@ fn answers_after_the_deadline_are_discarded_and_counted() {
     let run = running.finish().exits(0);
     let record = run.record();
     let totals = &record.totals;
-    // Of 700 due in the pause, those of the last 200 ms still come in time. Places for 256 are
-    // on the connections; the others are never sent, but for a few whose deadline is almost there
-    // when the server goes on.
+    // Of 700 operations due in the pause, those of the last 200 ms still finish in time. 256 are in
+    // flight; the others are never sent, but for a few whose deadline is near when the server
+    // continues.
     assert!(totals.timed_out >= 400, "{run}");
     let sent_in_vain = totals.timed_out - totals.timed_out_queued;
     assert!((200..=300).contains(&sent_in_vain), "{sent_in_vain}: {run}");
@@ -394,12 +396,12 @@ fn refused_stores_are_errors_of_the_run_and_no_lie_of_the_counters() {
     let run = memtide(&format!("run -s {} {flags}", peer.name)).exits(0);
     let record: Record = run.record();
     assert_eq!((record.totals.failed, record.totals.errors["server_error"]), (500, 500), "{run}");
-    // memcached counts a store in cmd_set only once it has found room for it.
+    // memcached counts a store in cmd_set only once it has found memory for it.
     let (result, message) = check(&record, CheckKind::ServerCounters);
     assert_ne!(result, CheckResult::Failed, "{message}");
 }
 
-/// The program under a limit of open files.
+/// The program with a limit of open files.
 fn limited(limit: &str, line: &str) -> Running {
     let program = program();
     let path = program.get_program().to_str().unwrap();
@@ -432,12 +434,12 @@ fn where_io_uring_is_forbidden_epoll_does_the_same_and_the_report_says_why() {
     run.complains(2, &["--io", "forbids io_uring", "epoll"]);
 }
 
-/// Makes the kernel answer the set-up of an io_uring with "not permitted", as containers do.
+/// Makes the kernel refuse the set-up of an io_uring with "not permitted", as in containers.
 fn forbid_io_uring(command: &mut Command) -> &mut Command {
     let statement =
         |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
     let filter = [
-        // The number of the system call is the first word of what the filter sees.
+        // The number of the system call is the first word of the filter's input.
         statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
         statement(libc::BPF_JMP | libc::BPF_JEQ, libc::SYS_io_uring_setup as u32, 0, 1),
         statement(libc::BPF_RET, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32, 0, 0),
@@ -455,6 +457,6 @@ fn forbid_io_uring(command: &mut Command) -> &mut Command {
         };
         if codes == (0, 0) { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     };
-    // SAFETY: between fork and exec nothing but two system calls is made.
+    // SAFETY: only two system calls are made between fork and exec.
     unsafe { command.pre_exec(forbid) }
 }

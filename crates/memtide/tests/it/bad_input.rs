@@ -1,5 +1,5 @@
-//! Input that cannot be meant: one clear sentence that names the field, nothing on stdout, exit 2,
-//! and no server is ever asked.
+//! Invalid input: one clear sentence that names the field, nothing on stdout, exit 2, and no server
+//! is contacted.
 
 use crate::child::{Running, memtide, program, scratch, shared};
 

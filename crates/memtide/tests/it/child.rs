@@ -1,4 +1,4 @@
-//! The program as a child process: started, signalled, waited for. No child outlives its patience
+//! The program as a child process: started, signalled, waited for. No child outlives its time limit
 //! or its handle.
 
 use memtide_schema::Record;
@@ -12,14 +12,14 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// No run of these tests needs this long; one that does hangs.
+/// Time limit of a run; one that exceeds it hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Tests about pauses run alone; all others share the machine.
+/// Tests about pauses run alone; all others run in parallel.
 static TURN: RwLock<()> = RwLock::new(());
 
-/// A turn beside others.
+/// A turn shared with other tests.
 pub(crate) fn shared() -> RwLockReadGuard<'static, ()> {
     TURN.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -35,8 +35,8 @@ pub(crate) fn memtide(line: &str) -> Finished {
     Running::start(line).finish()
 }
 
-/// The program without arguments, and without fields from the environment. All tests can be run
-/// with another `--io` than the default, named by `IT_IO`.
+/// The program without arguments, and without fields from the environment. `IT_IO` sets another
+/// `--io` than the default for all tests.
 pub(crate) fn program() -> Command {
     let mut command = cleared(Command::new(env!("CARGO_BIN_EXE_memtide")));
     if let Some(io) = std::env::var_os("IT_IO") {
@@ -45,9 +45,9 @@ pub(crate) fn program() -> Command {
     command
 }
 
-/// `command` without stdin, fields from the environment, and signals that it would ignore.
+/// `command` without stdin, fields from the environment, and inherited ignored signals.
 pub(crate) fn cleared(mut command: Command) -> Command {
-    // What a launcher says of these tests is not for the program.
+    // A launcher's variables for these tests must not reach the program.
     let foreign = ["MEMTIDE_", "SLURM_", "PMI_", "OMPI_"];
     for (name, _) in std::env::vars_os() {
         if foreign.iter().any(|begin| name.to_string_lossy().starts_with(begin)) {
@@ -68,14 +68,14 @@ pub(crate) fn cleared(mut command: Command) -> Command {
     command
 }
 
-/// A path that no other test uses, in a folder that goes away with the build. Nothing is there.
+/// A path that no other test uses, in a folder of the build directory. Nothing exists there.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("it-{name}"));
     drop(std::fs::remove_file(&path));
     path
 }
 
-/// A child that runs.
+/// A running child.
 pub(crate) struct Running {
     child: Child,
     words: String,
@@ -98,17 +98,17 @@ impl Running {
         Self { child, words: format!("{command:?}"), out, err, started: Instant::now() }
     }
 
-    /// The number of its process.
+    /// Its process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends `signal` to it.
+    /// Sends it `signal`.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits until it ends; fails the test when it does not.
+    /// Waits until it ends; fails the test if it does not.
     pub(crate) fn finish(mut self) -> Finished {
         let (status, late) = loop {
             match self.child.try_wait().unwrap() {
@@ -150,9 +150,9 @@ fn read_all(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
 /// A child that has ended.
 pub(crate) struct Finished {
     words: String,
-    /// The exit code; none when a signal killed it.
+    /// The exit code; none if a signal killed it.
     pub(crate) code: Option<i32>,
-    /// The signal that killed it; none when it exited.
+    /// The signal that killed it; none if it exited.
     pub(crate) signal: Option<i32>,
     /// All of stdout.
     pub(crate) out: String,
@@ -163,7 +163,7 @@ pub(crate) struct Finished {
 impl std::fmt::Display for Finished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { words, code, signal, out, err } = self;
-        // What leads to a record's counts is what the test asked for.
+        // The part of a record before its counts is known to the test.
         let from = out.find("\"measured_s\"").unwrap_or(0);
         let out: String = out[from..].chars().take(5_000).collect();
         write!(f, "{words}\nexit {code:?}, signal {signal:?}\n--- stdout\n{out}\n--- stderr\n{err}")
@@ -183,13 +183,13 @@ impl Finished {
         self
     }
 
-    /// The record of `--json -`, of which stdout must hold nothing else. It keeps its written
-    /// schema, and all of its operations are accounted for.
+    /// The record of `--json -`, which must be all of stdout. It must match the published schema,
+    /// and account for all of its operations.
     pub(crate) fn record(&self) -> Record {
         read_record(&self.out).unwrap_or_else(|why| panic!("{why} in {self}"))
     }
 
-    /// The one sentence of a run that never began, which must hold each of `words`.
+    /// Asserts that the run never began, and that its one sentence contains each of `words`.
     pub(crate) fn complains(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self}");
         assert_eq!(self.out, "", "nothing was measured, so stdout is empty: {self}");
@@ -197,7 +197,7 @@ impl Finished {
         let said = self.err.lines().filter(|line| !line.contains(announced)).collect::<Vec<_>>();
         let sentence = said.join("\n");
         assert!(!sentence.contains("panicked"), "{self}");
-        // What the command line's own parser says takes more lines; ours is one.
+        // Errors of the command line's parser take several lines; memtide's own take one.
         let one = said.len() == 1 && sentence.starts_with("memtide: ");
         assert!(one || sentence.starts_with("error: "), "one sentence was promised: {self}");
         for word in words {
@@ -206,7 +206,7 @@ impl Finished {
     }
 }
 
-/// Reads a record and holds it against the written schema and the law of conservation.
+/// Reads a record, and checks it against the published schema and the conservation of operations.
 pub(crate) fn read_record(text: &str) -> Result<Record, String> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
@@ -220,13 +220,13 @@ pub(crate) fn read_record(text: &str) -> Result<Record, String> {
     Ok(record)
 }
 
-/// What became of the check `code`, and its sentence.
+/// Result and sentence of the check `code`.
 pub(crate) fn check(record: &Record, code: CheckKind) -> (CheckResult, &str) {
     let check = record.believable.checks.iter().find(|check| check.code == code).unwrap();
     (check.result, &check.message)
 }
 
-/// The servers must have counted exactly what was sent.
+/// Asserts that the servers counted exactly what was sent.
 pub(crate) fn assert_counters_equal(record: &Record) {
     let (result, message) = check(record, CheckKind::ServerCounters);
     assert_eq!(result, CheckResult::Passed, "{message}");

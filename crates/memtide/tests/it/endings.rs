@@ -1,5 +1,5 @@
-//! How a run ends: interrupted, with a reader that went away, with an output that cannot be
-//! written, with goals, and with a verdict that a script relies on.
+//! How a run ends: interrupted, with a reader that has gone, with an unwritable output, with goals,
+//! and with a verdict on which a script relies.
 
 use crate::child::{Running, check, memtide, program, read_record, scratch, shared};
 use crate::peer::Peer;
@@ -54,7 +54,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         let line = format!("run --quiet --ops-max 20k --keys 100 --rate 50k {flags}");
         command.args(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // Of samples one line is read; the others come after the reader has gone.
+        // One line of samples is read; the others come after the reader has gone.
         let mut out = BufReader::new(child.stdout.take().unwrap());
         if flags.contains("samples") {
             let mut line = String::new();
@@ -119,7 +119,7 @@ fn goals_are_met_missed_or_undecided_and_decide_the_exit() {
 
 #[test]
 fn strict_turns_a_no_into_an_exit_code_and_nothing_else_does() {
-    // No machine sends five million operations a second through one loopback thread.
+    // No machine sends five million operations a second with one thread over loopback.
     let peer = Peer::memcached("");
     let flags = "--load never --keys 100 --rate 5M --duration 200ms --timeout 300ms --json -";
     let line = format!("run -s {} {flags}", peer.name);
@@ -134,7 +134,7 @@ fn strict_turns_a_no_into_an_exit_code_and_nothing_else_does() {
 
 #[test]
 fn a_saturated_client_is_the_limit_of_a_closed_loop() {
-    // Enough outstanding that the worker always finds replies to read.
+    // Deep enough that the worker always finds replies to read.
     let line = "run --rate 0 --depth 16 --threads 1 --duration 500ms --keys 1k --strict --json -";
     let run = memtide(line);
     let record = run.record();
@@ -147,7 +147,7 @@ fn a_saturated_client_is_the_limit_of_a_closed_loop() {
         assert_eq!(result, CheckResult::Failed, "{run}");
         assert!(message.contains("memtide is the limit"), "{run}");
     }
-    // Which side is the limit is the machine's business; that the exit says so is not.
+    // The limiting side depends on the machine; the exit code must agree with the verdict.
     let believed = record.believable.verdict == Verdict::Yes;
     assert_eq!(run.code, Some(if believed { 0 } else { 4 }), "{run}");
 }

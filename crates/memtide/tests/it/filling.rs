@@ -1,15 +1,15 @@
-//! When servers are filled, how often, with what, and what happens when they do not take it.
+//! When servers are filled, how often and with what; and what happens if they refuse.
 
 use crate::child::{Finished, Running, assert_counters_equal, memtide, program};
 use crate::peer::Peer;
 use memtide_schema::{Kind, Record};
 
-/// Sets that filling sent.
+/// Number of sets that filling sent.
 fn filled(record: &Record) -> u64 {
     record.phases.load.ops.get(&Kind::Set).copied().unwrap_or(0)
 }
 
-/// A thousand gets.
+/// A run of a thousand gets.
 fn gets(peer: &Peer, flags: &str) -> Finished {
     let name = &peer.name;
     memtide(&format!("run -s {name} --mix get=1 --ops-max 1k --json - {flags}")).exits(0)
@@ -37,7 +37,7 @@ fn auto_fills_once_always_each_time_and_never_not_at_all() {
 fn a_part_that_is_missing_is_filled_again() {
     let peer = Peer::memcached("");
     gets(&peer, "--keys 500");
-    // Twice as many keys: half of them are new.
+    // Twice as many keys, of which half are new.
     let record = gets(&peer, "--keys 1000").record();
     assert_eq!((filled(&record), record.totals.misses), (1_000, 0));
 }
@@ -128,7 +128,7 @@ fn a_server_that_is_too_small_is_told_the_memory_it_needs() {
 
 #[test]
 fn values_of_another_length_are_found_and_filled_again() {
-    // They were read as they were, under a report of the length that was asked for.
+    // Such values were once read as they were, and reported with the requested length.
     for peer in [Peer::memcached(""), Peer::embedded("")] {
         let first = gets(&peer, "--keys 500 --value-size 200").record();
         assert_eq!((first.totals.values_read, first.totals.value_bytes_read), (1_000, 200_000));
@@ -175,7 +175,7 @@ fn numbers_and_values_that_grow_have_no_length_to_compare() {
 
 #[test]
 fn items_of_another_seed_may_be_evicted_for_this_one() {
-    // A default memcached, and seeds that are varied as the documents advise.
+    // A default memcached, and seeds that vary as the documentation advises.
     for peer in [Peer::memcached("-m 8"), Peer::embedded("--memory 8MiB")] {
         for seed in 1..=3 {
             let flags = format!("--keys 1500 --value-size fixed:2000 --seed {seed}");
@@ -206,7 +206,7 @@ fn a_fill_that_does_not_fit_is_stopped_early_and_told_what_it_takes() {
 
 #[test]
 fn a_data_set_that_does_not_fit_in_memory_is_refused_before_anything_is_filled() {
-    // It took all memory, and the machine with it.
+    // Such a run once took all memory, and the machine with it.
     let said = ["of memory", "--keys", "--value-size"];
     memtide("run --value-size 1MiB --keys 100M --duration 1s").complains(2, &said);
     memtide("sim --value-size 1MiB --keys 100M --duration 1s").complains(2, &said);

@@ -1,5 +1,5 @@
-//! What a newcomer meets: a run without a word of configuration, help, manual and completions, and
-//! who wins when several places say the same field.
+//! First contact: a run without any configuration, help, manual and completions, and precedence
+//! when several places set the same field.
 
 use crate::child::{Finished, Running, assert_counters_equal, memtide, program, scratch, shared};
 use memtide_schema::FIELDS;
@@ -21,7 +21,7 @@ fn a_run_without_a_server_brings_its_own_and_ends_with_a_verdict() {
     assert!(!run.out.contains('\x1b'), "no colour and no cursor outside a terminal: {run}");
 }
 
-/// A run of `line` on the first `cpus` processors that this test may use.
+/// A run of `line` on the first `cpus` CPUs that this test may use.
 fn on_cpus(cpus: usize, line: &str) -> Option<Finished> {
     let mask = sched_getaffinity(None).unwrap();
     let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect();
@@ -90,7 +90,7 @@ fn a_json_file_leaves_the_report_on_stdout() {
 
 #[test]
 fn the_plan_is_printed_and_nothing_is_done() {
-    // The port is that of no server: load and questions would be refused.
+    // No server has this port: load and queries would be refused.
     let run = memtide("run -s 127.0.0.1:1 --rate 111 --plan").exits(0);
     assert!(run.out.contains("111/s"), "{run}");
     assert!(run.out.contains("127.0.0.1:1"), "{run}");

@@ -1,5 +1,5 @@
-//! The program as its user meets it: the real binary against real, embedded and misbehaving
-//! servers on the loopback. Nothing here looks inside, and nothing asserts how fast it is.
+//! The program as its user meets it: the real binary against real, embedded and misbehaving servers
+//! on loopback. The tests use no internals, and assert no speed.
 
 mod first_look;
 mod bad_input;

@@ -1,4 +1,4 @@
-//! Records that become one: what is counted, what is printed, what is refused.
+//! Merged records: counts, output and refusals.
 
 use crate::child::{memtide, read_record, scratch};
 use crate::peer::Peer;
@@ -6,7 +6,7 @@ use memtide_schema::Record;
 use memtide_schema::record::GoalResult;
 use std::path::Path;
 
-/// The record of a short run with these words, in a file of this name.
+/// The record of a short run with these words, written to a file of this name.
 fn run(words: &str, name: &str) -> (String, Record) {
     let path = scratch(name);
     let path = path.display();
@@ -38,7 +38,7 @@ fn the_counts_of_two_runs_add_up_in_a_record_and_a_report() {
     let start = |record: &Record| record.window_start_unix_ns.unwrap().0;
     assert_eq!(record.start_skew_ns.map(u128::from), Some(start(&second) - start(&first)));
     assert!(start(&first) / 1_000_000 >= u128::from(first.started_unix_ms), "{merged}");
-    // What was merged can be merged again, but nothing twice.
+    // Merged records can be merged again, but not with one of their parts.
     let again = memtide(&format!("merge {out} {a}"));
     again.complains(2, &["the same run is in", &a, &out]);
 }
@@ -91,7 +91,7 @@ fn what_cannot_be_merged_is_said_in_one_sentence() {
 
 #[test]
 fn goals_are_judged_anew_and_an_output_that_fails_does_not_cost_the_report() {
-    // Each run alone has too few operations to tell; both together have enough.
+    // Each run alone has too few operations for the goal; both together have enough.
     let goal = "--rate 250 --goal all.p99<10s";
     let (a, alone) = run(&format!("--seed 1 {goal}"), "merge-e.json");
     let (b, _) = run(&format!("--seed 2 {goal}"), "merge-f.json");

@@ -1,5 +1,5 @@
 //! Every kind of operation, against every kind of server and in every arrangement of connections:
-//! the servers count what was sent, and every operation is accounted for.
+//! the servers' counts equal those of the requests, and every operation is accounted for.
 
 use crate::child::{assert_counters_equal, memtide};
 use crate::peer::Peer;
@@ -10,7 +10,7 @@ use memtide_schema::{Kind, Record};
 const EVERY_KIND: &str = "get=5,gets=1,set=2,add=1,replace=1,append=1,prepend=1,cas=1,delete=1,\
                           incr=1,decr=1,touch=1,gat=1,gats=1";
 
-/// Exactly 6 000 operations of every kind; however slow the machine, none has to time out.
+/// Exactly 6 000 operations of every kind; none may time out, even on a slow machine.
 pub(crate) fn every_kind(peer: &Peer, flags: &str) -> Record {
     let line = format!(
         "run -s {} --mix {EVERY_KIND} --keys 400 --ops-max 6k --timeout 50s --json - {flags}",
@@ -24,10 +24,10 @@ pub(crate) fn every_kind(peer: &Peer, flags: &str) -> Record {
     assert_counters_equal(&record);
     for (kind, weight) in kinds() {
         let sent = record.phases.measure.ops[&kind];
-        // 6000 of 19 parts; the draw is the same in every run.
+        // 6000 operations over weights of 19; the draw is the same in every run.
         let expected = 6_000.0 * weight / 19.0;
         assert!((sent as f64 - expected).abs() < 5.0 * expected.sqrt(), "{sent} of {kind}");
-        // Of the frames touch alone has no quiet form.
+        // In the binary protocol only touch has no quiet form.
         let always = answers_always(kind) || (kind == Kind::Touch && flags.contains("binary"));
         let unacknowledged = flags.contains("noreply") && !always;
         let timed = record.response[&kind].count;
@@ -139,7 +139,7 @@ fn a_server_is_reached_at_a_unix_socket() {
 
 #[test]
 fn a_server_is_reached_over_ipv6() {
-    // Some containers have no ::1, and then there is nothing to reach.
+    // Some containers have no ::1, and nothing can be reached there.
     let Some(peer) = Peer::memcached_v6("") else { return };
     every_kind(&peer, "");
 }
@@ -245,7 +245,7 @@ fn memcached_counts_the_same_whatever_the_number_of_workers() {
 
 #[test]
 fn a_number_of_operations_without_answers_takes_as_long_as_sending_them() {
-    // It was a window of no length, at a rate of nothing, and believed.
+    // Once this was a window of length zero, at a rate of zero, and believed.
     let peer = Peer::memcached("");
     let flags = "--mix set=1 --noreply --keys 100 --ops-max 200k --json -";
     let record = memtide(&format!("run -s {} {flags}", peer.name)).exits(0).record();
@@ -253,7 +253,7 @@ fn a_number_of_operations_without_answers_takes_as_long_as_sending_them() {
     assert!(record.window_ns > 1_000_000, "{} ns", record.window_ns);
     let per_s = record.rate.achieved_per_s;
     assert!((per_s * record.measured_s / 200_000.0 - 1.0).abs() < 0.01, "{per_s}/s");
-    // A count that is used up before the window measures nothing.
+    // A count that is exhausted before the window measures nothing.
     let flags = "--rate 1k --warmup 2s --keys 10 --ops-max 10 --json -";
     let record = memtide(&format!("run -s {} {flags}", peer.name)).exits(0).record();
     assert_eq!((record.totals.intended, record.believable.verdict), (0, Verdict::No));

@@ -1,5 +1,5 @@
-//! When operations are intended and which keys they ask for. Both are functions of the seed, so
-//! every figure here comes out the same in every run.
+//! Intended instants, and the keys of operations. Both are functions of the seed, so every figure
+//! here is the same in every run.
 
 use crate::child::{assert_counters_equal, memtide};
 use crate::peer::Peer;
@@ -20,7 +20,7 @@ fn every_arrival_law_keeps_the_asked_rate() {
             );
             let record = memtide(&line).exits(0).record();
             assert_counters_equal(&record);
-            // 800 are due. The widest law, of ten times Poisson's variance, has a σ of 90.
+            // 800 are due. The widest distribution has ten times Poisson's variance, and a σ of 90.
             let intended = record.totals.intended;
             assert!((500..=1_100).contains(&intended), "{law}, {schedule}: {intended}");
             if law == "fixed" {
@@ -45,7 +45,7 @@ fn every_wave_has_its_mean_rate() {
         let record = memtide(&line).exits(0).record();
         assert_counters_equal(&record);
         let intended = record.totals.intended;
-        // Random levels have a mean of their own; all others average to 1000/s exactly.
+        // Random levels have their own mean; all others average exactly 1000/s.
         let allowed = if wave.starts_with("random") { 200..=600 } else { 398..=402 };
         assert!(allowed.contains(&intended), "{wave}: {intended}");
     }
@@ -63,7 +63,7 @@ fn a_closed_loop_says_that_its_times_are_those_at_saturation() {
     assert_eq!(record.rate.target_per_s, None);
 }
 
-/// A server that answers nothing: one operation is in flight for ever.
+/// A server that never replies: one operation stays in flight.
 fn silent() -> Rogue {
     Rogue::polite(|_| Answer::Silence)
 }
@@ -98,7 +98,7 @@ fn what_finds_no_room_waits_until_its_deadline_otherwise() {
 
 #[test]
 fn errors_rank_above_every_answer_so_they_cannot_improve_a_percentile() {
-    // Every twentieth get is refused at once: faster than any real answer.
+    // Every twentieth get is refused at once: faster than any real reply.
     let asked = AtomicU64::new(0);
     let server = Rogue::polite(move |_| match asked.fetch_add(1, Ordering::Relaxed) % 20 {
         19 => say("SERVER_ERROR busy\r\n"),
@@ -176,6 +176,6 @@ fn a_hotspot_gets_its_share_and_the_other_popularities_theirs() {
     assert!((15_770..=16_230).contains(&hot), "the hot fifth got {hot}");
     assert!(asked("sequential").iter().all(|&count| count == OPS / 100));
     let uniform = asked("uniform");
-    // 200 each with a σ of 14: none of a hundred is six of them away.
+    // 200 each with a σ of 14: none of a hundred deviates by six σ.
     assert!(uniform.len() == 100 && uniform[0] < 285 && uniform[99] > 115, "{uniform:?}");
 }

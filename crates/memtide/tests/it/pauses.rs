@@ -1,5 +1,5 @@
-//! A server that is stopped for a second, as a swap storm would: at a fixed rate every operation
-//! that was meant to be sent meanwhile must show its wait, however few may be outstanding.
+//! A server that is stopped for a second, as by a swap storm: at a fixed rate, every operation that
+//! was due in the pause must show its wait, however shallow the pipeline.
 
 use crate::child::{Running, alone, read_record, scratch};
 use crate::peer::Peer;
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 const PAUSE: Duration = Duration::from_secs(1);
 const SLOW_MS: f64 = 100.0;
-/// A nap, and how late a wake-up may be before the machine counts as busy.
+/// Length of a sleep; a later wake-up counts as a busy machine.
 const NAP: Duration = Duration::from_millis(1);
 const WAKING_MAX: Duration = Duration::from_millis(1);
-/// The share of the pause that may be overslept on a machine that is not too busy to judge.
+/// Largest fraction of the pause that may be overslept on a machine that is idle enough to judge.
 const OVERSLEPT_MAX: f64 = 0.05;
 
 /// One row of a sample file, in milliseconds since the run began.
@@ -22,11 +22,11 @@ struct Row {
     received_ms: f64,
 }
 
-/// What a stopped server left behind.
+/// Results of a stopped server.
 struct Pause {
-    /// How long it really was stopped.
+    /// Actual length of the stop.
     stopped_ms: f64,
-    /// The share of it in which this test wanted to run and could not.
+    /// Fraction of the stop in which this test wanted to run and could not.
     overslept: f64,
     rows: Vec<Row>,
     record: Record,
@@ -44,10 +44,10 @@ fn a_stopped_server_leaves_its_whole_pause_in_the_response_times() {
     for ((connections, depth), pause) in shapes.into_iter().zip(&pauses) {
         let shape = format!("{connections} connections at depth {depth}");
         check(pause, &shape);
-        // Most of the pause was spent waiting for a free connection, while the client slept: that
-        // is the server's doing. Where others keep the client from waking, it is rightly the
-        // client's: nothing is claimed where this test could not wake either, and a busy machine
-        // gets two more chances.
+        // For most of the pause the client slept and waited for a free connection: that is the
+        // server's delay. If other processes keep the client from waking, it is rightly the
+        // client's: nothing is asserted if this test could not wake either, and a busy machine gets
+        // two more attempts.
         let charged =
             |pause: &Pause| depth > 1 || ours(pause) < 0.1 || pause.overslept > OVERSLEPT_MAX;
         let again = || charged(&self::pause(connections, depth));
@@ -60,7 +60,7 @@ fn a_stopped_server_leaves_its_whole_pause_in_the_response_times() {
     }
 }
 
-/// The client's share of all lag.
+/// The client's part of all lag.
 fn ours(pause: &Pause) -> f64 {
     let split = &pause.record.lag_split;
     let ours = (split.generator.sum_ns.0 + split.client_busy.sum_ns.0) as f64;
@@ -106,9 +106,9 @@ fn check(pause: &Pause, shape: &str) {
     let (count, first, last) = slow.fold((0, f64::MAX, 0f64), |(count, first, last), row| {
         (count + 1, row.received_ms.min(first), row.received_ms.max(last))
     });
-    // One operation a millisecond: all that were due in the pause are slow, but for the last
-    // 100 ms. What waited cannot be answered all at once; while it is worked off, later ones are
-    // slow as well, at most one for each millisecond that this takes.
+    // One operation per millisecond: all that were due in the pause are slow, except in its last
+    // 100 ms. The backlog takes time to drain; meanwhile later operations are slow as well, at most
+    // one for each millisecond.
     let expected = stopped_ms - SLOW_MS;
     let drain_ms = (last - first).max(0.0);
     let low = expected - 20.0;
@@ -117,7 +117,7 @@ fn check(pause: &Pause, shape: &str) {
         (low..=high).contains(&f64::from(count)),
         "{shape}: {count} responses above 100 ms of {expected:.0}, worked off in {drain_ms:.0} ms"
     );
-    // A hundredth of the run, the worst of the pause, lies above p99.
+    // A hundredth of the run, the worst part of the pause, lies above p99.
     let p99_ms = record.response[&memtide_schema::Kind::All].p99_ns.unwrap() as f64 / 1e6;
     let worst = rows.len() as f64 / 100.0;
     let range = stopped_ms - worst - 25.0..=stopped_ms - worst + 25.0 + drain_ms;

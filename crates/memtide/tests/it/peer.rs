@@ -1,5 +1,5 @@
-//! Well-behaved servers: Debian's memcached and the embedded one, each on a free port of the
-//! loopback and gone with its handle. Ill-behaved ones are next door.
+//! Well-behaved servers: Debian's memcached and the embedded one, each on a free port of loopback,
+//! stopped with its handle. Misbehaving ones are in `rogue`.
 
 pub(crate) mod rogue;
 
@@ -17,23 +17,23 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a server may take to start, and an answer to come.
+/// Time limit for a server's start, and for a reply.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a run may take until it is under way.
+/// Time limit until a run is in progress.
 const BEGINNING_MAX: Duration = Duration::from_secs(30);
-/// Ports that are tried: others may use some of them.
+/// Number of ports to try: other programs may use some.
 const ATTEMPTS: usize = 50;
-/// Below the ports that systems choose by themselves (from 32768 on Linux).
+/// Below the ports that systems assign (from 32768 on Linux).
 const FIRST_PORT: u16 = 12_000;
 const PORT_PAIRS: u32 = 10_000;
 
-/// A server that runs in a process of its own.
+/// A server in a separate process.
 pub(crate) struct Peer {
     child: Child,
-    /// How `--server` names it.
+    /// Its name for `--server`.
     pub(crate) name: String,
     dial: Dial,
-    /// Held open, so that the server can go on writing to it.
+    /// Kept open, so that the server can continue to write to it.
     _err: Option<BufReader<ChildStderr>>,
 }
 
@@ -55,7 +55,7 @@ impl Peer {
     pub(crate) fn memcached_udp(arguments: &str) -> Self {
         for port in ports() {
             let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
-            // Of two ports the last one counts.
+            // The last of two ports counts.
             let arguments = format!("{arguments} -U {port}");
             if let Some(peer) = Self::memcached_at(address, &arguments) {
                 return peer;
@@ -80,7 +80,7 @@ impl Peer {
         panic!("memcached {arguments} could not be started at {address}");
     }
 
-    /// A memcached at this address; none when something else is there already.
+    /// A memcached at this address; none if another server is there already.
     pub(crate) fn memcached_at(address: SocketAddr, arguments: &str) -> Option<Self> {
         let mut command = memcached(arguments);
         command.args(["-l", &address.ip().to_string(), "-p", &address.port().to_string()]);
@@ -98,13 +98,13 @@ impl Peer {
         panic!("no two neighbouring ports are free");
     }
 
-    /// A memcached at a unix socket; `name` tells it from those of other tests.
+    /// A memcached at a unix socket; `name` distinguishes it from those of other tests.
     pub(crate) fn memcached_unix(name: &str) -> Self {
         let (command, name, dial) = memcached_at_socket(name);
         Self::started(command, name, dial).expect("nobody else has this path")
     }
 
-    /// A memcached at 127.0.0.1 that answers only to who has said who is there.
+    /// A memcached at 127.0.0.1 that requires authentication.
     pub(crate) fn memcached_guarded(
         arguments: &[&OsStr],
         environment: Option<(&str, &Path)>,
@@ -114,14 +114,14 @@ impl Peer {
         })
     }
 
-    /// A memcached of one thread at 127.0.0.1 that writes a line for each command into `log`.
+    /// A memcached of one thread at 127.0.0.1 that logs each command to `log`.
     pub(crate) fn memcached_recording(log: &Path) -> Self {
         Self::memcached_unasked(|command| {
             command.args(["-t", "1", "-vv"]).stderr(File::create(log).unwrap());
         })
     }
 
-    /// A memcached at 127.0.0.1 that `change` has made another; its figures are not read.
+    /// A memcached at 127.0.0.1, started as `change` modifies it; its counters are not read.
     fn memcached_unasked(change: impl Fn(&mut Command)) -> Self {
         let free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
         for port in ports().filter(free) {
@@ -134,7 +134,7 @@ impl Peer {
             let dial = Dial::Tcp(address);
             let mut peer = Self { child, name: address.to_string(), dial, _err: None };
             let started = Instant::now();
-            // Its figures cannot be read, but a reply while its process runs must be its own.
+            // Its counters cannot be read, but a reply while its process runs must come from it.
             while TcpStream::connect(address).is_err() && peer.child.try_wait().unwrap().is_none() {
                 assert!(started.elapsed() < PATIENCE, "{} takes no connection", peer.name);
                 thread::sleep(Duration::from_millis(10));
@@ -146,7 +146,7 @@ impl Peer {
         panic!("memcached could not be started on any port");
     }
 
-    /// The embedded server by itself.
+    /// The embedded server as a separate process.
     pub(crate) fn embedded(arguments: &str) -> Self {
         let mut command = program();
         command.args(["serve", "--port", "0"]).args(arguments.split_whitespace());
@@ -154,7 +154,7 @@ impl Peer {
         let mut err = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         err.read_line(&mut line).unwrap();
-        // Behind the address may stand what is unusual about the server.
+        // A description of unusual behaviour may follow the address.
         let told = line.trim_end().split(',').next().unwrap();
         let name = told.rsplit(' ').next().unwrap().to_owned();
         let address = name.parse().unwrap_or_else(|_| panic!("no address in '{line}'"));
@@ -171,7 +171,7 @@ impl Peer {
             if peer.child.try_wait().unwrap().is_some() {
                 return None;
             }
-            // The answer may be that of another server at the same place.
+            // The reply may come from another server at the same address.
             if peer.try_ask("stats").is_ok_and(|lines| lines.contains(&format!("STAT pid {pid}"))) {
                 return Some(peer);
             }
@@ -180,7 +180,7 @@ impl Peer {
         panic!("{} does not answer", peer.name);
     }
 
-    /// Where it listens.
+    /// Its address.
     pub(crate) fn address(&self) -> SocketAddr {
         match &self.dial {
             Dial::Tcp(address) => *address,
@@ -188,7 +188,7 @@ impl Peer {
         }
     }
 
-    /// What it answers to the lines of `request`, up to the line that ends an answer.
+    /// The reply to the lines of `request`, up to the line that ends it.
     pub(crate) fn ask(&self, request: &str) -> Vec<String> {
         self.try_ask(request).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
@@ -213,7 +213,7 @@ impl Peer {
         Ok(lines)
     }
 
-    /// Everything it counts, by name.
+    /// All of its counters, by name.
     pub(crate) fn figures(&self) -> BTreeMap<String, String> {
         let lines = self.ask("stats");
         let figure = |line: &String| {
@@ -223,14 +223,14 @@ impl Peer {
         lines.iter().filter_map(figure).collect()
     }
 
-    /// One of its counts.
+    /// One of its counters.
     pub(crate) fn figure(&self, name: &str) -> u64 {
         let figures = self.figures();
         let figure = figures.get(name).unwrap_or_else(|| panic!("it does not count {name}"));
         figure.parse().unwrap()
     }
 
-    /// Waits until one of its counts is at least so high.
+    /// Waits until one of its counters is at least `least`.
     pub(crate) fn await_figure(&self, name: &str, least: u64) {
         let started = Instant::now();
         while self.figure(name) < least {
@@ -239,17 +239,17 @@ impl Peer {
         }
     }
 
-    /// The number of its process.
+    /// Its process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Stops or continues the whole process, or ends it.
+    /// Stops, continues or ends the whole process.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Ends it at once, as a crash would.
+    /// Kills it at once, as a crash would.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -274,9 +274,9 @@ fn memcached(arguments: &str) -> Command {
     command
 }
 
-/// How to start one at a socket of this name, how it is named, and how it is reached.
+/// Command, server name and address of a memcached at a socket of this name.
 fn memcached_at_socket(name: &str) -> (Command, String, Dial) {
-    // A socket's path must be short and its folder writable for the server's own user.
+    // A socket's path must be short, and the server's own user must be able to write to its folder.
     let file = format!("memtide-{}-{name}.sock", std::process::id());
     let path = std::env::temp_dir().join(file);
     drop(std::fs::remove_file(&path));
@@ -286,14 +286,14 @@ fn memcached_at_socket(name: &str) -> (Command, String, Dial) {
     (command, name, Dial::Unix(path))
 }
 
-/// A port of 127.0.0.1 at which nothing listens.
+/// A port of 127.0.0.1 on which no server listens.
 pub(crate) fn free_port() -> u16 {
     let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     ports().find(is_free).expect("a port is free")
 }
 
-/// Ports that are likely free, each with its neighbour. The system never gives them to the client
-/// side of a connection, so a server can come back to its own.
+/// Ports that are probably free, each with its neighbour. The system never assigns them to the
+/// client side of a connection, so a server can return to its own.
 fn ports() -> impl Iterator<Item = u16> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let begin = std::process::id().wrapping_mul(97);

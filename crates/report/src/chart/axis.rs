@@ -1,17 +1,17 @@
-//! The axes: their ranges, so that every figure is inside, and the words at their ticks.
+//! Axes of pictures: ranges that contain every figure, and labels of ticks.
 //!
-//! Times are shown in ms and rates per second, as short as they can be told apart.
+//! Times are shown in ms and rates per second, with as few digits as tell ticks apart.
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use std::ops::Range;
 
-/// A logarithmic axis in ms. The library's own has ticks at powers of ten only, and so none at all
-/// between two of them.
+/// A logarithmic axis in ms. The library's own has ticks only at powers of ten, and so none between
+/// two of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TimeAxis(Range<f64>);
 
 impl TimeAxis {
-    /// The axis that shows all of `ns`; never empty, never from 0.
+    /// An axis whose range contains all of `ns`; never empty, never from 0.
     pub(super) fn over(ns: impl Iterator<Item = u64>) -> Self {
         let (least, most) =
             ns.fold((u64::MAX, 0), |(least, most), ns| (least.min(ns), most.max(ns)));
@@ -40,7 +40,7 @@ impl TimeAxis {
         }
     }
 
-    /// Evenly spaced values: what is left where the range is narrow.
+    /// Evenly spaced values, for a narrow range.
     fn even_ticks(&self, ticks_max: usize) -> Vec<f64> {
         let span = self.0.end - self.0.start;
         let wanted = span / ticks_max.max(1) as f64;
@@ -71,23 +71,23 @@ impl Ranged for TimeAxis {
     }
 }
 
-/// The range of a linear axis from 0 that shows all of `values`; never empty.
+/// Range of a linear axis from 0 that contains all of `values`; never empty.
 pub(super) fn count_range(values: impl Iterator<Item = f64>) -> Range<f64> {
     let most = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
     0.0..if most > 0.0 { most * 1.08 } else { 1.0 }
 }
 
-/// A time in ms.
+/// Converts a time to ms.
 pub(super) fn milliseconds(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// A tick of an axis in ms: `0.05`, `2`, `1500`.
+/// Label of a tick on an axis in ms: `0.05`, `2`, `1500`.
 pub(super) fn time_tick(ms: &f64) -> String {
     short(*ms)
 }
 
-/// A tick of an axis of counts or rates: `250`, `20k`, `1.5M`.
+/// Label of a tick on an axis of counts or rates: `250`, `20k`, `1.5M`.
 pub(super) fn count_tick(count: &f64) -> String {
     match *count {
         count if count >= 1e9 => format!("{}G", short(count / 1e9)),
@@ -97,7 +97,7 @@ pub(super) fn count_tick(count: &f64) -> String {
     }
 }
 
-/// Three digits that matter, and no zeros behind them.
+/// Formats a number with three significant digits, without trailing zeros.
 fn short(number: f64) -> String {
     let digits = if number > 0.0 { number.log10().floor() as i32 } else { 0 };
     let decimals = (2 - digits).clamp(0, 9) as usize;

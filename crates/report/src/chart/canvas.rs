@@ -1,4 +1,4 @@
-//! What a picture is drawn on: SVG text, or pixels that become a PNG.
+//! Canvases for pictures: SVG text, or pixels that become a PNG.
 //!
 //! It knows no figures. Drawing into memory cannot fail, so no error leaves it.
 
@@ -8,14 +8,14 @@ use plotters::prelude::*;
 use plotters::style::register_font;
 use std::sync::Once;
 
-/// Pixels across and down.
+/// Width and height in pixels.
 const SIZE: (u32, u32) = (960, 540);
-/// The family that every text is set in.
+/// Font family of every text.
 pub(super) const FONT: &str = "sans-serif";
 
-/// The area that a picture fills.
+/// Drawing area of a picture.
 pub(super) type Area<D> = DrawingArea<D, Shift>;
-/// What drawing comes to.
+/// Result of drawing.
 pub(super) type Drawn<D> = Result<(), DrawingAreaErrorKind<<D as DrawingBackend>::ErrorType>>;
 
 /// Something that can be drawn.

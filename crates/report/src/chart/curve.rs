@@ -1,11 +1,11 @@
-//! The picture of a scan or a search: how times grow with the rate, and where a limit is crossed.
+//! The picture of a scan or a search: times against the rate, and where they cross a limit.
 
 use super::axis::{TimeAxis, count_range, count_tick, milliseconds, time_tick};
 use super::canvas::{Area, Draw, Drawn, FONT};
 use super::{Curve, CurvePoint};
 use plotters::prelude::*;
 
-/// A percentile of a point.
+/// Selects a percentile of a point.
 type Of = fn(&CurvePoint) -> Option<u64>;
 
 const LINES: [(&str, RGBColor, Of); 3] = [

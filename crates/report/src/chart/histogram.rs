@@ -1,6 +1,6 @@
-//! The picture of a histogram: a bar per bin, and lines at the percentiles people ask for.
+//! The picture of a histogram: a bar per bin, and lines at common percentiles.
 //!
-//! Bins are 8 % wide: wide enough to see at this size, and those of memcache-perf's plots.
+//! Bins are 8 % wide, as in memcache-perf's plots: wide enough to see at this size.
 
 use super::axis::{TimeAxis, count_range, count_tick, milliseconds, time_tick};
 use super::canvas::{Area, Draw, Drawn, FONT};
@@ -10,7 +10,7 @@ use memtide_metrics::summary::rank;
 use plotters::prelude::*;
 use std::collections::BTreeMap;
 
-/// How much wider each bin is than the one before.
+/// Factor by which each bin is wider than the one before.
 const GROWTH: f64 = 1.08;
 const BAR: RGBColor = RGBColor(86, 120, 173);
 const MARKS: [(f64, &str, RGBColor); 3] = [
@@ -19,10 +19,10 @@ const MARKS: [(f64, &str, RGBColor); 3] = [
     (0.99, "p99", RGBColor(198, 40, 40)),
 ];
 
-/// What is drawn.
+/// Content of the picture.
 pub(super) struct Picture<'a> {
     pub(super) title: &'a str,
-    /// In ns.
+    /// Times in ns.
     pub(super) times: &'a Histogram<u64>,
 }
 
@@ -88,7 +88,7 @@ impl Picture<'_> {
     }
 }
 
-/// Where a bin begins, in ns.
+/// Lower edge of a bin, in ns.
 fn edge_ns(bin: i32) -> f64 {
     GROWTH.powf(f64::from(bin))
 }

@@ -1,7 +1,7 @@
 //! Pictures: a histogram of times, and the curve of a scan or a search, as SVG text or PNG bytes.
 //!
-//! The figures come decided; nothing is measured or judged here, and no file is written. Texts
-//! are set in a font that is part of the program, so a picture is the same on every machine.
+//! Figures come from the record; nothing is measured or judged here, and no file is written. Texts
+//! use a font that is part of the program, so a picture is the same on every machine.
 
 mod axis;
 mod canvas;
@@ -16,20 +16,20 @@ use memtide_metrics::histogram::Histogram;
 /// A curve of times over the rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// What stands above it.
+    /// Title above the curve.
     pub title: String,
     /// Its points, in the order of their rates.
     pub points: Vec<CurvePoint>,
-    /// A limit to draw across; none without one.
+    /// A limit drawn across the curve; none without a goal.
     pub goal: Option<CurveGoal>,
 }
 
-/// What was measured at one rate.
+/// Measured times at one rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurvePoint {
     /// Operations per second.
     pub rate_per_s: f64,
-    /// The median, in ns; like every percentile none where it cannot be told.
+    /// Median in ns; like every percentile none if unknown.
     pub p50_ns: Option<u64>,
     /// The 95th percentile, in ns.
     pub p95_ns: Option<u64>,
@@ -37,10 +37,10 @@ pub struct CurvePoint {
     pub p99_ns: Option<u64>,
 }
 
-/// The limit that a search had.
+/// The limit of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurveGoal {
-    /// Its words, such as `all.p95<10ms`.
+    /// The goal in words, such as `all.p95<10ms`.
     pub words: String,
     /// The limit, in ns.
     pub limit_ns: u64,

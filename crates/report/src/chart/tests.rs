@@ -1,4 +1,4 @@
-//! Pictures say what they were given, and none is too empty or too wide to be drawn.
+//! Pictures show their figures, and none is too empty or too wide to be drawn.
 
 use super::axis::{TimeAxis, count_tick, time_tick};
 use super::*;
@@ -27,7 +27,7 @@ fn curve() -> Curve {
     }
 }
 
-/// To look at the pictures: `KEEP_PICTURES=folder`.
+/// Writes a picture to the folder in `KEEP_PICTURES`, to look at.
 fn keep(name: &str, bytes: &[u8]) {
     if let Some(folder) = std::env::var_os("KEEP_PICTURES") {
         std::fs::write(std::path::Path::new(&folder).join(name), bytes).unwrap();

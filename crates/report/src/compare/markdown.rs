@@ -5,7 +5,7 @@ use crate::files::{escaped, table};
 use memtide_schema::Record;
 use memtide_schema::compare::{Comparison, RuleOutcome};
 
-/// A comparison as Markdown, ending with a line break; `records` are those that were compared.
+/// A comparison as Markdown, ending in a line break; `records` are the compared records.
 pub fn comparison_markdown(comparison: &Comparison, records: &[(String, Record)]) -> String {
     let mark = if comparison.has_passed() { "✅" } else { "❌" };
     let mut out = format!("### memtide: {} records compared {mark}\n\n", records.len());

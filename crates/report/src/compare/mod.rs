@@ -1,7 +1,7 @@
-//! Records side by side: what differs between the runs, a row for each figure, and what became of
-//! the rules.
+//! A comparison as text: the differences between the runs, a row for each figure, and the results
+//! of the rules.
 //!
-//! Every figure and ratio is the comparison's own.
+//! Every figure and ratio comes from the comparison.
 
 mod markdown;
 
@@ -16,8 +16,8 @@ use memtide_schema::compare::{
 };
 use memtide_schema::record::Verdict;
 
-/// A comparison for a terminal of `columns` columns, or for none; `records` are those that were
-/// compared.
+/// A comparison for a terminal of `columns` columns, or for none; `records` are the compared
+/// records.
 pub fn comparison_text(
     comparison: &Comparison,
     records: &[(String, Record)],
@@ -46,7 +46,7 @@ pub fn comparison_text(
     out.into_text()
 }
 
-/// What a record is of, in a line.
+/// One line about a record: its name, version, load and verdict.
 pub(crate) fn about(compared: &Compared, record: &Record) -> String {
     let version = &record.machine.memtide_version;
     let believable = match compared.believable {
@@ -57,7 +57,7 @@ pub(crate) fn about(compared: &Compared, record: &Record) -> String {
     format!("{}: memtide {version}, {}, {believable}", compared.name, what(record))
 }
 
-/// Whether the figures are of the same thing.
+/// Sentence that says whether the figures measure the same thing.
 pub(crate) fn likeness(comparison: &Comparison) -> String {
     if comparison.alike {
         return "the runs made the same load, with one version of memtide on like machines"
@@ -71,7 +71,7 @@ pub(crate) fn likeness(comparison: &Comparison) -> String {
     )
 }
 
-/// The rows of what differs, heading first.
+/// Rows of the differences, heading first.
 pub(crate) fn differences(comparison: &Comparison) -> Vec<Vec<String>> {
     let mut heading = vec!["differs".to_owned()];
     heading.extend(comparison.records.iter().map(|record| record.letter.to_string()));
@@ -91,7 +91,7 @@ pub(crate) fn differences(comparison: &Comparison) -> Vec<Vec<String>> {
     [heading].into_iter().chain(comparison.differences.iter().map(row)).collect()
 }
 
-/// The rows of figures, heading first: each value, and its ratio to that of the first record.
+/// Rows of figures, heading first: each value, with its ratio to the first record's.
 fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
     let mut heading = vec!["figure".to_owned()];
     for (number, record) in comparison.records.iter().enumerate() {
@@ -132,13 +132,13 @@ pub(crate) fn value_cell(unit: Unit, value: &Value) -> String {
     }
 }
 
-/// The ratio, with a `~` if chance alone may explain it.
+/// The ratio; a `~` marks one that chance alone may explain.
 pub(crate) fn ratio_cell(value: &Value) -> String {
     let mark = if value.apart == Some(false) { "~" } else { "" };
     value.ratio.map_or_else(|| NONE.to_owned(), |ratio| format!("{mark}{ratio:.3}"))
 }
 
-/// Why figures are not known, each reason once; and what marks mean.
+/// Reasons for unknown figures, each once, and the meaning of marks.
 pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
     for row in &comparison.figures {
@@ -160,7 +160,7 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// `all.p99>+5% failed for B: it is …`.
+/// One line about a rule's result: `all.p99>+5% failed for B: it is …`.
 pub(crate) fn rule_line(rule: &RuleResult) -> String {
     let result = match rule.result {
         RuleOutcome::Passed => "passed",
@@ -170,7 +170,7 @@ pub(crate) fn rule_line(rule: &RuleResult) -> String {
     format!("{} {result} for {}: {}", rule.rule, rule.record, rule.why)
 }
 
-/// Rows with their heading as a table.
+/// Formats rows, heading first, as a table.
 fn table(rows: &[Vec<String>]) -> Table {
     let heading: Vec<&str> = rows[0].iter().map(String::as_str).collect();
     let mut table = Table::new(&heading);

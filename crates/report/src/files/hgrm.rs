@@ -1,7 +1,7 @@
-//! The percentiles of a run's response as HdrHistogram prints them (`.hgrm`), for its plotter.
+//! Percentiles of a run's response times as HdrHistogram prints them (`.hgrm`), for its plotter.
 //!
-//! Values are milliseconds. Ranks are those of the record: operations without an answer rank above
-//! all others, so the table then ends below 1.
+//! Values are milliseconds. Ranks are the record's: unanswered operations rank above all others,
+//! and the table then ends below 1.
 
 use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;
@@ -9,12 +9,13 @@ use memtide_schema::Kind;
 use memtide_schema::record::{Distribution, Record};
 
 const NS_PER_MS: f64 = 1e6;
-/// Rows for each halving of the distance to 1, as the HDR tools have by default.
+/// Number of rows for each halving of the distance to 1: the default of the HDR tools.
 const TICKS_PER_HALF_DISTANCE: f64 = 5.0;
-/// The layout of the histogram: buckets of 256 values, each twice as wide as the one before.
+/// Header line with the histogram's layout: buckets of 256 values, each twice as wide as the one
+/// before.
 const BUCKETS: &str = "#[Buckets =           35, SubBuckets     =          256]\n";
 
-/// The response times of all operations; where a master measured beside its agents, of its own.
+/// Response times of all operations; if a master measured beside its agents, only the master's.
 pub fn hgrm(record: &Record) -> String {
     let response = record.judged().response.get(&Kind::All);
     let times = response.and_then(Distribution::times).unwrap_or_default();
@@ -38,7 +39,7 @@ fn table(times: &Histogram<u64>, unanswered: u64) -> String {
             below += count;
             value = middle.clamp(times.moments().min, times.moments().max);
         }
-        // The last bucket has the row of 1; above it are operations without an answer.
+        // The last bucket is the row of 1; unanswered operations rank above it.
         if below < wanted || below == total {
             break;
         }

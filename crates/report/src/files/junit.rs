@@ -1,7 +1,7 @@
-//! A result as a JUnit file, which continuous integration shows: a test case for each goal, for the
-//! verdict, and for each class of operations without a good answer.
+//! A result as a JUnit file for continuous integration: a test case for each goal, for the verdict,
+//! and for each class of operations without a good answer.
 //!
-//! Nothing is judged here: a case fails where the record says so.
+//! Nothing is judged here: a case fails if the record says so.
 
 use crate::judgement::{believable, goal_word};
 use crate::number::{percent, whole};
@@ -26,13 +26,13 @@ pub struct StepsJunit {
 }
 
 impl StepsJunit {
-    /// Of steps of `kind`.
+    /// An empty file for steps of `kind`.
     pub const fn new(kind: CourseKind) -> Self {
         Self { kind, suites: Vec::new() }
     }
 
-    /// Adds a step. A search goes beyond what meets its goals to find where that ends, so that
-    /// there a goal that is missed fails no case.
+    /// Adds a step. A search goes beyond the rates that meet its goals to find their limit, so a
+    /// missed goal fails no case there.
     pub fn step(&mut self, step: &Step) {
         let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
         let mut suite =
@@ -69,7 +69,7 @@ impl StepsJunit {
     }
 }
 
-/// Cases of one run.
+/// The cases of one run.
 #[derive(Clone, Debug)]
 struct Suite {
     name: String,
@@ -84,7 +84,7 @@ struct Case {
     fate: Fate,
 }
 
-/// What became of a case; the type of a failure is a word.
+/// Result of a case; a failure has its type as a word.
 #[derive(Clone, Debug)]
 enum Fate {
     Passed,
@@ -116,7 +116,8 @@ fn suite(name: &str, record: &Record) -> Suite {
     Suite { name: name.to_owned(), seconds: record.measured_s, cases }
 }
 
-/// A case for each class. Errors that the run allows (`--errors-max`) are told and fail nothing.
+/// A case for each class of errors. Errors that the run allows (`--errors-max`) are reported and
+/// fail no case.
 fn error_cases(record: &Record) -> Vec<Case> {
     let totals = &record.totals;
     let too_many = record.believable.checks.iter().any(|check| {
@@ -175,7 +176,7 @@ fn write(writer: &mut Writer<Vec<u8>>, suites: &[Suite]) -> io::Result<()> {
     writer.write_event(Event::End(BytesEnd::new("testsuites")))
 }
 
-/// The attributes that all suites together and each of them have.
+/// Adds the attributes that the root and each suite have in common.
 fn counts(start: &mut BytesStart<'_>, name: &str, suites: &[Suite]) {
     let sum = |of: &dyn Fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>().to_string();
     let seconds: f64 = suites.iter().map(|suite| suite.seconds).sum();
@@ -218,7 +219,7 @@ fn write_case(writer: &mut Writer<Vec<u8>>, case: &Case, seconds: f64) -> io::Re
     writer.write_event(Event::End(BytesEnd::new("testcase")))
 }
 
-/// A text without what XML cannot hold, escaped or not.
+/// Removes characters that XML cannot contain even if escaped.
 fn printable(text: &str) -> String {
     let is_held = |letter: char| !letter.is_control() && !matches!(letter, '\u{fffe}' | '\u{ffff}');
     text.chars().map(|letter| if is_held(letter) { letter } else { ' ' }).collect()

@@ -1,6 +1,6 @@
-//! A result as Markdown: for a pull request, or the summary of a job that ran memtide.
+//! A result as Markdown, for a pull request or the summary of a CI job.
 //!
-//! The text is the report's; only its form is another. What is not memtide's own word is escaped.
+//! The text is the report's in another format. Words that are not memtide's own are escaped.
 
 use crate::judgement::{believable, goal_word};
 use crate::number::{counted, rate, whole};
@@ -10,7 +10,7 @@ use memtide_schema::record::{GoalRecord, LoopKind, Record, Totals, Verdict, Warn
 use memtide_schema::scenario_file;
 use memtide_schema::steps::{Conclusion, CourseKind, Step};
 
-/// The record of a run as Markdown, ending with a line break.
+/// The record of a run as Markdown, ending in a line break.
 pub fn markdown(record: &Record) -> String {
     let mut out = format!("### memtide: {}\n\n", escaped(&what(record)));
     let mark = if record.believable.verdict == Verdict::No { "⚠️" } else { "✅" };
@@ -35,7 +35,7 @@ pub fn markdown(record: &Record) -> String {
     out
 }
 
-/// A search or scan as Markdown, in the making.
+/// A search or scan as Markdown, built step by step.
 #[derive(Clone, Debug)]
 pub struct StepsMarkdown {
     kind: CourseKind,
@@ -46,7 +46,7 @@ pub struct StepsMarkdown {
 }
 
 impl StepsMarkdown {
-    /// Of steps of `kind` that are held against these goals.
+    /// An empty text for steps of `kind` that are judged by these goals.
     pub fn new(kind: CourseKind, goals: &[String]) -> Self {
         let text = StepsText::new(goals, None);
         let rows = vec![HEADING.map(str::to_owned).to_vec()];
@@ -55,13 +55,13 @@ impl StepsMarkdown {
 
     /// Adds a step as a row.
     pub fn step(&mut self, step: &Step) {
-        // Its line is for terminals; what it notes is for the conclusion.
+        // The row is for terminals; the conclusion needs what the call records.
         let _ = self.text.step(step);
         self.rows.push(cells(step).to_vec());
         self.scenario = scenario(&step.record);
     }
 
-    /// The whole text, ending with a line break.
+    /// The whole text, ending in a line break.
     pub fn text(&self, conclusion: &Conclusion) -> String {
         let kind = match self.kind {
             CourseKind::Search => "search",
@@ -97,7 +97,7 @@ fn goals(goals: &[GoalRecord]) -> String {
     table(&rows)
 }
 
-/// The rate, and who made it.
+/// The rate, and the machines that made it.
 fn summary(record: &Record) -> String {
     let plan = &record.plan;
     let achieved = record.rate.achieved_per_s;
@@ -133,7 +133,7 @@ fn warnings(warnings: &[WarningRecord]) -> String {
     if lines.is_empty() { lines } else { lines + "\n" }
 }
 
-/// The scenario as a file that runs it again, folded away.
+/// The scenario as a file that runs it again, in a collapsed section.
 fn scenario(record: &Record) -> String {
     let lines = scenario_file(&record.scenario);
     let mut fence = "```".to_owned();
@@ -143,7 +143,7 @@ fn scenario(record: &Record) -> String {
     format!("<details><summary>scenario</summary>\n\n{fence}toml\n{lines}{fence}\n\n</details>\n")
 }
 
-/// Rows of cells below the first as a table; the first column is aligned to the left.
+/// Rows of cells as a table, heading first; the first column is aligned to the left.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let Some(heading) = rows.first() else { return String::new() };
     let mut out = String::new();
@@ -159,12 +159,12 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     out + "\n"
 }
 
-/// A word as it is.
+/// Formats a word as code.
 fn code(word: &str) -> String {
     format!("`{}`", word.replace('`', "'"))
 }
 
-/// A text in one line, without a meaning for Markdown or HTML.
+/// Escapes a text for Markdown and HTML, on one line.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,5 +1,5 @@
-//! A result as a text for other programs: Markdown for a pull request, JUnit for
-//! continuous integration, percentiles for the HDR tools.
+//! A result for other programs: Markdown for a pull request, JUnit for continuous integration,
+//! percentiles for the HDR tools.
 //!
 //! As in the report, every figure is the record's own.
 

@@ -1,13 +1,13 @@
-//! Scales of charts: where a figure is on an axis, and which figures have a tick.
+//! Scales of charts: positions of figures on an axis, and the figures with ticks.
 
-/// How an axis divides its length.
+/// Division of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
-    /// Evenly, from zero.
+    /// Linear, from zero.
     Linear,
-    /// By orders of magnitude.
+    /// Logarithmic.
     Log,
-    /// By the distance of a fraction to 1: 90 %, 99 % and 99.9 % are evenly apart.
+    /// By distance to 1, logarithmic: 90 %, 99 % and 99.9 % are equally far apart.
     Nines,
 }
 
@@ -17,18 +17,18 @@ pub(super) struct Axis {
     scale: Scale,
     low: f64,
     high: f64,
-    /// A figure in words.
+    /// Formats a figure.
     word: fn(f64) -> String,
 }
 
 impl Axis {
-    /// The axis that shows all finite `values`.
+    /// An axis whose range contains all finite `values`.
     pub(super) fn over(
         scale: Scale,
         values: impl Iterator<Item = f64>,
         word: fn(f64) -> String,
     ) -> Self {
-        // Zero is below every order of magnitude.
+        // A logarithmic axis cannot contain zero.
         let least = if scale == Scale::Log { 1.0 } else { 0.0 };
         let known = values.filter(|value| value.is_finite() && *value >= least);
         let (low, high) = known.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -46,12 +46,12 @@ impl Axis {
         Self { scale, low, high, word }
     }
 
-    /// This axis from its low end to `high` exactly.
+    /// This axis with its upper end at exactly `high`.
     pub(super) fn up_to(self, high: f64) -> Self {
         Self { high, ..self }
     }
 
-    /// Where `value` is, from 0 to 1 within the range.
+    /// Position of `value`: 0 to 1 within the range.
     pub(super) fn place(&self, value: f64) -> f64 {
         let at = |value: f64| match self.scale {
             Scale::Linear => value,
@@ -62,7 +62,7 @@ impl Axis {
         if high > low { ((at(value) - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// A figure in words.
+    /// Formats a figure of this axis.
     pub(super) fn word(&self, value: f64) -> String {
         (self.word)(value)
     }
@@ -77,7 +77,7 @@ impl Axis {
         (0..=count).map(edge).collect()
     }
 
-    /// Few round figures within the range, ascending, each in words.
+    /// A few round figures within the range, ascending, each with its label.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         let values = match self.scale {
             Scale::Linear => self.even_ticks(),
@@ -88,7 +88,7 @@ impl Axis {
             }
         };
         let word = |value: f64| match (self.scale, value == 0.0) {
-            // A zero is the same in every unit.
+            // Zero needs no unit.
             (Scale::Linear, true) => "0".to_owned(),
             _ => self.word(value),
         };

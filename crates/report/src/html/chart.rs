@@ -1,30 +1,31 @@
-//! A chart as SVG: lines, a heat map, limits, and what the page's script needs to read values out.
+//! A chart as SVG: lines, a heat map, limits, and the data from which the page's script shows
+//! values.
 //!
-//! The drawing stretches with the page, so that words are as large on a phone as elsewhere; colours
-//! are those of the style sheet.
+//! The drawing stretches with the page, and its words keep their size, on a phone as elsewhere;
+//! colours come from the style sheet.
 
 use super::axis::Axis;
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// The width and height of the drawing, in units of its own.
+/// Width and height of the drawing, in its own units.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 400.0;
-/// Charts whose lines have this many points or fewer show each of them.
+/// Largest number of points at which a line shows each point as a dot.
 const DOTS_MAX: usize = 40;
-/// The width of a mark's name, as a share of the drawing's on a phone.
+/// Width of a mark's name on a phone, as a fraction of the drawing's.
 const MARK_WIDTH: f64 = 0.25;
-/// Colours of lines; further lines have them again, dashed.
+/// Number of line colours; further lines repeat them, dashed.
 const COLOURS: usize = 8;
-/// Strengths of a cell of a heat map.
+/// Number of strengths of a cell of a heat map.
 const LEVELS: usize = 8;
 
 /// A chart with lines, cells and limits.
 #[derive(Debug)]
 pub(super) struct Chart {
-    /// What it shows, in a few words.
+    /// Title, in a few words.
     pub(super) title: &'static str,
-    /// What a reader must know of it, in a sentence or two.
+    /// Explanation for the reader, in a sentence or two.
     pub(super) about: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
@@ -37,11 +38,11 @@ pub(super) struct Chart {
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) name: String,
-    /// Where there is no value the line is broken.
+    /// Points by x; a missing value breaks the line.
     pub(super) points: Vec<(f64, Option<f64>)>,
 }
 
-/// A cell of a heat map: two edges in x, two in y, and its strength from 0 to 1.
+/// A cell of a heat map: two edges in x, two in y, and a strength from 0 to 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
     pub(super) x: [f64; 2],
@@ -49,12 +50,12 @@ pub(super) struct Cell {
     pub(super) strength: f64,
 }
 
-/// A value to keep, drawn across the chart.
+/// A limit, drawn across the chart.
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
     pub(super) name: String,
     pub(super) at: f64,
-    /// True if it is a value of x.
+    /// True if the limit is a value of x.
     pub(super) is_upright: bool,
 }
 
@@ -71,7 +72,7 @@ impl Line {
 }
 
 impl Chart {
-    /// The chart, or nothing if it would be empty.
+    /// The chart as markup; nothing if it would be empty.
     pub(super) fn markup(&self) -> Markup {
         let lines: Vec<&Line> = self.lines.iter().filter(|line| !line.is_empty()).collect();
         if lines.is_empty() && self.cells.is_empty() {
@@ -100,7 +101,7 @@ impl Chart {
                         span.y style=(place("bottom", self.y.place(value))) { (word) }
                     }
                     @for (number, (value, word)) in self.x.ticks().into_iter().enumerate() {
-                        // A narrow page shows every other tick.
+                        // On a narrow page, every other tick is hidden.
                         span class=(if number % 2 == 0 { "x" } else { "x second" })
                             style=(place("left", self.x.place(value))) { (word) }
                     }
@@ -110,7 +111,7 @@ impl Chart {
         }
     }
 
-    /// What the limits are called, each name once.
+    /// Names of the limits, each once.
     fn limit_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for limit in &self.limits {
@@ -121,8 +122,7 @@ impl Chart {
         names
     }
 
-    /// Upright limits from left to right with their names, without those whose names would cover
-    /// each other.
+    /// Upright limits from left to right with their names, except those whose names would overlap.
     fn marks(&self) -> Vec<(f64, &str)> {
         let upright = self.limits.iter().filter(|limit| limit.is_upright);
         let mut marks: Vec<(f64, &str)> =
@@ -167,7 +167,7 @@ impl Chart {
         let dots = is_dotted.then(|| {
             known.iter().fold(String::new(), |mut path, (x, y)| {
                 let [x, y] = self.at(*x, *y);
-                // A string takes all that is written.
+                // Writing to a `String` cannot fail.
                 let _ = write!(path, "M{x:.1} {y:.1}h0");
                 path
             })
@@ -183,7 +183,7 @@ impl Chart {
         }
     }
 
-    /// A point of the drawing.
+    /// Position of a point in the drawing.
     fn at(&self, x: f64, y: f64) -> [f64; 2] {
         [WIDTH * self.x.place(x), HEIGHT * (1.0 - self.y.place(y))]
     }
@@ -223,13 +223,13 @@ impl Chart {
         }
     }
 
-    /// The cells of each strength as one path.
+    /// The cells of each strength, joined to one path.
     fn levels(&self) -> [String; LEVELS] {
         let mut levels: [String; LEVELS] = Default::default();
         for Cell { x, y, strength } in &self.cells {
             let [left, bottom] = self.at(x[0], y[0]);
             let [right, top] = self.at(x[1], y[1]);
-            // Half the range of strengths is where there is little.
+            // The square root gives half of the levels to strengths below a quarter.
             let level = (strength.clamp(0.0, 1.0).sqrt() * (LEVELS - 1) as f64).round() as usize;
             let (width, height) = (right - left, bottom - top);
             let _ = write!(
@@ -241,17 +241,17 @@ impl Chart {
     }
 }
 
-/// How far from `edge` something is, as a style.
+/// Distance from `edge` as a CSS style.
 fn place(edge: &str, share: f64) -> String {
     format!("{edge}:{:.2}%", 100.0 * share)
 }
 
-/// True if a mark has more room for its name behind it.
+/// True if there is more room for a mark's name behind its line.
 fn is_left(share: f64) -> bool {
     share < 0.5
 }
 
-/// Where the name of a mark is: on the side of its line that has more room.
+/// Position of a mark's name: on the side of its line with more room.
 fn mark_place(share: f64) -> String {
     match is_left(share) {
         true => place("left", share),
@@ -259,7 +259,7 @@ fn mark_place(share: f64) -> String {
     }
 }
 
-/// The class of a line's colour.
+/// CSS class of a line's colour.
 fn style(number: usize) -> String {
     let dashed = if number >= COLOURS { " dashed" } else { "" };
     format!("s{}{dashed}", number % COLOURS)

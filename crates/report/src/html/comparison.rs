@@ -1,4 +1,4 @@
-//! A page about records side by side, with their curves in one chart.
+//! A page that compares records, with their curves in one chart.
 
 use super::{figures, shell, spectrum};
 use crate::compare::{about, differences, likeness, notes, ratio_cell, rule_line, value_cell};
@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use memtide_schema::compare::{Comparison, FigureRow, RuleOutcome};
 use memtide_schema::{Kind, Record};
 
-/// A comparison as a page, ending with a line break; `records` are those that were compared.
+/// A comparison as a page, ending in a line break; `records` are the compared records.
 pub fn comparison_page(comparison: &Comparison, records: &[(String, Record)]) -> String {
     let title = format!("memtide: {} records compared", records.len());
     let class = if comparison.alike { "verdict" } else { "verdict within" };
@@ -37,7 +37,7 @@ pub fn comparison_page(comparison: &Comparison, records: &[(String, Record)]) ->
     shell(&title, &content)
 }
 
-/// The response of all operations of each record.
+/// Response times of all operations, for each record.
 fn spectra(comparison: &Comparison, records: &[(String, Record)]) -> Markup {
     let lines = comparison.records.iter().zip(records).filter_map(|(compared, (_, record))| {
         let times = record.judged().response.get(&Kind::All)?;
@@ -47,7 +47,7 @@ fn spectra(comparison: &Comparison, records: &[(String, Record)]) -> Markup {
     spectrum::chart("Percentile spectrum", about.to_owned(), lines.collect()).markup()
 }
 
-/// Each figure, with its ratio to that of the first record.
+/// Each figure, with its ratio to the first record's.
 fn rows(comparison: &Comparison) -> Markup {
     let mut headings = vec!["figure".to_owned()];
     for (number, record) in comparison.records.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The facts of a run in words: what it was, whether it can be believed, and what went wrong.
+//! Facts of a run in words: what was run, the verdict, and what went wrong.
 
 use super::figures::{Figure, Row, table, words};
 use crate::judgement::{believable, goal_word, shard_verdict};
@@ -11,7 +11,7 @@ use memtide_schema::record::{
 };
 use memtide_schema::{Record, scenario_file};
 
-/// What was run and against what.
+/// What was run, and against which servers.
 pub(super) fn facts(record: &Record) -> Markup {
     let plan = &record.plan;
     let data = data_words(plan);
@@ -56,7 +56,7 @@ fn machine(record: &Record) -> String {
     known.join(", ")
 }
 
-/// The start in UTC; nothing where it is not known, as in a simulation.
+/// Start of the run in UTC; empty if unknown, as in a simulation.
 fn began(record: &Record) -> String {
     match record.started_unix_ms {
         0 => String::new(),
@@ -64,8 +64,8 @@ fn began(record: &Record) -> String {
     }
 }
 
-/// `2026-11-23 08:01:38 UTC` of seconds since 1970, by the rule of civil days of the Gregorian
-/// calendar, whose years are counted from March.
+/// Formats seconds since 1970 as `2026-11-23 08:01:38 UTC`, by the Gregorian calendar with years
+/// counted from March.
 fn utc(unix_s: u64) -> String {
     let (days, second) = (unix_s / 86_400, unix_s % 86_400);
     let days = days + 719_468;
@@ -199,7 +199,7 @@ fn warnings(warnings: &[WarningRecord]) -> Markup {
     }
 }
 
-/// What became of operations, keys and connections.
+/// Outcomes of operations, keys and connections.
 pub(super) fn counts(record: &Record) -> Markup {
     let totals = &record.totals;
     let count = |name: &'static str, label: &str, count: u64| Row {
@@ -247,7 +247,7 @@ fn unanswered(totals: &Totals) -> [(&'static str, &'static str, u64); 6] {
     ]
 }
 
-/// What the load cost the machine that made it.
+/// Cost of the load to the machine that made it.
 fn client(record: &Record) -> Markup {
     let client = &record.client;
     let cpu = client.cpu_s_per_mops.map(|cost| format!("{cost:.2} s per million operations"));
@@ -262,7 +262,7 @@ fn client(record: &Record) -> Markup {
     }
 }
 
-/// A row per share, agent or run that was merged.
+/// A row for each merged share, agent or run.
 pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
     let heading = ["part", "agent", "rate", "asked", "CPU", "lag p99", "warnings", "believable"];
     let row = |(number, shard): (usize, &ShardRecord)| {

@@ -1,18 +1,18 @@
-//! Tables of a page. A cell with a figure of the record holds that figure exactly, beside its
-//! words.
+//! Tables of a page. A cell shows a rounded figure, and holds the record's exact figure in an
+//! attribute.
 
 use crate::number::{NONE, bound, rate, time, whole};
 use maud::{Markup, html};
 use memtide_schema::record::{Distribution, Missing, Percentile, RateRecord, Record};
 use memtide_schema::{Kind, record::LagSplit};
 
-/// A cell: its words, and the figure that they round, if it has one.
+/// A cell: its text, and the exact figure, if it has one.
 pub(super) struct Figure {
-    /// The record's name for it.
+    /// Name of the figure in the record.
     pub(super) name: &'static str,
     pub(super) words: String,
     pub(super) value: Option<String>,
-    /// Why there is none.
+    /// Reason why there is no figure.
     pub(super) why: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl Figure {
 
 /// A row of a table of figures.
 pub(super) struct Row {
-    /// Where the figures are in the record, such as `response.get`.
+    /// Path of the figures in the record, such as `response.get`.
     pub(super) path: String,
     pub(super) label: String,
     pub(super) figures: Vec<Figure>,
@@ -74,7 +74,7 @@ pub(super) fn table(caption: &str, headings: &[&str], rows: &[Row]) -> Markup {
     }
 }
 
-/// A table of words, the first row its heading; nothing without rows below it.
+/// A table of words, with the first row as its heading; nothing if that is the only row.
 pub(super) fn words(caption: &str, rows: &[Vec<String>]) -> Markup {
     let (heading, rows) =
         rows.split_first().map_or((&[][..], &[][..]), |(first, rest)| (first.as_slice(), rest));
@@ -111,7 +111,7 @@ const NAMES: [(Percentile, &str); 6] = [
     (Percentile::P9999, "p9999_ns"),
 ];
 
-/// The figures of a run: response of each kind, service and lag.
+/// Times of a run: response by kind, service and lag.
 pub(super) fn response(record: &Record) -> Markup {
     let headings: Vec<&str> =
         ["operations", "count", "unanswered", "rate"].into_iter().chain(TIMES).collect();
@@ -137,7 +137,7 @@ pub(super) fn response(record: &Record) -> Markup {
     table(caption, &headings, &rows)
 }
 
-/// The parts of the lag.
+/// The lag by cause.
 pub(super) fn lag_split(split: &LagSplit) -> Markup {
     let headings: Vec<&str> =
         ["part of the lag", "count", "unanswered", "rate"].into_iter().chain(TIMES).collect();

@@ -1,5 +1,5 @@
-//! A result as one page for browsers: nothing is loaded from elsewhere, and what others say is
-//! escaped by the template engine.
+//! A result as one self-contained HTML page: it loads nothing, and the template engine escapes all
+//! foreign text.
 //!
 //! As in the report, every figure is the record's own.
 
@@ -24,10 +24,10 @@ use memtide_schema::Record;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// The page may use what is in it, and load nothing.
+/// Content security policy: only inline styles and scripts, and nothing loaded.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
-/// The record of a run as a page, ending with a line break.
+/// The record of a run as a page, ending in a line break.
 pub fn page(record: &Record) -> String {
     let title = format!("memtide: {}", crate::text::what(record));
     shell(&title, &run::run(record))

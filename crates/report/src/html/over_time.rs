@@ -1,4 +1,5 @@
-//! Charts over time: response as a heat map, asked and achieved rate, backlog, and each server.
+//! Charts over time: response times as a heat map, target and achieved rate, backlog, and each
+//! server.
 
 use super::axis::{Axis, Scale};
 use super::chart::{Cell, Chart, Line};
@@ -7,9 +8,9 @@ use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
 use memtide_schema::record::{IntervalRecord, Record, SecondRecord, SliceRecord};
 
-/// Points of a line at most; neighbours of more rows are put together.
+/// Largest number of points of a line; further rows are merged with their neighbours.
 const POINTS_MAX: usize = 1024;
-/// Cells of the heat map, from the least to the greatest time.
+/// Number of cells of the heat map, from the shortest to the longest time.
 const CELLS: usize = 40;
 const NS_PER_MS: f64 = 1e6;
 
@@ -19,7 +20,7 @@ pub(super) fn charts(record: &Record) -> Vec<Chart> {
     charts.into_iter().chain([servers(record)]).collect()
 }
 
-/// The axis of time from 0 to the end of the last piece.
+/// The time axis, from 0 to the end of the last row.
 pub(super) fn time_axis(end_s: f64) -> Axis {
     Axis::over(Scale::Linear, [end_s].into_iter(), seconds).up_to(end_s.max(1e-9))
 }
@@ -42,7 +43,7 @@ fn response(record: &Record) -> Chart {
         };
         Line::new(name, record.intervals.iter().map(point).collect())
     };
-    // Percentiles of neighbours cannot be put together, those of slices are whole.
+    // Percentiles of neighbouring rows cannot be merged; those of slices are exact.
     let mut lines = match record.intervals.len() {
         1..=POINTS_MAX => vec![
             of_rows("p50", |row| row.response_p50_ns),
@@ -73,7 +74,7 @@ fn response(record: &Record) -> Chart {
     }
 }
 
-/// The heat map: of each slice, which part of its operations took how long.
+/// The cells of the heat map: for each slice, the fraction of its operations by time.
 fn cells(slices: &[(&SliceRecord, Vec<(u64, u64)>)], y: &Axis) -> Vec<Cell> {
     let edges = y.edges(CELLS);
     let mut cells = Vec::new();
@@ -95,7 +96,7 @@ fn cells(slices: &[(&SliceRecord, Vec<(u64, u64)>)], y: &Axis) -> Vec<Cell> {
     cells
 }
 
-/// The rates that were due and answered.
+/// Target and answered rate.
 fn rates(record: &Record) -> Chart {
     let step = record.intervals.len().div_ceil(POINTS_MAX).max(1);
     let rows: Vec<&[IntervalRecord]> = record.intervals.chunks(step).collect();
@@ -119,7 +120,7 @@ fn rates(record: &Record) -> Chart {
     of_lines("Asked and achieved rate", about, lines, (time_axis(end_s), rate, 1.0))
 }
 
-/// A chart of lines from zero to the greatest value, or to `least` if that is more.
+/// A chart of lines from zero to the largest value, or to `least` if that is more.
 fn of_lines(
     title: &'static str,
     about: &str,
@@ -131,7 +132,7 @@ fn of_lines(
     Chart { title, about: about.to_owned(), x, y, lines, cells: Vec::new(), limits: Vec::new() }
 }
 
-/// A line of a figure of each second, at the second's end.
+/// A line of one figure of each second, drawn at the second's end.
 fn of_seconds(
     name: impl Into<String>,
     seconds: &[SecondRecord],
@@ -168,7 +169,7 @@ fn counts(record: &Record) -> Chart {
     of_lines("Under way", about, lines, (load_axis(record), word, 5.0))
 }
 
-/// What each server answered, where there are several.
+/// Answers by server, if there are several.
 fn servers(record: &Record) -> Chart {
     let of_server = |(number, name): (usize, String)| {
         of_seconds(name, &record.seconds, move |second| {

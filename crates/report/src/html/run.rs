@@ -1,11 +1,11 @@
-//! The content of a page about one run, or about runs that were merged.
+//! The content of a page about one run, or about merged runs.
 
 use super::{facts, figures, over_time, servers, spectrum};
 use crate::text::what;
 use maud::{Markup, html};
 use memtide_schema::Record;
 
-/// Everything from the title to the scenario.
+/// The whole content, from the title to the scenario.
 pub(super) fn run(record: &Record) -> Markup {
     html! {
         h1 { "memtide: " (what(record)) }
@@ -25,7 +25,7 @@ pub(super) fn run(record: &Record) -> Markup {
     }
 }
 
-/// What a run measured, as tables and charts.
+/// The measurements of a run, as tables and charts.
 fn measured(record: &Record) -> Markup {
     html! {
         h2 { "Times" }

@@ -1,6 +1,6 @@
-//! What the servers said of themselves while the load ran: charts over time, and a line for each.
+//! The servers' own reports during the load: charts over time, and a line for each server.
 //!
-//! Only what is in `reports` of the seconds; what memtide measured of servers is in `over_time`.
+//! Only `reports` of the seconds are shown; memtide's measurements of servers are in `over_time`.
 
 use super::axis::{Axis, Scale};
 use super::chart::{Chart, Limit, Line};
@@ -12,14 +12,15 @@ use memtide_base::units::format_bytes;
 use memtide_schema::record::{Record, SecondRecord, ServerLoad, ServerReport};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More servers than this have no lines of their own.
+/// Largest number of servers with a line each.
 const SERVERS_MAX: usize = 8;
-/// Points of all lines together at most; neighbours of more seconds are put together.
+/// Largest number of points of all lines together; further seconds are merged with their
+/// neighbours.
 const POINTS_MAX: usize = 16_384;
-/// Restarts of a server that are listed.
+/// Largest number of restarts listed for a server.
 const LISTED_MAX: usize = 8;
 
-/// The section, or nothing if no server was asked.
+/// The section; nothing if no server was queried.
 pub(super) fn servers(record: &Record) -> Markup {
     let timeline = Timeline::of(record);
     html! {
@@ -39,11 +40,11 @@ pub(super) fn servers(record: &Record) -> Markup {
     }
 }
 
-/// The load in stretches of a second or more, and who was asked in them.
+/// The load in stretches of a second or more, with the servers queried in them.
 struct Timeline<'a> {
     names: BTreeSet<&'a str>,
     stretches: Vec<Stretch<'a>>,
-    /// What the line for all servers is called.
+    /// Name of the line for all servers.
     sum: &'static str,
 }
 
@@ -51,7 +52,7 @@ struct Timeline<'a> {
 struct Stretch<'a> {
     end_s: f64,
     length_s: f64,
-    /// What memtide counted in it.
+    /// Number of answers that memtide counted in it.
     answered: u64,
     hits: u64,
     misses: u64,
@@ -98,7 +99,7 @@ impl<'a> Timeline<'a> {
         charts.map(|chart| Chart { limits: marks.clone(), ..chart }).collect()
     }
 
-    /// The chart of a figure, unless no server says it.
+    /// The chart of a figure; none if no server reports it.
     fn chart(&self, figure: &Figure) -> Option<Chart> {
         let mut lines: Vec<Line> = Vec::new();
         if self.names.len() > 1 {
@@ -138,7 +139,7 @@ impl<'a> Timeline<'a> {
         Line::new(name, self.stretches.iter().map(point).collect())
     }
 
-    /// Where restarts and resets were seen: at the end of the stretch that tells of them.
+    /// Marks of restarts and resets, each at the end of the stretch that reports it.
     fn marks(&self) -> Vec<Limit> {
         let of_stretch = |stretch: &Stretch<'_>| {
             let is_any =
@@ -152,7 +153,7 @@ impl<'a> Timeline<'a> {
         self.stretches.iter().flat_map(of_stretch).collect()
     }
 
-    /// What a server said of the whole load, when it was restarted, and why it was silent.
+    /// A server's report on the whole load, with its restarts and the reason for missing replies.
     fn sentence(&self, name: &str, load: &ServerLoad) -> String {
         let mut sentence = served(load).unwrap_or_else(|| "said nothing".to_owned());
         let is_restart =
@@ -171,8 +172,8 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// The seconds in stretches of `step`. What is left at the end is part of the last of them unless
-/// it is long enough for figures of its own.
+/// Joins the seconds to stretches of `step`. A remainder is part of the last stretch unless it is
+/// long enough for its own figures.
 fn stretches(seconds: &[SecondRecord], step: usize) -> Vec<Stretch<'_>> {
     let length_s = |part: &[SecondRecord]| part.iter().map(|of| of.length_s).sum::<f64>();
     let mut parts: Vec<&[SecondRecord]> = seconds.chunks(step).collect();
@@ -185,16 +186,16 @@ fn stretches(seconds: &[SecondRecord], step: usize) -> Vec<Stretch<'_>> {
     parts.into_iter().map(Stretch::of).collect()
 }
 
-/// Something that servers say of themselves, and its chart.
+/// A figure of the servers' reports, and its chart.
 struct Figure {
     title: &'static str,
     about: &'static str,
-    /// The figure of these servers together; none unless all of them say it.
+    /// The figure over these servers together; none unless all report it.
     of_all: fn(&[&ServerReport]) -> Option<f64>,
-    /// What memtide counted, beside it.
+    /// memtide's own count, shown beside the figure.
     own: Option<(&'static str, Own)>,
     word: fn(f64) -> String,
-    /// The axis goes at least from zero to here.
+    /// The axis reaches from zero to at least this value.
     least: f64,
 }
 
@@ -247,7 +248,7 @@ const FIGURES: [Figure; 8] = [
             }
             let (cpu_us, operations) =
                 (sum(all, |of| count(cpu_us(of)))?, sum(all, |of| count(of.operations))?);
-            // A microsecond per operation is a second per million.
+            // Microseconds per operation equal seconds per million.
             (operations > 0.0).then(|| cpu_us / operations)
         },
         own: None,
@@ -288,7 +289,7 @@ const FIGURES: [Figure; 8] = [
     },
 ];
 
-/// The sum over all; none unless all are known.
+/// Sum over all servers; none unless all are known.
 fn sum(all: &[&ServerReport], of: impl Fn(&ServerReport) -> Option<f64>) -> Option<f64> {
     all.iter().map(|report| of(report)).sum()
 }
@@ -305,7 +306,7 @@ fn cpu_us(report: &ServerReport) -> Option<u64> {
     Some(report.cpu_user_us?.saturating_add(report.cpu_system_us?))
 }
 
-/// A state that the server told in this stretch.
+/// A state that the server reported in this stretch.
 fn answered(report: &ServerReport, state: Option<u64>) -> Option<f64> {
     count(state.filter(|_| report.answers > 0))
 }

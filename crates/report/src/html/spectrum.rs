@@ -1,4 +1,4 @@
-//! The percentile spectrum: how long the slowest part of operations took, down to single ones.
+//! The percentile spectrum: times of the slowest fractions of operations, down to single ones.
 
 use super::axis::{Axis, Scale};
 use super::chart::{Chart, Line};
@@ -8,15 +8,15 @@ use memtide_metrics::summary::quantile;
 use memtide_schema::record::{Distribution, Record};
 use memtide_schema::{Kind, record::LagSplit};
 
-/// Points of a line for each further nine.
+/// Number of points of a line for each further nine.
 const POINTS_PER_NINE: i32 = 12;
-/// The last nine that is looked for: 99.9999 %.
+/// Largest number of nines: 99.9999 %.
 const NINES_MAX: i32 = 6;
 
-/// The spectrum of response by kind, and of service and lag.
+/// The spectrum of response times by kind, and of service time and lag.
 pub(super) fn response(record: &Record) -> Chart {
     let kinds = record.response.iter().filter(|(kind, _)| {
-        // With one kind alone all is the same again.
+        // With a single kind, the line of all would repeat it.
         **kind != Kind::All || record.response.len() != 2
     });
     let mut lines: Vec<Line> =
@@ -29,7 +29,7 @@ pub(super) fn response(record: &Record) -> Chart {
     chart("Percentile spectrum", about.to_owned(), lines)
 }
 
-/// The spectrum of the parts of the lag.
+/// The spectrum of the lag by cause.
 pub(super) fn lag(split: &LagSplit) -> Chart {
     let parts = [
         ("memtide", &split.generator),
@@ -42,7 +42,7 @@ pub(super) fn lag(split: &LagSplit) -> Chart {
     chart("Lag by cause", "What operations waited for before they were sent.".to_owned(), lines)
 }
 
-/// A chart of such lines.
+/// A chart of spectrum lines.
 pub(super) fn chart(title: &'static str, about: String, lines: Vec<Line>) -> Chart {
     let values = || lines.iter().flat_map(|line| &line.points).filter_map(|(_, ns)| *ns);
     let known = lines.iter().flat_map(|line| &line.points).filter(|(_, ns)| ns.is_some());
@@ -53,14 +53,14 @@ pub(super) fn chart(title: &'static str, about: String, lines: Vec<Line>) -> Cha
 
 /// The percentiles of `times`, as far as they are known.
 pub(super) fn line(name: &str, times: &Distribution) -> Line {
-    // Nothing but zeros has no place on an axis of orders of magnitude.
+    // Zeros alone have no position on a logarithmic axis.
     let is_zero = times.max_ns.is_none_or(|max| max == 0);
     let Some(histogram) = times.times().filter(|_| !is_zero) else {
         return Line::new(name, Vec::new());
     };
     let point = |step: i32| {
         let share = 1.0 - 10f64.powf(-f64::from(step) / f64::from(POINTS_PER_NINE));
-        // A percentile of a single operation tells nothing of others.
+        // A percentile that rests on a single operation says nothing about others.
         match quantile(&histogram, times.unanswered, share) {
             Quantile::Known(ns) => Some((share, Some(ns as f64))),
             Quantile::TooFew { .. } | Quantile::Unanswered => None,
@@ -69,10 +69,10 @@ pub(super) fn line(name: &str, times: &Distribution) -> Line {
     Line::new(name, (1..=NINES_MAX * POINTS_PER_NINE).map_while(point).collect())
 }
 
-/// `p50`, `p99.9`.
+/// Formats a fraction as a percentile: `p50`, `p99.9`.
 fn percentile_word(share: f64) -> String {
     let percent = share * 100.0;
-    // One digit more than the nines that it has.
+    // One digit more than the number of nines.
     let nines = (-(1.0 - share).max(1e-9).log10()).ceil().clamp(0.0, 7.0) as usize;
     let text = format!("{percent:.*}", nines.saturating_sub(1).max(1));
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))

@@ -1,4 +1,4 @@
-//! A page about a search or scan: its answer, the curve, and each step.
+//! A page about a search or scan: its result, the curve, and each step.
 
 use super::axis::{Axis, Scale};
 use super::chart::{Chart, Limit, Line};
@@ -10,10 +10,10 @@ use memtide_schema::record::Verdict;
 use memtide_schema::scenario::{Goal, Subject};
 use memtide_schema::steps::{Conclusion, CourseKind, Point, Step};
 
-/// Steps whose figures the page shows in full; the record of each is in the JSON.
+/// Largest number of steps whose figures the page shows in full; the JSON has every record.
 const SHOWN_MAX: usize = 200;
 
-/// A page in the making.
+/// A page, built step by step.
 #[derive(Debug)]
 pub struct StepsPage {
     kind: CourseKind,
@@ -21,14 +21,14 @@ pub struct StepsPage {
     text: StepsText,
     rows: Vec<Vec<String>>,
     points: Vec<Point>,
-    /// The facts of the first step, the scenario of the last, and what is shown of each.
+    /// The facts of the first step, the scenario of the last, and the shown figures of each.
     facts: Markup,
     scenario: Markup,
     steps: Vec<Markup>,
 }
 
 impl StepsPage {
-    /// Of steps of `kind` that are held against these goals.
+    /// An empty page for steps of `kind` that are judged by these goals.
     pub fn new(kind: CourseKind, goals: &[String]) -> Self {
         Self {
             kind,
@@ -44,7 +44,7 @@ impl StepsPage {
 
     /// Adds a step.
     pub fn step(&mut self, step: &Step) {
-        // Its line is for terminals; what it notes is for the conclusion.
+        // The row is for terminals; the conclusion needs what the call records.
         let _ = self.text.step(step);
         let cells = cells(step).to_vec();
         if self.points.is_empty() {
@@ -68,7 +68,7 @@ impl StepsPage {
         self.scenario = facts::scenario(&step.record);
     }
 
-    /// The whole page, ending with a line break.
+    /// The whole page, ending in a line break.
     pub fn text(&self, conclusion: &Conclusion) -> String {
         let kind = match self.kind {
             CourseKind::Search => "search",
@@ -102,7 +102,7 @@ impl StepsPage {
         shell(&title, &content)
     }
 
-    /// Percentiles against the rate that was sent.
+    /// Percentiles against the achieved rate.
     fn curve(&self, answer: Option<f64>) -> Chart {
         let line = |name: &str, ns: fn(&Point) -> Option<u64>| {
             let mut points: Vec<(f64, Option<f64>)> = self
@@ -133,7 +133,7 @@ impl StepsPage {
     }
 }
 
-/// The limit of a goal for a time of all operations.
+/// The limit that a goal sets to a time of all operations.
 fn limit(goal: &str) -> Option<Limit> {
     let parsed: Goal = goal.parse().ok()?;
     matches!(parsed.subject, Subject::Response { .. }).then(|| Limit {

@@ -1,4 +1,4 @@
-//! Pages: what is in them, that nothing is loaded, and that hostile names stay text.
+//! Pages: their content, that they load nothing, and that hostile names remain text.
 
 use super::*;
 use crate::fixture;
@@ -59,7 +59,7 @@ fn run_of(rows: u32, slices: u32, seconds: u32) -> Record {
     record
 }
 
-/// What a server said of the second that ended after `end_s`.
+/// A server's report on the second that ended after `end_s`.
 fn report(end_s: u64) -> ServerReport {
     ServerReport {
         answers: 1,
@@ -79,7 +79,7 @@ fn report(end_s: u64) -> ServerReport {
     }
 }
 
-/// This record with what these servers said in each second, as `of` changes it.
+/// This record with reports of these servers in each second, as `of` makes them.
 fn watched(mut record: Record, names: &[&str], of: impl Fn(&str, u64) -> ServerReport) -> Record {
     record.plan.servers = vec![record.plan.servers[0].clone(); names.len()];
     for (second, end_s) in record.seconds.iter_mut().zip(1..) {
@@ -95,7 +95,7 @@ fn watched(mut record: Record, names: &[&str], of: impl Fn(&str, u64) -> ServerR
     record
 }
 
-/// A record with `word` wherever others have a say.
+/// A record with `word` in every place that holds foreign text.
 fn said(word: &str) -> Record {
     let mut record = run();
     record.plan.servers[0].name = word.to_owned();
@@ -142,7 +142,7 @@ fn pages(word: &str) -> [String; 3] {
     [page(&record), steps.text(&conclusion), comparison_page(&comparison, &records)]
 }
 
-/// The tags of a page without their attributes, outside style and script, and the names of
+/// The tags of a page without their attributes' values, outside style and script, and the names of
 /// attributes.
 fn skeleton(page: &str) -> Vec<String> {
     let mut bones = Vec::new();
@@ -161,7 +161,7 @@ fn skeleton(page: &str) -> Vec<String> {
     bones
 }
 
-/// Where a tag ends, quoted attributes minded.
+/// Position of a tag's end, which is not inside a quoted attribute.
 fn end_of_tag(text: &str) -> usize {
     let mut is_quoted = false;
     for (at, letter) in text.char_indices() {
@@ -267,7 +267,7 @@ fn chart<'a>(page: &'a str, title: &str) -> &'a str {
     part.split("</figure>").next().unwrap()
 }
 
-/// The values of a line of a chart, as the page reads them out.
+/// The values of a chart's line, as the page's script shows them.
 fn values(chart: &str, name: &str) -> Vec<String> {
     let line = chart.split(&format!("data-name=\"{name}\"")).nth(1).expect(name);
     let values = line.split("data-v=\"").nth(1).unwrap().split('"').next().unwrap();
@@ -286,14 +286,14 @@ fn a_server_tells_of_itself_and_of_its_restart() {
     assert_eq!(values(rate, "answered, as memtide counts"), vec!["20 000/s"; 12]);
     assert_eq!(values(chart(&page, "Hit ratio"), "a:11211"), vec!["94.4 %"; 12]);
     assert_eq!(values(chart(&page, "CPU of the servers"), "a:11211")[0], "20.1 %");
-    // A process that starts takes time for no operation.
+    // A process that starts uses CPU time without operations.
     let cpu = values(chart(&page, "CPU per million operations"), "a:11211");
     assert_eq!((cpu.len(), cpu[0].as_str()), (11, "10 s"));
     assert_eq!(values(chart(&page, "Items"), "a:11211")[11], "1 000 012");
     assert_eq!(values(chart(&page, "Memory of items"), "a:11211")[11], "123.5 MB");
     assert_eq!(values(chart(&page, "Evictions"), "a:11211")[..3], ["1.00/s", "2.00/s", "0.00/s"]);
     assert_eq!(values(chart(&page, "Connections at the servers"), "a:11211"), vec!["67"; 12]);
-    // The marks are lines across each of the eight charts, with a word at them and one below it.
+    // Each of the eight charts has the mark: a line across, a name at it and a word below it.
     assert_eq!(
         page.matches("<span class=\"mark\" style=\"left:33.33%\">restart</span>").count(),
         8
@@ -311,7 +311,7 @@ fn a_server_tells_of_itself_and_of_its_restart() {
 fn a_silent_server_leaves_a_gap_in_its_line_and_in_the_sum() {
     let silent = |name: &str, end_s| match (name, end_s) {
         ("b:11211", 5 | 6) => ServerReport::none(),
-        // The answer after it tells of all the time since the one before.
+        // The next reply covers the whole time since the reply before.
         ("b:11211", 7) => {
             ServerReport { length_ns: 3_000_000_000, operations: Some(60_000), ..report(end_s) }
         }

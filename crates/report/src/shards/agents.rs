@@ -1,16 +1,16 @@
-//! The table of the agents that made the load of a run: how each of them was.
+//! The table of the agents that made the load of a run.
 
 use crate::judgement::shard_verdict;
 use crate::layout::{Sheet, Table, wrapped};
 use crate::number::{NONE, or_none, percent, time};
 use memtide_schema::record::{Lanes, ShardRecord, ShareRecord};
 
-/// At most this many agents have a row; the record has all.
+/// Largest number of agents with a row; the record has all.
 const ROWS_MAX: usize = 64;
-/// The columns that a narrow terminal can do without, the least needed first.
+/// Columns that a narrow terminal may omit, least needed first.
 const DISPENSABLE: [&str; 3] = ["lanes", "began late", "master ahead"];
 
-/// A row for each agent; nothing when no agent made load.
+/// Adds a row for each agent; nothing if no agent made load.
 pub(crate) fn agents(out: &mut Sheet, shards: &[ShardRecord]) {
     let all: Vec<(&str, &ShardRecord)> =
         shards.iter().filter_map(|shard| Some((name(shard)?, shard))).collect();
@@ -30,7 +30,7 @@ pub(crate) fn agents(out: &mut Sheet, shards: &[ShardRecord]) {
     }
 }
 
-/// What the agent of a share is called, if it had one.
+/// Name of the agent that carried out a share; none without one.
 pub(super) fn name(shard: &ShardRecord) -> Option<&str> {
     Some(shard.share.as_ref()?.agent.as_ref()?.name.as_str())
 }
@@ -64,7 +64,7 @@ fn lanes(lanes: Lanes) -> String {
     }
 }
 
-/// How far the master's clock was ahead of the agent's, and how wrong that can be.
+/// Lead of the master's clock over the agent's, with its largest error.
 fn clock(shard: &ShardRecord) -> Option<String> {
     let reference = shard.clock.as_ref()?.reference?;
     let sign = if reference.ahead_ns < 0 { "−" } else { "" };

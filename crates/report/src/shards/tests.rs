@@ -1,4 +1,4 @@
-//! The whole report of a merged record against a file.
+//! The whole report of a merged record, compared with a file.
 
 use crate::expect::expect;
 use crate::fixture;
@@ -19,7 +19,7 @@ fn run(skew_us: u64, busy: f64) -> Record {
         response: times.recorded().map(|(ns, count)| (ns, count / 4)).collect(),
         ..Row::default()
     };
-    // Quarters of the counts leave remainders; what is left is what the row has.
+    // Quarters of the counts leave remainders; the row counts what is left.
     let row = Row { answered: row.response.values().sum(), ..row };
     let all = Distribution::of(&times, 3, Span::from_s(5));
     let totals = Totals {
@@ -84,7 +84,7 @@ fn a_merged_record_is_reported_as_one() {
 
 #[test]
 fn runs_one_after_the_other_are_headed_by_the_rate_of_each() {
-    // Windows of 4 s, the last of which begin after the first is over.
+    // Windows of 4 s, of which the last begin after the first has ended.
     let merged = merge(&[run(0, 0.3), run(5_000_000, 0.3), run(9_500_000, 0.4)], Scenarios::Same);
     let text = text(&merged.unwrap());
     assert!(text.contains("open loop at 10 000/s each, poisson arrivals, 12 s measured"), "{text}");
@@ -94,7 +94,7 @@ fn runs_one_after_the_other_are_headed_by_the_rate_of_each() {
     assert!(!words.contains("30 0"), "{words}");
 }
 
-/// The share of an agent on a machine of its own.
+/// The share of an agent on its own machine.
 fn of_agent(number: u32, name: &str, skew_us: u64, busy: f64) -> Record {
     let mut times = Histogram::<u64>::new();
     (0..40_000).for_each(|at: u64| times.record(900 + at % 997));
@@ -141,7 +141,8 @@ fn each_agent_has_a_row() {
         ..Record::default()
     };
     let (first, second) = (of_agent(0, "alpha", 0, 0.3), of_agent(1, "beta", 1_250, 0.83));
-    // By the master's clock the second began 1 100 s before the first, so it is told the opposite.
+    // By the master's clock the second began 1 100 s before the first; its own clock says the
+    // opposite.
     let mut second = second;
     let start = second.clock.as_mut().unwrap().window_start_monotonic_ns.as_mut().unwrap();
     start.0 += 1_100_000_000_000;

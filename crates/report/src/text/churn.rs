@@ -1,10 +1,10 @@
-//! Lines about connection churn: the rate of connections, and their fates.
+//! Lines about connection churn: the rate of connections, and their outcomes.
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, rate, whole};
 use memtide_schema::record::{ChurnCounts, ChurnRecord, Record};
 
-/// The line with the connections per second, if connections are the load.
+/// Adds the line with the connections per second, under connection churn.
 pub(crate) fn churn_rate(out: &mut Sheet, record: &Record) {
     let Some(churn) = &record.churn else { return };
     let begun = rate(churn.started_per_s);
@@ -15,7 +15,7 @@ pub(crate) fn churn_rate(out: &mut Sheet, record: &Record) {
     labelled(out, "connects", &text);
 }
 
-/// The lines with the fates of the connections.
+/// Adds the lines with the outcomes of connections.
 pub(crate) fn churn(out: &mut Sheet, record: &Record) {
     let Some(churn) = &record.churn else { return };
     let mut text = outcomes(&churn.measure);

@@ -1,23 +1,23 @@
-//! Lines about servers whose connections were lost: how many came back and how soon, and when a
+//! Lines about servers that lost connections: how many were restored and how soon, and when a
 //! server was away.
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{seconds, whole};
 use memtide_schema::record::{Outage, Reconnects, Record, ServerRecord};
 
-/// The most stretches of one server that are listed one by one.
+/// Largest number of outages of one server that are listed.
 const STRETCHES_MAX: usize = 8;
 const NS_PER_S: f64 = 1e9;
 const MS_PER_S: f64 = 1e3;
 
-/// A line for each server that lost connections; nothing where connections come and go.
+/// Adds a line for each server that lost connections; none under connection churn.
 pub(super) fn returns(out: &mut Sheet, record: &Record) {
     for server in record.servers.iter().filter(|server| !server.reconnects.is_zero()) {
         labelled(out, "recovery", &sentence(server, window_start_ms(record)));
     }
 }
 
-/// When the measured window began, in ms since 1970.
+/// Beginning of the measured window, in ms since 1970.
 fn window_start_ms(record: &Record) -> f64 {
     record.window_start_unix_ns.map_or(0.0, |start| (start.0 / 1_000) as f64 / MS_PER_S)
 }
@@ -43,7 +43,7 @@ fn sentence(server: &ServerRecord, start_ms: f64) -> String {
     text
 }
 
-/// By the time after the beginning of the measured window, before which it is negative.
+/// Formats an outage relative to the beginning of the measured window; negative before it.
 fn stretch(away: Outage, start_ms: f64) -> String {
     let at = |unix_ms: u64| {
         let s = (unix_ms as f64 - start_ms) / MS_PER_S;

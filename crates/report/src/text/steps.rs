@@ -1,6 +1,6 @@
 //! A search or a scan on stdout: a row as each step ends, then the result in a sentence.
 //!
-//! Rows are written before the next step is known, so columns have a fixed width.
+//! Rows are written before the next step is known, so columns have fixed widths.
 
 use crate::layout::{Sheet, shown_columns, wrapped};
 use crate::number::{NONE, counted, rate, time};
@@ -21,32 +21,33 @@ pub(crate) const HEADING: [&str; 10] = [
     "goal",
     "believable",
 ];
-/// Room for what these columns usually hold; a longer cell only moves the rest of its row.
+/// Usual widths of these columns; a longer cell only moves the rest of its row.
 const WIDTHS: [usize; 10] = [4, 12, 12, 8, 8, 8, 11, 8, 9, 10];
 
-/// What a narrow terminal can do without, the least needed first.
+/// Columns that a narrow terminal may omit, least needed first.
 const DISPENSABLE: [&str; 5] = ["lag p99", "service p99", "p95", "p50", "target"];
 
-/// The text of a search or a scan in the making.
+/// The text of a search or a scan, built step by step.
 #[derive(Clone, Debug, Default)]
 pub struct StepsText {
     goals: Vec<String>,
-    /// The columns of the terminal that it is for, if it is for one.
+    /// Columns of the terminal for which the text is made; none for no terminal.
     columns: Option<usize>,
     begun: bool,
-    /// By code: in how many steps, in which first, and its words there.
+    /// Warnings by code: number of steps that have it, the first of these, and its text there.
     warnings: BTreeMap<String, (u32, u32, WarningRecord)>,
-    /// Rates with a step that is not to be believed, and why.
+    /// Rates with a step that cannot be believed, and the reason.
     doubts: Vec<(f64, String)>,
 }
 
 impl StepsText {
-    /// Of steps that are held against these goals; for a terminal of `columns` columns, or none.
+    /// An empty text for steps that are judged by these goals; for a terminal of `columns` columns,
+    /// or none.
     pub fn new(goals: &[String], columns: Option<usize>) -> Self {
         Self { goals: goals.to_vec(), columns, ..Self::default() }
     }
 
-    /// The row of a step, below the heading if it is the first.
+    /// The row of a step, with the heading before the first.
     pub fn step(&mut self, step: &Step) -> String {
         for warning in &step.record.warnings {
             let first = || (0, step.number, warning.clone());
@@ -67,7 +68,7 @@ impl StepsText {
         out
     }
 
-    /// What stands below the rows; nothing when there is nothing to say.
+    /// The text below the rows; empty if there is none.
     pub fn conclusion(&self, conclusion: &Conclusion) -> String {
         let mut out = Sheet::new(self.columns);
         for (label, text) in self.sentences(conclusion) {
@@ -81,7 +82,7 @@ impl StepsText {
         out
     }
 
-    /// What there is to say below the rows: a label and its sentence.
+    /// The sentences below the rows, each with its label.
     pub(crate) fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
         let mut sentences = Vec::new();
         for (steps, first, warning) in self.warnings.values() {
@@ -143,7 +144,7 @@ impl StepsText {
         format!("{} meets {goals} (in {} of {steps} at this rate){beyond}", rate(found), answer.met)
     }
 
-    /// What makes the answer's two ends doubtful.
+    /// Reasons to doubt the two ends of the answer.
     fn doubts_about(&self, answer: &Answer) -> Vec<String> {
         let about = |of: Option<f64>, so: &str| {
             let doubt = self.doubts.iter().find(|(doubted, _)| Some(*doubted) == of);
@@ -155,7 +156,7 @@ impl StepsText {
     }
 }
 
-/// How far a step is, behind which step it is.
+/// Progress of a step, after the step's number and rate.
 pub fn step_progress_line(begun: &StepBegun, progress: &Progress) -> String {
     let rate = begun.rate_per_s.map_or_else(|| "peak".to_owned(), rate);
     format!("step {} {rate}  {}", begun.number, crate::progress_line(progress))

@@ -1,4 +1,4 @@
-//! Whole reports against files, and what must hold of each of them.
+//! Whole reports compared with files, and properties of all reports.
 
 use super::*;
 use crate::expect::expect;
@@ -58,7 +58,7 @@ fn what_the_end_of_the_window_cut_off_has_bounds_of_its_own() {
     let said = "4 000 answered, 6 000 dropped (5 000 of them not sent before the window ended)";
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{text}");
     let row = text.lines().find(|line| line.starts_with("all ")).unwrap();
-    // All but p99.99, which needs more; the longest is known to have taken 6 s.
+    // All but p99.99, which needs more operations; the longest took at least 6 s.
     assert_eq!((row.matches("> ").count(), row.contains("> 6 s")), (5, true), "{text}");
     assert!(
         text.contains("\n>          falls among 6 000 operations that were not answered"),

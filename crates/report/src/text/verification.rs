@@ -1,10 +1,10 @@
-//! The line that says whether the servers answered with the values that they were given.
+//! The line about verification: whether the servers returned the stored values.
 
 use crate::layout::{Sheet, labelled};
 use crate::number::whole;
 use memtide_schema::record::{Record, VerificationCounts};
 
-/// What verification found in all phases; nothing when nothing was verified.
+/// Adds the results of verification over all phases; nothing without verification.
 pub(super) fn verification(out: &mut Sheet, record: &Record) {
     let found = record.phases.verification();
     if found.checked > 0 {

@@ -1,4 +1,4 @@
-//! The check of errors: how large a share of what was asked was not answered well.
+//! The check of errors: the fraction of operations without a good answer.
 //!
 //! A miss, NOT_STORED, EXISTS and NOT_FOUND are answers.
 
@@ -8,37 +8,37 @@ use memtide_metrics::{ChurnCounters, ChurnFate, Counters};
 use memtide_schema::record::{Check, CheckKind};
 use memtide_schema::warning::exact_percent;
 
-/// What the check looks at.
+/// Figures that the check judges.
 pub(crate) struct Errors<'a> {
     /// Counts of the measured window.
     pub(crate) operations: &'a Counters,
-    /// The measured connections, where these are the load.
+    /// The measured connections, under connection churn.
     pub(crate) connections: Option<&'a ChurnCounters>,
-    /// The share that is allowed.
+    /// Largest fraction allowed.
     pub(crate) allowed: f64,
-    /// Clauses that say which server was gone, since when and until when.
+    /// Clauses that say which server was gone, from when until when.
     pub(crate) gone: &'a [String],
-    /// How much of the window went without servers.
+    /// Part of the window in which servers were gone.
     pub(crate) missed: Missed,
-    /// Whether there were several: then the others got the load of one that was gone.
+    /// True if there are several servers: the others then took the load of one that was gone.
     pub(crate) several_servers: bool,
-    /// The first answer that was an error.
+    /// The first error reply.
     pub(crate) refusal: Option<Refusal>,
-    /// Whether the run ended because every server was gone.
+    /// True if the run ended because every server was gone.
     pub(crate) servers_lost: bool,
 }
 
-/// How much of a run went without servers that it was to load.
+/// Part of a run in which servers to be loaded were gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Missed {
-    /// The share of the measured window in which a server was gone, in the mean over all servers.
+    /// Fraction of the measured window in which a server was gone, as the mean over all servers.
     pub(crate) share: f64,
-    /// Whether one was gone at the end: it died, as far as this run can tell.
+    /// True if a server was gone at the end: it died, as far as this run can tell.
     pub(crate) at_end: bool,
 }
 
 impl Errors<'_> {
-    /// Why this was another load than the one that was asked for, if it was.
+    /// Reason why the load differed from the requested one, if it did.
     fn deserted(&self) -> Option<String> {
         let Missed { share, at_end } = self.missed;
         if self.servers_lost {
@@ -58,16 +58,16 @@ impl Errors<'_> {
     }
 }
 
-/// Things that were to go well, and those that did not.
+/// Attempts, and failures among them.
 struct Tried {
     base: u64,
     ill: u64,
-    /// Left out of both.
+    /// Operations dropped as requested; counted in neither.
     asked_drops: u64,
 }
 
-/// Operations that were to be answered. Only `on-full` asks to drop; what was not sent before the
-/// end is not answered either.
+/// Operations that were to be answered. Drops count as requested only by `on-full`; an operation
+/// not sent before the end counts as unanswered.
 fn operations(counters: &Counters) -> Tried {
     let asked_drops = counters.dropped - counters.dropped_at_end;
     Tried {
@@ -77,7 +77,7 @@ fn operations(counters: &Counters) -> Tried {
     }
 }
 
-/// Connections that were to be opened.
+/// Connections that were to open.
 fn connections(counters: &ChurnCounters) -> Tried {
     let asked_drops = counters.fates[ChurnFate::Dropped as usize];
     let base = counters.intended - asked_drops;
@@ -90,7 +90,7 @@ impl Tried {
     }
 }
 
-/// Judges operations, and connections where these are the load, by the worse of the two.
+/// Judges operations and, under connection churn, connections, by the worse of the two.
 pub(super) fn check(errors: &Errors<'_>) -> Check {
     let code = CheckKind::Errors;
     let of_operations = (operations(errors.operations), "operations had errors");
@@ -134,7 +134,7 @@ pub(super) fn check(errors: &Errors<'_>) -> Check {
     judged(code, passed, message, share, allowed)
 }
 
-/// How operations ended that were not answered well.
+/// Outcomes of the operations without a good answer, with their counts.
 fn causes(counters: &Counters) -> Vec<String> {
     let parts = [
         (counters.failed, "failed"),
@@ -147,7 +147,7 @@ fn causes(counters: &Counters) -> Vec<String> {
     some.map(|(count, what)| format!("{count} {what}")).collect()
 }
 
-/// `message` with the servers that were gone.
+/// Adds to `message` the servers that were gone.
 fn gone(message: String, gone: &[String]) -> String {
     gone.iter().fold(message, |message, clause| format!("{message}; {clause}"))
 }

@@ -1,4 +1,4 @@
-//! Each check at its bound, on both sides of it.
+//! Each check, just inside and just outside its bound.
 
 use super::*;
 use crate::lower::{Doors, Surroundings, Wanted, lower};
@@ -32,7 +32,7 @@ fn plan(rate: f64, arrival: Arrival) -> Plan {
     lower(&scenario, &around).expect("it can be run").plan
 }
 
-/// Findings without fault, to be changed where a test wants one.
+/// Findings without a fault; each test changes some.
 struct Case {
     plan: Plan,
     target_per_s: Option<f64>,
@@ -122,7 +122,7 @@ impl Case {
     }
 }
 
-/// Counters of `answered` answered operations and these others.
+/// Counters of `answered` answered operations and of others by fate.
 fn counted(answered: u64, others: &[(Fate, u64)]) -> Counters {
     let mut counters = Counters::default();
     let all = others.iter().copied().chain([(Fate::Answered, answered)]);
@@ -144,7 +144,7 @@ fn a_run_without_fault_passes_everything() {
     let case = Case::new();
     let checks = examine(&case.findings());
     assert_eq!(checks.len(), 8);
-    // The server is not the embedded one, so no CPU has to be shared.
+    // Without an embedded server, no CPU is shared.
     let (skipped, made): (Vec<_>, Vec<_>) =
         checks.iter().partition(|check| check.code == CheckKind::OwnCpus);
     assert!(made.iter().all(|check| check.result == CheckResult::Passed), "{checks:?}");
@@ -254,7 +254,7 @@ fn the_generator_may_add_a_tenth_to_the_median_and_to_the_p99() {
         assert_eq!(case.result(CheckKind::GeneratorP50), result);
         assert_eq!(case.result(CheckKind::GeneratorP99), result);
     }
-    // Only the tail is late: the median is well.
+    // Only the tail is late: the median passes.
     let mut response = times(9_800, 100_000);
     response.absorb(&times(200, 500_000));
     let case = Case { response, lag: times(10_000, 400_000), ..Case::new() };
@@ -266,7 +266,7 @@ fn the_generator_may_add_a_tenth_to_the_median_and_to_the_p99() {
     assert!((share - 0.8).abs() < 0.01);
     assert_eq!(percentile, Percentile::P99);
     assert!(lag_ns.abs_diff(400_000) < 4_000);
-    // Where the median alone is late, its figures are told in its name.
+    // If only the median is late, the figures name the median.
     let half = |low, high| {
         let mut both = times(5_100, low);
         both.absorb(&times(4_900, high));
@@ -334,7 +334,7 @@ fn counters_that_differ_fail_and_those_of_others_do_not() {
     assert_eq!(with(Agreement::Skipped("no".to_owned())), CheckResult::Skipped);
 }
 
-/// A worker that waited for `idle_ms` of a second, and used this much processor time.
+/// A worker that waited for `idle_ms` of a second and used this CPU time.
 fn report(idle_ms: u64, cpu_ms: Option<u64>, run_delay_ms: Option<u64>) -> WorkerReport {
     let cpu = |ms: u64| CpuTime { user: Span::from_ms(ms / 2), system: Span::from_ms(ms / 2) };
     WorkerReport {
@@ -395,7 +395,7 @@ fn stolen_time_is_warned_of_above_a_trace() {
 
 #[test]
 fn a_run_that_went_without_a_server_measured_another_load() {
-    // Every operation was answered: the other server answered those of the one that had died.
+    // Every operation was answered: the other server took those of the one that died.
     let case = |missed, several_servers| Case { missed, several_servers, ..Case::new() };
     let result =
         |share, at_end, several| case(Missed { share, at_end }, several).result(CheckKind::Errors);
@@ -404,7 +404,7 @@ fn a_run_that_went_without_a_server_measured_another_load() {
     assert_eq!(result(0.011, false, true), CheckResult::Failed);
     assert_eq!(result(0.001, true, true), CheckResult::Failed);
     assert_eq!(result(0.001, true, false), CheckResult::Failed);
-    // What waits for the only server is measured with its wait.
+    // Waiting for the only server is part of the measured times.
     assert_eq!(result(0.3, false, false), CheckResult::Passed);
     let check = case(Missed { share: 0.25, at_end: false }, true).check(CheckKind::Errors);
     for words in ["servers were gone for 25 %", "limit 1 %", "the others took their load"] {
@@ -425,7 +425,7 @@ fn a_run_that_measured_nothing_is_not_believed() {
     let check = nothing.check(CheckKind::Answered);
     assert_eq!(check.result, CheckResult::Failed);
     assert!(check.message.contains("no operation was due"), "{}", check.message);
-    // What asks for no answer was measured all the same.
+    // Operations without a reply are measured nevertheless.
     let counted = counted(0, &[(Fate::Unacknowledged, 100)]);
     let unasked = Case { counted, ..nothing };
     assert_eq!(unasked.result(CheckKind::Answered), CheckResult::Skipped);

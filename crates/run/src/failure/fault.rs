@@ -1,4 +1,4 @@
-//! What can end a run: each fault with its sentence and its exit code. A clause at the end of a
+//! Faults that can end a run, each with its sentence and exit code. A clause at the end of a
 //! sentence (`said`, `why`, `so_far`) begins with its own punctuation, or is empty.
 
 use super::Failure;
@@ -9,7 +9,7 @@ use memtide_engine::probe::AskError;
 use memtide_schema::Exit;
 use memtide_schema::record::Aborted;
 
-/// Why a run cannot go on.
+/// Reason why a run cannot continue.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// The user stopped the run before its measured window had begun.
@@ -19,13 +19,13 @@ pub(crate) enum Fault {
     Interrupted,
     /// The fleet failed.
     Fleet(FleetError),
-    /// A step of a search or scan cannot be planned: the sentence says why.
+    /// A step of a search or scan cannot be planned; the sentence says why.
     Unplannable { why: String },
     /// The condition of `--abort-on` was true during a step of a search or scan.
     ///
     /// To do: Lower the highest rate, or relax the condition.
     Aborted { step: u32, aborted: Aborted },
-    /// A server did not answer a question that memtide asks beside the load.
+    /// A server did not answer a query that memtide sends beside the load.
     ///
     /// To do: Follow the advice for `{error}`, above.
     Unasked { server: String, error: AskError },
@@ -61,14 +61,14 @@ pub(crate) enum Fault {
     Fill(FillFault),
 }
 
-/// Why servers cannot be filled, or asked whether that is needed.
+/// Reason why servers cannot be filled, or sampled to find out whether that is needed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FillFault {
     /// The server evicted or refused objects of the windows.
     WindowsUnfilled { stored: u64, total: u64, said: Sentence },
     /// The server refused stores, or lost connections.
     Unfilled { server: String, stored: u64, total: u64, why: Sentence },
-    /// A server broke the protocol while it was filled or asked for a sample of keys.
+    /// A server broke the protocol while it was filled or sampled.
     ///
     /// To do: Follow the advice for `{what}`, above.
     Breach { who: String, what: Sentence },
@@ -94,11 +94,11 @@ pub(crate) enum FillFault {
     NoMemcached { server: String, answered: u64, asked: u64, said: Sentence, protocol: Protocol },
 }
 
-/// Lengths of values: as they are in the mean, and as the scenario has them.
+/// Lengths of values: the mean found on the server, and the scenario's distribution.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Lengths {
     pub(crate) mean: f64,
-    /// What the scenario says of them.
+    /// The distribution in the scenario.
     pub(crate) law: String,
 }
 
@@ -109,11 +109,11 @@ pub(crate) struct NoRoom {
     pub(crate) keys: u64,
     pub(crate) sampled: u64,
     pub(crate) missing: u64,
-    /// Keys that had been stored when this was found, where the fill was stopped before its end.
+    /// Number of keys stored when the fill was stopped; none if it reached its end.
     pub(crate) stopped_after: Option<u64>,
-    /// Items that it threw out, where it says so.
+    /// Number of items evicted, if the server reports it.
     pub(crate) evicted: Option<i64>,
-    /// What memory would do.
+    /// Advice on the memory needed.
     pub(crate) advice: String,
 }
 
@@ -130,7 +130,7 @@ impl From<FillFault> for Fault {
 }
 
 impl Fault {
-    /// The program's exit code.
+    /// Exit code of the program.
     pub(super) const fn exit(&self) -> u8 {
         match self {
             Self::Interrupted => Failure::INTERRUPTED,
@@ -145,7 +145,7 @@ impl Fault {
 }
 
 impl Fault {
-    /// What happened, and what to do.
+    /// The sentence: what happened, and what to do.
     pub(crate) fn sentence(&self) -> Sentence {
         match self {
             Self::Interrupted => {

@@ -1,4 +1,5 @@
-//! Asking a server for a sample of keys: which are there, and with which values. It stores nothing.
+//! Probes: reads a sample of keys from a server, to learn which are present and with which values.
+//! It stores nothing.
 
 use super::{Filled, of_server, said, server_number};
 use crate::failure::{Failure, FillFault, Lengths};
@@ -12,32 +13,32 @@ use memtide_metrics::{Counters, Mismatches};
 use memtide_schema::warning::Shortfall;
 use memtide_schema::{Scenario, Warning};
 
-/// What a probe found.
+/// Results of a probe.
 pub(super) struct Probed {
     pub(super) counters: Counters,
     pub(super) mismatches: Mismatches,
 }
 
 impl Probed {
-    /// Whether most of the values are not of this scenario: that is no fault of the server's.
+    /// True if most values do not come from this scenario; that is not the server's fault.
     fn is_strange(&self) -> bool {
         self.counters.wrong.iter().sum::<u64>() * 2 > self.counters.verified
     }
 
-    /// Keys that are not there.
+    /// Number of keys that are missing.
     pub(super) fn missing(&self) -> u64 {
         self.counters.keys - self.counters.hits
     }
 
-    /// Their values' mean length in bytes; none if there are no values.
+    /// Mean length of the values in bytes; none without values.
     fn bytes_mean(&self) -> Option<f64> {
         let Counters { values, value_bytes, .. } = self.counters;
         (values > 0).then(|| value_bytes as f64 / values as f64)
     }
 }
 
-/// Asks for a sample of keys. Whether some are missing, or have values of another scenario or of
-/// another length; refuses to fill a server that is used for something else.
+/// Reads a sample of keys; true if some are missing, or have values of another scenario or length.
+/// Refuses to fill a server that is used for something else.
 pub(super) fn wants_keys<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
@@ -60,7 +61,7 @@ pub(super) fn wants_keys<F: Fleet>(
     filled.asked += 1;
     let items = figures(fleet, plan, server).map_or(0, |figures| whole(&figures, "curr_items"));
     let local = server.addresses.iter().all(|address| address.is_local());
-    // Items that are none of a share's keys may be those of the others, who fill beside it.
+    // In a divided run, unknown items may belong to other shares, which fill at the same time.
     let strangers = plan.here.is_none() && hits == 0 && items > 0;
     let foreign = strangers || items as u64 > keys_all(plan);
     if !local && foreign {
@@ -73,8 +74,8 @@ pub(super) fn wants_keys<F: Fleet>(
     Ok(true)
 }
 
-/// Asks a server that is not to be filled for a sample of keys. Refuses values of other lengths
-/// than the plan's, unless the scenario accepts what is there.
+/// Samples a server that is not to be filled. Refuses values of other lengths than the plan's,
+/// unless the scenario accepts them.
 pub(super) fn accept_as_it_is<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
@@ -99,12 +100,12 @@ pub(super) fn accept_as_it_is<F: Fleet>(
     Err(FillFault::Resized { server, resized, hits, lengths }.into())
 }
 
-/// What the scenario says of lengths.
+/// The scenario's distribution of value lengths, in words.
 fn law(scenario: &Scenario) -> String {
     scenario.value_size.to_string()
 }
 
-/// Asks for a sample of the first `keys` keys.
+/// Reads a sample of the first `keys` keys.
 pub(super) fn sample<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -115,7 +116,7 @@ pub(super) fn sample<F: Fleet>(
     probe(fleet, (plan, server), work, filled)
 }
 
-/// Asks for the keys that were stored first.
+/// Reads the keys that were stored first.
 pub(super) fn earliest<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -136,7 +137,7 @@ fn probe<F: Fleet>(
     let ended = run_plan(fleet, &probe, &mut |_, _, _| {})?;
     let counters =
         filled.absorb(&ended, (&of_server(server), "gets of a sample of keys"), &probe)?;
-    // Some errors are what a run may be about; a server that mostly gives them is no memcached.
+    // A run may be about some errors; a server that mostly replies with errors is no memcached.
     if counters.answered < counters.intended / 2 && !ended.interrupted {
         let Counters { answered, intended, .. } = counters;
         let (server, protocol) = (server.name.clone(), plan.requests.protocol);

@@ -1,5 +1,5 @@
-//! Whether a server holds what it was filled with. It is judged by this fill's own keys: what a
-//! server throws out to make room for them may be anybody's.
+//! Checks whether a server keeps what it was filled with. Judged by this fill's own keys, because
+//! evicted items may belong to anyone.
 
 use super::probe::{earliest, sample};
 use super::{Filled, server_number};
@@ -11,22 +11,23 @@ use memtide_engine::{Plan, ServerPlan};
 use memtide_schema::warning::Shortfall;
 use memtide_schema::{Scenario, Warning};
 
-/// What a server keeps of an item beside its key and value, at most.
+/// Largest overhead of an item in a server, besides its key and value, in bytes.
 const ITEM_OVERHEAD_BYTES: u64 = 64;
-/// A fill is checked after each of this many parts, or this many bytes, whichever is more.
+/// A fill is checked after each `1 / PORTIONS_MAX` of its bytes, or each `PORTION_BYTES_MIN`,
+/// whichever is more.
 const PORTIONS_MAX: u64 = 32;
 const PORTION_BYTES_MIN: u64 = 64 << 20;
 const MIB: u64 = 1 << 20;
 
-/// A server's room while it is filled.
+/// Checks a server's memory while it is filled.
 pub(super) struct Room<'a> {
     plan: &'a Plan,
     server: &'a ServerPlan,
-    /// Items that it has thrown out, as it said last; none where it does not say.
+    /// The server's last count of evicted items; none if it does not report it.
     evictions: Option<i64>,
 }
 
-/// How many keys are stored before the server is looked at.
+/// Number of keys to store between two checks.
 pub(super) fn portion(plan: &Plan) -> u64 {
     let keys = keys_own(plan);
     let bytes = keys.saturating_mul(item_bytes(plan));
@@ -34,13 +35,13 @@ pub(super) fn portion(plan: &Plan) -> u64 {
     (portion / item_bytes(plan)).clamp(1, keys.max(1))
 }
 
-/// Bytes of an item in a server, by the lengths of a few.
+/// Mean size of an item in a server in bytes, estimated from a few.
 fn item_bytes(plan: &Plan) -> u64 {
     mean(plan, |id| plan.keys.len(id)) + value_bytes(plan) + ITEM_OVERHEAD_BYTES
 }
 
 impl<'a> Room<'a> {
-    /// The room before the fill.
+    /// The state before the fill.
     pub(super) fn new<F: Fleet>(
         fleet: &mut F,
         plan: &'a Plan,
@@ -52,9 +53,9 @@ impl<'a> Room<'a> {
         Self { plan, server, evictions }
     }
 
-    /// The keys at positions 0 to `end`, exclusive, have been stored: a sample must be there, the
-    /// first ones included where the server threw items out. Before the last portion it is enough
-    /// that nothing was thrown out.
+    /// Checks that the server keeps the keys at positions 0 to `end` (exclusive), which were
+    /// stored: a sample must be found, including the first keys if the server evicted items. Before
+    /// the last portion, no evictions are enough.
     pub(super) fn check<F: Fleet>(
         &mut self,
         fleet: &mut F,
@@ -109,9 +110,9 @@ impl<'a> Room<'a> {
         Err(FillFault::NoRoom(Box::new(too_small)).into())
     }
 
-    /// The memory that would do: for this data set and for what else the server holds, of which
-    /// `own` items are of this fill. A quarter more than the items themselves, since slabs leave
-    /// room unused; and more than it has, since that was too little.
+    /// Memory that would suffice for this data set and for the server's other items; `own` items
+    /// belong to this fill. A quarter more than the items' size, because slabs leave room unused,
+    /// and more than the server's present limit, which was too small.
     fn advice(&self, after: &ServerStatistics, own: u64) -> String {
         let item_bytes = item_bytes(self.plan);
         let held = whole(after, "bytes").max(0) as u64;

@@ -6,20 +6,20 @@ use memtide_schema::Scenario;
 use memtide_schema::record::ChurnPlanRecord;
 use memtide_workload::{RateCurve, Wave};
 
-/// Slots per server for connections that come at a rate.
+/// Slots per server if connections come at a rate.
 const PLACES_PACED: u32 = 1024;
-/// The largest pipeline depth of a connection whose calls come at a rate.
+/// Largest pipeline depth of a connection whose calls come at a rate.
 const DEPTH_PACED_MAX: u64 = 1024;
 
-/// The number of connections to one server that may be open at once; by default [`PLACES_PACED`]
-/// with a rate.
+/// Number of connections to one server that may be open at once; with a rate of connections, by
+/// default [`PLACES_PACED`].
 pub(super) fn slots(scenario: &Scenario) -> u32 {
     let most = if scenario.has_connection_rate() { PLACES_PACED } else { 1 };
     let total = scenario.churn.connections_total.unwrap_or(u64::MAX);
     u64::from(most).min(total) as u32
 }
 
-/// The pipeline depth of each connection, unless the scenario sets it.
+/// Pipeline depth of each connection, unless the scenario sets it.
 pub(super) fn depth(scenario: &Scenario) -> u32 {
     match scenario.has_call_rate() {
         true => calls(scenario).min(DEPTH_PACED_MAX) as u32,

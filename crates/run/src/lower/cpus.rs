@@ -1,30 +1,30 @@
-//! Which processors the workers and the embedded server get, and how workers wait there.
+//! Chooses the CPUs of the workers and the embedded server, and how workers wait.
 //!
-//! It divides the processors that the process may use; it looks at no machine.
+//! It divides the CPUs that the process may use; it does not look at the machine.
 
 use super::{Doors, Surroundings, is_local};
 use memtide_engine::Wait;
 use memtide_schema::Scenario;
 use std::collections::BTreeMap;
 
-/// Below this many processors a worker and the embedded server cannot run at the same time.
+/// With fewer CPUs, a worker and the embedded server cannot run at the same time.
 pub(crate) const CPUS_OF_A_PAIR: f64 = 2.0;
 const OWN: &str = "the embedded server and each worker have a CPU of their own";
 
-/// Who runs where.
+/// CPUs of the workers and of the embedded server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuPlacement {
-    /// The processor of each worker; empty when workers are not pinned.
+    /// CPU of each worker; empty if workers are not pinned.
     pub workers: Vec<usize>,
-    /// The embedded server's processor; none when it is not pinned, or is not ours.
+    /// CPU of the embedded server; none if it is not pinned, or if there is none.
     pub server: Option<usize>,
-    /// The processors that the embedded server and its workers have to share, if fewer than two.
+    /// Number of CPUs that the embedded server and the workers share, if fewer than two.
     pub shared: Option<f64>,
 }
 
 impl CpuPlacement {
-    /// Divides the processors. The embedded server and the workers get processors of their own
-    /// where there are enough; other workers get them if asked for, or if the mask was narrowed.
+    /// Divides the CPUs. Embedded server and workers are pinned to separate CPUs if there are
+    /// enough; other workers are pinned if the user asks for it, or if the mask was narrowed.
     pub(super) fn of(
         scenario: &Scenario,
         around: &Surroundings,
@@ -55,20 +55,20 @@ impl CpuPlacement {
     }
 }
 
-/// Whether the server runs in this process, on real processors.
+/// True if the server runs in this process, on real CPUs.
 fn has_own_server(around: &Surroundings) -> bool {
     around.embedded && matches!(around.io, Doors::Kernel { .. })
 }
 
-/// Processors that the process may keep busy.
+/// Number of CPUs that the process may keep busy.
 pub(super) fn usable(around: &Surroundings) -> f64 {
     let allowed = around.cpus_allowed.len().max(1) as f64;
     around.cpu_quota.unwrap_or(allowed).min(allowed)
 }
 
-/// Processors for workers: none is `server`, and as few as possible are a second thread of a core
-/// that the server or another worker has. The last ones come first, because machines do most of
-/// their other work on the first.
+/// CPUs for workers: not `server`, and as few as possible that share a core with the server or
+/// another worker. Highest numbers first, because machines do most of their other work on the
+/// lowest.
 fn apart_from(server: usize, workers: usize, around: &Surroundings) -> Vec<usize> {
     let core = |cpu: &usize| around.cores.get(cpu).copied().unwrap_or(*cpu);
     let mut taken = vec![server];
@@ -81,7 +81,7 @@ fn apart_from(server: usize, workers: usize, around: &Surroundings) -> Vec<usize
     taken.split_off(1)
 }
 
-/// How workers wait: as they were told, else awake where that takes no processor from the server.
+/// How workers wait: as the user says, else spinning if that takes no CPU from the server.
 pub(super) fn wait(
     scenario: &Scenario,
     around: &Surroundings,

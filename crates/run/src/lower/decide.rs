@@ -1,8 +1,8 @@
-//! What the user left open becomes decided: a scenario in which nothing is missing that depends on
-//! its other fields or on the number of servers, and the reasons.
+//! Decides what a scenario leaves open, as far as it follows from other fields or from the number
+//! of servers, with the reasons.
 //!
-//! It looks at no machine. What depends on the one that makes the load (workers, waits, drivers,
-//! pinning, addresses) is decided by [`super::lower`], there.
+//! It does not look at the machine. Decisions that depend on the machine that makes the load
+//! (workers, waits, drivers, pinning, addresses) are made there, by [`super::lower`].
 
 use super::{DEPTH_WITH_RATE, DURATION, RATE_EMBEDDED, churn};
 use memtide_engine::{Cooldown, Replicate};
@@ -12,11 +12,11 @@ use memtide_workload::{SizeLaw, ValueSpace, Wave, WindowLaw};
 use std::collections::BTreeMap;
 
 const CONNECTIONS_PER_SERVER: u32 = 64;
-/// Sizes that are drawn to know their mean.
+/// Number of sizes drawn to estimate their mean.
 const SIZES_DRAWN: u64 = 4_096;
 
-/// `scenario` for this many servers, with what it leaves open decided; what was decided for a
-/// reason says it in `why`, under the name of its field. To decide again changes nothing.
+/// `scenario` with all open fields decided, for this number of servers; `why` has the reasons by
+/// the field's name. Deciding again changes nothing.
 pub(super) fn decide(
     scenario: &Scenario,
     servers: u32,
@@ -33,7 +33,7 @@ pub(super) fn decide(
     decided
 }
 
-/// Operations per second; none where connections or a wave say it.
+/// Target rate in operations per second; none if connections or a wave set it.
 fn rate(scenario: &Scenario) -> Option<f64> {
     let constant = scenario.wave == Wave::Constant && !scenario.is_churn();
     scenario.rate.or(match scenario.is_closed_loop() {
@@ -43,20 +43,19 @@ fn rate(scenario: &Scenario) -> Option<f64> {
     })
 }
 
-/// What ends the run, and what goes on then.
+/// Decides what ends the run, and the load after that.
 fn decide_stop(decided: &mut Scenario) {
     let counted = decided.ops_max.or(decided.churn.connections_total).is_some();
     if !counted {
         decided.duration.get_or_insert(DURATION);
     }
-    // Operations 0 to N − 1 are exactly what is asked for, so nothing may follow them; the same
-    // of connections.
+    // Exactly operations (or connections) 0 to N − 1 are requested, so no load may follow them.
     if counted && decided.cooldown == Cooldown::Load {
         decided.cooldown = Cooldown::Drain;
     }
 }
 
-/// Who makes the operations, where these are counted.
+/// Decides clients and their connections, if clients are counted.
 fn decide_clients(decided: &mut Scenario, servers: u32, why: &mut BTreeMap<String, String>) {
     if decided.client.clients.is_none() && decided.client.window.is_none() {
         return;
@@ -78,14 +77,14 @@ fn decide_clients(decided: &mut Scenario, servers: u32, why: &mut BTreeMap<Strin
     decided.client.window = Some(WindowLaw::Objects(law.objects(of_server, mean)));
 }
 
-/// The mean of a law of sizes, as values of a run would have it.
+/// Mean of a distribution of sizes, over values as a run draws them.
 fn mean_bytes(law: &SizeLaw, scenario: &Scenario) -> f64 {
     let space = ValueSpace::new(law.clone(), scenario.value_max as usize, scenario.seed);
     let sum: usize = (0..SIZES_DRAWN).map(|id| space.len(id)).sum();
     sum as f64 / SIZES_DRAWN as f64
 }
 
-/// Connections to each server and how deep they are, where no client has its own.
+/// Decides the number of connections to each server and their depth, if clients are not counted.
 fn decide_connections(decided: &mut Scenario, why: &mut BTreeMap<String, String>) {
     if decided.client.clients.is_some() {
         return;

@@ -1,4 +1,4 @@
-//! How many workers a run has, and which of them are made here.
+//! Number of workers of a run, and of those in this process.
 
 use super::{Surroundings, cpus, is_local};
 use crate::share::Share;
@@ -9,19 +9,19 @@ use std::ops::Range;
 
 const WORKERS_MAX_LOCAL: u32 = 4;
 const WORKERS_MAX: u32 = 8;
-/// Workers of all shares of a run.
+/// Largest number of workers over all shares of a run.
 const LANES_MAX: u32 = u16::MAX as u32;
 
-/// The lanes of a run: one for each of its workers.
+/// Lanes of a run: one for each worker.
 pub(super) struct Lanes {
-    /// How many there are in the whole run.
+    /// Number of lanes of the whole run.
     pub(super) total: u16,
-    /// Those that are made here, if others are made elsewhere.
+    /// Lanes of this process, if other processes have some.
     pub(super) here: Option<Range<u16>>,
 }
 
 impl Lanes {
-    /// Of a scenario that is decided; `workers_max` is how many workers its clients have use for.
+    /// Lanes of a decided scenario; `workers_max` is the largest useful number of workers.
     pub(super) fn of(
         scenario: &Scenario,
         around: &Surroundings,
@@ -35,14 +35,14 @@ impl Lanes {
         }
     }
 
-    /// How many are made here.
+    /// Number of lanes of this process.
     pub(super) fn own(&self) -> u32 {
         self.here.as_ref().map_or(u32::from(self.total), |here| here.len() as u32)
     }
 }
 
-/// The lanes of `share` in a run with this many workers in each share; `workers_max` is how many
-/// the run can have in all.
+/// Lanes of `share` in a run with this number of workers per share; `workers_max` is the largest
+/// number for the whole run.
 fn of_share(
     scenario: &Scenario,
     share: Share,

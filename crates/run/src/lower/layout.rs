@@ -1,26 +1,26 @@
-//! Who makes the operations, over how many connections, and which keys and values they are about:
-//! the part of lowering in which these depend on each other.
+//! Decides clients, connections, keys and values: the part of lowering in which these depend on
+//! each other.
 
 use memtide_engine::{Clients, Reach, Replicate};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{self as word, Load, Problem, RateUnit};
 use memtide_workload::{KeySpace, OpKind, ValueSpace, WindowLaw, WindowPlan};
 
-/// Objects in all windows at most: 4 GB of memory.
+/// Largest number of objects in all windows: 4 GB of memory.
 const OBJECTS_MAX: u64 = 1_000_000_000;
 
-/// Who makes the operations.
+/// The clients and their connections.
 pub(super) struct ClientLayout {
     pub(super) clients: Clients,
     pub(super) connections: u32,
-    /// Workers at most, more would have nothing to do; and how many go side by side.
+    /// Largest useful number of workers: more would have nothing to do.
     pub(super) workers_max: u32,
-    /// The windows, if there are some.
+    /// The windows, if there are any.
     pub(super) window: Option<WindowPlan>,
 }
 
 impl ClientLayout {
-    /// Of a scenario that is decided.
+    /// Layout of a decided scenario.
     ///
     /// Cause: The clients have more connections, or their windows more objects, than memtide can
     /// hold.
@@ -69,10 +69,10 @@ impl ClientLayout {
     }
 }
 
-/// Where the connections of each client lead.
+/// The servers to which each client has connections.
 fn reach(scenario: &Scenario) -> Reach {
     match (copies(scenario), scenario.transport) {
-        // Bounded by the number of servers.
+        // The cast is bounded by the number of servers.
         (Some((writers, copies)), _) => Reach::Servers { writers: writers as u16, copies },
         (None, word::Transport::Split) => {
             Reach::Split { reply_bytes_max: scenario.reply_bytes_max() as usize }
@@ -92,15 +92,16 @@ pub(super) fn reach_words(scenario: &Scenario) -> Option<String> {
     }
 }
 
-/// How many servers are written, and to how many of these each write goes.
+/// Number of writers, and the copies of each write.
 fn copies(scenario: &Scenario) -> Option<(u32, Replicate)> {
     let word::Replication { writers, replicate } = scenario.replication;
     Some((writers?, replicate.expect("it is decided where servers are written")))
 }
 
-/// Which keys and values there are.
+/// Keys and values.
 pub(super) struct Data {
-    /// How many keys are asked for that are no numbers; of windows how many places there are.
+    /// Number of keys that are requested and do not hold numbers; with windows, the number of
+    /// slots.
     pub(super) ordinary: u64,
     pub(super) numeric: u64,
     pub(super) numeric_from: u64,
@@ -125,7 +126,7 @@ impl Data {
         let keys = KeySpace::in_shape(scenario.key_shape.clone(), all, size, seed)
             .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
         let values = values(scenario);
-        // What takes the place of an object is as large as that was.
+        // An object has the size of the one that it replaces.
         let (keys, values) = match &window {
             None => (keys, values),
             Some(window) => (keys.repeating(window.slots()), values.repeating(window.slots())),

@@ -1,8 +1,8 @@
-//! The plans of a run. Each follows from the scenario, from the task that it has in the run, and
-//! from the machine that makes the load; there is no other way to make one.
+//! Makes the plans of a run. Each follows from the scenario, its task in the run, and the machine
+//! that makes the load; there is no other way to make a plan.
 //!
-//! The controller asks for its plans here, and so can a machine that is told no more than the
-//! scenario and the tasks ([`Planner`]).
+//! The controller makes its plans here, and so does a machine that receives only the scenario and
+//! the tasks ([`Planner`]).
 
 use super::{Lowered, Surroundings, lower, needs_keys};
 use memtide_base::{ServerId, Span, rng};
@@ -16,35 +16,35 @@ use memtide_workload::{KeyPart, Mix, MixOrder, OpKind, Popularity, SourcePlan, W
 
 const FILL_CONNECTIONS_PER_WORKER: u32 = 4;
 const FILL_DEPTH_MAX: u32 = 64;
-/// Bytes of requests that a fill has outstanding on one connection.
+/// Bytes of requests in flight on one connection of a fill.
 const FILL_BYTES: usize = 256 * 1024;
-/// The longest wait before a probe or a fill opens a lost connection again.
+/// Longest back-off of a probe or fill before it reconnects.
 const BACKOFF_MAX: Span = Span::from_ms(100);
-/// Keys that a probe asks for.
+/// Number of keys that a probe reads.
 const SAMPLE: u64 = 1_000;
-/// The keys that were stored first and are asked for besides, where a server threw items out: it
-/// throws out the oldest first.
+/// Number of keys, those stored first, that are read as well if a server evicted items: it evicts
+/// the oldest first.
 const EARLIEST: u64 = 100;
 const PROBE_DEPTH: u32 = 16;
 
-/// Makes the plans of a run, or of one run after the other, on the machine that makes their load.
+/// Makes the plans of consecutive runs on the machine that makes their load.
 #[derive(Debug)]
 pub struct Planner {
     scenario: Scenario,
     around: Surroundings,
-    /// The load of the run whose tasks come in.
+    /// Load of the present run.
     load: Option<Plan>,
 }
 
 impl Planner {
-    /// For the runs of `scenario`, in which the number of workers must be decided: it is the same
-    /// on all machines that share a run ([`Lowered::document`]).
+    /// A planner for the runs of `scenario`, which must have its number of workers decided, because
+    /// it is the same on all machines of a run ([`Lowered::document`]).
     pub fn new(scenario: Scenario, around: Surroundings) -> Self {
         Self { scenario, around, load: None }
     }
 
-    /// The plan of `task`. What is known of the values on the servers is shared by all plans of one
-    /// run. Fails when the scenario cannot be carried out here, or has no such task.
+    /// The plan of `task`. All plans of one run share what is known of the values on the servers.
+    /// Fails if the scenario cannot be carried out here, or has no such task.
     pub fn plan(&mut self, task: &Task) -> Result<Plan, Unplannable> {
         let of_run = |load: &Plan| (load.task.step, load.task.writer) == (task.step, task.writer);
         let load = match self.load.take().filter(of_run) {
@@ -60,16 +60,16 @@ impl Planner {
     }
 }
 
-/// Why there is no plan of a task; the program that shows it words it.
+/// Reason why a task has no plan; the program that shows it words it.
 #[derive(Clone, Debug)]
 pub enum Unplannable {
     /// The scenario cannot be carried out here.
     Scenario(Problem),
-    /// A run of the scenario has no such task.
+    /// A run of the scenario does not have this task.
     Task(Task),
 }
 
-/// Lowers the run that a step is, or the run that is none.
+/// Lowers the run of a step, or a run without steps.
 pub(crate) fn lower_step(
     scenario: &Scenario,
     step: Option<StepTask>,
@@ -79,9 +79,9 @@ pub(crate) fn lower_step(
     let mut lowered = lower(&step_scenario(scenario, step), around)?;
     lowered.plan.task.step = Some(step);
     if step.number > 1 {
-        // Gaps of its own make each step a sample of its own: otherwise luck with them would
-        // bend every step in the same way, and a step that is repeated would confirm itself.
-        // Keys, values and kinds still follow from the scenario's seed.
+        // Each step has its own random gaps and is thus an independent sample: otherwise luck with
+        // the gaps would bias every step alike, and a repeated step would confirm itself. Keys,
+        // values and kinds still follow from the scenario's seed.
         lowered.plan.seed = rng::mix(lowered.plan.seed ^ u64::from(step.number));
     }
     Ok(lowered)
@@ -101,13 +101,13 @@ pub(crate) fn step_scenario(scenario: &Scenario, step: StepTask) -> Scenario {
     scenario
 }
 
-/// `plan` with values that can be told from those of other runs.
+/// `plan` with the run's identifier in its values, which tells them from those of other runs.
 pub(crate) fn signed(plan: &Plan, writer: u32) -> Plan {
     let verify = plan.verify.clone().map(|verify| Verify { writer, ..verify });
     Plan { verify, task: Task { writer, ..plan.task }, ..plan.clone() }
 }
 
-/// Whether `work` is something to do in the run whose load is `load`.
+/// True if `work` belongs to the run with this `load`.
 fn is_of(load: &Plan, work: Work) -> bool {
     let has = |server: ServerId| server.index() < load.servers.len();
     match work {
@@ -119,7 +119,7 @@ fn is_of(load: &Plan, work: Work) -> bool {
     }
 }
 
-/// The plan of `work`, which must be of the run whose load is `load`.
+/// The plan of `work`, which must belong to the run with this `load`.
 pub(crate) fn plan_of(load: &Plan, work: Work) -> Plan {
     let plan = match work {
         Work::Load => load.clone(),
@@ -158,10 +158,10 @@ fn fill(load: &Plan, server: ServerId, (first, end): (u64, u64)) -> Plan {
     }
 }
 
-/// Asks for `ops` of the first `keys` of this process's keys, picked by `popularity`.
+/// A probe of `ops` reads among the first `keys` of this process's keys, chosen by `popularity`.
 fn probe(load: &Plan, server: ServerId, (popularity, keys): (Popularity, u64), ops: u64) -> Plan {
     let source = side_source(load, OpKind::Get, popularity);
-    // As many ids as hold this many of the part.
+    // Ids that contain this number of this process's keys.
     let keys = if load.here.is_none() { keys } else { key_part(load).id(keys - 1) + 1 };
     let source = SourcePlan { keys, ..source };
     let probe = Plan {
@@ -177,13 +177,13 @@ fn probe(load: &Plan, server: ServerId, (popularity, keys): (Popularity, u64), o
     Plan { verify, ..probe }
 }
 
-/// A mix of nothing but `kind`.
+/// A mix of only `kind`.
 fn only(kind: OpKind) -> Mix {
     let word = format!("{}=1", kind.name());
     word.parse().unwrap_or_else(|error| panic!("every kind's name is a word of a mix: {error}"))
 }
 
-/// One operation for each key, or for some.
+/// A source with one operation for each key, or for some keys.
 fn side_source(plan: &Plan, kind: OpKind, popularity: Popularity) -> SourcePlan {
     SourcePlan {
         seed: plan.seed,
@@ -199,8 +199,8 @@ fn side_source(plan: &Plan, kind: OpKind, popularity: Popularity) -> SourcePlan 
     }
 }
 
-/// A plan beside the main one: one server, whose connections are everybody's. The keys are those of
-/// this process alone, so its workers are all that the plan has.
+/// A plan beside the load, for one server, whose connections all clients share. Its keys are this
+/// process's alone, so it has no workers elsewhere.
 fn side_plan(plan: &Plan, server: ServerId, source: SourcePlan, ops: u64) -> Plan {
     Plan {
         workers: plan.own_workers().len() as u16,
@@ -212,7 +212,7 @@ fn side_plan(plan: &Plan, server: ServerId, source: SourcePlan, ops: u64) -> Pla
     }
 }
 
-/// A plan beside the main one: as fast as it goes, a fixed number of operations.
+/// A plan beside the load: a closed loop with a fixed number of operations.
 fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
     Plan {
         unit: RateUnit::Operations,
@@ -226,7 +226,7 @@ fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
             cooldown: Cooldown::Drain,
         },
         source,
-        // A server that ends connections again and again is found out soon.
+        // A server that keeps ending connections is detected soon.
         reconnect: match plan.reconnect {
             Reconnect::Never => Reconnect::Never,
             Reconnect::After(Backoff { first, longest }) => Reconnect::After(Backoff {
@@ -234,7 +234,7 @@ fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
                 longest: longest.min(BACKOFF_MAX),
             }),
         },
-        // What is lost of a fill would be missing in the run.
+        // The run would miss the keys that a fill loses.
         requests: RequestPlan { noreply: false, transport: Transport::Stream, ..plan.requests },
         samples: false,
         rows: RowPlan::default(),
@@ -242,20 +242,20 @@ fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
     }
 }
 
-/// Whether the lengths of values on servers can be compared with those that the plan gives them.
+/// True if lengths of values on servers can be compared with the plan's.
 pub(crate) fn compares_lengths(plan: &Plan) -> bool {
     plan.source.window.is_none()
         && needs_keys(&plan.source.mix)
         && !plan.source.mix.kinds().any(OpKind::lengthens_value)
 }
 
-/// How many keys each server holds.
+/// Number of keys that each server holds.
 pub(crate) fn keys_all(plan: &Plan) -> u64 {
     plan.source.keys + plan.source.numeric_keys
 }
 
-/// Which keys this process fills and samples: those that its workers would take if operations asked
-/// for one key after the other. Of a run that is not divided, all.
+/// The keys that this process fills and samples: those that its workers would take if operations
+/// requested one key after the other. All keys if the run is not divided.
 fn key_part(plan: &Plan) -> KeyPart {
     let own = plan.own_workers();
     match plan.here {
@@ -268,17 +268,17 @@ fn key_part(plan: &Plan) -> KeyPart {
     }
 }
 
-/// How many keys this process stores on each server.
+/// Number of keys that this process stores on each server.
 pub(crate) fn keys_own(plan: &Plan) -> u64 {
     key_part(plan).len(keys_all(plan))
 }
 
-/// The mean length of a value, of a few.
+/// Mean length of a value, estimated from a few.
 pub(crate) fn value_bytes(plan: &Plan) -> u64 {
     mean(plan, |id| plan.values.len(id))
 }
 
-/// The mean over a few of the keys' ids.
+/// Mean of `of` over a few ids of keys.
 pub(crate) fn mean(plan: &Plan, of: impl Fn(u64) -> usize) -> u64 {
     let total = u128::from(keys_all(plan));
     (0..16).map(|nth| of((nth * total / 16) as u64) as u64).sum::<u64>() / 16

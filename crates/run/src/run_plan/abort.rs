@@ -1,6 +1,6 @@
-//! Conditions that end a load early: each is judged about ten times a second over the last second.
+//! Abort conditions: each is judged about ten times a second over the last second.
 //!
-//! It remembers the sums of that second only, and nothing at all without conditions.
+//! It stores only the sums of that second, and nothing without conditions.
 
 use super::kinds::{merged, unanswered};
 use memtide_base::{Instant, Span};
@@ -12,7 +12,7 @@ use memtide_schema::scenario::{Goal, Subject};
 use memtide_schema::{Interval, Kind};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a condition is judged over.
+/// Length of time over which a condition is judged.
 const OVER: Span = Span::from_s(1);
 
 /// The conditions, and the sums of the last second.
@@ -24,10 +24,10 @@ pub(crate) struct Watch<'a> {
 /// The sums at one instant.
 struct Look {
     at: Instant,
-    /// Of all segments.
+    /// Counters of all segments.
     all: Counters,
     measured: Counters,
-    /// Response times of measured operations, for the kinds that conditions are about.
+    /// Response times of measured operations, for the kinds that conditions name.
     response: BTreeMap<Kind, Histogram<u64>>,
 }
 
@@ -77,8 +77,8 @@ impl<'a> Watch<'a> {
 }
 
 impl Look {
-    /// What came between `first` and this of a load that began at `start`, as far as conditions
-    /// are about it.
+    /// Growth between `first` and this look, of a load that began at `start`, as far as conditions
+    /// need it.
     fn since(&self, first: &Self, start: Instant) -> Interval {
         let response = self.response.iter();
         let times = response.map(|(&kind, times)| (kind, times.since(&first.response[&kind])));
@@ -96,13 +96,13 @@ impl Look {
     }
 }
 
-/// Whether the measured window has ended, or nothing more will be issued: what is left then says
+/// True if the measured window has ended, or nothing more will be issued: later outcomes say
 /// nothing about the load.
 pub(super) fn is_over(plan: &Plan, start: Instant, now: Instant, totals: &TallySum) -> bool {
     now >= plan.window.measure_end(start) || is_all_issued(plan, totals)
 }
 
-/// Whether nothing more will be issued.
+/// True if nothing more will be issued.
 fn is_all_issued(plan: &Plan, totals: &TallySum) -> bool {
     let issued = || totals.segments.iter().map(|segment| segment.intended).sum::<u64>();
     let begun = || {

@@ -8,18 +8,18 @@ use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval};
 use memtide_metrics::TallySum;
 
-/// The beginning of a load, or of none.
+/// The beginning of a load, or the reason why there is none.
 pub(super) struct Begun {
-    /// When the schedules start.
+    /// Start of the schedules.
     pub(super) start: Instant,
-    /// When the order to stop was given, if the load never begins.
+    /// Instant of the command to stop, if the load never begins.
     pub(super) stopped: Option<Instant>,
-    /// Why the shares of the run do not begin together, if so.
+    /// Reason why the shares of the run do not begin together, if they do not.
     pub(super) not_run: Option<NotRun>,
 }
 
-/// Has the workers, which `opened` their connections, begin when the `barrier` says, or at once
-/// without one.
+/// Starts the workers, which `opened` their connections, when the `barrier` allows; at once without
+/// one.
 pub(super) fn begin<F: Fleet>(
     fleet: &mut F,
     opened: &Interval,
@@ -41,13 +41,13 @@ pub(super) fn begin<F: Fleet>(
     Ok(Begun { start: fleet.now() + LEAD, stopped, not_run })
 }
 
-/// What came of waiting for the other shares of a run.
+/// Result of waiting for the run's other shares.
 enum Met {
     /// The load begins at this instant.
     At(Instant),
     /// The user asked to stop.
     Interrupted,
-    /// There is no beginning together.
+    /// The shares do not begin together.
     Not(NotRun),
 }
 

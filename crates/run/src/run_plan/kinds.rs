@@ -1,4 +1,4 @@
-//! What totals hold of one kind of operation.
+//! Figures of one kind of operation, taken from the totals.
 
 use memtide_engine::Plan;
 use memtide_engine::plan::slot;
@@ -6,7 +6,7 @@ use memtide_metrics::{Counters, Histogram};
 use memtide_schema::Kind;
 use memtide_workload::OpKind;
 
-/// The rows of this plan's tables: all, the kinds of the mix, and get by hit and miss.
+/// Rows of this plan's tables: all, the kinds of the mix, and get by hit and miss.
 pub(crate) fn kinds(plan: &Plan) -> Vec<Kind> {
     let mut kinds = vec![Kind::All];
     for kind in plan.source.mix.kinds() {
@@ -18,7 +18,7 @@ pub(crate) fn kinds(plan: &Plan) -> Vec<Kind> {
     kinds
 }
 
-/// The distribution of a kind, put together from its slots.
+/// Distribution of a kind, merged from its slots.
 pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) -> Histogram<u64> {
     let wanted: Vec<usize> = match (kind, kind.op()) {
         (Kind::All, _) | (_, None) => {
@@ -37,8 +37,8 @@ pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) 
     sum
 }
 
-/// How many operations of a kind rank above its answered ones. Whether one of them would have
-/// hit or missed is unknown, so they are ranked above neither.
+/// Number of operations of a kind that rank above its answered ones. Whether they would have been
+/// hits or misses is unknown, so they rank above neither.
 pub(crate) fn unanswered(counters: &Counters, kind: Kind) -> u64 {
     match (kind, kind.op()) {
         (Kind::GetHit | Kind::GetMiss, _) => 0,

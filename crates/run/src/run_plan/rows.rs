@@ -1,5 +1,5 @@
-//! Rows by intended instant, reported as soon as they are final: no operation intended in them is
-//! still to come or without an outcome.
+//! Rows by intended instant, reported as soon as they are final: every operation intended in them
+//! has been made and has its outcome.
 
 use super::seconds::oldest_due;
 use memtide_base::{Instant, Span};
@@ -8,14 +8,14 @@ use memtide_engine::fleet::Interval;
 use memtide_metrics::TallySum;
 use memtide_schema::record::IntervalRecord;
 
-/// The longest time from an operation's deadline until its outcome is in the totals.
+/// Longest time from an operation's deadline until its outcome is in the totals.
 const ON_THE_WAY: Span = Span::from_s(1);
 
-/// The rows that were reported.
+/// Rows reported so far.
 #[derive(Default)]
 pub(crate) struct Rows {
-    /// The end of the last one, from the beginning of the measured window. An even number of rows
-    /// is reported, so that it stays the end of a row when neighbours are merged.
+    /// End of the last reported row, from the beginning of the measured window. The number of
+    /// reported rows is even, so that this remains the end of a row when neighbours are merged.
     told: Span,
 }
 
@@ -28,7 +28,7 @@ impl Rows {
         looked: &Interval,
         totals: &TallySum,
     ) -> Vec<IntervalRecord> {
-        // Calls of a connection may be due long after it was.
+        // A connection's calls may be due long after the connection was.
         if plan.churn().is_some() {
             return Vec::new();
         }
@@ -40,7 +40,7 @@ impl Rows {
         let end = until.min(plan.window.duration).ns() / width.ns() / 2 * 2;
         let from = self.told.ns() / width.ns();
         let rows = totals.series.rows();
-        // Nothing stands where nothing was intended yet.
+        // Later rows have no intended operations yet.
         let end = end.min(rows.len() as u64 / 2 * 2);
         let told = (from..end)
             .map(|number| IntervalRecord::of(&rows[number as usize], width * number, width));
@@ -49,7 +49,7 @@ impl Rows {
         told
     }
 
-    /// Those of all `rows` of a record that were not reported during the load.
+    /// Those of a record's `rows` that were not reported during the load.
     pub(crate) fn rest<'a>(
         &self,
         rows: &'a [IntervalRecord],

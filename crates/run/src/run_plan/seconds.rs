@@ -1,5 +1,5 @@
-//! A load in seconds, by what ended in them. A second that is over is an event. The record keeps
-//! them in bounded number: when there are too many, neighbours become one.
+//! A load by second, according to when operations ended. A second that is over is an event. The
+//! record keeps a bounded number: if there are too many, neighbours are merged.
 
 mod figures;
 
@@ -21,41 +21,42 @@ use memtide_schema::record::{
 use memtide_schema::{Interval, Kind};
 use std::collections::BTreeMap;
 
-/// At most this many are kept.
+/// Largest number of seconds kept.
 const SECONDS_MAX: usize = 1024;
-/// Figures of servers and of workers are kept of at most this many.
+/// Largest number of servers, and of workers, whose figures are kept by second.
 pub(crate) const EACH_MAX: usize = 16;
 const SECOND: Span = Span::from_s(1);
 
-/// The seconds of a load so far.
+/// Seconds of a load so far.
 pub(crate) struct Seconds {
-    /// The load up to the end of the last second.
+    /// Counts of the load up to the end of the last second.
     counts: SettledCounts,
-    /// The counts of each server up to there.
+    /// Counts of each server up to the end of the last second.
     servers: Vec<SettledCounts>,
-    /// The counts up to there of operations that no server was chosen for.
+    /// Counts, up to the end of the last second, of operations for which no server was chosen.
     no_server: SettledCounts,
-    /// How long each worker was idle up to there.
+    /// Idle time of each worker up to the end of the last second.
     idle: Vec<Span>,
-    /// Response, service and lag up to there.
+    /// Response, service and lag up to the end of the last second.
     slots: [Slots; 3],
-    /// Measured operations up to there that rank above every answered one, by kind.
+    /// Measured operations up to the end of the last second that rank above every answered one, by
+    /// kind.
     unanswered: BTreeMap<Kind, u64>,
-    /// What the servers said of themselves.
+    /// Reports of the servers.
     pub(crate) timeline: Timeline,
-    /// From the beginning of the load to there.
+    /// Time from the beginning of the load to the end of the last second.
     passed: Span,
     kept: Vec<Kept>,
-    /// Seconds that a kept one consists of.
+    /// Number of seconds in each kept one.
     each: u64,
-    /// Seconds that the last kept one consists of so far.
+    /// Number of seconds in the last kept one so far.
     in_last: u64,
 }
 
-/// One distribution for each slot that is in use.
+/// One distribution for each slot in use; none for the others.
 type Slots = Vec<Option<Histogram<u64>>>;
 
-/// Some seconds in a row.
+/// Consecutive seconds, merged.
 struct Kept {
     start: Span,
     length: Span,
@@ -69,7 +70,7 @@ struct Kept {
     reports: Reports,
 }
 
-/// What a look said of the end of a second.
+/// State at the end of a second, as a look at the workers found it.
 struct Seen {
     under_way: UnderWay,
     workers: Vec<WorkerSecond>,
@@ -93,7 +94,7 @@ impl Seconds {
         }
     }
 
-    /// The second that is over at this look, if one is.
+    /// The second that is over at this look, if any.
     pub(crate) fn look(
         &mut self,
         plan: &Plan,
@@ -102,11 +103,12 @@ impl Seconds {
         totals: &TallySum,
     ) -> Option<Interval> {
         let passed = looked.at.since(start);
-        // Each ends with the first look after a whole number of seconds, so none drifts.
+        // Each second ends with the first look after a whole number of seconds, so seconds do not
+        // drift.
         if passed.ns() / SECOND.ns() <= self.passed.ns() / SECOND.ns() {
             return None;
         }
-        // Workers tell how long they were idle within the measured window.
+        // Workers report their idle time within the measured window only.
         let window = plan.window.measure_start(start)..=plan.window.measure_end(start);
         let from = start + self.passed;
         let measured = window.contains(&from) && window.contains(&looked.at);
@@ -120,7 +122,7 @@ impl Seconds {
         Some(self.cut(plan, passed, seen, totals))
     }
 
-    /// What is left at the end of the load: after it, all add up to `totals`.
+    /// The remainder at the end of the load; with it, all seconds add up to `totals`.
     pub(crate) fn finish(
         &mut self,
         plan: &Plan,
@@ -175,7 +177,7 @@ impl Seconds {
         interval
     }
 
-    /// What came to each server since the last second, and to no server.
+    /// Growth since the last second, of each server and of operations without a server.
     fn since(&mut self, plan: &Plan, totals: &TallySum) -> (Vec<ServerSecond>, SettledCounts) {
         let (servers, no_server) = figures::by_server(plan, totals);
         self.servers.resize(servers.len(), SettledCounts::default());
@@ -242,7 +244,7 @@ impl Seconds {
         while let Some(mut first) = each.next() {
             match each.next() {
                 Some(second) => first.absorb(second),
-                // The odd one at the end is half of what it will be.
+                // An odd second at the end is half of a merged one.
                 None => self.in_last = self.each,
             }
             pairs.push(first);
@@ -251,7 +253,7 @@ impl Seconds {
         self.each *= 2;
     }
 
-    /// What the record keeps.
+    /// The seconds as the record keeps them.
     pub(crate) fn records(&self) -> Vec<SecondRecord> {
         self.kept.iter().map(Kept::record).collect()
     }
@@ -273,7 +275,7 @@ impl Kept {
         if let Some(none) = next.no_server {
             self.no_server = Some(self.no_server.unwrap_or_default().plus(&none));
         }
-        // How busy a worker was is not known of the whole when it is not known of both.
+        // The busyness of a merged second is known only if that of both is.
         let (first, second) = (self.length.saturating_sub(next.length), next.length);
         let busy = |was: Option<&WorkerSecond>, is: &WorkerSecond| {
             let (was, is) = (was?.busy?, is.busy?);
@@ -313,8 +315,8 @@ impl Kept {
     }
 }
 
-/// The values that each slot gained since `then`, which becomes `now`; none for a slot that gained
-/// none. Such a slot is not copied: a simulation passes through many quiet seconds.
+/// Values that each slot gained since `then`, which becomes `now`; none for a slot that gained
+/// none. Unchanged slots are not copied: a simulation passes through many quiet seconds.
 fn liveness(now: &[Option<Histogram<u64>>], then: &mut Slots) -> Slots {
     then.resize(now.len(), None);
     let part = |(now, then): (&Option<Histogram<u64>>, &mut Option<Histogram<u64>>)| {
@@ -328,7 +330,7 @@ fn liveness(now: &[Option<Histogram<u64>>], then: &mut Slots) -> Slots {
     now.iter().zip(then).map(part).collect()
 }
 
-/// The distributions of those kinds of a plan that have any.
+/// Distributions by kind, for the kinds of a plan that have values.
 fn table(slots: &Slots, plan: &Plan) -> BTreeMap<Kind, Histogram<u64>> {
     if slots.iter().all(Option::is_none) {
         return BTreeMap::new();

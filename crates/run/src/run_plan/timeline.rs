@@ -1,4 +1,4 @@
-//! What servers say of themselves while a load runs, from one second to the next.
+//! Reports of the servers during a load, from one second to the next.
 
 use crate::survey::{ServerStatistics, statistics};
 use memtide_base::{Instant, Span};
@@ -8,28 +8,28 @@ use memtide_schema::natively;
 use memtide_schema::record::{ServerLoad, ServerReport};
 use std::collections::BTreeMap;
 
-/// Reports of each server by its name.
+/// Reports of the servers, by name.
 pub(crate) type Reports = BTreeMap<String, ServerReport>;
 
-/// What the servers have said so far.
+/// The servers' replies so far.
 #[derive(Default)]
 pub(crate) struct Timeline {
     servers: BTreeMap<String, Watched>,
-    /// What came since the last second.
+    /// Reports since the last second.
     new: Reports,
 }
 
-/// One server.
+/// State of one server.
 #[derive(Default)]
 struct Watched {
-    /// Its last answer, and when it came.
+    /// The last reply, and when it came.
     last: Option<(Instant, ServerStatistics)>,
     load: ServerLoad,
     connections: u64,
 }
 
 impl Timeline {
-    /// Takes what came of questions to servers of `plan`.
+    /// Adds the replies to queries of `plan`'s servers.
     pub(crate) fn take(&mut self, plan: &Plan, polled: &[ServerAnswer]) {
         for polled in polled {
             let name = &plan.servers[polled.server.index()].name;
@@ -48,40 +48,40 @@ impl Timeline {
         }
     }
 
-    /// Takes what each server said when the load was over, at `at`.
+    /// Adds each server's reply after the load was over, at `at`.
     pub(crate) fn end(&mut self, at: Instant, after: &BTreeMap<String, ServerStatistics>) {
         let names: Vec<String> = self.servers.keys().cloned().collect();
         for name in names {
             if let Some(mut figures) = after.get(&name).cloned() {
-                // The load has closed its own.
+                // The load has closed its own connections.
                 figures.remove("curr_connections");
                 self.answered(&name, at, figures);
             }
         }
     }
 
-    /// What came since this was asked last.
+    /// Takes the reports since the last call.
     pub(crate) fn cut(&mut self) -> Reports {
         std::mem::take(&mut self.new)
     }
 
-    /// Whether a server counted anything since the last second.
+    /// True if a server counted anything since the last second.
     pub(crate) fn has_more(&self) -> bool {
         self.new.values().any(|report| report.operations != Some(0))
     }
 
-    /// The connections that were opened to ask.
+    /// Number of connections opened for queries.
     pub(crate) fn connections(&self) -> u64 {
         self.servers.values().map(|server| server.connections).sum()
     }
 
-    /// What each server said of the whole load.
+    /// Each server's report on the whole load.
     pub(crate) fn loads(&self) -> BTreeMap<String, ServerLoad> {
         let each = self.servers.iter();
         each.map(|(name, server)| (name.clone(), server.load.clone())).collect()
     }
 
-    /// The first answer says where the server's counters begin.
+    /// Adds a reply. The first one only sets where the server's counters begin.
     fn answered(&mut self, name: &str, at: Instant, figures: ServerStatistics) {
         let server = self.servers.entry(name.to_owned()).or_default();
         let new = server.last.as_ref().map(|(then, first)| {

@@ -9,8 +9,7 @@ use memtide_metrics::{Churn, ChurnCounters, ChurnFate};
 use memtide_schema::Warning;
 use memtide_schema::record::{ChurnCounts, ChurnRecord, Distribution, Phases};
 
-/// The churn record of a run whose operations are in `phases`; `None` if connections are not the
-/// load.
+/// The churn record of a run whose operations are in `phases`; `None` without connection churn.
 pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<ChurnRecord> {
     let churn = ended.totals.churn.as_deref()?;
     let planned = plan.churn()?;
@@ -38,7 +37,7 @@ pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<Chur
     })
 }
 
-/// The counts of the measured connections; `None` if connections are not the load.
+/// The counts of the measured connections; `None` without connection churn.
 pub(super) fn measured_of(ended: &Ended) -> Option<&ChurnCounters> {
     ended.totals.churn.as_deref().map(measured)
 }
@@ -47,16 +46,16 @@ fn measured(churn: &Churn<u64>) -> &ChurnCounters {
     &churn.segments[usize::from(segment::MEASURE)]
 }
 
-/// How many connections the schedule asked of this process between two instants; `None` in a closed
-/// loop.
+/// Number of connections that the schedule called for in this process between two instants; `None`
+/// in a closed loop.
 fn expected(ended: &Ended, plan: &Plan, (from, to): (Instant, Instant)) -> Option<f64> {
     let Pace { arrival, curve, .. } = plan.churn()?.openings.as_ref()?;
     let until = |at: Instant| arrival.expected(curve.cumulative(at.since(ended.start)));
     Some((until(to) - until(from)) * plan.own_part())
 }
 
-/// The number of connections that the schedule asked for up to the beginning of the last one, and
-/// the number begun by then. If the first is larger, the schedule was not kept.
+/// Number of connections that the schedule called for until the last one began, and the number
+/// begun by then. If the first is larger, the schedule was not kept.
 pub(super) fn kept_up(ended: &Ended, plan: &Plan) -> Option<(f64, u64)> {
     let churn = ended.totals.churn.as_deref()?;
     let (start, _) = ended.window(plan);
@@ -65,7 +64,7 @@ pub(super) fn kept_up(ended: &Ended, plan: &Plan) -> Option<(f64, u64)> {
     Some((expected(ended, plan, (start, last))?, measured(churn).started))
 }
 
-/// Warnings about connections that could not be opened, with remedies.
+/// Warnings about connections that could not be opened, with their remedies.
 pub(super) fn warnings(ended: &Ended) -> Vec<Warning> {
     let Some(churn) = ended.totals.churn.as_deref() else { return Vec::new() };
     let of = |fate: ChurnFate| measured(churn).fates[fate as usize];
@@ -92,7 +91,7 @@ pub(super) fn warnings(ended: &Ended) -> Vec<Warning> {
     warnings
 }
 
-/// True if connections are the load and none of them opened.
+/// True if, under connection churn, no connection opened.
 pub(crate) fn none_opened(ended: &Ended) -> bool {
     ended.totals.churn.as_deref().is_some_and(|churn| {
         let sum = |of: fn(&ChurnCounters) -> u64| churn.segments.iter().map(of).sum::<u64>();

@@ -1,13 +1,13 @@
-//! What is said of a server whose connections were lost: how many came back, and from when to when
-//! it was away.
+//! Figures of a server that lost connections: how many were restored, and from when to when it was
+//! away.
 
 use super::{Began, NS_PER_MS};
 use memtide_base::Instant;
 use memtide_metrics::{Absence, TallySum};
 use memtide_schema::record::{Outage, Reconnects};
 
-/// Of the server whose numbers are those for which `is_it` holds. Workers that saw it away at the
-/// same time saw the same stretch.
+/// Figures of the server that has the numbers for which `is_it` is true. Workers that lost it at
+/// the same time share one outage.
 pub(super) fn reconnects(
     totals: &TallySum,
     is_it: impl Fn(usize) -> bool,

@@ -1,5 +1,5 @@
-//! What upset a run from outside: servers that were gone, restarted or flushed, and keys that were
-//! not there any more.
+//! External disturbances of a run: servers that were gone, restarted or flushed, and keys that went
+//! missing.
 
 use super::Material;
 use crate::doctor::Missed;
@@ -10,12 +10,13 @@ use memtide_schema::warning::{Upset, stretches};
 use memtide_schema::{Scenario, Warning};
 use memtide_workload::OpKind;
 
-/// A server without a connection for less than this was not gone: a connection was lost.
+/// Shortest time without a connection, in ms, after which a server counts as gone; below it, only a
+/// connection was lost.
 const GONE_MS_MIN: u64 = 100;
-/// A share of found keys below this is warned of, even if nothing is known of what was there.
+/// Fraction of found keys below which a warning is given, even if the initial fraction is unknown.
 const HIT_RATIO_MIN: f64 = 0.01;
 
-/// From when to when, in seconds after the measured window began.
+/// Outages, from and until, in seconds after the measured window began.
 type Stretches = Vec<(f64, Option<f64>)>;
 
 /// The servers that were gone for a while, by name.
@@ -32,14 +33,14 @@ fn absences(record: &Record) -> Vec<(&str, Stretches)> {
     each.filter(|(_, when)| !when.is_empty()).collect()
 }
 
-/// The upsets as clauses, for the sentence of a check.
+/// The outages as clauses, for the sentence of a check.
 pub(super) fn gone(record: &Record) -> Vec<String> {
     let clause = |(name, when): (&str, Stretches)| format!("{name} was gone {}", stretches(&when));
     absences(record).into_iter().map(clause).collect()
 }
 
-/// How much of a run went without servers that it was to load. Its end is `stopped_s` seconds after
-/// the measured window began.
+/// Part of a run in which servers to be loaded were gone. The run's end is `stopped_s` seconds
+/// after the measured window began.
 pub(super) fn missed(record: &Record, survey: &Survey, stopped_s: f64) -> Missed {
     let length_s = record.measured_s;
     let mut missed = Missed::default();
@@ -66,7 +67,8 @@ pub(super) fn away(record: &Record) -> Vec<Warning> {
     absences(record).into_iter().map(warning).collect()
 }
 
-/// What the servers' own counters say of restarts, and of flushes that were not ordered.
+/// Warnings about restarts, and about flushes that memtide did not send, from the servers' own
+/// counters.
 pub(super) fn servers(survey: &Survey, commands: &ServerCommands) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for server in survey.after.keys() {
@@ -81,7 +83,7 @@ pub(super) fn servers(survey: &Survey, commands: &ServerCommands) -> Vec<Warning
     warnings
 }
 
-/// Whether fewer keys were found than the servers held, or next to none.
+/// A warning if fewer keys were found than the servers held, or almost none.
 pub(super) fn hits<W>(record: &Record, material: &Material<'_, W>) -> Option<Warning> {
     let (keys, hits) = (record.totals.keys, record.totals.hits);
     if keys == 0 {
@@ -98,8 +100,8 @@ pub(super) fn hits<W>(record: &Record, material: &Material<'_, W>) -> Option<War
     few.then_some(Warning::Upset(Upset::HitRatio { keys, hits, held: None }))
 }
 
-/// Whether keys were missing that the servers had been given, in the load or in the samples before
-/// it; none where keys may be missing for other reasons, or none was read.
+/// True if keys were missing that the servers had stored, in the load or in the samples before it;
+/// none if keys may be missing for other reasons, or if none was read.
 pub(super) fn misses<W>(record: &Record, material: &Material<'_, W>) -> Option<bool> {
     let held = material.filled.held;
     let phases = &record.phases;
@@ -110,15 +112,15 @@ pub(super) fn misses<W>(record: &Record, material: &Material<'_, W>) -> Option<b
     known.then_some(missing > 0 || held.found < held.keys)
 }
 
-/// The share of missing keys that a sample with `held` leaves possible. Where none of n was
-/// missing, a share of 7 ÷ n is missed once in a thousand times; where some were, chance adds four
-/// standard deviations.
+/// Largest fraction of missing keys that is compatible with a sample that found `held`. If none of
+/// n was missing, a fraction of 7 ÷ n goes unnoticed once in a thousand samples; if some were,
+/// chance adds four standard deviations.
 fn missing_max(held: Held) -> f64 {
     let missing = (held.keys - held.found) as f64;
     (missing + 4.0 * missing.sqrt() + 7.0) / held.keys as f64
 }
 
-/// Whether the load leaves every key where it is.
+/// True if the load never removes a key.
 fn keeps_keys(scenario: &Scenario) -> bool {
     let expires = scenario.expiry != 0 && scenario.expiry_share > 0.0;
     !expires && scenario.mix.kinds().all(|kind| kind != OpKind::Delete)

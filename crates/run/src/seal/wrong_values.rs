@@ -1,4 +1,4 @@
-//! The wrong values that verification found, in the words of the scenario.
+//! The wrong values that verification found, with the scenario's keys and servers.
 
 use crate::fill::Filled;
 use crate::run_plan::Ended;
@@ -6,7 +6,7 @@ use memtide_engine::Plan;
 use memtide_metrics::{Mismatch, Mismatches};
 use memtide_schema::{WrongValue, WrongValues};
 
-/// What was found while the servers were filled, and in the main phase.
+/// Wrong values found during the fill and in the load.
 pub(crate) fn wrong_values(plan: &Plan, filled: &Filled, main: Option<&Ended>) -> WrongValues {
     let parts = [Some(&filled.mismatches), main.map(|main| &main.totals.mismatches)];
     let parts = || parts.into_iter().flatten();

@@ -1,4 +1,4 @@
-//! What a step is held against: the scenario's goals, or one figure of its record.
+//! The criterion for a step: the scenario's goals, or one figure of its record.
 
 use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;
@@ -8,45 +8,45 @@ use memtide_schema::{Kind, Record};
 use std::collections::BTreeMap;
 use std::iter;
 
-/// What a step is held against.
+/// Criterion by which a step is judged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Aim {
-    /// The scenario's goals, all of them.
+    /// All of the scenario's goals.
     Goals,
-    /// One figure that is not to exceed a bound.
+    /// One figure that must not exceed a bound.
     AtMost {
-        /// Which figure.
+        /// The figure.
         measured: Measured,
         /// The bound, in ns.
         bound_ns: f64,
     },
 }
 
-/// A figure that stands for many times: the highest of the same measure of several kinds.
+/// A figure that summarises many times: the largest value of one measure over several kinds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Kinds of operation; of which there were none is left out.
+    /// Kinds of operation; kinds without operations are ignored.
     pub kinds: Vec<Kind>,
-    /// Which measure of their times. Percentiles are taken however few operations there were.
+    /// Measure of the times. Percentiles are taken even from few operations.
     pub measure: Measure,
-    /// Which of their times.
+    /// Response or service time.
     pub time: Time,
-    /// Kinds of which the agents' operations count too, where their master has a load of its own:
-    /// the figure is that of all of them together.
+    /// Kinds for which the agents' operations count, too, if their master has its own load: the
+    /// figure is that of both together.
     pub with_agents: Vec<Kind>,
 }
 
-/// From where to where an operation is timed.
+/// Span of an operation that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
-    /// From its intended instant to its answer; operations without one rank above all others.
+    /// From the intended instant to the answer; unanswered operations rank above all others.
     Response,
-    /// From its sending to its answer; operations without one have none.
+    /// From sending to the answer; unanswered operations are left out.
     Service,
 }
 
 impl Aim {
-    /// What became of it in a run with these goals; none when it is about nothing.
+    /// Result for a run with these goals; none without goals.
     pub(super) fn judge(&self, goals: &[Goal], record: &Record) -> Option<GoalResult> {
         match self {
             Self::Goals => {
@@ -67,7 +67,8 @@ impl Aim {
         }
     }
 
-    /// The one figure that this is about, in ns; infinite among operations without an answer.
+    /// The figure of a single-figure criterion, in ns; infinite if it falls among unanswered
+    /// operations.
     pub(super) fn figure_ns(&self, record: &Record) -> Option<f64> {
         match self {
             Self::Goals => None,
@@ -76,8 +77,8 @@ impl Aim {
     }
 }
 
-/// What became of one goal. Too few operations to tell a percentile are enough when even the
-/// longest of them kept the bound: then no percentile could have exceeded it.
+/// Result of one goal. With too few operations for a percentile, the goal is met if even the
+/// longest of them kept the bound, because no percentile could exceed it.
 fn judge(goal: &Goal, judged: &GoalRecord, record: &Record) -> GoalResult {
     let Subject::Response { kind, measure: Measure::Percentile(_) } = goal.subject else {
         return judged.result;
@@ -112,7 +113,7 @@ impl Measured {
     }
 }
 
-/// A figure of all operations in `times`; none if there were none.
+/// A measure of all operations in `times`; none if there were none.
 fn figure_ns(times: &[&Distribution], measure: Measure) -> Option<f64> {
     let count = times.iter().map(|times| times.count).sum();
     match measure {

@@ -1,64 +1,64 @@
-//! What chooses the rates of steps, and what it learns of them. Pure: the same results lead to the
-//! same rates.
+//! A course: chooses the rates of steps from their results. Pure: equal results lead to equal
+//! rates.
 
 use memtide_schema::record::GoalResult;
 use memtide_schema::steps::{Answer, StepRole};
 
-/// Chooses the rate of each step by what the steps before have shown.
+/// Chooses the rate of each step from the results of earlier steps.
 pub trait Course {
-    /// The first step. Asked again before there is a result, it says the same.
+    /// The first step. Repeated calls return the same decision until there is a result.
     fn first(&mut self) -> Decision;
-    /// What comes after a step with this result; it is always the step that was last decided.
+    /// The decision after a step with this result, which is always the step that was decided last.
     fn next(&mut self, result: &StepResult) -> Decision;
-    /// What is known so far; none when nothing is looked for.
+    /// The answer so far; none without a goal.
     fn answer(&self) -> Option<Answer>;
-    /// The highest rate that is known to do and the lowest that is held not to.
+    /// The highest rate known to meet the goals, and the lowest that is assumed to miss them.
     fn bracket(&self) -> (Option<f64>, Option<f64>);
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
-    /// One more step.
+    /// Carry out another step.
     Try(Trial),
-    /// There is no more to do.
+    /// Stop.
     Over,
 }
 
-/// A step to be carried out.
+/// A step to carry out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// Operations per second; 0 asks for a closed loop.
+    /// Target rate in operations per second; 0 means a closed loop.
     pub rate: f64,
-    /// What it is for.
+    /// Purpose of the step.
     pub role: StepRole,
 }
 
-/// What a step has shown.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepResult {
-    /// The trial's rate.
+    /// The target rate of the trial.
     pub rate: f64,
-    /// Operations per second that were sent.
+    /// Achieved rate: operations sent per second.
     pub achieved_per_s: f64,
-    /// What became of the goals taken together; none when there are none.
+    /// Result of all goals together; none without goals.
     pub goal: Option<GoalResult>,
-    /// Whether far less was sent than was asked for.
+    /// True if the achieved rate is far below the target.
     pub behind: bool,
 }
 
 impl StepResult {
-    /// Whether the step did what was wanted. A goal that is undecided was not met, and at a rate
-    /// that was not made nothing is met.
+    /// True if the step succeeded. An undecided goal is not met, and a step that fell behind its
+    /// rate fails.
     pub(super) fn does(&self) -> bool {
         self.goal == Some(GoalResult::Met) && !self.behind
     }
 }
 
-/// The rates that were tried, and how often each did or did not.
+/// The tested rates, and how often each succeeded and failed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
-    /// Ascending.
+    /// In ascending order.
     rates: Vec<Tried>,
 }
 
@@ -67,13 +67,13 @@ struct Tried {
     rate: f64,
     met: u32,
     missed: u32,
-    /// What the last step at this rate said, which is what counts: a rate is only tried again
-    /// where that can decide.
+    /// Result of the last step at this rate, which is the one that counts: a rate is only repeated
+    /// where the result can decide.
     does: bool,
 }
 
 impl Ledger {
-    /// One more step at `rate`.
+    /// Adds a step at `rate`.
     pub(super) fn note(&mut self, rate: f64, does: bool) {
         let at = self.rates.partition_point(|tried| tried.rate < rate);
         if self.rates.get(at).is_none_or(|tried| tried.rate > rate) {
@@ -84,25 +84,25 @@ impl Ledger {
         *(if does { &mut tried.met } else { &mut tried.missed }) += 1;
     }
 
-    /// Steps at `rate` that did, and that did not.
+    /// Number of steps at `rate` that succeeded, and that failed.
     pub(super) fn counts(&self, rate: f64) -> (u32, u32) {
         let tried = self.rates.iter().find(|tried| tried.rate == rate);
         tried.map_or((0, 0), |tried| (tried.met, tried.missed))
     }
 
-    /// The highest rate below `rate` that does.
+    /// The highest rate below `rate` that succeeded.
     pub(super) fn does_below(&self, rate: f64) -> Option<f64> {
         let below = self.rates.iter().rev().filter(|tried| tried.rate < rate && tried.does);
         below.map(|tried| tried.rate).next()
     }
 
-    /// The lowest rate above `rate` that does not.
+    /// The lowest rate above `rate` that failed.
     pub(super) fn does_not_above(&self, rate: f64) -> Option<f64> {
         let above = self.rates.iter().filter(|tried| tried.rate > rate && !tried.does);
         above.map(|tried| tried.rate).next()
     }
 
-    /// The answer that `rate` is; with none, that nothing was found.
+    /// The answer with this `rate`; without one, that nothing was found.
     pub(super) fn answer(&self, rate: Option<f64>) -> Answer {
         let (met, missed) = rate.map_or((0, 0), |rate| self.counts(rate));
         Answer { rate_per_s: rate, met, missed, missed_per_s: self.does_not_above(-1.0) }

@@ -1,4 +1,4 @@
-//! Who carries out a step: a fleet of this process, or other machines.
+//! Runners, which carry out steps: a fleet of this process, or other machines.
 
 use crate::controller::{Outcome, run};
 use crate::failure::{Failure, Fault};
@@ -17,11 +17,11 @@ const LOOK_EVERY: Span = Span::from_ms(100);
 
 /// Carries out the steps of a search or a scan, each as a whole run.
 pub trait Runner {
-    /// Carries out one step, after the servers were left alone for `rest`.
+    /// Carries out one step, after the servers were idle for `rest`.
     ///
     /// # Errors
-    /// When there is no record of it: it is impossible, the servers cannot be reached, or the user
-    /// asked to stop before its load.
+    /// If there is no record of the step: it is impossible, the servers cannot be reached, or the
+    /// user asked to stop before its load.
     fn carry_out(
         &mut self,
         task: StepTask,
@@ -30,14 +30,14 @@ pub trait Runner {
     ) -> Result<Outcome, Failure>;
 }
 
-/// A runner whose load is made by a fleet.
+/// A runner whose load a fleet makes.
 #[derive(Debug)]
 pub struct FleetRunner<'a, F> {
     /// The fleet.
     pub fleet: &'a mut F,
-    /// The run that each step is, but for its rate.
+    /// The scenario of each step, but for its rate.
     pub scenario: &'a Scenario,
-    /// What plans need to know of the world.
+    /// Facts about the world that plans need.
     pub around: &'a Surroundings,
 }
 
@@ -53,19 +53,19 @@ impl<F: Fleet> Runner for FleetRunner<'_, F> {
     }
 }
 
-/// A step, and how long the servers are left alone before it.
+/// A step, and the time for which the servers are idle before it.
 #[derive(Clone, Copy, Debug)]
 pub struct RestedStep {
     /// The step.
     pub task: StepTask,
-    /// The rest.
+    /// The idle time.
     pub rest: Span,
 }
 
 /// The plan of one step of `scenario`, as [`run_step`] carries it out.
 ///
 /// # Errors
-/// When the scenario is impossible at the step's rate.
+/// If the scenario is impossible at the step's rate.
 pub fn plan_step(
     scenario: &Scenario,
     task: StepTask,
@@ -74,11 +74,11 @@ pub fn plan_step(
     lower_step(scenario, Some(task), around)
 }
 
-/// Carries out one step of a scenario after a rest; it is a run like any other. The load of a
-/// share begins when its `barrier`, if there is one, says so.
+/// Carries out one step of a scenario after a rest; it is a run like any other. With a `barrier`, a
+/// share's load begins when the barrier allows.
 ///
 /// # Errors
-/// When there is no record of it, as for [`run`].
+/// If there is no record of the step, as for [`run`].
 pub fn run_step<F: Fleet>(
     fleet: &mut F,
     (scenario, around): (&Scenario, &Surroundings),
@@ -93,7 +93,7 @@ pub fn run_step<F: Fleet>(
     run(fleet, &scenario, &lowered, false, barrier, observer)
 }
 
-/// Does nothing for so long, unless the user stops it.
+/// Waits for `length`, unless the user stops it.
 fn rest<F: Fleet>(fleet: &mut F, plan: &Plan, length: Span) {
     let until = fleet.now() + length;
     while fleet.now() < until && !fleet.is_interrupted() {

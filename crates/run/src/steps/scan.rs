@@ -1,11 +1,11 @@
-//! A scan: rates that are given, one after the other.
+//! A scan: one step for each rate in a list.
 
 use super::course::{Course, Decision, Ledger, StepResult, Trial};
 use memtide_base::units::parse_rate;
 use memtide_schema::steps::{Answer, StepRole};
 use std::str::FromStr;
 
-/// Steps of a scan at most, unless it is endless.
+/// Largest number of steps of a scan, unless it is endless.
 const STEPS_MAX: f64 = 10_000.0;
 const GRAMMAR: &str = "a list such as 10k,20k,50k or a range such as 10k..100k+10k \
                        (10k..10k+0 repeats until interrupted)";
@@ -13,21 +13,21 @@ const GRAMMAR: &str = "a list such as 10k,20k,50k or a range such as 10k..100k+1
 /// The rates of a scan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rates {
-    /// These.
+    /// The listed rates.
     List(Vec<f64>),
-    /// From the first to the last, both included, so far apart.
+    /// From the first to the last, both included, at a fixed distance.
     Range {
         /// The first.
         from: f64,
-        /// None is higher than this.
+        /// Upper bound of the rates.
         to: f64,
-        /// The distance; 0 stays at the first for ever.
+        /// Distance between rates; 0 repeats the first for ever.
         step: f64,
     },
 }
 
 impl Rates {
-    /// The highest of them.
+    /// The highest rate.
     pub fn highest(&self) -> f64 {
         match self {
             Self::List(rates) => rates.iter().copied().fold(0.0, f64::max),
@@ -40,7 +40,7 @@ impl Rates {
             Self::List(rates) => rates.get(usize::try_from(nth).ok()?).copied(),
             Self::Range { from, to, step } => {
                 let rate = from + nth as f64 * step;
-                // A little more, so that 0.1..0.3+0.1 reaches its end.
+                // The margin lets 0.1..0.3+0.1 reach its end.
                 (rate <= to + step * 1e-6).then_some(rate)
             }
         }
@@ -50,7 +50,7 @@ impl Rates {
 impl FromStr for Rates {
     type Err = String;
 
-    /// Reads a list of rates, or a range.
+    /// Parses a list of rates, or a range.
     ///
     /// Cause: The rates of `--rates` are not a list or a range that ends.
     ///
@@ -81,7 +81,7 @@ impl FromStr for Rates {
     }
 }
 
-/// A scan in its course.
+/// A scan in progress.
 #[derive(Clone, Debug)]
 pub struct Scan {
     rates: Rates,
@@ -111,7 +111,7 @@ impl Course for Scan {
         self.first()
     }
 
-    /// None as long as no step was held against a goal.
+    /// None until a step was judged by a goal.
     fn answer(&self) -> Option<Answer> {
         self.judged.then(|| self.ledger.answer(self.ledger.does_below(f64::INFINITY)))
     }

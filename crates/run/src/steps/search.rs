@@ -1,4 +1,4 @@
-//! Searches for the highest rate that does: two ways to choose the next rate.
+//! Searches for the highest rate that meets the goals: two ways to choose the next rate.
 
 mod bisect;
 mod bracket;

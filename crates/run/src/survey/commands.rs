@@ -1,5 +1,5 @@
-//! What servers are told around the load: a line before it, a line after it. It is no part of the
-//! load, and whether a server obeys decides nothing.
+//! Commands sent to servers around the load: one before it, one after it. They are not part of the
+//! load, and the result does not depend on a server's reply.
 
 use super::Survey;
 use crate::failure::{Failure, Fault};
@@ -9,22 +9,22 @@ use memtide_engine::{Plan, ServerPlan};
 use memtide_schema::{Scenario, Warning, natively};
 use std::collections::BTreeMap;
 
-/// What was told, and what came of it.
+/// Commands sent, and their results.
 #[derive(Debug, Default)]
 pub(crate) struct ServerCommands {
-    /// Connections that were made for it.
+    /// Number of connections opened for commands.
     pub(crate) asked: u64,
-    /// Whether a server took a line, which may have changed its counters.
+    /// True if a server accepted a command, which may have changed its counters.
     pub(crate) is_taken: bool,
-    /// How often each server, by its name, was flushed by a line.
+    /// Number of flushes by these commands, by the server's name.
     pub(crate) flushes: BTreeMap<String, u64>,
-    /// What servers would not take.
+    /// Commands that servers rejected.
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl ServerCommands {
-    /// Tells every server what it is told before the load. Who cannot be told anything
-    /// cannot be loaded either, and that is a failure.
+    /// Sends every server the command before the load. A server that cannot be reached cannot be
+    /// loaded either, so that is a failure.
     pub(crate) fn before<F: Fleet>(
         &mut self,
         fleet: &mut F,
@@ -39,8 +39,8 @@ impl ServerCommands {
         Ok(())
     }
 
-    /// Tells every server what it is told after the load. What was measured stands, even if
-    /// one is gone.
+    /// Sends every server the command after the load. The measurement stands, even if a server is
+    /// gone.
     pub(crate) fn after<F: Fleet>(
         &mut self,
         fleet: &mut F,

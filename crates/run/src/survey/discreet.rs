@@ -1,5 +1,5 @@
-//! A fleet that asks no server for statistics that shall not be asked, or has refused them once by
-//! closing the connection. It changes nothing else of the fleet that it stands for.
+//! A fleet wrapper that queries no statistics of servers that must not be queried, or that closed
+//! the connection when queried. Everything else is passed to the fleet unchanged.
 
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::Closed;
@@ -10,16 +10,16 @@ use memtide_metrics::TallySum;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// A fleet, and which servers it leaves in peace.
+/// A fleet, with the servers that it does not query.
 pub(crate) struct Discreet<'a, F> {
     fleet: &'a mut F,
     asks_none: bool,
-    /// The servers that closed the connection when they were asked, by name.
+    /// Names of the servers that closed the connection when queried.
     closing: BTreeSet<String>,
 }
 
 impl<'a, F: Fleet> Discreet<'a, F> {
-    /// One that asks no server at all if `asks_none`.
+    /// Wraps `fleet`; it queries no server at all if `asks_none`.
     pub(crate) fn new(fleet: &'a mut F, asks_none: bool) -> Self {
         Self { fleet, asks_none, closing: BTreeSet::new() }
     }
@@ -68,7 +68,7 @@ impl<F: Fleet> Fleet for Discreet<'_, F> {
     }
 }
 
-/// Whether the server hung up without a word.
+/// True if the server closed the connection without a reply.
 pub(crate) fn is_closed(error: &AskError) -> bool {
     matches!(error, AskError::Closed(Closed::ByPeer | Closed::Reset))
 }

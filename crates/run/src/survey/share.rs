@@ -1,4 +1,4 @@
-//! What a share of a run says for its merging: what the servers should have counted of it.
+//! Facts of a share for its merging: the counts that the servers should have of its operations.
 
 use super::{Survey, expected};
 use memtide_base::Sentence;
@@ -7,8 +7,8 @@ use memtide_metrics::Counters;
 use memtide_schema::natively;
 use memtide_schema::record::{ExpectedCounter, ExpectedCounters};
 
-/// What the servers should have counted of this share, whose sums are `all` and which opened
-/// `opened` connections; none where the run is not divided.
+/// Counts that the servers should have of this share, whose sums are `all` and which opened
+/// `opened` connections; none if the run is not divided.
 ///
 /// Cause: A share cannot tell what the servers counted of its own operations.
 ///
@@ -45,7 +45,7 @@ pub(crate) fn expected_of_share(
             ExpectedCounter { ours: of.ours, fewer: of.fewer, of_commands: of.is_of_commands };
         (of.name.to_owned(), counter)
     });
-    // Its first question to each server is between the two of the whole run as well.
+    // The share's first query to each server also lies between the two of the whole run.
     let connections = opened + survey.asked_between + survey.servers(plan).count() as u64;
     Some(ExpectedCounters { counters: counters.collect(), connections, not_compared })
 }

@@ -1,4 +1,4 @@
-//! What the servers' counters are taken for, each from figures as memcached gives them.
+//! Interpretation of the servers' counters, with figures as memcached reports them.
 
 use super::*;
 use crate::lower::{Doors, Surroundings, Wanted, lower};
@@ -23,7 +23,7 @@ fn plan() -> Plan {
     lower(&Scenario::default(), &around).expect("it can be run").plan
 }
 
-/// The figures of a server that has counted so much.
+/// Figures of a server with these counts.
 fn figures(get: i64, set: i64, connections: i64, open: i64) -> ServerStatistics {
     let figures = [
         ("pid", 1),
@@ -41,7 +41,7 @@ fn figures(get: i64, set: i64, connections: i64, open: i64) -> ServerStatistics 
     figures.into_iter().map(|(name, count)| (name.to_owned(), Figure::Whole(count))).collect()
 }
 
-/// 1 000 gets, all hits, over 4 connections; and one question after them.
+/// 1 000 gets, all hits, over 4 connections, followed by one query.
 fn counters() -> Counters {
     let mut counters = Counters {
         intended: 1_000,
@@ -81,20 +81,20 @@ fn counters_that_equal_ours_are_equal_however_many_sockets_listen() {
 
 #[test]
 fn a_surplus_without_another_client_is_none_of_another_client() {
-    // Two sockets listen, as they do for IPv4 and IPv6.
+    // Two listening sockets, as for IPv4 and IPv6.
     let agreement = compared(figures(50, 7, 3, 2), figures(1_150, 7, 8, 2));
     assert_eq!(agreement, Agreement::Differs("cmd_get", 1_100, 1_000));
 }
 
 #[test]
 fn commands_of_others_are_counted_once() {
-    // 90 gets, which hit, and 10 sets, over a connection that came during the run.
+    // Another client: 90 gets, all hits, and 10 sets, over a connection opened during the run.
     let agreement = compared(figures(50, 7, 3, 2), figures(1_140, 17, 9, 3));
     assert_eq!(agreement, Agreement::OtherClients(100));
-    // The same over one that was there before, and goes on.
+    // The same commands over a connection that was open before and stays open.
     let agreement = survey(figures(50, 7, 3, 2), figures(1_140, 17, 8, 3), true);
     assert_eq!(agreement, Agreement::OtherClients(100));
-    // Others take nothing away.
+    // Other clients cannot lower counts.
     let agreement = compared(figures(50, 7, 3, 2), figures(1_040, 27, 9, 3));
     assert_eq!(agreement, Agreement::Differs("cmd_get", 990, 1_000));
 }
@@ -105,15 +105,15 @@ fn counters_that_were_reset_are_not_compared() {
         Agreement::Skipped(why) => why.contains("server one") && why.contains("stats reset"),
         _ => false,
     };
-    // They are lower than before.
+    // The counters are lower than before.
     let agreement = compared(figures(9_999, 777, 30, 2), figures(290, 0, 2, 2));
     assert!(is_reset(&agreement), "{agreement:?}");
-    // On a server that had counted nothing yet only the connections tell.
+    // On a server without earlier counts only the connections show it.
     let agreement = compared(figures(0, 0, 3, 2), figures(290, 0, 1, 2));
     assert!(is_reset(&agreement), "{agreement:?}");
     let agreement = compared(figures(0, 0, 1, 2), figures(290, 0, 1, 2));
     assert!(is_reset(&agreement), "{agreement:?}");
-    // Commands that were not counted are no reset as long as the connections are all there.
+    // Missing commands are no reset as long as no connection is missing.
     let agreement = compared(figures(0, 0, 3, 2), figures(990, 0, 8, 2));
     assert_eq!(agreement, Agreement::Differs("cmd_get", 990, 1_000));
 }

@@ -48,7 +48,7 @@ fn progress_says_how_long_a_phase_takes_and_how_fast_it_is() {
         let length_s = match progress.phase {
             Phase::Warmup => Some(0.5),
             Phase::Measure => Some(2.0),
-            // Their ends are when everything is stored or answered.
+            // These end when everything is stored or answered.
             Phase::Load | Phase::Cooldown => None,
         };
         assert_eq!(progress.length_s, length_s, "{progress:?}");

@@ -1,4 +1,4 @@
-//! Who gets which processor, how workers wait there, and what is said where there are too few.
+//! CPUs of workers and server, how workers wait, and the warnings if there are too few.
 
 use crate::world::{around, scenario};
 use memtide_engine::Wait;
@@ -22,7 +22,7 @@ const NAMED: &str = "server = 'a'\n";
 
 #[test]
 fn the_embedded_server_and_the_workers_get_cpus_of_their_own() {
-    // Before, they shared all of them, and workers slept until each instant.
+    // Earlier versions shared all CPUs, and workers slept until each instant.
     for cpus in 2..20 {
         let run = lowered("", &own(cpus));
         let (server, workers) = (run.placement.server.expect("it has one"), &run.placement.workers);
@@ -80,7 +80,7 @@ fn what_the_user_asks_for_stays() {
     assert_eq!((run.placement.server, run.placement.workers.len()), (None, 0));
     let run = lowered("threads = 2\npin = true\n", &own(2));
     assert_eq!((run.placement.server, &*run.placement.workers), (None, &[0, 1][..]));
-    // A mask that was narrowed is all there is.
+    // A narrowed mask limits the CPUs.
     let mask = Surroundings { cpus_allowed: vec![3, 5], cpus_online: 8, ..own(8) };
     let run = lowered("", &mask);
     assert_eq!((run.placement.server, &*run.placement.workers), (Some(3), &[5][..]));

@@ -59,7 +59,7 @@ fn what_settled_in_all_seconds_is_what_the_load_came_to() {
     // The record keeps them.
     let kept: Vec<u64> = record.seconds.iter().map(|second| second.counts.settled).collect();
     assert_eq!(kept, intervals.iter().map(|i| i.counts.settled).collect::<Vec<_>>());
-    // The server stood still from 1.8 s to 2.4 s: what was due in the meantime had to wait.
+    // The server stalled from 1.8 s to 2.4 s: operations due in that time had to wait.
     let oldest = intervals.iter().filter_map(|interval| interval.under_way.oldest_due_s);
     assert!(oldest.fold(0.0, f64::max) > 0.0);
 }
@@ -88,13 +88,13 @@ fn counts_are_the_samples_counts() {
     assert_eq!(totals.timed_out_queued, queued);
     assert_eq!(totals.sent, samples.len() as u64 - queued);
     let bytes: u64 = samples.iter().map(|s| u64::from(s.bytes)).sum();
-    // What came too late was received as well, but belongs to no operation any more.
+    // Late replies were received as well, but belong to no operation any more.
     assert!(totals.late_replies > 0 && totals.bytes_received > bytes, "{totals:?}");
     let ops: u64 = record.phases.measure.ops.values().sum();
     assert_eq!(ops, totals.sent);
 }
 
-/// The value of rank ⌈p × count⌉ among all, with unanswered ones above all others.
+/// The value of rank ⌈p × count⌉ over all operations, unanswered ones ranked highest.
 fn naive(mut times: Vec<u64>, unanswered: u64, p: f64) -> Option<u64> {
     times.sort_unstable();
     let rank = (p * (times.len() as f64 + unanswered as f64)).ceil() as usize;
@@ -157,7 +157,7 @@ fn intervals_are_by_intended_instant() {
     let (record, samples) = (ran.record(), ran.fleet.samples());
     let first = samples.iter().map(|s| s.intended).min().expect("samples");
     assert_eq!(record.intervals.len(), 3);
-    // The window's own start is not exported; every interval is as wide as it says.
+    // The window's start is not exported; every interval has the width that it states.
     assert!(record.intervals.iter().all(|row| row.length_s == 1.0));
     let ops: u64 = record.intervals.iter().map(|row| row.ops).sum();
     assert_eq!(ops, record.totals.answered);
@@ -170,7 +170,7 @@ fn intervals_are_by_intended_instant() {
     }
 }
 
-/// The window's start, to the gap before its first operation.
+/// The window's start, exact to the gap before its first operation.
 fn window_start(samples: &[Sample], first: Instant, length_ns: u64) -> Instant {
     let last = samples.iter().map(|s| s.intended).max().expect("samples");
     assert!(last.since(first).ns() <= length_ns);
@@ -189,7 +189,7 @@ fn a_record_is_read_back_from_its_json() {
     }
 }
 
-/// Everything that a scenario can say since mutilate's family had to be said, at once.
+/// All fields that scenarios gained for the mutilate family, at once.
 #[test]
 fn a_walk_with_pauses_in_steps_has_a_row_with_the_times_of_its_gets_for_each_step() {
     let toml = "server = 'unix:/s'\nwave = 'step:1k,3k,2k@500ms'\ninterval = '500ms'\n\
@@ -210,7 +210,7 @@ fn a_walk_with_pauses_in_steps_has_a_row_with_the_times_of_its_gets_for_each_ste
     assert!(rows.iter().all(|row| gets(row).service.min_ns == Some(100_000)));
     let whole = rows.iter().map(|row| gets(row).response.sum_ns.0).sum::<u128>();
     assert_eq!(whole, record.response[&Kind::Get].sum_ns.0);
-    // A fifth of the gets asks for five keys: on the whole 1.8 for each.
+    // A fifth of the gets request five keys: 1.8 keys per get on average.
     let keys = record.totals.keys as f64 / counted as f64;
     assert!((keys - 1.8).abs() < 4.0 * (16.0f64 * 0.16 / 2_700.0).sqrt(), "{keys} keys a get");
     assert_eq!(record.outstanding_at_send.count, 3_000);

@@ -1,4 +1,4 @@
-//! Goals: met, missed, and undecided where the sample cannot tell.
+//! Goals: met, missed, and undecided if the sample is too small.
 
 use crate::world::{Script, ms, run_toml};
 use memtide_schema::record::GoalResult::{Met, Missed, Undecided};
@@ -7,7 +7,7 @@ use memtide_schema::record::{GoalRecord, GoalResult};
 const BASE: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nkeys = 100\n\
                     connections = 4\nthreads = 1\n";
 
-/// What becomes of a goal in a run whose every answer takes 100 µs.
+/// The result of a goal in a run whose every answer takes 100 µs.
 fn judged(script: Script, extra: &str, goal: &str) -> (GoalRecord, u8) {
     let ran = run_toml(script, &format!("{BASE}{extra}goal = '{goal}'\n"));
     let record = ran.record();

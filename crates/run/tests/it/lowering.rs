@@ -1,4 +1,4 @@
-//! Defaults that depend on the machine and on other fields, and why they are what they are.
+//! Defaults that depend on the machine and on other fields, and their reasons.
 
 use crate::world::{around, scenario};
 use memtide_base::Span;
@@ -96,7 +96,7 @@ fn connections_that_come_and_go_have_places_and_rates_of_their_own() {
     assert_eq!((paced.plan.connections, paced.plan.depth), (1_024, 10));
     assert_eq!(paced.record.loop_kind, LoopKind::Open);
     assert_eq!(paced.plan.window.duration, Span::from_s(10));
-    // One after the other, until all have ended.
+    // Each connection opens when another has ended, up to the total.
     let chain = of("calls = 3\n'connections-total' = 50\n");
     let churn = chain.plan.churn().expect("connections are the load");
     assert!(churn.openings.is_none() && churn.call_pace.is_none());
@@ -104,7 +104,7 @@ fn connections_that_come_and_go_have_places_and_rates_of_their_own() {
     assert_eq!(chain.record.loop_kind, LoopKind::Closed);
     assert_eq!(chain.plan.window.duration, Span::MAX);
     assert_eq!(chain.plan.window.cooldown, Cooldown::Drain);
-    // No more places than connections, and a wave is of connections.
+    // No more slots than connections, and a wave that counts connections.
     let few = of("'connection-rate' = 5\n'connections-total' = 7\n");
     assert_eq!((few.plan.connections, few.record.churn.map(|churn| churn.calls)), (7, Some(1)));
     let wave = of("calls = 1\nwave = 'ramp:10,90'\nduration = '4s'\n");

@@ -1,4 +1,4 @@
-//! The plan of a record, member by member: which there are, in which order, and what they say.
+//! The plan of a record, member by member: names, order and values.
 //!
 //! `UPDATE_DOCS=1 cargo test -p memtide-run` writes the file again.
 
@@ -8,7 +8,7 @@ use memtide_schema::Scenario;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Scenarios that differ in what their plans say, with their number of servers.
+/// Scenarios with different plans, each with its name and number of servers.
 const SCENARIOS: [(&str, usize, &str); 7] = [
     ("closed", 1, "server = 'a'\nnagle = true\nbefore = 'a b'\nafter = 'c'\npin = 'off'\n"),
     ("embedded", 1, ""),
@@ -38,7 +38,7 @@ const SCENARIOS: [(&str, usize, &str); 7] = [
     ("churn", 1, "server = 'a'\ncalls = 10\nconnection-rate = 1000\ncall-rate = 500\n"),
 ];
 
-/// What the record of a run says of its plan, for each of the scenarios.
+/// The plan in the record of a run, for each of the scenarios.
 fn plans() -> String {
     let plan = |(name, servers, toml): (&str, usize, &str)| {
         let scenario: Scenario = scenario(toml);

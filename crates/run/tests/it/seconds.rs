@@ -1,10 +1,10 @@
-//! The seconds of a load: what is told of servers and workers, and how many operations wait.
+//! The seconds of a load: figures of servers and workers, and the backlog.
 
 use crate::world::{Script, Stretch, WatchedFleet, around, closes, ms, run_in, run_toml, scenario};
 use memtide_base::Span;
 use memtide_schema::record::{SecondRecord, SettledCounts};
 
-/// A server that stands still for longer than its connections have room for.
+/// A server that stalls for longer than its connections have room for.
 fn stalled(arrival: &str) -> (f64, Vec<(f64, Option<u64>)>) {
     let script = Script { server_stops: vec![Stretch::ms(1_500, 2_500)], ..Script::default() };
     let toml = format!(

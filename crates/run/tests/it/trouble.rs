@@ -1,4 +1,4 @@
-//! Servers that are not there, go away, or say nothing.
+//! Servers that are absent, disappear, or are silent.
 
 use crate::world::{Script, Stretch, WatchedFleet, around, closes, ms, run_in, run_toml, scenario};
 use memtide_schema::record::{EndedBy, GoalResult, Verdict};
@@ -107,13 +107,13 @@ fn a_server_that_does_not_know_what_it_is_told_is_loaded_all_the_same() {
             "server-0 received 'stop_trace' and answered 'ERROR'"
         ]
     );
-    // The questions are known to be ours: no other client is suspected.
+    // The queries are known to be memtide's: no other client is suspected.
     assert_eq!(record.warnings.len(), 2, "{:?}", record.warnings);
 }
 
 #[test]
 fn servers_are_told_between_the_fill_and_the_load_and_after_it() {
-    // What is told before the load is told to full servers, and makes them empty.
+    // The command before the load reaches full servers, and empties them.
     let told = "before = 'flush_all'\nafter = 'set mark 0 0 0'\nmix = 'get=1'\n";
     let ran = run_toml(Script::default(), &format!("{PACED}{told}"));
     let record = ran.record();

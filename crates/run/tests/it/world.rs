@@ -1,5 +1,5 @@
-//! The simulator's fleet as these tests want it: servers of which it can be said that they are on
-//! this machine or not, plans and operations that are kept; and an observer that remembers.
+//! The simulator's fleet for these tests: servers local or remote as a test chooses, with plans and
+//! operations kept; and an observer that records events.
 
 use memtide_base::{ConnectionId, Instant, Law, ServerId, Span};
 use memtide_engine::driver::Sample;
@@ -24,12 +24,12 @@ pub fn ms(at: u64) -> Instant {
     Instant::ZERO + Span::from_ms(at)
 }
 
-/// Closes a connection of each worker at these milliseconds.
+/// Closes one connection of each worker at each of these milliseconds.
 pub fn closes<const N: usize>(at: [(u64, u32); N]) -> Vec<(Instant, ConnectionId)> {
     at.map(|(at, connection)| (ms(at), ConnectionId(connection))).into()
 }
 
-/// Two servers, each of them near and far, that answer after 100 µs.
+/// Two servers, each with a near and a far address, that answer after 100 µs.
 pub fn setting(script: Script) -> Setting {
     let server = |number| SimServer {
         addresses: vec![address(number, true), address(number, false)],
@@ -54,13 +54,13 @@ fn address(number: usize, local: bool) -> Address {
     }
 }
 
-/// A fleet of simulated workers that keeps what it was given.
+/// A fleet of simulated workers that keeps the plans it receives.
 pub struct WatchedFleet {
     inner: SimFleet,
     samples: Rc<RefCell<Vec<Sample>>>,
     /// Every plan that was started.
     pub plans: Vec<Plan>,
-    /// No run of these tests takes longer.
+    /// Time limit for the runs of these tests.
     pub deadline: Instant,
 }
 
@@ -77,7 +77,7 @@ impl WatchedFleet {
         Self { inner, samples, plans: Vec::new(), deadline: ms(120_000) }
     }
 
-    /// A counter of the first server.
+    /// The value of a counter of the first server.
     pub fn server_says(&self, name: &str) -> u64 {
         self.inner.counter(0, name).expect("the server knows this counter")
     }
@@ -128,7 +128,7 @@ impl Fleet for WatchedFleet {
     }
 }
 
-/// Remembers what happened.
+/// Records the events of a run.
 #[derive(Default)]
 pub struct Notes {
     pub phases: Vec<Phase>,
@@ -178,7 +178,7 @@ pub fn scenario(toml: &str) -> Scenario {
     settings.scenario
 }
 
-/// Four CPUs, and as many servers of the world, which are on this machine or not.
+/// Four CPUs, and this number of servers of the world, local or remote.
 pub fn around(servers: usize, local: bool) -> Surroundings {
     let server = |number| ServerPlan {
         name: format!("server-{number}"),
@@ -198,7 +198,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
     }
 }
 
-/// A run that was carried out.
+/// A completed run.
 pub struct Ran {
     pub fleet: WatchedFleet,
     pub observer: Notes,
@@ -211,7 +211,7 @@ impl Ran {
         &result.unwrap_or_else(|failure| panic!("it failed: {}", failure.message())).record
     }
 
-    /// The sentence with which it failed, and the exit code.
+    /// Exit code and sentence of its failure.
     pub fn failure(&self) -> (u8, String) {
         match &self.result {
             Err(failure) => (failure.exit, failure.message()),

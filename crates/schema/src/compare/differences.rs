@@ -1,4 +1,4 @@
-//! What differs between runs: their result, scenario, machine, servers, and version of memtide.
+//! Differences between runs: in result, scenario, machine, servers, and version of memtide.
 
 use super::{Difference, Part};
 use crate::field::{FIELDS, Section};
@@ -6,15 +6,14 @@ use crate::record::{Figure, Record, Verdict};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fields that say nothing of how one operation is made: with another server, another seed or a
-/// longer window two runs are still alike.
+/// Fields that do not change how one operation is made: runs that differ only in these are alike.
 const FREE: [&str; 7] = ["server", "seed", "bind", "duration", "warmup", "ops-max", "password"];
-/// Settings of a server that its `stats` tell and that matter to its speed.
+/// Settings from a server's `stats` that affect its speed.
 const SETTINGS: [&str; 4] = ["version", "threads", "limit_maxbytes", "max_connections"];
 
 type Words = BTreeMap<String, String>;
 
-/// All differences, part by part.
+/// All differences between the records, part by part.
 pub(super) fn differences(records: &[&Record]) -> Vec<Difference> {
     let of_all = |words: fn(&Record) -> Words| -> Vec<Words> {
         records.iter().map(|record| words(record)).collect()
@@ -25,7 +24,7 @@ pub(super) fn differences(records: &[&Record]) -> Vec<Difference> {
     add(&mut all, Part::Machine, &of_all(machine));
     add(&mut all, Part::Server, &of_all(server));
     add(&mut all, Part::Scenario, &scenarios(records));
-    // A result that cannot be believed matters also if none of them can be.
+    // List it as well if no record is believable.
     if !all.iter().any(|difference| difference.name == "believable")
         && records.iter().all(|record| record.believable.verdict == Verdict::No)
     {
@@ -36,7 +35,7 @@ pub(super) fn differences(records: &[&Record]) -> Vec<Difference> {
     all
 }
 
-/// Adds every name of which the words differ.
+/// Adds each name whose words differ between records.
 fn add(all: &mut Vec<Difference>, part: Part, words: &[Words]) {
     let names: BTreeSet<&String> = words.iter().flat_map(BTreeMap::keys).collect();
     for name in names {
@@ -49,12 +48,12 @@ fn add(all: &mut Vec<Difference>, part: Part, words: &[Words]) {
     }
 }
 
-/// Whether runs that differ in this are unlike.
+/// True if a difference in this field makes the runs unlike.
 fn is_unlike(part: Part, name: &str) -> bool {
     match part {
         Part::Result | Part::Version => true,
         Part::Machine => name != "memory_bytes",
-        // Two servers are what one compares.
+        // Comparing two servers is a usual purpose.
         Part::Server => false,
         Part::Scenario => {
             let field = FIELDS.iter().find(|field| field.name == name);
@@ -103,7 +102,7 @@ fn machine(record: &Record) -> Words {
     ])
 }
 
-/// What is known of the servers: who they are, and what their `stats` say of themselves.
+/// Facts about the servers: their addresses, and settings from their `stats`.
 fn server(record: &Record) -> Words {
     let names: Vec<&str> = record.plan.servers.iter().map(|server| server.name.as_str()).collect();
     let embedded = record.plan.embedded.then(|| "embedded".to_owned());
@@ -127,13 +126,13 @@ fn shown(figure: &Figure) -> String {
     }
 }
 
-/// The scenarios as they were decided; as they were given, where a record does not hold that.
+/// The decided scenarios; if a record lacks its own, all scenarios as their users wrote them.
 fn scenarios(records: &[&Record]) -> Vec<Words> {
     let mut words: Vec<Words> = match records.iter().all(|record| !record.plan.decided.is_empty()) {
         true => records.iter().map(|record| record.plan.decided.clone()).collect(),
         false => records.iter().map(|record| given(record)).collect(),
     };
-    // Who the servers are is among what is known of them.
+    // Addresses of servers are listed under `Part::Server`.
     words.iter_mut().for_each(|words| {
         words.remove("server");
     });

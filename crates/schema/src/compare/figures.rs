@@ -1,4 +1,4 @@
-//! The rows of a comparison: the figures of every record, with ratios to those of the first.
+//! The rows of a comparison: the figures of every record, with their ratios to the first record's.
 
 use super::{FigureRow, Unit, Value};
 use crate::judge::{Measured, measured};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 const PERCENTILES: [Percentile; 4] =
     [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999];
 
-/// A row for each figure, times last but for the cost in CPU time.
+/// A row for each figure: rates and counts, then times, then the cost in CPU time.
 pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
     let mut rows = Vec::new();
     let mut row = |name: String, unit, value: &dyn Fn(&Record) -> Value| {
@@ -40,7 +40,7 @@ pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
     rows
 }
 
-/// Every kind of operation that a record has times of.
+/// Every kind of operation for which a record has times.
 fn kinds(records: &[&Record]) -> BTreeSet<Kind> {
     let of_all = records.iter().flat_map(|record| &record.judged().response);
     of_all.filter(|(_, times)| times.count > 0).map(|(kind, _)| *kind).collect()
@@ -119,8 +119,8 @@ fn client_cpu(record: &Record) -> Value {
     }
 }
 
-/// The CPU time of all servers by their own `stats`, for each million operations of the whole load:
-/// that is what they count over.
+/// CPU time of all servers, from their `stats`, per million operations. It covers the whole load
+/// (warm-up and cool-down included), as the servers' counters do.
 fn server_cpu(record: &Record) -> Value {
     let servers = &record.server.delta;
     let mut seconds = 0.0;
@@ -140,7 +140,7 @@ fn server_cpu(record: &Record) -> Value {
     }
 }
 
-/// The values with what relates each to the first.
+/// Returns the values, each with its ratio to the first and whether their intervals are apart.
 fn related(mut values: Vec<Value>) -> Vec<Value> {
     let (value, ci) = match values.first() {
         Some(first) => (first.value, first.ci),

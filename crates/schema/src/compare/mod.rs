@@ -1,8 +1,8 @@
-//! Records side by side: `memtide.comparison/1`, what differs between runs and how their figures
-//! compare with those of the first.
+//! Records side by side (`memtide.comparison/1`): differences between runs, and their figures
+//! compared with the first run's.
 //!
-//! Figures are the records' own; only ratios are computed. What decides whether a change is good or
-//! bad are the user's rules.
+//! Figures are the records' own; only ratios are computed. The user's rules alone decide whether a
+//! change is good or bad.
 
 mod differences;
 mod figures;
@@ -17,72 +17,72 @@ use crate::record::{Record, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Records in one comparison at most: a table has no room for more columns.
+/// Largest number of records in one comparison: a table has no room for more columns.
 pub const RECORDS_MAX: usize = 16;
 
-/// The name of the shape.
+/// Name and version of the JSON format of comparisons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub enum ComparisonName {
-    /// The first shape.
+    /// The first version.
     #[default]
     #[serde(rename = "memtide.comparison/1")]
     V1,
 }
 
-/// Two or more records beside each other. Lists of values have one for each record, in order.
+/// Two or more records side by side. Each list of values has one entry per record, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Comparison {
-    /// The name and version of this shape.
+    /// Name and version of this format.
     pub schema: ComparisonName,
-    /// The records; the others are compared with the first.
+    /// The records. Each is compared with the first.
     pub records: Vec<Compared>,
-    /// Whether all runs made the same load on like machines with one version of memtide, and are
-    /// believable. Else a ratio may come from what differs.
+    /// True if all runs made the same load on like machines with one version of memtide, and all
+    /// are believable. If false, a ratio may come from one of the `differences`.
     pub alike: bool,
-    /// What differs between the runs.
+    /// Differences between the runs.
     pub differences: Vec<Difference>,
-    /// A row for each figure.
+    /// Figures, one row each.
     pub figures: Vec<FigureRow>,
-    /// What became of each rule, for each record after the first.
+    /// Results of the rules, for each record after the first.
     pub rules: Vec<RuleResult>,
 }
 
-/// A record of a comparison.
+/// One of the compared records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Compared {
-    /// The letter by which tables name it: A is the first.
+    /// Letter that stands for the record in tables: A is the first.
     pub letter: char,
-    /// The name of its file.
+    /// Name of its file.
     pub name: String,
-    /// When its run began, in milliseconds since 1970.
+    /// Start of its run, in milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// Whether its numbers can be believed.
+    /// Verdict on its numbers.
     pub believable: Verdict,
 }
 
-/// Something that is not the same in all records.
+/// A difference between the records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Difference {
-    /// What it belongs to.
+    /// Part of the record that differs.
     pub part: Part,
-    /// Its name: a field of the scenario, or a member of the record.
+    /// Name: a field of the scenario, or a member of the record.
     pub name: String,
-    /// What it is in each record; none where it is not known or not given.
+    /// Value in each record; none where it is unknown or was not given.
     pub values: Vec<Option<String>>,
-    /// Whether it makes the runs unlike, so that their figures are not of the same thing.
+    /// True if the difference makes the runs unlike: their figures then measure different things.
     pub unlike: bool,
 }
 
-/// What can differ.
+/// Parts of a record that can differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// How the runs ended, and whether they are believable.
+    /// The end of the run, and its verdict.
     Result,
     /// The decided scenario.
     Scenario,
@@ -94,30 +94,30 @@ pub enum Part {
     Version,
 }
 
-/// A figure of every record.
+/// A figure, with its value in every record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct FigureRow {
-    /// Its name; where a goal can name it, as in a goal.
+    /// Name of the figure; as in a goal, if goals can name it.
     pub name: String,
-    /// What its values are.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Its value in each record.
+    /// Value in each record.
     pub values: Vec<Value>,
 }
 
-/// What a value counts.
+/// Unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Nanoseconds.
     Ns,
-    /// Something per second.
+    /// Number per second.
     PerS,
-    /// How many.
+    /// Number of operations, keys or errors.
     Count,
-    /// 0 to 1.
+    /// Fraction, 0 to 1.
     Fraction,
     /// Seconds of CPU time per million operations.
     CpuSPerMops,
@@ -127,61 +127,60 @@ pub enum Unit {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Value {
-    /// The figure; none if it is not known.
+    /// The figure; none if it is unknown.
     pub value: Option<f64>,
-    /// A lower bound, of a percentile that falls among operations without an answer.
+    /// Lower bound of a percentile that falls among unanswered operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
-    /// Why the figure is not known.
+    /// Reason why the figure is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// The figure divided by that of the first record; absent in the first, where one is not known,
-    /// and where that of the first is zero.
+    /// The figure divided by the first record's; absent in the first record, if either is unknown,
+    /// and if the first is zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// The bounds between which the figure lies with 95 % confidence; absent if the record has
-    /// none.
+    /// 95 % confidence interval; absent if the record has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci: Option<[f64; 2]>,
-    /// Whether these bounds and those of the first record have nothing in common, so that chance
-    /// alone does not explain the difference; absent if one has none.
+    /// True if this confidence interval and the first record's do not overlap, so that chance alone
+    /// does not explain the difference; absent if either is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<bool>,
 }
 
-/// What became of a rule.
+/// Result of one rule for one record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct RuleResult {
-    /// The rule, as it was given.
+    /// The rule, as the user wrote it.
     pub rule: String,
-    /// The letter of the record that was compared with the first.
+    /// Letter of the record that was compared with the first.
     pub record: char,
-    /// Whether it holds.
+    /// Result.
     pub result: RuleOutcome,
-    /// The change since the first record as a fraction of its figure; none if that is not known.
+    /// Change since the first record, as a fraction of the first record's figure; none if unknown.
     pub change: Option<f64>,
-    /// Why, as a clause for people.
+    /// Reason, as a clause for people.
     pub why: String,
 }
 
-/// Whether a rule of failure holds.
+/// Result of a rule that fails a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleOutcome {
-    /// It does not hold: all is well.
+    /// The rule's condition is false: no failure.
     Passed,
-    /// It holds.
+    /// The rule's condition is true: the comparison fails.
     Failed,
-    /// A figure is missing, so it cannot be told. This counts as a failure.
+    /// A figure is missing, so the condition cannot be judged. Counts as a failure.
     Undecided,
 }
 
-/// Compares records, each with its name, with the first of them.
+/// Compares each named record with the first.
 ///
 /// # Panics
-/// With fewer than two records, and with more than [`RECORDS_MAX`].
+/// If there are fewer than two records or more than [`RECORDS_MAX`].
 pub fn compare(records: &[(String, Record)], rules: &[Rule]) -> Comparison {
     assert!((2..=RECORDS_MAX).contains(&records.len()), "the caller bounds the records");
     let all: Vec<&Record> = records.iter().map(|(_, record)| record).collect();

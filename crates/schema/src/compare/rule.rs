@@ -1,5 +1,5 @@
-//! Rules by which a comparison fails, such as `all.p99>+5%`: the figures and comparisons of goals,
-//! with a bound for the change since the first record.
+//! Rules that fail a comparison, such as `all.p99>+5%`: the subjects and comparisons of goals, with
+//! a bound on the change since the first record.
 
 use super::{RuleOutcome, RuleResult};
 use crate::judge::{Measured, figure_word, measured};
@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 const GRAMMAR: &str = "a rule such as all.p99>+5%, rate<-3%, get.mean>+20us or errors>0.1%";
 
-/// A rule: a comparison fails if it holds.
+/// A rule; a comparison fails if its condition is true.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     subject: Subject,
@@ -18,7 +18,7 @@ pub struct Rule {
     bound: Bound,
 }
 
-/// What a rule compares.
+/// Quantity that a rule compares, with its bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
     /// The change since the first record, as a fraction of its figure.
@@ -68,7 +68,7 @@ impl fmt::Display for Rule {
         match bound {
             Bound::Share(share) => write!(f, "{subject}{relation}{}", percent_word(share)),
             Bound::Figure(figure) => f.write_str(&goal(figure)),
-            // In percent it would be a part of the first record's figure.
+            // A percentage would be read as one of the first record's figure.
             Bound::Change(change) if subject == Subject::Errors => {
                 write!(f, "{subject}{relation}{change:+}")
             }
@@ -81,15 +81,15 @@ impl fmt::Display for Rule {
     }
 }
 
-/// `+5%`, `-0.5%`.
+/// Formats a fraction as a signed percentage: `+5%`, `-0.5%`.
 fn percent_word(share: f64) -> String {
-    // Of the decimal digits that a user may have typed no rounding error is left.
+    // Rounding removes the floating-point error of the digits that a user typed.
     let percent = (share * 1e10).round() / 1e8;
     format!("{percent:+}%")
 }
 
 impl Rule {
-    /// Whether the rule holds for `other`, the record named `letter`.
+    /// Judges the rule for `other`, the record with this letter.
     pub(super) fn judge(&self, letter: char, first: &Record, other: &Record) -> RuleResult {
         let was = known(measured(self.subject, first.judged_of(self.subject)));
         let is = known(measured(self.subject, other.judged_of(self.subject)));
@@ -134,11 +134,11 @@ impl Rule {
         }
     }
 
-    /// What became of the rule with both figures known.
+    /// Result, change as a fraction, and reason, if both figures are known.
     fn change(&self, was: f64, is: f64) -> (RuleOutcome, Option<f64>, String) {
         let share = share(was, is);
         let (changed, bound) = match self.bound {
-            // A growth from nothing is beyond every percentage.
+            // Growth from zero exceeds every percentage.
             Bound::Share(bound) => (share.unwrap_or(f64::INFINITY), bound),
             Bound::Change(bound) | Bound::Figure(bound) => (is - was, bound),
         };
@@ -153,7 +153,7 @@ impl Rule {
     }
 }
 
-/// The change from `was` to `is` as a part of `was`; none for a growth from zero.
+/// Change from `was` to `is` as a fraction of `was`; none for growth from zero.
 fn share(was: f64, is: f64) -> Option<f64> {
     match was == is {
         true => Some(0.0),
@@ -161,7 +161,7 @@ fn share(was: f64, is: f64) -> Option<f64> {
     }
 }
 
-/// A figure that is no number is not known.
+/// Turns a figure that is not a number into a missing one.
 fn known(measured: Measured) -> Measured {
     match measured {
         Measured::Known(figure) if !figure.is_finite() => {
@@ -172,7 +172,7 @@ fn known(measured: Measured) -> Measured {
 }
 
 impl Record {
-    /// The record whose figure a rule means: times are those of the load that is judged.
+    /// The record whose figure the rule compares: times are those of the judged load.
     fn judged_of(&self, subject: Subject) -> &Self {
         match subject {
             Subject::Response { .. } => self.judged(),

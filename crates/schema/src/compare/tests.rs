@@ -1,4 +1,4 @@
-//! Rules and what they say, what makes runs unlike, and the shape that leaves the program.
+//! Rules and their messages, differences that make runs unlike, and the JSON format.
 
 use super::*;
 use crate::Kind;
@@ -101,7 +101,7 @@ fn what_is_not_answered_is_longer_than_all_that_is() {
     });
     let worse = judged("all.max>+5%", &lost);
     let known = judged("all.max>+5%", &both(|_| ()));
-    // The sample may have operations without an answer itself.
+    // The sample itself may contain unanswered operations.
     let first_is_known = known.result == RuleOutcome::Passed;
     let expected = if first_is_known { RuleOutcome::Failed } else { RuleOutcome::Undecided };
     assert_eq!(worse.result, expected, "{}", worse.why);

@@ -1,4 +1,4 @@
-//! A second of the load, which workers end together and agents tell their master.
+//! One second of the load: workers end it together, and agents report it to their master.
 
 mod judged;
 mod log;
@@ -17,41 +17,41 @@ use memtide_base::Span;
 use memtide_metrics::Histogram;
 use std::collections::BTreeMap;
 
-/// What ended in about a second of the load, over all workers, and what was under way at its end.
-/// Counts and times of all intervals add up to those of the load.
+/// Results of about one second of the load over all workers: outcomes in it, and the state at its
+/// end. Counts and times of all intervals add up to those of the load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// From the beginning of the load to the interval's beginning.
+    /// Time from the beginning of the load to the interval's beginning.
     pub start: Span,
-    /// How long it was.
+    /// Length of the interval.
     pub length: Span,
-    /// Operations that ended in it.
+    /// Operations that ended in the interval.
     pub counts: SettledCounts,
-    /// Received − intended of the measured operations that were answered in it, by kind, as in a
-    /// record; a kind without any is missing.
+    /// Received − intended of measured operations answered in the interval, by kind, as in a
+    /// record; a kind without any is absent.
     pub response: BTreeMap<Kind, Histogram<u64>>,
-    /// Received − sent of the same.
+    /// Received − sent of measured operations answered in the interval, by kind.
     pub service: BTreeMap<Kind, Histogram<u64>>,
-    /// Sent − intended of the measured operations that were sent in it.
+    /// Sent − intended of measured operations sent in the interval, by kind.
     pub lag: BTreeMap<Kind, Histogram<u64>>,
-    /// Measured operations that ended in it and rank above those in `response`, by kind; a kind
-    /// without any is missing.
+    /// Measured operations that ended unanswered in the interval, by kind; a kind without any is
+    /// absent. They rank above all times in `response`.
     pub unanswered: BTreeMap<Kind, u64>,
-    /// What was under way at its end.
+    /// In flight and backlog at the end of the interval.
     pub under_way: UnderWay,
-    /// What ended of each server's operations, in the plan's order of servers: these and
-    /// `no_server` add up to `counts`.
+    /// Outcomes by server, in the plan's order of servers. These and `no_server` add up to
+    /// `counts`.
     pub servers: Vec<ServerSecond>,
-    /// What ended of operations that no server was chosen for.
+    /// Outcomes of operations for which no server was chosen.
     pub no_server: SettledCounts,
-    /// What each worker had under way at its end, in their order; empty of what is left when they
-    /// have finished.
+    /// State of each worker at the end of the interval, in the order of workers. Workers that have
+    /// finished report nothing in flight and no backlog.
     pub workers: Vec<WorkerSecond>,
-    /// What servers said of themselves in it, by name: counters since their answers before. They
-    /// are asked shortly before a second ends. Empty where none was asked.
+    /// Reports of the servers by name: growth of their counters since their previous `stats` reply.
+    /// Servers are queried shortly before a second ends. Empty if none was queried.
     pub reports: BTreeMap<String, ServerReport>,
-    /// Whether the load was over at its end: the measured window had ended, or all operations were
-    /// issued. What ended then says nothing about the load.
+    /// True if the load was over at the interval's end: the measured window had ended, or all
+    /// operations were issued. Later outcomes say nothing about the load.
     pub is_over: bool,
 }
 

@@ -1,6 +1,6 @@
-//! The fields of connections that are the load: when they come, what each does, how it ends.
+//! The fields of connection churn: when connections open, what each does, how it ends.
 //!
-//! Rows of the table only; a row parses and shows, and decides nothing.
+//! Rows of the table only; a row parses and formats a value, and decides nothing.
 
 use super::parse::{count, given, given_span, one, parsed, span};
 use super::{Field, Section, Set, Show};

@@ -1,7 +1,7 @@
-//! The fields of clients that are counted, of the servers that each of them reaches, and of the
-//! windows of objects that they work on.
+//! The fields of counted clients, of the servers that each client reaches, and of the windows of
+//! objects that clients work on.
 //!
-//! Rows of the table only; a row parses and shows, and decides nothing.
+//! Rows of the table only; a row parses and formats a value, and decides nothing.
 
 use super::parse::{count, given, one, parsed};
 use super::{Field, Section, Set, Show};

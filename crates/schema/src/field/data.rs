@@ -1,6 +1,6 @@
-//! The fields of the data: keys, values, what is asked of them, and the fill.
+//! The fields of the data: keys, values, operations on them, and the fill.
 //!
-//! Rows of the table only; a row parses and shows, and decides nothing.
+//! Rows of the table only; a row parses and formats a value, and decides nothing.
 
 use super::parse::{bits, count, given, one, parsed};
 use super::{Field, Section, Set, Show};
@@ -8,7 +8,7 @@ use crate::scenario::parse_switch;
 use memtide_base::units;
 use memtide_workload::op_kinds;
 
-/// The grammar of sizes, shared by the rows of keys and values.
+/// The grammar of size distributions, shared by the rows of keys and values.
 macro_rules! size_laws {
     () => {
         "Distributions: `fixed:N` or just `N`, `uniform:A,B`, `uniform-real:A,B` (rounded from \
@@ -19,7 +19,7 @@ macro_rules! size_laws {
     };
 }
 
-/// Bytes of a prefix at most; what is left has room for any number.
+/// Largest size of a key prefix in bytes; leaves room in a key for any number.
 const PREFIX_BYTES_MAX: usize = 200;
 
 pub(super) const KEYS: Field = Field {

@@ -1,7 +1,7 @@
-//! Layers of words: what the flags, the environment and the file said, each with its origin.
+//! Layers of settings: words from the flags, the environment and the file, each with its origin.
 //!
-//! A higher layer is applied later and wins; a list in it replaces the list below. An error names
-//! the field as its origin spells it.
+//! A higher layer is applied later and wins; its lists replace lower ones. An error names the field
+//! as its origin spells it.
 
 use super::{FIELDS, Field, Show, find, nearest};
 use crate::scenario::{Scenario, Settings};
@@ -10,34 +10,34 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 
-/// What stands before the name of every environment variable of ours.
+/// Prefix of memtide's environment variables.
 const PREFIX: &str = "MEMTIDE_";
 
-/// Former names of fields, each with the present one. A former name is never accepted where a user
-/// writes it; old records are read by it.
+/// Former names of fields, each with its present name. They are accepted when reading old records,
+/// never from a user.
 pub(crate) const FORMER_NAMES: [(&str, &str); 2] =
     [("pick", "window-pick"), ("trailing-blank", "trailing-space")];
 
-/// Fields as words, by their names.
+/// Fields as words, by name.
 type Words = serde_json::Map<String, Value>;
 
-/// Where a word was said.
+/// Origin of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// On the command line.
+    /// The command line.
     Flag,
-    /// In the environment.
+    /// The environment.
     Environment,
-    /// In a file.
+    /// A file.
     File {
-        /// The file's path, as it was given.
+        /// Path of the file, as the user wrote it.
         path: String,
-        /// The line, from 1.
+        /// Line number, from 1.
         line: u32,
     },
 }
 
-/// What one origin said, field by field.
+/// The settings of one origin, field by field.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
     entries: Vec<Entry>,
@@ -51,23 +51,24 @@ struct Entry {
 }
 
 impl Layer {
-    /// A layer that says nothing.
+    /// An empty layer.
     pub const fn new() -> Self {
         Self { entries: Vec::new() }
     }
 
-    /// Adds what was said about `field`; no words at all say an empty list.
+    /// Adds the words for `field`; an empty `words` stands for an empty list.
     pub fn push(&mut self, field: &'static Field, words: Vec<String>, origin: Origin) {
         self.entries.push(Entry { field, words, origin });
     }
 
-    /// Whether this layer says anything about `field`.
+    /// True if this layer sets `field`.
     pub fn mentions(&self, field: &Field) -> bool {
         self.entries.iter().any(|entry| entry.field == field)
     }
 
-    /// The layer of an environment: its variables that begin with `MEMTIDE_`, whatever bytes the
-    /// others hold. An error names a variable that stands for no field, or whose value is no text.
+    /// The layer of an environment: its variables that begin with `MEMTIDE_`. Other variables may
+    /// hold any bytes. An error names a variable that matches no field, or whose value is not
+    /// UTF-8.
     pub fn from_environment<T: Into<OsString>>(
         variables: impl IntoIterator<Item = (T, T)>,
     ) -> Result<Self, FieldError> {
@@ -91,8 +92,8 @@ impl Layer {
 }
 
 impl Settings {
-    /// Sets every field that `layer` mentions. The error names the first word that is not
-    /// allowed, such as an empty one; the settings are then half changed and of no use. A list
+    /// Sets every field that `layer` mentions. The error names the first word that is not allowed,
+    /// such as an empty one; the settings are then partly changed and must be discarded. A list
     /// without words is an empty list.
     pub fn apply(&mut self, layer: &Layer) -> Result<(), FieldError> {
         for Entry { field, words, origin } in &layer.entries {
@@ -116,21 +117,22 @@ impl Settings {
         Ok(())
     }
 
-    /// Every given or defaulted field as words: a list for a list, a boolean for a switch, else a
-    /// string. Written as TOML it is a scenario file that gives these settings again.
+    /// Every field that has a value or a default, as words: a list for a list, a boolean for a
+    /// switch, else a string. Written as TOML, they are a scenario file that gives the same
+    /// settings.
     pub fn words(&self) -> Words {
         let word = |field: &Field| Some((field.name.to_owned(), field.value_of(field.show(self))?));
         FIELDS.iter().filter_map(word).collect()
     }
 }
 
-/// The words of a scenario, as a record has them, as a scenario file that runs the same load again.
+/// Turns the words of a record's scenario into a scenario file that runs the same load again.
 pub fn scenario_file(words: &Words) -> String {
     words.iter().map(|(name, word)| format!("{name} = {word}\n")).collect()
 }
 
 impl Scenario {
-    /// What [`Settings::words`] has of it: all but the outputs and the placement.
+    /// The scenario's part of [`Settings::words`]: all but outputs and placement.
     pub fn words(&self) -> Words {
         let word = |field: &Field| match field.show {
             Show::Scenario(show) => Some((field.name.to_owned(), field.value_of(show(self))?)),
@@ -139,8 +141,8 @@ impl Scenario {
         FIELDS.iter().filter_map(word).collect()
     }
 
-    /// The fields as text, by name: a list with commas, a switch as `true` or `false`;
-    /// an empty list is left out.
+    /// The fields as text, by name: lists joined by commas, switches as `true` or `false`; empty
+    /// lists are omitted.
     pub fn spelled(&self) -> BTreeMap<String, String> {
         let spelled = self.words().into_iter().filter_map(|(field, value)| {
             let word = match value {
@@ -156,14 +158,14 @@ impl Scenario {
     }
 }
 
-/// A word that is not allowed, where it was said.
+/// A word that is not allowed, with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// The name that was used; none when the file could not be read as far as a name.
+    /// Name of the field, as the user wrote it; none if the file could not be parsed up to a name.
     pub field: Option<String>,
-    /// Where it was said.
+    /// Origin of the word.
     pub origin: Origin,
-    /// What is wrong and what is allowed.
+    /// The fault, and what is allowed.
     pub message: String,
 }
 
@@ -189,14 +191,14 @@ pub(super) fn variable(name: &str) -> String {
     format!("{PREFIX}{}", name.to_ascii_uppercase().replace('-', "_"))
 }
 
-/// What is wrong with an empty word: left standing it would read as "not given", and a script's
-/// unset variable would change what is measured.
+/// The error of an empty word. If it meant "not given", a script's unset variable would silently
+/// change what is measured.
 fn empty(field: &Field) -> String {
     let wanted = field.value.unwrap_or("true or false");
     format!("the value is empty; give {wanted}, or leave it out")
 }
 
-/// The error of a name that is no field's.
+/// The error of a name that matches no field.
 pub(crate) fn unknown(name: &str, origin: Origin) -> FieldError {
     if let Some(error) = renamed(name, &origin) {
         return error;
@@ -211,7 +213,7 @@ pub(crate) fn unknown(name: &str, origin: Origin) -> FieldError {
     FieldError { field: Some(name.to_owned()), origin, message }
 }
 
-/// The error of a former name of a field, which names the present one; none for any other name.
+/// The error of a field's former name, which names the present one; none for any other name.
 pub fn renamed(name: &str, origin: &Origin) -> Option<FieldError> {
     let plain = name.replace('_', "-");
     let (_, present) = FORMER_NAMES.iter().find(|(former, _)| *former == plain)?;

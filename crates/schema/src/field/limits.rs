@@ -1,6 +1,6 @@
 //! The fields of limits: when to stop, and when to give up.
 //!
-//! Rows of the table only; a row parses and shows, and decides nothing.
+//! Rows of the table only; a row parses and formats a value, and decides nothing.
 
 use super::parse::{count, given, given_span, one, span};
 use super::{Field, Section, Set, Show};

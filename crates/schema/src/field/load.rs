@@ -1,6 +1,6 @@
-//! The fields of the load: how much, when, and by whom it is made.
+//! The fields of the load: how much, when, and by which workers it is made.
 //!
-//! Rows of the table only; a row parses and shows, and decides nothing.
+//! Rows of the table only; a row parses and formats a value, and decides nothing.
 
 use super::parse::{command_line, count, given, one, parsed, span};
 use super::{Field, Section, Set, Show};

@@ -1,6 +1,6 @@
 //! The fields of the measurement: how it is judged, ended and repeated.
 //!
-//! Rows of the table only; a row parses and shows, and decides nothing.
+//! Rows of the table only; a row parses and formats a value, and decides nothing.
 
 use super::parse::{bits, count, given_span, one, parsed, span};
 use super::{Field, Section, Set, Show};

@@ -1,7 +1,7 @@
-//! THE table: every field of a scenario, declared once. Flags, TOML keys, environment variables,
-//! help, man page, completions and docs/scenario.md are all read from it.
+//! The table of fields: every field of a scenario, declared once. Flags, TOML keys, environment
+//! variables, help, man page, completions and docs/scenario.md are all read from it.
 //!
-//! It knows words and where they came from; it opens no file and reads no environment itself.
+//! It knows words and their origin; it opens no file and reads no environment itself.
 
 mod clients;
 mod data;
@@ -22,29 +22,29 @@ use crate::scenario::{Outputs, Placement, Scenario, Settings};
 
 /// One field of a scenario.
 pub struct Field {
-    /// The name: of the flag after its two dashes, and of the TOML key.
+    /// Name of the TOML key, and of the flag after its two dashes.
     pub name: &'static str,
-    /// The flag's one-letter form.
+    /// One-letter form of the flag.
     pub short: Option<char>,
-    /// What stands for the value in help; none for a switch, which takes none.
+    /// Placeholder of the value in help; none for a switch, which takes no value.
     pub value: Option<&'static str>,
-    /// The default as shown to people; empty when there is none.
+    /// The default as shown to people; empty if there is none.
     pub default: &'static str,
-    /// What it does, in one line of at most 70 columns.
+    /// Purpose, in one line of at most 70 columns.
     pub help: &'static str,
     /// The details: values, units, bounds, when to use it, an example.
     pub long: &'static str,
-    /// Where it stands in help and docs.
+    /// Section of help and docs that lists the field.
     pub section: Section,
-    /// Whether it is a list: may be repeated, and takes comma lists.
+    /// True if the field is a list: it may be repeated, and takes comma lists.
     pub many: bool,
-    /// How a word becomes its value.
+    /// Parses a word into the value.
     set: Set,
-    /// How its value becomes words.
+    /// Formats the value as words.
     show: Show,
 }
 
-/// Sets a field from a word; for a list, from the whole comma list, replacing what was there. The
+/// Sets a field from a word; a list field, from a whole comma list that replaces its value. The
 /// error says what is wrong with the word and what is allowed.
 #[derive(Clone, Copy)]
 enum Set {
@@ -53,7 +53,7 @@ enum Set {
     Placement(fn(&mut Placement, &str) -> Result<(), String>),
 }
 
-/// The words that `Set` would need to make a field what it is; none when it is not given.
+/// Formats a field as the words from which `Set` would restore it; none if it is not set.
 #[derive(Clone, Copy)]
 enum Show {
     Scenario(fn(&Scenario) -> Vec<String>),
@@ -82,7 +82,7 @@ pub enum Section {
     Churn,
     /// How this machine runs the workers.
     Machine,
-    /// Which part of the run this process carries out, and how the parts begin together.
+    /// Share of the run that this process carries out, and how shares begin together.
     Placement,
 }
 
@@ -238,19 +238,19 @@ pub static FIELDS: &[Field] = &[
     placement::ALLOW_LOST,
 ];
 
-/// The field of this name; `_` may stand for `-`.
+/// The field with this name; `_` may stand for `-`.
 pub fn find(name: &str) -> Option<&'static Field> {
     let name = name.replace('_', "-");
     FIELDS.iter().find(|field| field.name == name)
 }
 
-/// The name of the field that was probably meant: at most two slips away, or one of the two is
+/// The name of the field that was probably meant: at most two typing errors away, or one name is
 /// the beginning of the other.
 pub fn nearest(name: &str) -> Option<&'static str> {
     let name = name.replace('_', "-").to_ascii_lowercase();
     let slips = |field: &&Field| strsim::damerau_levenshtein(field.name, &name);
     let near = FIELDS.iter().min_by_key(slips).filter(|field| {
-        // Two slips in a word of three letters make any word of any other.
+        // Two typing errors turn any word of three letters into any other.
         slips(field) <= 2 && slips(field) * 2 < name.chars().count().max(3)
     });
     let begins = |field: &&Field| {
@@ -260,7 +260,7 @@ pub fn nearest(name: &str) -> Option<&'static str> {
 }
 
 impl Field {
-    /// Sets it from a word; for a list, from the whole comma list, replacing what was there. The
+    /// Sets the field from a word; a list, from a whole comma list that replaces its value. The
     /// error says what is wrong with the word and what is allowed.
     pub fn set(&self, settings: &mut Settings, word: &str) -> Result<(), String> {
         match self.set {
@@ -270,7 +270,7 @@ impl Field {
         }
     }
 
-    /// The words that [`Field::set`] would need to make it what it is; none when it is not given.
+    /// The words from which [`Field::set`] would restore the present value; none if it is not set.
     pub fn show(&self, settings: &Settings) -> Vec<String> {
         match self.show {
             Show::Scenario(show) => show(&settings.scenario),
@@ -279,8 +279,8 @@ impl Field {
         }
     }
 
-    /// Its words as a value of a record: a list for a list, a boolean for a switch, else a string;
-    /// none when it is not given.
+    /// Converts the field's words to a value of a record: a list for a list, a boolean for a
+    /// switch, else a string; none if it is not set.
     fn value_of(&self, mut words: Vec<String>) -> Option<serde_json::Value> {
         if self.many {
             Some(words.into())
@@ -301,7 +301,7 @@ impl Field {
         COMMON.contains(&self.name)
     }
 
-    /// Whether an empty word is a value: some servers ask for a user's name alone.
+    /// True if an empty word is allowed: some servers require a user name and no password.
     fn takes_empty(&self) -> bool {
         self.name == "password"
     }

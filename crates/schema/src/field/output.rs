@@ -1,6 +1,6 @@
-//! The fields of the output: where results go, and what is shown on the way.
+//! The fields of the output: where results go, and what is shown during a run.
 //!
-//! Rows of the table only; a row parses and shows, and decides nothing.
+//! Rows of the table only; a row parses and formats a value, and decides nothing.
 
 use super::parse::{given, one, output_path};
 use super::{Field, Section, Set, Show};

@@ -1,7 +1,7 @@
 //! The fields of runs that several machines share: which share this is, how the shares begin
 //! together, and which agents carry them out.
 //!
-//! Rows of the table only; a row parses and shows, and decides nothing.
+//! Rows of the table only; a row parses and formats a value, and decides nothing.
 
 use super::parse::{count, given, one, parsed, span};
 use super::{Field, Section, Set, Show};

@@ -1,6 +1,6 @@
 //! The fields of the target: which servers, and how they are reached.
 //!
-//! Rows of the table only; a row parses and shows, and decides nothing.
+//! Rows of the table only; a row parses and formats a value, and decides nothing.
 
 use super::parse::{count, given, given_span, one, parsed, span};
 use super::{Field, Section, Set, Show};
@@ -299,7 +299,7 @@ pub(super) const PASSWORD: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        // An empty one is a password, too: some servers ask for a name alone.
+        // An empty password is allowed: some servers require only a user name.
         let allowed = word.len() <= 250 && !word.contains(['\r', '\n', '\0']);
         if !allowed {
             return Err("a password has at most 250 bytes and no line ends".to_owned());

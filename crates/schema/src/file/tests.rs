@@ -1,4 +1,4 @@
-//! Files that are read, files that are refused, and noise that must not panic.
+//! Files that are read, files that are refused, and random bytes that must not panic.
 
 use super::*;
 use crate::page::EXAMPLE;

@@ -1,6 +1,6 @@
-//! Whether records belong together, and the sentences for those that do not.
+//! Checks whether records belong together, and words the errors if not.
 //!
-//! It looks at every shard, so it makes no difference how the records were merged before.
+//! It looks at every shard, so earlier merging makes no difference.
 
 use super::{SHARDS_MAX, Scenarios, order};
 use crate::field::FIELDS;
@@ -8,37 +8,38 @@ use crate::record::{Record, ShardRecord};
 use crate::scenario::Goal;
 use serde_json::{Map, Value};
 
-/// Fields that say where a shard ran, or which part of the randomness was its own: they may differ.
+/// Fields that may differ: they say where a shard ran, or choose its part of the randomness.
 const FREE: [&str; 3] = ["seed", "bind", "threads"];
 
-/// The field that names servers. Many clients, each with its own server, are one load.
+/// The field that names servers. Clients that each load their own server are still one load.
 const SERVER: &str = "server";
 
-/// Records that cannot become one. Records are numbered from 0 in the order they were given.
+/// Reasons why records cannot be merged. Records are numbered from 0, in the order of the
+/// arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeError {
-    /// The figures of a record contradict each other: it was edited or cut off.
+    /// The figures of a record contradict each other: it was edited or truncated.
     Damaged {
-        /// Which record.
+        /// Number of the record.
         record: usize,
-        /// How they do.
+        /// The contradiction.
         why: String,
     },
-    /// The scenarios differ in a field that must be the same, all but seed, bind and threads.
+    /// The scenarios differ in a field other than seed, bind and threads.
     Scenarios {
         /// The two records.
         records: [usize; 2],
         /// The first field in which they differ.
         field: String,
-        /// Its words in the one and the other; none where it is not given.
+        /// The field's words in each scenario; none where it is not given.
         words: [Option<String>; 2],
     },
-    /// One run is an open loop and one a closed loop, so their times do not mean the same.
+    /// One run is an open loop and one a closed loop, so their times have different meanings.
     Loops {
         /// The two records.
         records: [usize; 2],
     },
-    /// A run is in two of the records, or twice in one, and would count twice.
+    /// A run appears in two of the records, or twice in one, and would count twice.
     Twice {
         /// The two records.
         records: [usize; 2],
@@ -48,36 +49,36 @@ pub enum MergeError {
         /// The two records.
         records: [usize; 2],
     },
-    /// The record is of two loads: that of agents, and one of their master's own.
+    /// The record already combines two loads: the agents', and their master's own.
     TwoLoads {
-        /// Which record.
+        /// Number of the record.
         record: usize,
     },
-    /// Two shares are not of one run.
+    /// Two shares belong to different runs.
     Unlike {
         /// The two records.
         records: [usize; 2],
-        /// In what they differ.
+        /// Name of the field in which they differ.
         field: String,
-        /// Its words in the one and the other; none where it is not given.
+        /// The field's words in each share; none where it is not given.
         words: [Option<String>; 2],
     },
     /// Two shares carried out the same lanes.
     Overlap {
         /// The two records.
         records: [usize; 2],
-        /// The first and the last of these lanes.
+        /// The first and the last of the lanes that both carried out.
         lanes: [u32; 2],
     },
-    /// The runs are more than a record can hold.
+    /// There are more runs than a record can hold.
     TooMany {
-        /// How many there would be.
+        /// Number of runs that the merged record would hold.
         shards: usize,
     },
 }
 
 impl MergeError {
-    /// The error as a sentence without its full stop; `name` names a record by its number.
+    /// The error as a sentence without its full stop; `name` turns a record's number into its name.
     pub fn message(&self, name: impl Fn(usize) -> String) -> String {
         let both = |records: &[usize; 2]| match records {
             [a, b] if a == b => name(*a),
@@ -147,7 +148,7 @@ impl MergeError {
     }
 }
 
-/// The shards of all records in their order, if they belong together.
+/// The shards of all records in order, if they belong together.
 pub(super) fn shards(
     records: &[Record],
     scenarios: Scenarios,
@@ -187,7 +188,7 @@ pub(super) fn shards(
     Ok(shards.into_iter().map(|(_, shard)| shard).collect())
 }
 
-/// Whether the parts of a shard that are computed with can be what they say.
+/// Checks that the figures of a shard that merging computes with are possible.
 ///
 /// Cause: The figures of a record contradict each other: it was edited or cut off.
 ///
@@ -216,15 +217,15 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
     Ok(())
 }
 
-/// The first field in which two scenarios differ and must not.
+/// The first field in which two scenarios differ although they must not.
 pub(super) fn difference<'a>(
     a: &'a Map<String, Value>,
     b: &'a Map<String, Value>,
 ) -> Option<&'a str> {
-    // A record of a newer program may have fields that are in no table of this one.
+    // A record of a newer program may have fields that this program does not know.
     let known = FIELDS.iter().map(|field| field.name);
     let named = known.chain(a.keys().map(String::as_str)).chain(b.keys().map(String::as_str));
-    // Each run may have servers of its own, but one that brings its server measured something else.
+    // Each run may have its own servers, but a run with an embedded server measured something else.
     let own_servers = [a, b].iter().all(|words| servers(words).next().is_some());
     let free = |name: &str| FREE.contains(&name) || (name == SERVER && own_servers);
     named.filter(|name| !free(name)).find(|name| a.get(*name) != b.get(*name))
@@ -236,7 +237,7 @@ fn servers(scenario: &Map<String, Value>) -> impl Iterator<Item = &str> {
     words.into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// The first shard's scenario, with the servers of all.
+/// The first shard's scenario, with the servers of all shards.
 pub(super) fn scenario(shards: &[ShardRecord]) -> Map<String, Value> {
     let mut scenario = shards[0].scenario.clone();
     if of_different_servers(shards) {
@@ -252,7 +253,7 @@ pub(super) fn scenario(shards: &[ShardRecord]) -> Map<String, Value> {
     scenario
 }
 
-/// Whether some shard names other servers than the first one.
+/// True if a shard names other servers than the first shard does.
 pub(super) fn of_different_servers(shards: &[ShardRecord]) -> bool {
     shards.iter().any(|shard| shard.scenario.get(SERVER) != shards[0].scenario.get(SERVER))
 }

@@ -1,7 +1,8 @@
-//! What was decided and found around the load, as far as one record can say it of all shards.
+//! Facts about the load (plan, machine, servers), as far as one record can state them for all
+//! shards.
 //!
-//! Where shards differ and nothing adds up, the first shard's value is taken or none is; each
-//! shard's own facts stay in the shard.
+//! Where shards differ and nothing adds up, the value is the first shard's or absent; each shard
+//! keeps its own facts.
 
 use crate::record::{
     ChurnPlanRecord, Figure, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ServerCounters,
@@ -10,9 +11,9 @@ use crate::record::{
 use crate::scenario::Tags;
 use std::collections::BTreeMap;
 
-/// The plan of all shards: what adds up is added, the rest is the first one's. Reasons stay with
-/// the shards. Of shards that were not measured together no rate adds up, and there were never more
-/// workers and connections than the most of one.
+/// The plan of all shards: quantities that add up are added, the rest is the first shard's. Reasons
+/// stay with the shards. If the shards were not measured together, rates do not add up, and workers
+/// and connections are the largest number of any shard.
 pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
     let together = ShardRecord::are_one_load(shards);
     let plans = || shards.iter().map(|shard| &shard.plan);
@@ -37,8 +38,8 @@ pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
     }
 }
 
-/// The plan of a run whose `shards` are shares: the plan of each is that of the whole run, but for
-/// what its own process has, which is added. `decided` is what all agree on.
+/// The plan of a run whose `shards` are shares. Each share's plan is that of the whole run, except
+/// for what its own process has, which is added. `decided` is the scenario on which all agree.
 pub(super) fn plan_of_shares(
     shards: &[ShardRecord],
     decided: BTreeMap<String, String>,
@@ -61,12 +62,12 @@ pub(super) fn plan_of_shares(
     }
 }
 
-/// The tags that all shards have alike.
+/// The tags that all shards have in common.
 pub(super) fn tags(shards: &[ShardRecord]) -> Tags {
     agreed(shards, |shard| &shard.tags)
 }
 
-/// What all shards say alike, by its name.
+/// The words that all shards have in common, by name.
 fn agreed(
     shards: &[ShardRecord],
     of: fn(&ShardRecord) -> &BTreeMap<String, String>,
@@ -76,12 +77,12 @@ fn agreed(
     agreed
 }
 
-/// Two rates as one: their sum, or of shards that were not measured together the one that both had.
+/// Joins two rates: their sum if the shards were measured together, else the rate that both had.
 fn join_rates(together: bool, a: f64, b: f64) -> Option<f64> {
     if together { Some(a + b) } else { (a == b).then_some(a) }
 }
 
-/// How connections come and go, if they do with all shards.
+/// The plan of connection churn, if all shards have one.
 fn churn(shards: &[ShardRecord], together: bool) -> Option<ChurnPlanRecord> {
     let plans = || shards.iter().map(|shard| shard.plan.churn.as_ref());
     let first = plans().collect::<Option<Vec<_>>>()?.first().copied()?.clone();
@@ -99,7 +100,7 @@ fn churn(shards: &[ShardRecord], together: bool) -> Option<ChurnPlanRecord> {
     })
 }
 
-/// Every server once, with the addresses that any shard found for it.
+/// Every server once, with all addresses that any shard resolved for it.
 fn servers(shards: &[ShardRecord]) -> Vec<PlannedServer> {
     let mut servers: Vec<PlannedServer> = Vec::new();
     for server in shards.iter().flat_map(|shard| &shard.plan.servers) {
@@ -116,7 +117,7 @@ fn servers(shards: &[ShardRecord]) -> Vec<PlannedServer> {
     servers
 }
 
-/// The machines as one: words that differ are listed, numbers that differ are left out.
+/// The machines as one: different words are listed, different numbers are left out.
 pub(super) fn machine(shards: &[ShardRecord]) -> MachineRecord {
     let machines = || shards.iter().map(|shard| &shard.machine);
     let words = |of: fn(&MachineRecord) -> Option<&str>| {
@@ -131,7 +132,7 @@ pub(super) fn machine(shards: &[ShardRecord]) -> MachineRecord {
         os: words(|machine| Some(&machine.os)),
         kernel: words(|machine| Some(&machine.kernel)),
         architecture: words(|machine| Some(&machine.architecture)),
-        // No machine has 0 CPUs, so this cannot be taken for a figure.
+        // No machine has 0 CPUs, so 0 cannot be mistaken for a figure.
         cpus: same(machines().map(|machine| machine.cpus)).unwrap_or(0),
         cpus_allowed: same(machines().map(|machine| machine.cpus_allowed)).unwrap_or(0),
         cpu_quota: same(machines().map(|machine| machine.cpu_quota)).and(first.cpu_quota),
@@ -143,14 +144,14 @@ pub(super) fn machine(shards: &[ShardRecord]) -> MachineRecord {
     }
 }
 
-/// What all of them are, if they are equal.
+/// The common value, if all are equal.
 fn same<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }
 
-/// How busy the machines' CPUs were: the mean over all of their CPUs, the idlest, the busiest, and
-/// the idlest and the busiest second that any of the machines had.
+/// CPU load of the machines: the mean over all their CPUs, the idlest and the busiest CPU, and the
+/// idlest and the busiest second of any machine.
 pub(super) fn machine_cpu(shards: &[ShardRecord]) -> Option<MachineCpu> {
     let known = || {
         let with_cpus = |shard: &ShardRecord| {
@@ -169,7 +170,7 @@ pub(super) fn machine_cpu(shards: &[ShardRecord]) -> Option<MachineCpu> {
     })
 }
 
-/// The mean over all CPUs of the machines that say how much the hypervisor withheld.
+/// Mean CPU time withheld by the hypervisor, over all CPUs of the machines that report it.
 fn stolen(known: impl Iterator<Item = (MachineCpu, f64)>) -> Option<f64> {
     let said = known.filter_map(|(busy, cpus)| Some((busy.stolen? * cpus, cpus)));
     let (stolen, cpus) =
@@ -177,7 +178,7 @@ fn stolen(known: impl Iterator<Item = (MachineCpu, f64)>) -> Option<f64> {
     (cpus > 0.0).then(|| stolen / cpus)
 }
 
-/// A server's figures before the first shard that asked for them and after the last one.
+/// A server's counters before the first shard that queried it and after the last one.
 pub(super) fn server_counters(shards: &[ShardRecord]) -> ServerCounters {
     type CountersByServer = BTreeMap<String, BTreeMap<String, Figure>>;
     let mut before: BTreeMap<&str, &ShardRecord> = BTreeMap::new();
@@ -205,7 +206,7 @@ pub(super) fn server_counters(shards: &[ShardRecord]) -> ServerCounters {
     };
     let counters =
         ServerCounters::new(named(before, |server| &server.before), named(after, |s| &s.after));
-    // Where several shards asked a server meanwhile, the first tells of it.
+    // If several shards queried a server during the run, the first one's replies are kept.
     let mut during = BTreeMap::new();
     for (name, load) in shards.iter().flat_map(|shard| &shard.server.during) {
         during.entry(name.clone()).or_insert_with(|| load.clone());

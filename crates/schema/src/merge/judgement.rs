@@ -1,6 +1,6 @@
-//! What the shards' checks and warnings come to: a failure of any shard is one of the whole.
+//! Merges the shards' checks and warnings: a failure of any shard is a failure of the whole.
 //!
-//! No check is made anew; only warnings that more operations can cure are asked for again.
+//! Checks are not made again; only warnings that more operations can cure are.
 
 use super::agree::of_different_servers;
 use crate::record::{
@@ -10,15 +10,16 @@ use crate::record::{
 use crate::warning::Warning;
 use std::collections::BTreeSet;
 
-/// The verdict by the worst of all checks, or the worst verdict of a shard if that is worse: a
-/// shard that was not judged at all is a no.
+/// The verdict by the worst of all checks, or the worst verdict of a shard if that is worse. A
+/// shard that was not judged counts as a no.
 pub(super) fn believable(shards: &[ShardRecord]) -> Believable {
     let judged = Believable::from_checks(checks(shards));
     let worst = shards.iter().map(|shard| shard.believable.verdict).max();
     Believable { verdict: worst.unwrap_or(Verdict::No).max(judged.verdict), ..judged }
 }
 
-/// The worst of each check over all shards, with the shard named, in the order of the checks.
+/// The worst result of each check over all shards, with the shard named, in the order of the
+/// checks.
 fn checks(shards: &[ShardRecord]) -> Vec<Check> {
     let mut codes: Vec<CheckKind> = Vec::new();
     for check in shards.iter().flat_map(|shard| &shard.believable.checks) {
@@ -66,8 +67,8 @@ fn worst(code: CheckKind, shards: &[ShardRecord]) -> Check {
     Check { code, result, message, measured: check.measured, allowed: check.allowed }
 }
 
-/// What the shard at this position is, and its name: an agent has one, a share of a run has a
-/// number, other shards are counted from 1 as people do.
+/// What the shard at this position is called, and its name: an agent has a name, a share of a run
+/// has a number, other shards are counted from 1.
 fn name(shards: &[ShardRecord], at: usize) -> (&'static str, String) {
     match &shards[at].share {
         Some(ShareRecord { number, agent: Some(AgentRecord { name, .. }), .. }) => {
@@ -78,7 +79,7 @@ fn name(shards: &[ShardRecord], at: usize) -> (&'static str, String) {
     }
 }
 
-/// What the first shard says that has a warning of this code, and how many have one.
+/// The first shard's warning of this code, with the number of shards that have one.
 fn once(code: &str, shards: &[ShardRecord]) -> Option<WarningRecord> {
     let of = |shard: &ShardRecord| shard.warnings.iter().find(|it| it.code == code).cloned();
     let mut all = shards.iter().enumerate().filter_map(|(at, shard)| Some((at, of(shard)?)));
@@ -91,7 +92,7 @@ fn once(code: &str, shards: &[ShardRecord]) -> Option<WarningRecord> {
     Some(WarningRecord { message: format!("{who}: {}", first.message), ..first })
 }
 
-/// How far the judged figure is on its way to its bound, or beyond it.
+/// The judged figure as a part of its bound; above 1 it is beyond.
 fn excess(check: &Check) -> f64 {
     match (check.measured, check.allowed) {
         (Some(measured), Some(allowed)) if allowed > 0.0 => measured.abs() / allowed,
@@ -99,8 +100,9 @@ fn excess(check: &Check) -> f64 {
     }
 }
 
-/// The warnings of all shards, each once, in their order; those about the response times are of
-/// the merged `record`. That generators sent late is told once: how late each one did is its own.
+/// The warnings of all shards, each once, in their order. Warnings about response times are
+/// computed from the merged `record`. "Sent late" is one warning for all: each shard keeps its own
+/// figure.
 pub(super) fn warnings(shards: &[ShardRecord], record: &Record) -> Vec<WarningRecord> {
     let curable = [
         Warning::HistogramSaturated { count: 0 }.code(),

@@ -1,6 +1,6 @@
-//! The seconds of shards laid side by side by the time of day, as their rows are.
+//! Aligns the seconds of shards by the time of day, as their rows are.
 //!
-//! A second is counted whole, in the merged one that holds its middle, so sums stay what they are.
+//! A second is counted whole, in the merged second that holds its middle, so that sums stay exact.
 
 use crate::record::{
     Phases, SecondRecord, ServerReport, ServerSecond, SettledCounts, ShardRecord, UnderWay,
@@ -8,10 +8,10 @@ use crate::record::{
 use memtide_base::Span;
 use std::collections::BTreeMap;
 
-/// At most this many are made.
+/// Largest number of merged seconds.
 const SECONDS_MAX: u64 = 1024;
 
-/// A second of a shard: when it began and ended, in ns since 1970, and what is known of it.
+/// A second of a shard: its beginning and end in ns since 1970, and its counts.
 struct Part<'a> {
     start: u64,
     end: u64,
@@ -19,18 +19,18 @@ struct Part<'a> {
     second: &'a SecondRecord,
 }
 
-/// What is asked of all shards again and again.
+/// Facts about all shards that are needed repeatedly.
 struct Loads {
-    /// When each shard's seconds began and ended.
+    /// Beginning and end of each shard's seconds.
     extents: BTreeMap<usize, (u64, u64)>,
-    /// How many servers each of them has, where all have the same; else 0.
+    /// Number of servers if all shards have the same number; else 0.
     servers: usize,
-    /// The shard that tells what each server said of itself: the first that asked it.
+    /// By server, the shard whose reports are kept: the first that queried it.
     asked: BTreeMap<String, usize>,
 }
 
-/// The seconds of all shards together; none where they would not add up to `phases`, because a
-/// shard has none or does not say when they were.
+/// The seconds of all shards together; none if they would not add up to `phases` because a shard
+/// has no seconds or does not say when they were.
 pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondRecord> {
     let each = shards.iter().enumerate().flat_map(|(number, shard)| parts(number, shard));
     let parts: Vec<Part<'_>> = each.collect();
@@ -59,7 +59,7 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
     if sum == of_load(phases) { seconds } else { Vec::new() }
 }
 
-/// The seconds of a shard; none where it does not say when its load began.
+/// The seconds of a shard; none if it does not say when its load began.
 fn parts(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Part<'_>> {
     let window = shard.window_start_unix_ns.and_then(|start| u64::try_from(start.0).ok());
     let warmup = Span::from_s_f64(shard.plan.warmup_s).ns();
@@ -71,7 +71,7 @@ fn parts(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
-/// What ended in the whole load.
+/// Outcomes over the whole load.
 pub(super) fn of_load(phases: &Phases) -> SettledCounts {
     let Phases { warmup, measure, cooldown, .. } = phases;
     let each = [warmup, measure, cooldown].map(|phase| SettledCounts::from(&phase.totals));
@@ -99,8 +99,8 @@ impl Loads {
         Self { extents, servers: if alike { first.len() } else { 0 }, asked }
     }
 
-    /// The last second in `row` of each shard that was running then; none where one of them has
-    /// none there, so that what it had under way is not known.
+    /// The last second in `row` of each shard that was running then; none if a shard has no second
+    /// there, so that its in flight and backlog are unknown.
     fn ends<'a>(&self, row: &[&Part<'a>]) -> Option<Vec<&'a SecondRecord>> {
         let (from, until) =
             (row.iter().map(|of| of.start).min()?, row.iter().map(|of| of.end).max()?);
@@ -116,7 +116,8 @@ impl Loads {
     }
 }
 
-/// One second of those in `row`, with what was under way in each shard at the end of its last one.
+/// One merged second of those in `row`, with what was in flight in each shard at the end of its
+/// last one.
 fn merged(row: &[&Part<'_>], loads: &Loads, (start, length): (Span, Span)) -> SecondRecord {
     let counts = row.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.second.counts));
     let ends = loads.ends(row);
@@ -133,7 +134,7 @@ fn merged(row: &[&Part<'_>], loads: &Loads, (start, length): (Span, Span)) -> Se
     }
 }
 
-/// What each server said of itself to the shard that tells of it.
+/// Each server's report to the shard whose reports are kept.
 fn reports(row: &[&Part<'_>], loads: &Loads) -> BTreeMap<String, ServerReport> {
     let mut reports = BTreeMap::new();
     for part in row {
@@ -158,7 +159,7 @@ fn under_way(ends: &[&SecondRecord]) -> UnderWay {
     }
 }
 
-/// The counts of each of the `servers`, where all seconds in `row` have them.
+/// The counts of each of the `servers`, if all seconds in `row` have them.
 fn by_server(
     row: &[&Part<'_>],
     servers: usize,

@@ -1,6 +1,6 @@
-//! Shares of one run become one record.
+//! Merges shares of one run into one record.
 //!
-//! Everything here is a sum, a union or an order that does not depend on how the shares came, so
+//! Everything here is a sum, a union or an order that does not depend on the order of arrival, so
 //! that any grouping gives the same record. A share keeps no rows of its own: all shares have one
 //! schedule, and row *i* of each is the same stretch of it.
 
@@ -25,26 +25,26 @@ use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Shares that were read so far.
+/// Shares read so far.
 #[derive(Clone, Default)]
 pub(super) struct Shares {
     sums: Sums,
     rows: Rows,
     server: ServerCounters,
-    /// The words on which all agree.
+    /// The words on which all shares agree.
     scenario: Option<Map<String, Value>>,
     decided: Option<BTreeMap<String, String>>,
-    /// With the number of the record that each came in.
+    /// The shares, each with the number of the record that contained it.
     shards: Vec<(usize, ShardRecord)>,
 }
 
-/// Whether `record` is a share of a run, or was merged from such.
+/// True if `record` is a share of a run, or was merged from shares.
 pub(super) fn is_of_shares(record: &Record) -> bool {
     record.share.is_some() || record.shards.first().is_some_and(|shard| shard.share.is_some())
 }
 
 impl Shares {
-    /// Adds record number `at`, of a share or merged from shares.
+    /// Adds record number `at`: a share, or merged from shares.
     pub(super) fn absorb(&mut self, at: usize, record: Record) -> Result<(), MergeError> {
         let damaged = |why| MergeError::Damaged { record: at, why };
         record.check_conservation().map_err(damaged)?;
@@ -77,7 +77,7 @@ impl Shares {
         Ok(())
     }
 
-    /// The record of all of them.
+    /// The merged record.
     pub(super) fn compose(mut self) -> Result<Record, MergeError> {
         self.shards.sort_by(|(_, a), (_, b)| order(a, b));
         apart(&self.shards)?;
@@ -123,7 +123,7 @@ impl Shares {
     }
 }
 
-/// Verdict, warnings, goals and exit code.
+/// Judges the record: verdict, warnings, goals and exit code.
 fn judged(record: &mut Record, shards: &[ShardRecord]) {
     let ran: Vec<ShardRecord> = shards.iter().filter(|s| s.has_run()).cloned().collect();
     record.believable = judgement::believable(&ran);
@@ -156,7 +156,7 @@ fn judged(record: &mut Record, shards: &[ShardRecord]) {
     }
 }
 
-/// Compares the servers' counters with what was sent; returns what there is to warn of.
+/// Compares the servers' counters with what was sent; returns a warning if they differ.
 fn judge_counters(record: &mut Record, ran: &[ShardRecord]) -> Option<WarningRecord> {
     let believable = &mut record.believable;
     believable.checks.retain(|check| check.code != CheckKind::ServerCounters);
@@ -176,10 +176,11 @@ fn judge_counters(record: &mut Record, ran: &[ShardRecord]) -> Option<WarningRec
     warning
 }
 
-/// At most this many shares are named one by one.
+/// Largest number of shares that are named one by one.
 const NAMED_MAX: usize = 8;
 
-/// Which shares are missing, how much of the load they are, and why those did not run that say so.
+/// Sentence on the missing shares: which they are, how much of the load, and their reasons, if
+/// given.
 fn sentence(missing: &MissingRecord, shards: &[ShardRecord]) -> String {
     let of = shards[0].share.as_ref().map_or(0, |share| share.of);
     let ranges = |all: &[[u32; 2]]| {
@@ -218,7 +219,7 @@ fn sentence(missing: &MissingRecord, shards: &[ShardRecord]) -> String {
     text
 }
 
-/// Numbers as ranges from the first to the last.
+/// Joins numbers into ranges, each from its first to its last.
 fn spans(numbers: &BTreeSet<u32>) -> Vec<[u32; 2]> {
     let mut spans: Vec<[u32; 2]> = Vec::new();
     for &number in numbers {
@@ -230,7 +231,7 @@ fn spans(numbers: &BTreeSet<u32>) -> Vec<[u32; 2]> {
     spans
 }
 
-/// What a merged record keeps of a share.
+/// The part of a share that a merged record keeps.
 fn reduced(record: &Record) -> ShardRecord {
     let mut shard = ShardRecord::of(record);
     shard.rows = Some(rows::of(record));
@@ -242,17 +243,17 @@ fn reduced(record: &Record) -> ShardRecord {
     shard
 }
 
-/// How many lanes a run can have.
+/// Largest number of lanes of a run.
 const LANES_MAX: u32 = u16::MAX as u32;
-/// The longest name of an agent, in bytes: that of a host.
+/// Largest length of an agent's name in bytes: that of a host name.
 const NAME_MAX: usize = 253;
 
-/// The lanes of a share that [`plausible`] let pass.
+/// The lanes of a share that passed [`plausible`].
 fn lanes(shard: &ShardRecord) -> Lanes {
     shard.lanes.unwrap_or_default()
 }
 
-/// Whether what a share says of itself can be.
+/// Checks that the facts of a share about itself are possible.
 ///
 /// Cause: The figures of a share contradict each other: its record was edited or cut off.
 ///
@@ -261,7 +262,7 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
     let (Some(share), Some(lanes)) = (&shard.share, &shard.lanes) else {
         return Err("it does not say which lanes its share has".to_owned());
     };
-    // Every share has as many lanes, and they follow each other.
+    // Every share has the same number of lanes, and shares follow each other.
     let each = u64::from(lanes.count) / u64::from(share.units.max(1));
     let all = each * u64::from(share.of);
     let (first, count) = (each * u64::from(share.number), each * u64::from(share.units));
@@ -288,7 +289,7 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
     Ok(())
 }
 
-/// By lanes; what follows only makes the order total.
+/// The order by lanes; further keys only make the order total.
 fn order(a: &ShardRecord, b: &ShardRecord) -> Ordering {
     let key = |shard: &ShardRecord| (lanes(shard).first, !shard.has_run(), lanes(shard).count);
     let text = |shard: &ShardRecord| serde_json::to_string(shard).ok();
@@ -297,7 +298,7 @@ fn order(a: &ShardRecord, b: &ShardRecord) -> Ordering {
 
 type Known<'a> = (usize, &'a ShardRecord, &'a Map<String, Value>);
 
-/// Whether two shares are of one run.
+/// Checks that two shares belong to one run.
 fn alike([(one, a, ours), (other, b, theirs)]: [Known<'_>; 2]) -> Result<(), MergeError> {
     let records = [one, other];
     let (Some(of_a), Some(of_b)) = (&a.share, &b.share) else { return Ok(()) };
@@ -317,7 +318,7 @@ fn alike([(one, a, ours), (other, b, theirs)]: [Known<'_>; 2]) -> Result<(), Mer
     Ok(())
 }
 
-/// Whether no lane is in two shares that ran. The shards are in order.
+/// Checks that no lane is in two shares that ran. The shards are in order.
 fn apart(shards: &[(usize, ShardRecord)]) -> Result<(), MergeError> {
     for pair in shards.windows(2) {
         let records = [pair[0].0.min(pair[1].0), pair[0].0.max(pair[1].0)];
@@ -337,7 +338,7 @@ fn apart(shards: &[(usize, ShardRecord)]) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// The shares that are not there or did not run, if there are such.
+/// The shares that are absent or did not run; none if all ran.
 fn missing(shards: &[ShardRecord], intended: u64) -> Option<MissingRecord> {
     let total = lanes(&shards[0]).total;
     let of = shards[0].share.as_ref()?.of;
@@ -367,7 +368,7 @@ fn missing(shards: &[ShardRecord], intended: u64) -> Option<MissingRecord> {
     })
 }
 
-/// What the schedules of lanes that are not there called for.
+/// Operations that the schedules of absent lanes called for.
 fn unreported(shards: &[ShardRecord], gone: &[[u32; 2]], intended: u64) -> Option<u64> {
     let ran = || shards.iter().filter(|shard| shard.has_run());
     let lanes_there: u32 = ran().map(|shard| lanes(shard).count).sum();
@@ -378,14 +379,15 @@ fn unreported(shards: &[ShardRecord], gone: &[[u32; 2]], intended: u64) -> Optio
     let each = target / f64::from(lanes_there.max(1)) * length;
     let complete = ran().all(|shard| !shard.partial);
     if complete && shards[0].plan.arrival == "fixed" {
-        // All lanes together have an operation at each of equal steps, so the rest is theirs.
+        // All lanes together have an operation at each of equal steps, so the rest belongs to the
+        // absent ones.
         let all = each * f64::from(lanes_there + lanes_gone);
         return Some((all.round() as u64).saturating_sub(intended));
     }
     Some((each * f64::from(lanes_gone)).round() as u64)
 }
 
-/// What was intended, and what the schedules of missing shares called for.
+/// Intended operations, and those that the schedules of missing shares called for.
 fn planned(shards: &[ShardRecord], record: &Record) -> Option<u64> {
     let ran = shards.iter().filter(|shard| shard.has_run());
     let there = sum_whole(ran.map(|shard| shard.planned))?;
@@ -405,7 +407,7 @@ fn sum_whole(mut each: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     each.try_fold(first, |sum, next| Some(sum.saturating_add(next?)))
 }
 
-/// The rate that all shares had together, as far as they were one load.
+/// The common rate of all shares, as far as they were one load.
 fn rate(shards: &[ShardRecord], compared: &Compared, sums: &Sums) -> RateRecord {
     let ran = || shards.iter().filter(|shard| shard.has_run());
     let achieved = compared.rate_per_s(shards);
@@ -427,7 +429,7 @@ fn part(count: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { count as f64 / of as f64 }
 }
 
-/// The cost of all processes. Of thousands of workers only the busyness of each share is kept.
+/// Cost of all processes. For thousands of workers only the busyness of each share is kept.
 fn client(shards: &[ShardRecord], sent: &BTreeMap<crate::Kind, u64>) -> ClientRecord {
     let ran: Vec<ShardRecord> = shards.iter().filter(|s| s.has_run()).cloned().collect();
     super::client(&ran, sent)

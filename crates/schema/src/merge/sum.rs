@@ -1,6 +1,6 @@
-//! What adds up: counts, and distributions as histograms with their exact sums.
+//! Sums of records: counts, and distributions as histograms with their exact sums.
 //!
-//! All of it is made of whole numbers, so the order of adding cannot show.
+//! All sums are of whole numbers, so the order of adding cannot show.
 
 use crate::kind::Kind;
 use crate::record::{
@@ -11,7 +11,7 @@ use memtide_base::Span;
 use memtide_metrics::Histogram;
 use std::collections::BTreeMap;
 
-/// The sums over some records.
+/// Sums over some records.
 #[derive(Clone, Default)]
 pub(super) struct Sums {
     phases: Phases,
@@ -23,7 +23,7 @@ pub(super) struct Sums {
     in_flight_at_send: Histogram<u64>,
     outstanding_at_send: Histogram<u64>,
     churn: Option<Churn>,
-    /// Requests and replies, once a record has them.
+    /// Requests and replies; none until a record has them.
     message_sizes: Option<[Histogram<u64>; 2]>,
     servers: BTreeMap<String, Server>,
     pub(super) sent_in_window: BTreeMap<Kind, u64>,
@@ -31,7 +31,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Adds a record. The error says which of its figures cannot be.
+    /// Adds a record. The error names a figure that is impossible.
     pub(super) fn absorb(&mut self, record: &Record) -> Result<(), String> {
         add_phases(&mut self.phases, &record.phases);
         absorb_kinds(&mut self.response, &record.response, "response")?;
@@ -70,7 +70,7 @@ impl Sums {
         Ok(())
     }
 
-    /// Writes the sums into `record`, whose plan and window are there already.
+    /// Writes the sums into `record`, which already has its plan and window.
     pub(super) fn seal(self, record: &mut Record) {
         record.totals = self.phases.measure.totals.clone();
         record.phases = self.phases;
@@ -117,19 +117,19 @@ fn absorb_kinds(
     Ok(())
 }
 
-/// The sum of distributions.
+/// Sum of distributions.
 #[derive(Clone, Default)]
 struct DistributionSum {
     answered: Histogram<u64>,
     unanswered: u64,
-    /// What is known of those that were cut off.
+    /// Lower bounds of the operations that were cut off.
     bounds: Histogram<u64>,
-    /// What each of the other unanswered ones took at least.
+    /// Lower bound of the time of every other unanswered operation.
     at_least_ns: Option<u64>,
 }
 
 impl DistributionSum {
-    /// None when the figures of `part` cannot be those of any times.
+    /// Adds `part`; none if its figures cannot be those of any times.
     fn absorb(&mut self, part: &Distribution) -> Option<()> {
         self.answered.absorb(&part.times()?);
         self.unanswered = self.unanswered.saturating_add(part.unanswered);
@@ -144,7 +144,7 @@ impl DistributionSum {
     }
 }
 
-/// The sum of connections that were the load.
+/// Sum of connection churn.
 #[derive(Clone, Default)]
 struct Churn {
     concurrent_max: u64,
@@ -155,7 +155,7 @@ struct Churn {
 }
 
 impl Churn {
-    /// None when the figures of `part` cannot be those of any times.
+    /// Adds `part`; none if its figures cannot be those of any times.
     fn absorb(&mut self, part: &ChurnRecord) -> Option<()> {
         add(&mut self.concurrent_max, part.concurrent_max);
         for (sum, (_, part)) in self.phases.iter_mut().zip(part.phases()) {
@@ -167,7 +167,7 @@ impl Churn {
         self.times.iter_mut().zip(parts).try_for_each(|(sum, part)| sum.absorb(part))
     }
 
-    /// All but the rate that was asked for, which does not add up.
+    /// The sum as a record, without the target rate, which does not add up.
     fn seal(self, length: Span) -> ChurnRecord {
         let [warmup, measure, cooldown] = self.phases;
         let [connect, connect_service, lifetime] = self.times.map(DistributionSum::seal);
@@ -187,14 +187,14 @@ impl Churn {
     }
 }
 
-/// The sum of a server's rows.
+/// Sum of a server's rows.
 #[derive(Clone, Default)]
 struct Server {
     seen: bool,
     address: Option<String>,
     connections: u32,
     totals: Totals,
-    /// More than zero in what some row could not tell.
+    /// Above zero for each count that some row did not have.
     unknown: Totals,
     response: DistributionSum,
     reconnects: Reconnects,
@@ -203,7 +203,7 @@ struct Server {
 
 impl Server {
     fn absorb(&mut self, row: &ServerRecord) -> Option<()> {
-        // Shards that reached it at different addresses leave none to name.
+        // Shards that reached it at different addresses leave no single address.
         if !self.seen {
             self.address.clone_from(&row.address);
         } else if self.address != row.address {

@@ -1,4 +1,4 @@
-//! The laws of merging over random records, a run against its own shards, and what is refused.
+//! Algebraic laws of merging on random records, a run against its own shards, and refusals.
 
 mod generate;
 mod seconds;
@@ -81,13 +81,13 @@ fn a_single_record_stays_as_it_is() {
 
 #[test]
 fn rates_are_divided_by_the_union_of_the_windows() {
-    // Two windows of 10 s, the second one 4 s later: they cover 14 s.
+    // Two windows of 10 s, the second one 4 s later: their union is 14 s.
     let merged = same(&[run(0, 10), run(4_000, 10)]);
     assert_eq!((merged.window_ns, merged.measured_s), (14_000_000_000, 14.0));
     assert_eq!(merged.start_skew_ns, Some(4_000_000_000));
     assert_eq!(merged.rate.achieved_per_s, 2_000.0 / 14.0);
     assert_eq!(merged.rate.target_per_s, Some(2_000.0 / 14.0));
-    // Apart from each other they cover no more than themselves.
+    // Disjoint windows cover only their own lengths.
     let apart = same(&[run(0, 10), run(3_600_000, 10)]);
     assert_eq!((apart.measured_s, apart.rate.achieved_per_s), (20.0, 100.0));
     assert!(apart.intervals.len() <= memtide_metrics::series::ROWS_MAX);
@@ -96,7 +96,7 @@ fn rates_are_divided_by_the_union_of_the_windows() {
 
 #[test]
 fn runs_one_after_the_other_are_not_one_load() {
-    // Each was asked for 100/s over 16 connections.
+    // Each shard has a target of 100/s over 16 connections.
     let together = same(&[run(0, 10), run(1, 10), run(2, 10)]).plan;
     assert_eq!((together.rate_per_s, together.connections, together.workers), (Some(300.0), 48, 6));
     let apart = same(&[run(0, 10), run(10_000, 10), run(25_000, 10)]);
@@ -106,7 +106,7 @@ fn runs_one_after_the_other_are_not_one_load() {
     let mut other = run(10_000, 10);
     other.plan.rate_per_s = Some(250.0);
     assert_eq!(same(&[run(0, 10), other]).plan.rate_per_s, None);
-    // Two of three that overlap do not make one load of all.
+    // Two overlapping runs out of three do not make one load of all.
     assert_eq!(same(&[run(0, 10), run(5_000, 10), run(12_000, 10)]).plan.connections, 16);
 }
 
@@ -127,7 +127,7 @@ fn copies_of_writes_are_in_no_rate() {
 fn the_last_answer_of_all_is_told_from_the_first_beginning_on() {
     let late = same(&[run(0, 10), run(4_000, 10)]).answered_until_s;
     assert_eq!(late, Some(14.001));
-    // The shard that begins last need not be the one that is answered last.
+    // The shard that begins last need not receive the last answer.
     assert_eq!(same(&[run(0, 10), run(4_000, 2)]).answered_until_s, Some(10.001));
     let mute = |start_ms| Record { answered_until_s: None, ..run(start_ms, 10) };
     assert_eq!(same(&[mute(0), run(1_000, 10)]).answered_until_s, Some(11.001));
@@ -138,7 +138,7 @@ fn the_last_answer_of_all_is_told_from_the_first_beginning_on() {
 fn rows_are_aligned_by_the_time_of_day() {
     let merged = same(&[run(0, 10), run(300, 10), run(3_000, 10)]);
     let ops: Vec<u64> = merged.intervals.iter().map(|row| row.ops).collect();
-    // The second begins 0.3 s late, which is the same row; the third three rows later.
+    // The second shard begins 0.3 s late, within the same row; the third three rows later.
     let expected = [[200; 3].as_slice(), &[300; 7], &[100; 3]].concat();
     assert_eq!(ops, expected);
     assert_eq!(merged.intervals[3].start_s, 3.0);
@@ -323,7 +323,7 @@ fn different_scenarios_are_refused_unless_the_user_insists() {
     );
     let forced = merge(&records, Scenarios::Any).unwrap();
     assert_eq!(forced.shards.len(), 3);
-    // What was forced once does not pass for one scenario afterwards.
+    // A record that was forced together is not accepted as one scenario later.
     assert!(refused(&[run(7, 10), forced], Scenarios::Same).contains("A.json and B.json"));
 }
 
@@ -345,11 +345,11 @@ fn runs_may_have_servers_of_their_own() {
     assert_eq!(named(&merged), serde_json::json!(["c:1"]));
     let note = merged.warnings.iter().find(|warning| warning.code == "servers_differ").unwrap();
     assert!(note.message.starts_with("the 3 merged runs loaded 4 servers"), "{}", note.message);
-    // In whatever groups they were merged, and said once.
+    // In any grouping, and reported once.
     assert_eq!(json(&same(&[same(&[b.clone(), c]), a.clone()])), json(&merged));
     let alike = same(&[a.clone(), of(3, &["a:1", "b:1"])]);
     assert!(alike.warnings.iter().all(|warning| warning.code != "servers_differ"));
-    // A run that brought its server is none of them.
+    // A run with an embedded server is not among them.
     let sentence = refused(&[a, of(4, &[])], Scenarios::Same);
     assert!(sentence.contains("server is 'a:1,b:1' in the one and not given"), "{sentence}");
 }
@@ -425,7 +425,7 @@ fn numbers_at_the_end_of_their_types_are_no_panic() {
     assert!((20..190).contains(&merged), "{merged} of 200 were merged");
 }
 
-/// Puts an extreme number in the place of one that a random walk comes to.
+/// Replaces a number, found by a random walk, with an extreme one.
 fn spoil(value: &mut serde_json::Value, random: &mut Random) {
     match value {
         serde_json::Value::Object(members) if !members.is_empty() => {

@@ -1,7 +1,6 @@
-//! When shards measured: the union of their windows, and their rows laid side by side by the time
-//! of day.
+//! The union of the shards' measured windows, and their rows aligned by the time of day.
 //!
-//! A row is counted whole, in the merged row that holds its middle; none is split.
+//! A row is counted whole, in the merged row that holds its middle; no row is split.
 
 use crate::record::{IntervalRecord, ShardRecord, SliceRecord};
 use memtide_base::Span;
@@ -10,11 +9,11 @@ use memtide_metrics::series::{ROWS_MAX, SLICES_MAX};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The windows of shards in which something was measured.
+/// The windows of shards that measured something.
 pub(super) struct Windows {
-    /// The beginnings, in ns since 1970.
+    /// Beginnings, in ns since 1970.
     starts: Vec<u64>,
-    /// What they cover: apart from each other, ascending, in ns after the first beginning.
+    /// Disjoint ranges that the windows cover: ascending, in ns after the first beginning.
     covered: Vec<Range<u64>>,
 }
 
@@ -35,22 +34,22 @@ impl Windows {
         Self { starts, covered }
     }
 
-    /// When the first one begins, in ns since 1970.
+    /// Beginning of the first window, in ns since 1970.
     pub(super) fn start_unix_ns(&self) -> Option<u64> {
         self.starts.first().copied()
     }
 
-    /// From the beginning of the first to the beginning of the last.
+    /// Time from the beginning of the first window to the beginning of the last.
     pub(super) fn skew(&self) -> Option<Span> {
         Some(Span::from_ns(self.starts.last()? - self.starts.first()?))
     }
 
-    /// The length of their union.
+    /// Length of the union of the windows.
     pub(super) fn union(&self) -> Span {
         Span::from_ns(self.covered.iter().map(|part| part.end - part.start).sum())
     }
 
-    /// When the last answer to any of the shards came, in seconds after the first beginning.
+    /// Arrival of the last answer to any shard, in seconds after the first beginning.
     pub(super) fn answered_until_s(&self, shards: &[ShardRecord]) -> Option<f64> {
         let until = |shard: &ShardRecord| {
             let offset = Span::from_ns(self.offset_ns(shard)?);
@@ -59,12 +58,12 @@ impl Windows {
         shards.iter().filter_map(until).reduce(f64::max)
     }
 
-    /// From the beginning of the first to the end of the last to end.
+    /// Time from the beginning of the first window to the latest end.
     fn extent_ns(&self) -> u64 {
         self.covered.last().map_or(0, |part| part.end)
     }
 
-    /// How much of `row` they cover.
+    /// Length of `row` that the windows cover.
     fn within(&self, row: &Range<u64>) -> Span {
         let part = |part: &Range<u64>| {
             part.end.min(row.end).saturating_sub(part.start.max(row.start).min(row.end))
@@ -72,7 +71,7 @@ impl Windows {
         Span::from_ns(self.covered.iter().map(part).sum())
     }
 
-    /// How long after the first one this shard's begins.
+    /// Time from the first window's beginning to that of this shard.
     fn offset_ns(&self, shard: &ShardRecord) -> Option<u64> {
         Some(window(shard)?.start - self.start_unix_ns()?)
     }
@@ -94,7 +93,7 @@ pub(super) fn over_time(
     let slices = |shard: &ShardRecord| -> Vec<_> {
         shard.slices.iter().map(|row| extent_ns(row.start_s, row.length_s)).collect()
     };
-    // Rows of an asked width may be more than usual; what lies beside them may need as many again.
+    // Rows of a requested width may be more than usual; gaps between shards may need as many again.
     let longest = shards.iter().map(|shard| shard.intervals.len()).max().unwrap_or(0);
     let rows_max = if longest > ROWS_MAX { longest.saturating_mul(2) } else { ROWS_MAX };
     let interval_grid = Grid::new(shards.iter().flat_map(intervals), windows, rows_max);
@@ -112,7 +111,8 @@ pub(super) fn over_time(
             interval_grid.add(&mut interval_rows, offset_ns, &extent, &row);
         }
     }
-    // An interval keeps no distribution. Where the slices are as short, theirs is the interval's.
+    // An interval keeps no distribution. If slices are equally wide, a slice's distribution is the
+    // interval's.
     if interval_grid == slice_grid && shards.iter().all(|s| intervals(s) == slices(s)) {
         for (number, slice) in &slice_rows {
             let row = interval_rows.entry(*number).or_default();
@@ -125,23 +125,23 @@ pub(super) fn over_time(
     )
 }
 
-/// A row's extent in its shard's window, in ns.
+/// The row's extent in its shard's window, in ns.
 fn extent_ns(start_s: f64, length_s: f64) -> Range<u64> {
     let start = Span::from_s_f64(start_s).ns();
     start..start.saturating_add(Span::from_s_f64(length_s).ns())
 }
 
-/// Rows by their number.
+/// Rows by number.
 type Rows = BTreeMap<u64, Row>;
 
-/// Merged rows of one width from the beginning of the first window.
+/// Merged rows of one width, from the beginning of the first window.
 #[derive(Debug, PartialEq, Eq)]
 struct Grid {
     width_ns: u64,
 }
 
 impl Grid {
-    /// As wide as the widest of `extents`, and wider until `rows_max` rows are enough.
+    /// A grid as wide as the widest of `extents`, and wider until `rows_max` rows are enough.
     fn new(extents: impl Iterator<Item = Range<u64>>, windows: &Windows, rows_max: usize) -> Self {
         let widest = extents.map(|extent| extent.end - extent.start).max();
         let mut width_ns = widest.unwrap_or(0).max(1);
@@ -169,7 +169,7 @@ impl Grid {
     }
 }
 
-/// Adds all of `row` to `sum`. Counts that were read may be near the end of their type.
+/// Adds all of `row` to `sum`, saturating: counts that were read may be near the largest value.
 pub(super) fn absorb(sum: &mut Row, row: &Row) {
     sum.intended = sum.intended.saturating_add(row.intended);
     sum.answered = sum.answered.saturating_add(row.answered);

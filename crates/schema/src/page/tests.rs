@@ -1,4 +1,4 @@
-//! The page is what is rendered, and its example is a scenario.
+//! The page equals the rendered text, and its example is a valid scenario.
 
 use super::*;
 use crate::file::from_toml;

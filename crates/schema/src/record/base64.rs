@@ -1,10 +1,10 @@
 //! Bytes as text (RFC 4648 §4, with padding), for the histograms in a record.
 //!
-//! It reads only what it would write itself: no line breaks, no other alphabet, no missing padding.
+//! It accepts only what it would write: no line breaks, no other alphabet, no missing padding.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// `bytes` in base 64: four characters for each three bytes, padded with `=`.
+/// Encodes `bytes` in base 64: four characters for each three bytes, padded with `=`.
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
@@ -18,7 +18,7 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that [`encode`] turns into `text`; none when there are no such bytes.
+/// Decodes `text`, which [`encode`] made; none if it is anything else.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) {
         return None;
@@ -33,7 +33,7 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
         }
         bytes.extend_from_slice(bits.to_be_bytes().get(1..chunk.len())?);
     }
-    // What was written is the same again: no superfluous padding, no bits behind the last byte.
+    // Encoding must give the same text: no superfluous padding, no bits behind the last byte.
     (encode(&bytes) == text).then_some(bytes)
 }
 

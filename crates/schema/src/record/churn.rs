@@ -1,6 +1,6 @@
-//! What became of connections that were themselves the load, and the law that they add up.
+//! Figures of connection churn, and the invariant that its counts add up.
 //!
-//! Their calls are operations and stand with these.
+//! The calls on these connections are counted as operations.
 
 use super::count::{add_counts, summed};
 use super::{Distribution, Phases};
@@ -10,62 +10,63 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Connections as the load; figures without a phase are of the measured window.
+/// Connection churn; figures without a phase are of the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ChurnRecord {
-    /// Mean rate that the schedule called for, in connections per second; none when each came
-    /// when another had ended.
+    /// Mean target rate in connections per second; none if each connection opened when another
+    /// ended.
     pub target_per_s: Option<f64>,
     /// Connections started, per second.
     pub started_per_s: f64,
-    /// The most that lived at once, connecting included; over workers and shards the sum of what
-    /// each had, so it is a bound.
+    /// Most connections open or connecting at once. Over workers and shards the sum of each one's
+    /// maximum, so an upper bound.
     pub concurrent_max: u64,
-    /// Connections intended before the window.
+    /// Connections intended before the measured window.
     pub warmup: ChurnCounts,
-    /// Connections intended in it.
+    /// Connections intended in the measured window.
     pub measure: ChurnCounts,
-    /// Connections intended after it.
+    /// Connections intended after the measured window.
     pub cooldown: ChurnCounts,
-    /// From a connection's intended instant to its being open; those that never opened rank above
-    /// all others.
+    /// Time from a connection's intended instant until it is open; connections that never opened
+    /// rank above all others.
     pub connect: Distribution,
-    /// From the start of the connect to its being open.
+    /// Time from the start of the connect until the connection is open.
     pub connect_service: Distribution,
-    /// From the start of the connect to the end, of those that opened.
+    /// Time from the start of the connect to the connection's end, for connections that opened.
     pub lifetime: Distribution,
     /// Calls that all intended connections would have made.
     pub calls_planned: u64,
-    /// Calls that were intended.
+    /// Calls that became intended operations.
     pub calls_intended: u64,
 }
 
 summed! {
-    /// What became of connections. Each ends in exactly one of completed, failed, lost, dropped and
+    /// Outcomes of connections. Each ends in exactly one of completed, failed, lost, dropped and
     /// abandoned.
     ChurnCounts {
-        /// Connections that the schedule, or the end of another, called for.
+        /// Connections that the schedule, or the end of another connection, called for.
         intended;
-        /// Those of which the connect started.
+        /// Connections whose connect started.
         started;
-        /// Those that opened.
+        /// Connections that opened.
         opened;
-        /// Opened, made all calls, and were closed.
+        /// Opened, made all calls, and closed.
         completed;
         /// Could not be opened.
         failed;
-        /// Opened, and lost before the end.
+        /// Opened, and lost before their end.
         lost;
-        /// Never started, because every place was taken.
+        /// Never started, because every slot was taken.
         dropped;
-        /// Not at their end when the run was.
+        /// Still connecting or open when the run ended.
         abandoned;
-        /// Calls that those never made which failed, were lost, dropped or abandoned.
+        /// Calls that were not made because their connection failed, was lost, dropped or
+        /// abandoned.
         calls_not_made;
     }
     and {
-        /// Why they failed or were lost, by name: refused, no_ports, reset…
+        /// Causes of failure and loss by name: refused, no_ports, reset…
         causes: BTreeMap<String, u64>, add_counts;
     }
 }
@@ -91,9 +92,9 @@ impl From<&ChurnCounters> for ChurnCounts {
 }
 
 impl ChurnCounts {
-    /// Whether each ended once; the error shows the sum.
+    /// Checks that each connection ended once; the error shows the sum.
     fn check_conservation(&self) -> Result<(), String> {
-        // A record that was read may hold any numbers.
+        // A record from a file may hold any numbers.
         let sum = |counts: &[u64]| counts.iter().map(|&count| u128::from(count)).sum::<u128>();
         let Self { intended, completed, failed, lost, dropped, abandoned, .. } = *self;
         let ended = sum(&[completed, failed, lost, dropped, abandoned]);
@@ -115,13 +116,13 @@ impl ChurnCounts {
 }
 
 impl ChurnRecord {
-    /// The counts of each phase by its name.
+    /// The counts of each phase, by name.
     pub fn phases(&self) -> [(&'static str, &ChurnCounts); 3] {
         [("warmup", &self.warmup), ("measure", &self.measure), ("cooldown", &self.cooldown)]
     }
 
-    /// Whether every intended connection ended once, and every call that they would have made was
-    /// either intended or left unmade. The error names what does not add up.
+    /// Checks that every intended connection ended once, and that each of its calls was either
+    /// intended or not made. The error names what does not add up.
     pub(crate) fn check_conservation(&self) -> Result<(), String> {
         for (phase, counts) in self.phases() {
             counts.check_conservation().map_err(|why| format!("{phase}: {why}"))?;
@@ -138,7 +139,7 @@ impl ChurnRecord {
         }
     }
 
-    /// Calls that are intended according to `phases`, which are of nothing else.
+    /// Calls intended according to `phases`, which must count nothing but calls.
     pub fn calls_of(phases: &Phases) -> u64 {
         let Phases { warmup, measure, cooldown, .. } = phases;
         [warmup, measure, cooldown]

@@ -1,7 +1,7 @@
-//! Counts: what became of the operations of a phase, and the law that they add up.
+//! Counts: outcomes of the operations of a phase, and the invariant that they add up.
 //!
-//! All figures are sums, so records merge by adding them. Which there are is said by the lists of
-//! `memtide_metrics::table`.
+//! All figures are sums, so records merge by addition. The lists in `memtide_metrics::table` name
+//! them all.
 
 mod verification;
 
@@ -27,12 +27,12 @@ pub enum Phase {
     Warmup,
     /// The measured window.
     Measure,
-    /// After it, while the last measured operations end.
+    /// The time after the measured window, while its last operations end.
     Cooldown,
 }
 
 impl Phase {
-    /// The name in records and progress lines.
+    /// Name in records and progress lines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Load => "load",
@@ -49,7 +49,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// The counts of all phases; zero where one did not happen.
+/// Counts of all phases; zero for a phase that did not happen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Phases {
@@ -59,7 +59,7 @@ pub struct Phases {
     pub warmup: PhaseCounts,
     /// Operations intended in the measured window.
     pub measure: PhaseCounts,
-    /// Operations intended after it.
+    /// Operations intended after the measured window.
     pub cooldown: PhaseCounts,
 }
 
@@ -76,7 +76,7 @@ impl Phases {
 }
 
 impl Phases {
-    /// What verification found in all phases together.
+    /// Results of verification, over all phases.
     pub fn verification(&self) -> VerificationCounts {
         let mut sum = VerificationCounts::default();
         self.each().iter().for_each(|(_, phase)| sum.add(&phase.totals.verification));
@@ -84,19 +84,19 @@ impl Phases {
     }
 }
 
-/// The counts of one phase.
+/// Counts of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct PhaseCounts {
-    /// What became of its operations.
+    /// Outcomes of the phase's operations.
     #[serde(flatten)]
     pub totals: Totals,
     /// Operations sent, by kind; kinds that were never sent are absent.
     pub ops: BTreeMap<Kind, u64>,
 }
 
-/// A struct of counts that merge by adding. It may have members of other kinds, which have an
-/// `add` of their own.
+/// Declares a struct of counts that merge by addition. It may have members of other types, each
+/// with its own `add`.
 macro_rules! summed {
     (
         $(#[$about:meta])*
@@ -123,7 +123,7 @@ macro_rules! summed {
         }
 
         impl $name {
-            /// Adds `part`. A sum stops at the end of its type.
+            /// Adds `part`, saturating.
             pub(crate) fn add(&mut self, part: &Self) {
                 $($crate::record::add(&mut self.$count, part.$count);)*
                 $($($add(&mut self.$also, &part.$also);)*)?
@@ -133,7 +133,7 @@ macro_rules! summed {
 }
 pub(super) use summed;
 
-/// What a record tells of the counters of operations.
+/// Declares the counters of operations in a record.
 macro_rules! totals {
     (
         told {
@@ -146,29 +146,30 @@ macro_rules! totals {
         untold $untold:tt
     ) => {
         summed! {
-            /// What became of operations. Each one ends in exactly one of answered, failed,
+            /// Outcomes of operations. Each operation ends in exactly one of answered, failed,
             /// timed_out, lost, dropped, unacknowledged and abandoned.
             Totals {
                 $($(#[doc = $doc])* $(#[missing = $missing])? $count;)*
             }
             and {
-                /// Errors by what they were: a kind of error reply, a cause of loss, a stage of a
-                /// time-out.
+                /// Errors by name: kind of error reply, cause of loss, or stage of a time-out.
                 errors: BTreeMap<String, u64>, add_counts;
-                /// Answers by what they said: stored, not_stored, exists, not_found…
+                /// Answers by their meaning: stored, not_stored, exists, not_found…
                 replies: BTreeMap<String, u64>, add_counts;
-                /// What became of connections.
+                /// Outcomes of connections.
                 connections: ConnectionCounts, ConnectionCounts::add;
-                /// What verification found; all zero without it.
+                /// Results of verification; all zero without it.
                 verification: VerificationCounts, VerificationCounts::add;
-                /// Unusual datagrams, by when they were noticed; absent where there were none.
+                /// Unusual datagrams, counted in the phase in which they were noticed; absent if
+                /// there were none.
                 #[serde(default, skip_serializing_if = "DatagramCounts::is_zero")]
                 datagrams: DatagramCounts, DatagramCounts::add;
             }
         }
 
         impl From<&Counters> for Totals {
-            /// Every counter under its name; connections are counted elsewhere and stay zero.
+            /// Copies every counter to the member of its name; connections are counted elsewhere
+            /// and stay zero.
             fn from(counters: &Counters) -> Self {
                 let replies = ReplyClass::ALL.iter().map(|class| class.name().to_owned());
                 let errors = ErrorClass::ALL.iter().map(|class| class.name().to_owned());
@@ -188,7 +189,7 @@ macro_rules! totals {
 memtide_metrics::counters!(totals);
 
 impl Totals {
-    /// Whether the outcomes add up to what was intended; the error shows the sum.
+    /// Checks that the outcomes add up to the intended operations; the error shows the sum.
     pub fn check_conservation(&self) -> Result<(), String> {
         if self.dropped_at_end > self.dropped {
             let (part, whole) = (self.dropped_at_end, self.dropped);
@@ -203,7 +204,7 @@ impl Totals {
             self.unacknowledged,
             self.abandoned,
         ];
-        // A record that was read may hold any numbers.
+        // A record from a file may hold any numbers.
         let ended: u128 = outcomes.into_iter().map(u128::from).sum();
         match ended == u128::from(self.intended) {
             true => Ok(()),
@@ -222,12 +223,12 @@ impl Totals {
         }
     }
 
-    /// Those of `dropped` that found every connection full, which the scenario said to drop.
+    /// The part of `dropped` that found every connection full, where the scenario says to drop.
     pub const fn dropped_when_full(&self) -> u64 {
         self.dropped.saturating_sub(self.dropped_at_end)
     }
 
-    /// Operations that ended without a good answer: failed, timed out, lost, dropped, abandoned.
+    /// Operations without a good answer: failed, timed out, lost, dropped, abandoned.
     pub const fn unanswered(&self) -> u64 {
         self.failed + self.timed_out + self.lost + self.dropped + self.abandoned
     }
@@ -236,8 +237,8 @@ impl Totals {
 macro_rules! of_datagrams {
     ($($(#[doc = $doc:tt])* $class:ident => $count:ident;)*) => {
         summed! {
-            /// Datagrams of replies that did not come once and in order. Only a timeout tells that
-            /// one is lost.
+            /// Datagrams of replies that did not arrive once and in order. A lost datagram shows
+            /// only as a timeout.
             #[derive(Copy)]
             DatagramCounts {
                 $($(#[doc = $doc])* $count;)*
@@ -255,7 +256,7 @@ macro_rules! of_datagrams {
 memtide_metrics::datagram_classes!(of_datagrams);
 
 impl DatagramCounts {
-    /// Whether there were none.
+    /// True if all counts are zero.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }
@@ -264,7 +265,7 @@ impl DatagramCounts {
 macro_rules! of_connections {
     ($($(#[doc = $doc:tt])* $count:ident;)*) => {
         summed! {
-            /// What became of connections.
+            /// Outcomes of connections.
             ConnectionCounts {
                 $($(#[doc = $doc])* $count;)*
             }
@@ -280,14 +281,14 @@ macro_rules! of_connections {
 
 memtide_metrics::connection_counters!(of_connections);
 
-/// Adds counts by their names.
+/// Adds counts, name by name.
 pub(crate) fn add_counts<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, parts: &BTreeMap<K, u64>) {
     for (name, count) in parts {
         add(sums.entry(name.clone()).or_default(), *count);
     }
 }
 
-/// Counts that were read may be near the end of their type; a sum stops there.
+/// Adds `part`, saturating: counts that were read may be near the largest value.
 pub(crate) fn add(sum: &mut u64, part: u64) {
     *sum = sum.saturating_add(part);
 }

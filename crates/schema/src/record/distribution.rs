@@ -1,7 +1,7 @@
-//! Distributions: the figures of many times, with what is needed to merge them exactly.
+//! Distributions: figures of many times, with all that is needed to merge them exactly.
 //!
-//! Unanswered operations rank above every answered one; a percentile that falls among them, or
-//! has too few samples, is absent and says why.
+//! Unanswered operations rank above every answered one. A percentile that falls among them, or has
+//! too few samples, is absent, with the reason.
 
 #[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -10,98 +10,99 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Many times, in nanoseconds.
+/// Figures of many times, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Distribution {
-    /// Operations ranked, unanswered ones included.
+    /// Number of operations ranked, unanswered ones included.
     pub count: u64,
-    /// Operations that failed, timed out, were lost, dropped or abandoned: they rank highest.
+    /// Number of operations that failed, timed out, were lost, dropped or abandoned; these rank
+    /// highest.
     pub unanswered: u64,
-    /// The mean of the answered operations; none when there were none.
+    /// Mean of the answered operations; none if there were none.
     pub mean_ns: Option<f64>,
-    /// The lower bound of the mean, with 95 % confidence; absent now.
+    /// Lower bound of the mean's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ci_low_ns: Option<f64>,
-    /// The upper bound of the mean, with 95 % confidence; absent now.
+    /// Upper bound of the mean's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ci_high_ns: Option<f64>,
-    /// The standard deviation of the answered operations; none below two.
+    /// Standard deviation of the answered operations; none with fewer than two.
     pub stddev_ns: Option<f64>,
-    /// The shortest of the answered operations, exact.
+    /// Shortest answered operation, exact.
     pub min_ns: Option<u64>,
-    /// The longest of the answered operations, exact.
+    /// Longest answered operation, exact.
     pub max_ns: Option<u64>,
-    /// The median; like every percentile none when it is in `missing`.
+    /// Median. Like every percentile, none if listed in `missing`.
     pub p50_ns: Option<u64>,
-    /// The lower bound of the median, with 95 % confidence; absent now.
+    /// Lower bound of the median's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ci_low_ns: Option<u64>,
-    /// The upper bound of the median, with 95 % confidence; absent now.
+    /// Upper bound of the median's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ci_high_ns: Option<u64>,
     /// The 90th percentile.
     pub p90_ns: Option<u64>,
-    /// The lower bound of the 90th percentile, with 95 % confidence; absent now.
+    /// Lower bound of the 90th percentile's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ci_low_ns: Option<u64>,
-    /// The upper bound of the 90th percentile, with 95 % confidence; absent now.
+    /// Upper bound of the 90th percentile's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ci_high_ns: Option<u64>,
     /// The 95th percentile.
     pub p95_ns: Option<u64>,
-    /// The lower bound of the 95th percentile, with 95 % confidence; absent now.
+    /// Lower bound of the 95th percentile's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_ci_low_ns: Option<u64>,
-    /// The upper bound of the 95th percentile, with 95 % confidence; absent now.
+    /// Upper bound of the 95th percentile's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_ci_high_ns: Option<u64>,
     /// The 99th percentile.
     pub p99_ns: Option<u64>,
-    /// The lower bound of the 99th percentile, with 95 % confidence; absent now.
+    /// Lower bound of the 99th percentile's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ci_low_ns: Option<u64>,
-    /// The upper bound of the 99th percentile, with 95 % confidence; absent now.
+    /// Upper bound of the 99th percentile's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ci_high_ns: Option<u64>,
     /// The 99.9th percentile.
     pub p999_ns: Option<u64>,
-    /// The lower bound of the 99.9th percentile, with 95 % confidence; absent now.
+    /// Lower bound of the 99.9th percentile's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ci_low_ns: Option<u64>,
-    /// The upper bound of the 99.9th percentile, with 95 % confidence; absent now.
+    /// Upper bound of the 99.9th percentile's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ci_high_ns: Option<u64>,
     /// The 99.99th percentile.
     pub p9999_ns: Option<u64>,
-    /// The lower bound of the 99.99th percentile, with 95 % confidence; absent now.
+    /// Lower bound of the 99.99th percentile's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p9999_ci_low_ns: Option<u64>,
-    /// The upper bound of the 99.99th percentile, with 95 % confidence; absent now.
+    /// Upper bound of the 99.99th percentile's 95 % confidence interval; absent in new records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p9999_ci_high_ns: Option<u64>,
-    /// What every unanswered operation took at least; none when all were answered.
+    /// Lower bound of every unanswered operation's time; none if all were answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
-    /// What is known of those that the end of the window cut off; none when there were none.
+    /// Lower bounds of the operations cut off by the end of the window; none if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
-    /// Why percentiles are absent.
+    /// Reasons for absent percentiles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<Percentile, Missing>,
-    /// Times above the histogram's range, counted at its end.
+    /// Number of times above the histogram's range; they are counted in its last bucket.
     pub saturated: u64,
-    /// The sum of the answered operations, in ns.
+    /// Sum of the answered operations' times, in ns.
     pub sum_ns: Wide,
-    /// The sum of their squares, in ns².
+    /// Sum of the squares of these times, in ns².
     pub sum_squares_ns2: Wide,
-    /// The answered operations as an HdrHistogram: V2, deflated, in base64.
+    /// Times of the answered operations as an HdrHistogram: V2, deflated, base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<String>,
 }
 
 impl Distribution {
-    /// A percentile in ns, when it can be printed.
+    /// Returns a percentile in ns; none if it cannot be printed.
     pub const fn percentile(&self, percentile: Percentile) -> Option<u64> {
         match percentile {
             Percentile::P50 => self.p50_ns,
@@ -113,7 +114,7 @@ impl Distribution {
         }
     }
 
-    /// What a percentile that falls among the unanswered operations is at least, in ns.
+    /// Lower bound, in ns, of a percentile that falls among the unanswered operations.
     pub fn percentile_at_least(&self, percentile: Percentile) -> Option<u64> {
         if self.missing.get(&percentile) != Some(&Missing::Unanswered) {
             return None;
@@ -122,7 +123,7 @@ impl Distribution {
         bound.copied().or(self.at_least_ns)
     }
 
-    /// What the longest operation of all took at least, in ns, when it was not answered.
+    /// Lower bound, in ns, of the longest operation if it was not answered.
     pub fn max_at_least(&self) -> Option<u64> {
         let at_least = self.at_least_ns.filter(|_| self.unanswered > 0)?;
         let Some(bounds) = &self.bounds else { return Some(at_least) };
@@ -130,7 +131,7 @@ impl Distribution {
         known.into_iter().flatten().max()
     }
 
-    /// Sets a percentile, or why it is absent.
+    /// Sets a percentile, or the reason for its absence.
     pub fn set_percentile(&mut self, percentile: Percentile, value: Result<u64, Missing>) {
         let slot = match percentile {
             Percentile::P50 => &mut self.p50_ns,
@@ -148,31 +149,31 @@ impl Distribution {
     }
 }
 
-/// How long operations took at least which the end of the window cut off: they were due and not
-/// sent, or sent and not answered within the second after it.
+/// Lower bounds of the times of operations cut off by the end of the window: due but not sent, or
+/// sent but not answered within the second after it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Bounds {
-    /// How many there were; they are some of the unanswered ones.
+    /// Number of these operations; they are among the unanswered ones.
     pub count: u64,
-    /// The least bound, exact.
+    /// Smallest bound, exact.
     pub min_ns: u64,
-    /// The greatest bound, exact.
+    /// Largest bound, exact.
     pub max_ns: u64,
-    /// What each of the other unanswered operations took at least; none when there was no other.
+    /// Lower bound for every other unanswered operation; none if there is no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_at_least_ns: Option<u64>,
-    /// Of the percentiles that fall among the unanswered operations what they are at least: the
-    /// same percentile of the answered times and all bounds together.
+    /// Lower bounds of the percentiles that fall among the unanswered operations: the percentile of
+    /// answered times and all bounds pooled.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub percentiles_ns: BTreeMap<Percentile, u64>,
-    /// Bounds above the histogram's range, counted at its end.
+    /// Number of bounds above the histogram's range; they are counted in its last bucket.
     pub saturated: u64,
-    /// The sum of the bounds, in ns.
+    /// Sum of the bounds, in ns.
     pub sum_ns: Wide,
-    /// The sum of their squares, in ns².
+    /// Sum of the squares of the bounds, in ns².
     pub sum_squares_ns2: Wide,
-    /// The bounds as an HdrHistogram: V2, deflated, in base64.
+    /// The bounds as an HdrHistogram: V2, deflated, base64.
     pub histogram: String,
 }
 
@@ -200,7 +201,7 @@ impl Percentile {
     pub const ALL: [Self; 6] =
         [Self::P50, Self::P90, Self::P95, Self::P99, Self::P999, Self::P9999];
 
-    /// The part of the operations at or below it, 0 to 1.
+    /// Fraction of operations at or below the percentile, 0 to 1.
     pub const fn fraction(self) -> f64 {
         match self {
             Self::P50 => 0.5,
@@ -214,7 +215,7 @@ impl Percentile {
 }
 
 impl fmt::Display for Percentile {
-    /// As people write it: `p99.9`.
+    /// Formats the percentile for people: `p99.9`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::P50 => "p50",
@@ -227,63 +228,63 @@ impl fmt::Display for Percentile {
     }
 }
 
-/// Why a percentile is absent.
+/// Reason why a percentile is absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Missing {
-    /// Too few operations to tell it with 95 % confidence.
+    /// Too few operations for 95 % confidence.
     TooFew {
-        /// How many it needs.
+        /// Number of operations needed.
         needed: u64,
-        /// How many there were.
+        /// Number of operations measured.
         has: u64,
     },
-    /// It falls among the unanswered operations, so it is above `at_least_ns`, and above what
-    /// `bounds` says of it.
+    /// It falls among the unanswered operations: it is above `at_least_ns` and above its entry in
+    /// `bounds`.
     Unanswered,
 }
 
-/// How many, rather than how long: the figures of many counts.
+/// Figures of many counts, rather than times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Counts {
-    /// How many counts were taken.
+    /// Number of counts taken.
     pub count: u64,
-    /// Their mean; none when there were none.
+    /// Mean; none if no count was taken.
     pub mean: Option<f64>,
-    /// The lowest.
+    /// Lowest count.
     pub min: Option<u64>,
-    /// The median.
+    /// Median.
     pub p50: Option<u64>,
-    /// The 99th percentile.
+    /// 99th percentile.
     pub p99: Option<u64>,
-    /// The highest.
+    /// Highest count.
     pub max: Option<u64>,
-    /// Their sum.
+    /// Sum.
     pub sum: Wide,
-    /// The sum of their squares.
+    /// Sum of squares.
     pub sum_squares: Wide,
-    /// The counts as an HdrHistogram: V2, deflated, in base64.
+    /// The counts as an HdrHistogram: V2, deflated, base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<String>,
 }
 
-/// Whose the lag was. Each part is a distribution over all operations sent.
+/// The lag by cause. Each part is a distribution over all operations sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct LagSplit {
-    /// The operation could have been sent, and the generator had not come to it.
+    /// memtide's own delay: the operation could have been sent earlier.
     pub generator: Distribution,
-    /// Connections were full or not writable while the worker was busy: the generator's too.
+    /// Connections were full or not writable while the worker was busy: also memtide's own delay.
     pub client_busy: Distribution,
-    /// Connections were full or not writable while the worker was idle: the server's.
+    /// Connections were full or not writable while the worker was idle: the server's delay.
     pub server: Distribution,
     /// No connection was open.
     pub disconnected: Distribution,
 }
 
-/// A whole number that may exceed what JSON readers hold exactly; written as a decimal string.
+/// A whole number that may exceed what JSON readers represent exactly; written as a decimal string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wide(pub u128);
 

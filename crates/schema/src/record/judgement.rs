@@ -1,26 +1,25 @@
-//! What was concluded from a run: whether its numbers can be believed, what became of the goals,
-//! and warnings.
+//! Conclusions from a run: the verdict on its numbers, the results of its goals, and warnings.
 //!
-//! The conclusions are drawn elsewhere; here they only have their shape.
+//! Only the data format; conclusions are drawn elsewhere.
 
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether the numbers can be believed.
+/// Verdict on the numbers of a run, with its checks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Believable {
-    /// The answer.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why it is no; empty when it is not.
+    /// The failed checks; empty unless the verdict is no.
     pub reasons: Vec<Reason>,
-    /// Everything that was looked at, passed, failed or skipped.
+    /// All checks: passed, failed or skipped.
     pub checks: Vec<Check>,
 }
 
 impl Believable {
-    /// The verdict that follows from `checks`: no when any of them failed.
+    /// Derives the verdict from `checks`: no if any of them failed.
     pub fn from_checks(checks: Vec<Check>) -> Self {
         let failed = checks.iter().filter(|check| check.result == CheckResult::Failed);
         let reasons: Vec<Reason> = failed
@@ -36,139 +35,140 @@ impl Believable {
     }
 }
 
-/// What the numbers are worth, from the best to the worst.
+/// Verdict on the numbers, from best to worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The numbers say what they seem to say.
+    /// The numbers can be believed.
     Yes,
-    /// They do within the bounds that stand beside them, which are wider than a yes allows.
+    /// The numbers can be believed within the bounds printed beside them, which are wider than a
+    /// yes allows.
     Within,
-    /// They do not, or nothing was concluded.
+    /// The numbers cannot be believed, or no verdict was reached.
     #[default]
     No,
 }
 
-/// Why the numbers cannot be believed.
+/// A reason why the numbers cannot be believed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Reason {
     /// The check that failed.
     pub code: CheckKind,
-    /// What it found, as a clause for people.
+    /// The finding, as a clause for people.
     pub message: String,
-    /// The figure that was judged, when there is one.
+    /// The judged figure, if there is one.
     pub measured: Option<f64>,
-    /// The figure it had to keep, when there is one.
+    /// Limit of the judged figure, if there is one.
     pub allowed: Option<f64>,
 }
 
-/// One thing that was looked at.
+/// One check of the numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Check {
-    /// What was looked at.
+    /// Kind of check.
     pub code: CheckKind,
-    /// What came of it.
+    /// Result.
     pub result: CheckResult,
-    /// What was found, or why nothing was looked at, as a clause for people.
+    /// The finding, or why the check was skipped, as a clause for people.
     pub message: String,
-    /// The figure that was judged, when there is one.
+    /// The judged figure, if there is one.
     pub measured: Option<f64>,
-    /// The figure it had to keep, when there is one.
+    /// Limit of the judged figure, if there is one.
     pub allowed: Option<f64>,
 }
 
-/// What can be looked at.
+/// Kinds of checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckKind {
-    /// Something was answered at all.
+    /// At least one operation was answered.
     Answered,
-    /// Few operations were not answered well, and not all servers were lost.
+    /// Few operations went without a good answer, and not all servers were lost.
     Errors,
-    /// The achieved rate is the one that was asked for.
+    /// The achieved rate equals the target rate.
     Rate,
-    /// The generator's share of the median response time is small.
+    /// memtide's own delay is a small part of the median response time.
     GeneratorP50,
-    /// The generator's share of the 99th percentile of response is small.
+    /// memtide's own delay is a small part of the 99th percentile of response time.
     GeneratorP99,
-    /// No worker was busy nearly all the time.
+    /// No worker was busy almost all of the time.
     WorkerBusy,
     /// The embedded server does not share its CPU with the workers.
     OwnCpus,
-    /// The servers' counters equal ours.
+    /// The servers' counters equal memtide's.
     ServerCounters,
-    /// All shares of the run are there.
+    /// All shares of the run are present.
     Shares,
 }
 
-/// What came of a check.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckResult {
-    /// As it should be.
+    /// The condition holds.
     Passed,
-    /// Not as it should be.
+    /// The condition does not hold.
     Failed,
-    /// Not looked at; the message says why.
+    /// Not checked; the message says why.
     Skipped,
 }
 
-/// A goal and what became of it.
+/// A goal and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct GoalRecord {
-    /// The goal as it was given.
+    /// The goal as the user wrote it.
     pub goal: String,
-    /// What became of it.
+    /// Result.
     pub result: GoalResult,
-    /// The figure: nanoseconds, operations per second or a fraction, as the goal has it; none
-    /// when there is none.
+    /// The figure in the goal's unit: nanoseconds, operations per second or a fraction; none if
+    /// unknown.
     pub measured: Option<f64>,
-    /// How the result came about, as a clause for people.
+    /// Explanation of the result, as a clause for people.
     pub why: String,
 }
 
-/// What became of a goal.
+/// Result of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GoalResult {
-    /// It is true of the result.
+    /// The figures satisfy the goal.
     Met,
-    /// It is false of the result.
+    /// The figures do not satisfy the goal.
     Missed,
-    /// The result cannot tell.
+    /// The figures cannot decide it.
     Undecided,
 }
 
-/// The condition by which a run was ended early.
+/// The condition that ended a run early.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Aborted {
-    /// The condition as it was given.
+    /// The condition as the user wrote it.
     pub condition: String,
-    /// The figure of the last second: nanoseconds, operations per second or a fraction, as the
-    /// condition has it; none when it lies among operations without an answer.
+    /// The figure of the last second, in the condition's unit: nanoseconds, operations per second
+    /// or a fraction; none if it falls among unanswered operations.
     pub measured: Option<f64>,
     /// The figure, as a clause for people.
     pub why: String,
-    /// When it was seen, in seconds after the load began.
+    /// Time at which the condition became true, in seconds after the load began.
     pub after_s: f64,
 }
 
-/// Something that was not as it should be.
+/// A warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct WarningRecord {
-    /// A stable word for programs.
+    /// Stable name of the warning, for programs.
     pub code: String,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }

@@ -1,6 +1,6 @@
-//! From what was measured to its figures in a record, and back to what is exact of them.
+//! Converts measurements to the figures of a record, and back as far as those are exact.
 //!
-//! Nothing is added up here; a figure is only given its name, or the reason for its absence.
+//! No sums are computed here: each figure gets its name, or the reason for its absence.
 
 use super::base64;
 use super::count::PhaseCounts;
@@ -16,14 +16,14 @@ use memtide_metrics::summary::{Quantile, quantile, rank, samples_needed};
 use memtide_workload::OpKind;
 
 impl Distribution {
-    /// The figures of `times`, above which `unanswered` operations rank; each of those took at
-    /// least `at_least`.
+    /// The figures of `times`. `unanswered` operations rank above these; each took at least
+    /// `at_least`.
     pub fn of(times: &Histogram<u64>, unanswered: u64, at_least: Span) -> Self {
         Self::cut_off(times, unanswered, at_least, &Histogram::new())
     }
 
-    /// A distribution where, of some unanswered operations, it is known how long they took at
-    /// least: `bounds`. Each of the others took at least `at_least`.
+    /// A distribution in which some unanswered operations have lower bounds of their own: `bounds`.
+    /// Each other unanswered operation took at least `at_least`.
     pub fn cut_off(
         times: &Histogram<u64>,
         unanswered: u64,
@@ -63,7 +63,7 @@ impl Distribution {
         distribution
     }
 
-    /// Sets what is known of its unanswered operations: `bounds`, and the number of the others.
+    /// Sets the facts about unanswered operations: `bounds`, and the number of the others.
     fn bound(
         &mut self,
         times: &Histogram<u64>,
@@ -93,8 +93,7 @@ impl Distribution {
         });
     }
 
-    /// The bounds that [`Distribution::cut_off`] was given; none when the figures cannot be those
-    /// of any.
+    /// Recovers the bounds passed to [`Distribution::cut_off`]; none if the figures are impossible.
     pub fn bounds(&self) -> Option<Histogram<u64>> {
         let Some(bounds) = &self.bounds else { return Some(Histogram::new()) };
         let moments = Moments {
@@ -108,7 +107,7 @@ impl Distribution {
         read(Some(&bounds.histogram), moments)
     }
 
-    /// What each unanswered operation took at least of which there is no bound.
+    /// Lower bound of the time of unanswered operations that have no bound of their own.
     pub(crate) fn others_at_least_ns(&self) -> Option<u64> {
         match &self.bounds {
             Some(bounds) => bounds.others_at_least_ns,
@@ -116,8 +115,7 @@ impl Distribution {
         }
     }
 
-    /// The answered operations that [`Distribution::of`] was given; none when the figures cannot
-    /// be those of any.
+    /// Recovers the times passed to [`Distribution::of`]; none if the figures are impossible.
     pub fn times(&self) -> Option<Histogram<u64>> {
         let moments = Moments {
             count: self.count.checked_sub(self.unanswered)?,
@@ -131,7 +129,7 @@ impl Distribution {
     }
 }
 
-/// The value at `rank` of `pooled` and `others` more values, each of which is `at_least_ns`.
+/// Value at `rank` of `pooled` together with `others` more values, each of which is `at_least_ns`.
 fn pooled_at_rank(pooled: &Histogram<u64>, (others, at_least_ns): (u64, u64), rank: u64) -> u64 {
     let shorter = pooled.recorded().take_while(|(ns, _)| *ns < at_least_ns);
     let below = shorter.fold(0u64, |sum, (_, count)| sum.saturating_add(count));
@@ -143,21 +141,21 @@ fn pooled_at_rank(pooled: &Histogram<u64>, (others, at_least_ns): (u64, u64), ra
     value.unwrap_or(at_least_ns)
 }
 
-/// Whether there can be values with these moments. What is read may hold any numbers, and ranks
-/// are looked up between the least and the greatest.
+/// True if some values have these moments. Moments from a file may be any numbers, and ranks are
+/// looked up between the minimum and the maximum.
 pub(crate) fn are_possible(moments: &Moments) -> bool {
     let Moments { count, saturated, min, max, sum, .. } = *moments;
     match u128::from(count) {
         0 => *moments == Moments::EMPTY,
         count => {
-            // The least and the greatest may be as exact as the buckets only; the mean is between.
+            // Minimum and maximum may be only as exact as the buckets; the mean lies between them.
             let mean = sum / count;
             saturated <= moments.count && u128::from(min) <= mean && mean <= u128::from(max)
         }
     }
 }
 
-/// A histogram that was written beside its `moments`.
+/// Reads a histogram that was written beside its `moments`.
 fn read(histogram: Option<&str>, moments: Moments) -> Option<Histogram<u64>> {
     if !are_possible(&moments) {
         return None;
@@ -169,7 +167,7 @@ fn read(histogram: Option<&str>, moments: Moments) -> Option<Histogram<u64>> {
 }
 
 impl Counts {
-    /// The figures of `counts`, a distribution of plain counts.
+    /// The figures of `counts`, a histogram of plain counts.
     pub fn of(counts: &Histogram<u64>) -> Self {
         let moments = counts.moments();
         let some = |value: u64| (moments.count > 0).then_some(value);
@@ -190,7 +188,7 @@ impl Counts {
         }
     }
 
-    /// The counts that [`Counts::of`] was given; none when the figures cannot be those of any.
+    /// Recovers the counts passed to [`Counts::of`]; none if the figures are impossible.
     pub fn counts(&self) -> Option<Histogram<u64>> {
         let moments = Moments {
             count: self.count,
@@ -205,7 +203,7 @@ impl Counts {
 }
 
 impl IntervalRecord {
-    /// The piece of a run that `row` describes, at its place in the measured window.
+    /// The stretch of a run that `row` describes, at its position in the measured window.
     pub fn of(row: &Row, start: Span, length: Span) -> Self {
         let total = row.answered.saturating_add(row.unanswered);
         let at = |p: f64| {
@@ -227,8 +225,8 @@ impl IntervalRecord {
         }
     }
 
-    /// What [`IntervalRecord::of`] was given, but for the response times of all kinds, of which an
-    /// interval keeps two percentiles alone; none when its figures cannot be those of any.
+    /// Recovers the row passed to [`IntervalRecord::of`], without the response times of all kinds,
+    /// of which an interval keeps only two percentiles; none if its figures are impossible.
     pub(crate) fn row(&self) -> Option<Row> {
         let gets = self.gets.as_ref().map(|gets| gets.times().map(Box::new));
         Some(Row {
@@ -262,13 +260,13 @@ impl IntervalTimes {
     }
 }
 
-/// `count` in `span`, per second; zero when no time passed.
+/// Rate of `count` in `span`, per second; zero if no time passed.
 pub(crate) fn per_second(count: u64, span: Span) -> f64 {
     if span.is_zero() { 0.0 } else { count as f64 / span.as_s_f64() }
 }
 
 impl SliceRecord {
-    /// The piece of a run that `row` describes, at its place in the measured window.
+    /// The stretch of a run that `row` describes, at its position in the measured window.
     pub fn of(row: &Row, start: Span, length: Span) -> Self {
         let times = Histogram::from_recorded(row.response.iter().map(|(&v, &count)| (v, count)));
         Self {
@@ -280,15 +278,15 @@ impl SliceRecord {
         }
     }
 
-    /// The response times of its answered operations; none when the histogram is damaged.
+    /// Response times of the answered operations; none if the histogram is damaged.
     pub fn times(&self) -> Option<Histogram<u64>> {
         Some(Histogram::from_recorded(self.row()?.response))
     }
 
-    /// The answered, unanswered and response times that [`SliceRecord::of`] was given; none when
-    /// the histogram does not hold as many times as were answered.
+    /// Recovers the counts and response times passed to [`SliceRecord::of`]; none if the histogram
+    /// does not hold one time per answer.
     pub(crate) fn row(&self) -> Option<Row> {
-        // Of a slice only the buckets are kept.
+        // A slice keeps only its buckets.
         let moments = Moments { count: self.answered, ..Moments::EMPTY };
         let times = Histogram::from_bytes(&base64::decode(&self.histogram)?, moments)?;
         Some(Row {
@@ -301,8 +299,7 @@ impl SliceRecord {
 }
 
 impl From<&Counters> for PhaseCounts {
-    /// The totals, and the operations sent by kind; counters by kind are in the order of
-    /// [`OpKind::ALL`].
+    /// Totals, and operations sent by kind. Counters by kind are in the order of [`OpKind::ALL`].
     fn from(counters: &Counters) -> Self {
         let sent = OpKind::ALL.iter().map(|&op| (Kind::from(op), counters.kinds[op.index()].sent));
         Self { totals: counters.into(), ops: sent.filter(|&(_, sent)| sent > 0).collect() }

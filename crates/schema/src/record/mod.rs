@@ -1,7 +1,7 @@
-//! What a run answers: `memtide.record/2`, the versioned shape that leaves the program as JSON.
+//! The result of a run: `memtide.record/2`, the versioned JSON format that the program writes.
 //!
-//! Numbers only, no judgement of its own: verdicts and goals arrive decided. Every time is in
-//! nanoseconds when its name ends in `_ns`, in seconds when it ends in `_s`.
+//! Numbers only: verdicts and results of goals are decided elsewhere. A time is in nanoseconds if
+//! its name ends in `_ns`, in seconds if it ends in `_s`.
 
 pub(crate) mod base64;
 mod count;
@@ -44,11 +44,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The name of the shape. A record of another version is refused when it is read.
+/// Name and version of the JSON format of records. Unknown versions are refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub enum SchemaName {
-    /// The second shape. The first is read as well, and becomes the second.
+    /// The second version. Records of the first are read, too, and converted.
     #[default]
     #[serde(rename = "memtide.record/2")]
     V2,
@@ -58,208 +58,208 @@ pub enum SchemaName {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Record {
-    /// The name and version of this shape.
+    /// Name and version of this format.
     pub schema: SchemaName,
-    /// Whether the run ended before its scenario was done.
+    /// True if the run ended before its scenario was done.
     pub partial: bool,
-    /// What ended the run.
+    /// Event that ended the run.
     pub ended_by: EndedBy,
-    /// The condition of `abort-on` that ended it; absent unless one did.
+    /// The condition of `abort-on` that ended the run; absent unless one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted: Option<Aborted>,
-    /// The exit code that the run calls for, before `--strict` is considered.
+    /// Exit code of the run, before `--strict` is considered.
     pub exit: u8,
-    /// Whether the load waited for answers. Times of a closed loop are never comparable with an
-    /// open loop's.
+    /// Open or closed loop. Times of a closed loop are never comparable with those of an open loop.
     #[serde(rename = "loop")]
     pub loop_kind: LoopKind,
-    /// The scenario as words, every given or defaulted field; a scenario file can be made of it.
+    /// The scenario as words: every field with a given or default value. A scenario file can be
+    /// made from it.
     pub scenario: serde_json::Map<String, serde_json::Value>,
-    /// The user's own words for the run.
+    /// The user's tags of the run.
     #[serde(default)]
     pub tags: Tags,
-    /// What was decided from it.
+    /// Decisions made from the scenario.
     pub plan: PlanRecord,
     /// The part of the run's one sequence of operations that this process carried out; none in a
-    /// merged record, whose shards say theirs.
+    /// merged record, whose shards have their own.
     #[serde(default)]
     pub lanes: Option<Lanes>,
-    /// The share of the run that this process had; absent if the run was not divided.
+    /// The share of the run that this process carried out; absent if the run was not divided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<ShareRecord>,
-    /// The clock that the process measured by; none in a simulation, in a merged record, and if
+    /// The clock by which the process measured; none in a simulation, in a merged record, and if
     /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockRecord>,
     /// The machine that made the load.
     pub machine: MachineRecord,
-    /// When the run began, in milliseconds since 1970.
+    /// Start of the run, in milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// When it ended, in milliseconds since 1970.
+    /// End of the run, in milliseconds since 1970.
     pub ended_unix_ms: u64,
-    /// When the measured window began, in nanoseconds since 1970; none when nothing was measured.
+    /// Beginning of the measured window, in nanoseconds since 1970; none if nothing was measured.
     pub window_start_unix_ns: Option<Wide>,
-    /// The length of the measured window; of a merged record the length of the union of its
-    /// shards' windows.
+    /// Length of the measured window; in a merged record, of the union of its shards' windows.
     pub window_ns: u64,
-    /// The length of the measured window in seconds.
+    /// Length of the measured window, in seconds.
     pub measured_s: f64,
-    /// When the last answer to an operation of the measured window came, in seconds after the
-    /// window's beginning, and so possibly after its end; none when nothing was answered.
+    /// Arrival of the last answer to a measured operation, in seconds after the window's beginning
+    /// (it may be after the window's end); none if nothing was answered.
     #[serde(default)]
     pub answered_until_s: Option<f64>,
-    /// How far apart the first and the last window of the shards began; none when this is not a
-    /// merged record, and when the clocks of shares cannot tell.
+    /// Start skew: time from the first to the last beginning of the shards' windows. None if the
+    /// record is not merged, or if the clocks of its shares cannot be compared.
     pub start_skew_ns: Option<u64>,
-    /// How the windows of the shares were compared; absent unless it was merged from shares.
+    /// Method by which the windows of shares were compared; absent unless merged from shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alignment: Option<AlignmentRecord>,
-    /// The shares that are missing; absent unless it was merged from some of a run's shares.
+    /// The missing shares; absent unless merged from only some of a run's shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingRecord>,
-    /// What the master measured by a load of its own, beside that of its agents, of whom all else
-    /// tells; absent unless it had one.
+    /// Record of the master's own load, made beside that of its agents; all else in this record
+    /// describes the agents' load. Absent if the master made none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<Box<Self>>,
-    /// Operations that the schedule called for in the measured window; `totals.intended` is what
-    /// was seen of them. None where no schedule says how many: in a closed loop, and where
-    /// connections are the load. Of merged shares it is `totals.intended` and `missing.unreported`.
+    /// Operations that the schedule called for in the measured window; `totals.intended` counts
+    /// those that became intended. None where no schedule fixes the number: in a closed loop, and
+    /// under connection churn. For merged shares, `totals.intended` plus `missing.unreported`.
     #[serde(default)]
     pub planned: Option<u64>,
     /// Counts of the measured window.
     pub totals: Totals,
-    /// Counts of each phase; all four are always here.
+    /// Counts of each phase; all four are always present.
     pub phases: Phases,
-    /// A row per server.
+    /// Results by server.
     pub servers: Vec<ServerRecord>,
-    /// What the servers' own `stats` said.
+    /// The servers' own counters, from `stats`.
     pub server: ServerCounters,
-    /// Whether the numbers can be believed.
+    /// Verdict on the numbers.
     pub believable: Believable,
-    /// The goals and what became of them.
+    /// The goals and their results.
     pub goals: Vec<GoalRecord>,
-    /// The rate that was asked for and the one that was achieved.
+    /// Target and achieved rate.
     pub rate: RateRecord,
-    /// Operations sent while the measured window lasted, by kind: what the rates are made of.
+    /// Operations sent during the measured window, by kind; rates are computed from these.
     pub sent_in_window: BTreeMap<Kind, u64>,
-    /// Of these, copies of writes beyond the first of each (`--replicate all`), which no rate
-    /// counts; absent where there were none.
+    /// Number of these that are second and further copies of a write (`--replicate all`), which no
+    /// rate counts; absent if there were none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub copies_in_window: BTreeMap<Kind, u64>,
-    /// Received − intended, by kind of operation: the headline.
+    /// Received − intended, by kind of operation: the headline figures.
     pub response: BTreeMap<Kind, Distribution>,
     /// Received − sent, by kind of operation.
     pub service: BTreeMap<Kind, Distribution>,
     /// Sent − intended, by kind of operation.
     pub lag: BTreeMap<Kind, Distribution>,
-    /// Whose the lag was.
+    /// The lag by cause.
     pub lag_split: LagSplit,
-    /// From the wake-up that brought an answer to the stamp of its receipt.
+    /// Time from the wake-up that delivered an answer to its receive timestamp.
     pub client_delay: Distribution,
-    /// How many operations were outstanding on all connections of a worker when one was sent.
+    /// Operations outstanding on all connections of the worker at each send.
     pub in_flight_at_send: Counts,
-    /// How many were outstanding on its own connection when one was sent, itself included.
+    /// Operations outstanding on the operation's own connection at each send, itself included.
     #[serde(default)]
     pub outstanding_at_send: Counts,
-    /// What became of connections; none unless these were the load.
+    /// Figures of connection churn; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub churn: Option<ChurnRecord>,
-    /// How long requests and replies were, in bytes; none unless it was asked for.
+    /// Sizes of requests and replies in bytes; none unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_sizes: Option<MessageSizes>,
-    /// The measured window in pieces, by intended instant.
+    /// The measured window in rows, by intended instant.
     pub intervals: Vec<IntervalRecord>,
-    /// The measured window in at most 64 slices, with their whole distributions.
+    /// The measured window in at most 64 slices, with their full distributions.
     pub slices: Vec<SliceRecord>,
-    /// The load in seconds, by what ended in them; in a merged record those of its shards side by
-    /// side by the time of day, empty where these do not add up to its phases.
+    /// The load by second, according to when operations ended. In a merged record, the shards'
+    /// seconds aligned by the time of day; empty if these do not add up to its phases.
     #[serde(default)]
     pub seconds: Vec<SecondRecord>,
-    /// What the load cost this process.
+    /// Cost of the load to this process.
     pub client: ClientRecord,
-    /// How busy the machine's CPUs were, 0 to 1; none where that cannot be read.
+    /// CPU load of the machine, 0 to 1; none if it cannot be read.
     pub machine_cpu: Option<MachineCpu>,
-    /// What was not as it should be.
+    /// Warnings.
     pub warnings: Vec<WarningRecord>,
-    /// The runs that this record was merged from, by the beginning of their windows; empty when
-    /// it is the record of one run.
+    /// The runs that this record was merged from, ordered by the beginning of their windows; empty
+    /// if it is the record of one run.
     pub shards: Vec<ShardRecord>,
 }
 
-/// The lanes of one sequence of operations that a process carried out: operation *i* is in lane
+/// The lanes of a run's sequence of operations that a process carried out: operation *i* is in lane
 /// *i* modulo `total`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Lanes {
-    /// The first of them, from 0.
+    /// First lane, from 0.
     pub first: u32,
-    /// How many there are from there on: one for each worker.
+    /// Number of consecutive lanes from `first` on: one for each worker.
     pub count: u32,
-    /// Lanes of the whole run.
+    /// Number of lanes of the whole run.
     pub total: u32,
 }
 
-/// How long messages were, in bytes.
+/// Sizes of messages, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct MessageSizes {
     /// Requests.
     pub requests: Counts,
-    /// Replies to them, errors included.
+    /// Replies, errors included.
     pub replies: Counts,
 }
 
-/// What ended a run.
+/// Event that ended a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EndedBy {
-    /// The measured window was over.
+    /// The measured window ended.
     #[default]
     Duration,
-    /// The last operation was issued, or the last connection had ended where these are the load.
+    /// The last operation was issued; under connection churn, the last connection ended.
     Operations,
-    /// The user interrupted it.
+    /// The user interrupted the run.
     Interrupted,
-    /// Every server was gone for longer than the timeout.
+    /// Every server was unreachable for longer than the timeout.
     ServersLost,
-    /// A connection was lost, and none was to be opened again.
+    /// A connection was lost, and the scenario forbids to reconnect.
     ConnectionLost,
     /// A condition of `abort-on` came true.
     Aborted,
-    /// It never began: this share of a run was late, was started again, or waited in vain for the
-    /// others.
+    /// The run never began: this share was late, was started again, or waited in vain for the other
+    /// shares.
     NotRun,
 }
 
-/// The rate that was asked for and the one that was achieved.
+/// Target and achieved rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct RateRecord {
-    /// The mean rate of the schedule over the measured window, in its unit; none in a closed loop.
+    /// Mean target rate of the schedule over the measured window, in the schedule's unit; none in a
+    /// closed loop.
     pub target_per_s: Option<f64>,
-    /// Operations sent while the measured window lasted, per second of it; several copies of a
-    /// write are one. Not a number (in JSON: null) when shares of a run were not one load.
+    /// Operations sent during the measured window, per second; all copies of a write count as one.
+    /// Not a number (in JSON: null) if shares of a run were not one load.
     #[serde(deserialize_with = "null_is_nan")]
     #[cfg_attr(test, schemars(with = "Option<f64>"))]
     pub achieved_per_s: f64,
-    /// Rates per kind of operation.
+    /// Rates by kind of operation.
     #[serde(default)]
     pub kinds_per_s: BTreeMap<Kind, f64>,
-    /// The achieved rate in keys; none unless the schedule counts keys.
+    /// Achieved rate in keys; none unless the schedule counts keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys_per_s: Option<f64>,
 }
 
-/// A piece of the measured window, by intended instant.
+/// A row of the measured window, by intended instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct IntervalRecord {
-    /// Where it begins, in seconds after the window's beginning.
+    /// Beginning, in seconds after the window's beginning.
     pub start_s: f64,
-    /// How long it is, in seconds.
+    /// Length, in seconds.
     pub length_s: f64,
-    /// Operations intended in it.
+    /// Operations intended in the row.
     #[serde(default)]
     pub intended: u64,
     /// Answered operations.
@@ -273,16 +273,16 @@ pub struct IntervalRecord {
     pub hits: u64,
     /// Keys not found.
     pub misses: u64,
-    /// The median response; none when not printable.
+    /// Median response time; none if it cannot be printed.
     pub response_p50_ns: Option<u64>,
-    /// The 99th percentile of response; none when not printable.
+    /// 99th percentile of response time; none if it cannot be printed.
     pub response_p99_ns: Option<u64>,
-    /// The times of its answered gets; none unless they were asked for.
+    /// Times of the row's answered gets; none unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gets: Option<IntervalTimes>,
 }
 
-/// The times of the answered gets of an interval.
+/// Times of the answered gets of a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct IntervalTimes {
@@ -292,62 +292,63 @@ pub struct IntervalTimes {
     pub service: Distribution,
 }
 
-/// A longer piece of the measured window with all of its response times, by intended instant.
+/// A longer stretch of the measured window with all of its response times, by intended instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct SliceRecord {
-    /// Where it begins, in seconds after the window's beginning.
+    /// Beginning, in seconds after the window's beginning.
     pub start_s: f64,
-    /// How long it is, in seconds.
+    /// Length, in seconds.
     pub length_s: f64,
     /// Answered operations.
     pub answered: u64,
     /// Operations that failed, timed out, were lost, dropped or abandoned.
     pub unanswered: u64,
-    /// Response times of the answered, as an HdrHistogram: V2, deflated, in base64.
+    /// Response times of the answered operations, as an HdrHistogram: V2, deflated, base64.
     pub histogram: String,
 }
 
-/// What the load cost this process, over the measured window.
+/// Cost of the load to this process, over the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ClientRecord {
-    /// CPU seconds in user mode; none where that cannot be told, as in a simulation.
+    /// CPU seconds in user mode; none if unknown, as in a simulation.
     pub cpu_user_s: Option<f64>,
-    /// CPU seconds in the kernel; none where that cannot be told, as in a simulation.
+    /// CPU seconds in the kernel; none if unknown, as in a simulation.
     pub cpu_system_s: Option<f64>,
-    /// CPU seconds per million operations sent; none when none were, or without CPU seconds.
+    /// CPU seconds per million operations sent; none if none were sent, or if CPU seconds are
+    /// unknown.
     pub cpu_s_per_mops: Option<f64>,
-    /// The largest resident memory of the process so far, in bytes; none in a simulation.
+    /// Largest resident memory of the process so far, in bytes; none in a simulation.
     pub rss_max_bytes: Option<u64>,
-    /// For each worker, the part of the time in which it was busy, 0 to 1.
+    /// Fraction of the time in which each worker was busy, 0 to 1.
     pub worker_busy: Vec<f64>,
 }
 
-/// How busy the machine's CPUs were over the measured window, 0 to 1.
+/// CPU load of the machine over the measured window, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct MachineCpu {
-    /// The mean over all CPUs.
+    /// Mean over all CPUs.
     pub avg: f64,
-    /// The idlest CPU.
+    /// Load of the idlest CPU.
     pub min: f64,
-    /// The busiest CPU.
+    /// Load of the busiest CPU.
     pub max: f64,
-    /// All CPUs together in the idlest second; none when the window was shorter than that.
+    /// Mean over all CPUs in the idlest second; none if the window was shorter than a second.
     #[serde(default)]
     pub least_of_1s: Option<f64>,
-    /// All CPUs together in the busiest second; none when the window was shorter than that.
+    /// Mean over all CPUs in the busiest second; none if the window was shorter than a second.
     #[serde(default)]
     pub most_of_1s: Option<f64>,
-    /// The time in which work was ready and the hypervisor ran something else (steal time), of all
-    /// CPUs together; it is within `avg`. None where it was not asked for.
+    /// Steal time of all CPUs together: work was ready, and the hypervisor ran something else.
+    /// Included in `avg`. None if it was not read.
     #[serde(default)]
     pub stolen: Option<f64>,
 }
 
 impl Record {
-    /// Whether the loads of all its shards were one; true of a single run.
+    /// True if the loads of all shards were one load, and for a single run.
     pub fn is_one_load(&self) -> bool {
         match &self.alignment {
             Some(alignment) => alignment.common_ns > 0,
@@ -355,12 +356,13 @@ impl Record {
         }
     }
 
-    /// The record whose times are judged: that of the master's own load, if it had one.
+    /// The record whose times are judged: that of the master's own load if it had one, else this
+    /// record.
     pub fn judged(&self) -> &Self {
         self.own.as_deref().unwrap_or(self)
     }
 
-    /// The record as JSON for files and pipes: indented, ending with a line break.
+    /// The record as JSON for files and pipes: indented, ending in a line break.
     pub fn to_json(&self) -> String {
         let text = serde_json::to_string_pretty(self);
         let mut text = text.expect("a record has only names as keys");
@@ -368,8 +370,8 @@ impl Record {
         text
     }
 
-    /// Reads a record back, of version 1 as well. The error is a sentence that names the place at
-    /// which `text` is no JSON, or no record.
+    /// Reads a record of version 1 or 2. The error is a sentence that names the place at which
+    /// `text` is not JSON, or not a record.
     pub fn from_json(text: &str) -> Result<Self, String> {
         if version_one::is_in(text) {
             let mut value = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -385,9 +387,9 @@ impl Record {
         Ok(record)
     }
 
-    /// Whether every intended operation of every phase ended in exactly one outcome, and the
-    /// totals are those of the measured phase; and the same of connections that were the load. The
-    /// error names the phase and the counts.
+    /// Checks that every intended operation of every phase has exactly one outcome, that the totals
+    /// are those of the measured phase, and that the counts of connection churn add up. The error
+    /// names the phase and the counts.
     pub fn check_conservation(&self) -> Result<(), String> {
         if let Some(planned) = self.planned.filter(|planned| *planned < self.totals.intended) {
             let intended = self.totals.intended;
@@ -398,7 +400,7 @@ impl Record {
         }
         if let Some(churn) = &self.churn {
             churn.check_conservation()?;
-            // Records of other loads may have been merged into one.
+            // Records of other loads may have been merged into this one.
             if self.shards.is_empty() && churn.calls_intended != ChurnRecord::calls_of(&self.phases)
             {
                 return Err("the calls of connections are not the operations".to_owned());
@@ -410,7 +412,7 @@ impl Record {
         }
     }
 
-    /// Whether the counts of all servers add up to the totals, each that is known of every server.
+    /// Checks that the servers' counts add up to the totals, for every count known of all servers.
     /// The error shows both.
     pub fn check_servers(&self) -> Result<(), String> {
         if self.servers.is_empty() {
@@ -430,7 +432,7 @@ impl Record {
     }
 }
 
-/// JSON has no word for what is not a number but null.
+/// Reads null as NaN, which JSON cannot express.
 fn null_is_nan<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(reader)?.unwrap_or(f64::NAN))
 }

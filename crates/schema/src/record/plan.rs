@@ -1,7 +1,7 @@
-//! What was decided before the run, and the machine it was decided for.
+//! Decisions made before the run, and the machine for which they were made.
 //!
-//! Words stay words here; nothing is computed from them. Those of a field are taken from the table
-//! of fields: one more is named twice in this file and nowhere else.
+//! Words remain words; nothing is computed from them. Members named like a field take its words
+//! from the table of fields: to add one, name it twice in this file.
 
 use crate::field::find;
 use crate::scenario::Scenario;
@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Whether the load waits for answers.
+/// Open or closed loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoopKind {
-    /// Intended instants come from a schedule.
+    /// Open loop: intended instants come from a schedule.
     #[default]
     Open,
-    /// An operation is intended when a slot becomes free.
+    /// Closed loop: an operation is intended when a slot becomes free.
     Closed,
 }
 
@@ -37,129 +37,127 @@ impl fmt::Display for LoopKind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct PlanRecord {
-    /// Whether the embedded server is measured.
+    /// True if the embedded server is measured.
     pub embedded: bool,
     /// The servers.
     pub servers: Vec<PlannedServer>,
-    /// Whether the load waits for answers.
+    /// Open or closed loop.
     #[serde(rename = "loop")]
     pub loop_kind: LoopKind,
-    /// Operations per second; none in a closed loop or when the wave says it.
+    /// Target rate in operations per second; none in a closed loop, or if the wave sets the rate.
     pub rate_per_s: Option<f64>,
-    /// The law of gaps.
+    /// Distribution of inter-arrival times.
     pub arrival: String,
-    /// The rate over time.
+    /// Rate over time.
     pub wave: String,
-    /// Who owns a schedule.
+    /// Owner of each schedule: a worker, or a connection.
     pub schedule: String,
-    /// What an operation does that finds every connection full.
+    /// Treatment of an operation that finds every connection full.
     pub on_full: String,
-    /// The length of the measured window; none when the number of operations ends it.
+    /// Length of the measured window; none if the number of operations ends it.
     pub duration_s: Option<f64>,
-    /// The length of the warm-up.
+    /// Length of the warm-up.
     pub warmup_s: f64,
-    /// How many operations are issued; none when the duration ends the run.
+    /// Number of operations to issue; none if the duration ends the run.
     pub ops_max: Option<u64>,
-    /// Connections as the load; none when they stay.
+    /// Plan of connection churn; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub churn: Option<ChurnPlanRecord>,
-    /// Workers.
+    /// Number of workers.
     pub workers: u32,
-    /// The CPU of each worker; empty when they are not pinned.
+    /// CPU of each worker; empty if workers are not pinned.
     pub cpus: Vec<u32>,
-    /// The CPU of the embedded server; none when it is not pinned, or when there is none.
+    /// CPU of the embedded server; none if it is not pinned, or if there is no embedded server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<u32>,
-    /// Connections in all.
+    /// Number of connections, over all servers.
     pub connections: u32,
-    /// Operations outstanding on one connection at most.
+    /// Pipeline depth: largest number of operations outstanding on one connection.
     pub depth: u32,
-    /// When a connection that has been full takes operations again; none when at each answer.
+    /// When a full connection takes operations again; none if after each answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refill: Option<String>,
-    /// How workers wait.
+    /// Way in which workers wait.
     pub wait: String,
-    /// How they do input and output.
+    /// Interface of workers for input and output.
     pub io: String,
-    /// Deadline of an operation after its intended instant.
+    /// Time from an operation's intended instant to its deadline.
     pub timeout_s: f64,
-    /// What goes on while the last measured operations end.
+    /// Load sent while the last measured operations end.
     pub cooldown: String,
-    /// Whether the server is filled first.
+    /// Condition under which the servers are filled first.
     pub load: String,
-    /// Different keys.
+    /// Number of different keys.
     pub keys: u64,
-    /// The law of key lengths.
+    /// Distribution of key lengths.
     pub key_size: String,
-    /// The law of value lengths.
+    /// Distribution of value lengths.
     pub value_size: String,
-    /// Which keys are asked for how often.
+    /// Distribution of requests over keys.
     pub popularity: String,
-    /// How a key is made of its number.
+    /// Form of a key, made from its number.
     #[serde(default)]
     pub key_form: String,
-    /// The weights of kinds of operation.
+    /// Weights of the kinds of operation.
     pub mix: String,
-    /// Keys in one get or gets.
+    /// Number of keys in one get or gets.
     pub multiget: u16,
-    /// Clients with one operation outstanding each; none when connections are everybody's.
+    /// Number of clients, each with one operation outstanding; none if connections are shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
-    /// Which servers and transports their writes and reads take, in words; none where each uses
+    /// Servers and transports of the clients' writes and reads, in words; none if each client uses
     /// one server in one way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routes: Option<String>,
-    /// Objects in the window of each of them; none without windows.
+    /// Objects in the window of each client; none without windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
-    /// What the rate and the number of operations count, if not operations.
+    /// Unit of the rate and of the number of operations, unless it is operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_unit: Option<String>,
     /// Share of gets that request `multiget` keys; none if all do.
     #[serde(default)]
     pub multiget_share: Option<f64>,
-    /// How long a connection rests after an answer.
+    /// Pause of a connection after each answer.
     #[serde(default)]
     pub pause_after_reply_s: f64,
-    /// The length of rows over time that the scenario sets, if it does.
+    /// Width of rows over time; none unless the scenario sets it.
     #[serde(default)]
     pub interval_s: Option<f64>,
-    /// Whether each row keeps the times of its gets.
+    /// True if each row keeps the times of its gets.
     #[serde(default)]
     pub interval_times: bool,
-    /// What requests look like on the wire.
+    /// Wire format of requests.
     #[serde(default)]
     pub protocol: String,
-    /// The waits before a lost connection is opened again, or that it ends the run.
+    /// Back-off before reconnecting, or `never`: a lost connection ends the run.
     #[serde(default)]
     pub reconnect: String,
-    /// Whether TCP may hold back small requests.
+    /// True if TCP may delay small requests (Nagle's algorithm).
     #[serde(default)]
     pub nagle: bool,
-    /// What every server is told before the load.
+    /// Command sent to every server before the load.
     #[serde(default)]
     pub before: Option<String>,
-    /// What every server is told after it.
+    /// Command sent to every server after the load.
     #[serde(default)]
     pub after: Option<String>,
-    /// The seed.
+    /// Seed of everything random.
     pub seed: u64,
-    /// The scenario with all that its user left open decided, in the words of its fields, by the
-    /// field's name; of merged shards those fields on which all agree. Where results go is left
-    /// out.
+    /// The decided scenario, defaults included: each field's words, by the field's name. For merged
+    /// shards, only the fields on which all agree. Outputs are left out.
     #[serde(default)]
     pub decided: BTreeMap<String, String>,
-    /// Why decided fields are what they are, by the field's name.
+    /// Reasons for decisions, by the field's name.
     pub why: BTreeMap<String, String>,
 }
 
-/// The members that are words of the field that they are named after, by how they hold them.
+/// Members that hold the words of the field with their name, grouped by how they hold them.
 macro_rules! words_of_fields {
     (always $($always:ident)*; given $($given:ident)*; unusual $($unusual:ident)*) => {
         impl PlanRecord {
-            /// The members that hold the words of a field, of a scenario that is decided; those
-            /// that are given, where it is; and those that are unusual, where it is not as it is
-            /// by default.
+            /// Members that hold the words of a field of a decided scenario: always, if the field
+            /// is given, or if it differs from its default.
             fn words(decided: BTreeMap<String, String>) -> Self {
                 let word = |member: &str| decided.get(&member.replace('_', "-")).cloned();
                 let other = |member: &str| {
@@ -192,8 +190,8 @@ words_of_fields! {
 }
 
 impl PlanRecord {
-    /// What fields say of a plan, of a scenario that is decided: their words, and what counts or
-    /// measures one of them. Where it will run, and who makes it of what, is left open.
+    /// A plan's members that follow from the fields of a decided scenario: their words, counts and
+    /// times. Members that need the machine or the servers keep their defaults.
     pub fn of(decided: &Scenario) -> Self {
         let duration = decided.duration.filter(|duration| *duration != Span::MAX);
         Self {
@@ -213,21 +211,22 @@ impl PlanRecord {
     }
 }
 
-/// How connections come and go, where they are the load.
+/// Plan of connection churn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ChurnPlanRecord {
-    /// Connections per second; none when each comes when another has ended, or the wave says it.
+    /// Target rate in connections per second; none if each opens when another has ended, or if the
+    /// wave sets the rate.
     pub connection_rate_per_s: Option<f64>,
-    /// The law of the gaps between them; none when each comes when another has ended.
+    /// Distribution of the gaps between connections; none if each opens when another has ended.
     pub connection_arrival: Option<String>,
-    /// How many there are; none when the duration ends the run.
+    /// Number of connections; none if the duration ends the run.
     pub connections_total: Option<u64>,
-    /// Calls of each.
+    /// Calls per connection.
     pub calls: u64,
-    /// Calls per second on each; none when a call comes when another has its answer.
+    /// Calls per second on each connection; none if each call follows the answer to the one before.
     pub call_rate_per_s: Option<f64>,
-    /// How long closing one may take, 0 resets it; none when it is closed in good order.
+    /// Longest time to close a connection (SO_LINGER), 0 resets it; none for an orderly close.
     pub linger_s: Option<f64>,
 }
 
@@ -235,9 +234,9 @@ pub struct ChurnPlanRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct PlannedServer {
-    /// Its name, as it was given.
+    /// Name, as the user wrote it.
     pub name: String,
-    /// The addresses it resolved to, in the order in which they are tried.
+    /// Resolved addresses, in the order in which they are tried.
     pub addresses: Vec<String>,
 }
 
@@ -245,27 +244,26 @@ pub struct PlannedServer {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct MachineRecord {
-    /// The operating system's name.
+    /// Name of the operating system.
     pub os: String,
-    /// Its kernel's version.
+    /// Version of the kernel.
     pub kernel: String,
-    /// The processor architecture.
+    /// Processor architecture.
     pub architecture: String,
-    /// CPUs of the machine.
+    /// Number of CPUs.
     pub cpus: u32,
-    /// CPUs this process may use, by its mask.
+    /// Number of CPUs in the process's affinity mask.
     pub cpus_allowed: u32,
-    /// CPUs' worth of time its control group allows; none without a quota.
+    /// CPU quota of the control group, in CPUs; none without a quota.
     pub cpu_quota: Option<f64>,
-    /// The CPUs' name for themselves; none where it cannot be read.
+    /// Model name of the CPUs; none if it cannot be read.
     pub cpu_model: Option<String>,
-    /// Memory, in bytes; none where it cannot be read.
+    /// Memory in bytes; none if it cannot be read.
     pub memory_bytes: Option<u64>,
-    /// What the kernel makes its clocks from, such as `tsc`; none where it cannot be read, and in a
-    /// simulation.
+    /// The kernel's clock source, such as `tsc`; none if it cannot be read, and in a simulation.
     #[serde(default)]
     pub clock_source: Option<String>,
-    /// The version of memtide.
+    /// Version of memtide.
     pub memtide_version: String,
 }
 

@@ -1,4 +1,4 @@
-//! A load in seconds, by what ended in them and what was under way at their ends.
+//! A load by second: outcomes in each second, and in flight and backlog at its end.
 
 use super::count::Totals;
 use super::server::ServerReport;
@@ -8,67 +8,68 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What ended in about a second of the load, whenever it was intended, and what was under way at
-/// its end. Together, these have the counts of warm-up, measured window and cool-down.
+/// Results of about one second of the load: outcomes in it, whenever operations were intended, and
+/// the state at its end. Together, the seconds have the counts of warm-up, measured window and
+/// cool-down.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct SecondRecord {
-    /// Where it begins, in seconds after the load began.
+    /// Beginning, in seconds after the load began.
     pub start_s: f64,
-    /// How long it is, in seconds.
+    /// Length, in seconds.
     pub length_s: f64,
-    /// Operations that ended in it, and what became of them.
+    /// Operations that ended in the second, by outcome.
     #[serde(flatten)]
     pub counts: SettledCounts,
-    /// The median response of the measured operations that were answered in it; none when too few.
+    /// Median response time of measured operations answered in the second; none if there are too
+    /// few.
     pub response_p50_ns: Option<u64>,
-    /// The 99th percentile of their response; none when too few.
+    /// 99th percentile of these response times; none if there are too few.
     pub response_p99_ns: Option<u64>,
-    /// What was under way at its end.
+    /// In flight and backlog at the second's end.
     #[serde(flatten)]
     pub under_way: UnderWay,
-    /// Counts of each server, in the order of `plan.servers`; absent with one server, and with
-    /// more than 16.
+    /// Counts by server, in the order of `plan.servers`; absent with one server, and with more than
+    /// 16.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerSecond>,
-    /// Counts of operations that no server was chosen for; absent where there were none. With
-    /// those of all servers they add up to the second's counts.
+    /// Counts of operations for which no server was chosen; absent if there were none. These and
+    /// the counts of all servers add up to the second's counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_server: Option<SettledCounts>,
-    /// What each worker had under way at its end, in their order; absent with more than 16 workers,
-    /// and after the last of them has finished.
+    /// State of each worker at the second's end, in the order of workers; absent with more than 16
+    /// workers, and after the last worker has finished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerSecond>,
-    /// What servers said of themselves in it, by name; absent where none was asked, and with more
-    /// than 16.
+    /// Reports of the servers, by name; absent if none was queried, and with more than 16.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reports: BTreeMap<String, ServerReport>,
 }
 
-/// What ended of one server's operations in a stretch of time.
+/// Outcomes of one server's operations in a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ServerSecond {
-    /// Operations that ended, and what became of them.
+    /// Operations that ended, by outcome.
     #[serde(flatten)]
     pub counts: SettledCounts,
-    /// Connections to it that were open at the end; none where connections are the load.
+    /// Open connections to the server at the end; none under connection churn.
     pub connections_open: Option<u64>,
 }
 
-/// How one worker was at the end of a stretch of time.
+/// State of one worker at the end of a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct WorkerSecond {
-    /// Operations that were sent and have not ended.
+    /// Operations in flight: sent and not ended.
     pub in_flight: u64,
-    /// Connections that are open.
+    /// Open connections.
     pub connections_open: u64,
-    /// How long its oldest operation has been due that is not sent yet, in seconds; none where
-    /// nothing waits.
+    /// Age of the worker's backlog in seconds: time since its oldest unsent operation was due; none
+    /// without a backlog.
     pub oldest_due_s: Option<f64>,
-    /// The part of the stretch in which it was busy, 0 to 1; none unless all of it is in the
-    /// measured window.
+    /// Fraction of the stretch in which the worker was busy, 0 to 1; none unless the whole stretch
+    /// is in the measured window.
     pub busy: Option<f64>,
 }
 
@@ -83,13 +84,13 @@ macro_rules! settled {
         }
         untold $untold:tt
     ) => {
-        /// Operations that ended, in a stretch of time, and what became of them.
+        /// Operations that ended in a stretch of time, by outcome.
         #[derive(
             Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize,
         )]
         #[cfg_attr(test, derive(JsonSchema))]
         pub struct SettledCounts {
-            /// Operations that ended.
+            /// Number of operations that ended.
             pub settled: u64,
             $($(
                 #[doc = $meaning]
@@ -104,7 +105,7 @@ macro_rules! settled {
         }
 
         impl From<&Totals> for SettledCounts {
-            /// Of operations that have all ended.
+            /// Counts of operations that have all ended.
             fn from(totals: &Totals) -> Self {
                 let ended = [totals.unanswered(), totals.unacknowledged];
                 let settled = ended.iter().fold(totals.answered, |sum, n| sum.saturating_add(*n));
@@ -113,7 +114,7 @@ macro_rules! settled {
         }
 
         impl SettledCounts {
-            /// Each count of `self` with that of `other`, by `of`.
+            /// Combines each count of `self` with that of `other` by `of`.
             fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
                 Self {
                     settled: of(self.settled, other.settled),
@@ -127,13 +128,13 @@ macro_rules! settled {
 memtide_metrics::counters!(settled);
 
 impl SettledCounts {
-    /// The sum of both; it stops at the end of its type.
+    /// Sum of both, saturating.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         self.with(other, u64::saturating_add)
     }
 
-    /// All outcomes of operations that ended; none when that is more than fits.
+    /// Number of operations that ended, over all outcomes; none on overflow.
     pub fn ended(&self) -> Option<u64> {
         let outcomes = [
             self.answered,
@@ -147,27 +148,27 @@ impl SettledCounts {
         outcomes.into_iter().try_fold(0u64, u64::checked_add)
     }
 
-    /// What came after `earlier`, of which all is in this.
+    /// Growth since `earlier`, which must be part of `self`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         self.with(earlier, |now, then| now - then)
     }
 }
 
-/// What is under way at an instant of a load.
+/// In flight and backlog at one instant of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct UnderWay {
-    /// Operations that were sent and have not ended.
+    /// Operations in flight: sent and not ended.
     pub in_flight: Option<u64>,
-    /// Operations that are due and not sent: exact with fixed gaps, else as many as the rate called
-    /// for since the oldest of them. None in a closed loop, and where how long a worker is behind
-    /// does not tell by how many: with a schedule for each connection or client, with a rate in
-    /// keys, and where connections are the load.
+    /// Operations due and not sent: exact with fixed gaps, else the number that the rate called for
+    /// since the oldest of them was due. None in a closed loop, and where a worker's delay does not
+    /// determine the number: with a schedule for each connection or client, with a rate in keys,
+    /// and under connection churn.
     pub backlog: Option<u64>,
-    /// How long the oldest operation has been due that is not sent yet, in seconds; 0 where nothing
-    /// waits, none in a closed loop, which has no backlog.
+    /// Age of the backlog in seconds: time since the oldest unsent operation was due; 0 without a
+    /// backlog, none in a closed loop.
     pub oldest_due_s: Option<f64>,
-    /// Connections that are open.
+    /// Open connections.
     pub connections_open: Option<u64>,
 }

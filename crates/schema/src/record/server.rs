@@ -1,6 +1,6 @@
-//! What is known of each server: our counts of it, and its own.
+//! Figures of each server: memtide's counts, and the server's own.
 //!
-//! A server's own figures are kept as it gave them; their meaning is the server's business.
+//! A server's own figures are stored as received; their meaning is up to the server.
 
 mod report;
 
@@ -13,39 +13,38 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One server as we saw it, over the measured window.
+/// One server as memtide saw it, over the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ServerRecord {
-    /// Its name, as it was given.
+    /// Name, as the user wrote it.
     pub name: String,
-    /// The address that was used; none when none answered.
+    /// The address in use; none if no address answered.
     pub address: Option<String>,
     /// Connections to it.
     pub connections: u32,
     /// Answered operations per second.
     pub rate_per_s: f64,
-    /// Counts. Those of all servers add up to the record's.
+    /// Counts. Over all servers they add up to the record's.
     pub totals: ServerTotals,
     /// Received − intended, all operations.
     pub response: Distribution,
-    /// Connections that were lost in the whole run, and those that came back; absent where none
-    /// were lost.
+    /// Connections lost and restored in the whole run; absent if none was lost.
     #[serde(default, skip_serializing_if = "Reconnects::is_zero")]
     pub reconnects: Reconnects,
-    /// When a worker had no connection to it that had had one, in order and without overlap;
-    /// absent where that never was.
+    /// Times when a worker that had had a connection to the server had none left, in order and
+    /// without overlap; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
 }
 
-/// A count of one server, as far as it is known.
+/// A count of one server, or unknown.
 trait OfServer {
-    /// The count, or that it cannot be told apart because some of all are `elsewhere`.
+    /// The count `here`; unknown if some operations have it `elsewhere`.
     fn of(here: u64, elsewhere: u64) -> Self;
-    /// The count, 0 where it is none.
+    /// The count, or 0 if unknown.
     fn known(&self) -> u64;
-    /// 1 where it is none, else 0.
+    /// 1 if the count is unknown, else 0.
     fn unknown(&self) -> u64;
 }
 
@@ -77,7 +76,7 @@ impl OfServer for Option<u64> {
     }
 }
 
-/// What a record tells of one server's share of the counters of operations.
+/// Declares one server's part of the counters of operations.
 macro_rules! of_server {
     (
         told {
@@ -89,10 +88,9 @@ macro_rules! of_server {
         }
         untold $untold:tt
     ) => {
-        /// What became of the operations that a server was chosen for, each member as in
-        /// [`Totals`]. What finds no connection was due at no server in particular: where there was
-        /// such an operation, its counts are none here, because they cannot be told apart by
-        /// server.
+        /// Outcomes of the operations for which the server was chosen; each member as in
+        /// [`Totals`]. An operation that finds no connection belongs to no server: if there was
+        /// one, the counts it has are none here, because they cannot be divided by server.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(test, derive(JsonSchema))]
         pub struct ServerTotals {
@@ -101,22 +99,22 @@ macro_rules! of_server {
                 $(#[serde($missing)])?
                 pub $count: $of_server,
             )*
-            /// Errors by what they were.
+            /// Errors by name.
             pub errors: BTreeMap<String, u64>,
-            /// Answers by what they said.
+            /// Answers by meaning.
             pub replies: BTreeMap<String, u64>,
-            /// What became of connections.
+            /// Outcomes of connections.
             pub connections: ConnectionCounts,
-            /// What verification found.
+            /// Results of verification.
             pub verification: VerificationCounts,
-            /// Unusual datagrams; absent where there were none.
+            /// Unusual datagrams; absent if there were none.
             #[serde(default, skip_serializing_if = "DatagramCounts::is_zero")]
             pub datagrams: DatagramCounts,
         }
 
         impl ServerTotals {
-            /// The counts in `totals`, less what cannot be told apart because it is among
-            /// `elsewhere`: operations that no server was chosen for.
+            /// The counts in `totals`. Those that also occur in `elsewhere`, the operations for
+            /// which no server was chosen, are none.
             pub fn of(totals: Totals, elsewhere: &Totals) -> Self {
                 Self {
                     $($count: OfServer::of(totals.$count, elsewhere.$count),)*
@@ -128,7 +126,7 @@ macro_rules! of_server {
                 }
             }
 
-            /// The counts, and with a zero for each that is none.
+            /// The counts, with zero in place of none.
             pub(crate) fn totals(&self) -> Totals {
                 let of = self.clone();
                 Totals {
@@ -141,8 +139,8 @@ macro_rules! of_server {
                 }
             }
 
-            /// A one for each count that is none, and zeros: what [`ServerTotals::of`] takes to
-            /// make them none again.
+            /// One for each count that is none, zero for the others. [`ServerTotals::of`] turns
+            /// these into none again.
             pub(crate) fn unknown(&self) -> Totals {
                 Totals { $($count: self.$count.unknown(),)* ..Totals::default() }
             }
@@ -152,39 +150,39 @@ macro_rules! of_server {
 
 memtide_metrics::counters!(of_server);
 
-/// What became of the connections to a server that were lost.
+/// Counts and times of a server's lost connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Reconnects {
     /// Connections that were lost.
     pub lost: u64,
-    /// Those of them that were there again before the end.
+    /// Lost connections that were restored before the end.
     pub reconnected: u64,
-    /// The time from loss to return, summed over those.
+    /// Time from loss to restoration, summed over restored connections.
     pub disconnected_ns: u64,
-    /// The longest of these times.
+    /// Longest time from loss to restoration.
     pub disconnected_ns_max: u64,
 }
 
 impl Reconnects {
-    /// Whether no connection was lost.
+    /// True if no connection was lost.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A stretch in which a server was away, at least for one worker.
+/// A time in which a server was away, for at least one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Outage {
-    /// When the last connection was lost, in milliseconds since 1970.
+    /// Loss of the last connection, in milliseconds since 1970.
     pub from_unix_ms: u64,
-    /// When there was one again; none if that did not come.
+    /// Next time that a connection was open, in milliseconds since 1970; none if there was none.
     pub until_unix_ms: Option<u64>,
 }
 
 impl Outage {
-    /// The stretches in order; those that touch or overlap are one.
+    /// The outages in order; those that touch or overlap are joined.
     pub fn united(mut stretches: Vec<Self>) -> Vec<Self> {
         let end = |away: &Self| away.until_unix_ms.unwrap_or(u64::MAX);
         stretches.sort_by_key(|away| (away.from_unix_ms, end(away)));
@@ -203,64 +201,65 @@ impl Outage {
     }
 }
 
-/// The servers' own counters (their `stats`), by server and by name.
+/// The servers' own counters (`stats`), by server and by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ServerCounters {
-    /// Before the first operation.
+    /// Counters before the first operation.
     pub before: BTreeMap<String, BTreeMap<String, Figure>>,
-    /// After the last one.
+    /// Counters after the last operation.
     pub after: BTreeMap<String, BTreeMap<String, Figure>>,
-    /// After − before, for what is a number in both.
+    /// After − before, for counters that are numbers in both.
     pub delta: BTreeMap<String, BTreeMap<String, Figure>>,
-    /// While the load ran, by server; absent where none was asked then.
+    /// Reports during the load, by server; absent if none was queried then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub during: BTreeMap<String, ServerLoad>,
-    /// What the servers should have counted of the shares of a run; absent if the run was not
+    /// Counts that the servers should have of this share's operations; absent if the run was not
     /// divided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<ExpectedCounters>,
 }
 
-/// What a server said of itself while the load ran: all of what `reports` of the seconds say.
+/// A server's reports during the load: the sum of the seconds' `reports`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ServerLoad {
-    /// Its figures.
+    /// Sum of the reports.
     #[serde(flatten)]
     pub report: ServerReport,
-    /// Why it did not answer a question; none if it answered all.
+    /// Reason why a query was not answered; none if all were.
     pub why_unanswered: Option<String>,
 }
 
-/// What a process expects that the servers counted of its own commands, so that the counters can
-/// be judged when all shares are there.
+/// Counts that the servers should have of one process's commands, so that their counters can be
+/// judged once all shares are present.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ExpectedCounters {
-    /// By the name of the server's counter, over all servers.
+    /// Expected counts over all servers, by the name of the server's counter.
     pub counters: BTreeMap<String, ExpectedCounter>,
-    /// Connections that the process opened, questions between `before` and `after` included.
+    /// Connections that the process opened, including those for queries between `before` and
+    /// `after`.
     pub connections: u64,
-    /// Why the counters cannot be compared; absent if they can.
+    /// Reason why the counters cannot be compared; absent if they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
 }
 
-/// One counter as a process expects it.
+/// Expected value of one counter, for one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ExpectedCounter {
-    /// What the process counted.
+    /// Count of the process.
     pub ours: u64,
-    /// How many fewer the servers may have counted.
+    /// Number by which the servers' count may be lower.
     pub fewer: u64,
-    /// Whether it counts commands, rather than how these ended.
+    /// True if it counts commands rather than their outcomes.
     pub of_commands: bool,
 }
 
 impl ServerCounters {
-    /// The counters with their differences.
+    /// The counters, with their differences.
     pub fn new(
         before: BTreeMap<String, BTreeMap<String, Figure>>,
         after: BTreeMap<String, BTreeMap<String, Figure>>,
@@ -277,7 +276,7 @@ impl ServerCounters {
     }
 }
 
-/// One figure of a server.
+/// One value of a server's `stats`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
@@ -286,12 +285,12 @@ pub enum Figure {
     Whole(i64),
     /// Another finite number.
     Real(f64),
-    /// Anything else, and whole numbers that do not fit.
+    /// Anything else, and whole numbers that do not fit into 64 bits.
     Text(String),
 }
 
 impl Figure {
-    /// The figure that a server's word means: a number when it is written as one.
+    /// Parses a value of `stats`: a number if it is written as one.
     pub fn from_word(word: &str) -> Self {
         let decimal = word.starts_with(|c: char| c.is_ascii_digit() || c == '-')
             && word.ends_with(|c: char| c.is_ascii_digit());
@@ -304,7 +303,7 @@ impl Figure {
         }
     }
 
-    /// `self − first`, or none where one of them is no number.
+    /// `self − first`; none if either is not a number.
     fn minus(&self, first: &Self) -> Option<Self> {
         match (self, first) {
             (Self::Whole(last), Self::Whole(first)) => last.checked_sub(*first).map(Self::Whole),
@@ -313,7 +312,7 @@ impl Figure {
         }
     }
 
-    /// The number, or none for text.
+    /// The number; none for text.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Whole(whole) => Some(*whole as f64),

@@ -1,6 +1,6 @@
-//! What a merged record keeps of each run that went into it: everything that does not add up.
+//! Facts of each run that a merged record keeps: everything that does not add up.
 //!
-//! Counts and distributions are not here: their sums are the merged record's own.
+//! Counts and distributions are not here: their sums are in the merged record.
 
 mod merged;
 mod share;
@@ -18,87 +18,86 @@ use crate::scenario::Tags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One run of several that were merged. Its members mean what they mean in a record.
+/// One of several merged runs. Members have the meaning of those in a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ShardRecord {
-    /// When its measured window began, in nanoseconds since 1970; none when nothing was measured.
+    /// Beginning of its measured window, in nanoseconds since 1970; none if nothing was measured.
     pub window_start_unix_ns: Option<Wide>,
-    /// The length of its measured window.
+    /// Length of its measured window.
     pub window_ns: u64,
-    /// When the last answer to an operation of its measured window came, in seconds after that
-    /// window's beginning; none when nothing was answered.
+    /// Arrival of the last answer to one of its measured operations, in seconds after its window's
+    /// beginning; none if nothing was answered.
     #[serde(default)]
     pub answered_until_s: Option<f64>,
-    /// When it began, in milliseconds since 1970.
+    /// Start, in milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// When it ended, in milliseconds since 1970.
+    /// End, in milliseconds since 1970.
     pub ended_unix_ms: u64,
-    /// Whether it ended before its scenario was done.
+    /// True if it ended before its scenario was done.
     pub partial: bool,
-    /// What ended it.
+    /// Event that ended it.
     pub ended_by: EndedBy,
     /// The condition of `abort-on` that ended it; absent unless one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted: Option<Aborted>,
-    /// The rate that was asked of it and the one that it achieved.
+    /// Its target and achieved rate.
     pub rate: RateRecord,
-    /// The rate of connections that was asked of it, where these were the load.
+    /// Its target rate of connections, under connection churn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub churn_target_per_s: Option<f64>,
-    /// Whether its numbers can be believed.
+    /// Verdict on its numbers.
     pub believable: Believable,
-    /// What was not as it should be.
+    /// Its warnings.
     pub warnings: Vec<WarningRecord>,
-    /// What its load cost its process.
+    /// Cost of its load to its process.
     pub client: ClientRecord,
-    /// How busy its machine's CPUs were, 0 to 1; none where that cannot be read.
+    /// CPU load of its machine, 0 to 1; none if it cannot be read.
     pub machine_cpu: Option<MachineCpu>,
     /// The machine that made its load.
     pub machine: MachineRecord,
-    /// Its scenario as words; absent in a share, whose words are the merged record's.
+    /// Its scenario as words; absent in a share, which has the merged record's.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub scenario: serde_json::Map<String, serde_json::Value>,
-    /// The user's own words for it.
+    /// The user's tags of the run.
     #[serde(default)]
     pub tags: Tags,
-    /// What was decided from it.
+    /// Decisions made from its scenario.
     pub plan: PlanRecord,
-    /// The part of the run's one sequence of operations that it carried out; none when it does not
-    /// say.
+    /// The part of the run's one sequence of operations that it carried out; none if unknown.
     #[serde(default)]
     pub lanes: Option<Lanes>,
-    /// Which share of the run it was; absent if the run was not divided.
+    /// The share of the run that it carried out; absent if the run was not divided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<ShareRecord>,
-    /// The clock that it measured by; absent if unknown.
+    /// The clock by which it measured; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockRecord>,
-    /// Operations that its schedule called for in its measured window; none where no schedule says
-    /// how many.
+    /// Operations that its schedule called for in its measured window; none where no schedule fixes
+    /// the number.
     #[serde(default)]
     pub planned: Option<u64>,
-    /// The 99th percentile of its sent − intended; absent unless an agent carried it out, and if
-    /// there were too few.
+    /// 99th percentile of its lag (sent − intended); absent unless an agent carried it out, and if
+    /// there were too few operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_p99_ns: Option<u64>,
-    /// Its operations by slice; only in a share, whose rows are all in the merged record's.
+    /// Its operations by slice; only in a share, whose rows are summed in the merged record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<ShareRows>,
-    /// What the servers' own `stats` said to it; empty in a share.
+    /// The servers' own counters as it received them (`stats`); empty in a share.
     pub server: ServerCounters,
-    /// Its measured window in pieces, by intended instant; empty in a share.
+    /// Its measured window in rows, by intended instant; empty in a share.
     pub intervals: Vec<IntervalRecord>,
-    /// The window in at most 64 slices, with their whole distributions; empty in a share.
+    /// Its measured window in at most 64 slices, with their full distributions; empty in a share.
     pub slices: Vec<SliceRecord>,
-    /// Its load in seconds, by what ended in them; empty in a share.
+    /// Its load by second, according to when operations ended; empty in a share.
     #[serde(default)]
     pub seconds: Vec<SecondRecord>,
 }
 
 impl ShardRecord {
-    /// Whether all of `shards` in which something was measured were measured at the same time, so
-    /// that their loads were one. Runs one after the other are not.
+    /// True if all `shards` that measured something did so at the same time, so that their loads
+    /// were one. Runs one after the other are not one load.
     pub fn are_one_load(shards: &[Self]) -> bool {
         let windows =
             || shards.iter().filter_map(|shard| Some((shard.window_start_unix_ns?, shard)));
@@ -108,7 +107,7 @@ impl ShardRecord {
         last_start.zip(first_end).is_none_or(|(start, end)| start < end)
     }
 
-    /// The shard that the record of a single run becomes.
+    /// The shard made from the record of a single run.
     pub(crate) fn of(record: &Record) -> Self {
         let is_of_agent = record.share.as_ref().is_some_and(|share| share.agent.is_some());
         Self {
@@ -147,7 +146,7 @@ impl ShardRecord {
         }
     }
 
-    /// Whether it is a share that made its load.
+    /// True if it is a share that made its load.
     pub fn has_run(&self) -> bool {
         self.ended_by != EndedBy::NotRun
     }

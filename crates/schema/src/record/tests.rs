@@ -1,4 +1,4 @@
-//! The shape that leaves the program: its names to the letter, its way back, its JSON Schema.
+//! The JSON format of a record: exact names, writing and reading back, and the JSON Schema.
 
 use super::*;
 use crate::scenario::Scenario;
@@ -69,7 +69,7 @@ fn another_version_is_refused() {
     assert!(error.contains("memtide.record/3") && error.contains("memtide.record/2"), "{error}");
 }
 
-/// The names of an object, which must hold at least `names`, in this order when `exact`.
+/// Asserts that an object has at least `names`; exactly these, in this order, if `exact`.
 fn assert_names(value: &Value, names: &[&str]) {
     let object = value.as_object().unwrap_or_else(|| panic!("{value} is no object"));
     for name in names {
@@ -197,11 +197,11 @@ fn a_percentile_among_operations_that_were_cut_off_has_a_bound_of_its_own() {
     (0..500).for_each(|nth| bounds.record((1 + nth / 5) * ms));
     let response = Distribution::cut_off(&times, 600, Span::from_s(5), &bounds);
     assert_eq!((response.count, response.unanswered), (1_000, 600));
-    // Five bounds to each millisecond, and all that was answered at the eighth: rank 500 is at 20.
+    // Five bounds at each millisecond, and all answers at the eighth: rank 500 is at 20.
     let p50 = response.percentile_at_least(Percentile::P50).unwrap();
     assert!(p50.abs_diff(20 * ms) < ms / 5, "{p50}");
     assert_eq!((response.p50_ns, response.at_least_ns), (None, Some(ms)));
-    // A hundred others have timed out.
+    // A hundred other operations timed out.
     let p90 = response.percentile_at_least(Percentile::P90).unwrap();
     assert!(p90.abs_diff(100 * ms) < ms, "{p90}");
     assert_eq!(response.percentile_at_least(Percentile::P95), Some(5_000 * ms));
@@ -211,7 +211,7 @@ fn a_percentile_among_operations_that_were_cut_off_has_a_bound_of_its_own() {
     let read: Distribution = serde_json::from_str(&text).unwrap();
     assert_eq!(read, response);
     assert_eq!((read.times(), read.bounds()), (Some(times.clone()), Some(bounds.clone())));
-    // A bound may be below what was answered, the longest never is.
+    // A bound may be below an answered time; the maximum never is.
     let response = Distribution::cut_off(&times, 500, Span::from_s(5), &bounds);
     assert_eq!(response.bounds.as_ref().unwrap().others_at_least_ns, None);
     assert_eq!(response.max_at_least(), Some(100 * ms));
@@ -242,7 +242,7 @@ fn histograms_and_sums_merge_exactly_after_the_way_through_json() {
     assert!(serde_json::from_str::<Wide>("\"-1\"").is_err());
 }
 
-/// Base 64 read back, four characters at a time.
+/// Decodes base 64, four characters at a time.
 fn decode(text: &str) -> Vec<u8> {
     let digit = |c: u8| match c {
         b'A'..=b'Z' => c - b'A',
@@ -291,7 +291,8 @@ fn the_servers_figures_are_subtracted_where_they_are_numbers() {
     assert_eq!(Figure::from_word("-3"), Figure::Whole(-3));
 }
 
-/// Counters that all differ, the totals that a record should make of them, and how many are told.
+/// Counters that all differ, the totals that a record should make of them, and how many are
+/// compared.
 macro_rules! told {
     (
         told {

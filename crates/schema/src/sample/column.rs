@@ -1,5 +1,5 @@
-//! The columns of a table of rows: what each is called, and what its cells hold. Formats that
-//! declare their columns take them from here; no row and no format is known.
+//! The columns of a table of rows: names and types. Formats that declare their columns take them
+//! from here; no row and no format is known here.
 
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -7,26 +7,26 @@ use std::borrow::Cow;
 /// A column of a table that an output writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The name in the heading. That of a time ends with its unit.
+    /// Name in the heading. The name of a time ends in its unit.
     pub name: Cow<'static, str>,
-    /// What a cell holds.
+    /// Type of the cells.
     pub cell: CellForm,
-    /// The unit of its numbers; none for counts, positions and words.
+    /// Unit of the numbers; none for counts, positions and words.
     pub unit: Option<&'static str>,
-    /// True if a cell can be empty, because there is nothing to tell.
+    /// True if a cell can be empty, because the figure does not exist or is unknown.
     pub is_optional: bool,
-    /// What a cell tells.
+    /// Meaning of the cells.
     pub meaning: &'static str,
 }
 
-/// What the cells of a column hold.
+/// Type of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellForm {
     /// A whole number, 0 to 2⁶⁴ − 1.
     Whole,
     /// A number with a fraction.
     Fraction,
-    /// One of a few words of our own.
+    /// One of a fixed set of words.
     Word,
     /// Any bytes.
     Bytes,
@@ -52,7 +52,7 @@ impl Column {
         self
     }
 
-    /// What is to be known of `columns`, as a JSON object by their names.
+    /// Describes `columns` as a JSON object, by name.
     pub fn description(columns: &[Self]) -> String {
         let about = |column: &Self| {
             let about = json!({ "unit": column.unit, "meaning": column.meaning });

@@ -1,4 +1,4 @@
-//! Which agents carry out a run: words that say where the load is made, and change nothing of what
+//! The agents that carry out a run: words that say where the load is made, and do not change what
 //! is measured.
 
 use super::check::Problems;
@@ -6,28 +6,28 @@ use memtide_base::Span;
 use std::fmt;
 use std::str::FromStr;
 
-/// The most agents that a run can have.
+/// Largest number of agents of a run.
 const AGENTS_MAX: usize = 4096;
-/// How long a master may wait for its agents at most.
+/// Longest time that a master may wait for its agents.
 const EXPECT_MAX: Span = Span::from_s(24 * 3600);
-/// The port on which agents wait for masters unless they are told another.
+/// Default port on which agents wait for masters.
 const AGENT_PORT: u16 = 11_299;
 
-/// What a user says of the agents of a run. Each is a field by its own name.
+/// Settings for the agents of a run. Each is a field with its own name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agents {
-    /// The agents that carry it out; none if it is carried out here.
+    /// Agents that carry out the run; none if this process does.
     pub which: Option<AgentsWord>,
-    /// The folder with the master's key; none for that of the user's own agents on this machine.
+    /// Folder with the master's key; none for the key of the user's own agents on this machine.
     pub key: Option<String>,
-    /// How long the master waits for its agents.
+    /// Time that the master waits for its agents.
     pub expect: Span,
-    /// Whether the master has a share of the load too.
+    /// True if the master carries out a share of the load, too.
     pub master_share: bool,
-    /// Operations per second of a load of the master's own, beside that of its agents; none if it
-    /// has no such load.
+    /// Target rate, in operations per second, of a separate load of the master's own; none without
+    /// one.
     pub master_rate: Option<f64>,
-    /// How many agents may be lost while the others go on.
+    /// Number of agents that may be lost while the others continue.
     pub allow_lost: u32,
 }
 
@@ -46,7 +46,7 @@ impl Default for Agents {
 }
 
 impl Agents {
-    /// Adds what contradicts itself.
+    /// Reports contradictions.
     pub(super) fn check(&self, problems: &mut Problems) {
         let none = Self::default();
         for (field, is_given) in [
@@ -81,12 +81,12 @@ impl Agents {
     }
 }
 
-/// The agents that carry out a run, as the user says it.
+/// The agents of a run, as the user writes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentsWord {
-    /// This many, which dial the master.
+    /// This many agents, which dial the master.
     Count(u32),
-    /// Those that wait at these addresses, as `HOST:PORT`.
+    /// The agents that listen at these addresses, as `HOST:PORT`.
     Listed(Vec<String>),
 }
 
@@ -121,7 +121,7 @@ impl fmt::Display for AgentsWord {
     }
 }
 
-/// An address with its port.
+/// Parses an address with its port.
 fn address(word: &str) -> Result<String, String> {
     let wrong = || {
         format!(

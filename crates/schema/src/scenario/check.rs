@@ -1,7 +1,7 @@
-//! Combinations of fields that no machine could run or that say two things at once.
+//! Checks for combinations of fields that no machine could run, or that contradict each other.
 //!
-//! Each problem is a sentence that names the field, what is allowed, and what to do. What needs
-//! knowledge of the machine is checked where plans are made.
+//! Each problem is a sentence that names the field, what is allowed, and what to do. Checks that
+//! need knowledge of the machine are made with the plan.
 
 mod clients;
 mod replication;
@@ -16,37 +16,37 @@ use memtide_metrics::series::ROWS_ASKED_MAX;
 use memtide_workload::{KeySpace, OpKind, SizeLaw, Wave};
 use std::fmt;
 
-/// Workers at most.
+/// Largest number of workers.
 const THREADS_MAX: u32 = 1024;
-/// Connections to one server at most.
+/// Largest number of connections to one server.
 const CONNECTIONS_MAX: u32 = 1_000_000;
-/// Outstanding operations on one connection at most.
+/// Largest pipeline depth.
 const DEPTH_MAX: u32 = 65_536;
-/// Servers at most.
+/// Largest number of servers.
 const SERVERS_MAX: usize = 1024;
-/// The longest time that histograms tell apart, and so the longest useful timeout.
+/// Longest time that histograms resolve, and so the longest useful timeout.
 const TIMEOUT_MAX: Span = Span::from_s(3600);
-/// The longest warm-up and the longest window: a year.
+/// Longest warm-up and longest window: a year.
 const DURATION_MAX: Span = Span::from_s(366 * 86_400);
-/// The highest rate: one operation each nanosecond.
+/// Highest rate: one operation per nanosecond.
 const RATE_MAX: f64 = 1e9;
-/// The shortest row over time.
+/// Shortest width of rows over time.
 const INTERVAL_MIN: Span = Span::from_ms(10);
-/// The most rows over time that a worker keeps open, if the scenario sets their length.
+/// Largest number of rows over time that a worker keeps open, if the scenario sets their width.
 const INTERVALS_OPEN_MAX: u64 = 1024;
-/// Keys at most.
+/// Largest number of keys.
 const KEYS_MAX: u64 = 1_000_000_000_000;
-/// Keys whose versions are kept at most.
+/// Largest number of keys whose versions are tracked.
 const VERIFY_KEYS_MAX: u64 = 100_000_000;
-/// The largest value that memcached can be told to accept.
+/// Largest value that memcached can be configured to accept.
 const VALUE_MAX: u64 = 1 << 30;
 
 /// A combination that cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The field to change, by its name.
+    /// Name of the field to change.
     pub field: &'static str,
-    /// What is wrong, what is allowed, what to do: a sentence that names the field.
+    /// The fault, what is allowed, and what to do: a sentence that names the field.
     pub message: String,
 }
 
@@ -57,14 +57,13 @@ impl fmt::Display for Problem {
 }
 
 impl Scenario {
-    /// Whether a connection has one operation outstanding at most.
+    /// True if a connection has at most one operation outstanding.
     fn has_depth_one(&self) -> bool {
         let usual = || self.is_closed_loop() || self.transport != Transport::Tcp;
         self.client.clients.is_some() || self.depth.map_or_else(usual, |depth| depth == 1)
     }
 
-    /// Everything that makes this scenario impossible, whatever the machine; empty when nothing
-    /// does.
+    /// All problems that make this scenario impossible on any machine; empty if there are none.
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(Vec::new());
         self.check_bounds(&mut problems);
@@ -84,7 +83,7 @@ impl Scenario {
         problems.0
     }
 
-    /// Single fields against their limits.
+    /// Checks single fields against their limits.
     ///
     /// Cause: A number, time or size is outside the range that memtide accepts.
     fn check_bounds(&self, problems: &mut Problems) {
@@ -138,7 +137,7 @@ impl Scenario {
         }
     }
 
-    /// Who we are, and to whom.
+    /// Checks credentials against servers, protocol and server commands.
     ///
     /// Cause: Credentials are incomplete, or cannot be sent as the other fields ask.
     fn check_credentials(&self, problems: &mut Problems) {
@@ -180,7 +179,7 @@ impl Scenario {
         }
     }
 
-    /// Rate, wave, stop rule and connections against each other.
+    /// Checks rate, wave, stop rule and connections against each other.
     ///
     /// Cause: Rate, wave, duration and threads contradict each other, or one of them has no effect.
     fn check_load(&self, problems: &mut Problems) {
@@ -222,7 +221,7 @@ impl Scenario {
         }
     }
 
-    /// Keys, values and mix against each other.
+    /// Checks keys, values and mix against each other.
     ///
     /// Cause: Keys, values and operations do not fit together.
     fn check_data(&self, problems: &mut Problems) {
@@ -280,7 +279,7 @@ impl Scenario {
         }
     }
 
-    /// What requests look like, and how sockets are made, against what there is to ask.
+    /// Checks the fields of requests and sockets against mix, protocol and servers.
     ///
     /// Cause: A field about requests or sockets is out of range, or has no effect with this mix or
     /// protocol.
@@ -348,7 +347,7 @@ impl Scenario {
         }
     }
 
-    /// Rows over time against what they divide.
+    /// Checks the width of rows over time against the window that they divide.
     ///
     /// Cause: Rows over time would be too long, too short or too many, or would hold nothing.
     fn check_intervals(&self, problems: &mut Problems) {
@@ -391,7 +390,7 @@ impl Scenario {
         }
     }
 
-    /// Verification against the mix.
+    /// Checks verification against the mix.
     ///
     /// Cause: Values cannot be checked with this mix, or too many keys would be tracked.
     fn check_verification(&self, problems: &mut Problems) {
@@ -427,7 +426,7 @@ impl Scenario {
         }
     }
 
-    /// Goals against the mix.
+    /// Checks goals against the mix.
     ///
     /// Cause: No operation of this run has the times that a goal or condition is about.
     fn check_goals(&self, problems: &mut Problems) {
@@ -466,7 +465,7 @@ impl Problems {
         self.0.push(Problem { field, message: message.into() });
     }
 
-    /// A count that must be from 1 to `max`.
+    /// Checks that a count is from 1 to `max`.
     ///
     /// Cause: A count is 0 or above its limit.
     fn count(&mut self, field: &'static str, given: Option<u32>, max: u32) {
@@ -479,7 +478,7 @@ impl Problems {
     }
 }
 
-/// A size in the largest binary unit that divides it.
+/// Formats a size in the largest binary unit that divides it.
 fn size_word(bytes: u64) -> String {
     match bytes {
         0 => "0".to_owned(),

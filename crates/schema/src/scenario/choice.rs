@@ -1,16 +1,16 @@
-//! What values consist of, and a word that stays hidden.
+//! The content of values, and a secret that is never printed.
 //!
-//! Choices between a few words stand in [`memtide_base::choice`].
+//! Choices between a few words are in [`memtide_base::choice`].
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What values consist of.
+/// Content of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueFill {
-    /// Of letters drawn by the seed.
+    /// Random letters, drawn by the seed.
     Drawn,
-    /// Of this one printable ASCII letter.
+    /// This printable ASCII letter, repeated.
     Letter(u8),
 }
 
@@ -45,7 +45,7 @@ impl Secret {
         Self(word.to_owned())
     }
 
-    /// The word, for the one who must use it.
+    /// The word itself, for the code that must send it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,35 +1,35 @@
-//! Connection churn: whether a scenario asks for it, and the fields that exclude it.
+//! Checks connection churn: whether a scenario uses it, and the fields that exclude it.
 
 use super::{Cooldown, OnFull, RateUnit, Scenario, Sharing, Transport, span_word};
 use memtide_base::Span;
 use memtide_workload::{Draws, Wave};
 
-/// The highest rate of connections.
+/// Highest rate of connections, per second.
 const CONNECTION_RATE_MAX: f64 = 1e6;
-/// The highest rate of calls on a connection: one per nanosecond.
+/// Highest rate of calls on a connection: one per nanosecond.
 const CALL_RATE_MAX: f64 = 1e9;
-/// The most connections of a run, and the most calls of each; their product numbers operations.
+/// Largest number of connections of a run, and of calls of each; their product numbers operations.
 const COUNT_MAX: u64 = 1 << 31;
-/// The longest linger.
+/// Longest linger.
 const LINGER_MAX: Span = Span::from_s(3600);
 
 impl Scenario {
-    /// True if connections are opened and closed as the load.
+    /// True if the scenario has connection churn: connections are opened and closed as the load.
     pub fn is_churn(&self) -> bool {
         self.churn.calls.is_some() || self.churn.connection_rate.is_some()
     }
 
-    /// True if connections come at a rate; false if each comes when another has ended.
+    /// True if connections open at a rate; false if each opens when another has ended.
     pub fn has_connection_rate(&self) -> bool {
         self.wave != Wave::Constant || self.churn.connection_rate.is_some_and(|rate| rate > 0.0)
     }
 
-    /// True if calls come at a rate; false if each comes when the one before has ended.
+    /// True if calls come at a rate; false if each follows the end of the one before.
     pub fn has_call_rate(&self) -> bool {
         self.churn.call_rate.is_some_and(|rate| rate > 0.0)
     }
 
-    /// Reports what is wrong with the fields of connection churn.
+    /// Reports contradictions among the fields of connection churn.
     ///
     /// Cause: A field contradicts connection churn, where connections are opened, used for some
     /// calls and closed; or it needs it.
@@ -86,7 +86,7 @@ impl Scenario {
         }
     }
 
-    /// Reports fields that have no meaning unless something comes at a rate.
+    /// Reports fields that have no effect without a rate of connections or calls.
     ///
     /// Cause: The field is about gaps, and neither connections nor calls come at a rate.
     fn check_churn_gaps(&self, add: &mut impl FnMut(&'static str, String)) {

@@ -1,4 +1,4 @@
-//! The digest of a scenario, by which shares of one run know each other.
+//! Digest of a scenario: equal for all shares of one run.
 
 use super::Scenario;
 use serde_json::Value;
@@ -6,13 +6,13 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Fields that are no part of it: the password, and what each machine decides for itself. Of the
-/// threads a share's lanes tell.
+/// Fields that are not hashed: the password, and each machine's own decisions. The number of
+/// threads shows in a share's lanes.
 const LEFT_OUT: [&str; 6] = ["password", "bind", "threads", "pin", "wait", "io"];
 
-/// The SHA-256 of a decided scenario's words, in hexadecimal: two scenarios of one digest make the
-/// same load. The words are sorted by field and hashed as JSON. The password is left out, and so is
-/// what each machine decides for itself: `bind`, `threads`, `pin`, `wait` and `io`.
+/// SHA-256 of a decided scenario's words, in hexadecimal: scenarios with equal digests make the
+/// same load. Words are sorted by field and hashed as JSON. The password and each machine's own
+/// decisions (`bind`, `threads`, `pin`, `wait` and `io`) are not hashed.
 pub fn scenario_digest(scenario: &Scenario) -> String {
     let mut words: BTreeMap<String, Value> = scenario.words().into_iter().collect();
     words.retain(|field, _| !LEFT_OUT.contains(&field.as_str()));

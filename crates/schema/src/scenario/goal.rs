@@ -1,6 +1,6 @@
-//! Goals: what must be true of the result, as `get.p99<1ms`, `rate>=50k` or `errors<0.1%`.
+//! Goals: conditions on the result, such as `get.p99<1ms`, `rate>=50k` or `errors<0.1%`.
 //!
-//! Only the sentence is read here; whether it came true is judged where the measurements are.
+//! Only parsing; goals are judged where the measurements are.
 
 use super::{Scenario, span_word};
 use crate::kind::Kind;
@@ -13,40 +13,40 @@ const GRAMMAR: &str = "a goal such as get.p99<1ms, all.mean<=500us, rate>=50k or
 /// One goal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
-    /// What is compared.
+    /// Figure that is compared.
     pub subject: Subject,
-    /// How it is compared.
+    /// Comparison.
     pub relation: Relation,
-    /// With what: nanoseconds of a response time, operations per second, or a fraction.
+    /// Bound: nanoseconds of a response time, operations per second, or a fraction.
     pub bound: f64,
 }
 
-/// What a goal is about.
+/// Figure that a goal is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subject {
     /// A measure of the response times of one kind of operation.
     Response {
-        /// Which operations.
+        /// Kind of the operations.
         kind: Kind,
-        /// Which measure of their response times.
+        /// Measure of their response times.
         measure: Measure,
     },
     /// The achieved rate, in operations per second.
     Rate,
-    /// The fraction of intended operations that were not answered well.
+    /// Fraction of intended operations that did not get a good answer.
     Errors,
-    /// How far apart the shares of a run began, in nanoseconds.
+    /// Start skew: time from the first to the last beginning of the shares, in nanoseconds.
     StartSkew,
 }
 
-/// A number that stands for many response times.
+/// A measure that summarises many response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {
     /// A percentile, above 0 and below 100.
     Percentile(f64),
     /// The mean of the answered operations.
     Mean,
-    /// The longest.
+    /// The maximum.
     Max,
 }
 
@@ -64,7 +64,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Whether `measured` stands in this relation to `bound`.
+    /// True if `measured` stands in this relation to `bound`.
     pub fn holds(self, measured: f64, bound: f64) -> bool {
         match self {
             Self::Less => measured < bound,
@@ -88,7 +88,7 @@ impl FromStr for Goal {
 }
 
 impl Goal {
-    /// The three parts of a comparison such as `get.p99<1ms`, with its bound as it is written.
+    /// Splits a comparison such as `get.p99<1ms` into its three parts; the bound remains text.
     ///
     /// # Errors
     /// A clause that says which part is wrong, and what is allowed.
@@ -101,7 +101,8 @@ impl Goal {
 }
 
 impl Subject {
-    /// A bound in the unit of this figure: nanoseconds, operations per second, or a fraction.
+    /// Parses a bound in the unit of this figure: nanoseconds, operations per second, or a
+    /// fraction.
     ///
     /// # Errors
     /// A clause that says what is wrong with the word, and what is allowed.
@@ -117,7 +118,7 @@ impl Subject {
     }
 }
 
-/// `rest` begins with `<` or `>`.
+/// Splits off the relation; `rest` must begin with `<` or `>`.
 fn split_relation(rest: &str) -> (Relation, &str) {
     let (sign, after) = rest.split_at(1);
     let (equal, bound) = match after.strip_prefix('=') {
@@ -206,12 +207,12 @@ impl fmt::Display for Relation {
     }
 }
 
-/// A result with this share of operations not answered well is believed, by default.
+/// Default for the largest fraction of operations without a good answer in a believable result.
 const ERRORS_MAX: f64 = 0.01;
 
 impl Scenario {
-    /// The share of operations not answered well with which the result is still believed: as it
-    /// is given, else the strictest upper bound that a goal has for it, else 1 %.
+    /// Largest fraction of operations without a good answer in a believable result: the given one,
+    /// else the strictest upper bound in a goal, else 1 %.
     pub fn errors_allowed(&self) -> f64 {
         let upper = |goal: &&Goal| matches!(goal.relation, Relation::Less | Relation::LessEq);
         let of_errors = self.goals.iter().filter(|goal| goal.subject == Subject::Errors);
@@ -220,7 +221,7 @@ impl Scenario {
     }
 }
 
-/// In percent where that reads back exactly, else as it is.
+/// Formats a fraction in percent if that reads back exactly, else as a number.
 pub(crate) fn fraction_word(fraction: f64) -> String {
     let percent = format!("{}%", fraction * 100.0);
     match units::parse_fraction(&percent) {

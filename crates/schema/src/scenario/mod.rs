@@ -1,7 +1,7 @@
-//! What the user wants, parsed but not yet decided: absent words stay absent here, and only a
-//! plan fills them in, because that needs knowledge of the machine.
+//! The scenario: the user's settings, parsed but not yet decided. Fields that were not given stay
+//! absent; the plan fills them in, because that needs knowledge of the machine.
 //!
-//! It refuses words that cannot be meant, and combinations that no machine could run.
+//! It refuses invalid words, and combinations that no machine could run.
 
 mod outputs;
 mod placement;
@@ -40,74 +40,74 @@ use memtide_workload::{
 };
 use std::net::IpAddr;
 
-/// The seed of every run that names none, so that two runs of one scenario do the same.
+/// Default seed, so that two runs of one scenario do the same.
 const SEED: u64 = 1;
-/// Values above this need the user's word for it: memcached's own default item limit.
+/// Default for the largest value in bytes: memcached's own default item limit.
 const VALUE_MAX_BYTES: u64 = 1024 * 1024;
-/// The waits before a lost connection is opened again.
+/// Default back-off before reconnecting.
 const BACKOFF: Backoff = Backoff { first: Span::from_ms(10), longest: Span::from_s(1) };
 
-/// A run as its user describes it. Every field is a row of [`crate::FIELDS`], which says what it
-/// means; `None` means "not given".
+/// A run as its user describes it. Every field is a row of [`crate::FIELDS`], which defines its
+/// meaning; `None` means "not given".
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// The servers, each of which holds all keys; empty asks for the embedded one.
+    /// The servers, each of which holds all keys; empty for the embedded server.
     pub servers: Vec<Target>,
-    /// Operations per second over all workers; 0 asks for a closed loop.
+    /// Target rate in operations per second over all workers; 0 means a closed loop.
     pub rate: Option<f64>,
-    /// What rates and the number of operations count.
+    /// Unit of rates and of the number of operations.
     pub rate_unit: RateUnit,
-    /// The law of the gaps between intended instants.
+    /// Distribution of the gaps between intended instants.
     pub arrival: Arrival,
     /// One schedule for all connections of a worker, or one for each.
     pub schedule: Sharing,
-    /// What an operation does that finds every connection full.
+    /// Treatment of an operation that finds every connection full.
     pub on_full: OnFull,
-    /// How long a connection sends nothing after each answer.
+    /// Pause of a connection after each answer.
     pub pause_after_reply: Span,
-    /// The rate over time; anything but constant replaces `rate`.
+    /// Rate over time; anything but constant replaces `rate`.
     pub wave: Wave,
-    /// The connections, where these are the load.
+    /// Fields of connection churn.
     pub churn: Churn,
-    /// How long to measure.
+    /// Length of the measured window.
     pub duration: Option<Span>,
-    /// How long to load before measuring.
+    /// Length of the load before the measured window.
     pub warmup: Span,
-    /// How many operations to issue, warm-up included.
+    /// Number of operations to issue, warm-up included.
     pub ops_max: Option<u64>,
-    /// Workers.
+    /// Number of workers.
     pub threads: Option<u32>,
-    /// Whether workers are pinned to CPUs even if the affinity mask is not narrowed.
+    /// True to pin workers to CPUs even if the affinity mask is not narrowed.
     pub pin: bool,
-    /// Connections to each server, counted over all workers.
+    /// Connections to each server, over all workers.
     pub connections: Option<u32>,
-    /// Operations outstanding on one connection at most.
+    /// Pipeline depth: largest number of operations outstanding on one connection.
     pub depth: Option<u32>,
-    /// The clients, where these are counted.
+    /// Fields of counted clients.
     pub client: ClientOptions,
-    /// How many different keys there are.
+    /// Number of different keys.
     pub keys: u64,
-    /// The law of key lengths, in bytes.
+    /// Distribution of key lengths, in bytes.
     pub key_size: SizeLaw,
-    /// What all keys have in common. Its parts are fields by their own names.
+    /// Properties of all keys. Its members are fields with their own names.
     pub key_shape: KeyShape,
-    /// The law of value lengths, in bytes.
+    /// Distribution of value lengths, in bytes.
     pub value_size: SizeLaw,
-    /// How lengths of values, and what incr and decr change a number by, are drawn.
+    /// Random sequence from which lengths of values, and the amounts of incr and decr, are drawn.
     pub value_draws: Draws,
-    /// What values consist of.
+    /// Content of values.
     pub value_fill: ValueFill,
-    /// The longest value that may be sent, in bytes.
+    /// Longest value that may be sent, in bytes.
     pub value_max: u64,
-    /// Which keys are asked for how often.
+    /// Distribution of requests over keys.
     pub popularity: Popularity,
     /// The weights of the kinds of operation.
     pub mix: Mix,
-    /// In which order they come.
+    /// Order of the kinds of operation.
     pub mix_order: MixOrder,
-    /// What incr and decr change a number by.
+    /// Distribution of the amounts of incr and decr.
     pub delta: SizeLaw,
-    /// Which keys incr and decr work on.
+    /// Keys on which incr and decr operate.
     pub numeric_keys: NumericKeys,
     /// Keys in one get or gets.
     pub multiget: u16,
@@ -115,96 +115,96 @@ pub struct Scenario {
     pub multiget_share: f64,
     /// The expiry sent with every store, in memcached's sense.
     pub expiry: i64,
-    /// The fraction of the keys that are stored with it; the others never expire.
+    /// Fraction of keys that are stored with `expiry`; the others never expire.
     pub expiry_share: f64,
     /// The flags sent with every store.
     pub flags: u32,
-    /// Whether operations that can do without an answer do.
+    /// True to request no reply where the protocol allows that.
     pub noreply: bool,
-    /// Whether the server is filled first.
+    /// Condition under which the servers are filled first.
     pub load: Load,
-    /// Whether a fill that did not fit is accepted.
+    /// True to accept a fill that did not fit.
     pub load_partial: bool,
-    /// How long after its intended instant an operation has its deadline.
+    /// Time from an operation's intended instant to its deadline.
     pub timeout: Span,
-    /// What is done about a lost connection.
+    /// Reaction to a lost connection.
     pub reconnect: Reconnect,
-    /// What must be true of the result.
+    /// Goals: conditions on the result.
     pub goals: Vec<Goal>,
-    /// How much may go wrong.
+    /// Tolerance for faults.
     pub trust: Trust,
-    /// The fraction of reads whose values are checked.
+    /// Fraction of reads whose values are checked.
     pub verify: f64,
-    /// Whether it is checked that what expires is there until then, and not any longer.
+    /// True to check that a value with an expiry is present until then, and absent afterwards.
     pub verify_expiry: bool,
-    /// For how many keys versions are kept.
+    /// Number of keys whose versions are tracked.
     pub verify_keys: u64,
-    /// How wide the rows over time are.
+    /// Width of rows over time.
     pub interval: Option<Span>,
-    /// Whether each row keeps the times of its gets.
+    /// True if each row keeps the times of its gets.
     pub interval_times: bool,
-    /// Whether the sizes of requests and replies are recorded.
+    /// True to record the sizes of requests and replies.
     pub message_sizes: bool,
     /// The seed of everything random.
     pub seed: u64,
-    /// How a worker waits for the next instant.
+    /// Way in which a worker waits for the next instant.
     pub wait: Option<Wait>,
-    /// With what workers do input and output; the better of the two that the kernel allows without
-    /// it.
+    /// Interface of workers for input and output; by default the best that the kernel allows.
     pub io: Option<Io>,
-    /// What goes on while the last measured operations end.
+    /// Load sent while the last measured operations end.
     pub cooldown: Cooldown,
     /// Source addresses, used in turn; empty leaves the choice to the system.
     pub bind: Vec<IpAddr>,
-    /// What every server is told before the load: a line of the text protocol, without its end.
+    /// Command sent to every server before the load: a line of the text protocol, without its line
+    /// break.
     pub before: Option<String>,
-    /// What every server is told after the load.
+    /// Command sent to every server after the load.
     pub after: Option<String>,
-    /// What requests look like on the wire.
+    /// Wire format of requests.
     pub protocol: Protocol,
-    /// How they travel.
+    /// Transport of requests.
     pub transport: Transport,
-    /// Which servers are written, where they are not alike.
+    /// Servers that take the writes, if not all do.
     pub replication: Replication,
-    /// What the kernel is asked to do with the sockets of connections.
+    /// Socket options of connections.
     pub sockets: SocketOptions,
-    /// What some clients do besides.
+    /// Wire options that only some clients use.
     pub wire: WireOptions,
-    /// Who we are to the servers.
+    /// User name for authentication.
     pub user: Option<String>,
-    /// What proves it.
+    /// Password for authentication.
     pub password: Option<Secret>,
 }
 
-/// How much may go wrong in a run and its result. Each is a field by its own name.
+/// Tolerance for faults in a run and its result. Each member is a field with its own name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
-    /// What ends the load early, once it is true of a second.
+    /// Conditions on a second of the load that end it early.
     pub abort_on: Vec<Goal>,
-    /// The share of operations not answered well with which the result is still believed.
+    /// Largest fraction of operations without a good answer in a believable result.
     pub errors_max: Option<f64>,
-    /// Whether an unbelievable result is an error.
+    /// True if an unbelievable result is an error.
     pub strict: bool,
-    /// Whether no server is asked for its statistics.
+    /// True to never query the servers' statistics.
     pub no_stats: bool,
 }
 
-/// Connections that come and go. Each is a field by its own name.
+/// Connection churn. Each member is a field with its own name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Churn {
-    /// Calls of each connection.
+    /// Calls per connection.
     pub calls: Option<u64>,
-    /// Connections per second over all workers; 0 opens one when another has ended.
+    /// Target rate in connections per second over all workers; 0 opens one when another has ended.
     pub connection_rate: Option<f64>,
-    /// The law of the gaps between them.
+    /// Distribution of the gaps between connections.
     pub connection_arrival: Arrival,
-    /// What the gaps between connections, and between their calls, are drawn from.
+    /// Random sequence from which the gaps between connections, and between their calls, are drawn.
     pub gap_draws: Draws,
-    /// Calls per second on each of them; 0 asks for a closed loop.
+    /// Calls per second on each connection; 0 means a closed loop.
     pub call_rate: Option<f64>,
-    /// How long closing them may take, in whole seconds; 0 resets them.
+    /// Longest time to close a connection (SO_LINGER), in whole seconds; 0 resets it.
     pub linger: Option<Span>,
-    /// How many of them there are.
+    /// Number of connections.
     pub connections_total: Option<u64>,
 }
 
@@ -222,20 +222,20 @@ impl Default for Churn {
     }
 }
 
-/// Clients that are counted, and what each works on. Each is a field by its own name.
+/// Counted clients and their objects. Each member is a field with its own name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientOptions {
-    /// Clients with one operation outstanding each, over all workers.
+    /// Number of clients over all workers, each with one operation outstanding.
     pub clients: Option<u32>,
-    /// Connections of each of them.
+    /// Connections of each client.
     pub connections_per_client: u32,
-    /// Which of these is used next.
+    /// Order in which a client uses its connections.
     pub connection_turn: ConnectionTurn,
-    /// How many objects of its own each works on, if not on all keys.
+    /// Number of objects in each client's window; none if clients work on all keys.
     pub window: Option<WindowLaw>,
-    /// The fraction of its sets that overwrites one of them.
+    /// Fraction of a client's sets that overwrite an object of its window.
     pub overwrite: f64,
-    /// Which of them is read or overwritten.
+    /// Choice of the object to read or overwrite.
     pub pick: Pick,
 }
 
@@ -252,29 +252,29 @@ impl Default for ClientOptions {
     }
 }
 
-/// Servers of which the first are written. Each is a field by its own name.
+/// Replication: the first servers take the writes. Each member is a field with its own name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replication {
-    /// How many are, if all servers are one client's.
+    /// Number of servers that take writes, if each client uses all servers.
     pub writers: Option<u32>,
-    /// How many writers each write goes to; all by default.
+    /// Number of writers that each write goes to; all by default.
     pub replicate: Option<Replicate>,
 }
 
-/// What some clients do on the wire and most do not. Each is a field by its own name.
+/// Wire options that only some clients use. Each member is a field with its own name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireOptions {
-    /// When a connection that has been full takes operations again.
+    /// When a full connection takes operations again.
     pub refill: Refill,
-    /// Whether a blank ends the lines that ask for an answer.
+    /// True to end the lines of requests that expect an answer with a space.
     pub trailing_blank: bool,
-    /// What a cas says without reading first.
+    /// Unique value that a cas sends without reading first.
     pub cas_unique: Option<u64>,
 }
 
 impl Scenario {
-    /// How many connections each client has, where these are counted: with one to each server, or
-    /// with one for datagrams besides, more than were asked for.
+    /// Number of connections of each counted client. It exceeds the requested number with a
+    /// connection to each server, or with an additional one for datagrams.
     pub fn connections_of_client(&self, servers: u32) -> u64 {
         let each = u64::from(self.client.connections_per_client);
         match (self.replication.writers, self.transport) {
@@ -284,9 +284,8 @@ impl Scenario {
         }
     }
 
-    /// Whether the load is as fast as the connections allow: asked for with rate 0, or meant by
-    /// naming a server and no rate or wave; of connections that are the load, when neither they nor
-    /// their calls come at a rate.
+    /// True if the load is a closed loop: rate 0, or a named server without rate or wave; under
+    /// connection churn, if neither connections nor their calls come at a rate.
     pub fn is_closed_loop(&self) -> bool {
         if self.is_churn() {
             return !self.has_connection_rate() && !self.has_call_rate();
@@ -366,7 +365,7 @@ impl Default for Scenario {
     }
 }
 
-/// A default's word as its value.
+/// Parses the word of a default.
 fn known<T: std::str::FromStr>(word: &str) -> T {
     word.parse().ok().expect("the words of defaults parse")
 }

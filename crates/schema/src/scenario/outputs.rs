@@ -1,5 +1,5 @@
-//! Where results go, and what they are called: all that a user says and that changes nothing of
-//! what is measured. A record keeps the scenario, and not this.
+//! Outputs: where results go, and their tags. They do not change what is measured; a record keeps
+//! the scenario, and not these.
 
 mod influx;
 mod output;
@@ -14,45 +14,45 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// Words by which a user finds a run again, by their names.
+/// Tags of a run, by name: the user's own words to find it again.
 pub type Tags = BTreeMap<String, String>;
 
-/// Tags of one run at most.
+/// Largest number of tags of a run.
 const TAGS_MAX: usize = 32;
-/// The longest name of a tag, in bytes.
+/// Longest name of a tag, in bytes.
 const TAG_NAME_BYTES_MAX: usize = 64;
-/// The longest value of a tag, in bytes.
+/// Longest value of a tag, in bytes.
 const TAG_VALUE_BYTES_MAX: usize = 256;
 
-/// Where the results of a run go. Each is a field by its own name.
+/// Destinations of a run's results. Each member is a field with its own name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
-    /// Where the record goes; `-` is stdout.
+    /// Destination of the record; `-` is stdout.
     pub json: Option<String>,
-    /// Where the chart goes; its name ends with `.svg` or `.png`.
+    /// Destination of the chart; its name ends in `.svg` or `.png`.
     pub plot: Option<String>,
-    /// Where the samples go; `-` is stdout.
+    /// Destination of the samples; `-` is stdout.
     pub samples: Option<String>,
     /// The outputs of `--out`, in the order in which they were named.
     pub out: Vec<Output>,
-    /// Where points for InfluxDB wait that cannot be delivered; none to count them as lost.
+    /// Folder for InfluxDB points that cannot be delivered; none to count them as lost.
     pub spool: Option<SpoolPlace>,
-    /// Where the wrong values go that `verify` found; `-` is stdout.
+    /// Destination of the wrong values that `verify` found; `-` is stdout.
     pub verify_details: Option<String>,
-    /// What the record and every other output say of the run in the user's own words.
+    /// The user's tags, written to the record and every other output.
     pub tags: Tags,
-    /// Whether to print the plan and stop.
+    /// True to print the plan and stop.
     pub plan: bool,
-    /// Whether to show no progress.
+    /// True to show no progress.
     pub quiet: bool,
 }
 
-/// A folder for points that cannot be delivered, and how much there may be in it.
+/// A folder for points that cannot be delivered, and its size limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpoolPlace {
     /// The folder.
     pub folder: String,
-    /// Its bytes at most, above 0.
+    /// Largest size of the folder's files in bytes; above 0.
     pub bytes: u64,
 }
 
@@ -76,19 +76,19 @@ impl fmt::Display for SpoolPlace {
     }
 }
 
-/// All that a user says: what to measure, where results go, and which share of a run this is.
+/// All settings of a user: the scenario, its outputs, and the share of this process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// What to measure.
+    /// The scenario.
     pub scenario: Scenario,
-    /// Where results go.
+    /// The outputs.
     pub outputs: Outputs,
-    /// Which share of the run this process carries out.
+    /// The share of the run that this process carries out.
     pub placement: Placement,
 }
 
 impl Outputs {
-    /// Every output with its kind: those with a flag of their own, then those of `--out`.
+    /// Every output with its kind: those with their own flags, then those of `--out`.
     pub fn files(&self) -> Vec<Output> {
         let short = [
             (OutputKind::Json, &self.json),
@@ -100,24 +100,24 @@ impl Outputs {
         short.chain(self.out.iter().cloned()).collect()
     }
 
-    /// The first output of `kind`.
+    /// The first output of this kind.
     pub fn first(&self, kind: OutputKind) -> Option<Output> {
         self.files().into_iter().find(|output| output.kind == kind)
     }
 
-    /// The output of points that this process writes itself.
+    /// The InfluxDB output that this process writes itself.
     pub fn points(&self) -> Option<Output> {
         let mut all = self.out.iter().filter(|output| output.kind == OutputKind::Influx);
         all.find(|output| !output.is_by_agents()).cloned()
     }
 
-    /// True if each agent is to write points of its operations to a database of its own.
+    /// True if each agent is to write points of its operations to its own database.
     pub fn wants_agents_points(&self) -> bool {
         let mut all = self.out.iter().filter(|output| output.kind == OutputKind::Influx);
         all.any(Output::is_by_agents)
     }
 
-    /// These outputs without samples.
+    /// A copy of these outputs without samples.
     #[must_use]
     pub fn without_samples(&self) -> Self {
         let out = self.out.iter().filter(|output| output.kind != OutputKind::Samples);
@@ -139,15 +139,15 @@ impl Outputs {
         names
     }
 
-    /// True if one of them takes stdout, so that the report does not.
+    /// True if an output goes to stdout, so that the report must not.
     pub fn is_on_stdout(&self) -> bool {
         !self.on_stdout().is_empty()
     }
 }
 
 impl Settings {
-    /// Everything that makes the scenario impossible, and the outputs that contradict it or each
-    /// other; empty when nothing does.
+    /// All problems that make the scenario impossible, and outputs that contradict it or each
+    /// other; empty if there are none.
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(self.scenario.check());
         self.placement.check(&mut problems);
@@ -194,13 +194,13 @@ impl Settings {
 }
 
 impl From<Scenario> for Settings {
-    /// A scenario whose results go nowhere but to the report.
+    /// Settings with this scenario and no outputs; only the report shows the results.
     fn from(scenario: Scenario) -> Self {
         Self { scenario, ..Self::default() }
     }
 }
 
-/// The outputs of a comma list of `KIND=WHERE`.
+/// Parses a comma list of `KIND=WHERE`.
 ///
 /// # Errors
 /// A sentence that says which output is wrong, and what is allowed.
@@ -214,7 +214,7 @@ pub(crate) fn parse_outputs(list: &str) -> Result<Vec<Output>, String> {
     Ok(outputs)
 }
 
-/// The tags of a comma list of `KEY=VALUE`.
+/// Parses a comma list of `KEY=VALUE`.
 ///
 /// # Errors
 /// A sentence that says which tag is wrong, and what is allowed.

@@ -1,8 +1,8 @@
-//! Which share of a run a process carries out, and how the shares begin together: words that say
-//! where the load is made, and change nothing of what is measured.
+//! The share of a run that a process carries out, and how the shares begin together: words that say
+//! where the load is made, and do not change what is measured.
 //!
-//! It reads no clock and no environment: whether a time has passed, and which share `auto` is, is
-//! decided where the load is made. A record's scenario does not contain these words.
+//! It reads no clock and no environment: `auto` and times of day are resolved where the load is
+//! made. A record's scenario does not contain these words.
 
 use super::agents::Agents;
 use super::check::Problems;
@@ -11,25 +11,26 @@ use std::fmt;
 use std::str::FromStr;
 use toml::value::{Datetime, Offset};
 
-/// The most shares that a run can have.
+/// Largest number of shares of a run.
 const SHARES_MAX: u32 = 65_535;
-/// How long shares may wait for each other at most.
+/// Longest time that shares may wait for each other.
 const TIMEOUT_MAX: Span = Span::from_s(24 * 3600);
 const NS_PER_S: u64 = 1_000_000_000;
 const S_PER_DAY: i64 = 86_400;
 
-/// Where a run is carried out, if several processes share it. Each is a field by its own name.
+/// The place of this process in a run of several processes. Each member is a field with its own
+/// name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
-    /// The share that the user asks for; none if the user says nothing.
+    /// The share that the user requests; none if not given.
     pub shard: Option<ShardWord>,
-    /// When the load begins; none unless the user says so.
+    /// Time of day at which the load begins; none if not given.
     pub start_at: Option<StartAt>,
-    /// Where the shares wait for each other before their load; none if they do not wait.
+    /// Barrier at which the shares wait for each other before their load; none if they do not wait.
     pub barrier: Option<BarrierWord>,
-    /// How long a share waits for the others at the barrier.
+    /// Time that a share waits for the others at the barrier.
     pub barrier_timeout: Span,
-    /// The agents that carry it out, if any.
+    /// Agents that carry out the run, if any.
     pub agents: Agents,
 }
 
@@ -46,7 +47,7 @@ impl Default for Placement {
 }
 
 impl Placement {
-    /// Adds what contradicts itself.
+    /// Reports contradictions.
     pub(super) fn check(&self, problems: &mut Problems) {
         self.agents.check(problems);
         let is_divided = self.shard.is_some_and(|shard| shard != ShardWord::Whole);
@@ -86,21 +87,21 @@ impl Placement {
     }
 }
 
-/// Which share of a run a process carries out, as the user says it.
+/// The share of a run that a process carries out, as the user writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardWord {
-    /// The whole run, even where a launcher started several processes.
+    /// The whole run, even if a launcher started several processes.
     Whole,
-    /// The share that the launcher gave this process.
+    /// The share that the launcher assigned to this process.
     Auto {
-        /// How many shares there are; none if the launcher says so.
+        /// Number of shares; none if the launcher sets it.
         of: Option<u32>,
     },
     /// This share.
     One {
-        /// Its number, from 0.
+        /// Number of the share, from 0.
         number: u32,
-        /// How many shares there are.
+        /// Number of shares.
         of: u32,
     },
 }
@@ -153,12 +154,12 @@ impl fmt::Display for ShardWord {
     }
 }
 
-/// Where the shares of a run wait for each other, as the user says it.
+/// The barrier of a run's shares, as the user writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BarrierWord {
-    /// At their launcher, by PMI-1.
+    /// The launcher, through PMI-1.
     Pmi,
-    /// In a folder that they all see.
+    /// A folder that all shares can access.
     Folder(String),
 }
 
@@ -188,7 +189,7 @@ impl fmt::Display for BarrierWord {
 /// A time of day at which load begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartAt {
-    /// The time since 1970 in UTC.
+    /// Time since 1970 in UTC.
     pub since_unix: Span,
 }
 
@@ -220,7 +221,7 @@ impl fmt::Display for StartAt {
     }
 }
 
-/// Seconds with up to nine decimals, exactly.
+/// Parses seconds with up to nine decimals, exactly.
 fn decimal(word: &str) -> Option<Span> {
     let (whole, part) = word.split_once('.').unwrap_or((word, "0"));
     let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -232,7 +233,7 @@ fn decimal(word: &str) -> Option<Span> {
     Some(Span::from_ns(seconds.checked_mul(NS_PER_S)?.checked_add(ns)?))
 }
 
-/// The time since 1970 of a date and time with its zone; none if a part is missing.
+/// Time since 1970 of a date and time with its zone; none if a part is missing.
 fn of_datetime(said: Datetime) -> Option<Span> {
     let (date, time, offset) = (said.date?, said.time?, said.offset?);
     let minutes = match offset {

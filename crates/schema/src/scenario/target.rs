@@ -1,13 +1,13 @@
 //! Names of servers, as users write them: hosts, ports and port ranges, unix sockets.
 //!
-//! Nothing is resolved here; whether a host exists is for the world to find out.
+//! Nothing is resolved here; the world finds out whether a host exists.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 
-/// The port of a server that names none: memcached's own.
+/// Default port of a server: memcached's own.
 const PORT: u16 = 11211;
-/// How many servers one word may name.
+/// Largest number of servers in one word.
 const RANGE_MAX: usize = 1024;
 
 /// One server.
@@ -22,14 +22,14 @@ pub enum Target {
     },
     /// A socket in the file system.
     Unix {
-        /// Where it is.
+        /// Path of the socket.
         path: String,
     },
 }
 
 impl Target {
-    /// The servers of a comma list of `host[:port]`, `[v6]:port`, `host:first-last` and
-    /// `unix:/path`; an empty word names none. The error says which item is wrong and why.
+    /// Parses a comma list of `host[:port]`, `[v6]:port`, `host:first-last` and `unix:/path`; an
+    /// empty word is an empty list. The error says which item is wrong and why.
     pub fn parse_list(word: &str) -> Result<Vec<Self>, String> {
         if word.trim().is_empty() {
             return Ok(Vec::new());
@@ -79,7 +79,7 @@ fn parse_item(item: &str) -> Result<Vec<Target>, String> {
     Ok((first..=last).map(|port| Target::Tcp { host: host.to_owned(), port }).collect())
 }
 
-/// The host without brackets, and what follows its colon.
+/// Splits off the host, without brackets, and the text after its colon.
 fn split_host(item: &str) -> Result<(&str, Option<&str>), String> {
     if let Some(rest) = item.strip_prefix('[') {
         let (host, after) =
@@ -92,7 +92,8 @@ fn split_host(item: &str) -> Result<(&str, Option<&str>), String> {
         };
     }
     match item.split_once(':') {
-        // More than one colon and no brackets: an address alone, because a port could not be told.
+        // Several colons without brackets are an address without a port, because a port would be
+        // ambiguous.
         Some((_, rest)) if rest.contains(':') => {
             check_v6(item).map(|()| (item, None)).map_err(|why| {
                 format!("{why}; an address with colons stands in brackets before its port")
@@ -125,7 +126,7 @@ fn allowed(c: char) -> bool {
 
 fn parse_port(word: &str) -> Result<u16, String> {
     match word.parse() {
-        // A number's own reader would take a sign as well.
+        // `parse` alone would accept a sign.
         Ok(port) if port > 0 && !word.starts_with('+') => Ok(port),
         _ => Err(format!("'{word}' is not a port from 1 to 65535")),
     }

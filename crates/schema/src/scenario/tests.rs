@@ -1,4 +1,4 @@
-//! Words of the scenario's own types, and combinations that are refused.
+//! Words of the scenario's own types, and refused combinations of fields.
 
 use super::*;
 use memtide_base::Random;
@@ -152,7 +152,7 @@ fn spans_are_shown_so_that_nothing_is_lost() {
     }
 }
 
-/// The problems' fields of a scenario that was changed from the default.
+/// The fields of the problems of a scenario that was changed from the default.
 fn problems(change: impl FnOnce(&mut Scenario)) -> Vec<&'static str> {
     let mut scenario = Scenario::default();
     change(&mut scenario);
@@ -495,7 +495,7 @@ fn connections_as_the_load_have_rates_of_their_own() {
         }),
         ["connection-rate"]
     );
-    // Without calls they mean nothing.
+    // Without calls the field has no effect.
     assert_eq!(problems(|s| s.churn.gap_draws = known("rand48:1,2,3")), ["gap-draws"]);
     assert_eq!(problems(|s| s.churn.linger = Some(Span::ZERO)), ["linger"]);
     assert_eq!(problems(|s| s.churn.call_rate = Some(1.0)), ["call-rate"]);

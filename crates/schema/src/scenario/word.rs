@@ -1,11 +1,11 @@
-//! Words that carry no law of their own: switches and lists.
+//! Words without a grammar of their own: switches and lists.
 //!
 //! It knows no field.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// `true` or `false`, in the spellings that environments and files use.
+/// Parses `true` or `false`, in the spellings that environments and files use.
 pub(crate) fn parse_switch(word: &str) -> Result<bool, String> {
     match word.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "1" => Ok(true),
@@ -14,7 +14,7 @@ pub(crate) fn parse_switch(word: &str) -> Result<bool, String> {
     }
 }
 
-/// The items of a comma list; an empty word is an empty list, an empty item is refused.
+/// Parses a comma list; an empty word is an empty list, an empty item is refused.
 pub(crate) fn parse_list<T: FromStr>(word: &str) -> Result<Vec<T>, String>
 where
     T::Err: Display,

@@ -1,4 +1,4 @@
-//! The shape that leaves the program: its names, its way back, its JSON Schema and its page.
+//! The JSON format of steps: names, writing and reading back, its JSON Schema and its page.
 
 use super::*;
 use serde_json::{Value, json};

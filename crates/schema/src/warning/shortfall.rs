@@ -1,43 +1,44 @@
-//! What a fill left out, or a server holds in its place, where the scenario accepts that.
+//! Shortfalls: differences between a server's items and the scenario that the scenario accepts.
 
-/// A server does not hold what the scenario says.
+/// A difference between the items on a server and those of the scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shortfall {
     /// The server does not hold every key, and the scenario accepts that.
     LoadPartial {
-        /// Sampled keys that were asked for.
+        /// Number of sampled keys.
         sampled: u64,
-        /// Those that were missing.
+        /// Number of sampled keys that were missing.
         missing: u64,
     },
-    /// A fill stored less than all, and the scenario accepts that.
+    /// A fill stored fewer than all keys, and the scenario accepts that.
     StoresRefused {
-        /// Which server.
+        /// Name of the server.
         server: String,
-        /// How many keys were stored.
+        /// Number of keys stored.
         stored: u64,
-        /// How many there are.
+        /// Number of keys of the scenario.
         total: u64,
-        /// What the server said of the others: a clause after a semicolon, or nothing.
+        /// The server's reason for the others: a clause after a semicolon, or nothing.
         why: String,
     },
-    /// The values that a server holds have other lengths than the scenario says, which it accepts.
+    /// The values on a server have other lengths than the scenario's, and the scenario accepts
+    /// that.
     ValuesResized {
-        /// Which server.
+        /// Name of the server.
         server: String,
-        /// The lengths that the scenario says.
+        /// Lengths in the scenario.
         values: String,
-        /// Sampled values of another length.
+        /// Number of sampled values of another length.
         resized: u64,
-        /// Sampled values.
+        /// Number of sampled values.
         found: u64,
-        /// Their mean length, in bytes.
+        /// Mean length of the sampled values, in bytes.
         mean: f64,
     },
 }
 
 impl Shortfall {
-    /// A stable word for programs.
+    /// Stable name of the warning, for programs.
     pub(super) const fn code(&self) -> &'static str {
         match self {
             Self::LoadPartial { .. } => "load_partial",
@@ -46,7 +47,7 @@ impl Shortfall {
         }
     }
 
-    /// What is wrong, with its figures: a sentence without its full stop.
+    /// The problem, with its figures: a sentence without its full stop.
     pub(super) fn message(&self) -> String {
         match self {
             Self::LoadPartial { sampled, missing } => {
@@ -62,7 +63,7 @@ impl Shortfall {
         }
     }
 
-    /// What to do about it: a clause that begins with a verb.
+    /// The remedy: a clause that begins with a verb.
     pub(super) const fn remedy(&self) -> &'static str {
         match self {
             Self::LoadPartial { .. } => "give the server more memory (its -m), or expect misses",

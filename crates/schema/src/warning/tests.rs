@@ -1,4 +1,4 @@
-//! Every warning has a code of its own, its figures in its sentence, and a remedy.
+//! Every warning has its own code, its figures in its sentence, and a remedy.
 
 use super::*;
 use crate::prose::flaw;

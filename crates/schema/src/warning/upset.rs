@@ -1,42 +1,43 @@
-//! Servers that were not what a run takes them for: gone, restarted, flushed, or without the keys.
+//! Unexpected states of servers: gone, restarted, flushed, or without the keys.
 
 use memtide_base::{Span, units};
 
-/// A server was not itself. Instants are in seconds after the measured window began.
+/// A server was gone, restarted or emptied. Instants are in seconds after the measured window
+/// began.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Upset {
-    /// No connection to a server was left for a while, or from then on.
+    /// No connection to a server was open for a while, or until the end.
     Gone {
-        /// Which server.
+        /// Name of the server.
         server: String,
-        /// When, in seconds after the measured window began: from, and until if it came back.
+        /// Outages, in seconds after the measured window began: from, and until if it came back.
         when: Vec<(f64, Option<f64>)>,
     },
     /// A server was restarted during the run.
     Restarted {
-        /// Which server.
+        /// Name of the server.
         server: String,
     },
     /// Another client emptied a server during the run.
     Flushed {
-        /// Which server.
+        /// Name of the server.
         server: String,
-        /// How many times.
+        /// Number of times.
         count: u64,
     },
     /// Fewer keys were found than the servers held when the load began.
     HitRatio {
-        /// Keys that were read.
+        /// Number of keys read.
         keys: u64,
-        /// Those of them that were found.
+        /// Number of keys found.
         hits: u64,
-        /// The share that a fill or a probe found before the load; none if neither took place.
+        /// Fraction of keys found by a fill or probe before the load; none if there was neither.
         held: Option<f64>,
     },
 }
 
 impl Upset {
-    /// A stable word for programs.
+    /// Stable name of the warning, for programs.
     pub(super) const fn code(&self) -> &'static str {
         match self {
             Self::Gone { .. } => "server_gone",
@@ -46,7 +47,7 @@ impl Upset {
         }
     }
 
-    /// What is wrong, with its figures: a sentence without its full stop.
+    /// The problem, with its figures: a sentence without its full stop.
     pub(super) fn message(&self) -> String {
         match self {
             Self::Gone { server, when } => format!("{server} was gone {}", stretches(when)),
@@ -71,7 +72,7 @@ impl Upset {
         }
     }
 
-    /// What to do about it: a clause that begins with a verb.
+    /// The remedy: a clause that begins with a verb.
     pub(super) const fn remedy(&self) -> &'static str {
         match self {
             Self::Gone { .. } => {
@@ -88,10 +89,10 @@ impl Upset {
     }
 }
 
-/// Stretches that are told one by one.
+/// Largest number of outages that are listed one by one.
 const STRETCHES_MAX: usize = 3;
 
-/// From when to when, of instants in seconds after the measured window began.
+/// Formats outages, given in seconds after the measured window began.
 pub fn stretches(when: &[(f64, Option<f64>)]) -> String {
     let at = |s: f64| {
         let span = units::format_span(Span::from_ns((s.abs() * 1e9) as u64));
@@ -108,7 +109,7 @@ pub fn stretches(when: &[(f64, Option<f64>)]) -> String {
     text
 }
 
-/// A share in percent, to four decimals where it needs them.
+/// Formats a fraction in percent, with up to four decimals.
 pub fn exact_percent(share: f64) -> String {
     format!("{} %", (share * 1e6).round() / 1e4)
 }

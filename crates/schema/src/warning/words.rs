@@ -1,13 +1,13 @@
-//! Remedies and fields in memtide's own words. A face of an older load generator has others.
+//! Remedies and fields in memtide's own words. A face of an older load generator uses its own.
 
 use memtide_base::{Remedy, Sentence, Words};
 
-/// `sentence` in memtide's own words.
+/// Formats `sentence` in memtide's own words.
 pub fn natively(sentence: &Sentence) -> String {
     sentence.in_words(&Native)
 }
 
-/// Remedies with memtide's flags.
+/// Formats remedies with memtide's flags.
 #[derive(Clone, Copy, Debug)]
 struct Native;
 

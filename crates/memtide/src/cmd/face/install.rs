@@ -12,7 +12,7 @@ use memtide_compat::Mcperf;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Makes the links, and prints each.
+/// Creates the links, and prints each.
 ///
 /// Cause: Links to this program cannot be made in the folder, or would replace other files.
 pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -54,8 +54,8 @@ pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
     Ok(0)
 }
 
-/// Every link and its target, which is this program; an `mcperf` that was decided on leads to the
-/// link of that program.
+/// Every link with its target: this program; if a tool was chosen for `mcperf`, that link leads to
+/// the tool's link.
 fn links(folder: &Path, program: &Path, mcperf: Option<Mcperf>) -> Vec<(PathBuf, PathBuf)> {
     let mut links: Vec<(PathBuf, PathBuf)> =
         FACES.iter().map(|name| (folder.join(name), program.to_owned())).collect();
@@ -71,7 +71,7 @@ fn links(folder: &Path, program: &Path, mcperf: Option<Mcperf>) -> Vec<(PathBuf,
     links
 }
 
-/// True if nothing is there, or a link that was made here before.
+/// True if the path is free, or holds a link that this command created earlier.
 fn is_free(place: &Path, program: &Path) -> bool {
     match fs::read_link(place) {
         Ok(target) => target == program || target.to_str().and_then(Mcperf::of_link).is_some(),
@@ -79,7 +79,7 @@ fn is_free(place: &Path, program: &Path) -> bool {
     }
 }
 
-/// Makes a link; replaces one that leads elsewhere.
+/// Creates a link; replaces one that leads elsewhere.
 fn link(target: &Path, place: &Path) -> io::Result<()> {
     match fs::read_link(place) {
         Ok(old) if old == target => return Ok(()),

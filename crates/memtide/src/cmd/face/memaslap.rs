@@ -134,7 +134,7 @@ impl Front for Line {
         };
         match stop.caught() {
             None => code,
-            // memaslap catches this one alone.
+            // memaslap handles only this signal.
             Some(Caught::Interrupt) => {
                 say("SIGINT handled.");
                 FATAL
@@ -147,7 +147,7 @@ impl Front for Line {
     }
 }
 
-/// The user's home directory, from the password file and not from `$HOME`, as in memaslap.
+/// The user's home directory, from the password database and not from `$HOME`, as in memaslap.
 fn home() -> Option<String> {
     let user = fs::metadata("/proc/self").ok()?.uid().to_string();
     let users = String::from_utf8_lossy(&fs::read("/etc/passwd").ok()?).into_owned();
@@ -169,7 +169,7 @@ fn unanswered(options: &Options) -> String {
     format!("nothing was answered: {why}")
 }
 
-/// Lists failed verifications below the report, as far as they were kept.
+/// Lists failed verifications below the report, up to the number kept.
 #[derive(Default)]
 struct Wrong {
     values: WrongValues,

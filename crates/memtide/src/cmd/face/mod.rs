@@ -27,21 +27,21 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The exit code of all older load generators for a wrong command line.
+/// Exit code of all older load generators for a wrong command line.
 const USAGE: u8 = 1;
-/// The join file beside a face's link, by which masters and agents know each other.
+/// The join file beside a face's link, by which masters and agents authenticate each other.
 #[cfg(feature = "cluster")]
 const JOIN_FILE: &str = "memtide.join";
-/// A chain of more links than this is a cycle.
+/// A longer chain of links is a cycle.
 const LINKS_MAX: usize = 40;
 
 /// An older load generator that memtide imitates: its command line becomes settings, a task, and a
-/// front that prints what it would print.
+/// front that prints the original's output.
 trait Face {
     /// The original's exit code if it cannot begin.
     fn fatal(&self) -> u8;
 
-    /// Parses `words` of a program called `program`; or the original's immediate end.
+    /// Parses `words` of a program called `program`. The error is the original's immediate end.
     fn read(&self, program: &str, words: &[String]) -> Result<Asked, Stop>;
 }
 
@@ -54,7 +54,7 @@ enum Asked {
     Other(Box<dyn FnOnce() -> u8>),
 }
 
-/// A face that was called.
+/// A call of a face.
 pub(crate) struct Call {
     face: Box<dyn Face>,
     /// The name in its error messages.
@@ -79,7 +79,7 @@ impl Face for Unknown {
     }
 }
 
-/// The face of this name.
+/// The face with this name.
 fn named(name: &str, words: &[String]) -> Option<Box<dyn Face>> {
     match name {
         "memaslap" | "memcaslap" => Some(Box::new(memaslap::Memaslap)),
@@ -90,7 +90,8 @@ fn named(name: &str, words: &[String]) -> Option<Box<dyn Face>> {
 }
 
 /// Chooses one of the three tools called `mcperf`: the one that the environment names, else the one
-/// whose folder or link the program was called by, else the one whose options `words` are.
+/// whose folder or link the program was called by, else the one to which the options in `words`
+/// belong.
 fn mcperf(words: &[String]) -> Box<dyn Face> {
     let named = env::var_os(MCPERF).filter(|word| !word.is_empty());
     match named.map(|word| word.to_string_lossy().parse::<Mcperf>()) {
@@ -108,8 +109,8 @@ fn face_of(which: Mcperf) -> Box<dyn Face> {
     }
 }
 
-/// The tool in whose folder a link called `mcperf` lies, or whose own link it leads to; links are
-/// followed one after the other.
+/// The tool that owns the folder of a link called `mcperf`, or to whose link it leads; links are
+/// followed one after another.
 fn by_link(mut path: PathBuf) -> Option<Mcperf> {
     for _ in 0..LINKS_MAX {
         let name = path.file_name()?.to_str()?;
@@ -128,7 +129,7 @@ fn by_link(mut path: PathBuf) -> Option<Mcperf> {
 }
 
 impl Call {
-    /// The face that these arguments call; the first is the program's own name.
+    /// The face that these arguments call; the first argument is the program's own name.
     pub(crate) fn of(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let program = arguments.next()?.to_string_lossy().into_owned();
         let link = Path::new(&program).file_name()?.to_str()?;
@@ -152,7 +153,7 @@ impl Call {
         named(&program, &words).map(|face| Self { face, program, words, garbled })
     }
 
-    /// Runs it; returns the exit code.
+    /// Runs the face; returns the exit code.
     pub(crate) fn answer(&self) -> u8 {
         if let Some(message) = &self.garbled {
             complain(message);

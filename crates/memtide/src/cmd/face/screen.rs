@@ -1,4 +1,4 @@
-//! The outputs of a face: its text on stdout and stderr as the run goes, the record's file, and
+//! The outputs of a face: its text on stdout and stderr during a run, the record's file, and
 //! charts.
 
 use crate::exit::{Stop, Worded, unwritable};
@@ -67,7 +67,7 @@ pub(super) struct Text<T> {
 }
 
 impl<'a, T: FormatEvents + 'a> Text<T> {
-    /// The screen for `transcript`, with its notes if they are wanted.
+    /// The screen for `transcript`, with notes if requested.
     pub(super) fn in_step(transcript: T, has_notes: bool) -> InStep<'a> {
         InStep { name: "stdout", screen: Box::new(Self { transcript, has_notes, unwritten: None }) }
     }
@@ -117,7 +117,7 @@ pub(super) fn damaged(message: String) -> io::Error {
     io::Error::other(Worded(Stop::usage(message)))
 }
 
-/// The outputs of a face beside its text: `--json`, one record or those of all steps.
+/// Opens the outputs of a face beside its text: `--json`, with one record or those of all steps.
 pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Opened, Stop> {
     let mut opened = Opened::default();
     let Some(path) = path else { return Ok(opened) };
@@ -131,13 +131,13 @@ pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Open
     Ok(opened)
 }
 
-/// Fails with the first error of an output.
+/// Returns the first error of an output.
 pub(super) fn written(ended: Ended) -> Result<(), Stop> {
     ended.trouble.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// `--plot_all`: histograms as charts and as tables, in the working directory. None of op_q, which
-/// are not times; the record has them.
+/// `--plot_all`: histograms as charts and tables, in the working directory. None for op_q, which is
+/// no time; the record has it.
 pub(super) struct Pictures {
     times: TimeBasis,
     whose: Whose,
@@ -166,8 +166,7 @@ impl Pictures {
     }
 }
 
-/// Draws on the run's own thread, so that no step of a search runs while charts of another are
-/// drawn.
+/// Draws on the run's own thread, so that no step of a search runs while charts are drawn.
 impl Screen for Pictures {}
 
 impl Sink for Pictures {

@@ -18,7 +18,7 @@ use memtide_sinks::Sink;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
-/// The original's exit code if it cannot begin.
+/// Exit code of the original if it cannot begin.
 const FATAL: u8 = 1;
 
 /// twemperf's face.
@@ -42,7 +42,7 @@ struct Line {
 }
 
 impl Front for Line {
-    /// Writes to the log, or to stderr if that is wanted.
+    /// Writes to the log, or to stderr if requested.
     fn preface(&mut self) -> Result<(), Stop> {
         let (output, notes) = (&self.options.output, &self.options.notes);
         let Some(path) = &output.log else {
@@ -93,7 +93,7 @@ impl Front for Line {
         let (record, failure) = (outcome.record.clone(), outcome.failure.clone());
         written(ended)?;
         match failure {
-            // Connections that cannot be had are counted, and no reason to fail.
+            // Failed connections are counted; they do not fail the run.
             None | Some(Failure { exit: UNREACHABLE, .. }) => {}
             Some(failure) => return Err(self.fail(&failure)),
         }

@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 /// The commands that take a scenario.
 const COMMANDS: [&str; 5] = ["run", "load", "search", "scan", "sim"];
 
-/// What `words` print, without what makes headings bold.
+/// The output of `words`, without the codes that make headings bold.
 fn printed(words: &str) -> String {
     let words: Vec<OsString> = format!("memtide {words}").split(' ').map(Into::into).collect();
     let error = command(Length::of(words.clone())).try_get_matches_from(words).unwrap_err();

@@ -1,5 +1,5 @@
-//! How a run by agents is divided: what the agents make together, and what their master makes
-//! beside them.
+//! Division of a run by agents: the common load of the agents, and the load of their master beside
+//! it.
 
 use memtide_schema::scenario::{Goal, Load};
 use memtide_schema::{Scenario, Settings};
@@ -7,34 +7,33 @@ use memtide_workload::Wave;
 
 /// The loads of one run.
 pub(crate) struct Division {
-    /// What the agents make together.
+    /// The agents' common scenario.
     pub(crate) agents: Scenario,
-    /// How many shares of it each agent has, in their order, at least 1.
+    /// Number of shares of each agent, in the order of agents, at least 1.
     pub(crate) shares: Vec<u32>,
-    /// What the master makes beside them.
+    /// The master's own load.
     pub(crate) own: Option<OwnPart>,
 }
 
-/// The rates of agents and master in a step of a search or scan that has this rate; none is as
-/// fast as replies come.
+/// The rates of agents and master in a step with this rate; none means a closed loop.
 pub(crate) type StepRates = Box<dyn Fn(Option<f64>) -> (Option<f64>, Option<f64>)>;
 
-/// What a master makes beside its agents.
+/// The load that a master makes beside its agents.
 pub(crate) struct OwnPart {
     pub(crate) scenario: Scenario,
-    /// Their rates in a step of a search or scan.
+    /// Rates of agents and master in a step of a search or scan.
     pub(crate) rates: StepRates,
 }
 
 impl Division {
-    /// Of a run of memtide's own, whose agents take these numbers of shares: the master's rate
-    /// comes beside theirs, and is the same in all steps.
+    /// Division of a run of memtide's own commands, whose agents take these numbers of shares: the
+    /// master's rate is added to theirs, and is equal in all steps.
     pub(crate) fn of(settings: &Settings, shares: Vec<u32>) -> Self {
         let Settings { scenario, placement, .. } = settings;
         let Some(rate) = placement.agents.master_rate else {
             return Self { agents: scenario.clone(), shares, own: None };
         };
-        // What is measured is judged; what agents see while they are busy is not.
+        // Goals are judged by what the master measures, not by what busy agents see.
         let agents = Scenario { goals: Vec::<Goal>::new(), ..scenario.clone() };
         let count = (shares.len() as u32).max(1);
         let own = Scenario {

@@ -1,5 +1,5 @@
-//! Points in InfluxDB: where they go, who the user is there, and what is said of those that did not
-//! get there. How points look and how they are delivered is `memtide-sinks`' business.
+//! Points in InfluxDB: destination, credentials, and the report on points that were not delivered.
+//! Format and delivery of points are in `memtide-sinks`.
 
 mod http;
 
@@ -18,8 +18,8 @@ use memtide_sinks::{
 use std::io;
 use std::path::Path;
 
-/// Adds the sink that delivers the points of an output, and makes those of seconds; returns the
-/// sink of operations, if they are wanted.
+/// Adds the sink that delivers an output's points and makes those of seconds; returns the sink of
+/// operations, if requested.
 ///
 /// Cause: The spool's folder cannot be used, a secret cannot be read, or a tag has the name of one
 /// that all points have.
@@ -60,7 +60,7 @@ pub(super) fn add(
     Ok(operations)
 }
 
-/// What all points of a run have in common.
+/// The tags and names that all points of a run have in common.
 fn run(place: &InfluxPlace, settings: &Settings, recorded: Recorded) -> Result<InfluxRun, Stop> {
     let names = &place.names;
     let taken = [&names.kind, &names.outcome, &names.server, &names.share, &names.step];
@@ -76,7 +76,7 @@ fn run(place: &InfluxPlace, settings: &Settings, recorded: Recorded) -> Result<I
         (_, None) => None,
         (_, shard) => division(shard, &variable)?.map(|division| division.share.number),
     };
-    // The user's own word for the run goes first.
+    // The user's own tag for the run takes precedence.
     let run = match tags.get(&names.run) {
         Some(_) => String::new(),
         None => run_word(),
@@ -89,13 +89,13 @@ fn run(place: &InfluxPlace, settings: &Settings, recorded: Recorded) -> Result<I
     })
 }
 
-/// A word that no other run has.
+/// A unique word for a run.
 fn run_word() -> String {
     format!("{:016x}", mix(clock::since_unix().ns() ^ u64::from(std::process::id())))
 }
 
-/// Gives a run whose agents write points a tag for its name, unless the user has: one that all of
-/// them and this process write.
+/// Gives a run whose agents write points a tag with its name, unless the user has set one: all
+/// agents and this process write the same name.
 #[cfg(feature = "cluster")]
 pub(crate) fn name_run(settings: &mut Settings) {
     if settings.outputs.wants_agents_points() {
@@ -123,12 +123,12 @@ fn no_thread(error: io::Error) -> Stop {
     Stop { code: FAILED, message: format!("no thread can be started for points: {error}") }
 }
 
-/// The seconds of a load, where they are written here, and the end of all points.
+/// Points of a load's seconds, if they are written here; and the end of all points.
 struct SecondPoints {
     seconds: Option<InfluxIntervals>,
     delivery: Delivery,
     name: String,
-    /// The output as it was asked for.
+    /// The output as the user wrote it.
     place: String,
     spool: Option<String>,
 }
@@ -156,7 +156,7 @@ impl Sink for SecondPoints {
     }
 }
 
-/// Says which points are not in the database, why, and what to do.
+/// Reports which points are not in the database, why, and what to do.
 ///
 /// Cause: The database was away, busy or full, or takes nothing from this user.
 ///
@@ -187,7 +187,7 @@ fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&st
     Stop { code: FAILED, message: text }
 }
 
-/// Measured operations. What is wrong with them is said where the seconds end.
+/// Points of measured operations. Their failures are reported with the seconds' end.
 struct OperationPoints(InfluxOperations);
 
 impl Sink for OperationPoints {
@@ -215,7 +215,7 @@ impl Rows for OperationPoints {
     }
 }
 
-/// Delivers the points that runs have left in a spool; returns how many are in the database.
+/// Delivers the points that runs left in a spool; returns the number delivered.
 ///
 /// Cause: The folder cannot be read, or the database does not take all points.
 ///

@@ -1,4 +1,4 @@
-//! The sink of each kind of output: of a run, of a search or scan, and of a record that is there.
+//! The sink of each kind of output: for a run, for a search or scan, and for an existing record.
 
 use super::super::late::{LateFile, Sheet};
 #[cfg(feature = "plot")]
@@ -25,10 +25,10 @@ use std::fs::OpenOptions;
 use std::io::{self, BufWriter, ErrorKind};
 use std::path::Path;
 
-/// The variable by which GitHub names the file of a job's summary.
+/// The variable in which GitHub names the file of a job's summary.
 pub(crate) const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-/// The course of a search or scan, and what its steps are held against.
+/// The course of a search or scan, and the goals by which its steps are judged.
 pub(crate) struct CourseFacts<'a> {
     pub(crate) kind: CourseKind,
     pub(crate) goals: &'a [Goal],
@@ -40,8 +40,8 @@ impl CourseFacts<'_> {
     }
 }
 
-/// Adds the sinks of all outputs of a run but its samples. `unix_s` is the time of day in seconds
-/// since 1970, where there is one.
+/// Adds the sinks of all outputs of a run except its samples. `unix_s` is the time of day in
+/// seconds since 1970, if there is one.
 pub(super) fn add_of_run(
     outlets: &mut Outlets,
     settings: &Settings,
@@ -67,7 +67,7 @@ pub(super) fn add_of_run(
             OutputKind::Hgrm => whole(outlets, &output, |out| RecordText::new(out, hgrm))?,
             OutputKind::Hlog => log(outlets, &output, unix_s)?,
             OutputKind::Intervals => intervals(outlets, &output, settings)?,
-            // Points are added beside: they go to no file.
+            // Points are added separately: they go to no file.
             OutputKind::Samples | OutputKind::Influx => {}
         }
     }
@@ -77,12 +77,12 @@ pub(super) fn add_of_run(
     }
 }
 
-/// Adds the sinks of all outputs that are made of a record that is there; returns what is wrong
-/// with those that cannot be opened.
+/// Adds the sinks of all outputs made from an existing record; returns the errors of those that
+/// cannot be opened.
 pub(crate) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Stop> {
     let files = outputs.files().into_iter();
     let mut add = |output: Output| match output.kind {
-        // What came second by second is now in the record alone.
+        // Data written second by second during a run are now in the record.
         OutputKind::Hlog => whole(outlets, &output, |out| RecordText::new(out, log_of)),
         OutputKind::Intervals => match output.row_form() {
             RowForm::Text(RowText::Csv) => {
@@ -141,7 +141,7 @@ pub(crate) fn add_of_steps(
             }
             OutputKind::Hlog => log(outlets, &output, unix_s)?,
             OutputKind::Intervals => intervals(outlets, &output, settings)?,
-            // Refused: each step has operations and percentiles of its own.
+            // Refused earlier: each step has its own operations and percentiles.
             OutputKind::Hgrm | OutputKind::Samples | OutputKind::Influx => {}
         }
     }
@@ -151,7 +151,7 @@ pub(crate) fn add_of_steps(
     }
 }
 
-/// Adds the sink of an output whose text is there already; of Markdown also that of a job's
+/// Adds the sink of an output whose text is complete; for Markdown, also the sink of a job's
 /// summary.
 pub(crate) fn add_text(outlets: &mut Outlets, output: &Output, text: &str) -> Result<(), Stop> {
     whole(outlets, output, |out| ReadyText::new(out, text.to_owned()))?;
@@ -167,7 +167,7 @@ pub(crate) fn summary(outputs: &Outputs) -> Option<String> {
     std::env::var(SUMMARY).ok().filter(|path| !path.is_empty())
 }
 
-/// The seconds of a record as CSV. A record without any has the heading.
+/// The seconds of a record as CSV; only the heading if there are none.
 fn csv_of(record: &Record) -> String {
     match record.seconds.is_empty() {
         true => IntervalRow::of_second(&SecondRecord::default(), None).csv_header() + "\n",
@@ -185,7 +185,7 @@ fn rows_of(record: &Record, form: RowText) -> String {
     IntervalRow::text(&rows.collect::<Vec<_>>(), form, true)
 }
 
-/// What a Parquet file says of a run beside its rows.
+/// Facts about a run that a Parquet file holds besides its rows.
 #[cfg(feature = "parquet")]
 pub(super) fn parquet_run(settings: &Settings) -> ParquetRun {
     ParquetRun {
@@ -231,7 +231,7 @@ fn whole<S: Sink + 'static>(
     placed_in(outlets, output, LateFile::open, sink)
 }
 
-/// Adds the sink of an output whose place is opened so.
+/// Adds the sink of an output whose file `open` opens.
 fn placed_in<S: Sink + 'static>(
     outlets: &mut Outlets,
     output: &Output,
@@ -251,7 +251,7 @@ fn is_png(output: &Output) -> bool {
     output.place.ends_with(".png")
 }
 
-/// The place of an output, open; a reader that takes nothing delays the end only for a while.
+/// Opens the destination of an output; a stalled reader delays the end only for a limited time.
 pub(super) fn bounded(
     output: &Output,
     open: fn(&Path) -> io::Result<LateFile>,
@@ -260,7 +260,8 @@ pub(super) fn bounded(
     Ok(place.map(|sheet| sheet.bounded(Path::new(&output.place))))
 }
 
-/// The place of an output, open. A place that takes no file costs an output of `--out` alone.
+/// Opens the destination of an output. An unwritable one affects only that output if it was
+/// requested by `--out`.
 pub(super) fn placed(
     output: &Output,
     open: fn(&Path) -> io::Result<LateFile>,
@@ -277,13 +278,13 @@ pub(super) fn placed(
     }
 }
 
-/// True if a place exists and takes no file now; another error means that its name is wrong.
+/// True if the destination exists but is unwritable; other errors mean a wrong name.
 fn takes_no_file(error: &io::Error) -> bool {
     use ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     matches!(error.kind(), PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull)
 }
 
-/// Adds a sink whose text goes behind what the file of a job's summary holds already.
+/// Adds a sink that appends its text to the file of a job's summary.
 fn append<S: Sink + 'static>(
     outlets: &mut Outlets,
     path: &str,

@@ -1,4 +1,4 @@
-//! Measured operations that go to two outputs. One that fails costs the other nothing.
+//! Measured operations written to two outputs. The failure of one does not affect the other.
 
 use super::super::front::{Origin, Rows, Samples};
 use super::failed;
@@ -30,7 +30,7 @@ pub(crate) fn paired(first: Option<Samples>, second: Option<Samples>) -> Option<
 }
 
 impl Pair {
-    /// Lets each output that has not failed do something.
+    /// Calls `act` on each output that has not failed.
     fn each(&mut self, act: impl Fn(&mut dyn Rows) -> io::Result<()>) {
         for one in self.both.iter_mut().filter(|one| one.failed.is_none()) {
             one.failed = act(&mut *one.rows).err();

@@ -1,5 +1,5 @@
-//! Sinks of outputs that are one text, written when the result is there; and of outputs that cannot
-//! be written at all.
+//! Sinks of outputs that are one text, written when the result is complete; and of unwritable
+//! outputs.
 
 use super::super::front::Rows;
 use super::super::late::Sheet;
@@ -14,19 +14,19 @@ use memtide_sinks::{Document, Sink};
 use std::io::{self, Write};
 use std::mem;
 
-/// A text of a run's record.
+/// A text made from a run's record.
 pub(super) struct RecordText {
     out: Option<Sheet>,
     text: fn(&Record) -> String,
 }
 
 impl RecordText {
-    /// `text` of the first record goes to `out`.
+    /// Writes `text` of the first record to `out`.
     pub(super) const fn new(out: Sheet, text: fn(&Record) -> String) -> Self {
         Self { out: Some(out), text }
     }
 
-    /// The record as Markdown.
+    /// Writes the record as Markdown.
     pub(super) const fn markdown(out: Sheet) -> Self {
         Self::new(out, markdown)
     }
@@ -43,14 +43,14 @@ impl Sink for RecordText {
     }
 }
 
-/// A text that is there already.
+/// A complete text.
 pub(super) struct ReadyText {
     out: Option<Sheet>,
     text: String,
 }
 
 impl ReadyText {
-    /// `text` goes to `out` at the end.
+    /// Writes `text` to `out` at the end.
     pub(super) const fn new(out: Sheet, text: String) -> Self {
         Self { out: Some(out), text }
     }
@@ -70,7 +70,7 @@ impl Sink for ReadyText {
     }
 }
 
-/// A text of a search or scan that is made from step to step.
+/// A text about a search or scan, built step by step.
 pub(super) trait StepsText: Send {
     /// Adds a step.
     fn step(&mut self, step: &Step);
@@ -111,7 +111,7 @@ impl StepsText for StepsJunit {
     }
 }
 
-/// A text of a search or scan. One that never began leaves nothing behind.
+/// A file with the text of a search or scan. If none began, it is not written.
 pub(super) struct StepsFile<P> {
     out: Option<Sheet>,
     page: P,
@@ -119,7 +119,7 @@ pub(super) struct StepsFile<P> {
 }
 
 impl<P: StepsText> StepsFile<P> {
-    /// `page` goes to `out` when the last step is over.
+    /// Writes `page` to `out` after the last step.
     pub(super) const fn new(out: Sheet, page: P) -> Self {
         Self { out: Some(out), page, has_begun: false }
     }
@@ -152,7 +152,8 @@ fn write(out: &mut Option<Sheet>, text: impl FnOnce() -> String) -> io::Result<(
     out.complete()
 }
 
-/// An output whose place takes no file. The run goes on without it, and its end says why.
+/// An output with an unwritable destination. The run continues without it, and the end reports the
+/// error.
 pub(super) struct Unwritable(Option<io::Error>);
 
 impl Unwritable {

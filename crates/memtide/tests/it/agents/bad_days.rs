@@ -11,8 +11,8 @@ use std::time::Duration;
 /// A load that lasts until something ends it.
 const LONG: &str = "--rate 2k --duration 40s --mix get=1";
 
-/// Starts a run by the agents `agents` and waits until its load goes on.
-/// Each share asks for a sample of 2 000 keys before its load.
+/// Starts a run by the agents `agents` and waits until its load has begun. Each share reads a
+/// sample of 2 000 keys before its load.
 fn under_way(lab: &Lab, peer: &Peer, agents: &str, words: &str) -> Running {
     let running = lab.start(peer, agents, words, &lab.path("run.json"));
     peer.await_figure("cmd_get", peer.figure("cmd_get") + 9_000);
@@ -42,7 +42,7 @@ fn an_agent_that_is_killed_ends_the_run() {
     let partial = record(&lab.path("run.json"));
     assert!(partial.partial && partial.totals.answered > 0);
     assert_eq!(names(&partial), ["a0"]);
-    // The one that is left is free.
+    // The remaining agent is free.
     agents[0].await_log("done with share");
     let (_, next) = lab.run(&peer, "1", "--rate 1k --duration 500ms --warmup 0 --arrival fixed");
     assert_eq!((names(&next), next.totals.intended), (vec!["a0".to_owned()], 500));
@@ -58,11 +58,11 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     agents[2].kill();
     let restarted = lab.agent("a2");
     restarted.await_log("the run has all its agents; this one can take part in the next");
-    // The user allows it, as with merge --allow-missing.
+    // The user allows lost agents, as with merge --allow-missing.
     let finished = running.finish().exits(0);
     let record = record(&lab.path("run.json"));
     assert_eq!((record.ended_by, names(&record).len()), (EndedBy::Duration, 2), "{finished}");
-    // Each keeps its own rate: two thirds of the load, and what is not known is counted.
+    // Each share keeps its own rate: two thirds of the load, and the unknown rest is counted.
     assert_eq!(record.totals.intended, 14_000, "{finished}");
     let missing = record.missing.as_ref().unwrap();
     assert_eq!(missing.unreported, Some(7_000), "{finished}");
@@ -84,7 +84,7 @@ fn an_agent_that_is_stopped_for_two_seconds_is_not_lost() {
     assert_eq!(record.totals.answered + record.totals.unanswered(), record.totals.intended);
 }
 
-/// Its master has sent pings all the while, and they are there when it goes on.
+/// The master kept sending pings, which the agent receives when it continues.
 #[test]
 fn an_agent_that_is_stopped_for_seven_seconds_ends_its_load_and_says_why() {
     let _turn = shared();
@@ -115,8 +115,8 @@ fn an_agent_that_is_stopped_for_long_is_lost_and_makes_no_load_afterwards() {
     agents[0].signal(Signal::CONT);
     agents[0].await_log("done with share");
     load_lasts(&peer);
-    // More than 10 000 were due while it was stopped. Its workers saw first that their master had
-    // been silent; what was on its way when it was stopped may still arrive.
+    // More than 10 000 operations were due while the agent was stopped. Its workers noticed first
+    // that the master had been silent; requests already sent may still arrive.
     let after = peer.figure("cmd_get") - before;
     assert!(after <= 64, "{after} operations came after it was lost");
     let still = peer.figure("cmd_get");

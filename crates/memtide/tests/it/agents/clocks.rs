@@ -1,4 +1,4 @@
-//! Agents whose clocks are far from their master's: what is said of them holds.
+//! Agents whose clocks differ widely from their master's: the reported offset and error are true.
 
 use super::{Agent, Lab};
 use crate::child::{cleared, shared};
@@ -7,11 +7,10 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// How much the clocks of the agents are ahead, in seconds.
+/// Lead of the agents' clocks, in seconds.
 const AHEAD_S: [i64; 2] = [1_000, -1_000];
 
-/// The program that moves the monotonic clock of what it starts by `ahead_s`; none where that
-/// cannot be had.
+/// The program that moves the monotonic clock of its child by `ahead_s`; none if unavailable.
 fn moved(ahead_s: i64) -> Option<Command> {
     let words = ["--time", "--monotonic", &ahead_s.to_string(), "--"].map(str::to_owned);
     let mut tried = Command::new("unshare");
@@ -29,7 +28,7 @@ fn say(line: &str) {
     drop(writeln!(std::io::stderr(), "{line}"));
 }
 
-/// How many runs there are: more by hand.
+/// Number of runs; more by hand.
 fn runs() -> u32 {
     std::env::var("MEMTIDE_CLOCK_RUNS").map_or(2, |count| count.parse().unwrap())
 }
@@ -39,7 +38,7 @@ fn the_offset_of_each_agents_clock_is_within_its_bound() {
     let _turn = shared();
     let uptime = fs::read_to_string("/proc/uptime").unwrap();
     let uptime: f64 = uptime.split('.').next().unwrap().parse().unwrap();
-    // A clock cannot be moved to before its machine was started.
+    // A clock cannot be set to before the machine's boot.
     let allowed = |ahead: &i64| *ahead > 0 || (-*ahead as f64) < uptime - 10.0;
     let ahead: Vec<i64> = AHEAD_S.into_iter().filter(allowed).collect();
     let (lab, peer) = (Lab::new("clocks"), Peer::memcached(""));
@@ -58,7 +57,7 @@ fn the_offset_of_each_agents_clock_is_within_its_bound() {
         assert_eq!(clocks.len(), ahead.len());
         for (clock, ahead) in clocks.iter().zip(&ahead) {
             let reference = clock.reference.unwrap();
-            // The master's clock is behind one that is ahead.
+            // The master's clock is behind an agent's that is ahead.
             let wrong = reference.ahead_ns.abs_diff(-ahead * 1_000_000_000);
             let bound = reference.error_max_ns;
             say(&format!("run {run}: {ahead} s: wrong by {wrong} ns, bound {bound} ns"));

@@ -1,7 +1,6 @@
-//! The network between a master and its agent is cut: one way, the other way, and both.
+//! A cut network between a master and its agent: in one direction, the other, and both.
 //!
-//! Each test has two networks of its own and a wire between them. Nothing of this machine's network
-//! is touched.
+//! Each test creates two networks and a wire between them, and leaves this machine's network alone.
 
 use super::{Agent, Lab, load_lasts, record, until};
 use crate::child::{Running, cleared, shared};
@@ -13,17 +12,18 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// Addresses that are set aside for measurements.
+/// Addresses reserved for benchmarks (RFC 2544).
 const AGENT: &str = "198.18.0.2";
 const MASTER: &str = "198.18.0.1";
 /// A load that lasts until something ends it.
 const LONG: &str = "--rate 2k --duration 40s --mix get=1";
-/// How long a load goes on whose master is not heard; the rest is for a busy machine.
+/// Longest time that a load continues without hearing its master; the excess is for a busy machine.
 const SILENT_MAX: Duration = Duration::from_millis(5_000 + 2_000);
-/// How long one goes on that its master does not hear: until the master gives it up and is silent.
+/// Longest time that a load continues if its master does not hear it: until the master gives it up
+/// and is silent.
 const UNHEARD_MAX: Duration = Duration::from_millis(10_000 + 5_000 + 2_000);
 
-/// Which way nothing arrives any more.
+/// Direction in which nothing arrives any more.
 #[derive(Clone, Copy, PartialEq)]
 enum Cut {
     ToAgent,
@@ -31,17 +31,17 @@ enum Cut {
     Both,
 }
 
-/// Two networks and the wire between them. The calling thread, and what it starts, is at the
-/// agent's end.
+/// Two networks and the wire between them. The calling thread, and its children, are at the agent's
+/// end.
 struct Wire {
-    /// It keeps the network at the master's end.
+    /// The process that keeps the network at the master's end.
     holder: Child,
 }
 
 impl Wire {
-    /// None, and a line on stderr, where networks cannot be made.
+    /// None, and a line on stderr, if networks cannot be created.
     fn new() -> Option<Self> {
-        // SAFETY: it concerns this thread alone.
+        // SAFETY: the call affects only this thread.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
             let why = std::io::Error::last_os_error();
             drop(writeln!(std::io::stderr(), "skipped: a network of its own: {why}"));
@@ -91,7 +91,7 @@ impl Wire {
         ip.status().is_ok_and(|status| status.success())
     }
 
-    /// Lets nothing arrive any more: what is sent goes to a card that is not there.
+    /// Cuts the wire: frames are sent to a hardware address that does not exist.
     fn cut(&self, cut: Cut) {
         let lost = "lladdr 02:00:00:00:00:99 nud permanent";
         if cut != Cut::ToMaster {
@@ -119,8 +119,8 @@ impl Drop for Wire {
     }
 }
 
-/// Cuts the network while a run is on: the load ends within `most`, the master names its agent, and
-/// the record can be fetched once the network is mended.
+/// Cuts the network during a run: the load ends within `most`, the master names its agent, and the
+/// record can be fetched once the network is restored.
 fn run(name: &str, cut: Cut, most: Duration) {
     let Some(wire) = Wire::new() else { return };
     let (lab, peer) = (Lab::new(&format!("cut-{name}")), Peer::memcached(""));

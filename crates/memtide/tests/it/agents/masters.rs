@@ -1,4 +1,4 @@
-//! Masters that die, stop, are interrupted, or are two.
+//! Masters that die, stop, are interrupted, or compete.
 
 use super::{Agent, Lab, load_lasts, names, record, until};
 use crate::child::{Running, cleared, memtide, shared};
@@ -14,11 +14,12 @@ use std::time::Duration;
 
 /// A load that lasts until something ends it.
 const LONG: &str = "--rate 2k --duration 40s --mix get=1";
-/// How long the load of agents may go on without a master; the rest is for a busy machine.
+/// Longest time that the load of agents continues without a master; the excess is for a busy
+/// machine.
 const ALONE_MAX: Duration = Duration::from_millis(5_000 + 1_000);
 
-/// The agents keep a record each, for their user alone; the command fetches them, and merge reads
-/// them.
+/// Asserts that each agent keeps a record that only its user can read, that the command fetches
+/// these, and that merge reads them.
 fn are_fetched(lab: &Lab, agents: &[Agent]) {
     let is_kept = || agents.iter().all(|agent| agent.kept().len() == 1);
     until(is_kept, || agents.iter().map(Agent::said).collect());
@@ -39,7 +40,7 @@ fn are_fetched(lab: &Lab, agents: &[Agent]) {
     assert_eq!((names(&merged), merged.ended_by), (vec!["a0".into(), "a1".into()], ENDED));
 }
 
-/// What ends a load whose master is gone.
+/// Reason for the end of a load whose master is gone.
 const ENDED: EndedBy = EndedBy::Interrupted;
 
 #[test]
@@ -85,7 +86,7 @@ fn an_interrupted_master_has_the_record_so_far_and_its_agents_are_free() {
     assert!(partial.totals.answered > 0 && partial.shards.len() == 2);
     let (_, next) = lab.run(&peer, "2", "--rate 2k --duration 500ms --warmup 0 --arrival fixed");
     assert_eq!(next.totals.intended, 1_000);
-    // While agents are awaited there is nothing to record.
+    // While the master waits for agents, there is nothing to record.
     let waiting = lab.start(&peer, "5", "", &json);
     std::thread::sleep(Duration::from_millis(500));
     waiting.signal(Signal::INT);
@@ -99,7 +100,7 @@ fn a_second_interrupt_ends_the_master_at_once_and_the_load_with_it() {
     let agents = lab.agents(2);
     let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
     peer.await_figure("cmd_get", 9_000);
-    // Its record is awaited, so that there is time for the second.
+    // The master waits for this agent's record, which leaves time for the second signal.
     agents[1].signal(Signal::STOP);
     master.signal(Signal::INT);
     std::thread::sleep(Duration::from_millis(300));
@@ -107,7 +108,7 @@ fn a_second_interrupt_ends_the_master_at_once_and_the_load_with_it() {
     master.finish().fails(130, &[]);
     agents[1].signal(Signal::CONT);
     assert!(load_lasts(&peer) < ALONE_MAX);
-    // One record was handed over, but what was to be made of it is nowhere.
+    // One record was handed over, but the merged one was never written.
     are_fetched(&lab, &agents);
 }
 
@@ -116,7 +117,7 @@ fn a_master_that_cannot_write_its_record_leaves_those_of_its_agents() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("full"), Peer::memcached(""));
     let agents = lab.agents(2);
-    // No file of the master's may be longer than a block.
+    // No file of the master may exceed one block.
     let line = format!(
         "run -s {} --quiet --keys 200 --agents 2 --rate 2k --duration 500ms --warmup 0 --key {} \
          --json {}",
@@ -150,7 +151,7 @@ fn an_agent_that_is_interrupted_hands_over_what_it_has() {
     assert_eq!(record.totals.answered + record.totals.unanswered(), record.totals.intended);
 }
 
-/// An agent with this library and another version: no other memtide is installed here.
+/// An agent of another version, imitated with this library, because no other memtide is installed.
 #[test]
 fn an_agent_of_another_version_is_told_to_install_the_same() {
     let (lab, peer) = (Lab::new("versions"), Peer::memcached(""));

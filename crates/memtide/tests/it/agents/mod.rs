@@ -1,4 +1,4 @@
-//! Runs whose load agents make: a master and agents of their own processes, on this machine.
+//! Runs by agents: a master and its agents as processes on this machine.
 
 mod runs;
 mod points;
@@ -21,19 +21,19 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long anything but a run may take.
+/// Time limit for anything except a run.
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A master's key, and agents that obey it. All of them end with it.
+/// A master's key, and agents that accept it. All of them end with this value.
 struct Lab {
     folder: PathBuf,
-    /// Where agents dial the master.
+    /// Port on which the master listens.
     port: u16,
 }
 
 impl Lab {
-    /// A lab whose agents may load all servers of this machine.
+    /// A lab whose agents may load all servers on this machine.
     fn new(name: &str) -> Self {
         Self::within(name, "--allow-target 127.0.0.0/8:*")
     }
@@ -67,7 +67,7 @@ impl Lab {
         self.agent_with(name, "")
     }
 
-    /// An agent that dials the master, with more words.
+    /// An agent that dials the master, with additional words.
     fn agent_with(&self, name: &str, words: &str) -> Agent {
         let line = format!("agent --join {} {words}", self.join().display());
         Agent::start(self, name, &line, program())
@@ -78,7 +78,7 @@ impl Lab {
         (0..count).map(|number| self.agent(&format!("a{number}"))).collect()
     }
 
-    /// An agent that waits for the master, and its address.
+    /// An agent that listens for the master, and its address.
     fn listening(&self, name: &str) -> (Agent, String) {
         let address = format!("127.0.0.1:{}", free_port());
         let agent = self.agent_with(name, &format!("--listen {address}"));
@@ -91,7 +91,7 @@ impl Lab {
         Running::start(&format!("{words} --key {}", self.key()))
     }
 
-    /// A run by `agents` with these words to its end; the record of it.
+    /// Carries out a run by `agents` with these words; returns its output and record.
     fn run(&self, peer: &Peer, agents: &str, words: &str) -> (Finished, Record) {
         let json = self.path("run.json");
         let finished = self.start(peer, agents, words, &json).finish().exits(0);
@@ -99,7 +99,7 @@ impl Lab {
         (finished, record)
     }
 
-    /// Starts a run by `agents`, whose record goes to `json`.
+    /// Starts a run by `agents` that writes its record to `json`.
     fn start(&self, peer: &Peer, agents: &str, words: &str, json: &Path) -> Running {
         drop(fs::remove_file(json));
         self.master(&format!(
@@ -109,7 +109,7 @@ impl Lab {
         ))
     }
 
-    /// What a run that never began says.
+    /// Asserts the error of a run that never began.
     fn refuses(&self, line: &str, code: i32, words: &[&str]) {
         let finished = self.master(line).finish();
         finished.fails(code, words);
@@ -118,7 +118,7 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        // What a test that failed has left is of use.
+        // Keep the folder of a failed test.
         if !thread::panicking() {
             drop(fs::remove_dir_all(&self.folder));
         }
@@ -126,7 +126,7 @@ impl Drop for Lab {
 }
 
 impl Finished {
-    /// Asserts that it ended with `code`, and that stderr holds each of `words`.
+    /// Asserts that the process ended with `code`, and that stderr contains each of `words`.
     fn fails(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self}");
         assert!(!self.err.contains("panicked"), "{self}");
@@ -136,7 +136,7 @@ impl Finished {
     }
 }
 
-/// An agent in a process of its own.
+/// An agent in a separate process.
 struct Agent {
     child: Child,
     log: PathBuf,
@@ -152,12 +152,12 @@ impl Agent {
         Self { child: command.spawn().unwrap(), log, records }
     }
 
-    /// What it has said so far.
+    /// Everything that it has printed so far.
     fn said(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Waits until it has said so.
+    /// Waits until it has printed `word`.
     fn await_log(&self, word: &str) {
         until(|| self.said().contains(word), || format!("no '{word}' in:\n{}", self.said()));
     }
@@ -177,7 +177,7 @@ impl Agent {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Ends it at once, as a crash would.
+    /// Kills it at once, as a crash would.
     fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -203,7 +203,7 @@ impl Drop for Agent {
     }
 }
 
-/// Waits until `is_so`; fails the test with what `why` says if it takes too long.
+/// Waits until `is_so`; fails the test with the text of `why` if it takes too long.
 fn until(mut is_so: impl FnMut() -> bool, why: impl Fn() -> String) {
     let started = Instant::now();
     while !is_so() {
@@ -225,13 +225,13 @@ fn names(record: &Record) -> Vec<String> {
     }
 }
 
-/// Not one operation came to it.
+/// Asserts that no operation reached the server.
 fn is_untouched(peer: &Peer) {
     let counts = ["cmd_get", "cmd_set", "cmd_touch", "cmd_flush", "cmd_meta"];
     assert_eq!(counts.map(|name| peer.figure(name)), [0; 5]);
 }
 
-/// How long the load of `peer` goes on: until no operation comes for half a second.
+/// Length of the load on `peer`: until no operation arrives for half a second.
 fn load_lasts(peer: &Peer) -> Duration {
     let started = Instant::now();
     let (mut count, mut changed) = (peer.figure("cmd_get"), started);

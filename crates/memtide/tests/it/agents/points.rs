@@ -1,5 +1,4 @@
-//! Points of the operations of agents, each of which writes to a database that its own operator
-//! names.
+//! Points of agents' operations; each agent writes to a database that its own operator names.
 
 use super::{Agent, Lab, record};
 use crate::child::{Finished, memtide, shared};
@@ -19,13 +18,13 @@ fn writing(lab: &Lab, name: &str, database: &Stub) -> Agent {
     lab.agent_with(name, &format!("--influx {}", database.url("/write?db=own")))
 }
 
-/// A run or scan by two agents with these words, to its end.
+/// Carries out a run or scan by two agents with these words.
 fn by_two(lab: &Lab, peer: &Peer, command: &str, words: &str) -> Finished {
     let line = format!("{command} -s {} --quiet --agents 2 {WORDS} {words}", peer.name);
     lab.master(&line).finish()
 }
 
-/// The values of a tag in points of a measurement.
+/// The values of a tag in the points of a measurement.
 fn values(requests: &[Request], measurement: &str, tag: &str) -> BTreeSet<String> {
     let points = requests.iter().flat_map(|request| &request.lines).filter_map(|it| point(it));
     let points = points.filter(|(name, ..)| name == measurement);
@@ -59,7 +58,7 @@ fn each_agent_writes_its_operations_and_the_master_the_seconds() {
         assert_eq!(values(requests, "memtide_interval", "run"), BTreeSet::new());
     }
     assert_eq!(found, counts(&record));
-    // A user finds all points of the run by one word.
+    // One word finds all points of the run.
     let run = BTreeSet::from([record.tags["run"].clone()]);
     assert_eq!(values(&ours, "memtide_interval", "run"), run);
     for requests in &theirs {

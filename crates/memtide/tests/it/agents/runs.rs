@@ -1,4 +1,4 @@
-//! Runs that go as they should: what each command and flag does with agents.
+//! Successful runs by agents: every command and flag.
 
 use super::{Agent, Lab, is_untouched, names, record, until};
 use crate::child::{assert_counters_equal, memtide, program, shared};
@@ -127,7 +127,7 @@ fn agents_of_the_same_user_need_no_key_on_this_machine() {
     assert_eq!((record.totals.intended, names(&record)), (2_000, vec!["mine".to_owned()]));
     // It served one master.
     assert_eq!(agent.code(), Some(0));
-    // Such agents load servers of this machine alone.
+    // Agents without a join file load only servers on this machine.
     let again = Agent::start(&lab, "again", "agent", own());
     run("192.0.2.1:11211").fails(2, &["192.0.2.1", "not among the targets"]);
     drop(again);
@@ -186,7 +186,7 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     assert_eq!((own.goals.len(), &own.goals), (1, &record.goals));
     assert_eq!(record.goals[0].result, GoalResult::Met);
     assert!(finished.out.contains("measured by the master's own load"), "{finished}");
-    // Both together are what the servers saw.
+    // The servers saw both loads.
     let code = CheckKind::ServerCounters;
     let mut checks = record.believable.checks.iter();
     let counters = checks.find(|check| check.code == code).unwrap();
@@ -196,7 +196,7 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     memtide(&format!("merge {}", json.display())).complains(2, &["load of the master's own"]);
     let shown = memtide(&format!("report {}", json.display()));
     assert!(shown.out.contains("measured by the master's own load"), "{shown}");
-    // A goal that the master misses is missed, whatever the agents see.
+    // A goal that the master misses is missed, whatever the agents measure.
     let words = "--rate 1k --duration 500ms --warmup 0 --master-rate 200 --goal all.p50<1ns";
     let missed = lab.master(&format!("run -s {} --agents 2 {words}", peer.name)).finish();
     missed.exits(1);

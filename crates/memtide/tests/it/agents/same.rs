@@ -1,4 +1,4 @@
-//! What agents send is what one process sends, and their master's record is what their own make.
+//! Agents send what one process sends, and their master's record equals the merge of theirs.
 
 use super::{Lab, record, until};
 use crate::child::{Running, assert_counters_equal, memtide, scratch, shared};
@@ -43,7 +43,7 @@ fn agents_send_what_one_process_sends() {
     }
 }
 
-/// Where two documents differ.
+/// Collects the paths at which two documents differ.
 fn differences(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
     match (one, other) {
         (Value::Object(a), Value::Object(b)) => {
@@ -70,7 +70,7 @@ fn the_masters_record_is_what_merge_makes_of_the_agents_own() {
     let words = "--rate 2k --duration 3s --load always --mix get=1";
     let master: Running = lab.start(&peer, "2", words, &json);
     peer.await_figure("cmd_get", 5_500);
-    // A master that is stopped acknowledges no record, so each agent keeps its own.
+    // A stopped master acknowledges no record, so each agent keeps its own.
     master.signal(Signal::STOP);
     let is_kept = || agents.iter().all(|agent| agent.kept().len() == 1);
     until(is_kept, || agents.iter().map(super::Agent::said).collect());

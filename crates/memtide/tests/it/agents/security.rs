@@ -1,4 +1,4 @@
-//! Who may command agents, and what agents may be told to do.
+//! Which masters may command agents, and what agents may be told to do.
 
 use super::{Agent, Lab, is_untouched, record, until};
 use crate::child::{memtide, program, shared};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const WORDS: &str = "--rate 2k --duration 1s --load never";
 
-/// A join file for its user alone.
+/// Writes a join file that only its user can read.
 fn write_private(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
@@ -24,7 +24,7 @@ fn word(join: &str, name: &str) -> String {
     line.split('"').nth(1).unwrap().to_owned()
 }
 
-/// An agent with the join file `text`, which is not the lab's.
+/// An agent with the join file `text`, which is not from this lab.
 fn stranger(lab: &Lab, name: &str, text: &str) -> Agent {
     let path = lab.path(&format!("{name}.join"));
     write_private(&path, text);
@@ -52,14 +52,14 @@ fn an_agent_without_the_right_token_gets_no_work() {
 fn an_agent_obeys_no_master_with_another_key() {
     let peer = Peer::memcached("");
     let (lab, foreign) = (Lab::new("pin"), Lab::new("pin-other"));
-    // It dials this master, but knows the other's key.
+    // It dials this master, but holds the other's fingerprint.
     let join = fs::read_to_string(foreign.join()).unwrap();
     let (theirs, ours) = (foreign.port.to_string(), lab.port.to_string());
     let agent = stranger(&lab, "dials", &join.replace(&theirs, &ours));
     let run = lab.start(&peer, "1", "--expect 2s", &lab.path("run.json")).finish();
     run.fails(3, &["0 of 1 agents came"]);
     until(|| agent.said().contains("key"), || agent.said());
-    // It waits for the other, and this one comes.
+    // It waits for the other master, and this one dials it.
     let (waits, address) = foreign.listening("waits");
     let run = lab.start(&peer, &address, "--expect 2s", &lab.path("run.json")).finish();
     run.fails(3, &["0 of 1 agents came", &address]);
@@ -81,7 +81,7 @@ fn targets_that_are_not_allowed_are_refused_by_the_agent() {
         (&v4, format!("127.0.0.1:{port}")),
         (&v4, format!("localhost:{port}")),
         (&v4, format!("[::ffff:127.0.0.1]:{port}")),
-        // Every IPv6 address is allowed, but this one is of IPv4.
+        // All IPv6 addresses are allowed, but this one is IPv4.
         (&v6, format!("[::ffff:127.0.0.1]:{port}")),
         (&v4, "unix:/tmp/memtide-none.sock".to_owned()),
     ] {
@@ -123,7 +123,7 @@ fn limits_hold_whether_they_are_flags_or_in_the_join_file() {
     drop(agents);
 }
 
-/// Sends `bytes` to an address; what comes back until the other end closes.
+/// Sends `bytes` to an address; returns the reply until the other end closes.
 fn poke(address: &str, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -146,7 +146,7 @@ fn strangers_learn_nothing_and_disturb_nothing() {
     let told = |place: &str| {
         for bytes in pokes {
             let back = poke(place, bytes);
-            // At most the alert of TLS.
+            // At most a TLS alert.
             assert!(back.len() < 32 && !back.windows(3).any(|it| it == b"a0,"), "{back:?}");
         }
     };
@@ -159,7 +159,7 @@ fn strangers_learn_nothing_and_disturb_nothing() {
     until(|| TcpStream::connect(&place).is_ok(), || "the master does not listen".to_owned());
     told(&place);
     is_untouched(&peer);
-    // Its own agents can still come.
+    // The lab's own agents can still connect.
     let _late = lab.agent("late");
     let finished = master.finish().exits(0);
     assert!(!finished.err.contains(&word(&join, "token")), "{finished}");
@@ -183,7 +183,7 @@ fn secrets_are_nowhere_but_in_their_files() {
     let master = lab.start(&peer, "1", words, &json);
     peer.await_figure("cmd_get", 2_000);
     let place = format!("/proc/{}", agent.id());
-    // What cannot be read shows nothing.
+    // An unreadable file contains nothing.
     let read = |name: &str| fs::read(format!("{place}/{name}")).unwrap_or_default();
     let limits = String::from_utf8(read("limits")).unwrap();
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
@@ -208,7 +208,7 @@ fn files_that_others_can_read_are_refused() {
     fs::set_permissions(&pem, fs::Permissions::from_mode(0o604)).unwrap();
     lab.refuses(&format!("run -s {} --agents 1", peer.name), 2, &["master.pem", "chmod 600"]);
     is_untouched(&peer);
-    // Nothing is overwritten, and an agent needs to know what it may load.
+    // Nothing is overwritten, and an agent needs a list of servers that it may load.
     let again = format!("key new {} --address 127.0.0.1:{}", lab.key(), free_port());
     memtide(&again).complains(2, &[&lab.key()]);
     let open = Lab::within("no-targets", "");

@@ -1,5 +1,4 @@
-//! Agents whose surroundings fail them: a full disk, a time of day that jumps, a flood of
-//! connections.
+//! Agents in trouble: a full disk, a time of day that jumps, a flood of connections.
 
 use super::{Agent, Lab, is_untouched, record, until};
 use crate::child::{cleared, shared};
@@ -17,7 +16,7 @@ fn skip(why: &str) {
     drop(writeln!(std::io::stderr(), "skipped: {why}"));
 }
 
-/// Runs the program with the rest of its words where the folder `$1` is a disk that is full.
+/// Runs the program in an environment where the folder `$1` is a full disk.
 const ON_A_FULL_DISK: &str = r#"
 mount -t tmpfs -o size=64k,mode=700 none "$1" || exit 99
 head -c 1000000 /dev/zero >"$1/filler" 2>/dev/null
@@ -46,7 +45,7 @@ fn a_full_disk_at_the_agent_does_not_cost_the_master_its_record() {
     let (finished, record) = lab.run(&peer, "1", words);
     assert_eq!((record.totals.intended, record.ended_by), (1_000, EndedBy::Duration), "{finished}");
     agent.await_log("its record could not be kept until it is acknowledged: No space left");
-    // Samples are what the user asked for, so the run fails; the figures are there all the same.
+    // The requested samples are missing, so the run fails; its figures are complete.
     let json = lab.path("samples.json");
     let sampled = lab.start(&peer, "1", &format!("{words} --samples agents"), &json).finish();
     assert!(sampled.code == Some(1), "{sampled}");
@@ -55,13 +54,13 @@ fn a_full_disk_at_the_agent_does_not_cost_the_master_its_record() {
     assert_eq!(next.totals.intended, 1_000, "{}", agent.said());
 }
 
-/// The library that shows a program another time of day.
+/// The library that gives a program another time of day.
 fn faketime() -> Option<PathBuf> {
     let of_machine = |folder: fs::DirEntry| folder.path().join("faketime/libfaketimeMT.so.1");
     fs::read_dir("/usr/lib").ok()?.flatten().map(of_machine).find(|path| path.exists())
 }
 
-/// `command` with a time of day that `file` moves. Its monotonic clock stays as it is.
+/// Gives `command` a time of day that `file` controls. Its monotonic clock is unchanged.
 fn with_time_of_day(mut command: Command, library: &Path, file: &Path) -> Command {
     command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", file);
     command.envs([("FAKETIME_NO_CACHE", "1"), ("FAKETIME_DONT_FAKE_MONOTONIC", "1")]);
@@ -107,7 +106,7 @@ fn a_time_of_day_that_jumps_by_hours_changes_nothing() {
     assert!(clock.error_max_ns < 100_000_000, "{clock:?}: {finished}");
 }
 
-/// How many connections there are beside each other, if the limit of open files allows it.
+/// Number of simultaneous connections, if the limit of open files allows it.
 const HALF_OPEN: u64 = 10_000;
 
 #[test]
@@ -117,7 +116,7 @@ fn ten_thousand_half_open_connections_keep_no_master_away() {
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     let _ = setrlimit(Resource::Nofile, raised);
     let allowed = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    // Other tests run beside this one.
+    // Other tests run at the same time.
     let count = HALF_OPEN.min(allowed.saturating_sub(1_000));
     if count < HALF_OPEN {
         drop(writeln!(std::io::stderr(), "{count} of {HALF_OPEN}: {allowed} files may be open"));
@@ -131,7 +130,7 @@ fn ten_thousand_half_open_connections_keep_no_master_away() {
         let Ok(mut stream) = TcpStream::connect_timeout(&place, Duration::from_secs(5)) else {
             continue;
         };
-        // Half of them begin a handshake that they do not go on with.
+        // Half of them begin a handshake and do not continue it.
         if held.len() % 2 == 0 {
             drop(stream.write_all(&[0x16, 0x03, 0x01, 0x02, 0x00, 0x01]));
         }
@@ -143,7 +142,7 @@ fn ten_thousand_half_open_connections_keep_no_master_away() {
     until(|| agent.said().contains("done with share"), || agent.said());
 }
 
-/// Runs the program with the rest of its words where the file `$1` says which names there are.
+/// Runs the program in an environment where the file `$1` defines host names.
 const WITH_NAMES: &str = r#"
 mount --bind "$1" /etc/hosts || exit 99
 program=$2
@@ -156,7 +155,7 @@ fn a_name_that_changes_its_address_does_not_lead_past_the_limits() {
     let _turn = shared();
     let lab = Lab::within("names", "--allow-target 127.0.0.1/32:*");
     let hosts = lab.path("hosts");
-    // The same file is written again, because it is the file that is mounted.
+    // The file is rewritten in place, because this file is mounted.
     let name = |address: &str| fs::write(&hosts, format!("{address} cache.example\n")).unwrap();
     name("127.0.0.1");
     let words = ["--mount", "sh", "-c", WITH_NAMES, "sh"];

@@ -1,4 +1,4 @@
-//! Where the threads of an agent run: its network must not take the CPUs of pinned workers.
+//! CPUs of an agent's threads: its network threads must not use the CPUs of pinned workers.
 
 use super::Lab;
 use crate::child::shared;
@@ -7,7 +7,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use std::fs;
 use std::io::Write;
 
-/// The threads of a process by name, each with the CPUs that it may use, as the kernel writes them.
+/// The threads of a process by name, each with its allowed CPUs, as the kernel formats them.
 fn threads(process: u32) -> Vec<(String, String)> {
     let folder = fs::read_dir(format!("/proc/{process}/task")).unwrap();
     let facts = folder.flatten().filter_map(|thread| {
@@ -22,7 +22,8 @@ fn threads(process: u32) -> Vec<(String, String)> {
     facts.collect()
 }
 
-/// What the threads of a process may use whose names begin like this, and all its threads.
+/// Allowed CPUs of a process's threads whose names begin with `name`, and a list of all its
+/// threads.
 fn cpus_of(process: u32, name: &str) -> (Vec<String>, String) {
     let found = threads(process);
     let of = found.iter().filter(|(found, _)| found.starts_with(name));
@@ -37,7 +38,7 @@ fn is_among(cpu: &str, list: &str) -> bool {
     })
 }
 
-/// None of a process's threads of the network may use the CPU of its one worker.
+/// Asserts that no network thread of a process may use the CPU of its one worker.
 fn stays_off(process: u32, nets: usize) {
     let (workers, shown) = cpus_of(process, "worker-");
     assert_eq!(workers.len(), 1, "{shown}");
@@ -46,7 +47,7 @@ fn stays_off(process: u32, nets: usize) {
     assert!(!found.iter().any(|net| is_among(&workers[0], net)), "{shown}");
 }
 
-/// How many CPUs this process may use.
+/// Number of CPUs that this process may use.
 fn cpus() -> usize {
     let mask = sched_getaffinity(None).unwrap();
     (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).count()
@@ -75,15 +76,15 @@ fn the_network_stays_off_the_cpus_of_pinned_workers() {
     let running = load("--pin");
     stays_off(agent.id(), 1);
     running.finish().exits(0);
-    // A master with a share of its own has two networks: its own and that of the share's agent.
+    // A master with its own share has two network threads: its own, and that of its agent.
     let running = load("--pin --master-share");
     stays_off(running.id(), 2);
     running.finish().exits(0);
-    // Where nothing is pinned, nothing is kept away.
+    // Without pinning, no CPU is reserved.
     let running = load("");
     assert_eq!(net(), free);
     running.finish().exits(0);
-    // Where workers have every CPU, it stays where it is.
+    // If workers have every CPU, the network thread stays where it is.
     let running = load(&format!("--pin --threads {0} --connections {0}", cpus()));
     assert_eq!(net(), free);
     running.finish().exits(0);

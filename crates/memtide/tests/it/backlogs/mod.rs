@@ -1,5 +1,5 @@
-//! Clients of the embedded server that ask for very much and take nothing for a while: the server
-//! stays small, serves others, and in the end every answer is there.
+//! Clients of the embedded server that request a lot and read nothing for a while: the server stays
+//! small, serves others, and every answer arrives in the end.
 
 use crate::child::shared;
 use crate::hostile::peak_kib;
@@ -8,9 +8,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// For each answer that is waited for.
+/// Time limit for each awaited answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The store's 64 MiB, the program, and what may wait.
+/// The store's 64 MiB, the program, and the allowed backlog.
 const MEMORY_KIB_MAX: u64 = 200 * 1024;
 const VALUE_BYTES: usize = (1 << 20) - 100;
 
@@ -32,8 +32,8 @@ fn expect(stream: &mut TcpStream, expected: &[u8], request: &str) {
     assert!(answer == expected, "another answer to {}", &request[..request.len().min(40)]);
 }
 
-/// One client asks `rounds` times for a large value in single requests, one in one request, and
-/// neither takes anything while a third is served.
+/// One client requests a large value `rounds` times in single requests, another in one request;
+/// neither reads anything while a third is served.
 fn asked_and_not_taken(arguments: &str, rounds: usize) {
     let _turn = shared();
     let server = Peer::embedded(&format!("--memory 64MiB --threads 1 {arguments}"));
@@ -50,7 +50,7 @@ fn asked_and_not_taken(arguments: &str, rounds: usize) {
     for _ in 0..200 {
         ask(&mut third, "get a none\r\n", "VALUE a 0 1\r\n1\r\nEND\r\n");
     }
-    // Both have said everything, which ends nothing.
+    // Both have sent everything; that must not end their connections.
     two.shutdown(std::net::Shutdown::Write).unwrap();
     let found = format!("VALUE b 0 {VALUE_BYTES}\r\n{value}\r\n");
     let whole = format!("{found}END\r\n");

@@ -1,5 +1,5 @@
-//! Frames in place of lines, and servers that want to know who is there: the load is the same and
-//! counts the same, and no output shows a password.
+//! The binary protocol and authentication: the load and the counts are the same as over text, and
+//! no output shows a password.
 
 use crate::child::{Finished, Running, assert_counters_equal, memtide, program, shared};
 use crate::operations::every_kind;
@@ -122,14 +122,14 @@ fn with_password(line: &str, password: &str) -> Finished {
     Running::of(&mut command).finish()
 }
 
-/// A memcached that asks who is there, and the folder of what it needs for that.
+/// A memcached that requires authentication, and the folder with its files.
 pub(crate) struct Guarded {
     pub(crate) peer: Peer,
     _folder: Folder,
 }
 
 impl Guarded {
-    /// With SASL and a database of one user.
+    /// A server with SASL and a database of one user.
     pub(crate) fn sasl() -> Self {
         let folder = Folder::new("sasl");
         let database = folder.0.join("users.db");
@@ -154,7 +154,7 @@ impl Guarded {
         Self { peer, _folder: folder }
     }
 
-    /// With a file of one user, asked for in lines.
+    /// A server with a file of one user, authenticated over the text protocol.
     pub(crate) fn lines() -> Self {
         let folder = Folder::new("lines");
         let file = folder.write("users", &format!("other:word\n{USER}:{PASSWORD}\n"));
@@ -191,7 +191,7 @@ impl Guarded {
     }
 }
 
-/// A folder that the server's own user can read, gone with its handle.
+/// A folder that the server's own user can read; removed with its handle.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,5 +1,5 @@
-//! Connection churn over both drivers: counted, closed as the scenario says, and not waited for
-//! when connections cannot be opened.
+//! Connection churn over both drivers: counted, closed as the scenario says, and ended in time when
+//! connections cannot be opened.
 
 use crate::child::{Finished, Running, assert_counters_equal, memtide, program, scratch, shared};
 use crate::peer::Peer;
@@ -53,11 +53,11 @@ fn a_thousand_connections_of_ten_calls_all_live() {
             assert_eq!(churn(&record).measure, expected, "{run}");
             assert_eq!(record.totals.answered, 10_000, "{run}");
             assert_eq!(record.ended_by, EndedBy::Operations, "{run}");
-            // However slow this machine is, no connection opens early.
+            // On a slow machine, too, no connection opens early.
             assert!(record.measured_s >= 0.999 && churn(&record).connect.count == 1_000, "{run}");
             assert_counters_equal(&record);
         });
-        // None of them is left open.
+        // No connection remains open.
         assert!(peer.figure("curr_connections") <= 3);
     }
 }
@@ -101,7 +101,7 @@ fn descriptors_that_run_out_are_counted_and_explained() {
     let peer = Peer::memcached("");
     let path = program().get_program().to_string_lossy().into_owned();
     for io in ["epoll", "uring"] {
-        // About forty of these would be open at once.
+        // About forty of these are open at once.
         let line = format!(
             "run -s {} --connection-rate 200 --calls 5 --call-rate 20 --arrival fixed \
              --connections-total 100 --threads 1 --load never --io {io} --json -",
@@ -155,7 +155,7 @@ fn each_way_to_lose_a_server_has_its_own_count() {
         if is_io_missing(io) {
             continue;
         }
-        // Killed: the kernel reports the unread bytes as lost.
+        // Killed: the kernel reports the unread bytes as a reset.
         let turn = shared();
         let peer = Peer::memcached("");
         let running = Running::start(&format!("run -s {} {flags} --io {io}", peer.name));
@@ -177,7 +177,7 @@ fn each_way_to_lose_a_server_has_its_own_count() {
         let run = Running::start(&format!("run -s {} {flags}", peer.name)).finish();
         assert_eq!(churn(&run.record()).measure.causes["call_timed_out"], 5, "{run}");
 
-        // Overloaded: connections do not even open.
+        // Overloaded: connections do not open.
         let crowded = Crowded::new();
         let run = Running::start(&format!("run -s {} {flags}", crowded.name)).finish();
         assert_eq!(churn(&run.record()).measure.causes["connect_timed_out"], 5, "{run}");

@@ -1,11 +1,11 @@
-//! Load over UDP: against Debian's memcached, and against the embedded server, which loses
-//! datagrams, sends them twice, late and in disorder.
+//! Load over UDP: against Debian's memcached, and against the embedded server, which loses,
+//! duplicates, delays and reorders datagrams.
 
 use crate::child::{Finished, memtide};
 use crate::peer::Peer;
 use memtide_schema::record::Totals;
 
-/// What a run did over UDP; it must have ended well.
+/// The totals of a run over UDP, which must have succeeded.
 fn totals(run: Finished) -> Totals {
     run.exits(0).record().totals
 }
@@ -34,7 +34,7 @@ fn memcached_answers_datagrams_in_lines_and_in_frames_over_either_io() {
 fn long_values_come_in_many_datagrams() {
     let peer = Peer::memcached_udp("");
     for io in ["epoll", "auto"] {
-        // What does not fit into a request is stored before the run, over TCP.
+        // A value too large for a request is stored before the run, over TCP.
         let flags = "--keys 100 --value-size 20000 --mix get=1 --rate 500 --verify 1";
         let read = totals(over_udp(&peer, &format!("{flags} --io {io}")));
         assert_eq!((read.answered, read.misses), (read.intended, 0), "{io}");
@@ -52,7 +52,7 @@ fn several_keys_are_answered_in_several_messages() {
         assert_eq!((read.answered, read.hits), (read.intended, read.intended * 10), "{flags}");
         assert!(read.datagrams.is_zero(), "{flags}: {:?}", read.datagrams);
     }
-    // Nothing is there at all, which it says in a way of its own.
+    // An empty server has a different reply.
     let empty = Peer::memcached_udp("");
     let read = totals(over_udp(&empty, "--mix get=1 --multiget 10 --load never --rate 1k"));
     assert_eq!((read.answered, read.misses), (read.intended, read.intended * 10));
@@ -71,7 +71,7 @@ fn what_wants_no_answer_is_sent_one_by_one() {
     }
 }
 
-/// What the server says of its faults.
+/// The server's own count of its faults.
 fn faults(peer: &Peer, kind: &str) -> u64 {
     let wanted = format!("STAT fault_udp_{kind} ");
     let lines = peer.ask("stats faults");
@@ -93,7 +93,7 @@ fn what_a_server_does_to_datagrams_is_counted_exactly() {
         assert_eq!(totals.timed_out, lost, "{way}");
         assert_eq!(totals.answered + lost, 10_000, "{way}");
         assert_eq!(totals.verification.wrong(), 0, "{way}");
-        // A copy of the very last replies may arrive after the client has gone.
+        // A copy of the last replies may arrive after the client has gone.
         let seen = totals.datagrams.duplicate;
         assert!(seen <= doubled && seen + 8 >= doubled, "{seen} of {doubled}");
     }

@@ -1,5 +1,5 @@
-//! Runs whose figures are those of errors, of misses or of a server that was not itself: the
-//! verdict and the warnings say so, and a condition ends them early.
+//! Runs with errors, with misses, or with a server that restarts or is flushed: the verdict and the
+//! warnings say so, and a condition ends them early.
 
 use crate::child::{Finished, Running, memtide, shared};
 use crate::peer::Peer;
@@ -7,7 +7,7 @@ use memtide_schema::record::{CheckKind, EndedBy, Verdict};
 use std::thread;
 use std::time::Duration;
 
-/// What the check of errors says against a run.
+/// The message of the check of errors, if it failed.
 fn doubt(run: &Finished) -> Option<String> {
     let believable = run.record().believable;
     let reason = believable.reasons.into_iter().find(|reason| reason.code == CheckKind::Errors);
@@ -15,7 +15,7 @@ fn doubt(run: &Finished) -> Option<String> {
     reason.map(|reason| reason.message)
 }
 
-/// What the warning of this code says.
+/// The message of the warning with this code.
 fn warning(run: &Finished, code: &str) -> Option<String> {
     let warnings = run.record().warnings;
     warnings.into_iter().find(|warning| warning.code == code).map(|warning| warning.message)
@@ -35,7 +35,7 @@ fn a_server_of_errors_is_no_result_for_strict_and_gives_no_rate_to_advise() {
     assert!(!run.out.contains("try --rate"), "a rate of errors is no advice: {run}");
     let run = memtide(&format!("run -s {} {flags} --errors-max 100% --json -", peer.name)).exits(0);
     assert_eq!(doubt(&run), None, "{run}");
-    // The faces say what they always said.
+    // The faces print what they always did.
     let face = format!("mutilate -s {} -t 1 --noload -r 100", peer.name);
     assert!(memtide(&face).out.starts_with("#type"), "{face}");
 }
@@ -48,12 +48,12 @@ fn connections_reset_by_the_server_are_errors() {
     assert!(doubt(&run).is_some_and(|why| why.contains(" lost")), "{run}");
 }
 
-/// A run of three seconds, and what happens to its server when it is under way.
+/// A run of three seconds whose server is disturbed during the load.
 fn disturbed(peer: Peer, disturb: impl FnOnce(Peer) -> Option<Peer>) -> Finished {
     let _turn = shared();
     let flags = "--keys 200 --mix get=1 --rate 1000 --connections 4 --duration 3s --json -";
     let run = Running::start(&format!("run -s {} {flags} --timeout 10s", peer.name));
-    // Two probes of the fill ask for a thousand keys each.
+    // Two probes of the fill read a thousand keys each.
     peer.await_figure("cmd_get", 2_500);
     let peer = disturb(peer);
     assert!(peer.is_some(), "the server is there again");

@@ -1,8 +1,8 @@
-//! The other commands, with odd words and with files that are not what they want.
+//! The other commands, with odd words and with files of the wrong kind.
 
 use super::Row;
 
-/// A record that is one.
+/// A valid record.
 const RECORD: &str = "$M run $SHORT --json a.json > /dev/null";
 
 pub(super) const COMMANDS: &[Row] = &[

@@ -3,7 +3,7 @@
 use super::Row;
 
 pub(super) const WRONG: &[Row] = &[
-    // Values that are empty.
+    // Empty values.
     ("", "run --rate '' $SHORT", 2),
     ("", "run --duration '' $SHORT", 2),
     ("", "run --mix '' $SHORT", 2),
@@ -13,7 +13,7 @@ pub(super) const WRONG: &[Row] = &[
     ("", "run --goal '' $SHORT", 2),
     ("export MEMTIDE_SERVER=", "run $SHORT", 2),
     ("export MEMTIDE_KEYS=", "run --ops-max 10", 2),
-    // Numbers that are none, or none of this world.
+    // Invalid and absurd numbers.
     ("", "run --rate nan $SHORT", 2),
     ("", "run --rate inf $SHORT", 2),
     ("", "run --rate -1 $SHORT", 2),
@@ -38,7 +38,7 @@ pub(super) const WRONG: &[Row] = &[
     ("", "run --seed 18446744073709551616 $SHORT", 2),
     ("", "run --key-first 18446744073709551615 $SHORT", 2),
     ("", "run --ops-max 1e30 --keys 10", 2),
-    // Spans that are none, or of another calendar.
+    // Invalid spans and dates.
     ("", "run --duration 10", 2),
     ("", "run --duration 10lightyears", 2),
     ("", "run --duration nans", 2),
@@ -52,7 +52,7 @@ pub(super) const WRONG: &[Row] = &[
     ("", "run --interval 1ns $SHORT", 2),
     ("", "run --reconnect 0s..0s $SHORT", 2),
     ("", "run --reconnect .. $SHORT", 2),
-    // Laws, mixes and shapes.
+    // Distributions, mixes and shapes.
     ("", "run --mix get $SHORT", 2),
     ("", "run --mix get=nan $SHORT", 2),
     ("", "run --mix get=-1,set=2 $SHORT", 2),
@@ -89,7 +89,7 @@ pub(super) const WRONG: &[Row] = &[
     ("", "run --before 'flush_all\n' --after '\r' $SHORT", 2),
     ("", "run --bind 256.1.1.1 $SHORT", 2),
     ("", "run --send-buffer 1EiB $SHORT", 2),
-    // Names that are nearly right, said twice, or not text.
+    // Names that are nearly right, repeated, or not UTF-8.
     ("", "run --ratte 5 $SHORT", 2),
     ("", "run --rate", 2),
     ("", "run -x", 2),

@@ -1,6 +1,6 @@
-//! The hostile hour: command lines and surroundings that are bad, odd or extreme. Each row of the
-//! tables states an exit code; the laws hold for all of them: an end in time, little memory, no
-//! panic, no death by a signal, and one sentence where nothing was measured.
+//! Command lines and environments that are bad, odd or extreme. Each row of the tables states an
+//! exit code; every run must end in time, use little memory, never panic or die by a signal, and
+//! print one sentence if nothing was measured.
 
 mod commands;
 mod fields;
@@ -18,18 +18,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a shell does first, the words of memtide behind it, and the exit code. The shell knows
+/// Shell commands to run first, the words for memtide after these, and the exit code. The shell has
 /// `$M` (the program), `$PEER` and `$PORT` (a memcached), `$SHORT` and `$RATE` (short runs), and
-/// stands in an empty folder.
+/// runs in an empty folder.
 type Row = (&'static str, &'static str, i32);
 
-/// No row needs this long, however busy the machine: it is what a hang exceeds.
+/// Time limit of a row even on a busy machine; one that exceeds it hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 const MEMORY_KIB_MAX: u64 = 256 * 1024;
-/// Rows that run at the same time.
+/// Number of rows that run at the same time.
 const AT_ONCE: usize = 2;
-/// A sentence is longer only where it lists everything that is allowed.
+/// Longest sentence: one that lists everything that is allowed.
 const SENTENCE_BYTES_MAX: usize = 2500;
 
 #[test]
@@ -62,10 +62,10 @@ fn the_other_commands_take_no_nonsense() {
     hold("commands", commands::COMMANDS);
 }
 
-/// Runs every row, some at a time, and fails with all the rows that break a law.
+/// Runs every row, a few at a time, and fails with all rows that break a rule.
 fn hold(name: &str, rows: &[Row]) {
     static TABLE: Mutex<()> = Mutex::new(());
-    // The tables take turns, so that the machine is not fuller than a row expects.
+    // One table at a time, so that the machine is not busier than a row expects.
     let _table = TABLE.lock();
     let _turn = shared();
     let peer = Peer::memcached("");
@@ -85,15 +85,14 @@ fn hold(name: &str, rows: &[Row]) {
             });
         }
     });
-    // What breaks a law beside others may do so because it got its CPU too late: it has to hold
-    // alone.
+    // A row may fail beside others because it got its CPU too late: it must also fail alone.
     let broken = broken.into_inner().unwrap().into_iter();
     let broken: Vec<String> =
         broken.filter_map(|number| tried(&rows[number], &peer, &place(number))).collect();
     assert!(broken.is_empty(), "{} of {} rows:\n{}", broken.len(), rows.len(), broken.join("\n"));
 }
 
-/// Runs one row; what it broke, with everything that it said.
+/// Runs one row; returns its violations, with everything that it printed.
 fn tried(row: &Row, peer: &Peer, folder: &Path) -> Option<String> {
     let &(before, line, code) = row;
     drop(std::fs::remove_dir_all(folder));
@@ -112,7 +111,7 @@ fn tried(row: &Row, peer: &Peer, folder: &Path) -> Option<String> {
     drop(std::fs::remove_dir_all(folder));
     let mut broken = end.broken(code);
     broken.extend(err.contains("panicked").then(|| "it panicked".to_owned()));
-    // A closed or full stderr tells nothing.
+    // A closed or full stderr shows nothing.
     if code == 2 && !before.contains("2>") {
         broken.extend(unclear(&out, &err));
     }
@@ -122,7 +121,7 @@ fn tried(row: &Row, peer: &Peer, folder: &Path) -> Option<String> {
     })
 }
 
-/// The row as a shell's script. `$RUN` may hold a program that starts another.
+/// The row as a shell's script. `$RUN` may hold a program that starts another one.
 fn shell(before: &str, line: &str, peer: &Peer) -> Command {
     let environment = program();
     let mut shell = Command::new("/bin/sh");
@@ -140,7 +139,7 @@ fn shell(before: &str, line: &str, peer: &Peer) -> Command {
     shell
 }
 
-/// What is wrong with the words of a run that never began.
+/// The fault in the output of a run that never began.
 fn unclear(out: &str, err: &str) -> Option<String> {
     let announced = "no --server given";
     let said: Vec<&str> = err.lines().filter(|line| !line.contains(announced)).collect();
@@ -156,7 +155,7 @@ fn unclear(out: &str, err: &str) -> Option<String> {
     (!out.is_empty()).then(|| "nothing was measured, but stdout is not empty".to_owned())
 }
 
-/// A child in a process group of its own, with an eye on its memory.
+/// A child in its own process group, with its memory watched.
 struct Watched {
     child: Child,
     group: libc::pid_t,
@@ -164,11 +163,11 @@ struct Watched {
     memory_kib: u64,
 }
 
-/// How a child ended.
+/// The end of a child.
 struct End {
     status: ExitStatus,
     late: bool,
-    /// The most memory that was resident at once.
+    /// Largest resident memory.
     memory_kib: u64,
 }
 
@@ -180,7 +179,7 @@ impl Watched {
         Self { child, group, started: Instant::now(), memory_kib: 0 }
     }
 
-    /// How it ended, if it has.
+    /// The end of the child, if it has ended.
     fn ended(&mut self) -> Option<End> {
         let look = peak_kib(format!("/proc/{}/status", self.child.id()));
         self.memory_kib = self.memory_kib.max(look);
@@ -192,16 +191,16 @@ impl Watched {
         // SAFETY: all zeros are a valid usage of resources.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         let options = if late { 0 } else { libc::WNOHANG };
-        // SAFETY: both places live as long as the call, and nothing else waits for this child.
+        // SAFETY: both places live as long as the call, and no other code waits for this child.
         let pid = unsafe { libc::wait4(self.group, &mut status, options, &mut usage) };
         if pid == 0 {
             return None;
         }
         assert_eq!(pid, self.group, "it is our child: {}", std::io::Error::last_os_error());
-        // Whatever the shell left in the background.
+        // Kills everything that the shell left in the background.
         // SAFETY: the group is the child's, and holds only what it started.
         unsafe { libc::kill(-self.group, libc::SIGKILL) };
-        // The system counts from before the program was loaded, when the memory was this test's.
+        // The system also counts the time before exec, when the memory was this test's.
         let usage_kib = usage.ru_maxrss as u64;
         if usage_kib > peak_kib("/proc/self/status") {
             self.memory_kib = self.memory_kib.max(usage_kib);
@@ -220,7 +219,7 @@ impl Watched {
 }
 
 impl End {
-    /// The laws that do not hold.
+    /// The rules that this end breaks.
     fn broken(&self, code: i32) -> Vec<String> {
         let mut broken = Vec::new();
         match (self.late, self.status.code()) {
@@ -238,7 +237,7 @@ impl End {
     }
 }
 
-/// The most memory that a process has had at once, by its status; 0 when it has gone.
+/// Largest resident memory of a process, from its status file; 0 if it has gone.
 pub(crate) fn peak_kib(status: impl AsRef<Path>) -> u64 {
     let text = std::fs::read_to_string(status).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! Servers that are not there, and files that cannot be what they are to be.
+//! Servers that do not exist, and files of the wrong kind.
 
 use super::Row;
 

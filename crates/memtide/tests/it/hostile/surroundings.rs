@@ -1,5 +1,5 @@
-//! A machine that gives little: closed streams, small limits, folders that are gone, and terminals
-//! that lie about themselves.
+//! A machine that provides little: closed streams, small limits, removed folders, and terminals
+//! that report wrong sizes.
 
 use super::Row;
 
@@ -36,7 +36,7 @@ pub(super) const SURROUNDINGS: &[Row] = &[
     ("ulimit -v 200000", "run $SHORT", 0),
     ("ulimit -v 300000", "run $RATE --popularity zipf:0.99 --keys 1G --load never -s $PEER", 0),
     ("ulimit -v 200000", "run $SHORT --connections 60000 --load never -s $PEER", 2),
-    // Memory that is not there.
+    // More memory than the machine has.
     ("", "run --value-size 1MiB --keys 100M", 2),
     ("", "sim --value-size 1MiB --keys 100M", 2),
     ("", "search --value-size 1MiB --keys 100M --goal 'all.p99<1ms'", 2),

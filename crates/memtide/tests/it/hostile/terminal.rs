@@ -1,4 +1,4 @@
-//! At a terminal: however long something takes, it says something every few seconds.
+//! On a terminal memtide prints something every few seconds, however long an operation takes.
 
 use super::{Watched, shell};
 use crate::child::{program, shared};
@@ -11,10 +11,10 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the issue allows is 5 s; the rest is for a machine that is busy with other tests.
+/// The promised limit is 5 s; the excess is for a machine that is busy with other tests.
 const SILENCE_MAX: Duration = Duration::from_secs(8);
 
-/// What a shell does first, the words of memtide, the exit code, and the terminal's size.
+/// Shell commands to run first, the words for memtide, the exit code, and the terminal's size.
 type Row = (&'static str, &'static str, i32, (u16, u16));
 
 const USUAL: (u16, u16) = (80, 24);
@@ -91,7 +91,7 @@ fn at_a_terminal(row: &Row, peer: &Peer, servers: &[(&str, &str)]) -> Option<Str
     let end_of = |end: &OwnedFd| Stdio::from(end.try_clone().unwrap());
     shell.envs(servers.iter().copied()).stdout(end_of(&terminal)).stderr(end_of(&terminal));
     let mut child = Watched::start(shell.stdin(end_of(&terminal)));
-    // What the command still holds of the terminal would keep it from ending.
+    // The command's handles of the terminal would keep it open.
     drop((shell, terminal));
     let (mut said, mut bytes) = (Vec::new(), [0; 4096]);
     let (mut last, mut silence) = (Instant::now(), Duration::ZERO);
@@ -118,8 +118,7 @@ fn at_a_terminal(row: &Row, peer: &Peer, servers: &[(&str, &str)]) -> Option<Str
     (!broken.is_empty()).then(|| format!("## {}\n{line}\n{shown}", broken.join(", ")))
 }
 
-/// Both ends of a terminal of this many columns and rows: the one that a person sees, and the one
-/// that programs have.
+/// Both ends of a terminal of this size: the user's, and the programs'.
 fn terminal((columns, rows): (u16, u16)) -> (File, OwnedFd) {
     let (mut person, mut programs) = (0, 0);
     let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
@@ -131,14 +130,14 @@ fn terminal((columns, rows): (u16, u16)) -> (File, OwnedFd) {
         // SAFETY: the end was opened above. It must not leak into other tests' children.
         unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
-    // SAFETY: both were opened above, and nothing else owns them.
+    // SAFETY: both were opened above, and no other handle owns them.
     unsafe { (File::from_raw_fd(person), OwnedFd::from_raw_fd(programs)) }
 }
 
-/// Whether something can be read within a moment.
+/// True if something can be read within a moment.
 fn readable(from: &File) -> bool {
     let mut poll = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: one entry is given, and it lives as long as the call.
+    // SAFETY: the call receives one entry, which lives as long as the call.
     let ready = unsafe { libc::poll(&mut poll, 1, 20) };
     ready == 1 && poll.revents & libc::POLLIN != 0
 }

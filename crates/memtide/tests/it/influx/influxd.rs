@@ -1,4 +1,4 @@
-//! A real InfluxDB of version 1, in a folder of its own.
+//! A real InfluxDB of version 1, in its own folder.
 
 use crate::child::scratch;
 use crate::peer::free_port;
@@ -22,7 +22,7 @@ pub(super) struct Influxd {
 }
 
 impl Influxd {
-    /// An empty database `it`; none, with the reason, where the program is not installed.
+    /// An empty database named `it`; none, with the reason, if the program is not installed.
     pub(super) fn start(name: &str) -> Option<Self> {
         if !Path::new(PROGRAM).exists() {
             let why = "influxd is missing (apt-get install influxdb)";
@@ -48,23 +48,23 @@ impl Influxd {
         Some(started)
     }
 
-    /// Ends it at once.
+    /// Kills it at once.
     pub(super) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Starts it again with what it has on disk.
+    /// Starts it again with its data on disk.
     pub(super) fn start_again(&mut self) {
         self.child = spawn(&self.config);
     }
 
-    /// Where points are written.
+    /// The URL to which points are written.
     pub(super) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/write?db=it", self.port)
     }
 
-    /// The answer to a query, once it answers.
+    /// The reply to a query, once the server is ready.
     pub(super) fn ask(&self, query: &str) -> Value {
         let began = Instant::now();
         loop {
@@ -87,7 +87,7 @@ impl Influxd {
         serde_json::from_str(text.split_once("\r\n\r\n")?.1).ok()
     }
 
-    /// How many points of operations it has by kind and outcome.
+    /// Number of points of operations, by kind and outcome.
     pub(super) fn counts(&self) -> BTreeMap<(String, String), u64> {
         let answer =
             self.ask("SELECT COUNT(intended) FROM memtide_operation GROUP BY kind, outcome");

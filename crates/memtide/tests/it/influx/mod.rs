@@ -1,5 +1,5 @@
-//! Points in InfluxDB: those of a real one are the record's, and one that is away, busy or of
-//! another opinion costs its points alone, each of which is counted.
+//! Points in InfluxDB: a real database receives the record's operations; one that is away, busy or
+//! refuses affects only its points, each of which is accounted for.
 
 mod influxd;
 pub(crate) mod stub;
@@ -12,18 +12,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 use stub::{Reply, Request, Stub, point};
 
-/// How a stub answers.
+/// The replies of a stub.
 type Answer = fn(usize, &Request) -> Reply;
 
-/// A run of some thousand operations.
+/// A run of a few thousand operations.
 const RUN: &str = "run --rate 4k --duration 500ms --keys 100 --mix get=5,set=1,delete=1 --json -";
 
-/// How many operations go to a real database: `MEMTIDE_INFLUX_OPS` of the environment.
+/// Number of operations for a real database: `MEMTIDE_INFLUX_OPS` in the environment.
 fn many() -> u64 {
     std::env::var("MEMTIDE_INFLUX_OPS").ok().and_then(|word| word.parse().ok()).unwrap_or(50_000)
 }
 
-/// Starts the program in an environment with these variables.
+/// Starts the program with these environment variables.
 fn start(line: &str, variables: &[(&str, &str)]) -> Running {
     let variables = variables.iter().copied();
     Running::of(program().args(line.split_whitespace()).envs(variables))
@@ -33,7 +33,7 @@ fn run(line: &str) -> Finished {
     start(line, &[]).finish()
 }
 
-/// How many operations a record has by kind and outcome, of those that all ended well.
+/// Number of a record's operations by kind and outcome; all must have ended well.
 pub(crate) fn counts(record: &Record) -> BTreeMap<(String, String), u64> {
     let totals = &record.totals;
     assert_eq!(totals.answered, totals.intended, "all are answered");
@@ -51,7 +51,7 @@ pub(crate) fn counts(record: &Record) -> BTreeMap<(String, String), u64> {
     counts
 }
 
-/// How many points of operations requests brought by kind and outcome; each line is read strictly.
+/// Number of posted points of operations by kind and outcome; each line is parsed strictly.
 pub(crate) fn posted(requests: &[Request]) -> BTreeMap<(String, String), u64> {
     let mut counts = BTreeMap::new();
     for line in requests.iter().flat_map(|request| &request.lines) {
@@ -94,7 +94,7 @@ fn a_database_has_the_points_of_the_record() {
     let sum = whole["series"][0]["values"][0][1].as_u64();
     assert_eq!(sum, Some(record.totals.answered), "{whole}");
 
-    // How long points are kept is the database's: a policy that the URL names.
+    // The database decides how long points are kept: the URL names a retention policy.
     database.ask("CREATE RETENTION POLICY day ON it DURATION 1d REPLICATION 1");
     let ended = run(&format!("{RUN} --out influx={}&rp=day", database.url())).exits(0);
     let kept = database.ask("SELECT COUNT(intended) FROM it.day.memtide_operation");
@@ -107,7 +107,7 @@ fn a_database_that_is_killed_in_mid_run_has_all_points_in_the_end() {
     let Some(mut database) = Influxd::start("killed") else { return };
     let _turn = shared();
     let spool = scratch("influx-killed-spool");
-    // The run outlasts the time in which the database is away.
+    // The run outlasts the database's absence.
     let (ops, rate) = (many(), many().clamp(50_000, 150_000) / 6);
     let line = "run --keys 1000 --mix get=5,set=1,delete=1 --json -";
     let line = format!("{line} --rate {rate} --ops-max {ops} --spool {},1GB", spool.display());
@@ -203,14 +203,14 @@ fn points_go_where_each_version_wants_them_and_as_the_user_who_may() {
     }
 }
 
-/// The number in front of `words` in a sentence.
+/// The number before `words` in a sentence.
 fn number(text: &str, words: &str) -> u64 {
     let Some((before, _)) = text.split_once(words) else { return 0 };
     before.rsplit(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
 /// Asserts that a run with `stub` ended with its report, and with a sentence that accounts for all
-/// points and holds `words`.
+/// points and contains `words`.
 fn costs_points(name: &str, stub: &Stub, words: &str) {
     let began = Instant::now();
     let ended = run(&format!("{RUN} --out influx={}", stub.url("/write?db=x"))).exits(1);

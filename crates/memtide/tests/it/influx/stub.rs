@@ -1,5 +1,5 @@
-//! A database that is none: it reads requests as InfluxDB's documentation says they must be, and
-//! answers as the test wants.
+//! A stub database: it checks requests against InfluxDB's documentation, and answers as a test
+//! wants.
 
 use flate2::read::GzDecoder;
 use rcgen::generate_simple_self_signed;
@@ -16,19 +16,19 @@ use std::time::Duration;
 pub(crate) struct Request {
     /// Path and query.
     pub(crate) target: String,
-    /// Its headers, with names in small letters.
+    /// Headers, with lower-case names.
     pub(crate) headers: BTreeMap<String, String>,
-    /// What it posts, unpacked.
+    /// Lines of the body, decompressed.
     pub(crate) lines: Vec<String>,
 }
 
-/// An answer.
+/// A reply.
 pub(crate) enum Reply {
-    /// A status, more headers (each with its line end), and a body.
+    /// A status, additional headers (each with its line break), and a body.
     Whole(u16, &'static str, &'static str),
-    /// The beginning of an answer, and the end of the connection.
+    /// The beginning of a reply, then the end of the connection.
     Half,
-    /// Nothing, and the connection stays.
+    /// No reply, on a connection that stays open.
     Never,
 }
 
@@ -38,12 +38,12 @@ pub(crate) struct Stub {
 }
 
 impl Stub {
-    /// A stub whose answers depend on the number of the request.
+    /// A stub whose replies depend on the number of the request.
     pub(crate) fn start(reply: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static) -> Self {
         Self::over(reply, Some)
     }
 
-    /// A stub that speaks TLS, and the certificate that it shows.
+    /// A stub that speaks TLS, and its certificate.
     pub(super) fn with_tls(
         reply: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
     ) -> (Self, String) {
@@ -58,7 +58,7 @@ impl Stub {
         (stub, own.cert.pem())
     }
 
-    /// A stub that speaks over what `wrap` makes of a connection.
+    /// A stub that serves the connections that `wrap` returns.
     fn over<S: Read + Write>(
         reply: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
         wrap: impl Fn(TcpStream) -> Option<S> + Send + Sync + 'static,
@@ -67,7 +67,7 @@ impl Stub {
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (known, reply, wrap) = (Arc::clone(&seen), Arc::new(reply), Arc::new(wrap));
-        // It ends with the process of the tests.
+        // The thread ends with the process of the tests.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (known, reply) = (Arc::clone(&known), Arc::clone(&reply));
@@ -82,7 +82,7 @@ impl Stub {
         Self { address, seen }
     }
 
-    /// The URL of `path` there.
+    /// The URL of `path` on this stub.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -142,10 +142,10 @@ fn read(from: &mut impl BufRead) -> io::Result<Request> {
     Ok(Request { target, headers, lines: text.lines().map(str::to_owned).collect() })
 }
 
-/// A point, read by the line protocol's rules: measurement, tags, fields, time.
+/// A point, parsed by the line protocol's rules: measurement, tags, fields, time.
 pub(crate) type Point = (String, BTreeMap<String, String>, BTreeMap<String, f64>, u64);
 
-/// Reads a line strictly.
+/// Parses a line strictly.
 pub(crate) fn point(line: &str) -> Option<Point> {
     let [head, fields, time] = split(line, ' ').try_into().ok()?;
     let mut head = split(&head, ',').into_iter();
@@ -168,7 +168,7 @@ pub(crate) fn point(line: &str) -> Option<Point> {
     Some((measurement, tags, values, time.parse().ok()?))
 }
 
-/// The parts between separators that are not escaped.
+/// Splits a text at separators that are not escaped.
 fn split(text: &str, separator: char) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut letters = text.chars();

@@ -1,15 +1,15 @@
-//! Instants on real sockets, from the exported samples: sends follow their law, and a server whose
-//! times are known gives the responses that arithmetic says.
+//! Instants on real sockets, from the exported samples: sends follow their distribution, and a
+//! server with known service times gives the computed response times.
 //!
-//! A machine that gives the program no processor for a while spoils an attempt, so each has three:
-//! what is promised is what the program does when it is let.
+//! A machine that withholds the CPU for a while spoils an attempt, so there are three: the promise
+//! is about a program that may run.
 
 use crate::child::{Running, alone, scratch};
 use crate::peer::Peer;
 
 const ATTEMPTS: usize = 8;
 
-/// One row of the samples, in seconds since the run's start.
+/// One row of the samples, in seconds since the start of the run.
 struct Row {
     intended: f64,
     sent: f64,
@@ -35,7 +35,7 @@ fn samples(flags: &str) -> Vec<Row> {
     rows
 }
 
-/// The smallest of what a few attempts at `measure` give; no more are made once it is `enough`.
+/// The smallest result of a few attempts at `measure`; stops once one is `enough`.
 fn best(enough: f64, measure: impl Fn() -> f64) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..ATTEMPTS {
@@ -47,7 +47,7 @@ fn best(enough: f64, measure: impl Fn() -> f64) -> f64 {
     best
 }
 
-/// The value below which `share` of the values lie.
+/// The value below which the fraction `share` of the values lies.
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     values[(values.len() as f64 * share) as usize]
@@ -83,7 +83,7 @@ fn sends_to_a_real_server_follow_their_law() {
     }
 }
 
-/// Kolmogorov and Smirnov's distance between `values` and a distribution.
+/// Kolmogorov–Smirnov distance between `values` and a distribution.
 fn distance(mut values: Vec<f64>, share: fn(f64) -> f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let n = values.len() as f64;

@@ -1,4 +1,4 @@
-//! How memaslap's face ends: signals, servers that are not there or go, wrong words, and the names
+//! How memaslap's face ends: signals, absent servers, servers that die, wrong words, and the names
 //! it is called by.
 
 use super::{fresh, memaslap, parser, read};
@@ -52,7 +52,7 @@ fn statistics_go_on_when_connections_are_lost() {
 fn failing_sets_leave_the_mix_as_it_was() {
     let peer = Peer::embedded("--fault server-error:1@set");
     let ran = memaslap(&[&peer], "-x 10000", 0);
-    // Nothing is ever there to be read, and so each turn to read is one to store.
+    // No key is ever there to be read, so each read becomes a store.
     assert_eq!(ran.output.line.ops, 10_000, "{}", ran.run);
     let peer = Peer::embedded("--fault server-error:0.5@set");
     let ran = memaslap(&[&peer], "-x 10000", 0);

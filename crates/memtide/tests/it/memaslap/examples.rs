@@ -1,10 +1,10 @@
-//! The command lines of memaslap's page, shortened in time: each is accepted, prints what it must,
-//! and counts what the servers count.
+//! The command lines of memaslap's manual page, shortened in time: each is accepted, prints the
+//! right output, and agrees with the servers' counts.
 
 use super::{Ran, configured, counted, memaslap};
 use crate::peer::Peer;
 
-/// The file that the page shows, without most of its comments.
+/// The configuration file of the manual page, without most of its comments.
 const PAGE: &str = "\
 #comments should start with '#'
 #key
@@ -21,7 +21,7 @@ cmd
 1.0 0.9
 ";
 
-/// Lengths as its other examples have them.
+/// Lengths as in the page's other examples.
 const MIXED: &str = "\
 key
 16 100 0.8
@@ -81,7 +81,7 @@ fn check(peers: &[&Peer], line: &str) -> Ran {
     ran
 }
 
-/// Statistics are there when they were asked for, and say what the counters say.
+/// Asserts that statistics appear when requested, and agree with the counters.
 fn check_statistics(ran: &Ran, line: &str) {
     let (run, output) = (&ran.run, &ran.output);
     let is_asked = line.contains("-S ") || line.contains("--stat_freq");
@@ -97,7 +97,7 @@ fn check_statistics(ran: &Ran, line: &str) {
         let Some(last) = rows().next_back() else { continue };
         let sum: u64 = rows().map(|block| block.period.ops).sum();
         assert_eq!(sum, last.global.ops, "{name}: {run}");
-        // Workers tell what they did about ten times a second.
+        // Workers report about ten times a second.
         assert!(sum <= events && 2 * sum >= events, "{name} {sum} of {events}: {run}");
     }
 }

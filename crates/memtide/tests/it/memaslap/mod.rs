@@ -1,5 +1,5 @@
-//! memaslap's face as scripts meet it: command lines carried out against Debian's memcached, what
-//! they print read back by a parser that knows only the original.
+//! memaslap's face as scripts meet it: command lines carried out against Debian's memcached, with
+//! the output read by a parser that knows only the original.
 
 mod examples;
 mod rates;
@@ -17,14 +17,14 @@ use parser::Output;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A run that printed what it must, and what it is held against.
+/// A run with its parsed output, and the record to compare it with.
 struct Ran {
     run: Finished,
     output: Output,
     record: Record,
 }
 
-/// A file of its own for every caller.
+/// A separate file for every caller.
 fn fresh(name: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     scratch(&format!("slap-{}-{name}", NEXT.fetch_add(1, Ordering::Relaxed)))
@@ -37,7 +37,8 @@ fn configured(text: &str) -> String {
     path.display().to_string()
 }
 
-/// Runs `memtide memaslap` with `line`, in which `@S` are all of `peers`, to its end with `code`.
+/// Runs `memtide memaslap` with `line`, where `@S` stands for all of `peers`; it must end with
+/// `code`.
 fn memaslap(peers: &[&Peer], line: &str, code: i32) -> Ran {
     let json = fresh("record.json");
     let names: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();
@@ -47,7 +48,7 @@ fn memaslap(peers: &[&Peer], line: &str, code: i32) -> Ran {
     read(run, &json)
 }
 
-/// What `run` printed, and the record that it wrote to `json`.
+/// Parses the output of `run`, and reads its record from `json`.
 fn read(run: Finished, json: &std::path::Path) -> Ran {
     let output = parser::output(&run.out).unwrap_or_else(|why| panic!("{why}: {run}"));
     let record = read_record(&std::fs::read_to_string(json).unwrap()).unwrap();
@@ -60,37 +61,37 @@ impl Ran {
         named.unwrap_or_else(|| panic!("no {name} in {}", self.run)).1
     }
 
-    /// The counters of faults that verification finds, each of which is there.
+    /// The counters of faults found by verification, all of which must be printed.
     fn wrong(&self) -> [u64; 2] {
         [self.counter("verify_misses"), self.counter("verify_failed")]
     }
 
-    /// What it says that servers count: `cmd_get`, `cmd_set`, `get_misses`.
+    /// The printed counts of servers: `cmd_get`, `cmd_set`, `get_misses`.
     fn told(&self) -> [u64; 3] {
         ["cmd_get", "cmd_set", "get_misses"].map(|name| self.counter(name))
     }
 
-    /// What servers were asked beside that, to be filled.
+    /// The counts of servers from the fill, which are not printed.
     fn untold(&self) -> [u64; 3] {
         let load = &self.record.phases.load;
         let sets = load.ops.get(&Kind::Set).copied().unwrap_or(0);
         [load.totals.keys_asked, sets, load.totals.misses]
     }
 
-    /// Asserts that all of what was printed is right: its counts, and the share of sets.
+    /// Asserts that the whole output is right: its counts, and the share of sets.
     fn check(&self, peers: &[&Peer], before: [u64; 3]) {
         self.check_counts(peers, before);
         let (run, header) = (&self.run, &self.output.header);
         let [gets, sets, _] = self.told();
         let share = header.sets / (header.sets + header.gets);
         let found = sets as f64 / (gets + sets) as f64;
-        // Of each client the pattern is exact, but for its last gets and its first sets.
+        // Each client follows the pattern exactly, but for its last gets and its first sets.
         let slack = f64::from(header.concurrency) * 64.0 / (gets + sets) as f64;
         assert!((share - found).abs() < 0.01 + slack, "{found} of {share} are sets: {run}");
     }
 
-    /// Asserts that the sums within what was printed are right, and that the servers count the
-    /// same, which had counted `before`.
+    /// Asserts that printed sums are right, and that the servers' counts, which were `before`,
+    /// agree.
     fn check_counts(&self, peers: &[&Peer], before: [u64; 3]) {
         let (run, output) = (&self.run, &self.output);
         let [gets, sets, misses] = self.told();
@@ -110,7 +111,7 @@ impl Ran {
     }
 }
 
-/// `cmd_get`, `cmd_set` and `get_misses` of all of `peers`.
+/// Sums of `cmd_get`, `cmd_set` and `get_misses` over `peers`.
 fn counted(peers: &[&Peer]) -> [u64; 3] {
     let names = ["cmd_get", "cmd_set", "get_misses"];
     names.map(|name| peers.iter().map(|peer| peer.figure(name)).sum())

@@ -1,10 +1,9 @@
-//! memaslap's limits: operations per second in its unit, and very many connections.
+//! memaslap's limits: operations per second in its unit, and a large number of connections.
 
 use super::{configured, memaslap};
 use crate::peer::Peer;
 
-/// How often a run is repeated in which the machine stood still for longer than a limit makes up
-/// for.
+/// Number of attempts, because a machine may stall for longer than a limit can make up for.
 const ATTEMPTS: usize = 4;
 
 #[test]

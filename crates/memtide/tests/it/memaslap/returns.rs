@@ -1,4 +1,5 @@
-//! Replication and reconnection: every copy is counted, servers die and return, and both are told.
+//! Replication and reconnection: every copy is counted, and servers that die and return are
+//! reported.
 
 use super::{counted, fresh, memaslap, read};
 use crate::child::{Running, shared};
@@ -13,7 +14,7 @@ fn every_set_goes_to_all_that_are_written() {
     for (line, told) in [
         ("-p 2 -x 20000 -v 1", [18_000, 4_000, 0]),
         ("--rep_write=2 -x 20000 -B -c 8 -T 2 -o 0.5 -v 1", [18_000, 4_000, 0]),
-        // Who is read from has nothing, as replication is the servers' own affair.
+        // Reads go to a server without the keys, which servers would have to replicate themselves.
         ("-p 1 -x 20000 -v 1 --seed 9", [18_000, 2_000, 18_000]),
     ] {
         let before = counted(&peers);
@@ -27,7 +28,7 @@ fn every_set_goes_to_all_that_are_written() {
     }
 }
 
-/// Kills the last of `peers` during a run with `line` and starts it again.
+/// Kills the last of `peers` during a run with `line`, and starts it again.
 fn killed_and_started(mut peers: Vec<Peer>, line: &str) {
     let json = fresh("returns.json");
     let names: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();

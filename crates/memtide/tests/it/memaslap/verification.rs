@@ -1,10 +1,10 @@
-//! memaslap's verification finds what a server was made to do wrong, all of it, and nothing else.
+//! memaslap's verification finds every planted fault of a server, and nothing else.
 
 use super::{Ran, memaslap};
 use crate::child::memtide;
 use crate::peer::Peer;
 
-/// How often the server did this fault, by its own count.
+/// Number of these faults, by the server's own count.
 fn planted(peer: &Peer, name: &str) -> u64 {
     let lines = peer.ask("stats faults");
     let line = lines.iter().find_map(|line| line.strip_prefix(&format!("STAT fault_{name} ")));

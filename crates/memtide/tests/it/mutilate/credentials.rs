@@ -1,4 +1,4 @@
-//! Logging in: `-U` and `-P` by SASL with `--binary`, and in lines without.
+//! Authentication: `-U` and `-P`, by SASL with `--binary`, and over the text protocol without.
 
 use super::parser::{self, Dialect};
 use super::{face, fresh, record};

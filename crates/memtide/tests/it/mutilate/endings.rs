@@ -1,4 +1,4 @@
-//! How a face ends: interrupted, without its server, without its reader, and not begun at all.
+//! How a face ends: interrupted, without its server, without its reader, and before it begins.
 
 use super::parser::{self, Dialect};
 use super::{face, fresh};

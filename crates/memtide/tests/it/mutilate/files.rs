@@ -1,4 +1,4 @@
-//! What a face leaves in the file system: samples, pictures, and links under the originals' names.
+//! Files that a face writes: samples, pictures, and links under the originals' names.
 
 use super::parser::{self, Dialect};
 use super::{Tally, cells, face, face_at, fresh, record};
@@ -47,7 +47,7 @@ fn of_several_steps_the_last_ones_samples_are_saved() {
     let saved = fs::read_to_string(reads).unwrap();
     let steps = Steps::from_json(&fs::read_to_string(json).unwrap()).unwrap().steps;
     assert_eq!(saved.lines().count() as u64, steps[2].record.totals.answered, "{ran}");
-    // A later step's operations were sent later, which tells that none of the others' are left.
+    // The saved operations were sent late, so none of an earlier step's are left.
     let sent_s = saved.split(' ').next().unwrap().parse::<f64>().unwrap();
     assert!(sent_s > 2.0, "{sent_s} in {ran}");
 }

@@ -1,5 +1,5 @@
-//! Masters and agents of the family: their command lines unchanged, each process a program of its
-//! own, as the originals' pages and scripts start them.
+//! Masters and agents of the mutilate family: with unchanged command lines, each a separate
+//! process, as the originals' pages and scripts start them.
 
 mod networks;
 
@@ -17,13 +17,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long an agent may take until it can be dialled.
+/// Longest time until an agent can be dialled.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Processes of one user, who has a folder for memtide's state.
+/// Processes of one user, with a folder for memtide's state.
 struct User {
     state: PathBuf,
-    /// The join file of all processes; none for the user's own key.
+    /// Join file of all processes; none for the user's own key.
     join: Option<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ impl User {
         let running = Running::of(&mut self.command(&format!("{line} -p {port}")));
         let agent = Agent { running, port };
         let until = Instant::now() + PATIENCE;
-        // A port that is bound is refused to others; nothing is said that could be waited for.
+        // A bound port is refused to others; the agent prints nothing to wait for.
         while TcpListener::bind(("127.0.0.1", port)).is_ok() {
             assert!(Instant::now() < until, "{line} does not wait for masters");
             thread::sleep(Duration::from_millis(10));
@@ -62,7 +62,7 @@ impl User {
         Running::of(&mut self.command(line))
     }
 
-    /// A master's run to its end; its report, and the record.
+    /// Carries out a master's run; returns its output, report and record.
     fn run(&self, line: &str) -> (Finished, Report, Record) {
         let json = fresh("fleet.json");
         let line = format!("{line} --json {}", json.display());
@@ -83,7 +83,7 @@ impl Agent {
         format!("-a 127.0.0.1:{}", self.port)
     }
 
-    /// Ends it as scripts do; what it has printed.
+    /// Ends it with a signal, as scripts do; returns its output.
     fn ended_by(self, signal: Signal) -> Finished {
         self.running.signal(signal);
         self.running.finish().dies_by(signal)
@@ -94,26 +94,26 @@ fn listed(agents: &[Agent]) -> String {
     agents.iter().map(Agent::at).collect::<Vec<_>>().join(" ")
 }
 
-/// What the servers counted is what all processes say of themselves.
+/// Asserts that the servers' counts equal those of all processes.
 fn assert_counted(before: Tally, peer: &Peer, record: &Record) {
     let own = record.own.as_deref().map(Tally::told).unwrap_or_default();
     assert_eq!(Tally::of(&[peer]).minus(before), Tally::told(record).plus(own));
 }
 
-/// What agents and master were to do together is what was asked for, however it is divided.
+/// Asserts that agents and master together intended the requested load, however it is divided.
 fn assert_intended(record: &Record, asked: f64, ran: &Finished) {
     let own = record.own.as_ref().map_or(0, |own| own.totals.intended);
     let intended = (record.totals.intended + own) as f64;
     assert!((intended - asked).abs() < 6.0 * asked.sqrt(), "{intended} of {asked}: {ran}");
 }
 
-/// Operations that were answered in the measurement, of the agents and of the master.
+/// Operations answered in the measurement, of the agents and of the master.
 fn answered(record: &Record) -> (u64, u64) {
     let own = record.own.as_ref().map_or(0, |own| own.totals.answered);
     (record.totals.answered, own)
 }
 
-/// What an agent is started with, how many of them, and their master. `@S` is the server, `@A` are
+/// An agent's command line, the number of agents, and their master's. `@S` is the server, `@A` are
 /// the agents, and `@F` is a file.
 const PAIRS: &[(&str, usize, &str)] = &[
     ("mutilate -A -T 2", 1, "mutilate -s @S @A -t 1 -q 2000"),
@@ -127,7 +127,7 @@ const PAIRS: &[(&str, usize, &str)] = &[
     ("mcperf -A", 1, "mcperf -s @S -s @S @A -R -T 2 -t 1 -q 1000 -W 1"),
 ];
 
-/// How many pairs are carried out at a time.
+/// Number of pairs that run at a time.
 const LANES: usize = 3;
 
 #[test]
@@ -180,21 +180,21 @@ fn one_master_after_another() {
         let (theirs, own) = answered(&record);
         assert_eq!(report.total.ops, theirs + own, "{finished}");
         assert_eq!((record.totals.misses, report.counts.connections), (0, Some(1)), "{finished}");
-        // All connections offer the same: one of the master, one and two of its agents.
+        // Each connection carries the same load: the master has one, its agents one and two.
         let shares: Vec<f64> = record.shards.iter().map(|it| it.rate.achieved_per_s).collect();
-        // On a busy machine a depth of 1 holds all of them back alike.
+        // On a busy machine a depth of 1 slows them all alike.
         assert!((shares[1] / shares[0] - 2.0).abs() < 0.7, "{shares:?}: {finished}");
         assert_intended(&record, 2000.0, &finished);
-        // The row of reads is of all; the others are the master's alone.
+        // The row of reads covers all processes; the others are the master's alone.
         assert!(report.rows[0][0] > 0.0 && report.rows[2][0] >= 1.0, "{finished}");
     }
-    // A second master waits for an agent that is busy.
+    // A second master waits for a busy agent.
     let line = format!("mcperf -s {} --noload {} -t 1 -q 500", peer.name, agents[0].at());
     for master in [user.master(&line), user.master(&line)] {
         let finished = master.finish().exits(0);
         assert_eq!(finished.err, "", "{finished}");
     }
-    // A master that is killed leaves its agents to the next one.
+    // A killed master leaves its agents to the next one.
     let master = user.master(&format!("mcperf -s {} {} -t 30", peer.name, listed(&agents)));
     peer.await_figure("cmd_get", peer.figure("cmd_get") + 2_000);
     master.signal(Signal::TERM);
@@ -253,7 +253,7 @@ fn waveforms_over_agents() {
     let (user, peer) = (User::new(), Peer::memcached("-t 2"));
     let agent = user.agent("mcperf-dynamic -T 2 -A");
     let at = format!("mcperf -s {} {} -B -C 1 -D 4 -c 2 -d 4", peer.name, agent.at());
-    // What libstdc++ draws from this seed.
+    // The numbers that libstdc++ draws from this seed.
     let drawn = "-Q 1000 -t 2 --qps_interval 1 --qps_min 10000 --qps_max 50000 --qps_seed 23";
     let given = "-t 9 --qps_interval 0.5 --qps_target 2000,4000 --qps_target 1000";
     for (words, targets) in [(drawn, &[10_007_u64, 11_014][..]), (given, &[2000, 4000, 1000])] {
@@ -281,7 +281,7 @@ fn agents_that_are_gone() {
     let mut agents = [user.agent("mcperf -A"), user.agent("mcperf -A")];
     let missing = free_port();
     let at = format!("mcperf -s {} -a 127.0.0.1:{missing} {}", peer.name, listed(&agents));
-    // One that is not there is given up after the time of -M, and one that dies later at once.
+    // An absent agent is given up after the time of -M, and one that dies later at once.
     let words = "-M 5 -t 4 -q 2000 --json";
     let json = fresh("gone.json");
     let master = user.master(&format!("{at} {words} {}", json.display()));
@@ -311,10 +311,10 @@ fn who_may_command_an_agent() {
     let agent = user.agent("mutilate -A");
     let line = format!("mcperf -s {} {} -M 1 -t 1", peer.name, agent.at());
     other.master(&line).finish().complains(255, &["0 of 1", "-M"]);
-    // Without a join file an agent loads servers of this machine alone.
+    // Without a join file an agent loads only servers on this machine.
     let line = format!("mutilate -s 192.0.2.1 {} -T 0 -t 1", agent.at());
     user.master(&line).finish().complains(255, &["192.0.2.1", "not among the targets"]);
-    // With one, those that it names.
+    // With a join file, it loads those that the file names.
     let key = fresh("key");
     drop(fs::remove_dir_all(&key));
     memtide(&format!("key new {} --allow-target 127.0.0.1:1", key.display())).exits(0);
@@ -324,7 +324,7 @@ fn who_may_command_an_agent() {
     joined.master(&line).finish().complains(255, &["not among the targets"]);
     user.master(&format!("{line} -M 1")).finish().complains(255, &["0 of 1"]);
     assert_eq!(peer.figure("cmd_set"), 0);
-    // A join file that is not with its key is of no use to a master.
+    // A join file without its key is useless to a master.
     let copy = fresh("copy.join");
     fs::copy(key.join("agent.join"), &copy).unwrap();
     let lost = User { join: Some(copy), ..User::new() };

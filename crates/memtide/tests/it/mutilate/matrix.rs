@@ -1,5 +1,5 @@
-//! Command lines of the programs' pages and of scripts that use them, shortened in time: each is
-//! accepted, answers in its format to the letter, and counts what the servers count.
+//! Command lines from the programs' pages and from scripts, shortened in time: each is accepted,
+//! prints exactly the original's format, and agrees with the servers' counts.
 
 use super::parser::{self, Counts, Dialect, Report};
 use super::{Tally, dialect, face, fresh, record};
@@ -37,7 +37,7 @@ const PAGES: &[&str] = &[
     "mutilate -s @S -q 1000 --sin=100 --sin_amplitude 1 -t 1 --seed 7",
 ];
 
-/// Ways of writing: abbreviations, joined words, clusters, numbers, strays.
+/// Spellings: abbreviations, joined words, clusters, numbers, strays.
 const SPELLINGS: &[&str] = &[
     "mutilate --server=@S --time=1 --qps=0x400 --thr 2 --conn 3",
     "mcperf --serv @S --tim 1 --qps 02000 --dep=2",
@@ -50,7 +50,7 @@ const SPELLINGS: &[&str] = &[
     "mutilate -s @S, -t 1 -q 1000 -- -T 4 --nothing",
 ];
 
-/// What is asked for: sizes, shares, orders, many at once, laws of gaps.
+/// Loads: sizes, shares, orders, multigets, inter-arrival times.
 const LOADS: &[&str] = &[
     "mutilate -s @S -t 1 -K 16 -V 1024 -r 1000 -u 1.0",
     "mutilate -s @S -t 1 -K fixed:8 -V uniform:2000 -r 500 -u 0.25 -q 4000",
@@ -79,7 +79,7 @@ const LOADS: &[&str] = &[
     "mcperf -s @S -t 1 --noload --profile 3",
 ];
 
-/// Outputs beside and instead of the usual.
+/// Outputs in addition to the usual one, or instead of it.
 const OUTPUTS: &[&str] = &[
     "mcperf -s @S -t 1 -q 1000 --format mutilate",
     "mcperf -s @S -t 1 -q 1000 -u 0.1 --format=mutilate-2012",
@@ -109,10 +109,10 @@ const SERVERS: &[&str] = &[
     "mcperf-dynamic -s @N -t 1 -u 0.5 -q 2000",
 ];
 
-/// The number of command lines carried out at a time.
+/// Number of command lines that run at a time.
 const LANES: usize = 3;
 
-/// Carries out every line, each against a memcached of its own.
+/// Runs every line against its own memcached.
 fn check_each(lines: &[&str]) {
     let next = AtomicUsize::new(0);
     let lane = || {
@@ -209,12 +209,12 @@ fn check(line: &str, peers: &[&Peer]) {
     }
 }
 
-/// What is intended is what was asked for, however it is split.
+/// Asserts that the intended load is the requested one, however it is split.
 fn check_rate(line: &str, record: &Record, ran: &Finished) {
     let Some((_, rest)) = line.split_once(" -q ") else { return };
     let asked: f64 = rest.split(' ').next().unwrap().parse().unwrap();
     let intended = record.totals.intended as f64;
-    // None of the laws of gaps makes counts that deviate more than Poisson's by a quarter.
+    // No distribution of gaps makes counts deviate by more than 1.25 times Poisson's deviation.
     let deviation = 5.0 * 1.25 * asked.sqrt();
     let allowed = deviation.max(0.02 * asked) + f64::from(record.plan.connections);
     assert!((intended - asked).abs() <= allowed, "{intended} of {asked}: {ran}");
@@ -231,7 +231,7 @@ fn check_total(report: &Report, record: &Record, ran: &Finished) {
     let kinds = (gets as f64, sets as f64);
     assert_eq!(total.kinds.unwrap_or(kinds), kinds, "{ran}");
     assert!(total.ops > 0, "{ran}");
-    // One digit is printed behind the point of both.
+    // Both are printed with one decimal.
     let rate = total.ops as f64 / total.measured_s;
     assert!((total.rate_per_s / rate - 1.0).abs() < 0.06, "{ran}");
 }
@@ -254,7 +254,7 @@ fn check_counts(counts: &Counts, record: &Record, ran: &Finished) {
 }
 
 fn check_speeds(report: &Report, ran: &Finished) {
-    // The same time that the rate is divided by, and more exact than it is printed.
+    // The time by which the rate is divided, more exact than it is printed.
     let s = report.total.ops as f64 / report.total.rate_per_s;
     for (bytes, speed) in [report.counts.received, report.counts.sent] {
         let megabytes = bytes as f64 / 1_048_576.0;

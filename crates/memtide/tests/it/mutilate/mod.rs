@@ -1,5 +1,5 @@
-//! The faces of the mutilate family as scripts meet them: their command lines carried out against
-//! Debian's memcached, what they print read back by a parser that knows only the originals.
+//! The faces of the mutilate family as scripts meet them: command lines carried out against
+//! Debian's memcached, with the output read by a parser that knows only the originals.
 
 mod matrix;
 mod rates;
@@ -21,7 +21,7 @@ use parser::Dialect;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The format in which a command line is answered.
+/// The format of a command line's output.
 fn dialect(line: &str) -> Dialect {
     let mut words = line.split([' ', '=']);
     let asked = words.find(|word| word.starts_with("--form")).and_then(|_| words.next());
@@ -36,7 +36,7 @@ fn dialect(line: &str) -> Dialect {
     }
 }
 
-/// A file of its own for every caller.
+/// A separate file for every caller.
 fn fresh(name: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     scratch(&format!("face-{}-{name}", NEXT.fetch_add(1, Ordering::Relaxed)))
@@ -54,7 +54,7 @@ fn records(path: &Path) -> Vec<Record> {
     records.inspect(|record| record.check_conservation().unwrap()).collect()
 }
 
-/// What servers count, and what records say of the same.
+/// Counts of servers, and of records for comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     gets: u64,
@@ -63,7 +63,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// What all of `peers` have counted so far.
+    /// Counts of all `peers` so far.
     fn of(peers: &[&Peer]) -> Self {
         peers.iter().fold(Self::default(), |sum, peer| {
             let figures = peer.figures();
@@ -76,14 +76,13 @@ impl Tally {
         })
     }
 
-    /// What `record` says of all its phases.
+    /// Counts in `record` over all phases.
     fn told(record: &Record) -> Self {
         let phases = record.phases.each();
         phases.into_iter().fold(Self::default(), |sum, (_, phase)| sum.plus(Self::of_phase(phase)))
     }
 
-    /// What `record` says of everything but the measurement, of which no table tells: filling the
-    /// servers and asking whether that succeeded, and the warm-up.
+    /// Counts in `record` that no table shows: fill, probes and warm-up.
     fn untold(record: &Record) -> Self {
         Self::of_phase(&record.phases.load).plus(Self::of_phase(&record.phases.warmup))
     }
@@ -104,7 +103,7 @@ impl Tally {
         }
     }
 
-    /// What is left without `other`.
+    /// The difference to `other`.
     fn minus(self, other: Self) -> Self {
         Self {
             gets: self.gets - other.gets,
@@ -114,7 +113,7 @@ impl Tally {
     }
 }
 
-/// Runs a face to its end; no test pauses processes meanwhile.
+/// Runs a face to its end; no test that pauses processes runs at the same time.
 fn face(line: &str) -> Finished {
     crate::child::memtide(line)
 }

@@ -8,7 +8,7 @@ use memtide_schema::record::{EndedBy, Verdict};
 use memtide_schema::steps::Steps;
 use memtide_schema::{Kind, Record};
 
-/// Reads what a waveform's run printed, which must be what its servers and its record say.
+/// Parses a waveform's output, and compares it with its servers and its record.
 fn waveform(peer: &Peer, line: &str) -> (Waveform, Record) {
     let json = fresh("waveform.json");
     let before = Tally::of(&[peer]);
@@ -84,7 +84,8 @@ fn what_is_intended_in_an_interval_is_what_was_asked_for() {
 
 #[test]
 fn what_a_server_cannot_serve_in_its_interval_is_late_there() {
-    // It serves 1000/s at most, so that the second interval's operations are answered in the third.
+    // The server serves at most 1000/s, so the second interval's operations are answered in the
+    // third.
     let peer = Peer::embedded("--behaviour queue:1,fixed:1ms");
     let json = fresh("overload.json");
     let targets = "--qps_target 200,2000,100,100,100";
@@ -129,14 +130,14 @@ fn a_run_under_overload_ends_with_its_time_and_counts_what_the_server_counts() {
     }
 }
 
-/// Every interval's rate is within 2 % or four deviations of what was asked for, in the record and
-/// in print.
+/// Asserts that every interval's rate is within 2 % or four deviations of the target, in the record
+/// and in print.
 fn check_offered(line: &str, printed: &Waveform, record: &Record) {
     let rows = printed.targets_per_s.iter().zip(&printed.rows).zip(&record.intervals);
     for ((target, row), interval) in rows {
         let expected = *target as f64 * interval.length_s;
         let deviation = if line.contains("-i fixed") { 0.0 } else { expected.sqrt() };
-        // Each connection's first gap of an interval may belong to the one before.
+        // Each connection's first gap of an interval may belong to the interval before.
         let allowed = (4.0 * deviation).max(0.02 * expected).max(8.0);
         for offered in [interval.intended as f64, row.rate_per_s * interval.length_s] {
             let off = offered - expected;
@@ -145,14 +146,14 @@ fn check_offered(line: &str, printed: &Waveform, record: &Record) {
     }
 }
 
-/// What is printed as a run's rate counts its answers until the last of them, which came shortly
-/// before the window's end, or after it.
+/// Asserts that the printed rate counts answers until the last one, which came shortly before the
+/// window's end, or after it.
 fn check_achieved(printed: f64, record: &Record, ran: &Finished) {
     let most = record.totals.answered as f64 / record.measured_s;
     assert!((0.5 * most..1.05 * most).contains(&printed), "{printed} of {most} in {ran}");
 }
 
-/// Reads the rows of a scan, each of which must be what the servers and its record say.
+/// Parses the rows of a scan, and compares each with the servers and its record.
 fn scan(peer: &Peer, line: &str) -> (parser::Scan, Finished) {
     let json = fresh("scan.json");
     let before = Tally::of(&[peer]);
@@ -196,7 +197,7 @@ fn scans_have_a_row_for_each_rate() {
     }
 }
 
-/// What a search printed: its report, and its progress.
+/// The output of a search: its report, and its progress.
 fn search(peer: &Peer, line: &str) -> (parser::Report, Vec<Progress>, Vec<Record>, Finished) {
     let json = fresh("search.json");
     let before = Tally::of(&[peer]);
@@ -231,27 +232,27 @@ fn searches_tell_how_they_go() {
         let (report, steps, records, ran) = search(&peer, line);
         assert_eq!(steps[0], Progress::Begin { limit_us, order: order.to_owned() }, "{ran}");
         let Progress::Peak { rate_per_s, measured_us } = steps[1] else { panic!("{ran}") };
-        // One is cut to a whole number, the other rounded to a digit.
+        // One is truncated to a whole number, the other rounded to one decimal.
         let off = report.peak_per_s.unwrap() - rate_per_s as f64;
         assert!((-0.1..1.1).contains(&off), "{ran}");
         assert_eq!(records.len() > 1, measured_us > limit_us as f64, "{ran}");
         let mut lower = rate_per_s;
         for step in &steps[2..] {
             let Progress::Trial { target_per_s, bounds, .. } = step else { panic!("{ran}") };
-            // With a bound that is never kept, every trial is the middle of what is left.
+            // With an impossible bound, every trial is the middle of the remaining range.
             assert!(*target_per_s < lower && bounds.is_none(), "{ran}");
             lower = *target_per_s;
         }
     }
 }
 
-/// The rate at which 95 % of what waits at a queue of 1000/s and is served takes 10 ms: the rest to
-/// 1000/s is ln 20 / 10 ms. Steps of 2 s leave what a search finds a deviation of 38/s, which is
-/// that of searches in a model of the queue; four of them are allowed.
+/// The rate at which the 95th percentile of response time in a queue of 1000/s is 10 ms: 1000/s
+/// minus ln 20 / 10 ms. With steps of 2 s, a search's result has a deviation of 38/s, as in a model
+/// of the queue; four deviations are allowed.
 const FOUND_PER_S: std::ops::Range<f64> = 548.0..852.0;
 
-/// A machine that is busy with other things makes a search find too little, for a minute and longer
-/// while other tests run beside it; what is wrong in the program is wrong each time.
+/// On a machine busy with other tests a search finds too low a rate, for a minute or longer; a
+/// fault in the program shows in every attempt.
 fn found_in_range(search: impl Fn() -> (f64, Finished)) {
     let mut attempts = (0..8).map(|_| search());
     let mut last = attempts.next().expect("there are eight");
@@ -268,7 +269,7 @@ fn a_search_finds_what_queueing_theory_says() {
     found_in_range(|| {
         let ran = face(&format!("{line} -s {}", peer.name)).exits(0);
         let report = parser::report(Dialect::Mutilate, &ran.out).unwrap();
-        // The first step is a closed loop that fills the queue, and its answers all count.
+        // The first step is a closed loop that fills the queue, and all its answers count.
         let peak = report.peak_per_s.unwrap();
         assert!((900.0..1100.0).contains(&peak), "{peak} in {ran}");
         (report.total.rate_per_s, ran)
@@ -289,7 +290,7 @@ fn a_native_search_finds_the_same() {
     });
 }
 
-/// Profiles on a memcached that holds their connections. What it holds does not matter to them.
+/// Runs profiles on a memcached that keeps their connections open. Its items do not matter.
 fn profiles(numbers: &[u32], targets: &[Option<u64>]) {
     let peer = Peer::memcached("-c 8192 -t 2");
     for (number, connections) in numbers.iter().zip(targets) {

@@ -1,4 +1,4 @@
-//! A server that is named more than once: more connections, the same counters.
+//! A server named more than once: more connections, and the same counters.
 
 use super::{face, fresh, record};
 use crate::child::assert_counters_equal;
@@ -20,7 +20,7 @@ fn a_server_that_is_named_twice_is_counted_once() {
         let ran = face(&format!("{line} --json {}", json.display())).exits(0);
         let record = record(&json);
         if !line.contains(" -e") {
-            // What servers are told around a run may change their counters.
+            // Commands sent around a run may change the servers' counters.
             assert_counters_equal(&record);
         }
         let [server] = &record.servers[..] else { panic!("one server, one row: {ran}") };

@@ -1,5 +1,5 @@
-//! Places that take no output, or stop taking it: each costs the output that goes there, which is
-//! said with its remedy, and no other one. Full and read-only folders need root.
+//! Destinations that are or become unwritable: each affects only its own output, which is reported
+//! with a remedy. Full and read-only folders need root.
 
 use super::general::sum;
 use super::{fifo, names, room, run_in};
@@ -25,13 +25,13 @@ const WHOLE: [&str; 7] = [
 ];
 /// Outputs that grow with each second.
 const GROWING: [&str; 3] = ["hlog=r.hlog", "intervals=i.csv", "intervals=i.jsonl"];
-/// The output of measured operations; a run has one.
+/// The output of measured operations; a run has at most one.
 const SAMPLES: &str = "samples=s.csv";
-/// What every run here measures.
+/// Number of operations in every run here.
 const OPS: u64 = 4_000;
 const RUN: &str = "run --ops-max 4k --rate 2k --keys 50";
 
-/// Every kind of output of a run in this folder, but samples.
+/// Every kind of output of a run, in this folder, except samples.
 fn all_in(folder: &str) -> Vec<String> {
     WHOLE.iter().chain(&GROWING).map(|out| placed(out, folder)).collect()
 }
@@ -42,7 +42,7 @@ fn placed(out: &str, folder: &str) -> String {
     format!("--out {kind}={folder}/{name}")
 }
 
-/// Asserts that one sentence is about `output`, and that it says `why` and what to do.
+/// Asserts that one sentence names `output`, with `why` and a remedy.
 fn is_lost(run: &Finished, output: &str, why: &str) {
     let words = format!("{output} could not be written: ");
     let said: Vec<&str> = run.err.lines().filter(|line| line.contains(&words)).collect();
@@ -52,7 +52,7 @@ fn is_lost(run: &Finished, output: &str, why: &str) {
     }
 }
 
-/// All outputs of a run of [`OPS`] operations in `folder` are whole.
+/// Asserts that all outputs of a run of [`OPS`] operations in `folder` are complete.
 fn are_whole(folder: &Path, run: &Finished) {
     let text = |name: &str| {
         let path = folder.join(name);
@@ -71,8 +71,8 @@ fn are_whole(folder: &Path, run: &Finished) {
     assert!(run.out.contains("\nbelievable: "), "the report is shown: {run}");
 }
 
-/// Runs the program in `folder` in a mount namespace of its own, after the words of `setup`. The
-/// folders `$BAD` are in `seen` afterwards. None where this machine does not allow that.
+/// Runs the program in `folder` in its own mount namespace, after the shell commands `setup`. The
+/// folders `$BAD` are copied to `seen`. None if this machine does not allow that.
 fn run_where(setup: &str, folder: &Path, line: &str) -> Option<Finished> {
     const SCRIPT: &str = r#"
 cd "$1" || exit 99
@@ -96,14 +96,14 @@ exit $code
     Some(run)
 }
 
-/// An empty folder with empty folders of these names in it.
+/// An empty folder that contains empty folders with these names.
 fn room_with(name: &str, folders: &[&str]) -> PathBuf {
     let room = room(name);
     folders.iter().for_each(|folder| fs::create_dir(room.join(folder)).unwrap());
     room
 }
 
-/// Nothing is left of a file that was to replace another one.
+/// Asserts that no temporary file is left.
 fn has_no_temporary(folder: &Path) {
     let is_temporary = |name: &String| name.contains(".memtide-") || name.ends_with(".tmp");
     assert_eq!(names(folder).iter().find(|name| is_temporary(name)), None);
@@ -124,7 +124,7 @@ fn every_output_on_a_full_disk_is_lost_alone() {
     assert_eq!(run.err.matches("could not be written").count(), lost.len(), "{run}");
     are_whole(&room.join("good"), &run);
     [room.join("seen/full"), room.join("good")].iter().for_each(|folder| has_no_temporary(folder));
-    // The outputs of records that are there, and of a scan.
+    // Outputs of existing records, and of a scan.
     for (command, kinds) in [
         ("report good/r.json", &["json", "md", "html", "junit", "plot", "hlog", "hgrm"][..]),
         ("merge good/r.json", &["json", "md", "html", "junit", "plot", "hlog", "hgrm"]),
@@ -139,7 +139,7 @@ fn every_output_on_a_full_disk_is_lost_alone() {
         let of_command: Vec<&str> = of_command.copied().collect();
         let (lost, kept): (Vec<String>, Vec<String>) = of_command
             .iter()
-            // Stdout has the record in place of the report of a merge.
+            // Stdout then has the record in place of a merge's report.
             .filter(|out| !(command.starts_with("merge") && out.starts_with("json=")))
             .map(|out| (placed(out, "full"), placed(out, "good")))
             .unzip();
@@ -177,7 +177,7 @@ fn every_output_in_a_read_only_folder_is_lost_alone() {
     assert_eq!(names(&room.join("seen/sealed")), ["r.json"], "{run}");
     assert_eq!(fs::read_to_string(room.join("sealed/r.json")).unwrap(), "old");
     has_no_temporary(&room.join("good"));
-    // The short forms refuse before the run.
+    // The short forms fail before the run.
     for short in ["--json", "--plot", "--samples"] {
         let line = format!("{RUN} {short} sealed/x.svg");
         let run = run_where(setup, &room, &line).expect("it was possible before");
@@ -190,7 +190,7 @@ fn what_grows_on_a_disk_that_becomes_full_keeps_its_rows_so_far() {
     let room = room_with("bad-filled", &["small", "good"]);
     let lost: Vec<String> =
         GROWING.iter().chain([&SAMPLES]).map(|out| placed(out, "small")).collect();
-    // A disk for each, so that one does not take the room of another.
+    // A disk for each output, so that none takes the space of another.
     let setup = "BAD=small; for disk in r.hlog i.csv i.jsonl s.csv; do mkdir -p small/$disk.d; \
                  mount -t tmpfs -o size=4k none small/$disk.d || return 1; \
                  ln -sf $disk.d/rows small/$disk; done";
@@ -208,7 +208,7 @@ fn what_grows_on_a_disk_that_becomes_full_keeps_its_rows_so_far() {
     assert_eq!(record.totals.intended, 10_000, "{run}");
     let rows = text("good/i.csv");
     assert_eq!(sum(&rows, "all", "measured_answered"), record.totals.answered, "{run}");
-    // What had been written is what the other one has.
+    // The file keeps the rows written before.
     let kept = text("seen/small/i.csv.d/rows");
     assert!(kept.lines().count() > 2 && rows.starts_with(&kept), "{kept}");
     for (name, begin) in
@@ -250,7 +250,7 @@ fn full_pipe(path: &Path) -> File {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
     let mut pipe = options.open(path).unwrap();
-    // SAFETY: the call changes the pipe's size alone.
+    // SAFETY: the call changes only the pipe's size.
     assert!(unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) } >= 4096);
     while pipe.write(&[b' '; 4096]).is_ok() {}
     pipe

@@ -1,4 +1,4 @@
-//! `memtide compare`: real records side by side, rules, and what is refused.
+//! `memtide compare`: real records side by side, rules, and refusals.
 
 use super::{SHORT, names, room, run_in};
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn two_runs_are_compared_and_their_rules_decide_the_exit_code() {
     assert!(run.out.contains("\nscenario: seed "), "{run}");
     assert!(run.out.contains("\nfail-on: rate<1 passed for B: it is "), "{run}");
     assert!(text("c.md").starts_with("### memtide: 2 records compared ✅\n"), "{}", text("c.md"));
-    // The figures are the records'.
+    // The figures equal the records'.
     let [a, b, c] = ["a.json", "b.json", "c.json"]
         .map(|name| -> Value { serde_json::from_str(&text(name)).unwrap() });
     let rows = c["figures"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! `--out`: every kind in every kind of run, and what becomes of one that fails.
+//! `--out`: every kind in every kind of run, and failed outputs.
 
 use super::{SHORT, fifo, names, room, run_in};
 use crate::child::{Running, memtide, program, read_record, shared};
@@ -18,7 +18,7 @@ fn one_flag_writes_every_kind_and_the_short_forms_stay() {
     assert_eq!(read_record(&text("r.json")).unwrap().totals.intended, 200);
     assert!(text("s.csv").lines().count() == 201 && text("p.svg").starts_with("<svg"));
     assert!(text("r.md").starts_with("### memtide: "), "{}", text("r.md"));
-    // What stands in a file of a scenario is the same option.
+    // A scenario file can set the same option.
     fs::write(folder.join("s.toml"), "out = ['md=-']\nops-max = 50\nkeys = 10\n").unwrap();
     let run = run_in(&folder, "run s.toml").exits(0);
     assert!(run.out.starts_with("### memtide: ") && !run.out.contains("\nbelievable: "), "{run}");
@@ -40,7 +40,7 @@ fn searches_scans_and_records_that_are_there_have_outputs_too() {
     let again = run_in(&folder, "report r.json --out md=a.md --out plot=a.svg").exits(0);
     assert_eq!(again.out, run.out, "the report is the run's");
     assert_eq!((text("a.md"), text("a.svg")), (text("r.md"), text("r.svg")));
-    // A record without seconds has a table without rows.
+    // A record without seconds gives a table without rows.
     let mut record: serde_json::Value = serde_json::from_str(&text("r.json")).unwrap();
     record["seconds"] = serde_json::json!([]);
     fs::write(folder.join("none.json"), record.to_string()).unwrap();
@@ -60,7 +60,7 @@ fn searches_scans_and_records_that_are_there_have_outputs_too() {
     }
 }
 
-/// The sum of a column of a file of intervals over the rows of `kind`.
+/// Sum of a column of an intervals file, over the rows of `kind`.
 pub(super) fn sum(csv: &str, kind: &str, column: &str) -> u64 {
     let mut lines = csv.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -92,7 +92,7 @@ fn seconds_in_files_add_up_to_the_record() {
     };
     assert_eq!(sum(&csv, "all", "answered"), all(|totals| totals.answered));
     assert_eq!(sum(&csv, "all", "bytes_sent"), all(|totals| totals.bytes_sent));
-    // JSON Lines say the same, cell by cell.
+    // JSON Lines have the same cells.
     let lines = text("i.jsonl");
     assert_eq!(lines.lines().count() + 1, csv.lines().count());
     for (object, row) in lines.lines().zip(csv.lines().skip(1)) {
@@ -113,7 +113,7 @@ fn seconds_in_files_add_up_to_the_record() {
     assert_eq!(samples.lines().count() as u64, record.totals.intended);
     let first: serde_json::Value = serde_json::from_str(samples.lines().next().unwrap()).unwrap();
     assert!(first["intended_ns"].is_u64() && first["key"].is_string(), "{first}");
-    // The same files of the record alone, as far as it holds what they say.
+    // The same files made from the record, as far as it holds their data.
     let outs = "--out intervals=a.csv --out hlog=a.hlog --out hgrm=a.hgrm --out junit=a.xml";
     run_in(&folder, &format!("report r.json {outs}")).exits(0);
     assert_eq!((text("a.hgrm"), text("a.xml")), (text("r.hgrm"), text("r.xml")));
@@ -146,11 +146,11 @@ fn an_output_that_fails_costs_no_other_one() {
     let outs = "--out json=/dev/full --out md=r.md --out plot=/sys/p.svg --out samples=pipe";
     fifo(&folder.join("pipe"));
     let mut command = program();
-    // More rows than a pipe holds: the last of them find it closed.
+    // More rows than a pipe holds: it is closed before the last of them.
     let line = format!("run --ops-max 5k --keys 50 {outs}");
     command.current_dir(&folder).args(line.split_whitespace());
     let pipe = folder.join("pipe");
-    // A reader that closes the pipe when it was opened.
+    // A reader that closes the pipe as soon as it is open.
     let reader = std::thread::spawn(move || drop(fs::File::open(pipe).unwrap()));
     let run = Running::of(&mut command).finish();
     for lost in ["--out json=/dev/full", "--out plot=/sys/p.svg", "--out samples=pipe"] {
@@ -211,7 +211,7 @@ fn a_job_on_github_gets_the_result_in_its_summary() {
     run(format!("{SHORT} --out md=r.md"), "summary").exits(0);
     let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(text("summary"), format!("before\n{}", text("r.md")));
-    // Without Markdown nothing is appended; a summary that cannot be written is said.
+    // Without Markdown nothing is appended; an unwritable summary is reported.
     run(format!("{SHORT} --json r.json"), "summary").exits(0);
     assert_eq!(text("summary"), format!("before\n{}", text("r.md")));
     let lost = run(format!("{SHORT} --out md=r.md"), "/no-such-folder/summary").exits(1);

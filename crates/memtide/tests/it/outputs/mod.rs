@@ -1,5 +1,5 @@
-//! Where results go: whole or as they were before, through links, pipes and full disks, and never
-//! two into one file.
+//! Destinations of results: complete or unchanged, through links, pipes and full disks, and never
+//! two in one file.
 
 mod bad_places;
 mod compare;
@@ -17,7 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// An empty folder of its own.
+/// A separate empty folder.
 fn room(name: &str) -> PathBuf {
     let path = scratch(name);
     drop(fs::remove_dir_all(&path));
@@ -61,7 +61,7 @@ fn a_full_disk_leaves_the_old_record_and_nothing_else() {
     ] {
         let mut command = program();
         command.current_dir(&folder).args(line.split_whitespace());
-        // Files may not grow beyond a few bytes, which a write finds out as on a full disk.
+        // The limit of file size is a few bytes, so a write fails as on a full disk.
         // SAFETY: both calls may be made between fork and exec.
         unsafe {
             command.pre_exec(|| {
@@ -99,8 +99,8 @@ fn links_are_followed_and_modes_kept() {
     let mode = fs::metadata(sub.join("old.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o640);
     assert_eq!(names(&sub), ["new.json", "old.json"]);
-    // No folder is read-only to root, whom the rest of the test would tell nothing.
-    // SAFETY: it only asks.
+    // Root can write to any folder, so the rest of the test would show nothing.
+    // SAFETY: the call only returns a number.
     if unsafe { libc::geteuid() } == 0 {
         return;
     }
@@ -165,7 +165,7 @@ fn samples_that_nobody_reads_delay_no_report() {
     let line =
         format!("run --rate 20k --duration 1s --keys 100 {reads} --samples pipe --json r.json");
     for is_open in [false, true] {
-        // Reading and writing it does not block, and nothing is ever read.
+        // Opened for reading and writing it does not block, and nothing is ever read.
         let mut options = OpenOptions::new();
         options.read(true).write(true);
         let held: Option<File> = is_open.then(|| options.open(folder.join("pipe")).unwrap());
@@ -194,7 +194,7 @@ fn neither_do_rows_of_a_simulation() {
             drop(held);
         }
     }
-    // What is read is whole.
+    // What the reader gets is complete.
     let path = folder.join("pipe");
     let reader = std::thread::spawn(move || fs::read_to_string(path).unwrap());
     run_in(&folder, &format!("{run} --samples pipe")).exits(0);
@@ -233,7 +233,7 @@ fn two_outputs_into_one_file_are_refused() {
     run_in(&folder, line).complains(255, &["--save", "--json"]);
     run_in(&folder, "sim --ops-max 10 --json a --trace soft").complains(2, &["--json", "--trace"]);
     assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "old");
-    // The report's own file is one of them.
+    // The report's own destination is one of them.
     let out = OpenOptions::new().append(true).open(folder.join("a")).unwrap();
     let mut command = program();
     command.current_dir(&folder).args(SHORT.split(' ')).args(["--json", "hard"]);
@@ -241,7 +241,7 @@ fn two_outputs_into_one_file_are_refused() {
     let err = String::from_utf8(run.stderr).unwrap();
     assert_eq!(run.status.code(), Some(2), "{err}");
     assert!(err.contains("--json 'hard'") && err.contains("stdout"), "{err}");
-    // What keeps nothing can be named twice.
+    // A device that keeps nothing can be named twice.
     memtide(&format!("{SHORT} --json /dev/null --samples /dev/null")).exits(0);
 }
 
@@ -267,12 +267,11 @@ fn tags_stand_in_every_record_and_where_results_go_in_none() {
     run_in(&folder, &format!("{line} b.json s.toml --seed 2 --samples b.csv")).exits(0);
     assert_eq!(tags("b.json"), ["from=file"]);
     run_in(&folder, &format!("{SHORT} --tag build")).complains(2, &["--tag: ", "KEY=VALUE"]);
-    // Runs that differ in their outputs alone are of one scenario.
+    // Runs that differ only in their outputs have the same scenario.
     run_in(&folder, "merge a.json b.json").exits(0);
 }
 
-/// Values are signed with the time at which a run began; a simulated run begins when its world
-/// does.
+/// Values contain the time at which a run began; a simulated run begins with its world.
 #[test]
 fn a_simulation_that_verifies_is_replayed_to_the_byte() {
     let line = "sim --verify 1 --ops-max 2k --keys 100 --seed 5 --json -";

@@ -1,10 +1,10 @@
-//! `--out html`: the page of every kind of result, and that its tables show the record's figures.
+//! `--out html`: the page of every kind of result; its tables show the record's figures.
 
 use super::{SHORT, names, room, run_in};
 use serde_json::Value;
 use std::fs;
 
-/// Every figure of the tables of a page: the row's path, the column, and the exact value.
+/// Every figure in the tables of a page: the row's path, the column, and the exact value.
 fn figures(page: &str) -> Vec<(String, String, f64)> {
     let mut figures = Vec::new();
     for row in page.split("<tr data-figures=\"").skip(1) {

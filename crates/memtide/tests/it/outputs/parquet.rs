@@ -1,5 +1,5 @@
-//! Parquet files: whole or not there, whatever ends the run. What is in them is for the readers of
-//! others, in `readers/`.
+//! Parquet files: complete or absent, however the run ends. Their content is tested with other
+//! programs' readers in `readers/`.
 
 use super::{SHORT, names, room, run_in};
 use crate::child::{Running, program, shared};
@@ -11,7 +11,7 @@ use std::path::Path;
 
 const OUTS: &str = "--samples s.parquet --out intervals=i.parquet --json r.json";
 
-/// True if a file has the mark of the format at both ends.
+/// True if a file has the format's magic number at both ends.
 fn is_whole(path: &Path) -> bool {
     let bytes = fs::read(path).unwrap();
     bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1")

@@ -1,4 +1,4 @@
-//! What servers say of themselves while the load runs.
+//! Reports of servers during the load.
 
 use crate::child::{Finished, Running, memtide, scratch, shared};
 use crate::peer::Peer;
@@ -9,7 +9,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// What the seconds say of the only server, together.
+/// Sum of the reports in the seconds, for the only server.
 fn of_seconds(record: &Record) -> ServerReport {
     let each = record.seconds.iter().flat_map(|second| second.reports.values());
     each.fold(ServerReport::default(), |sum, of| sum.then(of))
@@ -44,7 +44,7 @@ fn counters_of_each_second_sum_to_those_of_the_whole_run() {
         assert!(load.cpu_s_per_mops().is_some_and(|cpu_s| cpu_s > 0.0), "{run}");
         assert_eq!((load.restarts, load.resets, load.unanswered), (0, 0, 0), "{run}");
         assert!(record.seconds.iter().filter(|second| !second.reports.is_empty()).count() >= 2);
-        // The questions are known: no other client is seen at the server.
+        // memtide knows its own queries: no other client is suspected.
         let check = record.believable.checks.iter().find(|of| of.message.contains("counters"));
         assert!(check.is_some_and(|check| check.message.contains("equal")), "{run}");
         let rows = fs::read_to_string(&table).unwrap();
@@ -75,7 +75,7 @@ fn a_restart_in_mid_run_is_one() {
     assert_eq!((load.restarts, load.resets), (1, 0), "{run}");
     let restarts = record.seconds.iter().flat_map(|of| of.reports.values()).map(|of| of.restarts);
     assert_eq!(restarts.filter(|count| *count == 1).count(), 1, "{run}");
-    // What the first process counted after its last answer is not known.
+    // The first process's counts after its last reply are unknown.
     let least = back.figure("cmd_set");
     assert!(load.sets.is_some_and(|sets| sets > least && sets <= record.totals.intended), "{run}");
     assert!(run.out.contains("was restarted once"), "{run}");
@@ -101,7 +101,7 @@ fn a_server_that_does_not_answer_costs_only_its_figures_of_that_time() {
     assert_eq!(run.out.matches("did not answer").count(), 1, "{run}");
 }
 
-/// How often the server was asked for its statistics, by its own log.
+/// Number of `stats` queries in the server's own log.
 fn asked(log: &std::path::Path) -> usize {
     let text = String::from_utf8_lossy(&fs::read(log).unwrap()).into_owned();
     text.lines().filter(|line| line.starts_with('<') && line.ends_with(" stats")).count()

@@ -1,5 +1,5 @@
-//! Servers that do as a test says: they record, refuse, lie, fall silent or hang up. They know
-//! single lines only and store nothing.
+//! Servers under a test's control: they record, refuse, lie, fall silent or close connections. They
+//! know only single lines, and store nothing.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -9,27 +9,27 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// More connections than wait for a server with the shortest queue.
+/// More connections than the shortest listen backlog holds.
 const QUEUE_MAX: usize = 16;
 
-/// What a rogue does about a request line.
+/// Reaction of a rogue to a request line.
 pub(crate) enum Answer {
-    /// Writes this.
+    /// Sends this.
     Say(String),
     /// Nothing.
     Silence,
-    /// Writes this and closes the connection.
+    /// Sends this and closes the connection.
     Leave(&'static str),
 }
 
-/// Says `words`.
+/// The answer that sends `words`.
 pub(crate) fn say(words: &str) -> Answer {
     Answer::Say(words.to_owned())
 }
 
 /// A server in threads of the test.
 pub(crate) struct Rogue {
-    /// How `--server` names it.
+    /// Its name for `--server`.
     pub(crate) name: String,
     address: SocketAddr,
     accepted: Arc<AtomicU64>,
@@ -38,13 +38,13 @@ pub(crate) struct Rogue {
 }
 
 impl Rogue {
-    /// A server whose every line is answered by `behave`, which also sees who asks: `version` and
-    /// `stats` come first, each on a connection of its own.
+    /// A server that answers each line by `behave`, including `version` and `stats`, which come
+    /// first, each on its own connection.
     pub(crate) fn new(behave: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
         Self::raw(move |stream| drop(converse(stream, &behave)))
     }
 
-    /// A server that greets as it should and does to all else what `behave` says.
+    /// A server that greets correctly and answers all else by `behave`.
     pub(crate) fn polite(behave: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
         Self::new(move |line| match line {
             "version" => say("VERSION 1.6.0\r\n"),
@@ -53,7 +53,7 @@ impl Rogue {
         })
     }
 
-    /// A server that does this to each connection.
+    /// A server that passes each connection to `serve`.
     pub(crate) fn raw(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -73,7 +73,7 @@ impl Rogue {
         Self { name: address.to_string(), address, accepted, over, listener: Some(listener) }
     }
 
-    /// How many connections it has taken.
+    /// Number of connections accepted.
     pub(crate) fn accepted(&self) -> u64 {
         self.accepted.load(Ordering::Acquire)
     }
@@ -116,7 +116,7 @@ fn converse(stream: TcpStream, behave: &impl Fn(&str) -> Answer) -> std::io::Res
     }
 }
 
-/// Reads past the value of a storage command.
+/// Skips the value of a storage command.
 fn skip_value(line: &str, reader: &mut impl Read) -> std::io::Result<()> {
     let words = line.split_whitespace().collect::<Vec<_>>();
     if let ["set" | "add" | "replace" | "append" | "prepend" | "cas", _, _, _, bytes, ..] =
@@ -128,9 +128,9 @@ fn skip_value(line: &str, reader: &mut impl Read) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A machine that is too busy to take connections: connects to it are neither taken nor refused.
+/// A machine too busy to accept connections: connects to it are neither accepted nor refused.
 pub(crate) struct Crowded {
-    /// How `--server` names it.
+    /// Its name for `--server`.
     pub(crate) name: String,
     _listener: TcpListener,
     _waiting: Vec<TcpStream>,
@@ -141,7 +141,7 @@ impl Crowded {
     pub(crate) fn new() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
-        // It accepts no connection, and its queue is as short as the system allows.
+        // It accepts no connection, and its listen backlog is as short as the system allows.
         rustix::net::listen(&listener, 0).unwrap();
         let wait = || TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok();
         let waiting: Vec<TcpStream> = std::iter::from_fn(wait).take(QUEUE_MAX).collect();
@@ -150,7 +150,7 @@ impl Crowded {
     }
 }
 
-/// A server that has nothing, takes everything, and remembers what it was asked.
+/// A server that is empty, accepts every store, and records its requests.
 pub(crate) struct Recorder {
     /// The server.
     pub(crate) rogue: Rogue,
@@ -171,12 +171,12 @@ impl Recorder {
         Self { rogue, asked }
     }
 
-    /// How often each `verb key` was asked since the last look.
+    /// Number of requests by `verb key`, since the last call.
     pub(crate) fn take(&self) -> HashMap<String, u64> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
-    /// How often each key was asked, the most first, since the last look.
+    /// Number of requests for each key since the last call, largest first.
     pub(crate) fn take_counts(&self) -> Vec<u64> {
         let mut counts = self.take().into_values().collect::<Vec<_>>();
         counts.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,6 +1,6 @@
-//! Files of runs, searches and scans as others' programs read them: HdrHistogram's logs, Parquet,
-//! JUnit, CSV and JSON Lines hold what the record beside them holds. The scripts beside this file
-//! compare; what they need is in `requirements.txt`.
+//! Files of runs, searches and scans, read by other programs: HdrHistogram logs, Parquet, JUnit,
+//! CSV and JSON Lines hold the same data as the record. The scripts beside this file compare them;
+//! `requirements.txt` lists their packages.
 
 use crate::child::{Finished, Running, program, scratch, shared};
 use crate::peer::Peer;
@@ -12,14 +12,14 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// The scripts.
+/// Folder of the scripts.
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/readers");
 
-/// An empty folder and a Python with the readers; none, with the reason, if that was not made.
+/// An empty folder, and a Python with the readers; none, with the reason, if it was not installed.
 fn room(name: &str) -> Option<(PathBuf, PathBuf)> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let python = target.join("readers/bin/python");
-    // It is written when all packages are there.
+    // Present once all packages are installed.
     if !target.join("readers/requirements.txt").exists() {
         let why = "target/readers has no packages of Python (cargo xtask test installs them)";
         drop(writeln!(std::io::stderr(), "readers::{name} is skipped: {why}"));
@@ -39,7 +39,7 @@ fn run_in(folder: &Path, line: &str) -> Finished {
     started(folder, line).finish()
 }
 
-/// Lets a script compare what is in the folder.
+/// Runs a script that compares the files in the folder.
 fn compare(python: &Path, folder: &Path, what: &str) {
     let mut command = Command::new(python);
     // Compiled scripts do not belong beside the sources.
@@ -52,7 +52,7 @@ fn the_files_of_a_run_say_what_its_record_says() {
     let Some((folder, python)) = room("run") else { return };
     let _turn = shared();
     let peer = Peer::memcached("");
-    // Keys that are not filled are misses; a pause of the server is longer than the timeout.
+    // Keys that are not filled are misses; a pause of the server exceeds the timeout.
     let flags = "--rate 2k --duration 3s --warmup 500ms --keys 3k --load never \
                  --mix get=0.8,set=0.2 --timeout 100ms --errors-max 1 --seed 11 \
                  --goal all.p50<1s --goal get.p50<1ns --tag build=42";

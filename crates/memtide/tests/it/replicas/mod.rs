@@ -1,5 +1,5 @@
-//! Clients that reach several servers, and servers that are reached in two ways: copies of writes
-//! while one of two memcacheds is killed and started again, and gets by UDP beside sets by TCP.
+//! Clients that use several servers, and servers with two transports: copies of writes while one of
+//! two memcacheds is killed and restarted, and gets over UDP beside sets over TCP.
 
 use crate::child::{Running, assert_counters_equal, memtide, shared};
 use crate::peer::Peer;

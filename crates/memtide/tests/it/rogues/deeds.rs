@@ -1,4 +1,4 @@
-//! The misdeeds, each with what memtide makes of it at each stage.
+//! The misdeeds of servers, and how a run ends for each stage.
 
 use super::Stage::{self, Farewell, Fill, Greeting, Load, Probe, Stats};
 use rustix::net::sockopt::set_socket_linger;
@@ -12,20 +12,20 @@ use std::time::Duration;
 pub(super) struct Deed {
     pub(super) name: &'static str,
     pub(super) act: fn(&Stand<'_>) -> Result<()>,
-    /// At each stage.
+    /// Expected end at each stage.
     expect: Ends,
 }
 
-/// Any exit code that tells of a result or of a fault: what comes of a reply too many depends on
-/// whether it is read before the next request or after it.
+/// Any exit code for a result or a fault: the effect of a surplus reply depends on whether it is
+/// read before the next request or after it.
 pub(super) const ANY: i32 = -1;
 
-/// How a run ends.
+/// Expected end of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Expect {
-    /// The exit code; [`ANY`] where the instant of a misdeed decides.
+    /// The exit code; [`ANY`] if it depends on timing.
     pub(super) code: i32,
-    /// It stands in what is said, or one of several between bars does.
+    /// A word that the output contains; or alternatives, separated by bars.
     pub(super) word: &'static str,
 }
 
@@ -35,13 +35,13 @@ impl Deed {
     }
 }
 
-/// A request that is to be answered.
+/// A request that awaits a reply.
 pub(super) struct Stand<'a> {
     pub(super) stream: &'a TcpStream,
-    /// What a good server would answer.
+    /// The reply of a good server.
     pub(super) honest: &'a [u8],
     pub(super) line: &'a str,
-    /// The run is over.
+    /// True when the run is over.
     pub(super) over: &'a AtomicBool,
 }
 
@@ -60,7 +60,7 @@ impl Stand<'_> {
         self.leave()
     }
 
-    /// Says `bytes` until the connection is closed.
+    /// Sends `bytes` until the connection is closed.
     fn forever(&self, bytes: &[u8]) -> Result<()> {
         let bytes = bytes.repeat(65_536 / bytes.len());
         while !self.over.load(Ordering::Acquire) {
@@ -73,7 +73,7 @@ impl Stand<'_> {
         self.say(&self.honest[..self.honest.len() / 2])
     }
 
-    /// A value of one byte under the key that is asked for, of which `head` says it is so long.
+    /// Sends a value of one byte under the requested key, with the length that `head` claims.
     fn value(&self, head: &str, rest: &[u8]) -> Result<()> {
         let key = self.line.split(' ').nth(1).unwrap_or("key");
         self.say(format!("VALUE {key} 0 {head}\r\n").as_bytes())?;
@@ -81,24 +81,24 @@ impl Stand<'_> {
     }
 }
 
-/// How runs end, by stage.
+/// Expected ends, by stage.
 struct Ends([Expect; 6]);
 
-/// They end like this, but if the last statistics are refused only, the record stands.
+/// This end at every stage, except that the record stands if only the last statistics are refused.
 const fn all(code: i32, word: &'static str) -> Ends {
     let expect = Expect { code, word };
     Ends([expect, expect, expect, expect, expect, Expect { code: 0, word }])
 }
 
 impl Ends {
-    /// But at `stage` so.
+    /// Another end at `stage`.
     const fn but(mut self, stage: Stage, code: i32, word: &'static str) -> Self {
         self.0[stage as usize] = Expect { code, word };
         self
     }
 }
 
-/// What is said of answers that are needed and do not come in time.
+/// Messages about required answers that do not come in time.
 const SLOW: &str = "for longer than the timeout of 300ms|operations within the timeout";
 
 macro_rules! deeds {

@@ -1,6 +1,6 @@
-//! A server that misbehaves, in every way that its author could think of, at every stage of a run:
-//! memtide names the fault and ends, in bounded time and memory, and never panics. What it does
-//! with servers that merely keep something to themselves is next door.
+//! A server that misbehaves in every way its author could think of, at every stage of a run:
+//! memtide names the fault and ends, in bounded time and memory, and never panics. Servers that
+//! only withhold something are in `proxies`.
 
 mod deeds;
 mod proxies;
@@ -17,14 +17,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// No run may need more memory than this.
+/// Largest memory of a run.
 const RSS_KIB_MAX: i64 = 256 * 1024;
-/// No run needs this long; one that does hangs.
+/// Time limit of a run; one that exceeds it hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Runs beside each other.
+/// Number of runs at the same time.
 const BESIDE: usize = 4;
 
-/// What a run is about when the server begins to misbehave.
+/// Stage of a run at which the server begins to misbehave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Greeting,
@@ -48,7 +48,7 @@ impl Stage {
         }
     }
 
-    /// Whether the server has come to it with this line, when it has answered `gets` gets.
+    /// True if the server has reached this stage with this line, after it has answered `gets` gets.
     fn begins(self, line: &str, gets: usize) -> bool {
         match self {
             Self::Greeting => line.starts_with("set auth "),
@@ -80,7 +80,7 @@ fn a_server_that_misbehaves_is_named_at_every_stage_in_bounded_time_and_memory()
             });
         }
     });
-    // What fails beside others may do so because it got its CPU too late: it has to hold alone.
+    // A case may fail beside others because it got its CPU too late: it must also fail alone.
     let fails_alone = |(stage, deed, why): (Stage, &'static Deed, String)| {
         let alone = try_case(stage, deed).err()?;
         Some(format!("{stage:?}, {}: {why}; and alone: {alone}", deed.name))
@@ -90,7 +90,7 @@ fn a_server_that_misbehaves_is_named_at_every_stage_in_bounded_time_and_memory()
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
-/// Lets the program meet a server that does `deed` from `stage` on.
+/// Runs the program against a server that does `deed` from `stage` on.
 fn try_case(stage: Stage, deed: &'static Deed) -> Result<(), String> {
     let held = Held::default();
     let over = Arc::new(AtomicBool::new(false));
@@ -112,7 +112,7 @@ fn try_case(stage: Stage, deed: &'static Deed) -> Result<(), String> {
     if ended.is_none() {
         drop(child.kill());
     }
-    // Most often it was waited for already.
+    // Usually it has been waited for already.
     drop(child.wait());
     over.store(true, Ordering::Release);
     let (out, err) = (out.join().unwrap(), err.join().unwrap());
@@ -142,14 +142,14 @@ fn try_case(stage: Stage, deed: &'static Deed) -> Result<(), String> {
     }
 }
 
-/// The exit code and the most memory that was resident, in KiB; `None` when it does not end.
+/// Exit code and largest resident memory, in KiB; `None` if the child does not end.
 fn wait(child: &Child, started: Instant) -> Option<(i32, i64)> {
     let pid = i32::try_from(child.id()).unwrap();
     while started.elapsed() < PATIENCE {
         let mut status = 0;
         // SAFETY: a usage is nothing but integers, for which zero is a value.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: the child is ours and not waited for by anything else; both places are writable.
+        // SAFETY: the child is ours, and no other code waits for it; both places are writable.
         let waited = unsafe { libc::wait4(pid, &mut status, libc::WNOHANG, &mut usage) };
         if waited == pid {
             let code = if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -1 };
@@ -168,7 +168,7 @@ fn read_all(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> 
     })
 }
 
-/// Serves one connection: well until the stage comes, then as the deed says.
+/// Serves one connection: correctly until the stage is reached, then as the deed says.
 fn converse(
     stream: TcpStream,
     (stage, deed): (Stage, &Deed),
@@ -200,7 +200,7 @@ fn converse(
     }
 }
 
-/// What a good server holds and counts.
+/// Items and counters of a good server.
 #[derive(Default)]
 struct Held {
     values: Mutex<HashMap<String, Vec<u8>>>,
@@ -209,7 +209,7 @@ struct Held {
 }
 
 impl Held {
-    /// What it answers.
+    /// The reply of a good server.
     fn answer(&self, words: &[&str], value: Vec<u8>) -> Vec<u8> {
         let count = |of: &AtomicUsize| of.load(Ordering::Acquire);
         let mut values = self.values.lock().unwrap();

@@ -1,5 +1,5 @@
-//! Servers and proxies that will not tell their statistics, refuse stores or lose them: they can be
-//! measured, and what is missing is said.
+//! Servers and proxies that withhold their statistics, refuse stores or lose them: they can be
+//! measured, and missing data are reported.
 
 use crate::child::{Finished, Running, check, memtide, program};
 use crate::peer::rogue::{Answer, Rogue, say};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A proxy that hangs up when it is asked anything that is not about a key.
+/// A proxy that closes the connection on any command that is not about a key.
 fn proxy(asked: &Arc<AtomicU64>) -> Rogue {
     let asked = Arc::clone(asked);
     Rogue::new(move |line| match line.split(' ').next() {
@@ -54,7 +54,7 @@ fn with_no_stats_nobody_is_asked_and_only_the_comparison_is_missing() {
     let record = run.record();
     assert!(record.warnings.iter().all(|warning| warning.code != "stats_unavailable"), "{run}");
     assert_eq!(asked.load(Ordering::Relaxed), 0);
-    // Whether the server is there is found out all the same.
+    // Whether the server is there is checked nevertheless.
     memtide("run --no-stats -s 127.0.0.1:1").complains(3, &["127.0.0.1:1", "refused"]);
     let dead = Rogue::raw(drop);
     memtide(&format!("run --no-stats -s {}", dead.name)).complains(3, &["the connection"]);
@@ -87,7 +87,7 @@ fn stores_that_are_refused_or_lost_in_a_fill_are_accepted_when_the_user_says_so(
 
 #[test]
 fn connections_that_were_opened_are_counted_when_others_were_not() {
-    // It takes connections until it has ten, and then no more; its queue is short.
+    // It accepts ten connections, and then no more; its listen backlog is short.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let name = listener.local_addr().unwrap().to_string();
     rustix::net::listen(&listener, 1).unwrap();
@@ -130,7 +130,7 @@ fn an_interrupt_ends_a_question_at_once() {
     }
     thread::sleep(Duration::from_millis(100));
     running.signal(Signal::INT);
-    // `finish` has less patience than the timeout.
+    // `finish` waits for less time than the timeout.
     let run = running.finish();
     assert!(run.err.contains("interrupted") && !run.err.contains("panicked"), "{run}");
     assert!(started.elapsed() < Duration::from_secs(25), "{run}");

@@ -1,4 +1,4 @@
-//! Shares on machines whose clocks differ: the start skew is true, or unknown.
+//! Shares on machines with different clocks: the start skew is right, or unknown.
 
 use super::record;
 use crate::child::{Running, cleared, memtide, program, scratch, shared};
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Runs three shares that begin at one time of day, the second one under the program and arguments
-/// of `before`; none where that cannot be had.
+/// in `before`; none if that is unavailable.
 fn merged(name: &str, before: &[&str]) -> Option<Record> {
     let (tool, words) = before.split_first().unwrap();
     let mut tried = Command::new(tool);
@@ -75,7 +75,7 @@ fn clocks_of_which_none_is_kept_in_step_give_no_number() {
         AlignedBy::Unknown => {
             assert_eq!((merged.start_skew_ns, alignment.error_max_ns), (None, None))
         }
-        // A machine whose time of day is kept in step.
+        // A machine with a synchronised time of day.
         AlignedBy::TimeOfDay => {
             let (skew, error) = merged.start_skew_ns.zip(alignment.error_max_ns).unwrap();
             assert!(skew <= error + 100_000_000, "{skew} ns, within {error}");

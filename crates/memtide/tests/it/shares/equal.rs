@@ -1,4 +1,4 @@
-//! Shares together ask the server for what one process asks for.
+//! Shares together send the server exactly what one process sends.
 
 use super::record;
 use crate::child::{Running, assert_counters_equal, memtide, read_record, scratch, shared};
@@ -6,19 +6,19 @@ use crate::peer::Peer;
 use std::fs;
 use std::path::PathBuf;
 
-/// Operations of the run.
+/// Number of operations of the run.
 pub(crate) const OPS: usize = 4_000;
 
-/// What a run sent, and what its samples say of it.
+/// The commands of a run, and its samples.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Sent {
-    /// Each command that the server got for the load, in order of its text.
+    /// Each command of the load that the server received, sorted as text.
     pub(crate) commands: Vec<String>,
-    /// Operation, intended instant, index, key and size of each row, in order of its text.
+    /// Operation, intended instant, index, key and size of each sample, sorted as text.
     pub(crate) rows: Vec<String>,
 }
 
-/// The run's own words.
+/// The command line of the run.
 pub(crate) fn words(server: &str) -> String {
     format!(
         "run -s {server} --rate 4k --ops-max {OPS} --arrival fixed --keys 500 \
@@ -27,8 +27,8 @@ pub(crate) fn words(server: &str) -> String {
     )
 }
 
-/// Carries out the run in shares of one worker each, or in one process with as many workers; its
-/// files begin with `test`.
+/// Carries out the run in shares of one worker each, or in one process with the same number of
+/// workers; its files begin with `test`.
 pub(crate) fn sent(test: &str, of: usize, in_one: bool) -> Sent {
     let name = format!("{test}-{of}-{in_one}");
     let (log, barrier) = (scratch(&format!("{name}.log")), super::folder(&format!("{name}-meet")));
@@ -63,7 +63,7 @@ pub(crate) fn sent(test: &str, of: usize, in_one: bool) -> Sent {
     Sent { commands: commands(&fs::read_to_string(&log).unwrap()), rows: sorted(rows.collect()) }
 }
 
-/// The records merge, every key was found, and the server counted what they sent.
+/// Asserts that the records merge, every key was found, and the server counted the operations sent.
 fn check_merged(name: &str, records: &[PathBuf]) {
     let json = scratch(&format!("{name}-merged.json"));
     let paths: Vec<String> = records.iter().map(|path| path.display().to_string()).collect();
@@ -74,7 +74,7 @@ fn check_merged(name: &str, records: &[PathBuf]) {
     assert_counters_equal(&merged);
 }
 
-/// What each row of samples says of an operation.
+/// The columns of each sample that describe its operation.
 pub(crate) fn rows(text: &str) -> Vec<String> {
     let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
     let row = |line: &str| {
@@ -85,7 +85,7 @@ pub(crate) fn rows(text: &str) -> Vec<String> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// The commands of the load: the last of all, since shares fill before they meet.
+/// The commands of the load: the last in the log, because shares fill before they meet.
 pub(crate) fn commands(log: &str) -> Vec<String> {
     let command = |line: &str| {
         let mut words = line.strip_prefix('<')?.split(' ').skip(1);
@@ -99,7 +99,7 @@ pub(crate) fn commands(log: &str) -> Vec<String> {
     sorted(all[all.len() - OPS..].to_vec())
 }
 
-/// In order of their text.
+/// Sorts lines as text.
 pub(crate) fn sorted(mut lines: Vec<String>) -> Vec<String> {
     lines.sort();
     lines

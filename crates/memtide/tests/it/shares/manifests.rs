@@ -1,5 +1,5 @@
-//! What the manifests in deploy/kubernetes start is what the program knows: their words and
-//! variables, as they stand there, come as far as a server that is not there.
+//! The manifests in deploy/kubernetes match the program: their words and variables, unchanged, are
+//! accepted up to the connection to an absent server.
 
 use super::{Command, folder, program};
 use crate::child::{Finished, Running, cleared, memtide, shared};
@@ -14,7 +14,7 @@ fn read(file: &str) -> String {
     fs::read_to_string(Path::new(MANIFESTS).join(file)).unwrap()
 }
 
-/// The container's arguments: a list on one line, or one word on each.
+/// The container's arguments: a list on one line, or one word per line.
 fn words(file: &str) -> Vec<String> {
     let text = read(file);
     let mut lines = text.lines().map(str::trim).skip_while(|line| !line.starts_with("args:"));
@@ -32,7 +32,7 @@ fn variables(file: &str) -> Vec<(String, String)> {
     text.lines().map(|line| split(line).unwrap()).collect()
 }
 
-/// The program with `words` and `more` as a pod would start it, but for a server that is not there.
+/// The program with `words` and `more`, as a pod would start it, but with an absent server.
 fn pod(words: &[String], variables: &[(String, String)], more: &[&str]) -> Command {
     let mut command = cleared(program());
     command.args(words).args(more).envs(variables.iter().cloned());
@@ -56,7 +56,7 @@ fn the_jobs_words_are_those_of_a_share() {
     for (job, run) in [("shares/job.yaml", "shares/run.env"), RECORDS] {
         let words: Vec<String> = words(job).iter().map(put).collect();
         let mut command = pod(&words, &variables(run), &[]);
-        // The agreed time is past.
+        // The agreed time has passed.
         command.env_remove("MEMTIDE_START_AT");
         finished(&mut command).complains(3, &["127.0.0.1"]);
     }
@@ -83,12 +83,12 @@ fn the_agents_and_the_master_have_words_that_the_program_knows() {
     let agent = Running::of(&mut pod(&agent, &[], &[]));
     agent.signal(Signal::TERM);
     let ended = agent.finish();
-    // The signal may come before the agent has begun to listen for it.
+    // The signal may arrive before the agent listens for it.
     assert!(ended.code == Some(0) || ended.signal.is_some(), "{ended}");
     drop(fs::remove_dir_all(key));
 }
 
-/// The commands of the README below a heading.
+/// The commands below a heading of the README.
 fn commands(heading: &str) -> String {
     let text = read("README.md");
     let (_, below) = text.split_once(heading).unwrap();

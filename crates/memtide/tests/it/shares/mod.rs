@@ -1,4 +1,4 @@
-//! One run of several processes: what a share is, how shares begin together, and what is refused.
+//! One run by several processes: shares, how they begin together, and refusals.
 
 mod clocks;
 pub(crate) mod equal;
@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A folder that is not there.
+/// A folder that does not exist.
 fn folder(name: &str) -> PathBuf {
     let path = scratch(name);
     drop(std::fs::remove_dir_all(&path));
     path
 }
 
-/// The program with the words of `line` in an environment with these variables.
+/// The program with the words of `line` and these environment variables.
 fn placed(line: &str, variables: &[(&str, &str)]) -> Command {
     let mut command = program();
     command.args(line.split_whitespace()).envs(variables.iter().copied());
@@ -36,7 +36,8 @@ fn record(path: &Path) -> Record {
     read_record(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Why a share made no load, by its record, which is whole and holds no operation.
+/// The reason, from its record, why a share made no load; the record is complete and holds no
+/// operation.
 fn not_run(path: &Path, finished: &Finished) -> String {
     let record = record(path);
     assert_eq!((record.ended_by, record.partial, record.exit), (EndedBy::NotRun, true, 0));
@@ -46,7 +47,7 @@ fn not_run(path: &Path, finished: &Finished) -> String {
     why
 }
 
-/// Carries out both shares of a run with these words each; returns their records.
+/// Carries out both shares of a run, each with its words; returns their records.
 fn both(peer: &Peer, name: &str, words: [&str; 2]) -> [Record; 2] {
     let start = |number: usize| {
         let json = scratch(&format!("share-{name}-{number}.json"));
@@ -67,7 +68,7 @@ fn both(peer: &Peer, name: &str, words: [&str; 2]) -> [Record; 2] {
     })
 }
 
-/// Two shares that began together are the two halves of one load.
+/// Asserts that two shares that began together are the two halves of one load.
 fn are_halves(records: &[Record; 2], start: ShareStart) {
     let windows = records.each_ref().map(|record| record.clock.as_ref().unwrap());
     assert_eq!(windows[0].boot_id, windows[1].boot_id);
@@ -95,7 +96,7 @@ fn shares_meet_in_a_folder_and_fill_each_key_once() {
     let records = both(&peer, "folder", [&barrier, &barrier]);
     are_halves(&records, ShareStart::Folder);
     assert_eq!(peer.figure("cmd_set"), 500);
-    // The folder is used up: a share that comes again sends nothing.
+    // The folder has been used: a share that comes again sends nothing.
     let json = scratch("share-again.json");
     let line =
         format!("run -s {} --keys 500 --shard 0/2 {barrier} --json {}", peer.name, json.display());
@@ -196,11 +197,11 @@ fn a_signal_ends_a_share_with_its_record_and_success() {
     let line = |words: &str| {
         format!("run -s {} --keys 50 --shard 1/2 {words} --json {}", peer.name, json.display())
     };
-    // Under load, with a goal that it misses.
+    // During the load, with a goal that it misses.
     let loaded = Running::start(&line("--duration 50s --rate 10k --mix get=1 --goal rate>1G"));
-    // The sample before the fill asks for fewer.
+    // The sample before the fill reads fewer keys.
     peer.await_figure("cmd_get", 3_000);
-    // Schedulers and timeout(1) send it twice.
+    // Schedulers and timeout(1) send the signal twice.
     loaded.signal(Signal::TERM);
     loaded.signal(Signal::TERM);
     loaded.finish().exits(0);

@@ -1,5 +1,4 @@
-//! A launcher's side of PMI-1: a server for the processes of one job, each on a socket that it
-//! inherits.
+//! The launcher's side of PMI-1: serves the processes of one job, each on an inherited socket.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -12,12 +11,12 @@ use std::thread;
 
 /// A launcher of a few processes.
 pub(crate) struct Launcher {
-    /// What each process inherits.
+    /// The socket that each process inherits.
     sockets: Vec<OwnedFd>,
 }
 
 impl Launcher {
-    /// Serves `size` processes until each has gone.
+    /// Serves `size` processes until all have ended.
     pub(crate) fn new(size: usize) -> Self {
         let barrier = Arc::new(Barrier::new(size));
         let words = Arc::new(Mutex::new(BTreeMap::new()));
@@ -30,7 +29,7 @@ impl Launcher {
         Self { sockets: sockets.collect() }
     }
 
-    /// Lets `command` inherit the socket of process `rank`, and tells it so.
+    /// Lets `command` inherit the socket of process `rank`, and sets its variables.
     pub(crate) fn hand_to(&self, rank: u32, command: &mut Command) {
         let fd = self.sockets[rank as usize].as_raw_fd();
         let size = self.sockets.len().to_string();

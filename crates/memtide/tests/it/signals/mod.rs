@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and the end of a terminal, at every stage of a run.
+//! Ctrl-C, SIGTERM and a closed terminal, at every stage of a run.
 
 use crate::child::{Running, program, scratch, shared};
 use crate::peer::Peer;
@@ -8,10 +8,10 @@ use std::os::unix::process::CommandExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Much less than the runs below would take, much more than an end takes.
+/// Much shorter than the runs below, much longer than an orderly end.
 const PROMPTLY: Duration = Duration::from_secs(15);
 
-/// Interrupts a run of `line` once `is_there` says that it has come so far.
+/// Interrupts a run of `line` once `is_there` is true.
 fn interrupted(line: &str, is_there: impl Fn() -> bool) -> crate::child::Finished {
     let running = Running::start(&format!("run {line} --timeout 50s --duration 50s"));
     let started = Instant::now();
@@ -19,7 +19,7 @@ fn interrupted(line: &str, is_there: impl Fn() -> bool) -> crate::child::Finishe
         assert!(started.elapsed() < PROMPTLY, "it does not come so far");
         thread::sleep(Duration::from_millis(5));
     }
-    // It waits for what never comes.
+    // It waits for something that never comes.
     thread::sleep(Duration::from_millis(300));
     let asked = Instant::now();
     running.signal(Signal::INT);
@@ -46,16 +46,16 @@ fn the_first_signal_acts_while_greeting() {
 #[test]
 fn the_first_signal_acts_while_connecting_and_filling() {
     let _turn = shared();
-    // It says nothing to gets: the probe before a fill waits for them.
+    // It does not reply to gets: the probe before a fill waits for them.
     let mute = Rogue::polite(|_| Answer::Silence);
     interrupted(&format!("-s {} --keys 100", mute.name), || mute.accepted() > 1);
-    // It takes sets and answers none.
+    // It accepts sets and replies to none.
     let deaf = Rogue::polite(|line| match line.starts_with("get") {
         true => say("END\r\n"),
         false => Answer::Silence,
     });
     interrupted(&format!("-s {} --keys 100 --load always", deaf.name), || deaf.accepted() > 1);
-    // One server of two takes no connection, but that is known only when the load begins.
+    // One of two servers accepts no connection, which shows only when the load begins.
     let crowded = Crowded::new();
     let peer = Peer::memcached("");
     let churn = "--load never --connection-rate 10 --calls 1 --mix get=1";
@@ -96,7 +96,7 @@ fn a_second_signal_keeps_what_is_written() {
     let line = format!("run -s {} {flags} --samples {}", peer.name, samples.display());
     let running = Running::start(&line);
     peer.await_figure("cmd_get", 6_000);
-    // A server that stands still is waited for.
+    // The run waits for a stopped server.
     peer.signal(Signal::STOP);
     running.signal(Signal::INT);
     thread::sleep(Duration::from_millis(100));

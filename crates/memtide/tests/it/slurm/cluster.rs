@@ -1,6 +1,6 @@
-//! A real Slurm of four nodes on this machine, each a network and UTS namespace of its own. It
-//! changes nothing outside its temporary folder and namespaces, and is gone with its handle: also
-//! when a test panics, when it comes up only half-way, and when the tests' own process is killed.
+//! A real Slurm of four nodes on this machine, each a network and UTS namespace. It changes nothing
+//! outside its temporary folder and namespaces, and ends with its handle: also if a test panics, if
+//! it only half starts, and if the tests' process is killed.
 
 use crate::child::{Finished, Running, cleared, shared};
 use std::fmt::Write as _;
@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How many nodes a cluster has, named `n1`, `n2` and so on.
+/// Number of nodes of a cluster, named `n1`, `n2` and so on.
 pub(super) const NODES: u32 = 4;
-/// Where the controller, `srun` and servers are: a host beside the nodes.
+/// Host of the controller, `srun` and servers, beside the nodes.
 pub(super) const HEAD: &str = "10.77.1.254";
 
-/// What a cluster needs, and Debian's package of it.
+/// Programs that a cluster needs, each with its Debian package.
 const PROGRAMS: &[(&str, &str)] = &[
     ("slurmctld", "slurmctld"),
     ("slurmd", "slurmd"),
@@ -29,41 +29,41 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("nsenter", "util-linux"),
     ("unshare", "util-linux"),
 ];
-/// A PID namespace ends with its first process; that process has the other namespaces too.
+/// A PID namespace ends with its first process, which is in the other namespaces too.
 const NAMESPACES: &[&str] =
     &["--mount", "--pid", "--fork", "--net", "--uts", "--mount-proc", "--kill-child"];
 const INIT: &str = include_str!("cluster.sh");
 
-/// What the first process does before anything of Slurm's, in namespaces that go away at once.
+/// Commands that test, in namespaces of their own, whether a cluster is possible here.
 const PROBE: &str = "mount -t tmpfs none /run && ip link add br0 type bridge && \
                      ip netns add n1 && ip link add v1 type veth peer name eth0 netns n1";
 const SERVER: &str = "memcached -u nobody -U 0 -l $HEAD >/dev/null 2>&1 </dev/null & disown
      until (exec 3<>/dev/tcp/$HEAD/11211) 2>/dev/null; do sleep 0.05; done";
-/// Administrators' programs are outside of PATH in some shells.
+/// Some shells have no administrators' programs in PATH.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A cluster that is up.
+/// A running cluster.
 pub(super) struct Cluster {
-    /// `unshare`, whose only child is the cluster's first process. That ends when it reads the end
-    /// of its stdin.
+    /// `unshare`, whose only child is the cluster's first process, which ends at the end of its
+    /// stdin.
     holder: Child,
     folder: Folder,
     _turn: RwLockReadGuard<'static, ()>,
 }
 
 impl Cluster {
-    /// A cluster with all nodes idle; none, with a sentence on stderr, where there cannot be one.
+    /// A cluster with all nodes idle; none, with a sentence on stderr, if there cannot be one.
     pub(super) fn up(test: &str) -> Option<Self> {
         if let Err(why) = possible() {
-            // No macro, because the test harness hides what these print in a test that passes.
+            // Not a macro, because the test harness hides their output in a test that passes.
             drop(writeln!(std::io::stderr(), "slurm::{test} is skipped: {why}"));
             return None;
         }
         Some(Self::with(""))
     }
 
-    /// A cluster with these lines in its configuration. Panics, with what its parts said, if it
-    /// does not come up.
+    /// A cluster with these lines in its configuration. Panics, with the output of its parts, if it
+    /// does not start.
     pub(super) fn with(lines: &str) -> Self {
         let turn = shared();
         let folder = Folder::new();
@@ -86,13 +86,13 @@ impl Cluster {
         cluster
     }
 
-    /// What the kernel calls its PID namespace, in which all of its processes are.
+    /// The kernel's name for its PID namespace, which contains all of its processes.
     pub(super) fn namespace(&self) -> PathBuf {
         let path = format!("/proc/{}/ns/pid_for_children", self.holder.id());
         fs::read_link(path).unwrap()
     }
 
-    /// A folder of its own, which all nodes share and which goes away with it.
+    /// Its folder, which all nodes share and which is removed with it.
     pub(super) fn folder(&self) -> &Path {
         &self.folder.0
     }
@@ -107,8 +107,8 @@ impl Cluster {
         self.start(script).finish()
     }
 
-    /// Starts `script` in a shell beside the controller, in the cluster's folder. `MEMTIDE` names
-    /// the program and `HEAD` the address.
+    /// Starts `script` in a shell beside the controller, in the cluster's folder. `MEMTIDE` is the
+    /// program and `HEAD` the address.
     pub(super) fn start(&self, script: &str) -> Running {
         let of = format!("/proc/{}/ns", self.holder.id());
         let mut command = cleared(Command::new("nsenter"));
@@ -134,20 +134,20 @@ impl Drop for Cluster {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        // The first process gets SIGKILL when its parent has gone, and all others with it.
+        // The first process gets SIGKILL when its parent has ended, and takes all others with it.
         drop(self.holder.kill());
         drop(self.holder.wait());
     }
 }
 
-/// A folder that goes away with its handle.
+/// A folder that is removed with its handle.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-        // A socket's path is short, so it cannot stand in the folder of the build.
+        // A socket's path must be short, so it cannot be in the build folder.
         let name = format!("memtide-slurm-{}-{nth}", std::process::id());
         let path = std::env::temp_dir().join(name);
         drop(fs::remove_dir_all(&path));
@@ -162,7 +162,7 @@ impl Drop for Folder {
     }
 }
 
-/// Why there can be no cluster here.
+/// The reason why there can be no cluster here, if there is one.
 fn possible() -> Result<(), String> {
     if !rustix::process::geteuid().is_root() {
         return Err("only root can make network namespaces".to_owned());
@@ -187,7 +187,7 @@ fn write_key(path: &Path) {
     file.write_all(&key).unwrap();
 }
 
-/// No cgroups, no accounting, whole nodes; all files in `folder`.
+/// The configuration: no cgroups, no accounting, whole nodes; all files in `folder`.
 fn slurm_conf(folder: &Path) -> String {
     let folder = folder.display();
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! The script that users submit, as it stands in deploy/slurm.
+//! The script that users submit, unchanged from deploy/slurm.
 
 use super::cluster::Cluster;
 use crate::child::{Finished, assert_counters_equal, read_record};
@@ -8,7 +8,7 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/slurm/ru
 const WORDS: &str =
     "--server $HEAD --rate 800 --arrival fixed --connections 8 --keys 1000 --duration 1s";
 
-/// What the script leaves in `folder` of a cluster: its records, and what it says.
+/// Checks the records and the output of the script in `folder` of a cluster.
 fn check_records(cluster: &Cluster, folder: &str, (said, ran): (&str, &Finished)) {
     let folder = cluster.folder().join(folder);
     let shares = fs::read_dir(folder.join("shares")).unwrap().count();
@@ -34,7 +34,7 @@ fn the_script_divides_a_run_that_waits_for_its_allocation_and_one_that_is_submit
     let waits = format!("{setting}/waits salloc --nodes=4 {SCRIPT} {WORDS}");
     let ran = cluster.shell(&waits).exits(0);
     check_records(&cluster, "waits", (&ran.out, &ran));
-    // `sbatch --wait` looks every ten seconds only.
+    // `sbatch --wait` polls only every ten seconds.
     let submitted = format!(
         "job=$({setting}/batch BARRIER=dir sbatch --parsable --nodes=4 --output=batch.out \
            {SCRIPT} {WORDS})

@@ -1,5 +1,5 @@
-//! Shares of one run on a real Slurm of four nodes, each a host of its own. Where the tests do not
-//! run as root, or Slurm is not installed, each says so and passes.
+//! Shares of one run on a real Slurm of four nodes, each a separate host. If the tests do not run
+//! as root, or Slurm is not installed, each test says so and passes.
 
 mod shares;
 mod deploy;
@@ -36,7 +36,7 @@ fn a_cluster_has_a_host_for_each_task_and_leaves_nothing_behind() {
     let hosts: BTreeSet<String> = ran.out.lines().map(str::to_owned).collect();
     let expected = (1..=NODES).map(|i| format!("n{i}")).collect();
     assert_eq!(hosts, expected, "{ran}");
-    // What only the cluster's end will end.
+    // A process that only the cluster's end will end.
     cluster.shell("sleep 600 >/dev/null 2>&1 & disown; echo started").exits(0);
     assert!(processes_in(&namespace).len() > NODES as usize);
     drop(cluster);

@@ -1,5 +1,5 @@
-//! Shares without a scheduler: the line of docs/cluster.md for ssh and the script that it starts,
-//! run as they stand there, with a shell in place of ssh. They need neither root nor Slurm.
+//! Shares without a scheduler: the ssh line of docs/cluster.md and the script that it starts, run
+//! unchanged, with a shell in place of ssh. They need neither root nor Slurm.
 
 use crate::child::{Running, assert_counters_equal, cleared, read_record, scratch};
 use crate::peer::Peer;

@@ -1,5 +1,5 @@
-//! Shares that `srun` starts: together, lost in the middle of the load, started a second time, and
-//! not divided by mistake.
+//! Shares that `srun` starts: together, lost during the load, restarted, and refused if not
+//! divided.
 
 use super::cluster::Cluster;
 use super::processes_in;
@@ -12,13 +12,13 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How many operations a second the whole run sends.
+/// Rate of the whole run, in operations per second.
 const RATE: u64 = 800;
-/// How long a test waits for the load to be under way.
+/// Time limit until the load is in progress.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A line that runs four shares of a run with these words, each on a node, with records in
-/// `folder`. `srun` gets the words of `launch`; each share does `first` before.
+/// `folder`. `srun` gets the words of `launch`; each share runs `first` before.
 fn step(folder: &str, launch: &str, first: &str, words: &str) -> String {
     format!(
         "mkdir {folder}; srun -N4 -n4 {launch} bash -c '{first} exec \"$MEMTIDE\" run \
@@ -27,7 +27,7 @@ fn step(folder: &str, launch: &str, first: &str, words: &str) -> String {
     )
 }
 
-/// The records in `folder`, by the numbers of their shares.
+/// The records in `folder`, by share number.
 fn records(folder: &Path) -> Vec<(u32, Record)> {
     let read = |number: u32| {
         let text = fs::read_to_string(folder.join(format!("{number}.json"))).ok()?;
@@ -36,7 +36,8 @@ fn records(folder: &Path) -> Vec<(u32, Record)> {
     (0..4).filter_map(read).collect()
 }
 
-/// Each lane's schedule begins with a part of a gap, and the window's ends cut others.
+/// Asserts that `count` is near `planned`: each lane's schedule begins with a part of a gap, and
+/// the window's ends cut others.
 fn assert_near(count: u64, planned: u64) {
     assert!(count.abs_diff(planned) <= 8, "{count} operations, {planned} planned");
 }
@@ -77,13 +78,13 @@ fn shares_of_a_step_begin_together_and_their_servers_counts_are_exact() {
         assert_eq!(record.totals.answered, record.totals.intended, "{merged}");
         assert_eq!(record.totals.misses, 0, "{merged}");
         assert_counters_equal(&record);
-        // All nodes are one machine here, so the clocks are one, and the skew is known.
+        // All nodes are one machine here, so they have one clock, and the skew is known.
         assert!(record.start_skew_ns.is_some(), "{merged}");
         assert!(merged.out.contains("start skew"), "{merged}");
     }
 }
 
-/// Gets of a share that has filled its keys: it asks for a sample of them.
+/// Gets that a share sends after its fill, as a sample of its keys.
 const SAMPLE: u64 = 1_000;
 
 /// Waits until the server beside the controller has counted `least` gets.
@@ -101,7 +102,7 @@ fn await_gets(cluster: &Cluster, least: u64) {
     }
 }
 
-/// The process of the cluster that carries out this share.
+/// The cluster's process that carries out this share.
 fn process_of(cluster: &Cluster, share: u32) -> Pid {
     let of_share = |path: &Path| {
         let program = fs::read_link(path.join("exe")).ok()?;
@@ -115,7 +116,7 @@ fn process_of(cluster: &Cluster, share: u32) -> Pid {
     Pid::from_raw(found.unwrap()).unwrap()
 }
 
-/// Runs four shares and kills number 2 in the middle of the load.
+/// Runs four shares and kills number 2 during the load.
 fn lose_a_share(cluster: &Cluster, launch: &str) -> Vec<(u32, Record)> {
     cluster.start_server();
     let words = "--barrier pmi --duration 4s";
@@ -129,7 +130,7 @@ fn lose_a_share(cluster: &Cluster, launch: &str) -> Vec<(u32, Record)> {
     records
 }
 
-/// The records of the shares that are left merge, and what is lost is named.
+/// Merges the records of the remaining shares; the merged record must name the lost one.
 fn merge_the_rest(cluster: &Cluster, survivors: &[(u32, Record)]) -> Record {
     let folder = cluster.folder().join("lost");
     let (refused, record) = merge(&folder, "");
@@ -161,7 +162,7 @@ fn the_others_finish_and_merge_when_a_share_is_killed() {
     }
     let record = merge_the_rest(&cluster, &survivors);
     assert_near(record.totals.intended, RATE * 4 / 4 * 3);
-    // The servers counted what the lost share sent too.
+    // The servers also counted the lost share's operations.
     let (result, why) = check(&record, CheckKind::ServerCounters);
     assert_ne!(result, CheckResult::Passed, "{why}");
 }
@@ -188,7 +189,7 @@ fn a_share_that_slurm_starts_again_sends_nothing_and_says_so() {
         return;
     };
     cluster.start_server();
-    // A real requeue takes two minutes; this is what tasks see of it.
+    // A real requeue takes two minutes; this imitates what tasks see of it.
     let again = "[ $SLURM_PROCID != 1 ] || export SLURM_RESTART_COUNT=1;";
     let words = "--duration 500ms";
     let ran = cluster.shell(&step("again", "", again, words)).exits(0);
@@ -216,7 +217,7 @@ fn a_step_of_several_tasks_without_shares_sends_nothing() {
     for words in ["Slurm started 2 processes", "number 1 (SLURM_PROCID)", "--shard auto"] {
         assert!(refused.err.contains(words), "{refused}");
     }
-    // One task is no copy, and an allocation is no step.
+    // A single task is no copy, and an allocation is no step.
     let alone = "$MEMTIDE run --server $HEAD --rate 500 --arrival fixed --keys 10 \
                  --duration 200ms --json -";
     let script = format!("srun -N1 -n1 {alone} >one.json; salloc -N2 bash -c '{alone} >two.json'");

@@ -1,5 +1,5 @@
 //! Searches and scans as their user meets them: against a server with a known limit, against
-//! memcached, interrupted, and with a server that goes away.
+//! memcached, interrupted, and with a server that dies.
 
 use crate::child::{Finished, Running, memtide, program, scratch, shared};
 use crate::peer::Peer;
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
-/// Reads the JSON of steps, which must keep its written schema; no record may lose an operation.
+/// Reads the JSON of steps, which must match the published schema; no record may lose an operation.
 fn read(text: &str) -> Steps {
     let value: serde_json::Value = serde_json::from_str(text).unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/steps.schema.json");

@@ -1,4 +1,4 @@
-//! The command lines, a test for each family of them.
+//! The command lines, with a test for each family.
 
 use super::expect;
 

@@ -1,17 +1,16 @@
-//! Masks: what is left of a text when its figures are taken out of it, so that only a change of
-//! words, columns, lines or streams changes it.
+//! Masks figures in texts, so that only a change of words, columns, lines or streams shows.
 
 use std::path::Path;
 
-/// The lines of `text` with one blank between words, `#` for figures, repeated lines once.
+/// The lines of `text` with single spaces between words, `#` for figures, and repeated lines once.
 pub(super) fn masked(text: &str, links: &Path) -> Vec<String> {
     let text = text.replace(&format!("{}/", links.display()), "").replace('\u{1b}', "ESC");
-    // How the machine was doing: another warning each time.
+    // Warnings depend on the state of the machine.
     let has_notes = text.contains("memtide: p50 / p99");
     let is_warning = |line: &&str| {
         let of_notes = has_notes && line.starts_with("memtide: ");
         let of_cpu = line.starts_with("Warning! Detected max cpu usage");
-        // Tests beside this one put a file there for a while.
+        // Other tests create a file there for a while.
         let of_home = line.contains(".memslap.cnf is there and is read");
         of_cpu || of_home || of_notes && !line.contains("p50 / p99")
     };
@@ -20,7 +19,7 @@ pub(super) fn masked(text: &str, links: &Path) -> Vec<String> {
         let words: Vec<String> = line.split_whitespace().map(word).collect();
         let line = words.join(" ");
         let line = match line.find("believable:") {
-            // Whether it is depends on who else uses the machine.
+            // The verdict depends on other users of the machine.
             Some(end) => format!("{}believable: …", &line[..end]),
             None if line.starts_with("#: #") => "#: # …".to_owned(),
             None => line,

@@ -1,8 +1,8 @@
-//! What each face says on which stream and how it ends, for command lines as drivers call them:
+//! Output of each face on each stream and its exit code, for command lines as drivers use them:
 //! stderr unread, merged with stdout, killed by every signal, by every name. Figures are masked.
 //!
-//! `UPDATE=1 cargo test -p memtide --test it streams::` writes the listings anew; read the
-//! difference before keeping it.
+//! `UPDATE=1 cargo test -p memtide --test it streams::` rewrites the listings; read the difference
+//! before keeping it.
 
 mod lines;
 mod mask;
@@ -17,16 +17,16 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Command lines that run at the same time.
+/// Number of command lines that run at the same time.
 const AT_ONCE: usize = 3;
-/// Operations that a server has seen when a run that is to be killed is under way; of a scan that
-/// takes 500 a second for a second each time, its first row is printed then.
+/// Operations that a server has seen when a run that is to be killed is in progress. A scan with
+/// steps of a second at 500/s has printed its first row by then.
 const UNDER_WAY: u64 = 800;
 
-/// A command line as a driver has it.
+/// A driver's command line.
 ///
-/// Before the program stand variables, `2>&1` and a signal that kills the run. `@` is a server,
-/// `@h` its host and `@p` its port. A program with a slash is a link in a folder; one without is a
+/// Variables, `2>&1` and a signal that kills the run may precede the program. `@` is a server, `@h`
+/// its host and `@p` its port. A program with a slash is a link in a folder; one without is a
 /// subcommand.
 struct Call {
     merged: bool,
@@ -83,11 +83,11 @@ impl Call {
     }
 }
 
-/// The program by a link `folder/name`.
+/// The program, called by a link `folder/name`.
 fn linked(link: &str) -> Command {
     let place = links().join(link);
     std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-    // Others may make the same one.
+    // Another test may create the same link.
     drop(std::os::unix::fs::symlink(program().get_program(), &place));
     let mut command = Command::new(place);
     command.env_remove("MEMTIDE_NOTES").env_remove("MEMTIDE_MCPERF");
@@ -113,7 +113,7 @@ fn in_one_stream(command: &Command) -> Command {
     shell
 }
 
-/// How a command line ends and what it says, figures masked.
+/// The end and the output of a command line, with figures masked.
 fn told(line: &str) -> String {
     let peer = Peer::memcached("");
     let ran = Call::of(line, &peer).carry_out(&peer);
@@ -132,7 +132,7 @@ fn told(line: &str) -> String {
     text
 }
 
-/// Asserts that the listing `name` holds what becomes of each of `lines`.
+/// Asserts that the listing `name` equals the results of `lines`.
 fn expect(name: &str, lines: &[&str]) {
     let _turn = shared();
     let next = AtomicUsize::new(0);

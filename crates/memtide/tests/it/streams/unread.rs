@@ -1,4 +1,4 @@
-//! Drivers that do not read stderr, and those that have it ignored signals.
+//! Drivers that do not read stderr, and drivers that ignore signals.
 
 use super::super::mutilate::cells;
 use crate::child::{Running, program, shared};
@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-/// Rows that are read of a scan before it is killed.
+/// Number of rows read from a scan before it is killed.
 const ROWS: usize = 4;
 
 #[test]

@@ -73,7 +73,7 @@ fn a_killed_server_resets() {
     let line = format!("twemperf {} -n 5 -r 100 -R 200 -N 100000", target(&peer));
     let running = Running::start(&line);
     peer.await_figure("cmd_set", 100);
-    // What is killed with requests unread makes the kernel tell their sender.
+    // If a process is killed with requests unread, the kernel resets the connection.
     peer.signal(Signal::STOP);
     thread::sleep(Duration::from_millis(200));
     peer.kill();
@@ -104,7 +104,7 @@ fn no_descriptor_at_all_ends_the_run_as_well() {
     let peer = Peer::memcached("");
     let path = program().get_program().to_string_lossy().into_owned();
     for pace in ["", "-r 200"] {
-        // Beside the three standard streams the program needs one for itself.
+        // Besides the three standard streams the program needs one descriptor for itself.
         let line = format!("'{path}' twemperf {} -n 3 -N 2 {pace}", target(&peer));
         let close = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
         let mut shell = Command::new("sh");
@@ -174,7 +174,7 @@ fn it_is_found_by_the_names_of_links() {
         let run = Running::of(command.args(line.split_whitespace())).finish().exits(0);
         assert_eq!(total(report(&run.err), "connections"), 2.0, "{run}");
     }
-    // Without a word that only twemperf knows it is the other mcperf.
+    // Without an option that only twemperf has, it is the other mcperf.
     let mut command = Command::new(folder.join("mcperf"));
     let run = Running::of(command.args(["-s", &peer.name, "-t", "1", "-q", "100"])).finish();
     assert!(run.exits(0).out.contains("#type"));

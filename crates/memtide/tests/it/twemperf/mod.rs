@@ -1,5 +1,5 @@
 //! twemperf's face as scripts meet it: published command lines, shortened, against Debian's
-//! memcached, and what they print.
+//! memcached, and their output.
 
 mod endings;
 mod native;
@@ -13,18 +13,18 @@ fn twemperf(peer: &Peer, words: &str) -> Finished {
     memtide(&format!("twemperf {} {words}", target(peer)))
 }
 
-/// How a command line names `peer`.
+/// Command-line options that name `peer`.
 fn target(peer: &Peer) -> String {
     let address = peer.address();
     format!("--server={} --port={}", address.ip(), address.port())
 }
 
-/// The report in `text`, without what stands before it.
+/// The report in `text`, without the text before it.
 fn report(text: &str) -> &str {
     text.find("\nTotal: ").map_or("", |at| &text[at..])
 }
 
-/// The number behind `name` in the line that begins with `line`.
+/// The number after `name` in the line that begins with `line`.
 fn figure(report: &str, line: &str, name: &str) -> f64 {
     let lines = report.lines().filter_map(|text| text.strip_prefix(line));
     let mut words = lines.flat_map(str::split_whitespace).skip_while(|word| *word != name);
@@ -89,7 +89,7 @@ Net I/O: bytes N U rate N KB/s (N*N^N bps)
 
 ";
 
-/// What is said of a run in which every one of `connections` made `calls` calls.
+/// Asserts the output of a run in which each of `connections` made `calls` calls.
 fn assert_whole(run: &Finished, connections: u32, calls: u32) {
     let text = report(&run.err);
     assert_eq!(run.code, Some(0), "{run}");
@@ -112,11 +112,11 @@ fn the_first_example_of_its_readme() {
     );
     assert_whole(&run, 1_000, 10);
     let text = report(&run.err);
-    // The draws are the original's, so the sizes are.
+    // The draws equal the original's, so the sizes do.
     assert!(text.contains("\nRequest size [B]: avg 35.9 min 28.0 max 44.0 stddev"), "{run}");
     assert!(text.contains("\nResponse size [B]: avg 8.0 min 8.0 max 8.0 stddev 0.00\n"), "{run}");
     assert_eq!(figure(text, "Response type:", "stored"), 10_000.0, "{run}");
-    // No connection comes before its time.
+    // No connection opens before its time.
     assert!(total(text, "test-duration") >= 0.999, "{run}");
 }
 
@@ -137,7 +137,7 @@ fn the_second_example_of_its_readme() {
 #[test]
 fn published_runs_set_and_then_get_the_same_keys() {
     let peer = Peer::memcached("");
-    // A tenth of the calls; of the gets, which would take 25 s so, a hundredth.
+    // A tenth of the calls; a hundredth of the gets, which would take 25 s otherwise.
     let set = twemperf(
         &peer,
         "--sizes=u100,100 --num-calls=1000 --num-conns=100 --call-rate=1000 --conn-rate=10000 \
@@ -166,7 +166,7 @@ fn published_runs_set_and_then_get_the_same_keys() {
 fn eight_instances_side_by_side_merge_to_their_sum() {
     let _turn = shared();
     let peers: Vec<Peer> = (0..8).map(|_| Peer::memcached("-m 16 -t 1")).collect();
-    // A tenth of the published rates of calls, for a second and for two and a half.
+    // A tenth of the published rates of calls, for one second and for two and a half.
     let set = merged(&peers, ("set", 100, 100), "avg 129.0 min 129.0 max 129.0 stddev 0.00");
     assert_eq!(set.totals.replies["stored"], 80_000);
     let get = merged(&peers, ("get", 4, 10), "avg 19.0 min 19.0 max 19.0 stddev 0.00");
@@ -235,7 +235,7 @@ fn every_method_is_answered_as_the_protocol_says() {
 #[test]
 fn long_prefixes_and_expiries_leave_requests_whole() {
     let peer = Peer::memcached("");
-    // In 2033: so long an expiry is an instant to memcached.
+    // In 2033: memcached takes an expiry this long as a date.
     for prefix in ["123456789012345", "1234567890123456"] {
         let words = format!("-P {prefix} -n 2 -N 5 -z d3 -e 2000000000");
         assert_whole(&twemperf(&peer, &format!("{words} -m set")), 2, 5);
@@ -256,7 +256,7 @@ fn it_sleeps_while_nothing_is_due() {
     assert_whole(&run, 30, 10);
     let text = report(&run.err);
     let cpu_s = figure(text, "CPU time [s]:", "user") + figure(text, "CPU time [s]:", "system");
-    // The original spends all of the time, and this some thousandths of it.
+    // The original uses all of the CPU time, memtide a few thousandths of it.
     assert!(cpu_s < total(text, "test-duration") / 2.0, "{run}");
 }
 

@@ -6,13 +6,14 @@ use crate::peer::Peer;
 use memtide_schema::Record;
 use serde_json::{Value, json};
 
-/// What every line of twemperf's says without saying it.
+/// Settings that every line of twemperf implies.
 const UNSAID: &str = "--send-buffer 4096 --receive-buffer 16384 --trailing-space --keys 4294967295 \
     --key-form hex --key-first 1 --key-prefix mcp: --key-size fixed:12 --popularity sequential \
     --value-fill 0 --value-draws rand48:4660,22136,25923 --load never --threads 1 --wait sleep \
     --cooldown drain --message-sizes --quiet";
 
-/// Lines of twemperf's and what else the native ones say. The gets find what the sets stored.
+/// Lines of twemperf, each with the additional native options. The gets find the keys that the sets
+/// stored.
 const LINES: [(&str, &str); 5] = [
     (
         "--linger=0 --timeout=5 --conn-rate=1000 --call-rate=1000 --num-calls=10 --num-conns=300 \
@@ -45,14 +46,14 @@ const LINES: [(&str, &str); 5] = [
     ),
 ];
 
-/// A scenario's words that say what the load is.
+/// The words of a record's scenario that describe the load.
 fn words(record: &Record) -> Value {
     let mut words = record.scenario.clone();
     words.retain(|name, _| !["json", "io"].contains(&name.as_str()));
     words.into()
 }
 
-/// All that a run counts and that does not depend on how fast anybody was.
+/// All counts of a run that do not depend on speed.
 fn counts(record: &Record) -> Value {
     let churn = record.churn.as_ref().expect("connections are the load");
     let kinds: Vec<_> = record.response.iter().map(|(kind, times)| (kind, times.count)).collect();
@@ -70,7 +71,7 @@ fn counts(record: &Record) -> Value {
 
 #[test]
 fn both_give_the_same_record() {
-    // Two servers of the same past.
+    // Two servers with the same history.
     let peers = [Peer::memcached(""), Peer::memcached("")];
     for io in ["epoll", "uring"] {
         for (theirs, ours) in LINES {
@@ -93,7 +94,7 @@ fn both_give_the_same_record() {
     }
 }
 
-/// The record of a simulated run without what it says of this machine, and its trace.
+/// The record of a simulated run without facts about this machine, and its trace.
 fn simulated(run: &Finished) -> (Record, String) {
     assert_eq!(run.code, Some(0), "{run}");
     let plain = Record { started_unix_ms: 0, ended_unix_ms: 0, ..run.record() };
@@ -106,7 +107,7 @@ fn simulated(run: &Finished) -> (Record, String) {
 fn both_are_the_same_to_the_last_byte_where_time_is_simulated() {
     let peer = Peer::memcached("");
     for (theirs, ours) in LINES {
-        // The scenario as the face wrote it down, run again from a file.
+        // The scenario that the face wrote, run again from a file.
         let written = scratch("twemperf-scenario.json");
         let json = format!("--json={}", written.display());
         twemperf(&peer, &format!("{theirs} {json}")).exits(0);

@@ -1,5 +1,5 @@
-//! Values are what the server was given, or the user hears of it: each planted fault is found
-//! once, and no innocent server is accused.
+//! Verification reports every value that differs from what was stored: each planted fault is found
+//! once, and no correct server is accused.
 
 mod windows;
 
@@ -8,7 +8,7 @@ use crate::peer::Peer;
 use memtide_schema::record::VerificationCounts;
 use serde_json::Value;
 
-/// How often the server did this fault, by its own count.
+/// Number of these faults, by the server's own count.
 fn planted(server: &Peer, name: &str) -> u64 {
     let lines = server.ask("stats faults");
     let line = lines.iter().find_map(|line| line.strip_prefix(&format!("STAT fault_{name} ")));
@@ -66,8 +66,8 @@ fn each_class_is_told_from_the_others() {
         for class in ["corrupt", "wrong_key", "stale", "truncated"] {
             let count = found[class].as_u64().unwrap();
             let expected = if class == name { done } else { 0 };
-            // The server takes it that an answer has come 100 ms after it was made. Where the
-            // machine stands still for longer, that is not certain for a client that waits for it.
+            // The server assumes that a reply arrives within 100 ms. If the machine stalls for
+            // longer, that is uncertain for a client that waits for the reply.
             let uncertain = if class == "stale" { expected / 10 } else { 0 };
             let allowed = expected - uncertain..=expected;
             assert!(allowed.contains(&count), "{count} {class} of {done} by {fault}");

@@ -1,5 +1,5 @@
-//! Words that a shell passes on without meaning it: bytes that are no text, empty values, switches
-//! that are taken back, and flags given twice.
+//! Words that a shell passes on by accident: bytes that are not UTF-8, empty values, switches that
+//! are switched off again, and repeated flags.
 
 use crate::child::{Running, memtide, program, scratch, shared};
 use std::ffi::OsString;
@@ -78,7 +78,7 @@ fn a_switch_is_taken_back_and_the_last_of_two_flags_wins() {
     let path = scratch("switched.toml");
     std::fs::write(&path, "plan = true\nnoreply = true\nquiet = true\n").unwrap();
     let file = path.display();
-    // The plan is only printed until the flag takes it back; then the run fails to connect.
+    // The plan is only printed until the flag is switched off again; then the run fails to connect.
     memtide(&format!("run {file} -s 127.0.0.1:1")).exits(0);
     memtide(&format!("run {file} -s 127.0.0.1:1 --plan=false")).exits(3);
     let _turn = shared();
@@ -120,7 +120,7 @@ fn a_scenario_may_come_from_stdin() {
         let said = format!("{}{}", run.out, run.err);
         assert!(words.iter().all(|word| said.contains(word)), "{run}");
     }
-    // What is no scenario and has no end is not read to its end.
+    // An endless file that is no scenario is not read to its end.
     let zeros = Stdio::from(std::fs::File::open("/dev/zero").unwrap());
     let run = Running::of(program().args(["run", "-"]).stdin(zeros)).finish().exits(2);
     assert!(run.err.contains("stdin") && run.err.contains("bytes"), "{run}");

@@ -1,12 +1,12 @@
-//! The sentence of every fault, and of every kind of fleet's failure.
+//! The sentence of every fault, and of every kind of fleet error.
 
 use super::*;
 use crate::prose::flaw;
 use memtide_base::Words;
 use memtide_engine::driver::{Closed, ConnectError, DriverError, PeerError};
 
-/// One of each variant. A new one fails to compile in `place` until it has a number there, and the
-/// test fails until it stands here.
+/// One fault of each variant. A new variant fails to compile in `place` until it has a number
+/// there, and fails the test until it is listed here.
 fn every_fault() -> Vec<Fault> {
     let server = || "10.0.0.1:11211".to_owned();
     let of_server = || format!("server {}", server());
@@ -64,7 +64,7 @@ fn place(fault: &Fault) -> usize {
     }
 }
 
-/// Those of a fill, with and without the clauses that may end them.
+/// The faults of a fill, with and without their optional last clauses.
 fn every_fault_of_a_fill(said: &str) -> Vec<FillFault> {
     let server = || "10.0.0.1:11211".to_owned();
     let who = || format!("server {}", server());

@@ -1,10 +1,10 @@
-//! What is decided stays decided, and is a scenario like any other.
+//! A decided scenario stays the same if decided again, and is a scenario like any other.
 
 use super::*;
 use memtide_schema::from_toml;
 use memtide_schema::scenario::Settings;
 
-/// Scenarios that leave something open, each in another way.
+/// Scenarios that leave fields open, each different ones.
 const OPEN: [&str; 14] = [
     "",
     "server = ['a:1', 'b:2']",
@@ -45,7 +45,7 @@ fn the_words_of_a_decided_scenario_give_it_again() {
     }
 }
 
-/// A scenario as a file says it.
+/// The scenario in a file.
 fn said(text: &str) -> Scenario {
     let mut settings = Settings::default();
     let layer = from_toml(text, "test").expect("it is TOML");
@@ -53,7 +53,7 @@ fn said(text: &str) -> Scenario {
     settings.scenario
 }
 
-/// The file that says it.
+/// The scenario written as a file.
 fn toml_of(scenario: &Scenario) -> String {
     scenario.spelled().iter().map(|(field, word)| format!("{field} = {word:?}\n")).collect()
 }

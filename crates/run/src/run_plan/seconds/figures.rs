@@ -1,5 +1,5 @@
-//! What a look at the workers says of the end of a second: what is under way, of each server and of
-//! each worker.
+//! State at the end of a second, from a look at the workers: in flight and backlog, by server and
+//! by worker.
 
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Interval as Looked, Stage, WorkerReport};
@@ -7,10 +7,10 @@ use memtide_engine::{Cooldown, Pacing, Plan, RateUnit, Sharing};
 use memtide_metrics::{Counters, TallySum};
 use memtide_schema::record::{SettledCounts, UnderWay, WorkerSecond};
 
-/// Less than this part of an operation is an error of arithmetic.
+/// A smaller part of an operation is a rounding error.
 const ROUNDING: f64 = 1e-6;
 
-/// What is under way, by the workers' reports.
+/// In flight and backlog, from the workers' reports.
 pub(super) fn under_way(
     plan: &Plan,
     start: Instant,
@@ -27,7 +27,7 @@ pub(super) fn under_way(
     }
 }
 
-/// What is under way when nothing is left.
+/// In flight and backlog after the end: nothing.
 pub(super) fn nothing(plan: &Plan) -> UnderWay {
     UnderWay {
         in_flight: Some(0),
@@ -37,7 +37,7 @@ pub(super) fn nothing(plan: &Plan) -> UnderWay {
     }
 }
 
-/// How long the oldest operation has been due that is not sent yet; none if nothing waits.
+/// Time since the oldest unsent operation was due; none without a backlog.
 pub(crate) fn oldest_due(looked: &Looked) -> Option<Span> {
     running(looked).filter_map(|worker| worker.oldest_due).min().map(|at| looked.at.since(at))
 }
@@ -46,20 +46,20 @@ fn running(looked: &Looked) -> impl Iterator<Item = &WorkerReport> {
     looked.workers.iter().filter(|worker| worker.stage == Stage::Running)
 }
 
-/// Whether a schedule says when operations are intended.
+/// True if a schedule sets the intended instants (open loop).
 fn is_open(plan: &Plan) -> bool {
     matches!(plan.pacing, Pacing::Open { .. })
 }
 
-/// Whether how long a worker is behind tells by how many operations: it has one schedule, which
+/// True if a worker's delay determines its number of waiting operations: it has one schedule, which
 /// counts operations.
 fn is_counted(plan: &Plan) -> bool {
     let one_schedule = matches!(plan.pacing, Pacing::Open { sharing: Sharing::Shared, .. });
     one_schedule && plan.clients.counted().is_none() && plan.unit == RateUnit::Operations
 }
 
-/// Operations that are due and not sent: the oldest of each worker, and as many as its part of the
-/// rate called for since. With fixed gaps that is exact, else it is the number to be expected.
+/// Number of operations due and not sent: the oldest of each worker, and the number that its part
+/// of the rate called for since. Exact with fixed gaps, else the expected number.
 fn backlog(plan: &Plan, start: Instant, looked: &Looked, totals: &TallySum) -> Option<u64> {
     let Pacing::Open { arrival, curve, .. } = &plan.pacing else { return None };
     if !is_counted(plan) {
@@ -80,7 +80,7 @@ fn backlog(plan: &Plan, start: Instant, looked: &Looked, totals: &TallySum) -> O
     Some(plan.window.ops_max.map_or(due, |most| due.min(plan.own_ops(most).saturating_sub(made))))
 }
 
-/// The counts of the load so far of each server, and of operations that no server was chosen for.
+/// Counts of the load so far by server, and of operations for which no server was chosen.
 pub(super) fn by_server(plan: &Plan, totals: &TallySum) -> (Vec<SettledCounts>, SettledCounts) {
     if plan.servers.len() == 1 {
         return (vec![counts(totals)], SettledCounts::default());
@@ -101,7 +101,7 @@ pub(super) fn counts(totals: &TallySum) -> SettledCounts {
     (&all).into()
 }
 
-/// Connections to each server that are open; none where connections are the load, which close
+/// Open connections to each server; none under connection churn, whose connections close
 /// themselves.
 pub(super) fn connections_open(plan: &Plan, totals: &TallySum) -> Vec<Option<u64>> {
     let of = totals.connections.iter();
@@ -109,7 +109,7 @@ pub(super) fn connections_open(plan: &Plan, totals: &TallySum) -> Vec<Option<u64
     open.map(|open| plan.churn().is_none().then_some(open)).collect()
 }
 
-/// Of each worker what it has under way, and how busy it was since it had been idle for so long.
+/// State of each worker: in flight, backlog, and how busy it was since the given idle times.
 pub(super) fn workers(
     looked: &Looked,
     idle_before: &[Span],

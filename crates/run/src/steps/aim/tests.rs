@@ -4,7 +4,7 @@ use super::*;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
 
-/// `count` gets of 1 ms, 2 ms and so on, and `unanswered` more without an answer.
+/// A record with gets of 1 ms, 2 ms and so on (`count` in all), and `unanswered` unanswered ones.
 fn record(count: u64, unanswered: u64) -> Record {
     let mut times = Histogram::<u64>::new();
     (1..=count).for_each(|ms| times.record(ms * 1_000_000));

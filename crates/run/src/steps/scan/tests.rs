@@ -3,7 +3,7 @@
 use super::*;
 use memtide_schema::record::GoalResult;
 
-/// The rates that a scan of `word` tries, up to `most` of them.
+/// The rates of a scan of `word`, at most `most`.
 fn tried(word: &str, most: usize) -> Vec<f64> {
     let mut scan = Scan::new(word.parse().unwrap());
     let mut rates = Vec::new();

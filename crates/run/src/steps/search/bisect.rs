@@ -1,19 +1,19 @@
 //! Mutilate's search: one bisection by single steps, and a retreat in small steps if its last one
-//! missed. Kept as it is, so that what it finds compares with what it found elsewhere.
+//! missed. Kept unchanged, so that its results compare with mutilate's.
 //!
-//! Rates are whole numbers, rounded down, and nothing but the goal counts: a step that fell behind
-//! its rate is no miss by itself.
+//! Rates are rounded down to whole numbers, and only the goal counts: a step that fell behind its
+//! rate does not miss because of that.
 
 use crate::steps::course::{Course, Decision, StepResult, Trial};
 use memtide_schema::record::GoalResult;
 use memtide_schema::steps::{Answer, StepRole};
 
-/// The bisection ends when its upper end is this much above the lower one.
+/// The bisection ends when its upper end is at most this factor above the lower one.
 const CLOSE: f64 = 1.02;
-/// The retreat ends below this part of the bisection's lower end.
+/// The retreat ends below this fraction of the bisection's lower end.
 const RETREAT: f64 = 0.9;
 
-/// A search in its course.
+/// A search in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Bisect {
     first: f64,
@@ -22,16 +22,16 @@ pub struct Bisect {
     peak: f64,
     high: f64,
     low: f64,
-    /// The rate of the last step, and whether it did.
+    /// Rate of the last step, and whether it met the goal.
     current: f64,
     does: bool,
     retreats: bool,
 }
 
 impl Bisect {
-    /// A search that begins with a step at `first` (0 is a closed loop), whose achieved rate is
-    /// the peak. It gives up below `floor_of_peak` of the peak, and retreats by the factor
-    /// `back_off`; both are between 0 and 1.
+    /// A search that begins with a step at `first` (0 is a closed loop), whose achieved rate is the
+    /// peak. It gives up below `floor_of_peak` of the peak, and retreats by the factor `back_off`;
+    /// both are between 0 and 1.
     pub fn new(first: f64, floor_of_peak: f64, back_off: f64) -> Self {
         Self {
             first,

@@ -1,55 +1,55 @@
-//! The native search: a bracket around the highest rate that does, halved until it is narrow, and
-//! both of its ends tried twice.
+//! The native search: a bracket around the highest rate that meets the goals, halved until it is
+//! narrow; then each of its ends is tested twice.
 //!
 //! Two errors threaten a search by single steps: a disturbance makes a step miss far below the
-//! limit, and luck lets one pass just above it. So neither end of the last bracket rests on one
-//! step alone. The second try decides, and where it contradicts the first the search goes on.
+//! limit, and luck lets one pass just above it. So neither end of the last bracket rests on a
+//! single step. The second test decides; if it contradicts the first, the search continues.
 
 use crate::steps::course::{Course, Decision, Ledger, StepResult, Trial};
 use memtide_schema::steps::{Answer, StepRole};
 
-/// How often each end is tried.
+/// Number of tests of each end.
 const TRIES: u32 = 2;
-/// The lowest rate that is tried, as a part of the highest.
+/// Lowest rate to test, as a fraction of the highest.
 const FLOOR: f64 = 0.01;
-/// A peak that turns out too low is raised by so much.
+/// Factor by which a peak that turns out too low is raised.
 const RAISE: f64 = 1.25;
 
-/// Where a search looks, and how closely.
+/// Range and resolution of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// The lowest rate to try; none is a hundredth of the highest.
+    /// Lowest rate to test; none means a hundredth of the highest.
     pub rate_min: Option<f64>,
-    /// The highest rate to try; without one a closed loop finds out where to begin.
+    /// Highest rate to test; without one a closed loop finds the starting point.
     pub rate_max: Option<f64>,
-    /// The rate that is found is this close to one that does not do, as a fraction.
+    /// Largest distance between the found rate and one that misses the goals, as a fraction.
     pub resolution: f64,
 }
 
-/// A search in its course.
+/// A search in progress.
 #[derive(Clone, Debug)]
 pub struct Bracket {
     limits: Limits,
     ledger: Ledger,
     floor: f64,
-    /// The highest rate that does.
+    /// Highest rate that meets the goals.
     low: Option<f64>,
-    /// The lowest rate above it that does not, or is yet to be tried. None when there is none
-    /// that may be tried.
+    /// Lowest rate above `low` that misses the goals or is still to be tested. None if no rate
+    /// above may be tested.
     high: Option<f64>,
-    /// Whether `high` does not, as far as is known.
+    /// True if `high` misses the goals, as far as is known.
     high_tried: bool,
 }
 
 impl Bracket {
-    /// A search that has not begun. Rates are above 0, the lowest not above the highest, the
+    /// A search that has not begun. Rates must be above 0, the lowest at most the highest, the
     /// resolution above 0.
     pub fn new(limits: Limits) -> Self {
         let ledger = Ledger::default();
         Self { limits, ledger, floor: 0.0, low: None, high: None, high_tried: false }
     }
 
-    /// The range is known: from `floor`, which stands for the lowest rate, to `top`.
+    /// Sets the range, from `floor`, in place of the lowest rate, to `top`.
     fn range(&mut self, top: f64) -> Decision {
         self.floor = self.limits.rate_min.unwrap_or(top * FLOOR);
         self.high = Some(top.max(self.floor));
@@ -78,10 +78,11 @@ impl Bracket {
         }
     }
 
-    /// `rate` to a tenth of what is told apart: figures beyond that say nothing.
+    /// Rounds `rate` to a tenth of the resolution: further digits mean nothing.
     fn rounded(&self, rate: f64) -> f64 {
         let unit = 10f64.powf((rate * self.limits.resolution).log10().floor() - 1.0);
-        // A unit below 1 as its reciprocal, which is whole: so the figure is as short as it can be.
+        // A unit below 1 is represented by its reciprocal, a whole number, so that the figure is as
+        // short as possible.
         if unit >= 1.0 {
             (rate / unit).round() * unit
         } else {
@@ -90,7 +91,7 @@ impl Bracket {
         }
     }
 
-    /// `rate` does. What lies below it cannot be worse.
+    /// Notes that `rate` meets the goals; lower rates cannot be worse.
     fn raise_low(&mut self, rate: f64) {
         self.low = Some(self.low.map_or(rate, |low| low.max(rate)));
         if self.high.is_some_and(|high| high > rate) {
@@ -105,7 +106,7 @@ impl Bracket {
         self.high_tried = missed.is_some();
     }
 
-    /// `rate` does not. What lies above it cannot be better.
+    /// Notes that `rate` misses the goals; higher rates cannot be better.
     fn lower_high(&mut self, rate: f64) {
         self.high = Some(rate);
         self.high_tried = true;

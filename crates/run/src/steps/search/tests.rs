@@ -1,4 +1,4 @@
-//! Both searches against servers that are formulas, with and without noise.
+//! Both searches against servers simulated by formulas, with and without noise.
 
 use super::*;
 use crate::steps::course::{Course, Decision, StepResult, Trial};
@@ -6,8 +6,8 @@ use memtide_base::rng::Random;
 use memtide_schema::record::GoalResult;
 use memtide_schema::steps::StepRole;
 
-/// A queue with exponential gaps and service times, one server: the 95th percentile of the
-/// response is ln 20 / (μ − λ), so p95 < 10 ms is met up to μ − ln 20 / 10 ms = 700.4/s.
+/// A queue with exponential gaps and service times and one server: the 95th percentile of response
+/// time is ln 20 / (μ − λ), so p95 < 10 ms is met up to μ − ln 20 / 10 ms = 700.4/s.
 const SERVED_PER_S: f64 = 1_000.0;
 const BOUND_S: f64 = 0.010;
 
@@ -15,17 +15,17 @@ fn limit() -> f64 {
     SERVED_PER_S - 20f64.ln() / BOUND_S
 }
 
-/// How steps are told what they would have measured.
+/// Simulates the measurement of a step.
 struct Server<'a> {
     p95_s: &'a dyn Fn(f64) -> f64,
-    /// The standard deviation of the measured figure's logarithm.
+    /// Standard deviation of the measured figure's logarithm.
     noise: f64,
-    /// How often something disturbs a step and makes it three times as slow.
+    /// Probability of a disturbance that makes a step three times as slow.
     disturbed: f64,
     random: Random,
 }
 
-/// What a search did.
+/// Result of a search.
 struct Searched {
     trials: Vec<Trial>,
     found: Option<f64>,
@@ -41,7 +41,7 @@ impl Server<'_> {
             true => (self.p95_s)(offered),
             false => 0.064,
         };
-        // The sum of twelve draws is as good as normal.
+        // The sum of twelve uniform draws is nearly normal.
         let normal = (0..12).map(|_| self.random.unit()).sum::<f64>() - 6.0;
         let disturbed = if self.random.unit() < self.disturbed { 3.0 } else { 1.0 };
         let measured_s = p95_s * (self.noise * normal).exp() * disturbed;
@@ -101,7 +101,7 @@ fn a_knee_is_found_as_well_as_a_slope() {
 
 #[test]
 fn with_noise_and_disturbances_the_limit_is_hardly_ever_missed() {
-    // What a step of ten seconds has; see docs/search.md.
+    // Noise of a step of ten seconds; see docs/search.md.
     let noise = 0.092;
     for (disturbed, allowed) in [(0.0, 1), (0.05, 12)] {
         let mut far = 0;
@@ -121,7 +121,7 @@ fn with_noise_and_disturbances_the_limit_is_hardly_ever_missed() {
 
 #[test]
 fn one_disturbed_step_does_not_decide() {
-    // The step at half the peak, and whatever else comes first, once takes too long.
+    // The first steps, such as the one at half the peak, are slowed down once.
     for disturbed in 1..12 {
         let mut course = Bracket::new(LIMITS);
         let mut server = quiet(&queue);
@@ -159,7 +159,7 @@ fn what_is_met_everywhere_is_limited_by_what_may_be_tried_or_can_be_made() {
     let searched = quiet(&queue).search(Bracket::new(limits));
     assert_eq!((searched.found, searched.met, searched.missed_at), (Some(400.0), 2, None));
     assert!(searched.trials.iter().all(|trial| (200.0..=400.0).contains(&trial.rate)));
-    // The server falls behind above its peak, and that is a miss whatever the goal says.
+    // Above its peak the server falls behind, which is a miss whatever the goal says.
     let searched = quiet(&|_| 0.001).search(Bracket::new(LIMITS));
     let found = searched.found.unwrap();
     assert!((900.0..=1_060.0).contains(&found), "{found}");
@@ -181,7 +181,7 @@ fn a_peak_that_was_too_low_is_no_ceiling() {
 
 #[test]
 fn mutilates_search_goes_through_the_rates_of_its_source() {
-    // Peak 71164, met up to 35000: (71164 + 1) / 2 = 35582 and so on, as whole numbers.
+    // Peak 71164, met up to 35000: (71164 + 1) / 2 = 35582 and so on, in whole numbers.
     let mut course = Bisect::new(0.0, 0.1, 0.98);
     assert_eq!(course.first(), Decision::Try(Trial { rate: 0.0, role: StepRole::Peak }));
     let told = |rate: f64, achieved_per_s: f64, met: bool| {
@@ -196,7 +196,7 @@ fn mutilates_search_goes_through_the_rates_of_its_source() {
     }
     let bisected = [35_582.0, 17_791.0, 26_686.0, 31_134.0, 33_358.0, 34_470.0, 35_026.0];
     assert_eq!(rates[..7], bisected);
-    // 35026 missed and 34470 is within 2 % of it, so it retreats: 35026 × 98/100.
+    // 35026 missed and 34470 is within 2 % of it, so the search retreats: 35026 × 98/100.
     assert_eq!(rates[7..], [34_325.0]);
     assert_eq!(course.answer().unwrap().rate_per_s, Some(34_325.0));
 }

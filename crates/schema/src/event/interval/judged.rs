@@ -1,4 +1,4 @@
-//! Conditions on a second of the load, of one process or of all agents together.
+//! Abort conditions, judged on one second of the load: of one process, or of all agents together.
 
 use super::Interval;
 use crate::judge::judge;
@@ -6,13 +6,13 @@ use crate::record::{Aborted, Distribution, GoalResult, RateRecord, Record, Total
 use crate::scenario::{Goal, Subject};
 use memtide_base::Span;
 
-/// How long a load has to find its feet.
+/// Time at the beginning of a load in which no condition aborts it.
 const GRACE: Span = Span::from_s(5);
 
 impl Interval {
-    /// The first of `conditions` that is true of this second, with the figure; none while the load
-    /// finds its feet (5 s), and when it was over at the second's end. What was not answered took
-    /// at least `timeout`.
+    /// Returns the first of `conditions` that is true of this second, with the figure. None during
+    /// the first 5 s of the load, and if the load was over at the second's end. An unanswered
+    /// operation counts as taking at least `timeout`.
     pub fn aborted(&self, conditions: &[Goal], timeout: Span) -> Option<Aborted> {
         let after = Span::from_ns(self.start.ns().saturating_add(self.length.ns()));
         if conditions.is_empty() || self.is_over || after < GRACE {
@@ -28,8 +28,8 @@ impl Interval {
         })
     }
 
-    /// What conditions are judged by: operations that ended, by how they ended; what was sent;
-    /// response times of measured operations, of the kinds that `conditions` are about.
+    /// Record with what conditions are judged by: operations ended, by outcome; operations sent;
+    /// response times of measured operations, of the kinds that `conditions` name.
     fn as_record(&self, conditions: &[Goal], timeout: Span) -> Record {
         let counts = &self.counts;
         let totals = Totals {

@@ -1,7 +1,6 @@
-//! Histograms as lines of an HdrHistogram log, version 1.3, which the HDR tools read.
+//! Histograms as lines of an HdrHistogram log, version 1.3, which the HDR tools can read.
 //!
-//! The buckets of a line are ours: two significant digits, at most 0.8 % wide, from 1 ns to an
-//! hour.
+//! Buckets have two significant digits: at most 0.8 % wide, from 1 ns to an hour.
 
 use super::Interval;
 use crate::kind::Kind;
@@ -12,12 +11,12 @@ use std::fmt::Write;
 /// Logs state the maximum of a line in milliseconds.
 const NS_PER_MS: f64 = 1e6;
 
-/// The lines before the first histogram. `start_unix_s` is the time of day from which the instants
-/// count, if it is known.
+/// The lines before the first histogram. `start_unix_s` is the time of day at which the log's
+/// instants begin, if known.
 pub fn log_head(start_unix_s: Option<f64>) -> String {
     let mut head = "#[Histogram log format version 1.3]\n".to_owned();
     if let Some(start) = start_unix_s {
-        // Both writes go to memory.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(head, "#[BaseTime: {start:.3} (seconds since epoch)]");
         let _ = writeln!(head, "#[StartTime: {start:.3} (seconds since epoch)]");
     }
@@ -26,9 +25,9 @@ pub fn log_head(start_unix_s: Option<f64>) -> String {
 }
 
 impl Interval {
-    /// A line for each kind with its response times, all operations first. The tag is the kind, for
-    /// a step of a search or scan such as `step3.get`. `before_s` is what passed before the load
-    /// began.
+    /// A line of response times for each kind. The tag is the kind; in a step of a search or scan,
+    /// the step and the kind, such as `step3.get`. `before_s` is the time that passed before the
+    /// load began.
     pub fn log_lines(&self, step: Option<u32>, before_s: f64) -> String {
         let place = (before_s + self.start.as_s_f64(), self.length.as_s_f64());
         let mut lines = String::new();
@@ -42,8 +41,8 @@ impl Interval {
     }
 }
 
-/// The log of a record: the slices of its window for all operations, the whole window for each
-/// kind. It is empty but for its head if nothing was measured.
+/// The log of a record: for all operations, each slice of the window; for each kind, the whole
+/// window. Only a head if nothing was measured.
 pub fn log_of(record: &Record) -> String {
     let start = record.window_start_unix_ns.map(|start| start.0 as f64 / 1e9);
     let mut log = log_head(start);
@@ -77,7 +76,8 @@ fn line(tag: &str, (start_s, length_s): (f64, f64), times: &Histogram<u64>) -> S
     format!("Tag={tag},{start_s:.3},{length_s:.3},{max_ms:.6},{bytes}\n")
 }
 
-/// A comment: operations without an answer have no time, and rank above all that have one.
+/// A comment line that counts the unanswered operations: they have no time, and rank above all that
+/// have one.
 fn not_in_it(tag: &str, count: u64) -> String {
     format!("#[Unanswered: {tag} {count}]\n")
 }

@@ -1,4 +1,4 @@
-//! How far a load is by its seconds, where nothing else tells it.
+//! Progress of a load, computed from its seconds alone.
 
 use super::Interval;
 use crate::event::Progress;
@@ -7,7 +7,7 @@ use crate::record::{Phase, per_second};
 use memtide_base::Span;
 use memtide_metrics::{Quantile, quantile};
 
-/// A load of which only the seconds are told.
+/// Progress of a load that is known only by its seconds.
 #[derive(Clone, Debug)]
 pub struct LoadSoFar {
     warmup: Span,
@@ -18,14 +18,14 @@ pub struct LoadSoFar {
 }
 
 impl LoadSoFar {
-    /// A load that begins: `warmup` long before its measured window, which is `duration` long;
-    /// none when a number of operations ends it, which is `total`.
+    /// A load that begins now: its measured window starts after `warmup` and lasts `duration`. None
+    /// if a number of operations ends it, which is `total`.
     pub fn new(warmup: Span, duration: Option<Span>, total: Option<u64>) -> Self {
         Self { warmup, duration, total, done: 0, unanswered: 0 }
     }
 
-    /// How far it is when another second is over. Copies of a write count as operations, and the
-    /// rate is that of this second.
+    /// Progress after another second. Copies of a write count as operations; the rate is this
+    /// second's.
     pub fn after(&mut self, second: &Interval) -> Progress {
         let counts = &second.counts;
         self.done = self.done.saturating_add(counts.answered);

@@ -1,6 +1,6 @@
 //! Seconds of the load as rows of a table: one for all operations, and one for each kind.
 //!
-//! A cell is empty where the second does not tell the figure; it is never a false zero.
+//! A cell is empty where the second lacks the figure; it is never a false zero.
 
 use super::Interval;
 use crate::kind::Kind;
@@ -12,19 +12,19 @@ use memtide_metrics::summary::{Quantile, quantile};
 use memtide_metrics::{Histogram, histogram::Moments};
 use serde_json::{Map, Value};
 
-/// A row of a file of intervals. All rows have the same columns, in the same order.
+/// A row of an intervals file. All rows have the same columns, in the same order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntervalRow(Map<String, Value>);
 
-/// The percentiles of response.
+/// Percentiles of response time.
 const RESPONSE: [Percentile; 4] =
     [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999];
-/// The percentiles of service and lag.
+/// Percentiles of service time and lag.
 const OTHERS: [Percentile; 2] = [Percentile::P50, Percentile::P99];
 
 impl IntervalRow {
-    /// The rows of `interval`: all operations, then each kind that it tells of. `step` is the step
-    /// of a search or scan, if it is of one.
+    /// The rows of `interval`: all operations, then each kind it contains. `step` is the number of
+    /// its step, in a search or scan.
     pub fn of_interval(interval: &Interval, step: Option<u32>) -> Vec<Self> {
         let Interval { response, service, lag, unanswered, .. } = interval;
         let is_there = |kind: &&Kind| {
@@ -42,7 +42,7 @@ impl IntervalRow {
             };
             let (response, service, lag) = (of(response), of(service), of(lag));
             let unanswered = unanswered.get(kind).copied().unwrap_or(0);
-            // Whether a get would hit is not known when it is sent.
+            // Only the reply shows whether a get is a hit.
             let is_known_when_sent = !matches!(kind, Kind::GetHit | Kind::GetMiss);
             row.set("measured_sent", is_known_when_sent.then_some(lag.count()));
             row.set("measured_answered", response.count());
@@ -57,7 +57,7 @@ impl IntervalRow {
         Kind::ALL.iter().filter(is_there).map(row).collect()
     }
 
-    /// The row of a second as a record keeps it: of all operations together, with two percentiles.
+    /// The row of a second in a record: all operations together, with two percentiles.
     pub fn of_second(second: &SecondRecord, step: Option<u32>) -> Self {
         let (start, length) = (second.start_s, second.length_s);
         let mut row = Self(Map::new());
@@ -77,19 +77,19 @@ impl IntervalRow {
         row
     }
 
-    /// The columns with their cells; null where the second does not tell the figure.
+    /// The columns with their cells; null where the second lacks the figure.
     pub fn cells(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The columns of every row, in their order. Units are the ends of the names; a name without a
-    /// unit counts operations, keys or connections.
+    /// The columns of every row, in order. A name ends in its unit; a name without a unit counts
+    /// operations, keys or connections.
     pub fn columns() -> Vec<Column> {
         let row = Self::of_second(&SecondRecord::default(), None);
         row.0.into_iter().map(|(name, _)| column(name)).collect()
     }
 
-    /// `rows` as lines of text; the heading stands before the first row of a file only.
+    /// `rows` as lines of text, with a heading if they are the first rows of a file.
     pub fn text(rows: &[Self], form: RowText, is_first: bool) -> String {
         let mut text = String::new();
         for (number, row) in rows.iter().enumerate() {
@@ -111,7 +111,7 @@ impl IntervalRow {
         names.join(",")
     }
 
-    /// The cells, separated by commas. They are numbers and words of our own, without quotes.
+    /// The cells, separated by commas. Only numbers and known words, so nothing needs quotes.
     fn to_csv(&self) -> String {
         let cell = |value: &Value| match value {
             Value::Null => String::new(),
@@ -121,7 +121,7 @@ impl IntervalRow {
         self.0.values().map(cell).collect::<Vec<_>>().join(",")
     }
 
-    /// The row as a JSON object in one line.
+    /// The row as a JSON object on one line.
     fn to_json(&self) -> String {
         serde_json::to_string(&self.0).expect("names and numbers are always written")
     }
@@ -143,7 +143,7 @@ impl IntervalRow {
         self.0.insert(column.to_owned(), value.into());
     }
 
-    /// What ended; none where it is not told.
+    /// Adds outcomes; empty cells if unknown.
     fn counts(&mut self, counts: Option<&SettledCounts>) {
         let each = serde_json::to_value(counts.copied().unwrap_or_default());
         let Ok(Value::Object(each)) = each else { return };
@@ -173,7 +173,7 @@ impl IntervalRow {
         self.set(&format!("{name}_max_ns"), some(moments.max));
     }
 
-    /// What was under way at the end; none where it is not told.
+    /// Adds what was in flight and the backlog at the end; empty cells if unknown.
     fn under_way(&mut self, under_way: Option<&UnderWay>) {
         let under_way = under_way.copied().unwrap_or_default();
         self.set("in_flight", under_way.in_flight);
@@ -182,7 +182,7 @@ impl IntervalRow {
         self.set("connections_open", under_way.connections_open);
     }
 
-    /// What servers say of themselves, over all that answered.
+    /// Adds the servers' reports, summed over all servers that answered.
     fn reports<'a>(&mut self, reports: impl Iterator<Item = &'a ServerReport> + Clone) {
         let sum = |of: fn(&ServerReport) -> Option<u64>| {
             reports.clone().filter_map(of).reduce(u64::saturating_add)
@@ -203,7 +203,8 @@ impl IntervalRow {
     }
 }
 
-/// What the column of this name holds. Only where and what a second is stands in every row.
+/// Type of the column with this name. Only the columns that identify a second are filled in every
+/// row.
 fn column(name: String) -> Column {
     let (meaning, is_optional) = match &*name {
         "step" => ("the step of a search or scan", true),

@@ -1,4 +1,4 @@
-//! One second of several agents. Counts and times are exact sums.
+//! Merges one second of several agents. Counts and times are exact sums.
 
 use super::Interval;
 use crate::kind::Kind;
@@ -7,11 +7,11 @@ use memtide_metrics::Histogram;
 use std::collections::BTreeMap;
 
 impl Interval {
-    /// One second of the load of all of `parts`, in their order; none of no parts.
+    /// One second of the load of all `parts`, in order; none if there are no parts.
     ///
-    /// Counts and times add up. It begins with the first of them and is as long as the longest. Its
-    /// servers are added up by their numbers, its workers follow each other; what a server said of
-    /// itself is of one part. It is over when all are.
+    /// Counts and times add up. The second begins with the earliest part and is as long as the
+    /// longest. Servers are added by number, and workers are concatenated. A server's report comes
+    /// from one part. The load is over when all parts are.
     pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut parts = parts.into_iter();
         let mut sum = parts.next()?.clone();
@@ -49,12 +49,12 @@ fn absorb_kinds(sums: &mut BTreeMap<Kind, Histogram<u64>>, parts: &BTreeMap<Kind
     }
 }
 
-/// What is known of both.
+/// The sum of the values that are known; none if neither is.
 fn plus(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     Some(a?.saturating_add(b?))
 }
 
-/// What is under way of two agents.
+/// Sum of what two agents have in flight and in their backlogs.
 fn both(a: &UnderWay, b: &UnderWay) -> UnderWay {
     UnderWay {
         in_flight: plus(a.in_flight, b.in_flight),

@@ -1,4 +1,4 @@
-//! Seconds of the load out of a seed: they travel, and what cannot be one is refused.
+//! Random seconds of the load: they survive serialisation, and impossible ones are refused.
 
 use super::*;
 use crate::event::Progress;
@@ -41,7 +41,7 @@ impl Seconds {
     fn times(&mut self) -> Histogram<u64> {
         let mut times = Histogram::new();
         for _ in 0..1 + self.below(200) {
-            // Some are longer than what a histogram tells apart.
+            // Some exceed the largest value of a histogram.
             times.record(self.0.bits() >> (20 + self.below(40)));
         }
         times
@@ -57,7 +57,7 @@ impl Seconds {
         memtide_base::rng::unit(self.0.bits())
     }
 
-    /// What one of three servers said of itself.
+    /// A random report of one of three servers.
     fn report(&mut self) -> (String, ServerReport) {
         let report = ServerReport {
             answers: self.below(3),
@@ -132,7 +132,7 @@ fn one_second_of_all_agents_is_the_sum_of_theirs() {
             times.for_each(|times| pooled.absorb(times));
             assert_eq!(sum.lag.get(&kind).cloned().unwrap_or_default(), pooled, "seed {seed}");
         }
-        // In any grouping it is the same, also after its way to another process.
+        // Every grouping gives the same result, also after serialisation.
         let (first, rest) = parts.split_at(1 + parts.len() / 3);
         let halves = [first, rest].map(|half| Interval::merged(half).unwrap());
         assert_eq!(Interval::merged(&halves), Some(sum.clone()), "seed {seed}");
@@ -141,8 +141,7 @@ fn one_second_of_all_agents_is_the_sum_of_theirs() {
     assert_eq!(Interval::merged(&[]), None);
 }
 
-/// A second from `start_s` on with 1 000 answers in it, of which each took 1 ms, and `failed`
-/// operations that failed.
+/// A second from `start_s` on, with 1 000 answers of 1 ms each and `failed` failed operations.
 fn second(start_s: u64, failed: u64) -> Interval {
     let counts = SettledCounts {
         settled: 1_000 + failed,
@@ -170,16 +169,16 @@ fn conditions_are_judged_over_the_second_of_all_agents() {
     let aborted = |second: &Interval, words: &[&str]| {
         second.aborted(&conditions(words), Span::from_s(5)).map(|aborted| aborted.condition)
     };
-    // Of one of them 4 % fail, of both together 2 %.
+    // 4 % of one agent's operations fail, and 2 % of both together.
     assert_eq!(aborted(&second(6, 40), &["errors>3%"]).as_deref(), Some("errors>3%"));
     assert_eq!(aborted(&all(6), &["errors>3%"]), None);
     assert_eq!(aborted(&all(6), &["rate>9k", "errors>1%"]).as_deref(), Some("errors>1%"));
     assert_eq!(aborted(&all(6), &["rate<2100"]).as_deref(), Some("rate<2100"));
     assert_eq!(aborted(&all(6), &["rate<2k"]), None);
-    // What was not answered ranks above every answer.
+    // Unanswered operations rank above every answer.
     assert_eq!(aborted(&all(6), &["all.p99>9ms"]).as_deref(), Some("all.p99>9ms"));
     assert_eq!(aborted(&all(6), &["all.p95>9ms"]), None);
-    // Not while it finds its feet, nor when it is over.
+    // No abort in the first 5 s, or when the load is over.
     assert_eq!(aborted(&all(3), &["errors>1%"]), None);
     assert_eq!(aborted(&Interval { is_over: true, ..all(6) }, &["errors>1%"]), None);
     let told = all(4).aborted(&conditions(&["rate>1"]), Span::from_s(5)).unwrap();
@@ -221,7 +220,7 @@ fn a_second_comes_as_it_was_sent() {
     assert_eq!(Interval::from_bytes(&none.to_bytes()), Ok(none));
 }
 
-/// What is said of a second in which `change` was made on its way.
+/// The error for a second after `change` was made to its JSON.
 fn refused(change: impl Fn(&mut serde_json::Value)) -> String {
     let second = Interval {
         counts: SettledCounts { settled: 2, answered: 2, ..SettledCounts::default() },

@@ -1,7 +1,7 @@
-//! A second of the load as bytes, for the way from an agent to its master.
+//! Serialisation of a second of the load, to send it from an agent to its master.
 //!
-//! JSON, with histograms as a record has them. What is read may be anything: its size is bounded,
-//! and figures that contradict each other are refused.
+//! JSON, with histograms as in a record. Input is not trusted: its size is bounded, and figures
+//! that contradict each other are refused.
 
 use super::Interval;
 use crate::kind::Kind;
@@ -14,10 +14,10 @@ use memtide_metrics::histogram::Moments;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The most bytes of an interval that [`Interval::from_bytes`] reads.
+/// Largest size of an interval that [`Interval::from_bytes`] reads, in bytes.
 const BYTES_MAX: usize = 4 << 20;
 
-/// An interval on its way.
+/// An interval as it is serialised.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Travelling {
@@ -47,7 +47,7 @@ struct Values {
     max: u64,
     sum: Wide,
     sum_squares: Wide,
-    /// HdrHistogram: V2, deflated, in base64.
+    /// HdrHistogram: V2, deflated, base64.
     histogram: String,
 }
 
@@ -59,7 +59,7 @@ impl Values {
         Self { count, saturated, min, max, sum, sum_squares, histogram }
     }
 
-    /// None when these are the figures of no values.
+    /// Decodes the histogram; none if its figures are impossible.
     fn read(&self) -> Option<Histogram<u64>> {
         let moments = Moments {
             count: self.count,
@@ -75,7 +75,7 @@ impl Values {
 }
 
 impl Interval {
-    /// The interval as bytes, which [`Self::from_bytes`] reads.
+    /// Serialises the interval for [`Self::from_bytes`].
     pub fn to_bytes(&self) -> Vec<u8> {
         let kinds = |of: &BTreeMap<Kind, Histogram<u64>>| {
             of.iter().map(|(kind, values)| (*kind, Values::of(values))).collect()
@@ -98,11 +98,11 @@ impl Interval {
         serde_json::to_vec(&travelling).expect("it has only names as keys")
     }
 
-    /// Reads what [`Self::to_bytes`] wrote.
+    /// Reads the bytes that [`Self::to_bytes`] wrote.
     ///
     /// # Errors
-    /// When `bytes` are more than 4 MiB or no interval, and when its figures
-    /// contradict each other: a clause that says how.
+    /// If `bytes` exceed 4 MiB or are no interval, or if its figures contradict each other. The
+    /// error is a clause that says how.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() > BYTES_MAX {
             let given = bytes.len();
@@ -131,7 +131,7 @@ impl Interval {
         Ok(interval)
     }
 
-    /// Whether the figures fit each other.
+    /// Checks that the figures agree with each other.
     fn check(&self) -> Result<(), String> {
         if self.start.ns().checked_add(self.length.ns()).is_none() {
             return Err("a second of the load ends at an impossible time".to_owned());

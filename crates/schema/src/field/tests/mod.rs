@@ -1,4 +1,4 @@
-//! The table against itself, layers against each other, and words against their way back.
+//! The table against itself, layers against each other, and words parsed and formatted again.
 
 use super::*;
 use crate::file::from_toml;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// For each field, words that it must take.
+/// For each field, words that it must accept.
 const GOOD: &[(&str, &[&str])] = &[
     ("server", &["localhost", "a:1-3,[::1]:11300,unix:/run/a.sock"]),
     ("connections", &["16", "2k"]),
@@ -115,7 +115,7 @@ const GOOD: &[(&str, &[&str])] = &[
     ("allow-lost", &["0", "3"]),
 ];
 
-/// For each field, words that it must refuse, naming what it would take.
+/// For each field, words that it must refuse with an error that says what it accepts.
 const BAD: &[(&str, &[&str])] = &[
     ("server", &["host:0", "a,,b"]),
     ("connections", &["-1", "many", "5G", "1.5"]),
@@ -407,7 +407,7 @@ fn an_empty_value_is_refused_for_every_field_and_names_its_origin() {
             }
         }
     }
-    // An item of a list may be empty as little, but a file may say that a list is.
+    // An item of a list must not be empty either, but a file may contain an empty list.
     let text = "server = [\"a\", \"\"]";
     let error = Settings::default().apply(&from_toml(text, "s.toml").unwrap()).unwrap_err();
     assert!(error.to_string().contains("the value is empty"), "{error}");

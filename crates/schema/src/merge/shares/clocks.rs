@@ -1,24 +1,25 @@
-//! How the windows of shares compare, as far as their clocks can tell.
+//! Compares the windows of shares, as far as their clocks allow.
 
 use crate::record::{AlignedBy, AlignmentRecord, ClockRecord, ShardRecord};
 use memtide_base::{Span, units};
 use std::collections::BTreeMap;
 
-/// The windows of shares on one axis.
+/// The windows of shares on one time axis.
 pub(super) struct Compared {
     pub(super) alignment: AlignmentRecord,
-    /// From the beginning of the first to that of the last; none when it is unknown.
+    /// Time from the beginning of the first window to that of the last; none if unknown.
     pub(super) skew_ns: Option<u64>,
-    /// From the first beginning to the last end; by the schedule, when the skew is unknown.
+    /// Time from the first beginning to the last end; taken from the schedule if the skew is
+    /// unknown.
     pub(super) window_ns: u64,
-    /// When each share that measured begins, by its place among all; 0 for all when unknown.
+    /// Beginning of each share's window, by the share's position; 0 for all if unknown.
     starts: BTreeMap<usize, i128>,
     common: Option<(i128, i128)>,
 }
 
 type Domain<'a> = (&'a str, Option<u64>);
 
-/// When the window of a share began by the master's clock, and how wrong that can be.
+/// Beginning of a share's window by the master's clock, with its largest error.
 fn by_reference(clock: Option<&ClockRecord>) -> Option<(i128, u64)> {
     let clock = clock?;
     let reference = clock.reference?;
@@ -26,7 +27,7 @@ fn by_reference(clock: Option<&ClockRecord>) -> Option<(i128, u64)> {
     Some((own.checked_add(i128::from(reference.ahead_ns))?, reference.error_max_ns))
 }
 
-/// The clock of a share, and when its window began by it.
+/// The monotonic clock of a share, and the beginning of its window by that clock.
 fn monotonic(clock: Option<&ClockRecord>) -> Option<(Domain<'_>, i128)> {
     let clock = clock?;
     let start = i128::try_from(clock.window_start_monotonic_ns?.0).ok()?;
@@ -37,7 +38,7 @@ fn time_of_day(shard: &ShardRecord) -> Option<i128> {
     i128::try_from(shard.window_start_unix_ns?.0).ok()
 }
 
-/// The shares in which something was measured, by their places.
+/// The shares that measured something, with their positions.
 fn measured(shards: &[ShardRecord]) -> Vec<(usize, &ShardRecord)> {
     let all = shards.iter().enumerate();
     all.filter(|(_, shard)| shard.has_run() && time_of_day(shard).is_some()).collect()
@@ -46,19 +47,19 @@ fn measured(shards: &[ShardRecord]) -> Vec<(usize, &ShardRecord)> {
 /// Beginnings with the clock, its largest error and how it is known; or why they are unknown.
 type Starts = Result<(BTreeMap<usize, i128>, AlignedBy, u64, String), String>;
 
-/// How wrong the distance of two instants can be, of which each is as wrong as its error.
+/// Largest error of the distance between two instants, given the error of each.
 fn bound(mut errors: Vec<u64>) -> u64 {
     errors.sort_unstable();
     errors.iter().rev().take(2).fold(0u64, |sum, error| sum.saturating_add(*error))
 }
 
-/// When the windows began by the clock of the master of all of them, if it told each share how the
-/// two clocks compared.
+/// Beginnings of the windows by the clock of their common master, if each share knows the offset
+/// between the two clocks.
 fn by_master(measured: &[(usize, &ShardRecord)]) -> Option<Starts> {
     let each = measured.iter().map(|(at, shard)| Some((*at, by_reference(shard.clock.as_ref())?)));
     let all: Vec<(usize, (i128, u64))> = each.collect::<Option<_>>()?;
     let bound = match all.len() {
-        // One window is no distance from itself.
+        // A single window has no distance to another.
         0 | 1 => 0,
         _ => bound(all.iter().map(|(_, (_, error))| *error).collect()),
     };
@@ -67,7 +68,7 @@ fn by_master(measured: &[(usize, &ShardRecord)]) -> Option<Starts> {
     Some(Ok((starts, AlignedBy::Reference, bound, why)))
 }
 
-/// When the windows began.
+/// Beginnings of the windows.
 ///
 /// Cause: The clocks of shares on several machines cannot be compared.
 ///
@@ -112,7 +113,7 @@ fn starts(measured: &[(usize, &ShardRecord)]) -> Starts {
     Ok((starts.collect(), AlignedBy::TimeOfDay, bound, why))
 }
 
-/// Whether the times of day of shares with one monotonic clock are one time, too.
+/// Checks that shares with one monotonic clock also agree on the time of day.
 ///
 /// Cause: The time of day was set between the shares, or one of them was given another one.
 ///
@@ -156,7 +157,7 @@ impl Compared {
         let ends = || starts.iter().map(|(at, start)| start + i128::from(shards[*at].window_ns));
         let (until, end) = (ends().min().unwrap_or(last), ends().max().unwrap_or(last));
         let mut common = (last < until).then_some((last, until));
-        // Times of day that are not exact still tell hours from seconds.
+        // Inexact times of day still tell hours from seconds.
         let owned = || measured.iter().map(|(_, shard)| *shard);
         if by == AlignedBy::Unknown && !met(owned()) {
             common = None;
@@ -172,9 +173,9 @@ impl Compared {
         }
     }
 
-    /// What the shares sent together: in each share's slices that lie wholly in the time in which
-    /// all measured, per second of these. None when there is no such time. Where it is shorter
-    /// than a slice, each share's mean counts.
+    /// Rate of all shares together, in operations per second: each share's slices that lie wholly
+    /// in the time in which all measured. None if there is no common time. If that time is shorter
+    /// than a slice, the mean of each share counts.
     pub(super) fn rate_per_s(&self, shards: &[ShardRecord]) -> Option<f64> {
         let common = self.common?;
         let each = || self.starts.iter().map(|(at, start)| (&shards[*at], *start));
@@ -185,7 +186,7 @@ impl Compared {
     }
 }
 
-/// Whether the windows overlap by the time of day.
+/// True if the windows overlap by the time of day.
 fn met<'a>(shards: impl Iterator<Item = &'a ShardRecord> + Clone) -> bool {
     let start = shards.clone().filter_map(time_of_day).max();
     let end =
@@ -198,8 +199,8 @@ fn mean(shard: &ShardRecord) -> f64 {
     crate::record::per_second(sent, Span::from_ns(shard.window_ns))
 }
 
-/// A share's rate in its slices that are in `common`; none where there is none. What waited longer
-/// than its slice is told by the part of all that was sent.
+/// A share's rate in its slices within `common`; none if there is none. Operations that were sent
+/// later than their slice are counted in proportion to all that were sent.
 fn within(shard: &ShardRecord, start: i128, common: (i128, i128)) -> Option<f64> {
     let rows = shard.rows.as_ref()?;
     let width = rows.width_ns?;

@@ -1,5 +1,5 @@
 //! The servers' counters over a whole run: from the first `before` to the last `after` of all
-//! shares, against what all shares sent.
+//! shares, compared with what all shares sent.
 
 use crate::record::{
     Check, CheckKind, CheckResult, ExpectedCounter, ExpectedCounters, Figure, Record,
@@ -8,12 +8,13 @@ use crate::record::{
 use crate::warning::Warning;
 use std::collections::BTreeMap;
 
-/// Warnings of a share about counters that only all shares together can judge.
+/// Warnings of a share about counters, which only all shares together can judge.
 pub(super) const JUDGED_ANEW: [&str; 2] = ["other_clients", "stats_unavailable"];
 
 type Figures = BTreeMap<String, Figure>;
 
-/// How far a server was when it said this: what only grows, then the figures themselves.
+/// Sort key for the age of a server's figures: counters that only grow, then the figures
+/// themselves.
 fn progress(figures: &Figures) -> (i64, i64, String) {
     let whole = |name| match figures.get(name) {
         Some(Figure::Whole(number)) => *number,
@@ -25,7 +26,7 @@ fn progress(figures: &Figures) -> (i64, i64, String) {
     (whole("total_connections"), commands, text)
 }
 
-/// Adds what the servers said to a share, and what it expects of them, to what they said so far.
+/// Adds a share's counters from the servers, and the counts it expects, to the sums so far.
 pub(super) fn absorb(sum: &mut ServerCounters, part: &ServerCounters) {
     let restarted = part.before.iter().chain(&part.after).find(|(name, figures)| {
         let known = [sum.before.get(*name), sum.after.get(*name)].into_iter().flatten();
@@ -50,7 +51,7 @@ pub(super) fn absorb(sum: &mut ServerCounters, part: &ServerCounters) {
     let expected = join(sum.expected.take(), part.expected.as_ref(), restarted);
     let mut during = std::mem::take(&mut sum.during);
     for (name, load) in &part.during {
-        // Where several asked the server, one of them tells of it.
+        // If several shares queried the server, the replies to one of them are kept.
         let known = during.entry(name.clone()).or_default();
         if load > known {
             known.clone_from(load);
@@ -59,7 +60,7 @@ pub(super) fn absorb(sum: &mut ServerCounters, part: &ServerCounters) {
     *sum = ServerCounters { expected, during, ..ServerCounters::new(before, after) };
 }
 
-/// What both expect: sums of the counters that both know.
+/// Sum of both expectations: only counters that both know.
 fn join(
     sum: Option<ExpectedCounters>,
     part: Option<&ExpectedCounters>,
@@ -86,7 +87,7 @@ fn join(
     Some(joined)
 }
 
-/// What came of it, and what there is to warn of.
+/// The result of the comparison, with a warning if there is cause.
 pub(super) fn judged(record: &Record, ran: &[ShardRecord]) -> (Check, Option<WarningRecord>) {
     let code = CheckKind::ServerCounters;
     let skipped = |message: String| {
@@ -139,7 +140,7 @@ pub(super) fn judged(record: &Record, ran: &[ShardRecord]) -> (Check, Option<War
     }
 }
 
-/// Whether the `counters` are as expected; an error is how many commands were of other clients.
+/// Checks that the `counters` are as expected; an error is the number of other clients' commands.
 ///
 /// Cause: The servers counted other operations than the shares sent.
 ///
@@ -159,7 +160,7 @@ fn compared(
         let result = CheckResult::Passed;
         return Ok(Check { code, result, message, measured: None, allowed: None });
     };
-    // The first question of all is before the first of all figures.
+    // The first query of a run precedes all figures.
     let due = expected.connections.saturating_sub(record.server.before.len() as u64);
     let connected = surplus("total_connections", due);
     let only_more = counters
@@ -181,7 +182,7 @@ fn compared(
     })
 }
 
-/// How much a server's counter has grown; none where it does not give it.
+/// Growth of one counter of a server; none if the server does not report it.
 fn grown(record: &Record, server: &str, name: &str) -> Option<i64> {
     match record.server.delta.get(server)?.get(name)? {
         Figure::Whole(grown) => Some(*grown),
@@ -189,7 +190,7 @@ fn grown(record: &Record, server: &str, name: &str) -> Option<i64> {
     }
 }
 
-/// How much a counter has grown over all servers.
+/// Growth of a counter over all servers.
 fn delta(record: &Record, name: &str) -> i64 {
     let each = record.server.delta.keys().filter_map(|server| grown(record, server, name));
     each.fold(0i64, i64::saturating_add)

@@ -1,11 +1,12 @@
-//! A load of the master's own beside that of its agents: two records of one round, of which the
-//! second is what was measured.
+//! Combines the load of agents with a load that their master made at the same time: two records of
+//! one round. Only the master's was measured.
 
 use super::{counters, judge_counters};
 use crate::record::{Check, CheckKind, CheckResult, Reason, Record, ShardRecord};
 
-/// The record of agents' load, with `own`, which their master measured meanwhile. Goals are judged
-/// by `own`, the servers' counters by both together, and a verdict on one is one on both.
+/// The record of the agents' load, with `own`, which their master measured at the same time. Goals
+/// are judged by `own`, and the servers' counters by both together. A bad verdict on one applies to
+/// both.
 pub fn beside(mut record: Record, mut own: Record) -> Record {
     counters::absorb(&mut record.server, &own.server);
     let ran: Vec<ShardRecord> = record.shards.iter().filter(|s| s.has_run()).cloned().collect();
@@ -29,13 +30,13 @@ pub fn beside(mut record: Record, mut own: Record) -> Record {
     record
 }
 
-/// The record of a load that one process has made, as though no other had been there.
+/// Turns `own` into the record of a load that a single process made.
 fn alone(own: &mut Record) {
     own.share = None;
     compared_elsewhere(own);
 }
 
-/// The servers' counters are compared with what all sent, not with the master's part.
+/// Marks the comparison of the servers' counters as made elsewhere: they count all operations.
 fn compared_elsewhere(own: &mut Record) {
     own.warnings.retain(|it| !counters::JUDGED_ANEW.contains(&it.code.as_str()));
     let code = CheckKind::ServerCounters;

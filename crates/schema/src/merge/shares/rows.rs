@@ -1,4 +1,4 @@
-//! Rows over time of shares: summed by their place in the one schedule that all of them have.
+//! Rows over time of shares: summed by their position in the common schedule.
 
 use crate::record::{
     IntervalRecord, Record, SecondRecord, ServerReport, ServerSecond, SettledCounts, ShareRows,
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::super::seconds::of_load;
 use super::super::window::absorb;
 
-/// The sums of rows.
+/// Sums of rows.
 #[derive(Clone, Default)]
 pub(super) struct Rows {
     intervals: Series,
@@ -22,12 +22,12 @@ pub(super) struct Rows {
 /// Rows of one width.
 #[derive(Clone, Default)]
 struct Series {
-    /// None until two rows tell it.
+    /// None until two rows show it.
     width_ns: Option<u64>,
     rows: BTreeMap<u64, Row>,
 }
 
-/// The operations of each slice of a share.
+/// Operations of each slice of a share.
 pub(super) fn of(record: &Record) -> ShareRows {
     let starts = record.slices.iter().map(|slice| slice.start_s);
     let ended = record.slices.iter().map(|slice| slice.answered.saturating_add(slice.unanswered));
@@ -38,14 +38,14 @@ pub(super) fn of(record: &Record) -> ShareRows {
     ShareRows { width_ns: width(starts), ended: ended.collect(), sent }
 }
 
-/// The distance of the first two rows.
+/// Distance between the first two rows.
 fn width(mut starts: impl Iterator<Item = f64>) -> Option<u64> {
     let (first, second) = (starts.next()?, starts.next()?);
     Some((Span::from_s_f64(second).ns()).saturating_sub(Span::from_s_f64(first).ns()).max(1))
 }
 
 impl Rows {
-    /// Adds the rows of a record. The error says which of them are damaged.
+    /// Adds the rows of a record. The error names the damaged rows.
     pub(super) fn absorb(&mut self, record: &Record) -> Result<(), String> {
         let intervals = record.intervals.iter().map(|interval| interval.start_s);
         self.intervals.widen(width(intervals));
@@ -54,7 +54,7 @@ impl Rows {
             let row = row.ok_or_else(|| format!("a histogram of interval {number} is damaged"))?;
             self.intervals.add(interval.start_s, &row);
         }
-        // Slices of shares that ended early may be of any number of rows.
+        // A share that ended early may have slices of any number of rows.
         let own = width(record.slices.iter().map(|slice| slice.start_s));
         let shards = record.shards.iter().filter_map(|shard| shard.rows.as_ref()?.width_ns);
         match record.shards.is_empty() {
@@ -81,11 +81,12 @@ impl Rows {
         Ok(())
     }
 
-    /// Writes the sums into `record`, which has its phases already; the longest of the windows is
-    /// `longest`.
+    /// Writes the sums into `record`, which already has its phases; `longest` is the longest
+    /// window.
     pub(super) fn seal(self, record: &mut Record, longest: Span) {
         let Self { mut intervals, slices, seconds } = self;
-        // An interval keeps no distribution. Where the slices are as short, theirs is its own.
+        // An interval keeps no distribution. If slices are equally wide, a slice's distribution is
+        // the interval's.
         if intervals.width_ns == slices.width_ns {
             for (number, slice) in &slices.rows {
                 let row = intervals.rows.entry(*number).or_default();
@@ -103,7 +104,7 @@ impl Rows {
 }
 
 impl Series {
-    /// Makes the rows so wide that rows of `width_ns` fit in them without a rest.
+    /// Widens the rows until their width is a multiple of `width_ns`.
     fn widen(&mut self, width_ns: Option<u64>) {
         let Some(new) = width_ns else { return };
         let old = self.width_ns;
@@ -140,8 +141,8 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
     (a / x).saturating_mul(b)
 }
 
-/// What adds up of a second: neither its percentiles nor what a single worker was doing. What
-/// servers said of themselves is added by itself.
+/// The parts of a second that add up: not its percentiles, nor the state of a single worker. The
+/// reports of servers are added separately.
 fn bare(second: &SecondRecord) -> SecondRecord {
     let at = second.start_s.max(0.0).round();
     SecondRecord {
@@ -183,7 +184,7 @@ fn together(a: &SecondRecord, b: &SecondRecord) -> SecondRecord {
     }
 }
 
-/// A second without what it says of each server.
+/// A second without its counts by server.
 fn alone(second: &SecondRecord) -> SecondRecord {
     let reports = second.reports.clone();
     SecondRecord { servers: Vec::new(), no_server: None, reports, ..bare(second) }

@@ -1,4 +1,4 @@
-//! One run against the same operations cut into shards: the numbers must be the same ones.
+//! One run against the same operations cut into shards: the numbers must be identical.
 
 use super::generate::run;
 use super::{json, same};
@@ -13,7 +13,7 @@ use memtide_workload::OpKind;
 const KINDS: [OpKind; 2] = [OpKind::Get, OpKind::Set];
 const SERVERS: usize = 2;
 
-/// What became of one operation.
+/// One operation with its outcome.
 struct Operation {
     intended: Span,
     kind: OpKind,
@@ -44,7 +44,7 @@ fn operation(random: &mut Random, window: Span) -> Operation {
     }
 }
 
-/// Shards record as workers do, and what they recorded is summed up as a run does.
+/// Records operations per shard as workers do, and sums them as a run does.
 fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
     let width = Span::from_s(1);
     let rows = window.ns().div_ceil(width.ns()) as usize;
@@ -103,7 +103,7 @@ fn note(tally: &mut Tally, operation: &Operation) {
             }
         }
         Fate::Dropped => {
-            // Its time is known to be at least what it would have been.
+            // The operation took at least the time of its answer.
             tally.row_unanswered(intended);
             tally.segments[0].dropped_at_end += 1;
             tally.servers[server].dropped_at_end += 1;
@@ -193,7 +193,7 @@ fn rows<T>(rows: &[Row], width: Span, window: Span, of: fn(&Row, Span, Span) -> 
     rows.iter().enumerate().map(row).collect()
 }
 
-/// The numbers alone, without whose they are.
+/// The numbers alone, without the machine, clock and shards.
 fn numbers(record: Record) -> String {
     json(&Record {
         plan: PlanRecord::default(),
@@ -234,7 +234,7 @@ fn a_run_cut_into_shards_merges_to_the_numbers_of_the_whole() {
         assert_eq!(merged.shards.len(), shards);
         assert_eq!(merged.start_skew_ns, Some(0));
         if whole.slices.len() < whole.intervals.len() {
-            // Intervals that are shorter than slices keep counts alone.
+            // Intervals that are shorter than slices keep only counts.
             for (merged, whole) in merged.intervals.iter_mut().zip(&whole.intervals) {
                 assert_eq!((merged.response_p50_ns, merged.response_p99_ns), (None, None));
                 merged.response_p50_ns = whole.response_p50_ns;
@@ -255,7 +255,7 @@ fn times_from_a_microsecond_to_ten_seconds_read_back_within_one_percent() {
         let mut random = Random::new(shard);
         let mut times = Histogram::<u64>::new();
         for _ in 0..30_000 {
-            // Even in the logarithm over seven decades.
+            // Log-uniform over seven decades.
             let ns = 10f64.powf(3.0 + 7.0 * memtide_base::rng::unit(random.bits())) as u64;
             times.record(ns);
             injected.push(ns);

@@ -1,4 +1,4 @@
-//! Records out of a seed: with something in every part, and every law of a record kept.
+//! Random records from a seed: with something in every part, and every invariant of a record kept.
 
 use crate::kind::Kind;
 use crate::record::*;
@@ -9,13 +9,13 @@ use memtide_metrics::series::GetTimes;
 use memtide_metrics::{Histogram, Row};
 use std::collections::BTreeMap;
 
-/// When the day of these tests begins, in ns since 1970.
+/// Beginning of these tests' day, in ns since 1970.
 const DAY_NS: u64 = 1_700_000_000_123_456_789;
 
 /// Random records. No two of them are equal.
 pub(super) struct Generator(Random);
 
-/// Any number for each counter.
+/// A random number for each counter.
 macro_rules! totals_of {
     (
         told {
@@ -42,7 +42,7 @@ impl Generator {
         self.0.below(bound)
     }
 
-    /// A fraction with all of a double's digits.
+    /// A fraction with all digits of a double.
     fn fraction(&mut self) -> f64 {
         memtide_base::rng::unit(self.0.bits())
     }
@@ -346,7 +346,7 @@ fn machine(kernel: &[&str], cpus: u32) -> MachineRecord {
     }
 }
 
-/// A verdict with one check that `busy` decides.
+/// A verdict with one check, whose figure is `busy`.
 pub(super) fn believable(result: CheckResult, busy: f64) -> Believable {
     let (code, message) = (CheckKind::WorkerBusy, format!("busy {busy}"));
     let (measured, allowed) = (Some(busy), Some(0.7));
@@ -354,7 +354,7 @@ pub(super) fn believable(result: CheckResult, busy: f64) -> Believable {
 }
 
 /// A run of the default scenario that began `start_ms` into the day: `length_s` seconds of 100
-/// operations each, all of which took 1 ms.
+/// operations each, each of which took 1 ms.
 pub(super) fn run(start_ms: u64, length_s: u64) -> Record {
     let start_ns = DAY_NS + start_ms * 1_000_000;
     let count = 100 * length_s;

@@ -1,4 +1,4 @@
-//! The seconds of shards side by side.
+//! Merging of the shards' seconds.
 
 use super::generate::run;
 use super::{json, same};
@@ -6,8 +6,8 @@ use crate::record::{
     PlannedServer, Record, SecondRecord, ServerSecond, SettledCounts, UnderWay, Wide,
 };
 
-/// A run that measured from `start_ms` into the day after 2 s of warm-up in which nothing ended,
-/// with `length_s` seconds of which each is 1.05 s.
+/// A run that measured from `start_ms` into the day, after 2 s of warm-up in which nothing ended,
+/// with `length_s` seconds of 1.05 s each.
 fn shard(start_ms: u64, length_s: u64, seed: u64) -> Record {
     let mut record = run(start_ms, length_s);
     record.plan.seed = seed;
@@ -53,7 +53,7 @@ fn seconds_of_shards_lie_where_they_were_and_add_up() {
     let fourth = &merged.seconds[3];
     assert_eq!((fourth.counts.settled, fourth.under_way.in_flight), (80 + 66 + 80, Some(9)));
     assert_eq!(fourth.response_p50_ns, None);
-    // In any order and grouping they are the same.
+    // Any order and grouping gives the same seconds.
     let grouped = same(&[same(&[c, a]), b]);
     assert_eq!(json(&grouped), json(&merged));
 }

@@ -1,5 +1,5 @@
-//! Shares of one run: any grouping gives the same bits, and what is missing, late or unlike is
-//! said.
+//! Shares of one run: any grouping gives the same bits; missing, late or unlike shares are
+//! reported.
 
 use super::generate::{Generator, run};
 use super::{json, numbered};
@@ -11,7 +11,7 @@ use memtide_metrics::Histogram;
 
 const MS: u64 = 1_000_000;
 
-/// What makes the record of a share of a run: two lanes of the plan each, 100 operations a second.
+/// Makes the record of a share of a run: two lanes of the plan each, 100 operations a second.
 pub(super) fn share(number: u32, of: u32, length_s: u64) -> Record {
     let record = run(u64::from(number), length_s);
     let monotonic = 5_000_000_000 + u128::from(number) * u128::from(MS);
@@ -97,7 +97,7 @@ fn any_grouping_of_shares_gives_the_same_bits() {
                 let a = pile.swap_remove(random.below(pile.len() as u64) as usize);
                 let b = pile.swap_remove(random.below(pile.len() as u64) as usize);
                 let both = merged(&[a, b]);
-                // As it is after a file between.
+                // As if it had been written to a file in between.
                 pile.push(Record::from_json(&json(&both)).unwrap());
             }
             assert_eq!(json(&merged(&pile)), whole, "seed {seed}");
@@ -207,7 +207,7 @@ fn clocks_that_cannot_be_compared_give_no_number() {
         merged(&all)
     };
     let by = |record: &Record| record.alignment.as_ref().unwrap().by;
-    // Another machine, synchronised: its time of day is 1 ms later, give or take.
+    // Another, synchronised machine: its time of day is about 1 ms later.
     let other = of(|clock| clock.boot_id = Some("other".to_owned()));
     assert_eq!((by(&other), other.start_skew_ns), (AlignedBy::TimeOfDay, Some(MS)));
     assert_eq!(other.alignment.unwrap().error_max_ns, Some(2 * MS));
@@ -234,8 +234,8 @@ fn clocks_that_cannot_be_compared_give_no_number() {
     }
 }
 
-/// Shares that agents on machines of their own carried out, each with its clock's distance from the
-/// master's. By that, share *n* began *n* ms late.
+/// Shares that agents carried out on their own machines, each with its clock's offset from the
+/// master's. By the master's clock, share *n* began *n* ms late.
 fn of_agents(of: u32) -> Vec<Record> {
     let each = (0..of).map(|number| {
         let mut record = share(number, of, 10);
@@ -256,7 +256,7 @@ fn of_agents(of: u32) -> Vec<Record> {
     each.collect()
 }
 
-/// Moves an agent's clock, and so the master's beside it.
+/// Shifts an agent's clock, and the master's recorded beside it.
 fn shifted(record: &mut Record, by_ns: i64) {
     let clock = record.clock.as_mut().unwrap();
     let start = clock.window_start_monotonic_ns.as_mut().unwrap();
@@ -279,7 +279,8 @@ fn shares_of_agents_are_compared_by_the_masters_clock() {
         let mut random = Random::new(0xC10C + seed);
         let mut moved = all.clone();
         for record in &mut moved {
-            // Up to 10 000 s forward, or 4 s back: no clock is before its beginning.
+            // Up to 10 000 s forward, or 4 s back: an instant cannot be before its clock's
+            // beginning.
             shifted(record, random.below(10_004_000_000_000) as i64 - 4_000_000_000);
         }
         let mut moved = merged(&moved);
@@ -287,7 +288,7 @@ fn shares_of_agents_are_compared_by_the_masters_clock() {
         moved.shards.iter_mut().zip(clocks).for_each(|(shard, clock)| shard.clock = clock);
         assert_eq!(json(&moved), json(&record), "seed {seed}");
     }
-    // A bound on its own is none of a distance, and one clock that is unknown leaves no number.
+    // A single bound is not the error of a distance, and one unknown clock leaves no number.
     let one = merged(&all[..1]);
     assert_eq!((one.start_skew_ns, one.alignment.unwrap().error_max_ns), (Some(0), Some(0)));
     let mut some = all;
@@ -347,7 +348,7 @@ fn a_shifted_time_of_day_does_not_shift_what_one_clock_measured() {
     let same_machine = merged(&all);
     assert_eq!(same_machine.start_skew_ns, Some(2 * MS));
     assert_eq!(same_machine.rate.achieved_per_s, 300.0);
-    // With a share on another machine, the time of day has to decide, and contradicts itself.
+    // With a share on another machine the time of day must decide, and it contradicts itself.
     all[2].clock.as_mut().unwrap().boot_id = Some("other".to_owned());
     let record = merged(&all);
     assert_eq!(record.start_skew_ns, None);
@@ -390,7 +391,7 @@ fn the_start_skew_is_a_goal_where_it_is_known() {
     assert!(unknown.goals[0].why.contains("not synchronised"));
 }
 
-/// Two shares of which the servers say figures in turn.
+/// Two shares whose servers report these figures in turn.
 fn counted(gets: [(i64, i64); 2], ours: [u64; 2]) -> [Record; 2] {
     [0, 1].map(|number| {
         let mut record = share(number, 2, 10);

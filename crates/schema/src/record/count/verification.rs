@@ -1,4 +1,4 @@
-//! Verification's counts: how many values were looked at, and in what way some were wrong.
+//! Counts of verification: values checked, and wrong values by fault.
 
 use super::summed;
 use memtide_metrics::counter::{Counters, VerifyClass};
@@ -12,16 +12,16 @@ macro_rules! of_verification {
         of_presence { $($(#[doc = $presence:tt])* $other:ident => $told:ident;)* }
     ) => {
         summed! {
-            /// What verification found. Each value that was checked is in exactly one of ok,
-            /// corrupt, wrong_key, stale and truncated.
+            /// Results of verification. Each checked value is exactly one of ok, corrupt,
+            /// wrong_key, stale and truncated.
             VerificationCounts {
                 /// Values that were checked.
                 checked;
-                /// Those that were right.
+                /// Values that were right.
                 ok;
                 $($(#[doc = $doc])* $count;)*
-                /// Keys whose values were to be checked and did not come; none that are stored with
-                /// an expiry which is verified. A cache may have reasons for it.
+                /// Expected values that did not arrive, except for keys whose expiry is verified. A
+                /// cache may have reasons to miss.
                 #[missing = default]
                 verify_misses;
                 $(
@@ -51,8 +51,7 @@ macro_rules! of_verification {
 memtide_metrics::verify_classes!(of_verification);
 
 impl VerificationCounts {
-    /// How often something was wrong, in whatever way: a value, that there was one, or that there
-    /// was none.
+    /// Number of faults of any kind: a wrong value, an unexpected value, or a missing one.
     pub const fn wrong(&self) -> u64 {
         self.checked.saturating_sub(self.ok) + self.expired_get + self.unexpired_unget
     }

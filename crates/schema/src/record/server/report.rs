@@ -1,4 +1,4 @@
-//! What a server says of itself while a load runs: differences of its counters.
+//! A server's report during a load: differences of its `stats` counters.
 
 use super::Figure;
 use memtide_base::Span;
@@ -7,22 +7,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Figures of a server by their names, as it gave them.
+/// Figures of a server by name, as received.
 type Figures = BTreeMap<String, Figure>;
 
-/// What a server counted between two of its answers to `stats`, and its state at the last of them.
-/// A figure that it does not tell is none. After a restart or a reset of its counters within the
-/// stretch, what it had counted before is not in it.
+/// Growth of a server's counters between two of its `stats` replies, and its state at the last
+/// reply. A figure is none if the server does not report it. After a restart or a reset, earlier
+/// counts of the stretch are not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ServerReport {
-    /// Answers that it gave.
+    /// Number of `stats` replies.
     pub answers: u64,
-    /// Questions that it did not answer, or not in time.
+    /// Number of `stats` requests without a reply, or without one in time.
     pub unanswered: u64,
-    /// From the answer before the first of them to the last of them, in nanoseconds.
+    /// Time covered, in nanoseconds: from the reply before the stretch to its last reply.
     pub length_ns: u64,
-    /// Keys read and commands that store, touch, delete or count.
+    /// Keys read, plus commands that store, touch, delete or count.
     pub operations: Option<u64>,
     /// Keys read (`cmd_get`).
     pub gets: Option<u64>,
@@ -32,26 +32,26 @@ pub struct ServerReport {
     pub misses: Option<u64>,
     /// Storage commands (`cmd_set`).
     pub sets: Option<u64>,
-    /// Items that were removed for lack of memory.
+    /// Items evicted for lack of memory.
     pub evictions: Option<u64>,
-    /// Processor time in the server itself (`rusage_user`), in microseconds.
+    /// CPU time of the server in user mode (`rusage_user`), in microseconds.
     pub cpu_user_us: Option<u64>,
-    /// Processor time in the kernel on its behalf (`rusage_system`), in microseconds.
+    /// CPU time of the server in the kernel (`rusage_system`), in microseconds.
     pub cpu_system_us: Option<u64>,
-    /// Items that it held at the end (`curr_items`).
+    /// Items stored at the end (`curr_items`).
     pub items: Option<u64>,
-    /// Bytes that these took (`bytes`).
+    /// Bytes of these items (`bytes`).
     pub item_bytes: Option<u64>,
-    /// Connections that were open at the end, the one that asks and those that listen included
+    /// Connections open at the end, including memtide's `stats` connection and listening sockets
     /// (`curr_connections`).
     pub connections: Option<u64>,
-    /// How often it was another process than before.
+    /// Number of restarts of the server.
     pub restarts: u64,
-    /// How often its counters were set back (`stats reset`).
+    /// Number of resets of its counters (`stats reset`).
     pub resets: u64,
 }
 
-/// What counts as operations.
+/// Counters that count operations.
 const OPERATIONS: [&str; 9] = [
     "cmd_get",
     "cmd_set",
@@ -63,17 +63,17 @@ const OPERATIONS: [&str; 9] = [
     "decr_hits",
     "decr_misses",
 ];
-/// What only grows until it is set back.
+/// Counters that only grow until they are reset.
 const GROWING: [&str; 5] = ["cmd_get", "cmd_set", "cmd_touch", "total_connections", "total_items"];
 
 impl ServerReport {
-    /// What a server counted between `first` and `last`, which it said `length` apart.
+    /// The report for two replies, `first` and `last`, received `length` apart.
     pub fn between(first: &Figures, last: &Figures, length: Span) -> Self {
         let is_restarted = is_restarted(first, last);
         let is_reset = !is_restarted && GROWING.iter().any(|name| went_back(first, last, name));
         let delta = |name: &str| {
             let now = whole(last, name)?;
-            // What is lower than before has begun anew.
+            // A counter that fell has begun again from zero.
             let then = whole(first, name).filter(|then| !is_restarted && *then <= now);
             Some(now - then.unwrap_or(0))
         };
@@ -103,12 +103,12 @@ impl ServerReport {
         }
     }
 
-    /// A question without an answer.
+    /// The report of a query without a reply.
     pub fn none() -> Self {
         Self { unanswered: 1, ..Self::default() }
     }
 
-    /// This stretch and the `next` one.
+    /// Joins this report and that of the `next` stretch.
     pub fn then(&self, next: &Self) -> Self {
         let sum = |a: u64, b: u64| a.saturating_add(b);
         let known = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).reduce(sum);
@@ -132,7 +132,7 @@ impl ServerReport {
         }
     }
 
-    /// Adds those of the `next` stretch, by server.
+    /// Joins the reports of the `next` stretch, by server.
     pub fn append(reports: &mut BTreeMap<String, Self>, next: &BTreeMap<String, Self>) {
         for (server, next) in next {
             let report = reports.entry(server.clone()).or_default();
@@ -140,8 +140,8 @@ impl ServerReport {
         }
     }
 
-    /// Adds what another process was told by the same servers in the same time: one of them is kept
-    /// of each server, whichever comes first.
+    /// Adds the reports that another process received in the same time. For each server one
+    /// process's report is kept, independent of the order of merging.
     pub(crate) fn unite(reports: &mut BTreeMap<String, Self>, others: &BTreeMap<String, Self>) {
         for (server, other) in others {
             let report = reports.entry(server.clone()).or_default();
@@ -149,16 +149,16 @@ impl ServerReport {
         }
     }
 
-    /// Processor time, in seconds for a million operations; none where the server does not tell it,
-    /// and without operations.
+    /// CPU seconds per million operations; none if the server does not report them, and without
+    /// operations.
     pub fn cpu_s_per_mops(&self) -> Option<f64> {
         let cpu_us = self.cpu_user_us?.saturating_add(self.cpu_system_us?);
         let operations = self.operations.filter(|operations| *operations > 0)?;
-        // A microsecond per operation is a second per million.
+        // Microseconds per operation equal seconds per million.
         Some(cpu_us as f64 / operations as f64)
     }
 
-    /// The part of the keys read that were found, 0 to 1; none without any.
+    /// Hit ratio: fraction of the keys read that were found, 0 to 1; none without reads.
     pub fn hit_ratio(&self) -> Option<f64> {
         let (hits, misses) = (self.hits?, self.misses?);
         let all = hits.saturating_add(misses);
@@ -166,7 +166,7 @@ impl ServerReport {
     }
 }
 
-/// Whether `last` is of another process than `first`.
+/// True if `last` comes from another process than `first`.
 fn is_restarted(first: &Figures, last: &Figures) -> bool {
     let pids = first.get("pid").zip(last.get("pid"));
     pids.is_some_and(|(first, last)| first != last) || went_back(first, last, "uptime")

@@ -1,37 +1,36 @@
-//! What a record merged from shares says beyond a single run's: which shares are missing, and
-//! how the beginnings of their windows compare.
+//! Facts that only a record merged from shares has: the missing shares, and the start skew.
 
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The shares of a run that are not in a merged record, or made no load.
+/// The shares of a run that are absent from a merged record, or made no load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct MissingRecord {
-    /// Their numbers, ascending.
+    /// Numbers of the shares, ascending.
     pub shares: Vec<u32>,
-    /// Their lanes, as ranges from the first to the last, ascending.
+    /// Lanes of the shares, as ranges from the first to the last, ascending.
     pub lanes: Vec<[u32; 2]>,
-    /// How many lanes the whole run has.
+    /// Number of lanes of the whole run.
     pub lanes_total: u32,
-    /// Operations that their schedules called for in the measured window: exact for fixed
-    /// arrivals, otherwise the expected number. None where no schedule says how many.
+    /// Operations that the missing shares' schedules called for in the measured window: exact for
+    /// fixed arrivals, otherwise the expected number. None where no schedule fixes the number.
     pub unreported: Option<u64>,
 }
 
-/// How the windows of shares are compared.
+/// Comparison of the shares' windows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct AlignmentRecord {
-    /// By which clock.
+    /// Clock by which they were compared.
     pub by: AlignedBy,
-    /// How wrong the start skew can be; none when it is unknown.
+    /// Largest error of the start skew; none if unknown.
     pub error_max_ns: Option<u64>,
-    /// How the start skew is known, or why it is not, as a clause for people.
+    /// Source of the start skew, or why it is unknown, as a clause for people.
     pub why: String,
-    /// How long all shares measured at the same time; 0 when they were not one load. When the skew
-    /// is unknown, the shortest window, because rows are then compared by the schedule alone.
+    /// Time in which all shares measured; 0 if they were not one load. If the skew is unknown, the
+    /// shortest window, because rows are then compared by the schedule alone.
     pub common_ns: u64,
 }
 
@@ -40,26 +39,26 @@ pub struct AlignmentRecord {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AlignedBy {
-    /// The monotonic clock that all of them read.
+    /// The monotonic clock that all shares read.
     Monotonic,
-    /// The monotonic clock of the master of all of them, which each share's was compared with.
+    /// The monotonic clock of the common master, with which each share's clock was compared.
     Reference,
     /// Synchronised times of day.
     TimeOfDay,
-    /// None that can be trusted.
+    /// No clock that can be trusted.
     #[default]
     Unknown,
 }
 
-/// How many operations of a share belong to each slice of its measured window, for the rate that
-/// all shares had together.
+/// Operations of a share in each slice of its measured window, from which the common rate of all
+/// shares is computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ShareRows {
-    /// How long a slice is; none when there are fewer than two.
+    /// Width of a slice; none with fewer than two slices.
     pub width_ns: Option<u64>,
-    /// Operations intended in each slice that ended.
+    /// Operations intended in each slice that have ended.
     pub ended: Vec<u64>,
-    /// Operations sent while the measured window lasted, copies of writes left out.
+    /// Operations sent during the measured window, without second and further copies of writes.
     pub sent: u64,
 }

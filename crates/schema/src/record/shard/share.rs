@@ -1,5 +1,5 @@
-//! What a record says of a run that several processes carried out together: which share of it this
-//! process had, and by which clock it measured.
+//! Facts about a run that several processes carried out together: the share of this process, and
+//! the clock by which it measured.
 
 use crate::record::Wide;
 #[cfg(test)]
@@ -10,24 +10,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ShareRecord {
-    /// The share's number, from 0.
+    /// Number of the share, from 0.
     pub number: u32,
-    /// How many shares the run has.
+    /// Number of shares of the run.
     pub of: u32,
-    /// How many of them were carried out together: this one and those that follow it. Absent if it
-    /// is one.
+    /// Number of consecutive shares that the process carried out, from `number` on; absent if 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub units: u32,
-    /// The SHA-256 of the scenario, in hexadecimal: shares of one run agree in it. Passwords and
-    /// what each machine decides for itself are left out.
+    /// SHA-256 of the scenario, in hexadecimal: equal for all shares of one run. Passwords and each
+    /// machine's own decisions are not hashed.
     pub scenario_digest: String,
-    /// How the shares agreed on the beginning of their load.
+    /// Method by which the shares agreed on the beginning of their load.
     pub start: ShareStart,
-    /// Why this share made no load, as a sentence without its full stop; absent if it made its
-    /// load.
+    /// Reason why this share made no load, as a sentence without its full stop; absent if it made
+    /// its load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
-    /// The agent that carried it out for a master; absent unless one did.
+    /// The agent that carried the share out for a master; absent unless an agent did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentRecord>,
 }
@@ -50,7 +49,7 @@ const fn one() -> u32 {
     1
 }
 
-// serde hands over a reference.
+// serde passes a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 const fn is_one(units: &u32) -> bool {
     *units == 1
@@ -60,22 +59,22 @@ const fn is_one(units: &u32) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct AgentRecord {
-    /// What its machine is called.
+    /// Name of its machine.
     pub name: String,
-    /// How much later than the agreed instant its schedules began, by its own clock, in
-    /// nanoseconds; none when they did not begin.
+    /// Delay of its schedules' beginning after the agreed instant, by its own clock, in
+    /// nanoseconds; none if they did not begin.
     pub began_late_ns: Option<u64>,
 }
 
-/// How the shares of a run agree on the beginning of their load.
+/// Method by which the shares of a run agree on the beginning of their load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ShareStart {
-    /// Not at all: each begins when it is ready.
+    /// None: each share begins when it is ready.
     #[default]
     WhenReady,
-    /// By a time of day that the user gave.
+    /// At a time of day that the user sets.
     Time,
     /// Through their launcher's PMI-1.
     Pmi,
@@ -85,47 +84,47 @@ pub enum ShareStart {
     Agents,
 }
 
-/// The clock by which a process measured, and its state when the load began.
+/// The clock by which a process measured, and its state at the beginning of the load.
 ///
-/// Two processes with equal `boot_id` and `time_namespace` share one monotonic clock. Others can
-/// only be compared by the clock of a master that measured them all, or by the time of day, as
-/// exactly as that is synchronised.
+/// Two processes with equal `boot_id` and `time_namespace` share one monotonic clock. Other clocks
+/// can only be compared through a common master's clock, or by the time of day, as exactly as that
+/// is synchronised.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ClockRecord {
-    /// When the measured window began, in nanoseconds of the kernel's monotonic clock; none if
+    /// Beginning of the measured window, in nanoseconds of the kernel's monotonic clock; none if
     /// nothing was measured.
     pub window_start_monotonic_ns: Option<Wide>,
-    /// The kernel's random number of this start of the machine; none if it cannot be read.
+    /// Random identifier of the machine's present boot, from the kernel; none if it cannot be read.
     pub boot_id: Option<String>,
-    /// The number of the process's time namespace; none if the kernel has none.
+    /// Number of the process's time namespace; none if the kernel has none.
     pub time_namespace: Option<u64>,
-    /// Whether the kernel considers its time of day synchronised (`adjtimex`); none if it does not
-    /// say.
+    /// True if the kernel considers its time of day synchronised (`adjtimex`); none if it does not
+    /// report it.
     pub synchronised: Option<bool>,
-    /// The largest error of the time of day by the kernel's own estimate; none unless
-    /// `synchronised`.
+    /// Largest error of the time of day by the kernel's own estimate; none unless `synchronised`.
     pub error_max_ns: Option<u64>,
-    /// How the master's monotonic clock compared with this one; absent unless an agent measured,
-    /// and if the master did not tell.
+    /// The master's monotonic clock compared with this one; absent unless an agent measured, and if
+    /// the master did not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<ReferenceClock>,
 }
 
-/// The master's monotonic clock beside that of an agent, when the agent's measured window began.
+/// The master's monotonic clock compared with an agent's, at the beginning of the agent's measured
+/// window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ReferenceClock {
-    /// How far the master's clock was ahead, in nanoseconds; negative when it was behind. The
-    /// window began at `window_start_monotonic_ns` + `ahead_ns` of the master's clock.
+    /// Lead of the master's clock in nanoseconds; negative if it is behind. By the master's clock
+    /// the window began at `window_start_monotonic_ns` + `ahead_ns`.
     #[serde(with = "decimal")]
     #[cfg_attr(test, schemars(with = "decimal::Decimal"))]
     pub ahead_ns: i64,
-    /// How wrong `ahead_ns` can be.
+    /// Largest error of `ahead_ns`.
     pub error_max_ns: u64,
 }
 
-/// A whole number that may exceed what JSON readers hold exactly, as a decimal string.
+/// A whole number that may exceed what JSON readers represent exactly; written as a decimal string.
 mod decimal {
     #[cfg(test)]
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -143,7 +142,7 @@ mod decimal {
         })
     }
 
-    /// Its shape in the published schema.
+    /// The type of such a number in the JSON Schema.
     #[cfg(test)]
     pub(super) struct Decimal;
 

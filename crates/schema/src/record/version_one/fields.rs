@@ -1,12 +1,12 @@
-//! Records of scenarios whose fields had former names: read by the present ones.
+//! Renames fields that had former names in records of old scenarios.
 //!
-//! It changes names alone, and only of fields.
+//! It changes only names, and only those of fields.
 
 use crate::field::FORMER_NAMES;
 use crate::record::Record;
 use std::collections::BTreeMap;
 
-/// Gives the fields in `record` and its shards their present names.
+/// Renames the fields in `record` and its shards to their present names.
 pub(crate) fn rename(record: &mut Record) {
     scenario(&mut record.scenario);
     decisions(&mut record.plan.decided);

@@ -1,22 +1,22 @@
-//! Version 1 of the record: what its members are called today, and what is no longer in it.
+//! Converts version 1 of the record: renamed members, and members that no longer exist.
 //!
-//! It changes names on the JSON tree before a record is read from it; no figure is touched. What
-//! version 1 could not say is missing from the record that comes of it.
+//! It changes names in the JSON tree before a record is read from it, and no figure. Facts that
+//! version 1 does not contain are absent from the converted record.
 
 pub(crate) mod fields;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The name of the first shape.
+/// Name of the first version.
 const NAME: &str = "memtide.record/1";
-/// The name of the shape that it becomes.
+/// Name of the version to which it is converted.
 const NEXT: &str = "memtide.record/2";
 
-/// Fields that said where results went, and were part of the scenario.
+/// Output fields that were part of the scenario.
 const OUTPUTS: [&str; 6] = ["json", "plot", "samples", "verify-details", "plan", "quiet"];
 
-/// Whether `text` is the JSON of a record of version 1.
+/// True if `text` is the JSON of a record of version 1.
 pub(super) fn is_in(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Named {
@@ -25,7 +25,7 @@ pub(super) fn is_in(text: &str) -> bool {
     serde_json::from_str::<Named>(text).is_ok_and(|named| named.schema == NAME)
 }
 
-/// Makes a record of version 1 one of version 2; anything else stays as it is.
+/// Converts a record of version 1 to version 2; anything else is unchanged.
 pub(crate) fn upgrade(record: &mut Value) {
     if record.get("schema").and_then(Value::as_str) != Some(NAME) {
         return;
@@ -60,7 +60,7 @@ pub(crate) fn upgrade(record: &mut Value) {
     }
 }
 
-/// What a record and its shards have alike.
+/// Converts the members that a record and its shards have in common.
 fn scenario_and_plan(of: &mut Map<String, Value>) {
     if let Some(scenario) = object(of, "scenario") {
         OUTPUTS.iter().for_each(|field| drop(scenario.shift_remove(*field)));

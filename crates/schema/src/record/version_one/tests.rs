@@ -1,4 +1,4 @@
-//! Records that the last program of version 1 wrote: read, merged and written again.
+//! Records written by the last program of version 1: read, merged and written again.
 
 use super::super::Record;
 use super::*;
@@ -18,7 +18,7 @@ fn a_record_of_version_one_keeps_its_figures() {
     for part in ["totals", "phases", "response", "believable", "intervals", "slices", "goals"] {
         assert_eq!(new[part], old[part], "{part}");
     }
-    // Where its results went is no part of what was measured.
+    // Outputs are no part of what was measured.
     assert_eq!(
         (&old["scenario"]["json"], &old["scenario"]["quiet"]),
         (&"run.json".into(), &true.into())

@@ -1,17 +1,17 @@
-//! Clients that are counted, and their windows, against all else.
+//! Checks counted clients, and their windows, against all other fields.
 //!
-//! How large a window is and how many clients there are may not be known yet here.
+//! The size of a window and the number of clients may not be known yet here.
 
 use super::{CONNECTIONS_MAX, Problems, Scenario};
 use memtide_workload::{MixOrder, OpKind, Popularity};
 use std::ops::RangeInclusive;
 
-/// Seconds after which a value may end for its end to be judged: long enough that there is a time
-/// at which it is certainly there, and a length, not a date.
+/// Expiry times in seconds that can be verified: long enough for the value to be certainly present
+/// at some time, and a duration, not a date.
 const EXPIRY_JUDGED_S: RangeInclusive<i64> = 5..=2_592_000;
 
 impl Scenario {
-    /// Clients against connections and servers.
+    /// Checks clients against connections and servers.
     ///
     /// Cause: Clients determine connections and operations in flight, and another field contradicts
     /// that or needs them.
@@ -59,7 +59,8 @@ impl Scenario {
         }
     }
 
-    /// Whether each server and each worker has a client, and connections are not too many.
+    /// Checks that each server and each worker has a client, and that there are not too many
+    /// connections.
     ///
     /// Cause: There are too few clients for the servers or threads, or too many connections for the
     /// clients.
@@ -97,7 +98,7 @@ impl Scenario {
         }
     }
 
-    /// Expiry, and its verification, against what is needed to judge it.
+    /// Checks expiry, and its verification, against what is needed to judge it.
     ///
     /// Cause: An expiry is missing, or cannot be verified.
     pub(super) fn check_expiry(&self, problems: &mut Problems) {
@@ -134,7 +135,7 @@ impl Scenario {
         }
     }
 
-    /// Windows against the mix and the keys.
+    /// Checks windows against the mix and the keys.
     ///
     /// Cause: A window determines which objects are set and read, and another field contradicts
     /// that or needs a window.

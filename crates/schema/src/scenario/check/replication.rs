@@ -1,10 +1,10 @@
-//! Servers of which the first are written, against all else.
+//! Checks writers (the first servers, which take the writes) against all other fields.
 
 use super::Problems;
 use crate::scenario::{Scenario, Transport};
 
 impl Scenario {
-    /// Writers against servers, clients and whatever they do not go together with.
+    /// Checks writers against servers, clients and the fields that exclude them.
     ///
     /// Cause: Writers need clients and several servers over TCP, and must know what each server
     /// holds.

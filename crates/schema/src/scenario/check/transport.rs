@@ -1,19 +1,19 @@
-//! What cannot be had over UDP. A request that only sometimes is too long for a datagram is no
-//! problem here: it is refused, and counted, when it comes up.
+//! Checks the fields that UDP excludes. A request that is only sometimes too long for a datagram is
+//! no problem here: it is refused, and counted, during the run.
 
 use super::Problems;
 use crate::scenario::{Scenario, Target, Transport};
 use memtide_workload::OpKind;
 
-/// What a request and its header have in one datagram.
+/// Largest size of a request and its header in one datagram, in bytes.
 const DATAGRAM_BYTES_MAX: u64 = 1400;
-/// The header.
+/// Size of the header, in bytes.
 const HEADER_BYTES: u64 = 8;
-/// The longest reply that is put together for a connection.
+/// Longest reply that is reassembled, in bytes.
 const REPLY_BYTES_MAX: u64 = 64 << 20;
 
 impl Scenario {
-    /// The transport against servers, depth and sizes.
+    /// Checks the transport against servers, depth and sizes.
     ///
     /// Cause: UDP has neither unix sockets, authentication nor several operations in flight per
     /// connection.
@@ -55,7 +55,7 @@ impl Scenario {
         self.check_datagrams(problems);
     }
 
-    /// Whether requests fit into datagrams at all, and replies into memory.
+    /// Checks that requests can fit into datagrams, and replies into memory.
     ///
     /// Cause: A request does not fit into one datagram, or a reply into the memory for reassembly.
     fn check_datagrams(&self, problems: &mut Problems) {
@@ -97,9 +97,10 @@ impl Scenario {
         }
     }
 
-    /// No reply to an operation of this scenario has more bytes.
+    /// Upper bound of a reply's size, in bytes, over all operations of this scenario.
     pub fn reply_bytes_max(&self) -> u64 {
-        // The longest key, and the words and numbers around it and the value, in lines or frames.
+        // Bound for the key, and for the words and numbers around it and the value, in lines or
+        // frames.
         const AROUND_BYTES: u64 = 250 + 64;
         let (_, most) = self.value_size.bounds();
         let value = most.unwrap_or(self.value_max).min(self.value_max);

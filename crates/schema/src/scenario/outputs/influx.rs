@@ -1,8 +1,8 @@
-//! The place of points in InfluxDB: a URL, and what measurements and tags are called.
+//! Destination of points in InfluxDB: a URL, and the names of measurements and tags.
 //!
-//! Words and their rules only; nothing is connected to, and no secret is in them.
+//! Parsing only; it connects to nothing, and holds no secret.
 
-/// The versions of InfluxDB's interface for writing.
+/// Versions of InfluxDB's write interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InfluxVersion {
     /// `/write?db=NAME`.
@@ -13,35 +13,35 @@ pub enum InfluxVersion {
     V3,
 }
 
-/// Where points go.
+/// Destination of points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InfluxPlace {
-    /// The URL that they are posted to, with the precision of nanoseconds.
+    /// The URL of the write endpoint, with nanosecond precision.
     pub url: String,
-    /// Which interface it is of.
+    /// Version of the interface.
     pub version: InfluxVersion,
-    /// What things are called there.
+    /// Names of measurements and tags.
     pub names: InfluxNames,
 }
 
-/// What measurements and tags are called.
+/// Names of measurements and tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InfluxNames {
-    /// The measurement of single operations.
+    /// Name of the measurement for single operations.
     pub operations: String,
-    /// The measurement of seconds.
+    /// Name of the measurement for seconds.
     pub intervals: String,
-    /// The tag of the kind of operation.
+    /// Name of the tag for the kind of operation.
     pub kind: String,
-    /// The tag of what came of an operation.
+    /// Name of the tag for the outcome of an operation.
     pub outcome: String,
-    /// The tag of the server.
+    /// Name of the tag for the server.
     pub server: String,
-    /// The tag of the run.
+    /// Name of the tag for the run.
     pub run: String,
-    /// The tag of the share of a run.
+    /// Name of the tag for the share of a run.
     pub share: String,
-    /// The tag of the step of a search or scan.
+    /// Name of the tag for the step of a search or scan.
     pub step: String,
 }
 
@@ -77,16 +77,16 @@ impl InfluxNames {
     }
 }
 
-/// The names that a place may change.
+/// The names that a URL's fragment may change.
 const NAMES: &str = "operations, intervals, kind, outcome, server, run, share, step";
-/// What a place looks like.
+/// Example of a destination.
 const EXAMPLE: &str = "http://HOST:8086/write?db=NAME";
 
 impl InfluxPlace {
-    /// Reads `URL` or `URL#name=word&name=word`.
+    /// Parses `URL` or `URL#name=word&name=word`.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and what is allowed. It shows no password.
+    /// A sentence that says what is wrong and what is allowed. It never contains a password.
     pub fn parse(word: &str) -> Result<Self, String> {
         let (url, names) = word.split_once('#').unwrap_or((word, ""));
         let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));

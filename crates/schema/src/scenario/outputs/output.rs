@@ -1,19 +1,19 @@
-//! The outputs of `--out KIND=WHERE`: what each kind holds, and which places it can be written to.
+//! The outputs of `--out KIND=WHERE`: the content of each kind, and its valid destinations.
 //!
-//! Words and their rules only. Nothing is opened here, and no format is known but by its ending.
+//! Parsing only. Nothing is opened here, and formats are known only by their file extensions.
 
 use super::influx::InfluxPlace;
 use std::fmt;
 use std::str::FromStr;
 
-/// What an output holds.
+/// Content of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
     /// The record, or the steps of a search or scan, as JSON.
     Json,
     /// The result as Markdown.
     Md,
-    /// The result as one page for browsers.
+    /// The result as one self-contained HTML page.
     Html,
     /// A test case for each goal, the verdict and each class of errors, for continuous integration.
     Junit,
@@ -21,7 +21,7 @@ pub enum OutputKind {
     Plot,
     /// A histogram for each second and kind of operation, as an HdrHistogram log.
     Hlog,
-    /// The percentiles of response as HdrHistogram prints them.
+    /// The percentiles of response time, in the format that HdrHistogram prints.
     Hgrm,
     /// A row for each second and kind of operation.
     Intervals,
@@ -62,7 +62,7 @@ impl OutputKind {
         }
     }
 
-    /// The endings of which a file must have one. Without any, every name is allowed.
+    /// File extensions, of which a file must have one; empty if any name is allowed.
     const fn endings(self) -> &'static [&'static str] {
         match self {
             Self::Json | Self::Md | Self::Html | Self::Junit | Self::Hlog | Self::Hgrm => &[],
@@ -72,7 +72,7 @@ impl OutputKind {
         }
     }
 
-    /// True if a place without an ending, such as a pipe or `-`, is allowed.
+    /// True if a destination without an extension, such as a pipe or `-`, is allowed.
     const fn is_text(self) -> bool {
         !matches!(self, Self::Plot)
     }
@@ -95,26 +95,26 @@ impl FromStr for OutputKind {
     }
 }
 
-/// True if this is the place of what agents write themselves: single operations.
+/// True if agents write this output themselves, because it holds single operations.
 fn is_by_agents(kind: OutputKind, place: &str) -> bool {
     matches!(kind, OutputKind::Samples | OutputKind::Influx) && place == "agents"
 }
 
-/// The ending of files of JSON Lines.
+/// File extension of JSON Lines.
 const JSON_LINES: &str = ".jsonl";
-/// The ending of Parquet files.
+/// File extension of Parquet.
 const PARQUET: &str = ".parquet";
 
-/// The form of a file of rows, which the ending of its name says.
+/// Format of a file of rows, chosen by its extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowForm {
-    /// Lines of text, which can be read while they are written.
+    /// Lines of text, readable while they are written.
     Text(RowText),
-    /// Parquet, which can be read when it is whole.
+    /// Parquet, readable only when complete.
     Parquet,
 }
 
-/// The form of a line of text that holds a row.
+/// Format of a row as a line of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowText {
     /// Comma-separated values with a heading.
@@ -123,19 +123,19 @@ pub enum RowText {
     JsonLines,
 }
 
-/// An output that the user asked for.
+/// An output that the user requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// What it holds.
+    /// Content.
     pub kind: OutputKind,
-    /// Where it goes: a path, or `-` for stdout.
+    /// Destination: a path, or `-` for stdout.
     pub place: String,
-    /// True if it was asked for by a flag of its own, such as `--json`.
+    /// True if it was requested by its own flag, such as `--json`.
     is_short: bool,
 }
 
 impl Output {
-    /// An output that was asked for by the flag of its kind.
+    /// An output requested by the flag of its kind.
     pub(super) fn short(kind: OutputKind, place: &str) -> Self {
         Self { kind, place: place.to_owned(), is_short: true }
     }
@@ -148,7 +148,7 @@ impl Output {
         }
     }
 
-    /// What messages call it, which is unique: `--json` or `--out json=r.json`.
+    /// Unique name in messages: `--json` or `--out json=r.json`.
     pub fn name(&self) -> String {
         match self.is_short {
             true => self.flag(),
@@ -156,12 +156,12 @@ impl Output {
         }
     }
 
-    /// True if it was asked for by `--out`.
+    /// True if it was requested by `--out`.
     pub const fn is_general(&self) -> bool {
         !self.is_short
     }
 
-    /// The form of its rows, if it has rows. A place without an ending takes CSV.
+    /// Format of its rows, if it has rows. A destination without an extension takes CSV.
     pub fn row_form(&self) -> RowForm {
         match &self.place {
             place if place.ends_with(PARQUET) => RowForm::Parquet,
@@ -170,13 +170,14 @@ impl Output {
         }
     }
 
-    /// The place in InfluxDB; `None` if it is another kind of output.
+    /// The destination in InfluxDB; `None` for any other kind of output.
     pub fn influx(&self) -> Option<InfluxPlace> {
         let is_influx = self.kind == OutputKind::Influx;
         is_influx.then(|| InfluxPlace::parse(&self.place).ok()).flatten()
     }
 
-    /// True if each agent of the run writes its part, to a place that its own operator names.
+    /// True if each agent of the run writes its own part, to a destination that the agent's
+    /// operator sets.
     pub fn is_by_agents(&self) -> bool {
         is_by_agents(self.kind, &self.place)
     }

@@ -1,4 +1,4 @@
-//! The join file beside the links of the faces.
+//! Installs the join file beside the links of the faces.
 
 use super::super::JOIN_FILE;
 use super::link;
@@ -8,8 +8,8 @@ use memtide_cluster::transport::files;
 use std::fs;
 use std::path::Path;
 
-/// Puts the join file `path` beside the links in `folder`: a link to it, or with `limits` a copy
-/// that has them. Returns the line that says so.
+/// Puts the join file `path` beside the links in `folder`: as a link, or with `limits` as a copy
+/// that contains them. Returns the line to print.
 ///
 /// Cause: The join file cannot be read, has limits of its own, or would replace another file.
 pub(super) fn install(path: &Path, folder: &Path, limits: LawWords) -> Result<String, String> {

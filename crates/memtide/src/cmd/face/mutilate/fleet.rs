@@ -1,7 +1,7 @@
-//! mutilate's agents: a master that enlists them, and an agent that waits for masters.
+//! mutilate's agents: a master that dials them, and an agent that waits for masters.
 //!
-//! Both prove themselves with a join file, of which the originals' command lines say nothing: it is
-//! found by an environment variable, or beside the link by which the program was called.
+//! Both authenticate with a join file, which the originals' command lines do not know: an
+//! environment variable names it, or it lies beside the link by which the program was called.
 
 use super::super::JOIN_FILE;
 use super::{Asked, FATAL};
@@ -26,13 +26,13 @@ use memtide_schema::{Record, Settings};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// All addresses of a machine.
+/// All addresses of the machine.
 const ALL: &str = "[::]";
 
-/// Says in `settings` which agents carry out a run, if it has any.
+/// Sets in `settings` the agents of a run, if it has any.
 ///
 /// # Errors
-/// When the join file that the user names leads to no master's key.
+/// If the join file that the user names does not lead to a master's key.
 pub(super) fn enlist(
     options: &Options,
     settings: &mut Settings,
@@ -45,12 +45,12 @@ pub(super) fn enlist(
         agents.allow_lost = u32::MAX;
     }
     agents.key = key_folder().map_err(refusal)?;
-    // This process opens their file itself; agents write none.
+    // This process opens the file of samples itself; agents write none.
     settings.outputs.samples = None;
     Ok(())
 }
 
-/// The folder of the master's key: that of the join file; none for this user's own agents.
+/// Folder of the master's key: that of the join file; none for the key of this user's own agents.
 ///
 /// Cause: The join file that the user names is not in the folder of its master's key.
 ///
@@ -95,7 +95,7 @@ pub(super) fn division(
     Ok(Division { agents: agents.scenario, shares, own })
 }
 
-/// Says in the original's words that agents are left out.
+/// Reports in the original's words that agents are left out.
 pub(super) fn tell_missed(options: &Options, lost: &LostAgents) {
     if options.output.verbosity == Verbosity::Quiet {
         return;
@@ -105,7 +105,7 @@ pub(super) fn tell_missed(options: &Options, lost: &LostAgents) {
     numbered.for_each(|(number, _)| say_part(&skipped(options.face, number)));
 }
 
-/// Waits for masters, and makes load for one after the other.
+/// Waits for masters, and makes load for one after another.
 pub(super) fn serving(agent: AgentOptions) -> Result<Asked, memtide_compat::Stop> {
     Ok(Asked::Other(Box::new(move || match work(agent) {
         Ok(()) => 0,
@@ -120,14 +120,14 @@ pub(super) fn serving(agent: AgentOptions) -> Result<Asked, memtide_compat::Stop
 ///
 /// Cause: The join file is wrong, or the agent's port is taken.
 fn work(agent: AgentOptions) -> Result<(), String> {
-    // A core dump would hold the token.
+    // A core dump would contain the token.
     machine::hide_process()?;
     let wants_notes = wants_notes(agent.has_notes)?;
     let is_told = wants_notes || agent.verbosity <= Verbosity::Verbose;
     let speaks = is_told && agent.verbosity != Verbosity::Quiet;
     let (join, law, address) = credentials(agent.port)?;
     let listen = |address: &str| AgentNet::listen(address, &join, monotonic_ns);
-    // A machine without IPv6 has the other address.
+    // A machine without IPv6 uses the other address.
     let net = listen(&address).or_else(|why| match address.starts_with(ALL) {
         true => listen(&format!("0.0.0.0:{}", agent.port)).map_err(|_| why),
         false => Err(why),
@@ -157,8 +157,8 @@ fn work(agent: AgentOptions) -> Result<(), String> {
     Ok(())
 }
 
-/// The join file of an agent, what its operator allows, and where it waits: on this machine alone
-/// unless a join file lets a master in from elsewhere.
+/// Join file, limits and listening address of an agent: on this machine only, unless a join file
+/// admits a remote master.
 fn credentials(port: u16) -> Result<(Join, Law, String), String> {
     let Some(path) = join_file() else {
         let own = own_key().map_err(|stop| stop.message)?;
@@ -171,7 +171,7 @@ fn credentials(port: u16) -> Result<(Join, Law, String), String> {
     Ok((join, law, format!("{ALL}:{port}")))
 }
 
-/// Prints what the original's agent prints after a run.
+/// Prints the rows that the original's agent prints after a run.
 fn show_rows(agent: &AgentOptions, record: &str) {
     let record = Record::from_json(record).map_err(|why| why.to_string());
     let has_run =
@@ -179,7 +179,7 @@ fn show_rows(agent: &AgentOptions, record: &str) {
     match record
         .and_then(|it| if has_run(&it) { agent_rows(agent, &it) } else { Ok(String::new()) })
     {
-        // A reader of stdout that has gone away has seen enough.
+        // A reader of stdout that has gone away is no error.
         Ok(rows) => drop(show_part(&rows)),
         Err(why) => complain(&why),
     }

@@ -43,9 +43,9 @@ use memtide_sinks::Sink;
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
-/// The originals' exit code if they cannot continue.
+/// Exit code of the originals if they cannot continue.
 const FATAL: u8 = 255;
-/// How often a wait before the load checks for an interrupt.
+/// Period at which a wait before the load checks for an interrupt.
 const LOOK_EVERY: Span = Span::from_ms(20);
 
 /// The faces of mutilate's family, one for each tool.
@@ -155,7 +155,7 @@ impl Front for Mutilate {
         Manner::Kills
     }
 
-    /// Measuring begins after `--wait`, and the warm-up before it.
+    /// Measuring begins after `--wait`, with the warm-up before it.
     fn waits(&self, stop: &StopFlag) -> bool {
         let paced = &self.options.paced;
         let wait = paced.wait.saturating_sub(paced.warmup);
@@ -184,7 +184,7 @@ impl Front for Mutilate {
                 let failure = outcome.failure.as_ref();
                 (failure, outcome.record.ended_by == EndedBy::Interrupted)
             }
-            // A search that finds nothing says so by its table alone.
+            // The table alone shows that a search found nothing.
             Came::Steps(StepsOutcome { conclusion, failure }) => {
                 (failure.as_ref(), conclusion.ended_by == StepsEnd::Interrupted)
             }
@@ -230,7 +230,7 @@ fn without_agents(option: &str) -> memtide_compat::Stop {
     memtide_compat::Stop { stdout: String::new(), stderr, code: FATAL }
 }
 
-/// The choice of the steps' rates, if there are steps.
+/// The kind of course, if the mode has steps.
 const fn course(mode: &Mode) -> Option<CourseKind> {
     match mode {
         Mode::Search(_) => Some(CourseKind::Search),
@@ -255,7 +255,7 @@ fn task(options: &Options) -> Task {
         }
         Mode::Scan(scan) => {
             let from = f64::from(scan.min);
-            // Without a step the rate never comes to its end.
+            // With a distance of 0 the rate never reaches its end.
             let to = if scan.step == 0 { from } else { f64::from(scan.max) };
             let rates = Rates::Range { from, to, step: f64::from(scan.step) };
             in_steps(Box::new(Scan::new(rates)), Aim::Goals)
@@ -263,7 +263,7 @@ fn task(options: &Options) -> Task {
     }
 }
 
-/// The goal that a search's steps are judged by.
+/// The criterion by which a search's steps are judged.
 fn aim(search: &Search, options: &Options) -> Aim {
     let kinds = match search.searched {
         Searched::Gets => vec![Kind::Get],
@@ -275,7 +275,7 @@ fn aim(search: &Search, options: &Options) -> Aim {
         Statistic::Percentile(percent) => Measure::Percentile(percent),
     };
     let time = if options.output.is_response { Time::Response } else { Time::Service };
-    // The searched figure is that of the rows.
+    // The searched figure covers the same operations as the rows.
     let with_agents = match whose(options) {
         Whose::MasterAndReads => vec![Kind::Get],
         Whose::Process | Whose::Master => Vec::new(),
@@ -284,7 +284,7 @@ fn aim(search: &Search, options: &Options) -> Aim {
     Aim::AtMost { measured, bound_ns: search.bound_us * 1e3 }
 }
 
-/// The outputs of single operations, if they are saved.
+/// The outputs of single operations, if the options request them.
 fn samples(options: &Options) -> Result<Option<Samples>, Stop> {
     let output = &options.output;
     let mut files = Vec::new();
@@ -326,7 +326,7 @@ impl Sink for Saved {
     }
 }
 
-/// A search leaves the operations of its last step, as the originals do.
+/// A search keeps the operations of its last step, as the originals do.
 impl Rows for Saved {
     fn restart(&mut self) -> io::Result<()> {
         self.files.iter_mut().try_for_each(|(file, _)| {

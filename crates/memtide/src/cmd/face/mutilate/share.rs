@@ -1,5 +1,5 @@
-//! The masterless mode as a share of one run: only where the environment says so, for the command
-//! line knows of no other process.
+//! The masterless mode as a share of one run, if the environment requests it: the command line
+//! knows of no other process.
 
 use super::FATAL;
 use crate::placement::{division, variable};
@@ -7,8 +7,8 @@ use memtide_compat::Stop;
 use memtide_compat::mutilate::{Mode, Options};
 use memtide_schema::{Layer, Settings};
 
-/// The fields that the environment may set: which share it is, how shares begin together, and where
-/// the record goes that they are merged by.
+/// The fields that the environment may set: the share, how shares begin together, and the
+/// destination of the record from which they are merged.
 const FIELDS: [&str; 5] = [
     "MEMTIDE_SHARD",
     "MEMTIDE_START_AT",
@@ -17,10 +17,10 @@ const FIELDS: [&str; 5] = [
     "MEMTIDE_JSON",
 ];
 
-/// Makes the masterless mode of `options` a share, if `MEMTIDE_SHARD` says so.
+/// Makes the masterless mode of `options` a share, if `MEMTIDE_SHARD` is set.
 ///
 /// # Errors
-/// When a variable has a value that is not allowed, or no record is written.
+/// If a variable has a value that is not allowed, or no record is written.
 pub(super) fn take(options: &mut Options, settings: &mut Settings) -> Result<(), Stop> {
     let is_share = options.mode == Mode::Masterless && variable(FIELDS[0]).is_some();
     if !is_share {
@@ -32,7 +32,7 @@ pub(super) fn take(options: &mut Options, settings: &mut Settings) -> Result<(),
     applied.map_err(|error| refusal(&error.to_string()))?;
     let division = division(settings.placement.shard, &variable);
     let Some(division) = division.map_err(|stop| refusal(&stop.message))? else { return Ok(()) };
-    // Connections and threads are each process's own, and the rate is that of all.
+    // Connections and threads are per process; the rate is that of all processes.
     let connections = &mut settings.scenario.connections;
     *connections = connections.map(|own| own.saturating_mul(division.share.of));
     options.output.json = options.output.json.take().or(settings.outputs.json.take());

@@ -1,4 +1,4 @@
-//! The way to a database over HTTP: batches go there, and answers are sorted by what to do next.
+//! HTTP client of a database: posts batches, and classifies answers by what to do next.
 
 use crate::exit::Stop;
 use memtide_schema::base64;
@@ -9,12 +9,12 @@ use std::{env, fs};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, http::Response};
 
-/// How long a connect takes at most.
+/// Longest time of a connect.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// The part of an answer that is read, in bytes, and that is shown, in characters.
+/// Largest part of an answer that is read, in bytes, and that is printed, in characters.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 const SHOWN_MAX: usize = 200;
-/// Where the certificates of authorities are that this system trusts.
+/// File with the certificates of this system's trusted authorities.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// A connection to a database.
@@ -25,7 +25,7 @@ pub(super) struct Http {
 }
 
 impl Http {
-    /// The way to `place`, as the user whom the environment names.
+    /// A client for `place`, with the credentials in the environment.
     ///
     /// Cause: The file that a variable names for a secret cannot be read.
     pub(super) fn new(place: &InfluxPlace) -> Result<Self, Stop> {
@@ -42,8 +42,8 @@ impl Http {
     }
 }
 
-/// Trusts the authorities of `SSL_CERT_FILE`, or those of this system; without either, those that
-/// browsers trust.
+/// Trusts the authorities in `SSL_CERT_FILE`, or the system's; without either, those that browsers
+/// trust.
 fn tls() -> TlsConfig {
     let path = env::var("SSL_CERT_FILE").unwrap_or_else(|_| AUTHORITIES.to_owned());
     let pem = fs::read(path).unwrap_or_default();
@@ -59,7 +59,7 @@ fn tls() -> TlsConfig {
     }
 }
 
-/// What proves the user.
+/// The authorization header for the credentials in the environment.
 fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
     let user = env::var("MEMTIDE_INFLUX_USER").unwrap_or_default();
     let password = secret("MEMTIDE_INFLUX_PASSWORD")?;
@@ -67,7 +67,7 @@ fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
     Ok(match (token, version) {
         (Some(token), InfluxVersion::V3) => Some(format!("Bearer {token}")),
         (Some(token), _) => Some(format!("Token {token}")),
-        // Version 1 takes no token; those behind it know this form from version 1.
+        // Version 1 takes no token; later versions accept this form, too.
         (None, _) if !user.is_empty() => {
             let pair = format!("{user}:{}", password.unwrap_or_default());
             Some(format!("Basic {}", base64(pair.as_bytes())))
@@ -76,7 +76,7 @@ fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
     })
 }
 
-/// A secret of the environment, or of the file that the environment names.
+/// A secret from the environment, or from the file that the environment names.
 ///
 /// Cause: The file cannot be read.
 ///
@@ -116,7 +116,7 @@ impl Post for Http {
     }
 }
 
-/// What an answer means.
+/// The meaning of an answer.
 ///
 /// Cause: The database is busy or takes no such points from this user.
 ///

@@ -1,5 +1,5 @@
-//! The example of the originals' pages, word for word but for its length: eight agents and a
-//! master, each a host of its own by a network namespace, all agents at the same port.
+//! The example of the originals' pages, unchanged but for its length: eight agents and a master,
+//! each on its own host (a network namespace), with all agents on the same port.
 
 use super::super::fresh;
 use super::{Tally, assert_counted, record};
@@ -14,23 +14,23 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const HOSTS: usize = 8;
-/// Addresses that are set aside for measurements; agents have those from 11 on.
+/// Addresses reserved for benchmarks; agents have those from 11 on.
 const MASTER: &str = "198.18.7.1";
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Hosts that are joined by a bridge. The calling thread, and what it starts, is the master.
+/// Hosts joined by a bridge. The calling thread, and its children, are the master.
 struct Network {
     holders: Vec<Child>,
 }
 
 impl Network {
-    /// None, and a line on stderr, where networks cannot be made.
+    /// None, and a line on stderr, if networks cannot be created.
     fn new() -> Option<Self> {
         let skipped = |why: &str| {
             drop(writeln!(std::io::stderr(), "skipped: hosts of their own: {why}"));
             None
         };
-        // SAFETY: it concerns this thread alone.
+        // SAFETY: the call affects only this thread.
         if unsafe { libc::unshare(libc::CLONE_NEWNET | libc::CLONE_NEWNS) } != 0 {
             return skipped(&std::io::Error::last_os_error().to_string());
         }
@@ -88,7 +88,7 @@ fn ip(words: &str) -> bool {
     ip.status().is_ok_and(|status| status.success())
 }
 
-/// Gives the names of the page to the hosts, for what this thread starts.
+/// Defines the page's host names for the children of this thread.
 fn name_hosts(folder: &Path) {
     let agents = (1..=HOSTS).map(|number| format!("198.18.7.{} agent{number}\n", 10 + number));
     let names: String = agents.collect();
@@ -110,7 +110,7 @@ fn name_hosts(folder: &Path) {
 fn the_example_of_the_pages_with_one_file_and_no_change() {
     let _turn = shared();
     for program in ["mutilate", "mcperf"] {
-        // A thread of its own, which leaves its namespaces behind when it ends.
+        // A separate thread, which leaves its namespaces behind when it ends.
         std::thread::scope(|scope| {
             scope.spawn(|| example(program)).join().unwrap();
         });
