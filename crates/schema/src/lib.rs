@@ -24,6 +24,8 @@ pub mod sample;
 
 mod wrong_value;
 
+mod read;
+
 mod exit;
 
 #[cfg(test)]

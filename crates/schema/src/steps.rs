@@ -3,12 +3,11 @@
 //!
 //! Only the data format; the choice and the judgement of steps are elsewhere.
 
-use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict, version_one};
+use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict};
 use crate::{Kind, record::Distribution};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Name and version of the JSON format of a search or scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,16 +219,10 @@ impl Steps {
         )
     }
 
-    /// Reads a search or scan, also with records of version 1. The error is a sentence that names
+    /// Reads a search or scan. The error is a sentence that names
     /// the place at which `text` is invalid.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let mut steps: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let each = steps.get_mut("steps").and_then(Value::as_array_mut).into_iter().flatten();
-        each.filter_map(|step| step.get_mut("record")).for_each(version_one::upgrade);
-        let mut steps: Self =
-            serde_path_to_error::deserialize(steps).map_err(|error| error.to_string())?;
-        steps.steps.iter_mut().for_each(|step| version_one::fields::rename(&mut step.record));
-        Ok(steps)
+        crate::read::json("a search or scan", text)
     }
 }
 

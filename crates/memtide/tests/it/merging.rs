@@ -44,19 +44,6 @@ fn the_counts_of_two_runs_add_up_in_a_record_and_a_report() {
 }
 
 #[test]
-fn a_record_of_version_one_merges_with_one_of_today() {
-    let old =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../schema/src/record/version_one/run.json");
-    let old = old.display().to_string();
-    let (new, record) = run("--rate 500", "merge-new.json");
-    let merged = memtide(&format!("merge --force {old} {new} --json -")).exits(0);
-    assert!(merged.out.contains("\"schema\": \"memtide.record/2\""), "{merged}");
-    assert_eq!(merged.record().totals.intended, 400 + record.totals.intended);
-    let report = memtide(&format!("merge {old}")).exits(0);
-    assert!(report.out.lines().last().unwrap().starts_with("believable: "), "{report}");
-}
-
-#[test]
 fn what_cannot_be_merged_is_said_in_one_sentence() {
     let (a, _) = run("--rate 500 --seed 1", "merge-c.json");
     let (b, record) = run("--rate 500 --seed 2 --depth 7", "merge-d.json");

@@ -15,7 +15,9 @@ mod parse;
 mod placement;
 mod target;
 
-pub(crate) use layer::{FORMER_NAMES, unknown};
+#[cfg(test)]
+pub(crate) use layer::FORMER_NAMES;
+pub(crate) use layer::unknown;
 pub use layer::{FieldError, Layer, Origin, renamed, scenario_file};
 
 use crate::scenario::{Outputs, Placement, Scenario, Settings};

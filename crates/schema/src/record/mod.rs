@@ -13,7 +13,6 @@ mod plan;
 mod second;
 mod server;
 mod shard;
-pub(crate) mod version_one;
 
 pub use churn::{ChurnCounts, ChurnRecord};
 pub use count::{
@@ -370,21 +369,10 @@ impl Record {
         text
     }
 
-    /// Reads a record of version 1 or 2. The error is a sentence that names the place at which
+    /// Reads a record. The error is a sentence that names the place at which
     /// `text` is not JSON, or not a record.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        if version_one::is_in(text) {
-            let mut value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-            version_one::upgrade(&mut value);
-            let mut record = serde_path_to_error::deserialize(value).map_err(no_record)?;
-            version_one::fields::rename(&mut record);
-            return Ok(record);
-        }
-        let mut reader = serde_json::Deserializer::from_str(text);
-        let mut record = serde_path_to_error::deserialize(&mut reader).map_err(no_record)?;
-        reader.end().map_err(|problem| format!("it is more than a record: {problem}"))?;
-        version_one::fields::rename(&mut record);
-        Ok(record)
+        crate::read::json("a record", text)
     }
 
     /// Checks that every intended operation of every phase has exactly one outcome, that the totals
@@ -435,15 +423,6 @@ impl Record {
 /// Reads null as NaN, which JSON cannot express.
 fn null_is_nan<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(reader)?.unwrap_or(f64::NAN))
-}
-
-fn no_record(error: serde_path_to_error::Error<serde_json::Error>) -> String {
-    let path = error.path().to_string();
-    let problem = error.into_inner();
-    match path.as_str() {
-        "." => format!("it is no record: {problem}"),
-        _ => format!("it is no record: at {path}, {problem}"),
-    }
 }
 
 #[cfg(test)]

@@ -110,8 +110,9 @@ impl Interval {
                 "a second of the load is {given} bytes long, more than {BYTES_MAX}"
             ));
         }
-        let travelling: Travelling = serde_json::from_slice(bytes)
-            .map_err(|problem| format!("it is no second of the load: {problem}"))?;
+        let text = std::str::from_utf8(bytes)
+            .map_err(|problem| format!("it is not a second of the load: {problem}"))?;
+        let travelling: Travelling = crate::read::json("a second of the load", text)?;
         let interval = Self {
             start: Span::from_ns(travelling.start_ns),
             length: Span::from_ns(travelling.length_ns),
