@@ -95,7 +95,7 @@ choice! {
     }
 }
 
-/// What happens to an operation that is due while every connection is at its pipeline depth.
+/// The fate of an operation that is due while every connection is at its pipeline depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFull {
     /// It waits, and the wait is part of its response time.
@@ -148,7 +148,7 @@ impl FromStr for OnFull {
 }
 
 choice! {
-    /// Whether the servers are filled before the run.
+    /// When the servers are filled before a run.
     Load {
         /// Only when the mix reads and some sampled keys are missing.
         Auto = "auto",
@@ -252,7 +252,7 @@ choice! {
     }
 }
 
-/// What happens after a lost connection. Written `10ms..1s`, as one fixed span, or as `never`.
+/// Reconnection after a lost connection. Written `10ms..1s`, as one fixed span, or as `never`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconnect {
     /// The connection is opened again after a wait.
@@ -261,7 +261,7 @@ pub enum Reconnect {
     Never,
 }
 
-/// The wait before connecting again: it doubles from `first` to `longest`, with jitter.
+/// Exponential back-off before connecting again: from `first`, doubling to `longest`, with jitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The wait after the first failure; at least 1 ms.

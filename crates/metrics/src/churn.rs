@@ -87,9 +87,9 @@ summed! {
     ChurnCounters {
         /// Connections that the schedule (or the end of another connection) asked for.
         intended;
-        /// Those of `intended` whose connect began.
+        /// Intended connections whose connect began.
         started;
-        /// Those of `started` that opened.
+        /// Started connections that opened.
         opened;
         /// Calls never made, because their connection did not open or was lost early.
         calls_unmade;

@@ -156,7 +156,7 @@ impl Schedule {
         self.step(u64::from(self.lane.count) * u64::from(times));
     }
 
-    /// How many of the lane's operations, starting with the one due next, come before operation
+    /// The number of the lane's operations, from the one due next, that come before operation
     /// `end`.
     pub fn left_before(&self, end: u64) -> u64 {
         end.saturating_sub(self.due.index).div_ceil(u64::from(self.lane.count))

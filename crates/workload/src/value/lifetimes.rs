@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The keys that are stored with an expiry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expiring {
-    /// All.
+    /// All keys.
     #[default]
     All,
     /// The keys whose draw is below this.
@@ -26,7 +26,7 @@ impl Expiring {
         }
     }
 
-    /// True if key `id` of a run with this seed is among them.
+    /// True if key `id` of a run with this seed is stored with an expiry.
     pub fn includes(self, seed: u64, id: u64) -> bool {
         match self {
             Self::All => true,

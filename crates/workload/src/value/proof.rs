@@ -129,7 +129,7 @@ pub struct ValueCheck {
     proof: Proof,
 }
 
-/// What the first bytes turned out to be.
+/// The kind of a value's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Proof {
     /// They have not all arrived.
