@@ -1,4 +1,4 @@
-//! Makes Rust types of the messages in `proto/`. protox reads them, so that no `protoc` is needed.
+//! Generates Rust types for the messages in `proto/`. protox parses them, so no `protoc` is needed.
 
 use std::error::Error;
 
