@@ -23,7 +23,6 @@ const TIME_S_MAX: f64 = 1e9;
 /// # Errors
 /// Every end of the program before it makes load, all of it on stderr: help and version (0), and
 /// errors, followed by the page of options (1). An error wins over help and version wherever it is.
-/// version wherever it stands.
 pub fn parse(argv: &[String]) -> Result<Options, Stop> {
     let complain = |line: String| {
         let text = format!("mcperf: {line}\n{}", page::usage());
