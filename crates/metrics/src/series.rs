@@ -15,7 +15,7 @@ pub const ROWS_ASKED_MAX: usize = 16_384;
 /// At most this many distributions over time are exported in full.
 pub const SLICES_MAX: usize = 64;
 
-/// What was intended in one stretch of time, and what came of it.
+/// The operations intended in one interval of time, by their fates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// Operations intended in this row.

@@ -289,7 +289,7 @@ fn schema(columns: &[Column]) -> TypePtr {
     Arc::new(rows.expect("columns have names"))
 }
 
-/// What went wrong with the place, as it says it.
+/// Converts an error of the Parquet library; errors of the destination are passed on unchanged.
 ///
 /// Cause: The file cannot be written, or it cannot hold more rows.
 ///
