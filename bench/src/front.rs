@@ -89,7 +89,6 @@ fn positive(name: &'static str, default: &'static str, help: &'static str) -> Ar
 ///
 /// # Errors
 /// If the server cannot be reached or a connection fails.
-/// When the server cannot be reached or a connection fails.
 pub fn run<C: Client>(words: &ArgMatches) -> io::Result<String> {
     let number = |name: &str| *words.get_one::<u32>(name).expect("every number has a default");
     let server = *words.get_one::<SocketAddr>("server").expect("the server has a default");

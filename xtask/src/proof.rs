@@ -21,7 +21,6 @@ const COLUMNS: &str = "120";
 ///
 /// # Errors
 /// If memtide cannot be built or run, or does not write a record.
-/// When memtide cannot be built or run, or does not write a record.
 pub fn first_run(root: &Path, runs: u32) -> Result<(), String> {
     crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
     println!("run   share of p50   share of p99   stolen   wait     believable");

@@ -138,11 +138,11 @@ pub struct BadRequest {
     /// True if nothing is sent after all: the client asked for no replies, or memcached closes the
     /// connection without one.
     pub silent: bool,
-    /// How the stream continues.
+    /// The continuation of the stream.
     pub then: Then,
 }
 
-/// How a stream continues after a bad request.
+/// The continuation of a stream after a bad request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// The next byte begins a new line.

@@ -438,7 +438,7 @@ pub struct Sample {
     pub received: Instant,
     /// Its kind.
     pub kind: OpKind,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Outcome,
     /// Bytes of its reply.
     pub bytes: u32,

@@ -38,13 +38,13 @@ pub struct Plan {
     pub connections: u32,
     /// The pipeline depth: outstanding operations per connection; at least 1.
     pub depth: u32,
-    /// When a connection that has been full takes operations again.
+    /// The point at which a full connection takes operations again.
     pub refill: Refill,
     /// The clients that make operations, and the connections that each may use.
     pub clients: Clients,
     /// The unit in which rates and numbers of operations are counted.
     pub unit: RateUnit,
-    /// When operations are due.
+    /// The instants at which operations are due.
     pub pacing: Pacing,
     /// The pause after each answer in which a connection sends nothing.
     pub pause: Span,
@@ -66,7 +66,7 @@ pub struct Plan {
     pub reconnect: Reconnect,
     /// The root of all randomness.
     pub seed: u64,
-    /// How workers wait.
+    /// The way in which workers wait.
     pub wait: Wait,
     /// The kernel interface for input and output.
     pub io: Io,
@@ -160,7 +160,7 @@ pub struct ServerPlan {
 pub struct RequestPlan {
     /// The protocol of requests and replies.
     pub protocol: Protocol,
-    /// How they travel.
+    /// The transport of requests and replies.
     pub transport: Transport,
     /// True to request no answer where the protocol allows it.
     pub noreply: bool,
@@ -177,7 +177,7 @@ pub struct RequestPlan {
     pub cas_unique: Option<u64>,
 }
 
-/// How requests and replies travel.
+/// The transport of requests and replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// As a stream, over TCP or a unix domain socket.
@@ -237,7 +237,7 @@ pub struct Verify {
     pub writer: u32,
     /// The versions that each server may return, in the order of the plan's servers.
     pub oracles: Vec<Arc<Oracle>>,
-    /// When expiring values must be present and must be gone; `None` if expiry is not verified.
+    /// The times at which expiring values must be present or gone; `None` if expiry is not checked.
     pub lifetimes: Option<Arc<Lifetimes>>,
     /// True if the length of each value that is read is compared with the plan's.
     pub lengths: bool,
@@ -263,7 +263,7 @@ impl Verify {
     }
 }
 
-/// When operations are due.
+/// The instants at which operations are due.
 #[derive(Clone, Debug)]
 pub enum Pacing {
     /// As soon as a slot is free (closed loop).
@@ -274,7 +274,7 @@ pub enum Pacing {
         arrival: Arrival,
         /// The rate over time.
         curve: RateCurve,
-        /// How the schedule is divided between connections.
+        /// Division of the schedule between connections.
         sharing: Sharing,
         /// The fate of an operation that is due while every connection is full.
         on_full: OnFull,

@@ -39,7 +39,7 @@ impl Returns {
 /// All absences and returns, of one worker or of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absences {
-    /// By server.
+    /// Lost and returned connections, by server.
     servers: Vec<Returns>,
     kept: Vec<Absence>,
     kept_max: usize,

@@ -85,7 +85,7 @@ summed! {
     /// Connection counts of one phase.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     ChurnCounters {
-        /// Connections that the schedule (or the end of another connection) asked for.
+        /// Connections that the schedule, or the end of another connection, made due.
         intended;
         /// Intended connections whose connect began.
         started;

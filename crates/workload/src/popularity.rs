@@ -13,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 use walk::{Walk, Walker};
 
-/// How often each key is requested.
+/// The frequency with which each key is requested.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Popularity {
     /// All keys equally often.

@@ -13,7 +13,7 @@ pub struct Lane {
     /// The lane's number, below `count`. It takes the operations whose index is equal to it modulo
     /// `count`.
     pub index: u32,
-    /// How many lanes share the sequence, at least 1.
+    /// The number of lanes that share the sequence, at least 1.
     pub count: u32,
     /// True if the lane draws gaps of its own instead of the run's. Poisson lanes always do:
     /// together they are a Poisson sequence again.

@@ -66,7 +66,7 @@ pub struct SourcePlan {
     pub mix: Mix,
     /// The order of the kinds.
     pub order: MixOrder,
-    /// How often each key is requested.
+    /// The frequency with which each key is requested.
     pub popularity: Popularity,
     /// The number of ordinary keys, at least 1: ids `0..keys`.
     pub keys: u64,

@@ -130,7 +130,6 @@ const PATIENCE_S: u32 = 30;
 ///
 /// # Errors
 /// If something cannot be built, started or parsed.
-/// When something cannot be built, started or understood.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let programs = programs(root)?;
     let cpus = Cpus::inherited()?;
@@ -180,7 +179,6 @@ fn programs(root: &Path) -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// If memtide cannot be built, or its simulation fails.
-/// When memtide cannot be built, or its simulation fails.
 pub(crate) fn simulated(root: &Path, seconds: u32) -> Result<(), String> {
     crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
     let metadata = crate::metadata(root)?;

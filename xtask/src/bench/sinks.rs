@@ -32,7 +32,6 @@ const FILES: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// If something cannot be built, started or parsed.
-/// When something cannot be built, started or understood.
 pub(crate) fn run(root: &Path, rounds: u32, seconds: u32) -> Result<(), String> {
     let programs = programs(root)?;
     print!("{}", alone(&programs)?);

@@ -1,5 +1,5 @@
-//! A container image as a docker-archive, which `docker load`, `podman load` and `ctr images
-//! import` read. Written here, byte for byte equal each time; no daemon is used.
+//! A container image as a docker-archive, which `docker load`, `podman load` and
+//! `ctr images import` read. Written here, byte for byte equal each time; no daemon is used.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};

@@ -23,7 +23,6 @@ pub(super) fn missing() -> Option<String> {
 ///
 /// # Errors
 /// If Go fails, for example because it cannot fetch the modules.
-/// When Go fails, for example because it cannot fetch the modules.
 pub(super) fn built(root: &Path, folder: &Path) -> Result<PathBuf, String> {
     let program = folder.join("cluster");
     if program.is_file() {

@@ -88,7 +88,6 @@ impl MasterNet {
     ///
     /// # Errors
     /// If the address cannot be bound or the thread cannot be started.
-    /// When the address cannot be bound or the thread cannot be started.
     pub fn start(
         identity: &Identity,
         token: Token,

@@ -32,7 +32,7 @@ pub struct Refused {
     pub opaque: u32,
     /// The status to answer with; `None` if memcached closes the connection without an answer.
     pub status: Option<Status>,
-    /// How the stream continues.
+    /// The continuation of the stream.
     pub then: Then,
 }
 

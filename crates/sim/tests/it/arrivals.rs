@@ -1,10 +1,9 @@
 //! Every arrival law under every wave, as the simulated server sees it.
 //!
-//! Time rescaling (Papangelou 1972; Brown et al., Neural Computation 14, 2002): if operations
-//! arrive at the rate λ(t), the number Λ(t) of operations expected until t turns their instants
-//! into a process of rate 1. The differences of Λ at successive arrivals must therefore follow the
-//! law of the gaps, scaled to a mean of 1, under any wave. Checked by the Kolmogorov–Smirnov test
-//! at 1 %. The seeds are fixed, so the outcome is too.
+//! Time rescaling (Papangelou 1972; Brown et al., Neural Computation 14, 2002) maps arrivals at the
+//! rate λ(t) to a process of rate 1, by the number Λ(t) of operations expected until t. So the
+//! differences of Λ at successive arrivals must follow the law of the gaps, scaled to a mean of 1,
+//! under any wave. Checked by the Kolmogorov–Smirnov test at 1 %, with fixed seeds.
 
 mod quiet;
 

@@ -24,8 +24,8 @@ fn world(connections: u32, depth: u32, schedule: &str) -> World {
 }
 
 /// The number of operations slower than `span`. Operations that were due within the pause wait
-/// until its end: at one per millisecond, the k-th before the end waits k ms, and exactly `1000 ·
-/// (1 − t)` of them take longer than t seconds.
+/// until its end: at one per millisecond, the k-th before the end waits k ms, and exactly
+/// `1000 · (1 − t)` of them take longer than t seconds.
 fn longer_than(rehearsal: &Rehearsal, span: Span) -> usize {
     rehearsal.samples.iter().filter(|sample| sample.received.since(sample.intended) > span).count()
 }

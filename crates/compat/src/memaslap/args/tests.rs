@@ -1,5 +1,5 @@
-//! Command lines and their results: the listings beside this file are the specification. `UPDATE=1
-//! cargo test -p memtide-compat` writes them anew; read the difference before keeping it.
+//! Command lines and their results: the listings beside this file are the specification.
+//! `UPDATE=1 cargo test -p memtide-compat` writes them anew; read the difference before keeping it.
 
 use super::*;
 use crate::memaslap::rows::ROWS;
