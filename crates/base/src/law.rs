@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 /// A probability law on the real numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Law {
-    /// The same number every time.
+    /// A constant.
     Fixed(f64),
     /// Evenly between two bounds.
     Uniform(f64, f64),

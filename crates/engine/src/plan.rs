@@ -193,8 +193,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// The most bytes gathered for one connection before they are sent; `most` unless requests are
-    /// datagrams.
+    /// The most bytes gathered for one connection before they are sent: `most` for streams, and 0
+    /// for datagrams, which are sent one by one.
     pub(crate) const fn gathered_bytes_max(self, most: usize) -> usize {
         match self {
             Self::Stream => most,
