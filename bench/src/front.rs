@@ -1,5 +1,5 @@
-//! The common part of all bare clients: command line, start-up, end and output. How bytes get to
-//! the server and back is each client's own.
+//! The common part of all bare clients: command line, start-up, end and output. Each client
+//! implements its own way of sending and receiving.
 
 use crate::pattern::{Pattern, Shape};
 use crate::{peer, usage};
@@ -8,31 +8,31 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// The clock is read once in this many turns of the loop, to check whether the time is over.
+/// The number of turns of the loop per reading of the clock, which checks whether the time is over.
 const TURNS_PER_LOOK: u32 = 256;
 
-/// A client that does nothing but the system calls.
+/// A client that only makes the system calls.
 pub trait Client: Sized {
-    /// A client of `pattern` over connections that are open, non-blocking and without Nagle's
+    /// A client of `pattern` over open connections, which are non-blocking and without Nagle's
     /// delay.
     ///
     /// # Errors
-    /// When the kernel refuses what it needs.
+    /// If the kernel refuses a resource.
     fn new(pattern: Pattern, streams: Vec<TcpStream>) -> io::Result<Self>;
 
-    /// Opens every connection's window.
+    /// Sends the first window on every connection.
     ///
     /// # Errors
-    /// When a connection fails.
+    /// If a connection fails.
     fn send_first(&mut self) -> io::Result<()>;
 
     /// Waits once, at most 100 ms, and serves all ready connections; returns their number.
     ///
     /// # Errors
-    /// When a connection fails.
+    /// If a connection fails.
     fn turn(&mut self) -> io::Result<usize>;
 
-    /// Complete replies.
+    /// The number of complete replies.
     fn ops(&self) -> u64;
 }
 
@@ -88,7 +88,7 @@ fn positive(name: &'static str, default: &'static str, help: &'static str) -> Ar
 /// Fills the server, runs a client as `words` say, and returns its figures as a line of JSON.
 ///
 /// # Errors
-/// When the server cannot be reached or a connection fails.
+/// If the server cannot be reached or a connection fails.
 pub fn run<C: Client>(words: &ArgMatches) -> io::Result<String> {
     let number = |name: &str| *words.get_one::<u32>(name).expect("every number has a default");
     let server = *words.get_one::<SocketAddr>("server").expect("the server has a default");

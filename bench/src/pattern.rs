@@ -1,34 +1,34 @@
 //! A fixed, repeating sequence of requests whose replies have known lengths.
 //!
-//! Because the order of the replies is known, counting bytes is enough to tell how many of them
-//! have arrived. Nothing here looks at a reply's bytes.
+//! Because the order of the replies is known, counting bytes is enough to know how many of them
+//! have arrived. Nothing here reads a reply's bytes.
 
 /// The form of the requests. One request in `set_every` is a set, the others are gets; all keys and
 /// all values have the same length, so every get that hits has the same reply length.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Distinct keys, and requests before the row repeats. At least 1.
+    /// Distinct keys, and requests before the sequence repeats; at least 1.
     pub keys: usize,
     /// Bytes of each key: 14 to 250.
     pub key_bytes: usize,
     /// Bytes of each value.
     pub value_bytes: usize,
-    /// One request in this many is a set; 0 means none is.
+    /// One request in this many is a set; 0 for no sets.
     pub set_every: usize,
-    /// Keys that each get asks for, at least 1; the pattern's keys follow each other in it.
+    /// Keys that each get requests, at least 1; they are consecutive keys of the pattern.
     pub keys_per_get: usize,
-    /// The most requests that may be outstanding on one connection. At least 1.
+    /// The pipeline depth of a connection; at least 1.
     pub depth: usize,
     /// True if a connection sends its next requests together, once all outstanding ones are
-    /// answered; else one after each reply.
+    /// answered; false for one request after each reply.
     pub whole_batches: bool,
 }
 
 /// The requests of a [`Shape`], prebuilt in one piece of memory.
 pub struct Pattern {
     bytes: Vec<u8>,
-    /// Where request i begins in `bytes`. The row is followed by its own first `depth` requests,
-    /// so that any `depth` consecutive requests lie in one slice.
+    /// The start of request i in `bytes`. The sequence is followed by its own first `depth`
+    /// requests, so that any `depth` consecutive requests lie in one slice.
     starts: Vec<usize>,
     reply_bytes: Vec<usize>,
     shape: Shape,
@@ -40,7 +40,7 @@ impl Pattern {
     /// Builds all requests of `shape`.
     ///
     /// # Panics
-    /// When `shape` breaks the bounds that its fields state.
+    /// If `shape` violates the bounds stated at its fields.
     pub fn new(shape: Shape) -> Self {
         assert!(shape.keys > 0 && shape.depth > 0, "a pattern has a key and a depth");
         assert!(shape.keys_per_get > 0, "a get asks for a key");
@@ -65,7 +65,7 @@ impl Pattern {
         pattern
     }
 
-    /// The requests before the row repeats.
+    /// The number of requests before the sequence repeats.
     pub fn len(&self) -> usize {
         self.shape.keys
     }
@@ -80,18 +80,18 @@ impl Pattern {
         self.requests(number % self.shape.keys, 1, 0)
     }
 
-    /// `count` requests from position `first` on, less the first `skip` bytes.
+    /// `count` requests from position `first` on, without the first `skip` bytes.
     fn requests(&self, first: usize, count: usize, skip: usize) -> &[u8] {
         &self.bytes[self.starts[first] + skip..self.starts[first + count]]
     }
 
-    /// One set for every key, and the number of bytes of their replies.
+    /// The sets of all keys, and the number of bytes of their replies.
     pub fn fill(&self) -> (Vec<u8>, usize) {
         let all = (0..self.shape.keys).flat_map(|index| set(self.shape, index)).collect();
         (all, self.shape.keys * STORED.len())
     }
 
-    /// True if `replies` are those of a server that stored every set of [`Pattern::fill`].
+    /// True if `replies` show that the server stored every set of [`Pattern::fill`].
     pub fn is_filled(&self, replies: &[u8]) -> bool {
         replies.len() == self.shape.keys * STORED.len()
             && replies.chunks(STORED.len()).all(|reply| reply == STORED)
@@ -104,7 +104,7 @@ impl Pattern {
 }
 
 /// The position of one connection in a [`Pattern`]: the requests that it still has to send, and the
-/// reply that it is receiving. Both start at a request of the connection's own.
+/// reply that it is receiving. Each connection starts at a request of its own.
 pub struct Cursor {
     send: usize,
     send_skip: usize,
@@ -116,7 +116,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// A cursor that begins at request `first` and owes the server `depth` requests.
+    /// A cursor that begins at request `first` and has `depth` requests to send.
     pub fn new(pattern: &Pattern, first: usize) -> Self {
         let first = first % pattern.len();
         let owed = pattern.shape.depth;
@@ -144,8 +144,8 @@ impl Cursor {
         self.send_skip = left;
     }
 
-    /// Records that `bytes` arrived; returns how many replies they completed, and adds one request
-    /// to send for each, at once or with the whole batch.
+    /// Records that `bytes` arrived; returns the number of replies that they completed, and adds
+    /// one request to send for each, at once or with the whole batch.
     pub fn handle_received(&mut self, pattern: &Pattern, bytes: usize) -> usize {
         let mut have = self.reply_have + bytes;
         let mut completed = 0;
@@ -168,7 +168,7 @@ impl Cursor {
 /// The `nth` key of request `index`. All keys are requested equally often, in an order in which
 /// neighbours in the server's memory are not neighbours in time.
 fn place(shape: Shape, index: usize, nth: usize) -> usize {
-    // A prime, so the steps come round to every key unless the number of keys is a multiple of it.
+    // A prime, so the steps reach every key unless the number of keys is a multiple of it.
     const STEP: usize = 7_919;
     (index * shape.keys_per_get + nth) * STEP % shape.keys
 }

@@ -14,8 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Stores every key of `pattern` at `server` and reads one of them back.
 ///
 /// # Errors
-/// When the server cannot be reached, falls silent, or answers anything but what the pattern's
-/// constant reply lengths stand on.
+/// If the server cannot be reached, sends nothing, or sends other replies than those with the
+/// pattern's constant lengths.
 pub fn fill(server: SocketAddr, pattern: &Pattern) -> io::Result<()> {
     let mut stream = TcpStream::connect(server)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -37,11 +37,11 @@ pub fn fill(server: SocketAddr, pattern: &Pattern) -> io::Result<()> {
     Ok(())
 }
 
-/// `count` connections to `server`, non-blocking and without Nagle's delay. The process's limit of
-/// open files is raised as far as it goes.
+/// Opens `count` connections to `server`, non-blocking and without Nagle's delay. Raises the
+/// process's limit of open files as far as possible.
 ///
 /// # Errors
-/// When a connection cannot be made or prepared.
+/// If a connection cannot be opened or prepared.
 pub fn connect(server: SocketAddr, count: usize) -> io::Result<Vec<TcpStream>> {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;

@@ -33,7 +33,7 @@ pub fn request_decoder(data: &[u8]) {
 struct Replies {
     /// The decoded replies, encoded again; this joins the pieces of values.
     rewritten: Vec<u8>,
-    /// Whether the input ended between replies, or the error that ended decoding.
+    /// True if the input ended between replies, or the error that ended decoding.
     end: Result<bool, Malformed>,
 }
 

@@ -1,6 +1,6 @@
-//! Properties of what a master and its agents say to each other: any bytes are decoded or refused
+//! Properties of the messages between a master and its agents: any bytes are decoded or refused
 //! without a panic, decoded messages are decoded again from their own bytes, and whatever a peer
-//! says in whatever order, the other end goes on or closes the connection.
+//! sends in any order, the other end continues or closes the connection.
 
 use memtide_base::{Instant, Span};
 use memtide_cluster::PROTOCOL;
@@ -10,12 +10,12 @@ use memtide_cluster::message::{FromAgent, Hello, ToAgent};
 use memtide_schema::Interval;
 use prost::Message;
 
-/// Things to do after one message; each is answered by fewer than this.
+/// The bound on the actions after one message.
 const ACTIONS_MAX: usize = 1000;
 const VERSION: &str = "1";
 const PEERS: [u64; 2] = [7, 8];
 
-/// Messages of agents, each behind its length: a master with two agents takes them in turn.
+/// Takes messages of agents, each behind its length; a master with two agents handles them in turn.
 pub fn from_agent(data: &[u8]) {
     let rules = Rules {
         wanted: Wanted::Count(2),
@@ -46,7 +46,7 @@ pub fn from_agent(data: &[u8]) {
         master.tick(now);
         obey_master(&mut master, now);
     }
-    // Whatever was said, a master whose agents have fallen silent comes to an end.
+    // After any messages, a master whose agents are silent comes to an end.
     for _ in 0..60 {
         now += Span::from_s(1);
         master.tick(now);
@@ -55,7 +55,7 @@ pub fn from_agent(data: &[u8]) {
     assert!(master.round_end().is_some(), "the round does not end");
 }
 
-/// Does what the master wants.
+/// Carries out the master's actions.
 fn obey_master(master: &mut Master, now: Instant) {
     for _ in 0..ACTIONS_MAX {
         match master.poll() {
@@ -81,7 +81,8 @@ fn obey_master(master: &mut Master, now: Instant) {
     panic!("a master has ever more to do");
 }
 
-/// Messages of a master, each behind its length: an agent takes them, and its shares go on.
+/// Takes messages of a master, each behind its length; an agent handles them, and its shares
+/// proceed.
 pub fn to_agent(data: &[u8]) {
     let mut agent = Agent::new();
     agent.opened();
@@ -107,7 +108,7 @@ pub fn to_agent(data: &[u8]) {
     assert!(!agent.is_working() && !agent.is_handing(), "an agent without a master has a share");
 }
 
-/// Does what the agent wants.
+/// Carries out the agent's actions.
 fn obey_agent(agent: &mut Agent) {
     for _ in 0..ACTIONS_MAX {
         match agent.poll() {
@@ -132,14 +133,15 @@ fn messages<M: Message + Default>(mut data: &[u8]) -> impl Iterator<Item = M> {
     })
 }
 
-/// A message means the same when it was sent. Its bytes are compared: a rate may be no number.
+/// Asserts that an encoded message decodes to an equal one. Compares bytes, because a rate may be
+/// NaN.
 fn repeats<M: Message + Default>(message: &M) {
     let bytes = message.encode_to_vec();
     let again = M::decode(&bytes[..]).expect("its own bytes are decoded");
     assert_eq!(again.encode_to_vec(), bytes, "a message changes when it is sent");
 }
 
-/// What an agent says first.
+/// The first message of an agent.
 pub(crate) fn hello() -> Hello {
     Hello {
         protocol: PROTOCOL,

@@ -30,7 +30,7 @@ pub fn request_frames(data: &[u8]) {
     assert!(again.1.is_empty(), "requests are refused when they are written anew");
 }
 
-/// The decoded answers, encoded again, and whether the input ended between answers, or the error
+/// The decoded answers, encoded again; and true if the input ended between answers, or the error
 /// that ended decoding.
 fn read_answers<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,

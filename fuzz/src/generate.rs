@@ -1,5 +1,5 @@
-//! Inputs that are nearly valid: words of a dictionary, joined and then damaged. The same seed
-//! gives the same inputs. It does not depend on what a target does with them.
+//! Inputs that are nearly valid: words of a dictionary, joined and then damaged. Equal seeds give
+//! equal inputs. The inputs do not depend on their target.
 
 use memtide_base::Random;
 
@@ -231,7 +231,7 @@ const SCRAPS: &[&[u8]] =
 
 /// The number of inputs that are kept to be damaged further.
 const POOL_MAX: usize = 64;
-/// The longest input, in bytes; but for a few that test the limits of lines.
+/// The longest input, in bytes, except for a few that test the limits of lines.
 const INPUT_BYTES_MAX: usize = 4096;
 
 /// An endless sequence of inputs.

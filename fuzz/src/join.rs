@@ -1,4 +1,4 @@
-//! Properties of a join file: any bytes are parsed or refused without a panic, what was parsed is
+//! Properties of a join file: any bytes are parsed or refused without a panic, a parsed file is
 //! parsed again from its own text, and no error and no debugging text shows the token.
 
 use memtide_base::Random;
@@ -7,10 +7,10 @@ use memtide_cluster::law::Law;
 
 /// The token that the dictionary's files contain, in hexadecimal digits.
 const TOKEN: &str = "c0ffee0123456789deadbeef76543210";
-/// Digits of the token in a row that are never shown: shorter runs are quoted as they are.
+/// The length from which a run of the token's digits is never shown; shorter runs may be quoted.
 const SHOWN_MIN: usize = 13;
 
-/// A join file. Bytes that are not UTF-8 are replaced first.
+/// Checks a join file. Bytes that are not UTF-8 are replaced first.
 pub fn join_file(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let join = match Join::parse(&text) {
@@ -34,7 +34,7 @@ pub fn join_file(data: &[u8]) {
     }
 }
 
-/// No text shows a long part of the token, in small or capital letters.
+/// Asserts that a text shows no long part of the token, in lower or upper case.
 fn hides_token(text: &str) {
     let text = text.to_ascii_lowercase();
     let shown =

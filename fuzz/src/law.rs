@@ -1,5 +1,5 @@
-//! Properties of the words of an agent's law: any words are parsed or refused without a panic, and
-//! whatever they say, an address has one meaning and two laws allow what both allow.
+//! Properties of the words of an agent's limits: any words are parsed or refused without a panic,
+//! an address has one meaning, and two sets of limits together allow what both allow.
 
 use memtide_cluster::law::{Law, LawWords};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -23,7 +23,7 @@ pub fn law_words(data: &[u8]) {
     assert!(!both.is_allowed_unix("/run/m.sock"), "loopback is no unix socket");
 }
 
-/// Whether the words name no target.
+/// True if the words name no target.
 fn is_silent(law: &Law) -> bool {
     law.clone().complete().is_err()
 }
@@ -49,7 +49,7 @@ fn read(text: &str) -> Option<Law> {
     Law::parse(&words).map_err(said).ok()
 }
 
-/// Addresses near those of the dictionary, and some that follow from the input.
+/// Addresses close to those of the dictionary, and some that depend on the input.
 fn addresses(data: &[u8]) -> impl Iterator<Item = SocketAddr> {
     let sum = data.iter().fold(0_u32, |sum, &byte| sum.wrapping_mul(31) + u32::from(byte));
     let plain = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(10, 1, 2, 3), Ipv4Addr::from(sum)];

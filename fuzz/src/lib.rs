@@ -2,7 +2,7 @@
 //!
 //! `cargo test -p memtide-fuzz` gives each target a bounded number of generated inputs, on stable
 //! Rust; `MEMTIDE_FUZZ_SEED` and `MEMTIDE_FUZZ_ROUNDS` choose others, and `MEMTIDE_FUZZ_ROUNDS=0`
-//! goes on until stopped. For coverage-guided runs make a target of `cargo fuzz` (nightly) whose
+//! runs until stopped. For coverage-guided runs make a target of `cargo fuzz` (nightly) whose
 //! whole body is `libfuzzer_sys::fuzz_target!(|data: &[u8]| memtide_fuzz::reply_decoder(data));`.
 #![forbid(unsafe_code)]
 

@@ -15,7 +15,7 @@ pub fn scenario_toml(data: &[u8]) {
     assert_eq!(written(&again), words, "words change when they are written anew");
 }
 
-/// The settings that a text describes, if it describes any.
+/// The settings that a text describes; `None` if it is no valid scenario.
 fn read(text: &str) -> Option<Settings> {
     let mut settings = Settings::default();
     let read = from_toml(text, "scenario.toml").and_then(|layer| settings.apply(&layer));

@@ -30,7 +30,7 @@ pub fn session(data: &[u8]) {
 
 /// A client's frames, as the server answers them.
 pub fn frames_session(data: &[u8]) {
-    // What does not begin as a frame is read as lines, which is another target's business.
+    // Input that does not begin as a frame is read as lines, which another target tests.
     let data = [&[0x80], data.get(1..).unwrap_or(&[])].concat();
     let (flow, answer) = serve([&data[..]]);
     assert_eq!(serve(pieces(&data)), (flow, answer.clone()), "answers depend on the cuts");
@@ -40,7 +40,7 @@ pub fn frames_session(data: &[u8]) {
         match decoder.next(&mut input) {
             Ok(Some(_)) => {}
             Ok(None) => break assert!(decoder.is_idle(), "an answer breaks off"),
-            // A command that there is not is answered by its number, which no client has asked.
+            // An unknown command is answered with its number, which no client has requested.
             Err(Malformed::BadFrame { opcode, .. }) if Opcode::from_byte(opcode).is_none() => {
                 return;
             }

@@ -1,5 +1,5 @@
-//! Words of a conversation between a master and its agents, of an agent's law and of a join file:
-//! dictionaries for [`crate::generate`].
+//! Dictionaries for [`crate::generate`]: messages between a master and its agents, words of an
+//! agent's limits, and lines of a join file.
 
 use crate::conversation::hello;
 use memtide_cluster::message::from_agent::What as Says;
@@ -106,7 +106,7 @@ pub const JOINS: &[&[u8]] = &[
     b"sha256:",
 ];
 
-/// Lines of an agent's law.
+/// Lines of an agent's limits.
 pub const LAWS: &[&[u8]] = &[
     b"allow-target = 10.1.0.0/16:11211\n",
     b"allow-target = 127.0.0.0/8:*\n",

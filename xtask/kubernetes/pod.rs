@@ -1,6 +1,6 @@
-//! What the proof on Kubernetes puts into pods beside memtide. As `pause` it holds a pod's
-//! namespaces and does nothing. As `fails` it exits with 1 in the pod of one index, and is memtide
-//! in the others.
+//! The program that the proof on Kubernetes runs in pods beside memtide. As `pause` it holds a
+//! pod's namespaces and does nothing. As `fails` it exits with 1 in the pod of one index, and is
+//! memtide in the others.
 
 use std::env;
 use std::os::unix::process::CommandExt;

@@ -1,7 +1,7 @@
 //! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`, `docs`,
 //! `messages`, `proof`, `readme`, `pictures`, `dist`, `kubernetes`.
 //!
-//! It calls tools that a developer could call by hand, prints each command, and knows nothing of
+//! It runs tools that a developer could run by hand, prints each command, and knows nothing of
 //! memtide's internals.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A chore reports to a person.
@@ -230,8 +230,8 @@ fn test(root: &Path) -> Result<(), String> {
     setup::install_missing(setup::TESTS)?;
     setup::install_cluster();
     setup::install_readers(root);
-    // Most of the time tests wait for a load to end, so that a few more can share the CPUs. Those
-    // that measure pauses run alone.
+    // Most of the time tests wait for a load to end, so a few more than the CPUs can run at once.
+    // Tests that measure pauses run alone.
     let threads = available_parallelism().map_or(1, usize::from) + 1;
     let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| threads.to_string());
     let tests = || {
@@ -240,8 +240,8 @@ fn test(root: &Path) -> Result<(), String> {
         command
     };
     run(tests().args(["test", "--workspace"]))?;
-    // The default takes io_uring where it can be had; what the program promises holds without.
-    // Faces, texts, pages, other machines and databases are around it, and the same over either.
+    // By default io_uring is used if it is available; the program's promises hold without it.
+    // Faces, texts, pages, other machines and databases do not depend on it.
     let integration = ["test", "--package", "memtide", "--test", "it", "--"];
     let words = [
         "mutilate::",
@@ -262,8 +262,8 @@ fn test(root: &Path) -> Result<(), String> {
     ];
     let native = integration.into_iter().chain(words.iter().flat_map(|words| ["--skip", *words]));
     run(tests().env("IT_IO", "epoll").args(native))?;
-    // Another build, in which threads are loom's; in a folder of its own, so that neither spoils
-    // the other's work.
+    // A separate build, in which threads are loom's; in a folder of its own, so that neither build
+    // invalidates the other.
     let interleavings = ["test", "--package", "memtide-host", "--target-dir", "target/loom"];
     let mut command = cargo(root);
     run(command.env("RUSTFLAGS", "--cfg loom").args(interleavings).arg("interleavings"))
@@ -337,7 +337,7 @@ fn cargo(root: &Path) -> process::Command {
 /// The metadata of the workspace's own packages, without access to the network.
 ///
 /// # Errors
-/// When cargo cannot describe the workspace.
+/// If cargo cannot describe the workspace.
 fn metadata(root: &Path) -> Result<Value, String> {
     let text = told(root, &["metadata", "--no-deps", "--format-version", "1"])?;
     serde_json::from_str(&text)
@@ -347,7 +347,7 @@ fn metadata(root: &Path) -> Result<Value, String> {
 /// The output of cargo with these arguments.
 ///
 /// # Errors
-/// When it cannot be started, or fails.
+/// If it cannot be started, or fails.
 fn told(root: &Path, words: &[&str]) -> Result<String, String> {
     let output =
         cargo(root).args(words).output().map_err(|error| format!("cannot start cargo: {error}"))?;

@@ -1,4 +1,4 @@
-//! A name server for proofs, which knows what it is told (RFC 1035). It asks no other server.
+//! A name server for proofs, whose caller supplies the names (RFC 1035). It asks no other server.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::thread;
@@ -17,14 +17,14 @@ pub(crate) fn serve(
         let mut query = [0; 512];
         while let Ok((length, from)) = socket.recv_from(&mut query) {
             if let Some(reply) = reply(&query[..length], &mut lookup) {
-                // A resolver asks again.
+                // If the send fails, the resolver asks again.
                 let _ = socket.send_to(&reply, from);
             }
         }
     });
 }
 
-/// The reply to a query with one question (RFC 1035, section 4); none to what is no query.
+/// The reply to a query with one question (RFC 1035, section 4); `None` for other bytes.
 fn reply(query: &[u8], lookup: impl FnOnce(&str) -> Option<Vec<Ipv4Addr>>) -> Option<Vec<u8>> {
     let (mut labels, mut rest) = (Vec::new(), query.get(HEADER_BYTES..)?);
     loop {

@@ -1,5 +1,5 @@
-//! Pictures of the page that `--out html` writes, taken by a browser without a screen; and whether
-//! the page holds in it: no word on the console, no request, figures equal to the record's.
+//! Pictures of the page that `--out html` writes, taken by a browser without a screen, and checks
+//! of the page in it: no message on the console, no request, figures equal to the record's.
 
 use crate::{cargo, run, setup};
 use serde_json::Value;
@@ -9,14 +9,14 @@ use std::process::{Command, Output};
 
 /// Widths in CSS pixels, with heights that show the charts.
 const SIZES: [(u32, u32); 2] = [(400, 2400), (1400, 2000)];
-/// The settings of the browser by which a page knows that its reader prefers dark or light.
+/// The settings of the browser that tell a page whether its reader prefers dark or light.
 const SCHEMES: [(&str, u32); 2] = [("dark", 0), ("light", 1)];
-/// A load whose record is the same on every machine, with a queue that grows now and then.
+/// A load whose record is equal on every machine, with a queue that grows now and then.
 const RUN: &str = "sim --rate 800 --behaviour queue:1,exponential:1ms --duration 60s --keys 1000 \
                    --goal all.p99<50ms --goal errors<0.1% --seed 4 --quiet";
 const SCAN: &str = "scan --rates 2k,4k,8k,12k --duration 1s --keys 1000 --goal all.p99<5ms --quiet";
-/// What a copy of a page says of itself in its title: lines read out by keyboard, and resources
-/// loaded.
+/// A script that writes facts about a page into its title: the charts' lines read out by keyboard,
+/// and the number of resources loaded.
 const PROBE: &str = "<script>\
     const key = new KeyboardEvent('keydown', { key: 'ArrowRight' });\
     const plots = [...document.querySelectorAll('.plot')];\
@@ -26,11 +26,11 @@ const PROBE: &str = "<script>\
     document.title = `probe charts=${plots.length} read=${read.length} loaded=${loaded}`;\
     </script>";
 
-/// Makes pages, looks at them, and writes the pictures to docs/images.
+/// Makes pages, checks them, and writes the pictures to docs/images.
 ///
 /// # Errors
-/// When a page says something on the console, loads something, or shows another figure than its
-/// record. Without a browser nothing is looked at, which is said.
+/// If a page prints to the console, loads something, or shows another figure than its record.
+/// Without a browser nothing is checked, and a message says so.
 pub(crate) fn pictures(root: &Path) -> Result<(), String> {
     if let Err(error) = setup::install_missing(setup::PICTURES) {
         println!("pictures: skipped, because no browser can be installed: {error}");
@@ -85,7 +85,7 @@ fn make(program: &Path, folder: &Path, name: &str, words: &str) -> Result<(), St
     let words: Vec<&str> = words.split(' ').chain(outputs.split(' ')).collect();
     let output = Command::new(program).current_dir(folder).args(&words).output();
     let output = output.map_err(|error| format!("memtide cannot be started: {error}"))?;
-    // A goal that is missed is no reason to have no picture.
+    // A missed goal does not prevent a picture.
     match output.status.code() {
         Some(0 | 1) if folder.join(format!("{name}.html")).exists() => Ok(()),
         _ => Err(format!(
@@ -96,7 +96,7 @@ fn make(program: &Path, folder: &Path, name: &str, words: &str) -> Result<(), St
     }
 }
 
-/// The browser with a page from disk, a profile of its own, and no way to the network.
+/// Runs the browser with a page from disk, a profile of its own, and no access to the network.
 fn browse(browser: &Path, page: &Path, words: &[String]) -> Result<Output, String> {
     let profile = page.with_extension("profile");
     let output = Command::new(browser)
@@ -115,8 +115,8 @@ fn browse(browser: &Path, page: &Path, words: &[String]) -> Result<Output, Strin
     }
 }
 
-/// Opens a page: the console must be silent, nothing may be loaded, and every chart must be read
-/// out by keyboard.
+/// Opens a page: the console must be silent, nothing may be loaded, and every chart must be
+/// readable by keyboard.
 fn behaves(browser: &Path, folder: &Path, page: &Path) -> Result<(), String> {
     let text = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))?;
     let copy = folder.join("probe.html");
@@ -136,7 +136,7 @@ fn behaves(browser: &Path, folder: &Path, page: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether all charts were read out, and nothing was loaded.
+/// Checks that all charts were read out, and that nothing was loaded.
 fn check_probe(shown: &str) -> Result<(), String> {
     let title = shown.split("<title>").nth(1).and_then(|rest| rest.split('<').next());
     let title = title.unwrap_or_default();
@@ -150,7 +150,7 @@ fn check_probe(shown: &str) -> Result<(), String> {
     }
 }
 
-/// Compares every figure of the tables of a page with the record; returns how many there are.
+/// Compares every figure of a page's tables with the record; returns the number of figures.
 fn same_figures(folder: &Path, name: &str) -> Result<usize, String> {
     let read = |ending: &str| {
         let path = folder.join(format!("{name}.{ending}"));
@@ -176,7 +176,7 @@ fn same_figures(folder: &Path, name: &str) -> Result<usize, String> {
     Ok(figures)
 }
 
-/// A figure of a record by the row and column that show it.
+/// The figure of a record that a table shows in this row and column.
 fn figure_at(record: &Value, path: &str, member: &str) -> Option<f64> {
     let kind = path.strip_prefix("response.");
     if let (Some(kind), "per_s") = (kind, member) {
@@ -207,7 +207,8 @@ fn shoot(
     scheme: u32,
     image: &Path,
 ) -> Result<(), String> {
-    // The browser's window has a least width, so the page stands in a frame of the width wanted.
+    // The browser's window has a minimum width, so the page is put into a frame of the wanted
+    // width.
     let frame = page.with_file_name("frame.html");
     let name = page.file_name().unwrap_or_default().to_string_lossy();
     let style = format!("border:0;width:{width}px;height:{height}px");

@@ -1,5 +1,5 @@
-//! Proofs that are run by hand on a quiet machine, because they measure time: a newcomer's first
-//! run, and its sample in the README. It judges nothing; it counts memtide's own verdicts.
+//! Proofs to run by hand on a quiet machine, because they measure time: a newcomer's first run, and
+//! its sample in the README. They do not judge; they count memtide's own verdicts.
 
 pub mod agents;
 
@@ -20,7 +20,7 @@ const COLUMNS: &str = "120";
 /// small.
 ///
 /// # Errors
-/// When memtide cannot be built or run, or does not write a record.
+/// If memtide cannot be built or run, or does not write a record.
 pub fn first_run(root: &Path, runs: u32) -> Result<(), String> {
     crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
     println!("run   share of p50   share of p99   stolen   wait     believable");
@@ -45,7 +45,7 @@ pub fn first_run(root: &Path, runs: u32) -> Result<(), String> {
 /// Puts the report of a first run into the README, between its two marks.
 ///
 /// # Errors
-/// When memtide cannot be built or run, or the README has no such marks.
+/// If memtide cannot be built or run, or the README has no such marks.
 pub fn readme(root: &Path) -> Result<(), String> {
     crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
     let output = output(memtide(root).arg("run").env("COLUMNS", COLUMNS))?;

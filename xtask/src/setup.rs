@@ -1,4 +1,4 @@
-//! The programs that the tests call, and their Debian packages.
+//! The programs that the tests use, and their Debian packages.
 //!
 //! Installs only as root or with a sudo that needs no password; otherwise it prints the command.
 
@@ -13,7 +13,7 @@ pub(crate) struct Need {
     why: &'static str,
 }
 
-/// The programs that the tests call.
+/// The programs that the tests use.
 pub(crate) const TESTS: &[Need] = &[
     Need { program: "memcached", package: "memcached", why: "the server under test" },
     Need {
@@ -23,7 +23,7 @@ pub(crate) const TESTS: &[Need] = &[
     },
     Need { program: "influxd", package: "influxdb", why: "points of runs are written there" },
 ];
-/// The programs that the tests on a cluster call. These tests need root, and report that they were
+/// The programs that the tests on a cluster use. These tests need root, and report that they were
 /// skipped without it.
 const CLUSTER: &[Need] = &[
     Need { program: "slurmctld", package: "slurmctld", why: "the controller of a cluster" },
@@ -34,15 +34,15 @@ const CLUSTER: &[Need] = &[
     Need { program: "nsenter", package: "util-linux", why: "each node has namespaces of its own" },
     Need { program: "faketime", package: "faketime", why: "a machine's time of day is wrong" },
 ];
-/// The programs that make a Python environment, where Python lacks the means.
+/// The programs that make a Python environment, if Python cannot.
 const PYTHON: &[Need] = &[Need {
     program: "python3",
     package: "python3",
     why: "others' readers of our files run in it",
 }];
-/// The packages of Python by which tests read what memtide writes, below the root.
+/// The list of Python packages with which tests read memtide's files, below the root.
 const READERS: &str = "crates/memtide/tests/it/readers/requirements.txt";
-/// Where they are installed, below the root.
+/// The folder in which they are installed, below the root.
 const READERS_FOLDER: &str = "target/readers";
 /// The programs for counting instructions.
 pub(crate) const INSTRUCTIONS: &[Need] =
@@ -59,7 +59,7 @@ pub(crate) const STATIC: &[Need] = &[Need {
     why: "it compiles the C of the cryptography and of zstd for a static program",
 }];
 
-/// The programs for `cargo xtask kubernetes`, beside those that build.
+/// The programs for `cargo xtask kubernetes`, other than compilers.
 pub(crate) const KUBERNETES: &[Need] = &[
     Need { program: "memcached", package: "memcached", why: "the server under test" },
     Need { program: "containerd", package: "containerd", why: "it runs the containers of pods" },
@@ -80,7 +80,7 @@ const MORE_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 /// Makes sure that every needed program is installed.
 ///
 /// # Errors
-/// When one is missing and may not be installed from here; the message is what to type.
+/// If a program is missing and may not be installed from here; the message is the command to type.
 pub(crate) fn install_missing(needs: &[Need]) -> Result<(), String> {
     let missing: Vec<&Need> = needs.iter().filter(|need| find(need.program).is_none()).collect();
     if missing.is_empty() {
@@ -96,8 +96,8 @@ pub(crate) fn install_missing(needs: &[Need]) -> Result<(), String> {
     }
 }
 
-/// Installs what the tests on a cluster call if they can run, as root on a system with apt-get.
-/// They are skipped where it cannot be installed.
+/// Installs the programs for the tests on a cluster if these can run: as root on a system with
+/// apt-get. If the installation fails, the tests are skipped.
 pub(crate) fn install_cluster() {
     let root = answers("id", &["-u"]).as_deref() == Some("0");
     if !root || find("apt-get").is_none() {
@@ -107,8 +107,8 @@ pub(crate) fn install_cluster() {
     }
 }
 
-/// Makes a Python environment with others' readers of files, if it is not there as it should be.
-/// The tests with them are skipped where it cannot be made.
+/// Makes a Python environment with other projects' readers of files, unless it is up to date. If it
+/// cannot be made, the tests with them are skipped.
 pub(crate) fn install_readers(root: &Path) {
     if let Err(error) = make_readers(root) {
         eprintln!("xtask: tests with others' readers will be skipped: {error}");
@@ -120,7 +120,8 @@ pub(crate) fn install_readers(root: &Path) {
 /// To do: Install python3 and python3-venv, and try again with a network.
 fn make_readers(root: &Path) -> Result<(), String> {
     let folder = root.join(READERS_FOLDER);
-    // What is installed, written when it is.
+    // The list of the wanted packages, and that of the installed ones, written after their
+    // installation.
     let (wanted, installed) = (root.join(READERS), folder.join("requirements.txt"));
     let text = fs::read(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
     if fs::read(&installed).is_ok_and(|there| there == text) {

@@ -1,7 +1,7 @@
-//! The bare client of connection churn: connect, write, read, close, and again.
+//! The bare client of connection churn: connect, write, read, close, repeat.
 //!
 //! It sends prebuilt gets in one write, counts the bytes of their replies, and resets the
-//! connection. It neither parses nor takes times, so its cost is that of the system calls.
+//! connection. It neither parses nor measures times, so its cost is that of the system calls.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use clap::{Arg, Command, value_parser};
@@ -53,7 +53,7 @@ fn command() -> Command {
         .arg(number("seconds", "10", "Stop after N seconds"))
 }
 
-/// Runs until the time is up; returns what it did and used as a line of JSON.
+/// Runs until the time is up; returns its counts and its resource use as a line of JSON.
 fn run() -> io::Result<String> {
     let words = command().get_matches();
     let number = |name: &str| *words.get_one::<u32>(name).expect("every number has a default");
@@ -112,7 +112,7 @@ struct Client {
 
 struct Connection {
     socket: OwnedFd,
-    /// Bytes received; none while it connects.
+    /// Bytes received; `None` while it connects.
     received: Option<usize>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! After each readable event it counts bytes and sends one request for each reply that they
 //! complete (or, as an option, a whole window once its last reply is complete). It neither parses
-//! nor takes times, so its cost is that of the system calls.
+//! nor measures times, so its cost is that of the system calls.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use memtide_bench::front::{self, Client};
@@ -51,7 +51,7 @@ impl Client for EpollClient {
         for (index, stream) in streams.into_iter().enumerate() {
             let data = epoll::EventData::new_u64(index as u64);
             epoll::add(&epoll, &stream, data, epoll::EventFlags::IN)?;
-            // Connections start apart from each other, so that they do not set in step.
+            // Connections start at different requests, so that their sets do not coincide.
             let cursor = Cursor::new(&pattern, index * pattern.len() / count);
             peers.push(Peer { stream, cursor, awaits_room: false });
         }
@@ -66,7 +66,7 @@ impl Client for EpollClient {
     fn turn(&mut self) -> io::Result<usize> {
         let mut events = std::mem::take(&mut self.events);
         events.clear();
-        // So that a server that fell silent cannot keep the loop from seeing that time is up.
+        // A limit, so that the loop notices the end of its time even if the server sends nothing.
         let patience = rustix::event::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
         let room = rustix::buffer::spare_capacity(&mut events);
         match epoll::wait(&self.epoll, room, Some(&patience)) {

@@ -1,7 +1,8 @@
 //! The bare paced client: gets at precomputed instants with exponential gaps, on any free
-//! connection, and nothing else. It shows the cost of pacing, and its lateness, by itself.
+//! connection, and nothing else. It shows the cost of pacing alone, and its lateness.
 //!
-//! Response times count from the planned instant. It parses nothing: a reply is its known length.
+//! Response times count from the planned instant. It parses nothing: a reply is recognised by its
+//! length.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 const SEED: u64 = 1;
-/// How long after its last planned instant a run waits for answers.
+/// The time after its last planned instant in which a run waits for answers.
 const GRACE_NS: u64 = 10_000_000_000;
 
 fn main() -> ExitCode {
@@ -83,7 +84,7 @@ fn run(words: &ArgMatches) -> io::Result<String> {
     peer::fill(server, &pattern).map_err(unreachable)?;
     let streams = peer::connect(server, number("connections") as usize).map_err(unreachable)?;
     let plan = plan(f64::from(number("rate")), f64::from(number("seconds")));
-    // Without it the kernel may add 50 us to every sleep.
+    // Without this the kernel may add 50 us to every sleep.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     let mut client = Client::new(&pattern, streams, plan)?;
 
@@ -172,7 +173,7 @@ impl<'a> Client<'a> {
             }
             self.send_due(now_ns)?;
             let due_ns = self.plan.get(self.sent).copied().unwrap_or(last_ns);
-            // With every connection busy only an answer can help.
+            // If every connection is busy, only an answer frees one.
             let until_ns = if self.idle.is_empty() { last_ns } else { due_ns };
             let rest_ns = if spins { 0 } else { until_ns.saturating_sub(now_ns) };
             let rest = Timespec {

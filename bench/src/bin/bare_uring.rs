@@ -1,7 +1,7 @@
 //! The bare io_uring client: one thread, prebuilt requests, a sliding window per connection.
 //!
-//! Receives stay armed and fill buffers of a ring, sends and the wait are one call. It counts bytes
-//! and sends one request for each reply they complete; it parses nothing and times nothing.
+//! Receives stay armed and fill buffers of a ring; one call sends and waits. It counts bytes and
+//! sends one request for each reply that they complete; it neither parses nor measures times.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
@@ -37,7 +37,7 @@ const GROUP: u16 = 0;
 const SEND: u64 = 1 << 32;
 
 struct UringClient {
-    // First, so that the kernel has let go of the buffers when they are dropped.
+    // Declared first, so that the kernel has released the buffers when they are dropped.
     ring: IoUring,
     buffers: Box<[Page]>,
     entries: u16,
@@ -80,7 +80,7 @@ impl Client for UringClient {
             )
         }?;
         let peers = streams.into_iter().enumerate().map(|(index, stream)| {
-            // Connections start apart from each other, so that they do not set in step.
+            // Connections start at different requests, so that their sets do not coincide.
             let cursor = Cursor::new(&pattern, index * pattern.len() / count);
             Peer { stream, cursor }
         });
@@ -103,7 +103,7 @@ impl Client for UringClient {
     }
 
     fn turn(&mut self) -> io::Result<usize> {
-        // So that a server that fell silent cannot keep the loop from seeing that time is up.
+        // A limit, so that the loop notices the end of its time even if the server sends nothing.
         let patience = Timespec::new().nsec(100_000_000);
         let wait = SubmitArgs::new().timespec(&patience);
         match self.ring.submitter().submit_with_args(1, &wait) {
@@ -118,7 +118,7 @@ impl Client for UringClient {
             if data & SEND == 0 {
                 self.received(data as usize, result, flags)?;
             } else {
-                // Only a send that was not made whole completes at all.
+                // A send completes only if it was not sent as a whole.
                 return Err(io::Error::other("a socket's buffer is full; lower --depth"));
             }
         }
@@ -140,7 +140,7 @@ impl UringClient {
         }
         match result {
             0 => return Err(io::Error::other("the server closed a connection")),
-            // Every buffer was taken; those of this turn are back before it is tried again.
+            // Every buffer was taken; this turn returns some before the next attempt.
             error if error == -libc::ENOBUFS => {}
             error if error < 0 => return Err(io::Error::from_raw_os_error(-error)),
             bytes => {
@@ -205,7 +205,7 @@ impl UringClient {
     }
 }
 
-/// True if a call to the ring did all it could for now.
+/// True if a call to the ring did all that is possible now.
 fn is_for_later(error: &io::Error) -> bool {
     let errors = [libc::ETIME, libc::EINTR, libc::EBUSY, libc::EAGAIN];
     error.raw_os_error().is_some_and(|errno| errors.contains(&errno))

@@ -1,5 +1,5 @@
-//! A receiver of points that takes all and keeps none, so that what sending them costs can be
-//! measured without a database. It speaks no more HTTP than memtide does.
+//! A receiver of points that accepts all and keeps none, so that the cost of sending them can be
+//! measured without a database. It implements no more of HTTP than memtide uses.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -24,7 +24,7 @@ fn serve() -> io::Result<()> {
     println!("listening on {}", listener.local_addr()?);
     for stream in listener.incoming() {
         let stream = stream?;
-        // A sender that goes away ends its thread.
+        // A sender that closes its connection ends the thread.
         thread::spawn(move || drop(take_all(&stream)));
     }
     Ok(())

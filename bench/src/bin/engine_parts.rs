@@ -1,5 +1,5 @@
-//! Does one part of the engine's work a given number of times and nothing else, so that a tool
-//! around it can count instructions. Times nothing and prints nothing.
+//! Runs one part of the engine's work a given number of times and nothing else, so that a profiler
+//! can count its instructions. Measures no time and prints nothing.
 #![allow(clippy::print_stderr)] // A program talks to its user.
 
 use clap::{Arg, Command, value_parser};
@@ -128,7 +128,7 @@ fn turn(times: u64) {
     turns(&closed_loop(), times);
 }
 
-/// 16 operations of a connection go and come together.
+/// 16 operations of a connection are sent and answered together.
 fn deep_turn(times: u64) {
     turns(&Scenario { depth: Some(16), ..closed_loop() }, times);
 }

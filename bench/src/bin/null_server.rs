@@ -55,8 +55,8 @@ struct Peer {
 
 fn serve(address: SocketAddr, value_bytes: usize) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
-    // The standard library lets few wait; a client that opens hundreds at once would be held up for
-    // seconds by those that the kernel drops.
+    // The standard library's queue for new connections is short; a client that opens hundreds at
+    // once would be held up for seconds by those that the kernel drops.
     rustix::net::listen(&listener, WAITING_MAX)?;
     listener.set_nonblocking(true)?;
     println!("listening on {}", listener.local_addr()?);
@@ -97,7 +97,8 @@ fn accept(
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error),
         };
-        // Reads happen when epoll says so; a send may wait, which a healthy client never makes it.
+        // Reads are done when epoll reports readiness; a send may block, which a healthy client
+        // never causes.
         stream.set_nodelay(true)?;
         let number = peers.iter().position(Option::is_none).unwrap_or(peers.len());
         let data = epoll::EventData::new_u64(number as u64);
@@ -138,7 +139,7 @@ struct Replies {
     /// Keys of gets.
     gets: u64,
     sets: u64,
-    /// True if the present connection sent `quit`.
+    /// True if the present connection has sent `quit`.
     is_quit: bool,
 }
 

@@ -1,6 +1,6 @@
-//! What each sink of measured operations costs: generated samples go to receivers that discard what
-//! they get. The figures are processor time, of the thread that makes rows and, for points, of the
-//! one that compresses them.
+//! The cost of each sink of measured operations: generated samples go to receivers that discard
+//! them. The figures are processor time of the thread that makes rows and, for points, also of the
+//! thread that compresses them.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use clap::{Arg, Command, value_parser};
@@ -25,7 +25,7 @@ use std::time::Duration;
 /// The gap between two operations: 20 000 per second.
 const GAP_NS: u64 = 50_000;
 const CONNECTIONS: u32 = 16;
-/// Points that are made before the thread that compresses them is waited for.
+/// The number of points made before waiting for the thread that compresses them.
 const TURN: u64 = 50_000;
 /// An instant of the year 2026, in nanoseconds since 1970.
 const ORIGIN_UNIX_NS: u64 = 1_795_000_000_000_000_000;
@@ -50,7 +50,7 @@ fn main() {
 }
 
 /// Samples as a run at 20 000 operations per second makes them: seven hits, two misses and a set.
-/// Some are done out of their order; keys and times are drawn.
+/// Some end out of order; keys and times are drawn.
 fn sample(number: u64) -> Event {
     let drawn = mix(number);
     let intended = Instant::from_ns(1_000_000_000 + number * GAP_NS - number % 5 * 3 * GAP_NS / 2);
@@ -75,8 +75,8 @@ fn sample(number: u64) -> Event {
     })
 }
 
-/// Gives `count` samples to `sink` in turns; returns the processor time of this thread for it, the
-/// making of samples not counted. After each turn it waits for `settled`.
+/// Passes `count` samples to `sink` in turns; returns the processor time of this thread, without
+/// that of making the samples. After each turn it waits for `settled`.
 fn feed(sink: &mut impl Sink, count: u64, settled: impl Fn()) -> f64 {
     let mut spent = 0.0;
     for first in (0..count).step_by(TURN as usize) {
@@ -98,7 +98,7 @@ fn thread_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Points for InfluxDB. The receiver discards what it gets.
+/// Points for InfluxDB. The receiver discards them.
 fn points(count: u64) -> Value {
     let receiver = Receiver::default();
     let Receiver { zipped, plain } = receiver.clone();
@@ -135,7 +135,7 @@ fn points(count: u64) -> Value {
     })
 }
 
-/// Counts the bytes of what is posted, and discards it.
+/// A receiver that counts the bytes of posts and discards them.
 #[derive(Clone, Default)]
 struct Receiver {
     zipped: Arc<AtomicU64>,
@@ -144,7 +144,7 @@ struct Receiver {
 
 impl Post for Receiver {
     fn post(&mut self, zipped: &[u8], _limit: Duration) -> Answer {
-        // Its last four bytes are the length of what was compressed (RFC 1952, section 2.3.1).
+        // The last four bytes are the uncompressed length (RFC 1952, section 2.3.1).
         let length = zipped.last_chunk().map_or(0, |length| u32::from_le_bytes(*length));
         self.plain.fetch_add(length.into(), Ordering::Relaxed);
         self.zipped.fetch_add(zipped.len() as u64, Ordering::Relaxed);
@@ -152,7 +152,7 @@ impl Post for Receiver {
     }
 }
 
-/// Rows of a file that discards them.
+/// Rows of a file whose destination discards them.
 fn rows<S: Sink>(name: &str, count: u64, sink: fn(Counted) -> S) -> Value {
     let bytes = Arc::new(AtomicU64::new(0));
     let mut sink = sink(Counted(Arc::clone(&bytes)));
@@ -164,7 +164,7 @@ fn rows<S: Sink>(name: &str, count: u64, sink: fn(Counted) -> S) -> Value {
     json!({"sink": name, "rows": count, "cpu_s": spent, "bytes": bytes})
 }
 
-/// Counts what is written, and discards it.
+/// A destination that counts bytes and discards them.
 struct Counted(Arc<AtomicU64>);
 
 impl Write for Counted {

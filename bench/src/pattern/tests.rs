@@ -1,4 +1,4 @@
-//! The row of requests and the cursor over it, without a socket.
+//! The sequence of requests and the cursor over it, without a socket.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn the_cursor_counts_the_same_wherever_the_bytes_are_split() {
         let mut completed = 0;
         let mut left = round;
         while left > 0 {
-            // A server can only answer what was sent, so everything owed goes out first.
+            // A server can only answer requests that were sent, so all pending ones are sent first.
             let unsent = cursor.unsent(&pattern).len();
             cursor.handle_sent(&pattern, unsent);
             let outstanding = SHAPE.depth - cursor.owed;

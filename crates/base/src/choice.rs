@@ -42,7 +42,7 @@ macro_rules! choice {
 }
 
 choice! {
-    /// How the schedule of intended instants is divided between connections.
+    /// Division of the schedule of intended instants between connections.
     Sharing {
         /// One sequence for all. The least loaded connection is picked when an operation is sent.
         Shared = "shared",
@@ -52,7 +52,7 @@ choice! {
 }
 
 choice! {
-    /// When a connection at its pipeline depth takes operations again.
+    /// The point at which a connection at its pipeline depth takes operations again.
     #[derive(Default)]
     Refill {
         /// After every reply (sliding window).
@@ -76,7 +76,7 @@ choice! {
 }
 
 choice! {
-    /// Which of its connections a client uses for its next operation.
+    /// Choice of the connection for a client's next operation.
     ConnectionTurn {
         /// The connection that was used longest ago.
         RoundRobin = "round-robin",
@@ -86,7 +86,7 @@ choice! {
 }
 
 choice! {
-    /// Which keys incr and decr work on.
+    /// The keys that incr and decr work on.
     NumericKeys {
         /// Keys of their own, apart from the others.
         Own = "own",
@@ -95,7 +95,7 @@ choice! {
     }
 }
 
-/// What happens to an operation that is due while every connection is at its pipeline depth.
+/// The fate of an operation that is due while every connection is at its pipeline depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFull {
     /// It waits, and the wait is part of its response time.
@@ -105,7 +105,7 @@ pub enum OnFull {
     /// It waits. Once an operation is more than `behind` late, every operation that is more than
     /// `until` late is dropped.
     Skip {
-        /// How late an operation must be before any are dropped.
+        /// The lateness of an operation that starts dropping.
         behind: Span,
         /// Operations that are at most this late are kept; at most `behind`.
         until: Span,
@@ -148,7 +148,7 @@ impl FromStr for OnFull {
 }
 
 choice! {
-    /// Whether the servers are filled before the run.
+    /// The condition on which servers are filled before a run.
     Load {
         /// Only when the mix reads and some sampled keys are missing.
         Auto = "auto",
@@ -160,7 +160,7 @@ choice! {
 }
 
 choice! {
-    /// How a worker waits for its next instant or event.
+    /// The way in which a worker waits for its next instant or event.
     Wait {
         /// It sleeps in the kernel.
         Sleep = "sleep",
@@ -218,7 +218,7 @@ choice! {
 }
 
 choice! {
-    /// How requests and replies travel.
+    /// The transport of requests and replies.
     Transport {
         /// As a stream: TCP, or a Unix socket.
         Tcp = "tcp",
@@ -230,7 +230,7 @@ choice! {
 }
 
 choice! {
-    /// How many of the writers each write goes to.
+    /// The number of writers that each write goes to.
     Replicate {
         /// All of them.
         All = "all",
@@ -252,7 +252,7 @@ choice! {
     }
 }
 
-/// What happens after a lost connection. Written `10ms..1s`, as one fixed span, or as `never`.
+/// Reconnection after a lost connection. Written `10ms..1s`, as one fixed span, or as `never`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconnect {
     /// The connection is opened again after a wait.
@@ -261,7 +261,7 @@ pub enum Reconnect {
     Never,
 }
 
-/// The wait before connecting again: it doubles from `first` to `longest`, with jitter.
+/// Exponential back-off before connecting again: from `first`, doubling to `longest`, with jitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The wait after the first failure; at least 1 ms.

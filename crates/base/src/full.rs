@@ -1,5 +1,5 @@
-//! The answer of a bounded container that has no room. Full is a value; nothing grows.
+//! The error of a bounded container that has no room. Full is a value; nothing grows.
 
-/// There is no room: the caller decides what that means.
+/// No room is left. The caller decides how to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;

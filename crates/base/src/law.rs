@@ -10,15 +10,16 @@ use std::f64::consts::PI;
 /// A probability law on the real numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Law {
-    /// Always the same.
+    /// A constant.
     Fixed(f64),
     /// Evenly between two bounds.
     Uniform(f64, f64),
     /// Normal: mean, standard deviation.
     Normal(f64, f64),
-    /// Almost normal, as mutilate draws it: the Box–Muller transform of one uniform number that
-    /// stands for both of its two. Mean and standard deviation of the normal law that was meant;
-    /// the mean of the draws is 0.056 deviations higher, and they end at -1.2 deviations.
+    /// Nearly normal, as mutilate draws it: the Box–Muller transform with one uniform number in
+    /// place of two. The parameters are the mean and standard deviation of the normal law that is
+    /// approximated. The mean of the draws is 0.056 deviations higher, and no draw is below -1.2
+    /// deviations.
     MutilateNormal(f64, f64),
     /// Exponential: mean.
     Exponential(f64),
@@ -49,7 +50,7 @@ const ETC_TAIL: (f64, f64, f64) = (15.0, 214.476, 0.348_238);
 const MUTILATE_NORMAL_MEAN: f64 = 0.056_367_058;
 
 impl Law {
-    /// A table from weighted values. Weights need not add up to 1. `None` if their sum is not
+    /// A table of weighted values. Weights need not add up to 1. `None` if their sum is not
     /// positive and finite.
     pub fn table(weighted: &[(f64, f64)]) -> Option<Self> {
         let total: f64 = weighted.iter().map(|&(_, weight)| weight).sum();

@@ -1,4 +1,4 @@
-//! What every layer shares: time as a number, seeded randomness, the probability laws, units as
+//! The foundation of all layers: time as a number, seeded randomness, probability laws, units as
 //! people write them, and ids.
 //!
 //! Nothing here reads a clock, draws from the operating system, or allocates behind a caller's

@@ -32,7 +32,7 @@ impl Stream {
     pub const WAVE: Self = Self(8);
     /// The jitter of reconnecting.
     pub const RECONNECT: Self = Self(9);
-    /// The keys that a probe requests.
+    /// The keys that a probe samples.
     pub const SAMPLE: Self = Self(10);
     /// The retrievals whose values are verified.
     pub const VERIFY: Self = Self(11);
@@ -42,7 +42,7 @@ impl Stream {
     pub const VALUE_PROOF: Self = Self(13);
     /// The gap before a connection is opened, under connection churn.
     pub const OPENING: Self = Self(14);
-    /// The gap before a call on such a connection.
+    /// The gap before a call on a connection, under connection churn.
     pub const CALL: Self = Self(15);
     /// The entries of the cache that a walk visits.
     pub const WALK: Self = Self(16);

@@ -1,56 +1,56 @@
-//! What is said to a user about what went wrong, with remedies and names of fields as values: the
-//! front that speaks puts them into words, as only it knows which flags it has.
+//! Messages about faults, with remedies and field names as values. The front that prints a message
+//! puts them into words, because it alone knows which flags it has.
 
 use std::fmt;
 
-/// What a user can do about it. A front words it together with the punctuation in front of
-/// it; one that has no such flag says nothing.
+/// A remedy that the user can apply. A front words it together with the punctuation in front of it;
+/// a front without the flag for it prints nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remedy {
-    /// Look at how long a connection may take to open.
+    /// Check the timeout for opening a connection.
     SeeTimeout,
-    /// Allow an answer more time.
+    /// Raise the timeout for replies.
     AllowTime,
-    /// Another remedy was named; or use fewer connections.
+    /// Use fewer connections; follows another remedy.
     OrFewerConnections,
-    /// Use fewer connections, or allow more time for them to open.
+    /// Use fewer connections, or raise the timeout for opening them.
     FewerConnectionsOrTime,
-    /// Use fewer connections, more addresses to come from, or more local ports.
+    /// Use fewer connections, more source addresses, or more local ports.
     MorePorts,
-    /// Come from an address of this machine.
+    /// Use an address of this machine as the source address.
     LocalSource,
-    /// Look at the credentials.
+    /// Check the credentials.
     CheckCredentials,
-    /// Leave the credentials out, or let the server ask for them.
+    /// Remove the credentials, or make the server require them.
     LeaveCredentials,
-    /// Give credentials.
+    /// Provide credentials.
     GiveCredentials,
-    /// Speak the text protocol.
+    /// Use the text protocol.
     SpeakText,
-    /// Speak the binary protocol.
+    /// Use the binary protocol.
     SpeakBinary,
     /// Use fewer threads.
     FewerThreads,
-    /// Why a lost connection is not opened again.
+    /// Name the setting that forbids reconnection; follows what happened.
     Reconnect,
     /// Use smaller windows, or accept that they are not full.
     SmallerWindows,
     /// Accept that not all keys were stored.
     AcceptPartial,
-    /// Say whether items of others may be evicted.
+    /// Choose whether items of other clients may be evicted.
     ChooseLoad,
-    /// Fill the server, say which lengths it was filled with, or accept them.
+    /// Fill the server, set the value lengths that it was filled with, or accept the difference.
     RefillOrAccept,
     /// Use fewer or smaller keys, or accept that some are missing.
     FewerKeys,
 }
 
-/// The words of a front.
+/// A front's wording of remedies and field names.
 pub trait Words {
-    /// A remedy, with the punctuation in front of it; nothing where there is no such flag.
+    /// The remedy with the punctuation in front of it; empty if the front has no flag for it.
     fn remedy(&self, remedy: Remedy) -> &'static str;
 
-    /// The field of a scenario called `name`, as the user knows it.
+    /// The user's name for the scenario field `name`.
     fn field(&self, name: &str) -> String;
 }
 
@@ -68,40 +68,40 @@ enum Part {
 }
 
 impl Sentence {
-    /// Begins with `text`.
+    /// Starts a sentence with `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Self::default().text(text)
     }
 
-    /// Goes on with `text`.
+    /// Appends `text`.
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.parts.push(Part::Text(text.into()));
         self
     }
 
-    /// Goes on with a remedy.
+    /// Appends a remedy.
     #[must_use]
     pub fn remedy(mut self, remedy: Remedy) -> Self {
         self.parts.push(Part::Remedy(remedy));
         self
     }
 
-    /// Goes on with the name of a field.
+    /// Appends the name of a field.
     #[must_use]
     pub fn field(mut self, name: &'static str) -> Self {
         self.parts.push(Part::Field(name));
         self
     }
 
-    /// Goes on with another one.
+    /// Appends another sentence.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.parts.extend_from_slice(&other.parts);
         self
     }
 
-    /// The sentence in these words.
+    /// Renders the sentence in the words of a front.
     pub fn in_words(&self, words: &dyn Words) -> String {
         let mut said = String::new();
         for part in &self.parts {
@@ -115,7 +115,7 @@ impl Sentence {
     }
 }
 
-/// What happened, without what to do about it.
+/// Renders the sentence without its remedies.
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for part in &self.parts {

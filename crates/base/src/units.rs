@@ -9,9 +9,9 @@ use std::fmt;
 /// The error for a word that is not the expected number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
-    /// The word as given.
+    /// The word as the user wrote it.
     pub given: String,
-    /// What is expected, with an example.
+    /// A description of the expected number, with an example.
     pub expected: &'static str,
 }
 
@@ -79,7 +79,7 @@ pub fn parse_span(word: &str) -> Result<Span, UnitError> {
     Ok(Span::from_s_f64(seconds))
 }
 
-/// A fraction between 0 and 1: `0.2` or `20%`.
+/// A fraction from 0 to 1: `0.2` or `20%`.
 pub fn parse_fraction(word: &str) -> Result<f64, UnitError> {
     let value = match word.strip_suffix('%') {
         Some(percent) => scaled(percent, FRACTION, decimal_factor).map(|v| v / 100.0),

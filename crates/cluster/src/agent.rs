@@ -1,7 +1,7 @@
-//! An agent's side of the conversation: what it says and does, message by message.
+//! An agent's side of the protocol: its messages and actions, one message at a time.
 //!
-//! It is pure. What carries messages answers pings by itself, at once; what carries out shares
-//! tells the agent how they go on. Both are driven by the [`Action`]s.
+//! It is pure. The network answers pings by itself, at once; the code that carries out shares
+//! reports their progress to the agent. The agent returns [`Action`]s for both.
 
 use crate::message::from_agent::What as Says;
 use crate::message::to_agent::What as Hears;
@@ -12,56 +12,56 @@ use crate::{EXIT_UNREACHABLE, MASTER_SILENT_MAX};
 use memtide_base::Instant;
 use std::collections::VecDeque;
 
-/// How long the name of a run is.
+/// The length of a run's name, in bytes.
 pub const RUN_BYTES: usize = 16;
 /// The longest text of a master that is shown whole, in characters.
 const TEXT_CHARS_MAX: usize = 600;
 
-/// An agent and what it is at.
+/// An agent and its state.
 #[derive(Debug)]
 pub struct Agent {
     state: State,
-    /// A master is connected.
+    /// True while a master is connected.
     has_master: bool,
     actions: VecDeque<Action>,
 }
 
-/// What an agent wants done.
+/// An action for the code that drives the agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Send this to the master.
+    /// Send this message to the master.
     Send(FromAgent),
     /// Close the connection to the master, for this reason.
     Close(String),
     /// Carry out this share.
     Begin(Box<Share>),
-    /// Let its load begin at this instant of the agent's monotonic clock, in nanoseconds.
+    /// Begin the share's load at this instant of the agent's monotonic clock.
     Arm {
-        /// The instant.
+        /// The instant, in nanoseconds.
         clock_ns: u64,
     },
-    /// Note how the clocks compare.
+    /// Keep this comparison of the clocks.
     Compare(crate::message::Clock),
-    /// End its load; the record is made all the same.
+    /// End the share's load; its record is made all the same.
     End {
-        /// The condition that was met; none if the run is just over.
+        /// The condition that was met; `None` if the run is over for another reason.
         aborted: Option<Aborted>,
-        /// Why, as a sentence without its full stop.
+        /// The reason, as a sentence without its full stop.
         why: String,
     },
     /// Keep this record until it is acknowledged.
     Keep {
-        /// The run that it is of.
+        /// The run to which the record belongs.
         run: Vec<u8>,
         /// The record's bytes.
         record: Vec<u8>,
     },
-    /// The master has this run's record: it need not be kept.
+    /// Drop this run's record, which the master has.
     Forget {
         /// The run.
         run: Vec<u8>,
     },
-    /// Look this run's record up, and hand it to [`Agent::found`].
+    /// Look up this run's record, and pass it to [`Agent::found`].
     Find {
         /// The run.
         run: Vec<u8>,
@@ -70,25 +70,25 @@ pub enum Action {
 
 #[derive(Debug, PartialEq)]
 enum State {
-    /// Nothing to do.
+    /// It has nothing to do.
     Idle,
     /// It carries out a share.
     Working(Work),
-    /// The record was sent and is not acknowledged.
+    /// The record was sent and is not acknowledged yet.
     Handing { run: Vec<u8> },
 }
 
-/// A share that is carried out.
+/// A share that is being carried out.
 #[derive(Debug, PartialEq)]
 struct Work {
     run: Vec<u8>,
     is_prepared: bool,
     is_armed: bool,
-    /// Whether it was told to end, and how.
+    /// The way in which it was told to end, if it was.
     ending: Option<Ending>,
 }
 
-/// How a share was told to end.
+/// The way in which a share was told to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     ByCondition,
@@ -107,32 +107,33 @@ impl Agent {
         Self { state: State::Idle, has_master: false, actions: VecDeque::new() }
     }
 
-    /// The next thing to do, if any.
+    /// The next action, if any.
     pub fn poll(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
 
-    /// Whether a share is carried out.
+    /// True while a share is carried out.
     pub fn is_working(&self) -> bool {
         matches!(self.state, State::Working(_))
     }
 
-    /// Whether a record was sent that the master has not acknowledged.
+    /// True if a record was sent that the master has not acknowledged.
     pub fn is_handing(&self) -> bool {
         matches!(self.state, State::Handing { .. })
     }
 
-    /// Whether a master is connected.
+    /// True while a master is connected.
     pub fn has_master(&self) -> bool {
         self.has_master
     }
 
-    /// A master has proved itself and was told who this agent is.
+    /// Handles the connection of a master that has proved itself and has received this agent's
+    /// hello.
     pub fn opened(&mut self) {
         self.has_master = true;
     }
 
-    /// The master is gone. A share that is carried out ends; its record is kept.
+    /// Handles the end of the connection. A share that is carried out ends; its record is kept.
     pub fn closed(&mut self) {
         self.has_master = false;
         self.end(None, "the master is gone".to_owned());
@@ -141,8 +142,8 @@ impl Agent {
         }
     }
 
-    /// Looks at the time: the master was last heard at `heard`. One that is silent for too long is
-    /// taken for dead.
+    /// Handles the passing of time: the master's last message came at `heard`. A master that is
+    /// silent for too long counts as lost.
     pub fn tick(&mut self, now: Instant, heard: Instant) {
         if self.has_master && now.since(heard) >= MASTER_SILENT_MAX {
             let why = format!("it heard nothing of its master for {MASTER_SILENT_MAX}");
@@ -153,7 +154,7 @@ impl Agent {
         }
     }
 
-    /// Takes a message of the master.
+    /// Handles a message of the master.
     pub fn handle(&mut self, message: ToAgent) {
         match message.what {
             Some(Hears::Share(share)) => self.take(share),
@@ -174,13 +175,13 @@ impl Agent {
                 self.leave(format!("it refused: {}", printable(&refused.why, TEXT_CHARS_MAX)));
             }
             Some(Hears::Bye(_)) => self.leave("it has no more work".to_owned()),
-            // These end where they arrive.
+            // The network handles these messages.
             Some(Hears::Ping(_) | Hears::Alive(_)) => {}
             Some(Hears::Welcome(_) | Hears::Acknowledged(_)) | None => {}
         }
     }
 
-    /// The share's servers are filled and its connections are open.
+    /// Reports that the share's servers are filled and its connections are open.
     pub fn prepared(&mut self) {
         if let State::Working(work) = &mut self.state {
             work.is_prepared = true;
@@ -188,22 +189,22 @@ impl Agent {
         }
     }
 
-    /// Another second of the share's load is over.
+    /// Reports another second of the share's load.
     pub fn second(&mut self, interval: Vec<u8>) {
         self.say(Says::Second(Second { interval }));
     }
 
-    /// Something is worth saying.
+    /// Reports a note for the user.
     pub fn note(&mut self, text: String) {
         self.say(Says::Note(Note { text, is_trouble: false }));
     }
 
-    /// What the user asked for beside the load could not be done, such as an output.
+    /// Reports a failure beside the load, such as that of an output.
     pub fn trouble(&mut self, text: String) {
         self.say(Says::Note(Note { text, is_trouble: true }));
     }
 
-    /// The share has ended with this record.
+    /// Reports that the share has ended with this record.
     pub fn ended(&mut self, record: Vec<u8>) {
         let State::Working(Work { run, .. }) = std::mem::replace(&mut self.state, State::Idle)
         else {
@@ -216,19 +217,19 @@ impl Agent {
         self.act(Action::Keep { run, record });
     }
 
-    /// The share has ended without a record: it could not be carried out.
+    /// Reports that the share could not be carried out, so that there is no record.
     pub fn failed(&mut self, exit: u8, why: String) {
         self.state = State::Idle;
         self.say(Says::Failed(Failed { exit: exit.into(), why }));
     }
 
-    /// The agent's law does not allow the share.
+    /// Reports that the agent's limits do not allow the share.
     pub fn refused(&mut self, why: String) {
         self.state = State::Idle;
         self.say(Says::Refused(Refused { why }));
     }
 
-    /// What was looked up for [`Action::Find`]: the record of `run`, or none.
+    /// Answers [`Action::Find`]: the record of `run`, or `None`.
     pub fn found(&mut self, run: &[u8], record: Option<&[u8]>) {
         match record {
             Some(record) => self.hand_over(run, record),
@@ -262,14 +263,14 @@ impl Agent {
                 work.is_armed = true;
                 self.act(Action::Arm { clock_ns });
             }
-            // The share has ended while the message was on its way.
+            // The share has ended while the message was in transit.
             State::Idle | State::Handing { .. } => {}
             State::Working(_) => self.breach("it set a beginning for a share that is not prepared"),
         }
     }
 
     fn end(&mut self, aborted: Option<Aborted>, why: String) {
-        // What was to end by a condition can still be ended at once.
+        // A share that was to end by a condition can still be ended at once.
         let is_hard = aborted.is_none();
         if let State::Working(work) = &mut self.state
             && (work.ending.is_none() || (is_hard && work.ending == Some(Ending::ByCondition)))
@@ -279,7 +280,7 @@ impl Agent {
         }
     }
 
-    /// The master does what no master does.
+    /// Closes the connection to a master that violates the protocol.
     fn breach(&mut self, what: &str) {
         self.leave(format!("{what}; use the same version of memtide on both machines"));
     }

@@ -1,7 +1,7 @@
-//! A master's identity: a key and the certificate that agents know by its digest.
+//! A master's identity: a key, and the certificate that agents recognise by its digest.
 //!
-//! Nothing but the digest is trusted: names, dates and issuers in the certificate mean nothing. It
-//! opens no file.
+//! Only the digest is trusted: names, dates and issuers in the certificate are ignored. It opens no
+//! file.
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P256_SHA256};
 use ring::digest::{SHA256, digest};
@@ -17,16 +17,16 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 pub struct Identity {
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
-    /// Both as PEM.
+    /// The key and the certificate as PEM.
     text: String,
 }
 
 impl Identity {
-    /// A new ECDSA P-256 key with a certificate for `name`. The certificate does not expire:
+    /// Makes an ECDSA P-256 key with a certificate for `name`. The certificate does not expire:
     /// agents trust a digest, and their clocks may be wrong.
     ///
     /// # Errors
-    /// When `random` fails.
+    /// If `random` fails.
     pub fn make(name: &str, random: &dyn SecureRandom) -> Result<Self, String> {
         let failed = |what: &dyn fmt::Display| format!("cannot make a key: {what}");
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, random)
@@ -46,7 +46,7 @@ impl Identity {
     /// Reads a key and its certificate from PEM text.
     ///
     /// # Errors
-    /// A sentence that says which of them is missing, damaged, or not the other's.
+    /// A sentence that says which of them is missing or damaged, or that they do not match.
     pub fn parse(text: &str) -> Result<Self, String> {
         let again = "memtide key new makes new files";
         let certificate = CertificateDer::from_pem_slice(text.as_bytes())
@@ -61,7 +61,7 @@ impl Identity {
         Ok(Self { certificate, key, text: text.to_owned() })
     }
 
-    /// The key and the certificate as PEM text. It is a secret.
+    /// The key and the certificate as PEM text, which is secret.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

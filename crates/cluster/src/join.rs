@@ -1,4 +1,4 @@
-//! Join files: what an agent needs to find its master, to know it, and to prove itself to it.
+//! Join files, with which an agent finds its master, recognises it, and proves itself to it.
 //!
 //! Text in, text out; the files themselves are opened elsewhere. A join file holds a secret, so no
 //! error and no `Debug` of this module shows its token.
@@ -13,7 +13,7 @@ use toml::{Table, Value};
 const VERSION: i64 = 1;
 const TOKEN_BYTES: usize = 16;
 const DIGEST_BYTES: usize = 32;
-/// Runs of hexadecimal digits from this length on are not quoted in an error.
+/// Runs of this many or more hexadecimal digits are not quoted in an error.
 const QUOTED_HEX_MAX: usize = 12;
 
 /// A secret of 128 bits that an agent shares with its master.
@@ -21,10 +21,10 @@ const QUOTED_HEX_MAX: usize = 12;
 pub struct Token([u8; TOKEN_BYTES]);
 
 impl Token {
-    /// A new token.
+    /// Makes a new token.
     ///
     /// # Errors
-    /// When `random` fails.
+    /// If `random` fails.
     pub fn make(random: &dyn SecureRandom) -> Result<Self, String> {
         let mut bytes = [0; TOKEN_BYTES];
         random.fill(&mut bytes).map_err(|_| "the system gave no random bytes".to_owned())?;
@@ -37,7 +37,7 @@ impl Token {
         self.0.as_slice().ct_eq(bytes).into()
     }
 
-    /// The bytes, for the message that proves them to the master.
+    /// The token's bytes, for the message that proves the agent to the master.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
@@ -58,29 +58,29 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What a join file says.
+/// The contents of a join file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Join {
     /// SHA-256 of the master's certificate (DER). The master proves that it has the key.
     pub master: [u8; DIGEST_BYTES],
-    /// What the agent proves to the master.
+    /// The secret by which the master recognises its agents.
     pub token: Token,
-    /// Where agents dial the master: `host:port`.
+    /// The address at which agents dial the master: `host:port`.
     pub address: String,
     /// Limits of the agent that reads the file.
     pub limits: LawWords,
 }
 
 impl Join {
-    /// Reads the text of a join file.
+    /// Parses the text of a join file.
     ///
     /// # Errors
-    /// A sentence that names the key, what is wrong and what is allowed. It never shows the token.
+    /// A sentence that names the key, its fault and the allowed values. It never shows the token.
     pub fn parse(text: &str) -> Result<Self, String> {
         parse(text).map_err(|error| without_secrets(&error))
     }
 
-    /// The text of a join file that `parse` reads back.
+    /// The text of this join file, which `parse` reads back.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::from(
@@ -139,10 +139,10 @@ fn is_address(address: &str) -> bool {
     host && digits && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-/// `address` if it is `host:port`.
+/// Returns `address` if it is `host:port`.
 ///
 /// # Errors
-/// A sentence that shows the address and the form.
+/// A sentence that shows the address and the required form.
 pub(crate) fn checked_address(address: &str) -> Result<&str, String> {
     if is_address(address) {
         return Ok(address);
@@ -191,7 +191,7 @@ fn parse(text: &str) -> Result<Join, String> {
     Ok(Join { master, token: Token(token), address, limits })
 }
 
-/// The text as TOML. What TOML's parser says is not passed on: it quotes the line.
+/// Parses the text as TOML. The parser's own message is dropped, because it quotes the line.
 fn toml_table(text: &str) -> Result<Table, String> {
     text.parse::<Table>().map_err(|error| {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
@@ -246,7 +246,7 @@ fn no_more(table: &Table, place: &str, allowed: &str) -> Result<(), String> {
     }
 }
 
-/// Replaces what may be a token in the wrong place.
+/// Replaces words that may be a token in the wrong place.
 fn without_secrets(error: &str) -> String {
     let mut clean = String::with_capacity(error.len());
     let mut rest = error;

@@ -1,7 +1,8 @@
-//! What an agent's operator allows: targets and limits, in words and as a check of each share.
+//! An agent's limits: the targets and amounts that its operator allows, as words and as a check of
+//! each share.
 //!
-//! The law is the agent's own, so no message of a master changes it. It decides on what was already
-//! resolved and planned; it resolves nothing and opens nothing.
+//! The limits are the agent's own, so no message of a master changes them. They judge resolved and
+//! planned facts; nothing here resolves or opens anything.
 
 mod fields;
 mod limits;
@@ -15,31 +16,31 @@ use memtide_schema::Settings;
 use std::net::SocketAddr;
 use target::AllowedTarget;
 
-/// Limits as an operator writes them: as flags of the agent, or in the join file. A limit that is
-/// not given does not limit.
+/// An agent's limits in the operator's words: from flags of the agent, or from the join file. An
+/// absent limit does not limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LawWords {
-    /// Targets: `CIDR:PORT`, `[v6]/len:PORT` or `unix:PATH`, each of them also in a comma list; a
-    /// port may be `*`.
+    /// Targets: `CIDR:PORT`, `[v6]/len:PORT` or `unix:PATH`, also several in a comma list; a port
+    /// may be `*`.
     pub allow_target: Vec<String>,
-    /// Operations per second that the agent makes, such as `20k`.
+    /// The most operations per second of the agent, such as `20k`.
     pub rate_max: Option<String>,
-    /// Connections that the agent opens, such as `256`.
+    /// The most connections of the agent, such as `256`.
     pub connections_max: Option<String>,
-    /// How long a share may load, such as `10m`.
+    /// The longest load of a share, such as `10m`.
     pub duration_max: Option<String>,
-    /// Workers, such as `4`.
+    /// The most workers, such as `4`.
     pub threads_max: Option<String>,
-    /// Memory of a share, such as `512MiB`.
+    /// The most memory of a share, such as `512MiB`.
     pub memory_max: Option<String>,
 }
 
-/// What an agent carries out for a master, and what it refuses.
+/// An agent's limits, parsed: the shares that it carries out, and those that it refuses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Law {
-    /// None unless the operator named targets; then nothing is a target.
+    /// The allowed targets; `None` if the operator named none, which allows no target.
     targets: Option<Vec<AllowedTarget>>,
-    /// Operations per second of this agent alone, above 0.
+    /// The most operations per second of this agent alone, above 0.
     rate_max: Option<f64>,
     connections_max: Option<u64>,
     duration_max: Option<Span>,
@@ -47,21 +48,21 @@ pub struct Law {
     memory_max_bytes: Option<u64>,
 }
 
-/// A share that a master asks for, as this agent would carry it out.
+/// A share that a master requests, as this agent would carry it out.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// What the master sent. The rate is that of the whole run; in a search or a scan, that of the
+    /// The master's settings. The rate is that of the whole run; in a search or a scan, that of the
     /// step.
     pub settings: &'a Settings,
     /// The scenario's servers, resolved.
     pub servers: &'a [AskedServer<'a>],
-    /// The part of the run's operations that this agent makes, from 0 to 1.
+    /// The share of the run's operations that this agent makes, from 0 to 1.
     pub own_part: f64,
-    /// Connections that this agent has open at once, to all servers.
+    /// The number of connections that this agent has open at once, to all servers.
     pub connections: u64,
-    /// Workers of this agent.
+    /// The number of this agent's workers.
     pub threads: u64,
-    /// An estimate of the memory that the share takes.
+    /// The estimated memory of the share, in bytes.
     pub memory_bytes: u64,
     /// True if the share fills the servers and does nothing else.
     pub load_only: bool,
@@ -70,17 +71,17 @@ pub struct Asked<'a> {
 /// A server of a share.
 #[derive(Clone, Debug)]
 pub struct AskedServer<'a> {
-    /// As the scenario names it.
+    /// The server's name in the scenario.
     pub name: &'a str,
-    /// Everything that the name stands for.
+    /// All addresses of the name.
     pub addresses: Vec<Endpoint<'a>>,
 }
 
 impl Law {
-    /// The law of an operator's words.
+    /// Parses an operator's limits.
     ///
     /// # Errors
-    /// A sentence that names the limit, says what is wrong with its word, and what is allowed.
+    /// A sentence that names the limit, the fault of its word, and the allowed values.
     pub fn parse(words: &LawWords) -> Result<Self, String> {
         let named = |name: &str, error: units::UnitError| format!("{name}: {error}");
         let count = |name: &str, word: &Option<String>| {
@@ -121,7 +122,7 @@ impl Law {
         })
     }
 
-    /// The law of an agent without a join file: any port of this machine's loopback addresses,
+    /// The limits of an agent without a join file: any port of this machine's loopback addresses,
     /// 127.0.0.0/8 and ::1.
     pub fn loopback() -> Self {
         Self {
@@ -134,7 +135,8 @@ impl Law {
         }
     }
 
-    /// The law that allows what both allow. Where one names no targets, those of the other count.
+    /// The limits that allow a share only if both do. If one names no targets, those of the other
+    /// count.
     pub fn narrowed(self, other: &Self) -> Self {
         let targets = match (self.targets, &other.targets) {
             (Some(own), Some(others)) => Some(target::common(&own, others)),
@@ -151,7 +153,7 @@ impl Law {
         }
     }
 
-    /// This law, if it allows any target: with another, an agent could never work.
+    /// Returns these limits if they allow any target, without which an agent could never work.
     ///
     /// # Errors
     /// A sentence that says what to add.
@@ -170,8 +172,8 @@ impl Law {
         }
     }
 
-    /// True if a connection to `address` is allowed. An IPv6 address that stands for an IPv4
-    /// address counts as that.
+    /// True if a connection to `address` is allowed. An IPv4-mapped IPv6 address counts as its IPv4
+    /// address.
     pub fn is_allowed(&self, address: SocketAddr) -> bool {
         self.allows(&Endpoint::Ip(address))
     }
@@ -185,20 +187,20 @@ impl Law {
         self.targets.iter().flatten().any(|target| target.allows(endpoint))
     }
 
-    /// Checks what a master says before anything of it is resolved or planned: whether a field of
-    /// the scenario is not the master's to decide. A file, a program and an output are not, nor
-    /// are names and passwords for the servers.
+    /// Checks a master's settings before anything is resolved or planned: refuses fields that are
+    /// not the master's to decide. These are files, programs, outputs, and credentials for the
+    /// servers.
     ///
     /// # Errors
-    /// A sentence that names the field, and says what the operator can do. It quotes no value.
+    /// A sentence that names the field and what the operator can do. It quotes no value.
     pub fn check_fields(settings: &Settings) -> Result<(), String> {
         fields::check(settings)
     }
 
-    /// Checks a share against all that is allowed.
+    /// Checks a share against all limits.
     ///
     /// # Errors
-    /// A sentence that names the limit, what was asked, what is allowed and what to do.
+    /// A sentence that names the limit, the requested and the allowed amount, and what to do.
     pub fn check(&self, asked: &Asked<'_>) -> Result<(), String> {
         Self::check_fields(asked.settings)?;
         self.check_targets(asked.servers)?;
@@ -227,7 +229,7 @@ impl Law {
         Ok(())
     }
 
-    /// Why the server called `name` is no target.
+    /// The reason why the server called `name` is not an allowed target.
     fn refusal(&self, name: &str, address: &Endpoint<'_>) -> String {
         let place = address.to_string();
         let server = match name == place {
@@ -246,7 +248,7 @@ impl Law {
     }
 }
 
-/// The lower of two limits, of which each may be absent.
+/// The lower of two limits, each of which may be absent.
 fn least<T: PartialOrd>(one: Option<T>, other: Option<T>) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) if other < one => Some(other),

@@ -1,8 +1,7 @@
-//! A master and its agents: one run on many machines, for those alone who prove themselves.
+//! A master and its agents: one run on several machines, which prove themselves to each other.
 //!
-//! Both ends are state machines that are pure: they take messages and the time as arguments. The
-//! network is one way to carry their messages, a simulation another. The list below is the reading
-//! order.
+//! Both ends are pure state machines: messages and the time are arguments. Their messages are
+//! carried by the network or by a simulation. The list below is the reading order.
 #![forbid(unsafe_code)]
 
 pub mod master;
@@ -19,7 +18,7 @@ pub mod text;
 /// them. A test generates them again and compares.
 #[allow(missing_docs, unused_qualifications)]
 pub mod message {
-    // The generated code names it.
+    // The generated code refers to it.
     use tonic_prost as _;
 
     include!("../proto/cluster.rs");
@@ -29,11 +28,11 @@ use memtide_base::Span;
 
 /// The version of the messages. Both ends must have the same one.
 pub const PROTOCOL: u32 = 1;
-/// An agent ends its load when its master has been silent for so long.
+/// The silence of its master after which an agent ends its load.
 pub const MASTER_SILENT_MAX: Span = Span::from_s(5);
-/// A master gives an agent up that has been silent for so long. A busy agent answers within
-/// seconds, because its answers come from a thread of their own.
+/// The silence of an agent after which its master gives it up. A busy agent still answers within
+/// seconds, because a separate thread answers.
 pub const AGENT_SILENT_MAX: Span = Span::from_s(10);
 
-/// The exit code of a run when one end cannot reach the other any more.
+/// The exit code of a run in which one end can no longer reach the other.
 pub(crate) const EXIT_UNREACHABLE: u8 = 3;

@@ -1,8 +1,8 @@
-//! A master's side of the conversation: it gathers agents, hands out the shares of a run, lets all
-//! begin at one instant, hears how their load goes on, and collects their records.
+//! A master's side of the protocol: it gathers agents, hands out the shares of a run, starts all
+//! loads at one instant, follows their progress, and collects their records.
 //!
-//! It is pure: messages and the time come as arguments, and what is to be done are [`Action`]s.
-//! What a record says is not looked at here.
+//! It is pure: messages and the time are arguments, and its results are [`Action`]s. It does not
+//! read records.
 
 mod gathering;
 mod beginning;
@@ -27,80 +27,81 @@ use std::collections::VecDeque;
 
 /// The longest text of an agent that is shown whole, in characters.
 const TEXT_CHARS_MAX: usize = 600;
-/// The most notes of an agent in one run that are shown.
+/// The most notes of one agent in one run that are shown.
 const NOTES_MAX: u32 = 64;
 
-/// What a master goes by.
+/// A master's options.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The agents that it waits for.
     pub wanted: Wanted,
-    /// How long it waits for them.
+    /// The time that it waits for them.
     pub expect: Span,
-    /// The user's flag for that, if there is one.
+    /// The user's flag for `expect`, if there is one.
     pub expect_flag: Option<&'static str>,
-    /// How many agents of a run may be lost.
+    /// The number of agents that a run may lose.
     pub allow_lost: u32,
-    /// True to begin without those that did not come in time, if any other has come.
+    /// True to begin without agents that did not come in time, if any other has come.
     pub goes_on: bool,
-    /// The name of the agent in the master's own process, if it makes load; no other may have it.
+    /// The name of the agent in the master's own process, if that makes load; no other agent may
+    /// use it.
     pub own: Option<String>,
-    /// The version of memtide, which agents must have too.
+    /// The version of memtide, which must be that of the agents.
     pub version: String,
     /// A number that no other master has.
     pub seed: u64,
 }
 
-/// One run that all agents carry out together: a step of a search or scan, or a whole one.
+/// One run that all agents carry out together: a whole run, or a step of a search or scan.
 #[derive(Clone, Debug)]
 pub struct Round {
-    /// Its loads, which begin together. Each agent takes part in one of them.
+    /// The loads of the round, which begin together. Each agent takes part in one of them.
     pub parts: Vec<Part>,
-    /// Fill the servers and do nothing else.
+    /// True to fill the servers and do nothing else.
     pub load_only: bool,
-    /// Write measured operations to each agent's own folder.
+    /// True to write measured operations to each agent's own folder.
     pub samples: bool,
-    /// Write them as points to each agent's own database.
+    /// True to write measured operations as points to each agent's own database.
     pub points: bool,
-    /// The longest from the beginning of the load until every share's load has ended, with what it
-    /// waits for replies; none if that is not known beforehand.
+    /// The longest time from the beginning of the load until every share's load has ended and its
+    /// replies were awaited; `None` if that is unknown.
     pub load_max: Option<Span>,
 }
 
-/// One load of a round, and who makes it.
+/// One load of a round, and the agents that make it.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// The scenario as TOML.
     pub scenario: String,
     /// The step of a search or scan.
     pub step: Option<Step>,
-    /// Agents by their numbers, and how many of its shares each has, at least 1.
+    /// The agents by their numbers, and the number of shares of each, at least 1.
     pub members: Vec<(u32, u32)>,
 }
 
 impl Part {
-    /// How many shares it has.
+    /// The number of its shares.
     pub fn units(&self) -> u32 {
         self.members.iter().map(|(_, units)| units).sum()
     }
 }
 
-/// What a master wants done, or tells.
+/// An action for the code that drives the master, or an event for its user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Send this to a peer.
+    /// Send this message to a peer.
     Send(u64, ToAgent),
     /// Close the connection to a peer.
     Close(u64),
-    /// Something is worth saying, as a sentence without its full stop.
+    /// A note for the user, as a sentence without its full stop.
     Note(String),
-    /// An agent could not do what the user asked for beside the load, as a sentence without its
-    /// full stop: the run has failed, whatever its figures say.
+    /// An agent failed at something beside the load, as a sentence without its full stop. The run
+    /// has failed, whatever its figures are.
     Trouble(String),
     /// The load of all agents begins at this instant of the master's clock.
     Begins(Instant),
-    /// Another second of the load is over: of each agent, by its number, in the form of
-    /// memtide-schema. Hand one that cannot be read to [`Master::unfit`].
+    /// Another second of the load is over: each agent's interval by its number, as memtide-schema
+    /// encodes it. Report one that cannot be read to [`Master::unfit`].
     Seconds(Vec<(u32, Vec<u8>)>),
     /// The record of the agent with this number. Answer with [`Master::fit`] or
     /// [`Master::unfit`].
@@ -110,55 +111,55 @@ pub enum Action {
 /// An agent that takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFacts {
-    /// Its number, by which agents of a run are ordered.
+    /// The agent's number, by which the agents of a run are ordered.
     pub number: u32,
-    /// What its machine is called.
+    /// The name of its machine.
     pub name: String,
-    /// Where it is.
+    /// Its address.
     pub address: String,
-    /// How many of a run's equal shares it takes, at least 1.
+    /// The number of the run's equal shares that it takes, at least 1.
     pub units: u32,
-    /// It is in the master's own process.
+    /// True if it is in the master's own process.
     pub is_own: bool,
 }
 
-/// A master, its agents, and what they are at.
+/// A master, its agents, and their state.
 #[derive(Debug)]
 pub struct Master {
     rules: Rules,
     began: Instant,
     members: Vec<Member>,
     gathering: gathering::Gathering,
-    /// How many rounds have begun.
+    /// The number of rounds begun.
     rounds: u64,
     phase: Phase,
-    /// The longest that the load of a share may take, and when that is over, once it is armed.
+    /// The longest time that the load of a share may take, and its end once the load is armed.
     load_max: Option<Span>,
     load_until: Option<Instant>,
-    /// Why the round ends early, if it does, and since when.
+    /// The reason why the round ends early, if it does, and the instant of that decision.
     stopping: Option<(String, Instant)>,
     actions: VecDeque<Action>,
 }
 
-/// What all agents are at.
+/// The phase of a round, for all agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The master waits for agents.
     Gathering,
-    /// There is nothing to do.
+    /// No round has begun, or the last has ended.
     Resting,
-    /// Shares are handed out, and prepared.
+    /// Shares are handed out and prepared.
     Preparing,
     /// Clocks are compared, one agent at a time.
     Comparing,
-    /// The load has begun, or will at an instant that is agreed.
+    /// The load has begun, or an instant for it is agreed.
     Running,
-    /// The agents were let go.
+    /// The agents are dismissed.
     Over,
 }
 
 impl Master {
-    /// A master that begins to wait for its agents `now`.
+    /// A master that begins to wait for its agents at `now`.
     pub fn new(rules: Rules, now: Instant) -> Self {
         Self {
             rules,
@@ -174,7 +175,7 @@ impl Master {
         }
     }
 
-    /// The next thing to do, if any.
+    /// The next action, if any.
     pub fn poll(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
@@ -191,7 +192,7 @@ impl Master {
         self.members.iter().enumerate().map(facts).collect()
     }
 
-    /// A peer at `address` has proved itself.
+    /// Handles a peer at `address` that has proved itself.
     pub fn opened(&mut self, peer: u64, address: &str, hello: &Hello, now: Instant) {
         if let Err(why) = self.admit(peer, address, hello, now) {
             self.say(peer, Says::Refused(Refused { why }));
@@ -199,20 +200,20 @@ impl Master {
         }
     }
 
-    /// The connection to a peer is gone.
+    /// Handles the end of the connection to a peer.
     pub fn closed(&mut self, peer: u64, why: &str, now: Instant) {
         let Some(number) = self.number_of(peer) else { return };
         self.lose(number, None, format!("its connection was closed: {why}"), now);
         self.look(now);
     }
 
-    /// Takes a message of a peer. The answer to a ping arrives `now`.
+    /// Handles a message of a peer. The answer to a ping arrives at `now`.
     pub fn handle(&mut self, peer: u64, message: FromAgent, now: Instant) {
         self.handle_timed(peer, message, None, now);
     }
 
-    /// Takes a message of a peer, `now`. If it answers a ping, `trip` is when the ping really left
-    /// and when the answer really arrived: the network may know that better than its caller.
+    /// Handles a message of a peer at `now`. If it answers a ping, `trip` holds the instants at
+    /// which the ping really left and the answer really arrived, if the network measured them.
     pub fn handle_timed(
         &mut self,
         peer: u64,
@@ -246,9 +247,9 @@ impl Master {
         self.look(now);
     }
 
-    /// Looks at the time: at deadlines, silence, and pings that are due.
+    /// Handles the passing of time: deadlines, silence, and pings that are due.
     pub fn tick(&mut self, now: Instant) {
-        // From the last: one that leaves while agents are gathered moves those behind it.
+        // From the last to the first, because removing a gathered agent moves those behind it.
         for number in (0..self.members.len()).rev() {
             if !self.members[number].is_there() {
                 continue;
@@ -263,8 +264,8 @@ impl Master {
         self.look(now);
     }
 
-    /// Begins a round; all agents must have been [gathered](Self::gathered), and no round be under
-    /// way.
+    /// Begins a round. All agents must have been [gathered](Self::gathered), and no other round may
+    /// be in progress.
     pub fn begin(&mut self, round: &Round, now: Instant) {
         self.rounds += 1;
         self.phase = Phase::Preparing;
@@ -304,7 +305,7 @@ impl Master {
     }
 
     /// Ends the round early; records are collected all the same. `aborted` is the condition that
-    /// was met, if one was.
+    /// was met, if any.
     pub fn stop(&mut self, aborted: Option<Aborted>, why: &str, now: Instant) {
         if self.stopping.is_some() {
             return;
@@ -319,13 +320,12 @@ impl Master {
         }
     }
 
-    /// Whether the round ends early.
+    /// True if the round ends early.
     pub fn is_stopping(&self) -> bool {
         self.stopping.is_some()
     }
 
-    /// The record of an agent belongs to the run. The agent keeps it until
-    /// [`acknowledge`](Self::acknowledge).
+    /// Accepts the record of an agent. The agent keeps it until [`acknowledge`](Self::acknowledge).
     pub fn fit(&mut self, number: u32) {
         let member = &mut self.members[number as usize];
         if member.stage == Stage::Judged {
@@ -334,7 +334,7 @@ impl Master {
         }
     }
 
-    /// What the agents' records became is written: they need not keep them any more.
+    /// Tells the agents that the merged record is written, so that they need not keep theirs.
     pub fn acknowledge(&mut self) {
         for number in 0..self.members.len() {
             let member = &mut self.members[number];
@@ -349,13 +349,13 @@ impl Master {
         }
     }
 
-    /// What an agent has sent does not belong to the run, for this reason.
+    /// Rejects the message of an agent, for this reason.
     pub fn unfit(&mut self, number: u32, why: String, now: Instant) {
         self.lose(number as usize, None, why, now);
         self.look(now);
     }
 
-    /// Lets all agents go, and lets no other in.
+    /// Dismisses all agents, and admits no others.
     pub fn dismiss(&mut self) {
         self.phase = Phase::Over;
         for number in 0..self.members.len() {
@@ -366,7 +366,7 @@ impl Master {
         }
     }
 
-    /// The name of the present run: all its shares have the same, and no other run has it.
+    /// The name of the present run, which all its shares and no other run have.
     fn run(&self) -> Vec<u8> {
         self.run_of(self.rounds)
     }
@@ -380,7 +380,7 @@ impl Master {
         self.members.iter().position(|member| member.peer == peer && member.is_there())
     }
 
-    /// An agent has something to say. One that never stops is heard no more.
+    /// Handles a note of an agent. Beyond [`NOTES_MAX`] notes are ignored.
     fn noted(&mut self, number: usize, note: &Note) {
         let member = &mut self.members[number];
         member.notes += 1;

@@ -1,12 +1,12 @@
-//! A record in parts that fit into messages, and its parts put together again.
+//! Splits a record into parts that fit into messages, and joins the parts again.
 
 use crate::message::RecordPart;
 use ring::digest::{SHA256, digest};
 
-/// A message holds at most 4 MiB.
+/// The length of a part; a message holds at most 4 MiB.
 const PART_BYTES: usize = 1 << 20;
-/// The longest record that is taken: its rows over time are bounded in number, so it is far
-/// shorter.
+/// The longest record accepted. Records are far shorter, because the number of their rows over time
+/// is bounded.
 pub(crate) const RECORD_BYTES_MAX: u64 = 512 << 20;
 
 /// The parts of a record, in order. An empty record has one empty part.
@@ -20,17 +20,17 @@ pub(crate) fn parts(run: &[u8], record: &[u8]) -> impl Iterator<Item = RecordPar
     })
 }
 
-/// A record that comes in parts.
+/// A record that arrives in parts.
 #[derive(Debug, Default)]
 pub struct Assembly {
     bytes: Vec<u8>,
 }
 
 impl Assembly {
-    /// Adds the next part of the record of `run`; returns the record when it is whole.
+    /// Adds the next part of the record of `run`; returns the record once it is complete.
     ///
     /// # Errors
-    /// When the parts are not those of one record.
+    /// If the parts do not belong to one record.
     pub fn add(&mut self, run: &[u8], part: &RecordPart) -> Result<Option<Vec<u8>>, String> {
         if part.run != run {
             return Err("it sent a record of another run".to_owned());

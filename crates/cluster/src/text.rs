@@ -1,6 +1,6 @@
-//! Texts of the other end, which are shown to people.
+//! Makes texts of the other end safe to show.
 
-/// `text` as one line of at most `most` characters, without any that a terminal would obey.
+/// `text` as one line of at most `most` characters, without control characters.
 pub fn printable(text: &str, most: usize) -> String {
     let is_plain = |c: &char| !c.is_control() && !is_direction(*c);
     let mut shown: String = text.chars().filter(is_plain).take(most).collect();
@@ -10,7 +10,7 @@ pub fn printable(text: &str, most: usize) -> String {
     shown
 }
 
-/// Whether a character changes the direction in which those after it are shown.
+/// True for a character that changes the direction in which the following ones are shown.
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

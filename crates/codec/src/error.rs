@@ -13,7 +13,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// How many bytes are kept.
+    /// The number of bytes kept.
     const BYTES_MAX: usize = 40;
 
     /// The beginning of `line`.
@@ -65,7 +65,7 @@ pub enum Malformed {
     BadNumber {
         /// The beginning of the line.
         line: Excerpt,
-        /// What the protocol requires in its place.
+        /// The form that the protocol requires here.
         expected: &'static str,
     },
     /// A value is longer or shorter than its reply said.
@@ -86,7 +86,7 @@ pub enum Malformed {
     BadFrame {
         /// The number of the command that it answers.
         opcode: u8,
-        /// What the protocol requires in its place.
+        /// The form that the protocol requires here.
         expected: &'static str,
     },
 }
@@ -138,11 +138,11 @@ pub struct BadRequest {
     /// True if nothing is sent after all: the client asked for no replies, or memcached closes the
     /// connection without one.
     pub silent: bool,
-    /// How the stream continues.
+    /// The continuation of the stream.
     pub then: Then,
 }
 
-/// How a stream continues after a bad request.
+/// The continuation of a stream after a bad request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// The next byte begins a new line.

@@ -69,7 +69,7 @@ pub struct ErrorReply<'a> {
     pub message: &'a [u8],
 }
 
-/// Whose fault the server says it is ("Error strings").
+/// The side that an error reply blames ("Error strings").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// `ERROR`: the command is not known, or the server refuses the connection.

@@ -10,8 +10,8 @@ use std::fmt;
 
 /// Bytes of the header.
 const HEADER_BYTES: usize = 8;
-/// The longest datagram with its header, which fits an Ethernet frame. Servers send no longer one
-/// and read no request from several datagrams, so a request that does not fit must not be sent.
+/// The longest datagram with its header, which fits an Ethernet frame. Servers send no longer
+/// datagrams and read no request from several datagrams, so a longer request must not be sent.
 pub const DATAGRAM_BYTES_MAX: usize = 1400;
 /// The longest body of a datagram.
 pub const BODY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX - HEADER_BYTES;

@@ -1,13 +1,13 @@
-//! Command lines as glibc's getopt_long reads them: clusters, abbreviations, permutation, and the
-//! words of its complaints.
+//! Parses command lines as glibc's getopt_long does: clusters, abbreviations, permutation, and the
+//! words of its errors.
 //!
-//! Table-driven, and knows no program's options. Prints nothing, and does not go on where the
-//! caller stops.
+//! Table-driven; knows no program's options. Prints nothing, and does not continue once the caller
+//! stops.
 
 use crate::number;
 use std::fmt;
 
-/// What may follow an option.
+/// The argument that an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// Nothing.
@@ -16,44 +16,44 @@ pub enum Argument {
     Required,
     /// One word, only when joined.
     Optional,
-    /// One word, joined or the next, if it is a whole number not below 0; otherwise nothing.
-    /// Not in getopt: it tells apart two programs' options of the same letter.
+    /// One word, joined or the next, if it is a whole number not below 0; otherwise nothing. getopt
+    /// does not have this; it distinguishes options of two programs with the same letter.
     Integer,
 }
 
 /// One option, as a row of C's `struct option` together with its letter.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The name behind `--`; empty when there is only a letter.
+    /// The name behind `--`; empty if there is only a letter.
     pub long: &'static str,
     /// The letter behind `-`.
     pub short: Option<char>,
-    /// What may follow.
+    /// The argument that it takes.
     pub argument: Argument,
-    /// What getopt_long would return. Two long names that share the value and the kind of
-    /// argument are one option to getopt: an abbreviation of both is not ambiguous, and means the
+    /// The value that getopt_long would return. getopt treats two long names with equal value and
+    /// kind of argument as one option: an abbreviation of both is not ambiguous, and means the
     /// first.
     pub value: u32,
-    /// Whether an abbreviation is looked for among all other options first, so that an option
-    /// which was added later makes no older abbreviation ambiguous.
+    /// True if an abbreviation is first looked up among all other options, so that an option that
+    /// was added later makes no older abbreviation ambiguous.
     pub yields: bool,
 }
 
-/// One option that was found, and its argument.
+/// An option that was found, and its argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found<'a> {
-    /// Its place in the table.
+    /// Its position in the table.
     pub index: usize,
-    /// Its argument, where it has one.
+    /// Its argument, if it has one.
     pub argument: Option<&'a str>,
 }
 
-/// What is wrong with a word; it prints as glibc prints it, without the program's name.
+/// The error in a word; it prints as glibc prints it, without the program's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// No option has the name.
     Unrecognized(String),
-    /// Several options begin so.
+    /// Several options begin with this name.
     Ambiguous(String, Vec<&'static str>),
     /// An argument was joined to an option that takes none.
     DoesNotAllow(&'static str),
@@ -66,37 +66,37 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether it is an option that is not known, and not an argument that is missing.
+    /// True if an option is unknown; false if an argument is wrong or missing.
     pub(crate) fn is_unknown(&self) -> bool {
         !matches!(self, Self::Requires(_) | Self::ShortRequires(_))
     }
 }
 
-/// How well a program can read a command line.
+/// A measure of how well a program can read a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// Where the first option stands that it does not have.
+    /// The position of the first option that the program does not have.
     pub(crate) unknown_at: Option<usize>,
-    /// Arguments that are missing or that their options do not take, and words that belong to no
-    /// option.
+    /// The number of arguments that are missing or that their options do not accept, and of words
+    /// that belong to no option.
     pub(crate) misfits: usize,
-    /// A port for agents is given, and no agent.
+    /// True if a port for agents is set, and no agent.
     pub(crate) has_idle_port: bool,
 }
 
-/// The options of a command line, in order. Words that are no options are passed over wherever
-/// they stand; `--` ends the options.
+/// The options of a command line, in order. Words that are no options are skipped wherever they
+/// are; `--` ends the options.
 #[derive(Clone, Debug)]
 pub struct Words<'a> {
     entries: &'a [Entry],
-    /// Without the program's name.
+    /// The words without the program's name.
     argv: &'a [String],
     next: usize,
-    /// Where the word of the last option stands.
+    /// The position of the last option's word.
     at: usize,
-    /// Words so far that are neither options nor their arguments.
+    /// The number of words so far that are neither options nor their arguments.
     strays: usize,
-    /// What is left of a word of letters.
+    /// The rest of a word of letters.
     cluster: &'a str,
 }
 
@@ -106,12 +106,12 @@ impl<'a> Words<'a> {
         Self { entries, argv, next: 0, at: 0, strays: 0, cluster: "" }
     }
 
-    /// The place of the word in which the last option was found, or was found wrong.
+    /// The position of the word with the last option, or with the last error.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// How many words so far are neither options nor their arguments.
+    /// The number of words so far that are neither options nor their arguments.
     pub fn strays(&self) -> usize {
         self.strays
     }
@@ -160,7 +160,7 @@ impl<'a> Words<'a> {
         Some(next)
     }
 
-    /// `rest` is what stands behind `--`.
+    /// Reads a long option; `rest` is the text behind `--`.
     fn long(&mut self, rest: &'a str) -> Result<Found<'a>, Fault> {
         let (name, joined) = match rest.split_once('=') {
             Some((name, joined)) => (name, Some(joined)),
@@ -179,7 +179,7 @@ impl<'a> Words<'a> {
         Ok(Found { index, argument })
     }
 
-    /// The option that `name` names or abbreviates.
+    /// The position of the option that `name` names or abbreviates.
     fn named(&self, name: &str, rest: &str) -> Result<usize, Fault> {
         let long = || self.entries.iter().enumerate().filter(|(_, entry)| !entry.long.is_empty());
         if let Some((exact, _)) = long().find(|(_, entry)| entry.long == name) {
@@ -194,7 +194,7 @@ impl<'a> Words<'a> {
             if found.iter().all(|(_, other)| same(other)) {
                 return Ok(*first);
             }
-            // glibc lists the first match, and of the others those which differ from it.
+            // glibc lists the first match, and those others that differ from it.
             let listed = found.iter().filter(|(index, other)| index == first || !same(other));
             return Err(Fault::Ambiguous(
                 rest.to_owned(),

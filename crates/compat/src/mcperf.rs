@@ -1,5 +1,5 @@
-//! Three programs are called `mcperf`. Which of them is meant: by a word that a user chose, by the
-//! folder or the target of a link, or by the command line itself. Opens no link.
+//! Chooses one of three programs called `mcperf`: by a word that the user chose, by the folder or
+//! the target of a link, or by the command line itself. Opens no link.
 
 use crate::getopt::Reading;
 use crate::{mutilate, twemperf};
@@ -19,11 +19,11 @@ pub enum Mcperf {
 }
 
 impl Mcperf {
-    /// All of them, with the words that choose them.
+    /// All three, with the words that choose them.
     const WORDS: [(&str, Self); 3] =
         [("dynamic", Self::Dynamic), ("0.3", Self::Perf), ("twemperf", Self::Twemperf)];
 
-    /// The program whose sources come in a folder of this name.
+    /// The program whose sources are distributed in a folder of this name.
     pub fn of_folder(name: &str) -> Option<Self> {
         match name {
             "memcache-perf" => Some(Self::Perf),
@@ -33,12 +33,12 @@ impl Mcperf {
         }
     }
 
-    /// The program that a link of this name shows, where the name leaves no choice.
+    /// The program that a link of this name selects, if the name is unambiguous.
     pub fn of_link(name: &str) -> Option<Self> {
         [Self::Perf, Self::Dynamic, Self::Twemperf].into_iter().find(|which| which.link() == name)
     }
 
-    /// The name of a link that leaves no choice.
+    /// The unambiguous name of a link to this program.
     pub fn link(self) -> &'static str {
         match self {
             Self::Perf => "mcperf-0.3",
@@ -49,14 +49,14 @@ impl Mcperf {
 
     /// The program that reads `argv` best, which is without the program's name.
     ///
-    /// The first option that only one of memcache-perf and twemperf has decides. Where both have
-    /// all of them, it is the one with fewer words that mean nothing to it: values that an option
-    /// does not take, and words that belong to no option. Then it is twemperf if there is a `-p`
-    /// without an agent, because the port of agents is idle without one; else memcache-perf, and
-    /// of its two the dynamic one if an option is given that only that one has.
+    /// The first option that only one of memcache-perf and twemperf has decides. If both have all
+    /// options, the one with fewer misfits does: values that an option does not accept, and words
+    /// that belong to no option. If these are equal, too, it is twemperf if there is a `-p` without
+    /// an agent, because the port of agents is useless without one; otherwise memcache-perf, in its
+    /// dynamic variant if only that one has one of the options.
     pub fn of_words(argv: &[String]) -> Self {
         let (perf, twemperf) = (mutilate::reading(argv), twemperf::reading(argv));
-        // What is read to its end is read farther than any word.
+        // A command line that is read to its end is read farther than any word.
         let far = |reading: &Reading| reading.unknown_at.unwrap_or(usize::MAX);
         let is_twemperf = match far(&twemperf).cmp(&far(&perf)) {
             Ordering::Greater => true,

@@ -1,37 +1,37 @@
-//! Numbers as C's strtol, strtod, atoi and atof read them. Refuses to guess where they would
-//! overflow: callers say what range they can hold.
+//! Numbers as C's strtol, strtod, atoi and atof read them. On overflow the values saturate, and
+//! callers check the range.
 
-/// What `strtol(word, &end, 0)` gives when `end` is the word's end: decimal, `0x` or `0X` for
-/// hexadecimal, a leading `0` for octal. An empty word is 0; too large a number saturates.
+/// Returns the value of `strtol(word, &end, 0)` if `end` is the word's end: decimal, `0x` or `0X`
+/// for hexadecimal, a leading `0` for octal. An empty word is 0; too large a number saturates.
 pub(crate) fn integer(word: &str) -> Option<i64> {
     let (value, rest) = strtol(word, 0);
     rest.is_empty().then_some(value)
 }
 
-/// What `strtoul(word, &end, 10)` gives when `end` is the word's end, as a signed number; an empty
-/// word is none, and too large a number saturates.
+/// Returns the value of `strtoul(word, &end, 10)` as a signed number if `end` is the word's end.
+/// `None` for an empty word; too large a number saturates.
 pub(crate) fn whole_decimal(word: &str) -> Option<i64> {
     let (value, rest) = strtol(word, 10);
     (rest.is_empty() && !word.is_empty()).then_some(value)
 }
 
-/// What `strtod(word, &end)` gives when `end` is the word's end; an empty word is 0.
+/// Returns the value of `strtod(word, &end)` if `end` is the word's end; an empty word is 0.
 pub(crate) fn decimal(word: &str) -> Option<f64> {
     let (value, rest) = strtod(word);
     rest.is_empty().then_some(value)
 }
 
-/// What `atoi` gives: the decimal number at the beginning, else 0.
+/// Returns the value of `atoi`: the decimal number at the beginning, else 0.
 pub(crate) fn leading_integer(word: &str) -> i64 {
     strtol(word, 10).0
 }
 
-/// What `atof` gives: the number at the beginning, else 0.
+/// Returns the value of `atof`: the number at the beginning, else 0.
 pub(crate) fn leading_decimal(word: &str) -> f64 {
     strtod(word).0
 }
 
-/// What `printf("%g", value)` prints of a finite number.
+/// Formats a finite number as `printf("%g", value)`.
 pub(crate) fn general(value: f64) -> String {
     const DIGITS: i32 = 6;
     let scientific = format!("{value:.5e}");
@@ -49,10 +49,10 @@ pub(crate) fn general(value: f64) -> String {
     format!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs())
 }
 
-/// What C takes for a space.
+/// The characters that C treats as spaces.
 pub(crate) const SPACES: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
 
-/// Takes a sign away; true for minus.
+/// Removes a sign; returns true for minus, and the rest.
 fn sign(text: &str) -> (bool, &str) {
     match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -61,12 +61,12 @@ fn sign(text: &str) -> (bool, &str) {
     }
 }
 
-/// What follows `0x` or `0X`.
+/// The text behind `0x` or `0X`.
 fn after_0x(text: &str) -> Option<&str> {
     text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))
 }
 
-/// The value, and what is left of the word; all of it is left when it begins with no number.
+/// The value, and the rest of the word; the whole word if it begins with no number.
 pub(crate) fn strtol(word: &str, base: u32) -> (i64, &str) {
     let (negative, body) = sign(word.trim_start_matches(SPACES));
     let hexadecimal =
@@ -89,7 +89,8 @@ pub(crate) fn strtol(word: &str, base: u32) -> (i64, &str) {
     (digits[..end].chars().fold(0, step), &digits[end..])
 }
 
-/// As [`strtol`], for floating point: decimal, hexadecimal, `inf`, `infinity`, `nan`.
+/// Reads floating point as [`strtol`] does integers: decimal, hexadecimal, `inf`, `infinity`,
+/// `nan`.
 pub(crate) fn strtod(word: &str) -> (f64, &str) {
     let (negative, body) = sign(word.trim_start_matches(SPACES));
     let lower = body.to_ascii_lowercase();
@@ -109,7 +110,8 @@ pub(crate) fn strtod(word: &str) -> (f64, &str) {
     (if negative { -value } else { value }, rest)
 }
 
-/// How many bytes of `text` are a decimal number with an optional fraction and exponent.
+/// The number of bytes at the front of `text` that form a decimal number with an optional fraction
+/// and exponent.
 fn decimal_length(text: &str) -> usize {
     let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
     let whole = digits(0);
@@ -132,7 +134,7 @@ fn decimal_length(text: &str) -> usize {
     end
 }
 
-/// A hexadecimal number whose `0x` is taken away; `None` when no digit follows.
+/// Reads a hexadecimal number without its `0x`; `None` if no digit follows.
 fn hexadecimal(text: &str) -> Option<(f64, &str)> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_hexdigit).count();
     let sum = |digits: &str| {
@@ -166,7 +168,7 @@ fn hexadecimal(text: &str) -> Option<(f64, &str)> {
 
 #[cfg(test)]
 mod tests {
-    //! Words and what the C library makes of them. Says nothing of ranges.
+    //! Words and the values that the C library reads from them. Does not test ranges.
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! What a face says at one instant, on both streams, and the line that all of them can add.
+//! The output of a face at one instant, on both streams, and the line that every face can add.
 //! Writes to no stream itself.
 
 use memtide_schema::Kind;
@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 /// Text for both streams, in whole lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printed {
-    /// What scripts parse.
+    /// The text that scripts parse.
     pub stdout: String,
-    /// What the original says there, and no more: drivers take any other line for a failure.
+    /// The original's text there, and nothing else: drivers of tests treat any other line as a
+    /// failure.
     pub stderr: String,
-    /// What no original says: for stderr, where it is wanted.
+    /// Text that no original prints; for stderr, if the user wants it.
     pub notes: String,
 }
 
-/// What no original says of a run, in one line: times from the intended instant, and how far they
-/// can be believed.
+/// A line about a run that no original prints: response times, and how far they can be believed.
 pub(crate) fn beside(record: &Record) -> String {
     let us = |times: &Distribution, percentile| {
         let us = |ns: u64| ns as f64 / 1e3;

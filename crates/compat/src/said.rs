@@ -1,10 +1,10 @@
-//! A scenario in the making: fields of memtide's own command line, said one by one. Decides
-//! nothing; what the fields allow, the scenario checks.
+//! A builder of scenarios: fields of memtide's own command line, set one by one. Decides nothing;
+//! the scenario checks the values.
 
 use memtide_schema::field::find;
 use memtide_schema::{Layer, Origin, Settings};
 
-/// What is said so far.
+/// The fields set so far.
 pub(crate) struct Said(Layer);
 
 impl Said {
@@ -27,7 +27,7 @@ impl Said {
         }
     }
 
-    /// All that was said. The error names a field which no machine could do.
+    /// The settings of all fields. The error names a field that no machine could carry out.
     pub(crate) fn settings(&self) -> Result<Settings, Wrong> {
         let mut settings = Settings::default();
         settings.apply(&self.0).map_err(|error| Wrong {
@@ -43,24 +43,24 @@ impl Said {
     }
 }
 
-/// A value that no machine could do.
+/// A value that no machine could carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     /// The scenario's field.
     pub(crate) field: String,
-    /// A sentence in the words of memtide's own command line.
+    /// The sentence in the words of memtide's own command line.
     pub(crate) message: String,
 }
 
 impl Wrong {
-    /// The sentence in the words of a face that has `options` for fields; of a field that is none
-    /// of its options, as it is.
+    /// The sentence in the words of a face, whose `options` map to fields. It is unchanged for a
+    /// field that is none of its options.
     pub(crate) fn in_words(&self, options: &[(&str, &str)]) -> String {
         let of_field = options.iter().find(|(field, _)| *field == self.field);
         let Some((field, option)) = of_field else { return self.message.clone() };
         let bare = self.message.strip_prefix("--").unwrap_or(&self.message);
         let rest = bare.strip_prefix(field).unwrap_or(bare).trim_start_matches([':', ' ']);
-        // What is to be done stands behind the colon, and speaks of memtide's own forms.
+        // The remedy behind the colon refers to memtide's own forms.
         let what = rest.split(": ").next().unwrap_or(rest);
         format!("{option}: {what}")
     }

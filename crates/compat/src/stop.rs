@@ -1,7 +1,7 @@
-//! How a face ends before any load is made. Writes to no stream itself.
+//! The end of a face before any load is made. Writes to no stream itself.
 
-/// What a program prints, and how it exits, when its command line already settles everything:
-/// help, a version, a wrong word.
+/// The output and exit code of a program whose command line already settles everything: help, a
+/// version, an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
     /// For stdout, whole lines.
@@ -13,12 +13,12 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Text that was asked for: stdout, exit 0.
+    /// Requested text: on stdout, with exit code 0.
     pub(crate) fn asked(stdout: String) -> Self {
         Self { stdout, stderr: String::new(), code: 0 }
     }
 
-    /// A complaint: one line on stderr.
+    /// An error: one line on stderr.
     pub(crate) fn complaint(line: impl AsRef<str>, code: u8) -> Self {
         Self { stdout: String::new(), stderr: format!("{}\n", line.as_ref()), code }
     }

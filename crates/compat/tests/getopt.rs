@@ -1,6 +1,6 @@
-//! Thousands of random command lines, read by `getopt.rs` and by the C library's getopt_long:
-//! the same options, arguments and complaints. One test alone, for getopt_long keeps its state in
-//! globals and speaks to the process's stderr.
+//! Thousands of random command lines, read by `getopt.rs` and by the C library's getopt_long: both
+//! must give equal options, arguments and errors. This file has one test, because getopt_long keeps
+//! its state in globals and writes to the process's stderr.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(clippy::print_stdout, reason = "the seed is printed")]
 
@@ -38,7 +38,7 @@ const NO: Argument = Argument::None;
 const ONE: Argument = Argument::Required;
 const MAYBE: Argument = Argument::Optional;
 
-/// Names that share beginnings, values and kinds of argument in every way that matters.
+/// Names that share beginnings, values and kinds of argument in every relevant way.
 const TABLE: &[Entry] = &[
     entry("help", Some('h'), NO, 'h' as u32),
     entry("version", None, NO, 0),
@@ -58,7 +58,7 @@ const TABLE: &[Entry] = &[
     entry("blocking", Some('B'), NO, 'B' as u32),
 ];
 
-/// A command line of up to eight words, made of what goes wrong most.
+/// A command line of up to eight words, made of difficult cases.
 fn random_line(random: &mut u64) -> Vec<String> {
     let mut below = |limit: usize| {
         *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -157,7 +157,7 @@ fn theirs(line: &[String], tables: &Tables) -> Vec<String> {
     // SAFETY: argv and rows end with null rows and outlive the calls, getopt_long permutes the
     // pointers but never writes through them, and no other thread of this program calls it.
     unsafe {
-        // 0 makes glibc forget the line before.
+        // 0 makes glibc drop its state from the previous command line.
         optind = 0;
         loop {
             let mut index: c_int = -1;
@@ -198,7 +198,7 @@ fn random_lines_are_read_as_glibc_reads_them() {
     let mut file = options.read(true).write(true).create_new(true).open(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     let mut printed = Vec::new();
-    // SAFETY: plain descriptors; stderr is put back before anything can fail loudly.
+    // SAFETY: plain descriptors; stderr is restored before anything can fail loudly.
     unsafe {
         let stderr = libc::dup(2);
         libc::dup2(file.as_raw_fd(), 2);

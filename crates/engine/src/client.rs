@@ -191,7 +191,7 @@ impl<S> Client<S> {
         let next = match &self.pacing {
             ClientPacing::Open(schedule) => schedule.due().index,
             ClientPacing::Closed { next, .. } => *next,
-            // How many connections there are to make calls is what is counted.
+            // The end is a number of connections, not of calls.
             ClientPacing::Calls(_) => return false,
         };
         self.done || next >= offer.ops_end
@@ -219,7 +219,7 @@ impl<S> Client<S> {
             ClientPacing::Closed { next, stride } => {
                 offer.ops_end.saturating_sub(*next).div_ceil(*stride)
             }
-            // Of a connection's calls each is one, whatever it asks for.
+            // Each call of a connection counts as one, however many keys it requests.
             ClientPacing::Calls(_) => u64::from(keys),
         };
         let keys = u64::from(keys).min(left).max(1) as u16;
@@ -243,7 +243,7 @@ impl<S> Client<S> {
     pub(crate) fn begin_calls(&mut self, number: u64, count: u64, at: Instant) {
         let ClientPacing::Calls(calls) = &mut self.pacing else { return };
         if let Some(schedule) = &mut calls.schedule {
-            // The connections before it drew this many gaps between their calls.
+            // The connections before this one drew this many gaps between their calls.
             schedule.restart(Stream::CALL.of_lane(number), number * (count - 1));
         }
         calls.opened = at;

@@ -1,9 +1,9 @@
 //! One connection: the operations in flight on it, in order, and the meaning of received bytes.
 //! Bytes go in and endings come out; it has no socket and no clock.
 //!
-//! memcached answers in order, whatever the protocol, so matching is a queue; in frames the number
+//! memcached answers in order, whatever the protocol, so matching is a queue; in frames, the number
 //! that each reply repeats is checked against it. An operation that timed out keeps its place: its
-//! answer may still come, and is then known to be late. Datagrams are put together first.
+//! answer may still come, and is then recognised as late. Datagrams are reassembled first.
 
 mod datagrams;
 mod link;
@@ -143,7 +143,7 @@ impl Ending {
 /// Takes endings directly, without a queue.
 pub(crate) trait Sink {
     /// `entry` was handed to the socket, `late` after it could have been. `outstanding` is the
-    /// number of operations in flight on its connection, with it; zero if it gets no reply.
+    /// number of operations in flight on its connection, itself included; zero if it gets no reply.
     fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize);
     /// The server answered with an error line.
     fn refused(&mut self, refusal: Refusal);
@@ -157,7 +157,7 @@ pub(crate) trait Sink {
     /// A value of `bytes` bytes begins under `key`, in the answer to `entry`.
     fn value(&mut self, _entry: &InFlight, _key: &[u8], _bytes: usize) {}
 
-    /// The next bytes of that value; `ends` with the last of them.
+    /// The next bytes of the value that began last; `ends` is true with the last of them.
     fn data(&mut self, _entry: &InFlight, _bytes: &[u8], _ends: bool) {}
 
     /// The reply to `entry` is complete, with all values that it found; `bytes` is the sum of their
@@ -452,7 +452,7 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl Sink,
     ) -> Result<(), PeerError> {
-        // What is left where the present reply began, or where these bytes did.
+        // The bytes left at the start of the present reply, or at the start of `bytes`.
         let mut left = bytes.len();
         loop {
             let reply = T::next(T::decoder(&mut self.link.reader), &mut bytes);
@@ -579,8 +579,8 @@ impl Connection {
     /// Handles the end of the connection: every operation in flight ends as `fate`.
     pub(crate) fn handle_closed(&mut self, fate: Fate, sink: &mut impl Sink) {
         while let Some(mut entry) = self.pipeline.pop_front() {
-            // Room that a reply made is used at once, and the rest of the same bytes may be the
-            // breach for which the connection is closed: such a request never left.
+            // The room that a reply makes is reused at once, and the rest of the same bytes may be
+            // the protocol violation that closes the connection: that new request was never sent.
             if self.pipeline.len() < self.unsent && entry.stage.is_first_request() {
                 entry.sent = Instant::NEVER;
             }
@@ -682,7 +682,7 @@ fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
     let second = head.stage.is_second();
     let storing = second || kind.does(Action::Store);
     let retrieving = kind.reads() && !second;
-    // Of the stores only a cas, in its second half, tells a missing or a changed key apart.
+    // Among stores, only a cas in its second half distinguishes a missing key from a changed one.
     let may_miss = second || !(kind.reads() || kind.stores_value());
     match reply {
         Reply::End if retrieving => {

@@ -222,7 +222,7 @@ impl Dialect {
         self.content.is_cas_alone(kind)
     }
 
-    /// As [`WireFormat::request`].
+    /// Appends the request of an operation: see [`WireFormat::request`].
     pub(crate) fn request<S: Source>(
         &self,
         op: &Op,
@@ -235,7 +235,7 @@ impl Dialect {
         });
     }
 
-    /// As [`WireFormat::cas`].
+    /// Appends the second request of a cas: see [`WireFormat::cas`].
     pub(crate) fn cas(
         &self,
         (key, unique): (u64, u64),
@@ -300,7 +300,7 @@ impl Reader {
     }
 }
 
-/// As [`Reader::check_partial`].
+/// Checks a partial reply: see [`Reader::check_partial`].
 #[inline(always)]
 pub(crate) fn check_partial<T: WireFormat>(reader: &mut Reader) -> Result<(), PeerError> {
     T::check_partial(T::decoder(reader)).map_err(|error| PeerError::of(error, &[]))

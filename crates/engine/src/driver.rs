@@ -54,30 +54,31 @@ impl fmt::Display for Address {
 pub enum Submission<'a> {
     /// Open a connection; answered by [`Event::Connected`] or [`Event::ConnectFailed`].
     Connect {
-        /// Which connection; it must not be open.
+        /// The connection to open; it must not be open.
         connection: ConnectionId,
-        /// Where to.
+        /// The server's address.
         address: &'a Address,
-        /// The local address to come from, if it matters.
+        /// The local address to connect from; `None` lets the system choose.
         source: Option<IpAddr>,
-        /// How its socket is made.
+        /// The options of its socket.
         sockets: SocketOptions,
     },
     /// Send bytes, after all that were submitted before on this connection: at once, or with the
     /// next wait.
     Send {
-        /// Which connection; it must be open.
+        /// The connection; it must be open.
         connection: ConnectionId,
         /// The message. If the driver cannot send all of it at once, it keeps a copy of the
         /// message's own bytes and references to the others.
         message: Message<'a>,
     },
-    /// Close, and deliver nothing of this connection any more.
+    /// Close a connection; no event of it is delivered any more.
     Close {
-        /// Which connection; closing a closed one does nothing.
+        /// The connection. Closing a closed connection does nothing.
         connection: ConnectionId,
-        /// How: in good order, which leaves the port waiting for a while; or with this long, in
-        /// whole seconds, for what is not sent yet. Zero resets the connection and frees its port.
+        /// How to close: `None` closes in good order, which leaves the port waiting for a while. A
+        /// span in whole seconds is the time that the system may take for unsent bytes; zero resets
+        /// the connection and frees its port.
         linger: Option<Span>,
     },
 }
@@ -100,11 +101,11 @@ pub struct Completion<'a> {
     /// The instant, read from the clock after the receive call that returned it (one reading may
     /// serve up to 8 completions), never the instant at which waiting ended.
     pub at: Instant,
-    /// What.
+    /// The event.
     pub event: Event<'a>,
 }
 
-/// What can happen to a connection.
+/// An event of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// It is open.
@@ -113,7 +114,7 @@ pub enum Event<'a> {
     ConnectFailed(ConnectError),
     /// Bytes were received, at least one.
     Received(&'a [u8]),
-    /// All bytes that were left over are sent.
+    /// All bytes that were pending are sent.
     Writable,
     /// It is closed, and the driver has dropped its state.
     Closed(Closed),
@@ -163,7 +164,7 @@ pub enum ConnectError {
     OptionRefused {
         /// The option, as the system names it.
         option: &'static str,
-        /// What the system would need, as a sentence without its end.
+        /// The permission that the system requires, as a sentence without its full stop.
         remedy: &'static str,
         /// The reason, as the system numbers it.
         code: i32,
@@ -175,7 +176,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// A sentence without its subject and its end, with what can be done.
+    /// The sentence without its subject and its full stop, with the remedy if there is one.
     pub fn sentence(&self) -> Sentence {
         match self {
             Self::Refused => Sentence::new("refused the connection; is the server running there?"),
@@ -260,7 +261,7 @@ pub enum Closed {
 }
 
 impl Closed {
-    /// A sentence without its subject and its end, with what can be done.
+    /// The sentence without its subject and its full stop, with the remedy if there is one.
     pub fn sentence(&self) -> Sentence {
         match self {
             Self::ByPeer => Sentence::new("closed the connection"),
@@ -288,9 +289,9 @@ pub enum PeerError {
     ///
     /// To do: Follow the advice for this protocol, below.
     Foreign {
-        /// Which.
+        /// The other protocol.
         stranger: Stranger,
-        /// How they begin.
+        /// The beginning of the bytes.
         line: Excerpt,
     },
     /// A reply does not fit its request: a proxy mixed replies up, or it is not a memcached.
@@ -299,23 +300,23 @@ pub enum PeerError {
     Mismatch {
         /// The request's kind.
         kind: OpKind,
-        /// The reply, in short.
+        /// The reply's name.
         got: &'static str,
     },
     /// A reply does not fit a question that memtide asked beside the load.
     ///
     /// To do: Check the port, and connect to the server without a proxy.
     Unfit {
-        /// What was asked, in a word.
+        /// The question, in a word.
         asked: &'static str,
-        /// The reply, in short.
+        /// The reply's name.
         got: &'static str,
     },
     /// Replies came in another order than their requests.
     ///
     /// To do: Check the port, and connect to the server without a proxy.
     OutOfTurn {
-        /// The number of the request whose turn it is, on this connection.
+        /// The number of the request that is to be answered next on this connection.
         expected: u32,
         /// The number that the reply repeats.
         got: u32,
@@ -324,21 +325,21 @@ pub enum PeerError {
     ///
     /// To do: Check the port, and connect to the server without a proxy.
     Unasked {
-        /// The reply, in short.
+        /// The reply's name.
         got: &'static str,
     },
     /// The bytes cannot be decrypted, or decoded in another way.
     ///
     /// To do: Check the port, and connect to the server without a proxy.
     Unreadable {
-        /// What is wrong with them, as the end of "its bytes ...".
+        /// The fault of the bytes, as the end of "its bytes ...".
         why: &'static str,
     },
     /// An error came although no request waited for a reply.
     ///
     /// To do: Read the error; check the port.
     UnaskedError {
-        /// How it begins.
+        /// The beginning of the error.
         line: Excerpt,
     },
 }
@@ -361,7 +362,7 @@ impl PeerError {
 }
 
 impl PeerError {
-    /// A sentence without its subject and its end, with what can be done.
+    /// The sentence without its subject and its full stop, with the remedy if there is one.
     pub fn sentence(&self) -> Sentence {
         match self {
             Self::TooManyConnections => {
@@ -437,7 +438,7 @@ pub struct Sample {
     pub received: Instant,
     /// Its kind.
     pub kind: OpKind,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Outcome,
     /// Bytes of its reply.
     pub bytes: u32,
@@ -462,7 +463,7 @@ pub trait Driver {
     /// The next completion since the last wait, or `None` when there is none left.
     fn completion(&mut self) -> Option<Completion<'_>>;
 
-    /// Passes a measured operation to the exporter; [`Full`] if that cannot keep up.
+    /// Passes a measured operation to the exporter; [`Full`] if the exporter cannot keep up.
     fn export(&mut self, sample: Sample) -> Result<(), Full>;
 }
 
@@ -471,7 +472,7 @@ pub trait Driver {
 pub struct DriverError {
     /// The action that failed, for a message.
     pub action: &'static str,
-    /// The system's number for what went wrong.
+    /// The system's error number.
     pub code: i32,
 }
 

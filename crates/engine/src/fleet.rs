@@ -14,15 +14,16 @@ pub trait Fleet {
     /// The present instant, on the clock of all workers.
     fn now(&self) -> Instant;
 
-    /// Time since 1970 by the world's time of day, for labels and to tell runs apart. A replayed
-    /// world returns the same again.
+    /// Time since 1970 by the world's time of day, for labels and to distinguish runs. A replayed
+    /// world returns the same time.
     fn since_unix(&self) -> Span;
 
     /// Makes the workers of `plan` whose numbers are in `workers`, so that several fleets can share
     /// a plan. They open their connections and then wait for [`Command::Begin`].
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError>;
 
-    /// Commands each of its workers at `at`, or at once if that is past. Until then they go on.
+    /// Commands each of its workers at `at`, or at once if that is past. Until then the workers
+    /// continue.
     fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError>;
 
     /// Waits until `until`, adds what its workers recorded to `totals`, and returns their state.
@@ -44,20 +45,20 @@ pub trait Fleet {
 
     /// From now on asks each of `servers` of `plan` for its statistics when the load begins, and
     /// then once a second, beside the workers and on a connection of its own that stays open. The
-    /// answers come with [`Fleet::collect`]. No servers end it.
+    /// answers come with [`Fleet::collect`]. An empty list stops this.
     fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]);
 }
 
-/// What came of asking a server for its statistics while a load runs.
+/// The answer of a server that was asked for its statistics while a load runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerAnswer {
     /// The server.
     pub server: ServerId,
-    /// When its answer came, or the wait for it ended.
+    /// The instant at which the answer came, or the wait for it ended.
     pub at: Instant,
-    /// Connections that were opened for its questions so far.
+    /// Connections opened for questions to this server so far.
     pub connections: u64,
-    /// Names and values in the server's order, or why there are none.
+    /// Names and values in the server's order, or the reason why there are none.
     pub answer: Result<Vec<(String, String)>, AskError>,
 }
 
@@ -68,7 +69,7 @@ pub enum Command {
     Begin,
     /// Make no more operations; wait for those in flight, but no longer than `grace`.
     Stop {
-        /// How long.
+        /// The longest wait for operations in flight.
         grace: Span,
     },
 }
@@ -80,7 +81,7 @@ pub struct Interval {
     pub at: Instant,
     /// One report per worker of the fleet, in order.
     pub workers: Vec<WorkerReport>,
-    /// What servers said of themselves since the last collection, where they are watched.
+    /// The answers of watched servers since the last collection.
     pub polled: Vec<ServerAnswer>,
     /// True if the user asked to stop.
     pub interrupted: bool,
@@ -93,20 +94,20 @@ pub struct WorkerReport {
     pub stage: Stage,
     /// True if every measured operation has ended and no more will be made.
     pub measured_done: bool,
-    /// True if it has made its part of a fixed number of operations or connections: it makes no
-    /// more, however long the run goes on.
+    /// True if the worker has made its part of a fixed number of operations or connections. It
+    /// makes no more, however long the run goes on.
     pub is_used_up: bool,
     /// Connections that are open now.
     pub connections_open: u32,
     /// Operations that were sent and have not ended.
     pub in_flight: u64,
-    /// The oldest past intended instant for which no operation was made yet; none if nothing waits,
-    /// and in a closed loop, which has no backlog.
+    /// The oldest past intended instant for which no operation was made yet; `None` without a
+    /// backlog, and in a closed loop, which never has one.
     pub oldest_due: Option<Instant>,
-    /// The instant since which none has been open, or since which none of those over datagrams was
-    /// answered.
+    /// The instant since which no connection has been open, or since which no connection over
+    /// datagrams was answered.
     pub disconnected_since: Option<Instant>,
-    /// The last thing that went wrong with a server.
+    /// The last fault of a server.
     pub trouble: Option<Trouble>,
     /// The first error line that a server answered with.
     pub refusal: Option<Refusal>,
@@ -121,10 +122,10 @@ pub struct WorkerReport {
     pub last_started: Instant,
     /// Time spent waiting within the measured window.
     pub idle: Span,
-    /// Processor time used within the measured window, where the world can tell.
+    /// Processor time used within the measured window, if the world can measure it.
     pub cpu: Option<CpuTime>,
-    /// Time within the measured window in which it was ready to run and had no processor, where the
-    /// world can tell.
+    /// Time within the measured window in which the worker was ready to run and had no processor,
+    /// if the world can measure it.
     pub run_delay: Option<Span>,
 }
 
@@ -137,7 +138,7 @@ pub struct CpuTime {
     pub system: Span,
 }
 
-/// How far a worker has come.
+/// The progress of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// It opens its connections.
@@ -146,13 +147,13 @@ pub enum Stage {
     Ready,
     /// Its schedule runs.
     Running,
-    /// It waits for what is in flight.
+    /// It waits for the operations in flight.
     Draining,
-    /// It has ended, and nothing of it is missing.
+    /// It has ended, and its measurements are complete.
     Finished,
 }
 
-/// Something that went wrong with a server.
+/// A fault of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// The server.
@@ -163,17 +164,17 @@ pub struct Trouble {
     pub what: TroubleKind,
 }
 
-/// What can go wrong with a server.
+/// The kind of a server's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TroubleKind {
-    /// It could not be connected to.
+    /// A connect failed.
     Connect(ConnectError),
-    /// A connection to it went away.
+    /// A connection was lost.
     Closed(Closed),
 }
 
 impl TroubleKind {
-    /// A sentence without its subject and its end, with what can be done.
+    /// The sentence without its subject and its full stop, with the remedy if there is one.
     pub fn sentence(&self) -> Sentence {
         match self {
             Self::Connect(error) => error.sentence(),
@@ -189,7 +190,7 @@ pub enum FleetError {
     NoThread {
         /// The worker's number.
         worker: u16,
-        /// What the system said.
+        /// The system's message.
         why: String,
     },
     /// A system call failed without which a worker cannot send and receive.
@@ -198,7 +199,7 @@ pub enum FleetError {
     Worker {
         /// The worker's number.
         worker: u16,
-        /// What failed.
+        /// The system call that failed.
         error: DriverError,
     },
     /// A server's address is none that this agent's operator allows, so no connection was opened.
@@ -211,7 +212,7 @@ pub enum FleetError {
 }
 
 impl FleetError {
-    /// What happened, and what to do if anything can be done.
+    /// The sentence, with the remedy if there is one.
     pub fn sentence(&self) -> Sentence {
         match self {
             Self::NoThread { worker, why } => {
@@ -229,7 +230,7 @@ impl FleetError {
 }
 
 impl fmt::Display for FleetError {
-    /// What happened.
+    /// Writes the sentence without its remedy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.sentence().fmt(f)
     }

@@ -1,8 +1,8 @@
-//! The machinery that makes load: workers, clients, connections and pacing, and the two doors
-//! ([`Driver`], [`Fleet`]) through which a world lets them act.
+//! The machinery that makes load: workers, clients, connections and pacing, and the two interfaces
+//! ([`Driver`], [`Fleet`]) through which a world carries it out.
 //!
-//! No socket, no clock, no thread and no randomness of its own: a world hands in all of them, so
-//! the same code runs against a kernel and in virtual time. The list below is the reading order.
+//! It has no socket, clock, thread or randomness of its own: a world hands them in, so the same
+//! code runs against a kernel and in virtual time. The list below is the reading order.
 #![forbid(unsafe_code)]
 
 pub mod worker;

@@ -1,5 +1,5 @@
-//! The cause of a wait: how much of a past stretch of time the worker was idle, and how much of it
-//! no connection was open.
+//! The cause of a wait: how much of a past interval the worker was idle, and how much of it no
+//! connection was open.
 //!
 //! A queued operation is not stored, so its wait already lies in the past when it is sent. The
 //! clock therefore keeps the worker's idle time at a bounded number of instants, evenly spaced over

@@ -1,5 +1,5 @@
-//! The decided facts of a run. A scenario holds what the user said; a plan holds what will
-//! happen: nothing in it is left undecided.
+//! The decided facts of a run. A scenario holds the user's words; a plan holds what will happen,
+//! and leaves nothing undecided.
 
 mod task;
 mod topology;
@@ -23,119 +23,121 @@ use std::sync::Arc;
 pub use task::{StepTask, Task, Work};
 pub(crate) use topology::{Place, Seat};
 
-/// Everything that workers need to know.
+/// All facts that workers need.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Which of its run's plans this is; nothing that workers look at.
+    /// The plan's task in its run. Workers do not read it.
     pub task: Task,
     /// The servers; each holds all keys.
     pub servers: Vec<ServerPlan>,
-    /// How many workers share the load; at least 1, at most `connections`.
+    /// The number of workers that share the load; at least 1, at most `connections`.
     pub workers: u16,
-    /// Which of the workers this process makes, if others make the rest; without a range it makes
-    /// all of them.
+    /// The workers that this process makes, if other processes make the rest; `None` for all.
     pub here: Option<Range<u16>>,
     /// Connections over all workers; at least 1.
     pub connections: u32,
-    /// Outstanding operations per connection; at least 1.
+    /// The pipeline depth: outstanding operations per connection; at least 1.
     pub depth: u32,
-    /// When a connection that has been full takes operations again.
+    /// The point at which a full connection takes operations again.
     pub refill: Refill,
-    /// Who makes operations, and with which of the connections.
+    /// The clients that make operations, and the connections that each may use.
     pub clients: Clients,
-    /// What rates and numbers of operations count.
+    /// The unit in which rates and numbers of operations are counted.
     pub unit: RateUnit,
-    /// When operations are due.
+    /// The instants at which operations are due.
     pub pacing: Pacing,
-    /// How long a connection sends nothing after each answer.
+    /// The pause after each answer in which a connection sends nothing.
     pub pause: Span,
-    /// What is measured and when to stop.
+    /// The measured window, and the end of the load.
     pub window: Window,
-    /// Which operations, on which keys.
+    /// The source of operations and their keys.
     pub source: SourcePlan,
-    /// What keys look like.
+    /// The keys' bytes.
     pub keys: KeySpace,
-    /// What values look like.
+    /// The values' bytes.
     pub values: ValueSpace,
     /// Keys from this id up hold numbers, for incr and decr.
     pub numeric_from: u64,
-    /// What is the same in every request.
+    /// The properties that all requests share.
     pub requests: RequestPlan,
     /// An operation not answered this long after its intended instant has timed out.
     pub timeout: Span,
-    /// What is done about a lost connection.
+    /// Reconnection after a lost connection.
     pub reconnect: Reconnect,
     /// The root of all randomness.
     pub seed: u64,
-    /// How workers wait.
+    /// The way in which workers wait.
     pub wait: Wait,
-    /// Through which door workers do input and output.
+    /// The kernel interface for input and output.
     pub io: Io,
-    /// Whether measured operations are exported one by one.
+    /// True if measured operations are exported one by one.
     pub samples: bool,
-    /// Whether the sizes of requests and replies are recorded.
+    /// True if the sizes of requests and replies are recorded.
     pub message_sizes: bool,
-    /// What is kept over time.
+    /// The rows over time.
     pub rows: RowPlan,
-    /// How values are verified, if they are.
+    /// Verification of values; `None` for none.
     pub verify: Option<Verify>,
-    /// Local addresses to come from, used in turn; empty lets the system choose.
+    /// Local addresses to connect from, used in turn; if empty, the system chooses.
     pub sources: Vec<IpAddr>,
-    /// How sockets are made.
+    /// The options of sockets.
     pub sockets: SocketOptions,
-    /// What every connection says first, if servers want to know who we are.
+    /// The credentials that every connection sends first; `None` for no authentication.
     pub credentials: Option<Arc<Credentials>>,
-    /// What changes the bytes of every stream on their way, if anything does.
+    /// The filter of every stream, such as encryption; `None` for none.
     pub filter: Option<FilterPlan>,
 }
 
-/// Who makes operations, and with which connections.
+/// The clients that make operations, and the connections that each uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clients {
-    /// The workers: all connections of one are used by one client. With a schedule for each
-    /// connection every connection has a client of its own.
+    /// One client per worker, which uses all its connections. With a schedule for each connection,
+    /// one client per connection.
     #[default]
     Workers,
-    /// This many clients, each with connections of its own and one operation outstanding at
-    /// most; a write to several servers at once is one. A plan of them has as many connections as
-    /// all of them together, and no more workers than clients.
+    /// A number of clients, each with connections of its own and at most one operation outstanding;
+    /// a write to several servers at once counts as one. The plan has as many connections as all
+    /// clients together, and no more workers than clients.
     Counted {
-        /// How many there are over all workers, at least 1.
+        /// The number of clients over all workers, at least 1.
         count: u32,
-        /// How many connections each has, at least 1; all of [`Reach`] included.
+        /// The number of connections of each client, at least 1, all of [`Reach`] included.
         connections: u32,
-        /// Which of them an operation takes, as far as `reach` leaves a choice.
+        /// The choice of connection for an operation, among those that `reach` allows.
         turn: ConnectionTurn,
-        /// Where they lead.
+        /// The servers to which the connections lead.
         reach: Reach,
     },
 }
 
-/// Where the connections of a client that is counted lead.
+/// The servers to which the connections of a counted client lead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// To one server, in the way of the plan's transport.
+    /// One server, over the plan's transport.
     #[default]
     Server,
-    /// To one server. The last of at least two is a socket for datagrams, over which go get and
-    /// gets; all else goes in streams, which the plan's transport is.
+    /// One server. A client has at least two connections; the last is a socket for datagrams and
+    /// carries get and gets. The others are streams (the plan's transport) and carry everything
+    /// else.
     Split {
-        /// As in [`Transport::Datagrams`].
+        /// The longest reply over datagrams, as in [`Transport::Datagrams`].
         reply_bytes_max: usize,
     },
-    /// To each of the plan's servers, as many to each, one server after the other.
+    /// All of the plan's servers, with equally many connections to each, one server after the
+    /// other.
     Servers {
-        /// How many of the servers, from the first, are writers; at least 1.
+        /// The number of writers, which are the first of the servers; at least 1.
         writers: u16,
-        /// To how many of these each write goes. With all of them a read goes to another than the
-        /// one to which the key is sent first (of several keys the first decides), and with a
-        /// single writer to another server; else to any. Who is away is passed over.
+        /// The number of writers that each write goes to. With [`Replicate::All`], a read goes to a
+        /// server other than the writer to which its (first) key is sent first; with a single
+        /// writer, to any server but the writer; otherwise to any server. Servers without an open
+        /// connection are skipped.
         copies: Replicate,
     },
 }
 
 impl Clients {
-    /// How many there are, if they are counted.
+    /// The number of clients, if they are counted.
     pub const fn counted(self) -> Option<u32> {
         match self {
             Self::Workers => None,
@@ -147,52 +149,52 @@ impl Clients {
 /// One server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerPlan {
-    /// As the user named it.
+    /// The name that the user gave it.
     pub name: String,
-    /// What the name stands for; tried in turn. Never empty.
+    /// The addresses of the name, tried in turn; never empty.
     pub addresses: Vec<Address>,
 }
 
-/// What is the same in every request of a run.
+/// The properties that all requests of a run share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestPlan {
-    /// What they look like.
+    /// The protocol of requests and replies.
     pub protocol: Protocol,
-    /// How they travel.
+    /// The transport of requests and replies.
     pub transport: Transport,
-    /// Ask for no answer where the protocol allows it.
+    /// True to request no answer where the protocol allows it.
     pub noreply: bool,
-    /// The expiry stored with values, in the protocol's meaning.
+    /// The expiry stored with values, as the protocol encodes it.
     pub expiry: i64,
-    /// Which keys have it; the others have none.
+    /// The keys that are stored with this expiry; the others never expire.
     pub expiring: Expiring,
     /// The flags stored with values.
     pub flags: u32,
-    /// A blank stands before the end of a line that asks for an answer; for lines alone.
+    /// True to write a blank before the end of a line that requests an answer; text protocol only.
     pub blank: bool,
-    /// The number that a cas says must still be valid. Without one it reads the key first and
-    /// says what that brought.
+    /// The number that a cas states as still valid. `None`: a cas reads the key first and states
+    /// the number that the read returned.
     pub cas_unique: Option<u64>,
 }
 
-/// How requests and replies travel.
+/// The transport of requests and replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// In a stream, by TCP or a unix domain socket.
+    /// As a stream, over TCP or a unix domain socket.
     #[default]
     Stream,
-    /// In datagrams, by UDP at the port that a server has for TCP. The plan's depth is 1: a reply
-    /// is known by its request, but another request need not be answered after it.
+    /// As datagrams, over UDP, to the port number that the server uses for TCP. The plan's depth is
+    /// 1: a reply identifies its request, but servers need not answer requests in order.
     Datagrams {
-        /// The longest reply that is put together of several datagrams, in bytes. Each connection
-        /// has as much memory.
+        /// The longest reply that is reassembled from several datagrams, in bytes. Each connection
+        /// allocates this much memory.
         reply_bytes_max: usize,
     },
 }
 
 impl Transport {
-    /// The most that is gathered for one connection before it is sent, if that is `most` where
-    /// requests are no datagrams.
+    /// The most bytes gathered for one connection before they are sent: `most` for streams, and 0
+    /// for datagrams, which are sent one by one.
     pub(crate) const fn gathered_bytes_max(self, most: usize) -> usize {
         match self {
             Self::Stream => most,
@@ -200,7 +202,7 @@ impl Transport {
         }
     }
 
-    /// Where a server that listens at `address` is to be reached.
+    /// The address of this transport for a server that listens at `address`.
     pub fn address(self, address: &Address) -> Address {
         match (self, address) {
             (Self::Datagrams { .. }, Address::Tcp(address)) => Address::Udp(*address),
@@ -209,12 +211,12 @@ impl Transport {
     }
 }
 
-/// Who we are to the servers.
+/// Credentials for the servers.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The name; without spaces, line ends and NUL.
+    /// The user name; without spaces, line ends and NUL.
     pub user: String,
-    /// The password, which nothing prints; without line ends and NUL.
+    /// The password, which is never printed; without line ends and NUL.
     pub password: String,
 }
 
@@ -224,36 +226,36 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// How values are verified: stores send values that prove themselves, and of the retrievals a
-/// part has its values looked at. A clone shares what is known of the servers.
+/// Verification of values: stores send values with a proof, and the values of a share of the
+/// retrievals are checked. A clone shares the knowledge about the servers.
 #[derive(Clone, Debug)]
 pub struct Verify {
-    /// Which part, from 0 to 1.
+    /// The share of retrievals whose values are checked, from 0 to 1.
     pub fraction: f64,
-    /// Tells this run's values from those of any other that loads the same servers with the
-    /// same keys, so that only its own are judged by their version.
+    /// The number that distinguishes this run's values from those of other runs with the same keys
+    /// on the same servers; only values with this number are judged by their version.
     pub writer: u32,
-    /// What each server may answer, in the order of the plan's servers.
+    /// The versions that each server may return, in the order of the plan's servers.
     pub oracles: Vec<Arc<Oracle>>,
-    /// When what expires must be there and when it must not, if that is verified.
+    /// The times at which expiring values must be present or gone; `None` if expiry is not checked.
     pub lifetimes: Option<Arc<Lifetimes>>,
-    /// Whether the length of each value that is read is compared with the plan's.
+    /// True if the length of each value that is read is compared with the plan's.
     pub lengths: bool,
 }
 
 impl Verify {
-    /// Who writes to server `number`. A server that is named twice looks like two, so each name
-    /// has a writer of its own.
+    /// The writer of values on server `number`. A server that is named twice counts as two, so each
+    /// name has a writer of its own.
     pub fn writer_at(&self, number: usize) -> u32 {
         self.writer.wrapping_add(number as u32) & Version::NUMBER_MAX
     }
 
-    /// Looks at nothing but the lengths of values that are read.
+    /// Verification that checks only the lengths of values that are read.
     pub fn of_lengths() -> Self {
         Self { fraction: 0.0, writer: 0, oracles: Vec::new(), lifetimes: None, lengths: true }
     }
 
-    /// The plan for server `number` alone.
+    /// The verification of server `number` alone.
     pub fn of_server(&self, number: usize) -> Self {
         let oracles = vec![Arc::clone(&self.oracles[number])];
         let writer = self.writer_at(number);
@@ -261,20 +263,20 @@ impl Verify {
     }
 }
 
-/// When operations are due.
+/// The instants at which operations are due.
 #[derive(Clone, Debug)]
 pub enum Pacing {
-    /// As soon as a slot is free.
+    /// As soon as a slot is free (closed loop).
     Closed,
-    /// By a schedule, whatever the answers do.
+    /// By a schedule, whenever answers come (open loop).
     Open {
         /// The law of the gaps.
         arrival: Arrival,
         /// The rate over time.
         curve: RateCurve,
-        /// Whose schedule it is.
+        /// Division of the schedule between connections.
         sharing: Sharing,
-        /// What becomes of an operation that finds every connection full.
+        /// The fate of an operation that is due while every connection is full.
         on_full: OnFull,
     },
     /// Connections are the load: each is opened, makes its calls and is closed.
@@ -284,19 +286,19 @@ pub enum Pacing {
 /// Connection churn. A plan's `connections` are then slots: the most connections open at once.
 #[derive(Clone, Debug)]
 pub struct ChurnPlan {
-    /// When connections are intended; without a pace each takes the place of one that has ended.
+    /// The pace at which connections are intended; `None`: each replaces one that has ended.
     pub openings: Option<Pace>,
-    /// How many there are; without a number the window ends them.
+    /// The number of connections; `None`: the window ends them.
     pub openings_max: Option<u64>,
-    /// Calls of each; at least 1.
+    /// The number of calls of each connection; at least 1.
     pub calls: u64,
-    /// When the calls of one are due, from its opening on; without a pace each is due when the one
+    /// The pace of a connection's calls from its opening on; `None`: each call is due when the one
     /// before it has ended.
     pub call_pace: Option<Pace>,
-    /// How a connection is closed: in good order; or with what it has not sent given this long,
-    /// zero meaning that it is reset.
+    /// How a connection is closed: `None` in good order; a span is the time that the system may
+    /// take for unsent bytes, and zero resets the connection.
     pub linger: Option<Span>,
-    /// What becomes of a connection that finds every place taken, and of a call that finds its
+    /// The fate of a connection that finds every slot taken, and of a call that finds its
     /// connection full.
     pub on_full: OnFull,
 }
@@ -306,32 +308,32 @@ pub struct ChurnPlan {
 pub struct Pace {
     /// The law of the gaps.
     pub arrival: Arrival,
-    /// What they are drawn from.
+    /// The source of the gaps' draws.
     pub draws: Draws,
-    /// How many per second.
+    /// The rate over time.
     pub curve: RateCurve,
 }
 
-/// What is measured and when to stop.
+/// The measured window, and the end of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Load before measuring.
+    /// The length of the load before the window.
     pub warmup: Span,
-    /// How long to measure; [`Span::MAX`] when only `ops_max` ends the run.
+    /// The length of the window; [`Span::MAX`] if only `ops_max` ends the run.
     pub duration: Span,
-    /// Operations 0 to this, exclusive, are offered and no more.
+    /// The number of operations offered; `None` for no limit.
     pub ops_max: Option<u64>,
-    /// What is offered after the window.
+    /// The load after the window.
     pub cooldown: Cooldown,
 }
 
-/// What is kept over time, row by row.
+/// The rows over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowPlan {
-    /// How wide rows are; without it a second, or more when the timeout is long. Each worker keeps
-    /// as many open as the timeout is long, so this must not be too small a part of it.
+    /// The width of a row; `None`: a second, or more if the timeout is long. Each worker keeps all
+    /// rows of one timeout open, so the width must not be too small a part of the timeout.
     pub width: Option<Span>,
-    /// Whether each keeps the times of its gets.
+    /// True if each row keeps the times of its gets.
     pub get_times: bool,
 }
 
@@ -345,15 +347,15 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// The key with this id, as it is sent.
+    /// The key with this id, as sent.
     pub fn key(&self, id: u64) -> Vec<u8> {
         let mut key = Vec::new();
         self.keys.write(id, &mut key);
         key
     }
 
-    /// The length of the value that an operation of this kind sends for the key with this id, in
-    /// bytes; none if it sends none.
+    /// The length in bytes of the value that an operation of this kind sends for the key with this
+    /// id; `None` if it sends none.
     pub fn size(&self, kind: OpKind, id: u64) -> Option<u64> {
         if !matches!(kind.action(), Action::Store | Action::CompareAndStore) {
             return None;
@@ -372,9 +374,9 @@ pub mod segment {
     pub const WARMUP: u16 = 0;
     /// The measured window.
     pub const MEASURE: u16 = 1;
-    /// After it.
+    /// After the measured window.
     pub const COOLDOWN: u16 = 2;
-    /// How many there are.
+    /// The number of segments.
     pub const COUNT: usize = 3;
 }
 
@@ -386,7 +388,7 @@ pub mod slot {
     pub const GET_HIT: usize = OpKind::COUNT;
     /// A get that missed a key.
     pub const GET_MISS: usize = OpKind::COUNT + 1;
-    /// How many slots there are.
+    /// The number of slots.
     pub const COUNT: usize = OpKind::COUNT + 2;
 }
 
@@ -396,7 +398,7 @@ const ROW_WIDTH: Span = Span::from_s(1);
 const ROWS_OPEN_MAX: u64 = 64;
 
 impl Plan {
-    /// What the tallies of this plan must have room for.
+    /// The room that the tallies of this plan need.
     pub fn shape(&self) -> Shape {
         let mut slots = vec![false; slot::COUNT];
         for kind in self.source.mix.kinds() {
@@ -430,7 +432,7 @@ impl Plan {
         self.here.clone().unwrap_or(0..self.workers)
     }
 
-    /// What the plan's operations send.
+    /// The keys and values of the plan's operations.
     pub fn contents(&self) -> Contents {
         Contents {
             keys: self.keys.clone(),
@@ -448,7 +450,8 @@ impl Plan {
         }
     }
 
-    /// Where the connections of clients that are counted lead; of others each to one server.
+    /// The servers that the connections of counted clients reach; one server each for other
+    /// clients.
     pub(crate) fn reach(&self) -> Reach {
         match self.clients {
             Clients::Workers => Reach::Server,
@@ -456,7 +459,7 @@ impl Plan {
         }
     }
 
-    /// How many copies each write has, while all servers are there.
+    /// The number of copies of each write while all servers are connected.
     pub fn copies(&self) -> u64 {
         match self.reach() {
             Reach::Servers { writers, copies: Replicate::All } => u64::from(writers),
@@ -477,12 +480,12 @@ impl Window {
         }
     }
 
-    /// When measuring starts in a run that started at `start`.
+    /// The start of the measured window in a run that started at `start`.
     pub fn measure_start(&self, start: Instant) -> Instant {
         start + self.warmup
     }
 
-    /// When measuring ends: the first instant that does not belong to it any more.
+    /// The end of the measured window: the first instant that no longer belongs to it.
     pub fn measure_end(&self, start: Instant) -> Instant {
         start + self.warmup + self.duration
     }

@@ -34,7 +34,7 @@ pub enum Answer {
     Version(String),
     /// The answer to [`Question::Statistics`]: names and values, in the server's order.
     Statistics(Vec<(String, String)>),
-    /// The answer to [`Question::Get`]: whether the key was found.
+    /// The answer to [`Question::Get`]: true if the key was found.
     Found(bool),
     /// The answer to [`Question::Line`], without its line end.
     Line(String),
@@ -52,16 +52,16 @@ pub enum AskError {
     Silent(Span, Protocol),
     /// The answer began and did not end within the timeout.
     Unfinished {
-        /// In this long.
+        /// The timeout.
         timeout: Span,
-        /// With this many bytes.
+        /// The number of bytes received.
         bytes: usize,
     },
     /// The server closed the connection after part of its answer.
     CutShort(usize),
     /// The answer is longer than any that a memcached gives.
     TooLong {
-        /// The most that is read.
+        /// The longest answer that is read, in bytes.
         bytes_max: usize,
     },
     /// The user interrupted memtide while it waited for an answer.
@@ -83,7 +83,8 @@ pub enum AskError {
 }
 
 impl AskError {
-    /// A sentence without its subject (the server) and its end, with what can be done.
+    /// The sentence without its subject (the server) and its full stop, with the remedy if there is
+    /// one.
     pub fn sentence(&self) -> Sentence {
         match self {
             Self::Connect(error) => error.sentence(),
@@ -116,7 +117,7 @@ impl AskError {
 }
 
 impl fmt::Display for AskError {
-    /// What happened, without the subject (the server) and the end.
+    /// Writes the sentence without its subject (the server) and its full stop.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.sentence().fmt(f)
     }
@@ -133,7 +134,7 @@ impl From<DriverError> for AskError {
 const CONNECTION: ConnectionId = ConnectionId(0);
 /// The longest answer, in bytes: some three hundred times memcached's statistics.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
-/// How often a wait checks whether the user wants to stop.
+/// The interval at which a wait checks whether the user wants to stop.
 const LOOK_EVERY: Span = Span::from_ms(50);
 /// The longest answer to a line, in bytes.
 const LINE_BYTES_MAX: usize = 8192;
@@ -229,7 +230,7 @@ impl<'a, D: Driver> AskConnection<'a, D> {
     }
 
     /// Asks, and waits until `deadline`. After an error other than [`AskError::Refused`], the
-    /// connection is of no more use.
+    /// connection must not be used again.
     pub fn ask(&mut self, question: Question<'_>, deadline: Instant) -> Result<Answer, AskError> {
         let line = &mut self.line;
         line.deadline = deadline;
@@ -333,7 +334,7 @@ impl<D: Driver> Line<'_, D> {
         }
     }
 
-    /// Waits for an event for a while. False once the deadline is over.
+    /// Waits for an event for a while. Returns false once the deadline has passed.
     fn wait(&mut self) -> Result<bool, AskError> {
         if (self.is_interrupted)() {
             return Err(AskError::Interrupted);

@@ -238,7 +238,7 @@ impl Recorder {
                 self.tally.row_get(since_start, response, ending.received.since(entry.sent));
             }
         } else if ending.fate == Fate::Unacknowledged {
-            // Nothing comes that could say when it is over: it is when it is sent.
+            // No reply will mark its end: it ends when it is sent.
             self.last_intended = self.last_intended.max(entry.sent);
         } else {
             if ending.fate == Fate::Failed && ending.received != Instant::NEVER {
@@ -259,7 +259,7 @@ impl Recorder {
         let kind = entry.kind.index();
         let times = &mut self.tally.times;
         let response = received.since(entry.intended);
-        // A get is kept by whether it hit; its own row is the sum of the two.
+        // Gets are recorded by hit and miss; the row of all gets is the sum of the two.
         let slot = match entry.kind {
             OpKind::Get if entry.hits >= entry.keys => slot::GET_HIT,
             OpKind::Get => slot::GET_MISS,
@@ -284,7 +284,7 @@ impl Recorder {
             self.tally.samples_lost += 1;
             return;
         }
-        // What does not fit into a datagram had a connection and was not sent.
+        // An operation that does not fit into a datagram had a connection and was not sent.
         let place = place.filter(|_| entry.sent != Instant::NEVER);
         self.samples.push(Sample {
             begun: self.start,

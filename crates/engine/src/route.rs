@@ -74,7 +74,7 @@ impl Route {
         self.set_available(connection, true);
     }
 
-    /// Records that `connection` was lost; its load stays.
+    /// Records that `connection` was lost; the count of its operations stays.
     pub(crate) fn gone(&mut self, connection: ConnectionId) {
         self.set_available(connection, false);
         if let Self::ByKind(groups) = self {
@@ -97,8 +97,8 @@ impl Route {
         }
     }
 
-    /// The free connection of a client that has at most one operation outstanding. A function of
-    /// its own, so that other routes do not pay for it.
+    /// The free connection of a client that has at most one operation outstanding. A separate
+    /// function, so that other routes do not pay for it.
     #[cold]
     fn pick_one(&self) -> Option<ConnectionId> {
         match self {
@@ -128,7 +128,7 @@ impl Route {
         }
     }
 
-    /// Counts `freed` operations fewer on `connection`.
+    /// Counts `freed` fewer operations on `connection`.
     #[inline]
     pub(crate) fn free(&mut self, connection: ConnectionId, freed: u32) {
         match self {
@@ -138,7 +138,7 @@ impl Route {
         }
     }
 
-    /// Records whether `connection` can be used; its load stays.
+    /// Records whether `connection` can be used; the count of its operations stays.
     pub(crate) fn set_available(&mut self, connection: ConnectionId, available: bool) {
         match self {
             Self::LeastLoaded(pool) => pool.set_available(connection, available),

@@ -188,8 +188,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     /// The first half of a turn, up to its wait: sends due operations. Returns the instant until
-    /// which to wait, `None` if the worker has finished. A world that cannot wait within a call
-    /// waits between the halves.
+    /// which to wait; `None` if the worker has finished. A world that cannot wait within a call
+    /// waits between the two halves.
     pub fn prepare(&mut self) -> Option<Instant> {
         let now = self.driver.now();
         self.outbox.fresh = Some(now);
@@ -213,7 +213,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.account_wait(idle_until, woken);
         let completed = self.take_completions(woken);
         if !completed && !self.agenda.is_due(woken) {
-            // It woke late, but there was nothing to be late for.
+            // It woke late, but no operation was due.
             self.idle.credit(woken.since(idle_until), self.is_connected());
             self.recorder.idled(idle_until, woken);
         }
@@ -225,7 +225,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.course.stage == Stage::Finished
     }
 
-    /// The records since the last hand-over; a world replaces them by an empty tally.
+    /// The tally since the last hand-over; a world replaces it by an empty one.
     pub fn tally_mut(&mut self) -> &mut Box<Tally> {
         &mut self.recorder.tally
     }

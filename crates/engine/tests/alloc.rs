@@ -1,5 +1,5 @@
-//! In steady state a worker's turns allocate nothing. What the test world allocates for itself
-//! is not counted.
+//! In steady state a worker's turns allocate nothing. Allocations of the test world itself are not
+//! counted.
 
 #[path = "rig/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "a part of the rig is wanted here")]
@@ -27,7 +27,7 @@ thread_local! {
 
 struct Counting;
 
-// SAFETY: every call goes on to the system's allocator unchanged.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if COUNTING.get() {
@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Does `act` with counting `on` or not; it is as before afterwards.
+/// Runs `act` with counting switched on or off, and restores the setting.
 fn counting<T>(on: bool, act: impl FnOnce() -> T) -> T {
     let before = COUNTING.replace(on);
     let result = act();
@@ -83,8 +83,8 @@ impl Driver for Uncounted {
     }
 }
 
-/// Allocations of a worker's turns from 100 ms into the load on, and how often it ended an
-/// operation.
+/// Returns the number of allocations in a worker's turns from 100 ms into the load on, and the
+/// number of operations that ended.
 fn allocations(plan: &Plan, (delay, script): (Span, Script)) -> (u64, u64) {
     let driver = Uncounted(World::far(plan, delay, script).driver());
     let source = PlannedSource::new(&plan.source);
@@ -100,7 +100,7 @@ fn allocations(plan: &Plan, (delay, script): (Span, Script)) -> (u64, u64) {
     (COUNT.get(), settled)
 }
 
-/// Connections are the load of `plan`: 500 a second, each of ten calls.
+/// Adds connection churn to `plan`: 500 connections a second, with ten calls each.
 fn living(plan: &Plan) -> Plan {
     let pace = |rate| {
         let curve = RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::MAX, rig::SEED);
@@ -117,7 +117,7 @@ fn living(plan: &Plan) -> Plan {
     Plan { connections: 64, pacing: Pacing::Churn(churn), ..plan.clone() }
 }
 
-/// Clients of `plan` with four connections each, over two servers.
+/// Gives each client of `plan` four connections, over two servers.
 fn reaching(plan: &Plan, reach: Reach) -> Plan {
     let turn = ConnectionTurn::RoundRobin;
     let clients = Clients::Counted { count: 4, connections: 4, turn, reach };

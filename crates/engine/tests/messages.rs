@@ -1,5 +1,5 @@
-//! Every sentence about a server, in each variant: it lacks its subject, which the code that shows
-//! it put in front.
+//! Every sentence about a server, in each variant. The sentences lack their subject, which the
+//! front puts in front.
 
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
@@ -13,7 +13,7 @@ use memtide_engine::probe::AskError;
 use memtide_workload::OpKind;
 use prose::{flaw, flaw_of_predicate};
 
-/// One value of each variant: a new one belongs into its list.
+/// Declares one value of each variant; a new variant must be added to its list.
 macro_rules! every {
     ($of:ident: $($unit:ident),*; $($value:expr),* $(,)?) => {
         vec![$($of::$unit,)* $($value,)*]
@@ -64,7 +64,7 @@ fn closed() -> Vec<Closed> {
     some.into_iter().chain(peer_errors().into_iter().map(Closed::Broken)).collect()
 }
 
-/// One of each variant of [`AskError`], which its place among them is known of.
+/// One value of each variant of [`AskError`].
 fn ask_errors(driver: DriverError) -> Vec<AskError> {
     let timeout = Span::from_s(5);
     let errors = every!(AskError: Interrupted, NotAsked;
@@ -76,7 +76,7 @@ fn ask_errors(driver: DriverError) -> Vec<AskError> {
         AskError::TooLong { bytes_max: 1 << 20 },
         AskError::Refused("ERROR".to_owned()),
         AskError::Driver(driver));
-    // A variant that is new fails to compile here until it has a place, and so a value above.
+    // A new variant fails to compile here until it has a place, and therefore a value above.
     let place = |error: &AskError| match error {
         AskError::Interrupted => 0,
         AskError::NotAsked => 1,

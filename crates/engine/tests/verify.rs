@@ -1,6 +1,6 @@
-//! Verification against servers that lie on purpose, in virtual time: every planted fault is
-//! counted once and in its class, and a server that does not lie is never accused, whatever
-//! overlaps, is refused, lost or late.
+//! Verification against servers with planted faults, in virtual time. Every planted fault is
+//! counted once and in its class. A server without faults is never accused, even if operations
+//! overlap, are refused, lost or late.
 
 #[path = "rig/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "a part of the rig is wanted here")]
@@ -19,12 +19,12 @@ use std::sync::Arc;
 
 const KEYS: u64 = 2_000;
 const NUMERIC: u64 = 100;
-/// Everything that can be mixed with verification.
+/// All kinds of operations that can be combined with verification.
 const MIX: &str =
     "get=8,gets=1,gat=1,gats=1,set=4,add=1,replace=1,cas=2,delete=0.5,touch=1,incr=0.5";
 
-/// A closed loop of `ops` operations by three workers with twelve connections, of which all reads
-/// are verified, with versions kept of `keys_max` keys.
+/// A closed loop of `ops` operations by three workers with twelve connections. All reads are
+/// verified, and versions are tracked for `keys_max` keys.
 fn plan(ops: u64, keys_max: u64, values: &str) -> Plan {
     let base = rig::plan();
     let values: SizeLaw = values.parse().expect("a law");
@@ -129,7 +129,8 @@ fn of(counters: &Counters, class: VerifyClass) -> u64 {
     counters.wrong[class as usize]
 }
 
-/// Fills a server with these faults and loads it with `plan`. Every answered key was verified.
+/// Fills a server with these faults and loads it with `plan`. Checks that every answered key was
+/// verified.
 fn load(plan: &Plan, faults: &str) -> (SimFleet, Counters, Vec<Mismatch>) {
     let mut fleet = fleet(faults, Law::Exponential(0.002));
     let (filled, _) = carry_out(&mut fleet, &filling(plan));
@@ -214,7 +215,7 @@ fn faults_side_by_side_are_told_apart() {
     plan.source.mix = "get=8,set=4,delete=0.2".parse().expect("a mix");
     plan.source.popularity = Popularity::Uniform;
     let (fleet, counters, _) = load(&plan, faults);
-    // Numeric keys were filled, and their values may be what another key is answered with.
+    // Numeric keys were filled, so another key may be answered with the value of one.
     let corrupt_or_other =
         of(&counters, VerifyClass::Corrupt) + of(&counters, VerifyClass::WrongKey);
     let planted = |kind| fleet.fault_count(0, kind);
@@ -237,8 +238,8 @@ fn a_fraction_of_the_reads_is_verified() {
     assert_eq!(of(&counters, VerifyClass::Corrupt), counters.verified);
 }
 
-/// Writes without an answer may be carried out at any time: answers come after their deadline, and
-/// stores ask for none.
+/// Writes without an answer may be carried out at any time: their answers come after the deadline,
+/// or they request none.
 #[test]
 fn late_and_unacknowledged_writes_accuse_nobody() {
     for (noreply, timeout, protocol) in [
@@ -260,7 +261,7 @@ fn late_and_unacknowledged_writes_accuse_nobody() {
     }
 }
 
-/// Connections are closed while they carry writes; the server has carried these out.
+/// Connections are closed while they carry writes that the server has carried out.
 #[test]
 fn lost_writes_accuse_nobody() {
     let close = |nth: u32| (rig::ms(50 + 20 * u64::from(nth)), ConnectionId(nth % 12));
@@ -273,7 +274,7 @@ fn lost_writes_accuse_nobody() {
 }
 
 /// Two runs with the same seed load the same server: each finds the other's values in place of its
-/// own, and a server that is named twice looks like two.
+/// own. A server that is named twice counts as two.
 #[test]
 fn values_of_others_are_not_judged_by_their_version() {
     let mut one = plan(10_000, KEYS, "fixed:100");

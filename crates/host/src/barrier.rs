@@ -1,7 +1,8 @@
-//! Where the processes of one run wait for each other, and agree on an instant at which all begin.
+//! A barrier at which the processes of one run wait for each other and agree on an instant to
+//! begin.
 //!
-//! Launchers and shared folders may answer late or never, so a thread of its own speaks with them,
-//! and the caller only looks at what that thread found. It knows nothing of load.
+//! Launchers and shared folders may answer late or never, so a separate thread talks to them, and
+//! the caller only reads the thread's result. It knows nothing of load.
 
 mod folder;
 mod pmi;
@@ -19,9 +20,10 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// How much later than the time limit the thread may answer, so that it can name who is missing.
+/// The time beyond the limit in which the thread may still answer, so that it can name the missing
+/// processes.
 const GRACE: Span = Span::from_s(1);
-/// How long the end of a wait may take to tell the others.
+/// The longest time that the end of a wait may spend on telling the other processes.
 const FAREWELL: Duration = Duration::from_millis(200);
 /// The most numbers of processes that an error lists.
 const LISTED_MAX: usize = 16;
@@ -44,7 +46,7 @@ pub enum BarrierError {
     ///
     /// To do: check that the launcher still runs, or use another barrier.
     Launcher {
-        /// What the system says.
+        /// The system's message.
         why: String,
     },
     /// These processes did not come, or went away again.
@@ -58,7 +60,7 @@ pub enum BarrierError {
     ///
     /// To do: give each run a new folder.
     Twice {
-        /// The number.
+        /// The process's number.
         rank: u32,
     },
     /// The barrier has been passed already.
@@ -69,9 +71,9 @@ pub enum BarrierError {
     ///
     /// To do: name a folder that all shares can write to.
     Folder {
-        /// Which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's message.
         why: String,
     },
 }
@@ -106,18 +108,18 @@ fn missing(ranks: &[u32]) -> String {
     format!("{noun} {}{rest} did not come in time, or went away", listed.join(", "))
 }
 
-/// The instant at which all begin.
+/// The instant at which all processes begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BarrierStart {
-    /// By the time of day, since 1970.
+    /// The instant by the time of day, since 1970.
     pub since_unix: Span,
-    /// By the kernel's monotonic clock in nanoseconds, where this process shares it with the one
-    /// that chose the instant: it does not matter then if either's time of day is wrong.
+    /// The instant by the kernel's monotonic clock in nanoseconds, if this process shares that
+    /// clock with the process that chose the instant; then errors of the time of day do not matter.
     pub monotonic_ns: Option<u64>,
 }
 
 impl BarrierStart {
-    /// The instant `lead` from now, in words for the other processes.
+    /// The instant `lead` from now, encoded in words for the other processes.
     fn in_words(lead: Span) -> String {
         let clock::ClockState { boot_id, time_namespace, .. } = clock::state();
         let since_unix = clock::since_unix() + lead;
@@ -127,7 +129,7 @@ impl BarrierStart {
         format!("{}:{monotonic_ns}:{boot}:{namespace}", since_unix.ns())
     }
 
-    /// What `words` mean in this process.
+    /// Decodes `words` for this process.
     fn of_words(words: &str) -> Result<Self, BarrierError> {
         let wrong = || BarrierError::Protocol { said: words.chars().take(80).collect() };
         let parts: Vec<&str> = words.trim().split(':').collect();
@@ -141,16 +143,16 @@ impl BarrierStart {
     }
 }
 
-/// A place to wait. Its calls may take as long as they like.
+/// The place of a process at a barrier. Its calls may block for any time.
 trait Place: Sized {
     /// Tells the others that this process is ready, and waits for them.
     fn meet(self, until: &Limit) -> Result<BarrierStart, BarrierError>;
 
-    /// Leaves without having waited.
+    /// Leaves without waiting.
     fn leave(self);
 }
 
-/// What ends a wait.
+/// The limit of a wait.
 struct Limit {
     clock: Clock,
     deadline: Instant,
@@ -172,21 +174,21 @@ impl Limit {
 pub struct BarrierThread {
     clock: Clock,
     timeout: Span,
-    /// Tells the thread to begin to wait, until when; none once it was told.
+    /// Starts the thread's wait, which ends at the sent instant; `None` once sent.
     go: Option<SyncSender<Instant>>,
     found: Receiver<Result<BarrierStart, BarrierError>>,
     abandoned: Arc<AtomicBool>,
-    /// When the caller gives the thread up; none before it waits.
+    /// The instant at which the caller gives the thread up; `None` before it waits.
     given_up_at: Option<Instant>,
 }
 
 impl BarrierThread {
     /// A barrier at the launcher that serves PMI-1 on the descriptor `fd`, which this process
-    /// inherited; `is_first` is the process that chooses the instant. No wait takes longer than
+    /// inherited. With `is_first`, this process chooses the instant. No wait takes longer than
     /// `timeout`.
     ///
     /// # Errors
-    /// When the launcher does not answer, or not as PMI-1 does.
+    /// If the launcher does not answer, or not in PMI-1.
     pub fn at_launcher(
         (fd, is_first): (i32, bool),
         clock: Clock,
@@ -197,11 +199,11 @@ impl BarrierThread {
         Self::begin(join, clock, timeout)
     }
 
-    /// A barrier for process `rank` of `size` in the folder `path`, which all of them see and which
-    /// is made if it is missing. No wait takes longer than `timeout`.
+    /// A barrier for process `rank` of `size` in the folder `path`, which all processes share and
+    /// which is made if it is missing. No wait takes longer than `timeout`.
     ///
     /// # Errors
-    /// When the folder cannot be used, or this process was there before, or the others have begun.
+    /// If the folder cannot be used, or this process was there before, or the others have begun.
     pub fn in_folder(
         path: &Path,
         (rank, size): (u32, u32),
@@ -225,7 +227,7 @@ impl BarrierThread {
         let wait = move || {
             let place = match open() {
                 Ok(place) => place,
-                // The caller may have given up already; then no one asks.
+                // The caller may have given up already; then the error is dropped.
                 Err(error) => return drop(opened.send(Err(error))),
             };
             if opened.send(Ok(())).is_err() {
@@ -249,20 +251,20 @@ impl BarrierThread {
         Ok(Self { clock, timeout, go: Some(go), found, abandoned, given_up_at: None })
     }
 
-    /// Tells the others that this process is ready. Called once.
+    /// Tells the other processes that this one is ready. Must be called once.
     pub fn arrive(&mut self) {
         let now = self.clock.now();
         if let Some(go) = self.go.take() {
-            // A thread that has ended is seen by the next look.
+            // If the thread has ended, the next look finds that out.
             let _ = go.try_send(now + self.timeout);
         }
         self.given_up_at = Some(now + self.timeout + GRACE);
     }
 
-    /// The instant at which all begin; none until it is agreed.
+    /// The instant at which all begin; `None` until it is agreed.
     ///
     /// # Errors
-    /// When the others did not come in time, or cannot be waited for.
+    /// If the other processes did not come in time, or cannot be waited for.
     pub fn look(&mut self) -> Result<Option<BarrierStart>, BarrierError> {
         match self.found.try_recv() {
             Ok(found) => found.map(Some),
@@ -276,8 +278,8 @@ impl BarrierThread {
 }
 
 impl Drop for BarrierThread {
-    /// Lets the thread tell the others that this process is gone. A thread that is stuck is left
-    /// to the end of the process.
+    /// Lets the thread tell the other processes that this one is gone. A thread that is stuck lasts
+    /// until the process ends.
     fn drop(&mut self) {
         self.abandoned.store(true, Ordering::Relaxed);
         self.go = None;

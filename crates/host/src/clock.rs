@@ -29,13 +29,13 @@ impl Clock {
         Instant::from_ns(monotonic_ns() - self.beginning_ns)
     }
 
-    /// The instant at which the kernel's monotonic clock shows `ns`; none if that was before this
-    /// clock began.
+    /// The instant at which the kernel's monotonic clock shows `ns`; `None` if that was before this
+    /// clock started.
     pub fn at_monotonic(&self, ns: u64) -> Option<Instant> {
         ns.checked_sub(self.beginning_ns).map(Instant::from_ns)
     }
 
-    /// What the kernel's monotonic clock shows at `at`, in nanoseconds.
+    /// The kernel's monotonic clock at `at`, in nanoseconds.
     pub fn monotonic_at(&self, at: Instant) -> u64 {
         self.beginning_ns.saturating_add(at.ns())
     }
@@ -53,7 +53,7 @@ pub fn since_unix() -> Span {
     Span::from_ns(since.as_nanos() as u64)
 }
 
-/// What the kernel's monotonic clock shows, in nanoseconds.
+/// The kernel's monotonic clock now, in nanoseconds.
 pub fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 /// The most samples taken from a worker's queue in a row.
 const BITE: usize = 1 << 10;
-/// How long the writer sleeps if there is nothing to write.
+/// The sleep of the writer when there is nothing to write.
 const REST: Duration = Duration::from_millis(2);
-/// How often gathered rows are written although there is room for more.
+/// The interval at which gathered rows are written even if more would fit.
 const PAUSE_EVERY: Duration = Duration::from_secs(1);
 /// The longest wait for a writer that makes no progress.
 const STALL_MAX: Duration = Duration::from_secs(2);
-/// The longest wait for a writer that makes progress, and for the end of its file, which can have
+/// The longest wait for a writer that makes progress, and for the end of its file, which may have
 /// to reach the disk first.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 
@@ -28,7 +28,7 @@ pub enum Sampled<'a> {
     One(&'a Sample),
     /// No more samples for now: those so far should be readable.
     Pause,
-    /// Another plan begins, whose operations replace all earlier ones.
+    /// Another plan begins; its operations replace all earlier ones.
     Anew,
     /// There are no more samples.
     End,
@@ -37,13 +37,13 @@ pub enum Sampled<'a> {
 /// Takes exported operations, on a thread of its own.
 pub type SampleSink = Box<dyn FnMut(Sampled<'_>) -> io::Result<()> + Send>;
 
-/// The samples of a fleet on their way.
+/// The exported samples of a fleet on their way to the sink.
 #[derive(Default)]
 pub(crate) struct Export {
     /// The sink, while no thread writes to it.
     sink: Option<SampleSink>,
     writer: Option<Writer>,
-    /// The error of a writer that was given up, with its sink.
+    /// The error of a writer that was abandoned together with its sink.
     stalled: Option<io::Error>,
 }
 
@@ -56,7 +56,7 @@ impl Export {
     /// writer makes no progress, the queues are closed and their samples are lost.
     pub(crate) fn begin(&mut self, receivers: Vec<Receiver<Sample>>) {
         let (mut sink, is_again) = match self.writer.take().map(Writer::wait) {
-            // What could not be written then would be forgotten now.
+            // Samples not written by then would be lost.
             Some(Ok((sink, _))) => (sink, true),
             Some(Err(stall)) => {
                 self.stalled = Some(stall);
@@ -87,7 +87,7 @@ impl Export {
             (None, None) => return Ok(()),
         };
         outcome?;
-        // A reader that takes nothing is found by rows, so that the end can take its time.
+        // The rows have shown whether the reader takes any, so the end may take its time.
         let rows = Writer::start(Arc::default(), move |_| {
             let outcome = sink(Sampled::Pause);
             (sink, outcome)
@@ -155,12 +155,12 @@ impl Writer {
         Self { queues, thread: thread::spawn(move || job(&theirs)) }
     }
 
-    /// Waits for its end while it makes progress. A writer that makes none is abandoned.
+    /// Waits for the thread's end while it makes progress. A writer without progress is abandoned.
     fn wait(self) -> io::Result<(SampleSink, io::Result<()>)> {
         self.wait_within(STALL_MAX)
     }
 
-    /// Waits for its end. A writer that makes no progress for `stall_max` is abandoned.
+    /// Waits for the thread's end. A writer without progress for `stall_max` is abandoned.
     fn wait_within(self, stall_max: Duration) -> io::Result<(SampleSink, io::Result<()>)> {
         let started = Instant::now();
         let mut last = (0, started);
@@ -183,9 +183,9 @@ impl Writer {
     }
 }
 
-/// Writes until every worker has ended and all samples are written, but not the sink's end: a run
-/// that could not start has none. After an error the rest is discarded, so that workers never find
-/// their queue full because of it.
+/// Writes until every worker has ended and all samples are written, but not the sink's end, because
+/// a run that could not start has none. After an error the remaining samples are discarded, so that
+/// workers never find their queue full because of it.
 fn write_samples(
     queues: &Queues,
     sink: &mut SampleSink,

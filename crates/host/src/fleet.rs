@@ -1,7 +1,7 @@
 //! A fleet of threads in this process.
 //!
-//! A thread belongs to one plan: it is made by `start` and gone when the plan is over. It talks
-//! to the fleet through atomics and the hand-over alone.
+//! A thread belongs to one plan: `start` makes it, and it is gone when the plan is over. It
+//! communicates with the fleet only through atomics and the hand-over.
 
 mod watch;
 
@@ -30,19 +30,19 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use watch::Watched;
 
-/// Hand-overs are this far apart.
+/// The interval between hand-overs.
 const HANDOVER_EVERY: Span = Span::from_ms(100);
-/// How long the collector sleeps between looks at what may end its wait early.
+/// The collector's sleep between checks for events that end its wait early.
 const COLLECT_STEP: Span = Span::from_ms(20);
-/// Connections that a worker begins to open before it looks at those that are open: with thousands
-/// to one server each takes the kernel long.
+/// Connections that a worker begins to open before it handles those that are open: with thousands
+/// to one server, each takes the kernel long.
 const OPENED_AT_ONCE: u32 = 256;
-/// How long replies are awaited at most once silence has ended the load.
+/// The longest wait for replies after silence has ended the load.
 const SILENT_GRACE: Span = Span::from_s(1);
 /// Measured operations that may wait to be written, per worker.
 const SAMPLES_WAITING: usize = 1 << 16;
 
-/// Threads as workers.
+/// A fleet of threads.
 pub struct HostFleet {
     clock: Clock,
     stop: StopFlag,
@@ -63,14 +63,14 @@ struct Thread {
     handle: Option<JoinHandle<Result<Parcel, DriverError>>>,
 }
 
-/// Commands on their way to a worker.
+/// Commands for a worker.
 #[derive(Debug)]
 struct Mailbox {
-    /// When to begin; never until told.
+    /// The instant to begin; never until commanded.
     begin_ns: AtomicU64,
-    /// When to stop; never until told.
+    /// The instant to stop; never until commanded.
     stop_ns: AtomicU64,
-    /// With which grace; told before.
+    /// The grace of the stop; stored before the stop.
     stop_grace_ns: AtomicU64,
 }
 
@@ -103,9 +103,9 @@ const WAITING: WorkerReport = WorkerReport {
 };
 
 impl HostFleet {
-    /// A fleet without workers. Its Nth worker is kept on processor N of `cpus`, which begin anew
-    /// where there are fewer; if there are none, workers are not pinned. `samples` receives what
-    /// plans export. It connects to no address that `guard` refuses.
+    /// A fleet without workers. Its Nth worker is pinned to processor N of `cpus`, which repeat if
+    /// there are fewer; without `cpus`, workers are not pinned. `samples` receives exported
+    /// operations. The fleet connects to no address that `guard` refuses.
     pub fn new(
         clock: Clock,
         stop: StopFlag,
@@ -126,7 +126,10 @@ impl HostFleet {
     }
 
     /// Ends the export of samples, once no plan runs: waits until all are written, but not for a
-    /// reader that takes nothing. Returns what went wrong with writing, if anything.
+    /// reader that takes none.
+    ///
+    /// # Errors
+    /// The first error of the writer.
     pub fn finish_samples(&mut self) -> io::Result<()> {
         self.export.finish()
     }
@@ -225,7 +228,7 @@ impl Fleet for HostFleet {
             let failed = |error| FleetError::Worker { worker: number, error };
             thread.collect(totals).map_err(failed)?;
         }
-        // Behind the collection: what it took may tell of a connect that was refused.
+        // Checked after the collection, because its reports may cause a refusal to be seen.
         self.check_refused()?;
         Ok(Interval {
             at: self.clock.now(),
@@ -247,19 +250,19 @@ impl Fleet for HostFleet {
     ) -> Result<Answer, AskError> {
         let driver = EpollDriver::new(self.clock, Wait::Sleep, 1, 1, None)?;
         let mut driver = driver.guarded(self.guard.clone());
-        // Who has asked to stop before may still be told what the servers counted.
+        // A user who has asked to stop before may still see the server's counters.
         let interrupted_before = self.stop.is_raised();
         let is_interrupted = || self.stop.is_raised() && !interrupted_before;
         let answer = ask_unless(&is_interrupted, &mut driver, plan, server, question);
         match self.guard.refused() {
-            // Another address of the server may have answered, and the run ends all the same.
+            // Another address of the server may have answered, but the run ends all the same.
             Some(address) => Err(AskError::Connect(guard::refusal(address))),
             None => answer,
         }
     }
 
     fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
-        // The threads of those before end first.
+        // The threads of the earlier plan end first.
         self.watched = None;
         if !servers.is_empty() {
             self.watched = Some(Watched::new(plan, servers, (self.clock, &self.guard)));
@@ -280,7 +283,7 @@ impl Drop for HostFleet {
 }
 
 impl Thread {
-    /// Whether nothing more will come; its last parcel may still wait to be collected.
+    /// True if nothing more will come; the last parcel may still wait to be collected.
     fn is_over(&self) -> bool {
         self.handle.as_ref().is_none_or(JoinHandle::is_finished)
     }
@@ -322,15 +325,15 @@ impl Job {
                 code: errno.raw_os_error(),
             })?;
         }
-        // The default slack of 50 µs would be the largest part of a paced operation's lag. Where
-        // it cannot be set the lag shows it.
+        // The default slack of 50 µs would be the largest part of a paced operation's lag. If it
+        // cannot be set, the lag shows it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let (clock, wait, samples) = (self.clock, self.plan.wait, self.samples.take());
         let connections = self.plan.connections_of(self.worker);
         let guard = self.guard.clone();
         match self.plan.io {
             Io::Epoll => {
-                // What is due by a schedule must not wait until several receptions are made.
+                // Operations due by a schedule must not wait for several receives.
                 let is_closed = matches!(self.plan.pacing, Pacing::Closed);
                 let ahead_max = if is_closed { AHEAD_MAX } else { 1 };
                 let driver = EpollDriver::new(clock, wait, connections, ahead_max, samples)?;
@@ -369,8 +372,8 @@ impl Job {
             }
             let now = worker.turn()?;
             meter.pass(now);
-            // Only a thread's last parcel says that it has finished: its reader may start
-            // the next plan at once, and closing many connections takes a while.
+            // Only a thread's last parcel reports that it has finished: its reader may start the
+            // next plan at once, and closing many connections takes a while.
             if worker.is_finished() {
                 let report = meter.complete(worker.report(), true);
                 let empty = Box::new(Tally::new(&self.plan.shape()));
@@ -379,7 +382,8 @@ impl Job {
             }
             if now >= handover {
                 handover = now + HANDOVER_EVERY;
-                // A process that was stopped must not send first what was due meanwhile.
+                // A process that was suspended must not first send operations that became due
+                // meanwhile.
                 if begun && stops_at == Instant::NEVER && self.stop.is_silent() {
                     stops_at = now;
                     worker.stop(now, SILENT_GRACE.min(self.plan.timeout));
@@ -391,7 +395,7 @@ impl Job {
     }
 }
 
-/// Processor time of this thread within the measured window, to the length of a turn.
+/// Processor time of this thread within the measured window, accurate to one turn.
 #[derive(Debug)]
 struct CpuMeter {
     start: Instant,
@@ -400,7 +404,7 @@ struct CpuMeter {
     at_end: Option<CpuReading>,
 }
 
-/// What the kernel says of this thread, since it was made.
+/// The kernel's counters for this thread, since it was made.
 #[derive(Clone, Copy, Debug)]
 struct CpuReading {
     user: Span,
@@ -436,8 +440,8 @@ impl CpuMeter {
         }
     }
 
-    /// `report` with what was used so far. The kernel is asked only once the window is over: the
-    /// question would cost a running worker more than the answer is worth.
+    /// Adds the processor time used so far to `report`. The kernel is asked only once the window is
+    /// over, because asking would cost a running worker more than the figure is worth.
     fn complete(&self, report: WorkerReport, finished: bool) -> WorkerReport {
         let Some(from) = self.at_start else { return report };
         let Some(to) = self.at_end.or_else(|| finished.then(CpuReading::now)) else {

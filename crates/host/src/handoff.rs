@@ -1,6 +1,6 @@
-//! The hand-over of a worker's records. One parcel circulates: the worker fills it when it is
-//! empty, the collector empties it when it is full. Neither ever waits for the other, and the
-//! worker allocates nothing.
+//! The hand-over of a worker's tally. One parcel circulates: the worker fills it when it is empty,
+//! the collector empties it when it is full. Neither ever waits for the other, and the worker
+//! allocates nothing.
 
 #[cfg(all(test, loom))]
 use loom::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[cfg(not(all(test, loom)))]
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The records that are handed over.
+/// The tally and report that are handed over.
 #[derive(Debug)]
 pub(crate) struct Parcel {
     pub(crate) tally: Box<Tally>,
@@ -33,8 +33,8 @@ impl Drop for Slots {
         for slot in [&self.full, &self.empty] {
             let parcel = slot.swap(ptr::null_mut(), Ordering::AcqRel);
             if !parcel.is_null() {
-                // SAFETY: a pointer in a slot came from `Box::into_raw` and the swap above made
-                // us its only holder.
+                // SAFETY: a pointer in a slot came from `Box::into_raw`, and the swap above made us
+                // its only holder.
                 drop(unsafe { Box::from_raw(parcel) });
             }
         }
@@ -66,7 +66,7 @@ impl Giver {
         if parcel.is_null() {
             return;
         }
-        // SAFETY: a pointer in a slot came from `Box::into_raw` and the swap above made us its
+        // SAFETY: a pointer in a slot came from `Box::into_raw`, and the swap above made us its
         // only holder.
         let mut parcel = unsafe { Box::from_raw(parcel) };
         std::mem::swap(&mut parcel.tally, tally);

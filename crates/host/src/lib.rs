@@ -1,6 +1,6 @@
 //! The real world: sockets, threads, signals and the kernel's clock, on Linux.
 //!
-//! The only crate in which `unsafe` may stand, and one of the few that may touch the system. It
+//! The only crate in which `unsafe` is allowed, and one of the few with access to the system. It
 //! decides nothing about load or measurement. The list below is the reading order.
 
 #[cfg(not(target_os = "linux"))]

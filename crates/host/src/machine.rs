@@ -1,4 +1,4 @@
-//! Facts about this machine and how busy it is, for the plan and the record.
+//! Facts about this machine and its load, for the plan and the record.
 
 mod secrecy;
 
@@ -15,7 +15,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// The machine, as far as it affects a measurement.
+/// The properties of the machine that affect a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// Operating system and its release.
@@ -26,11 +26,11 @@ pub struct Machine {
     pub cpus_online: usize,
     /// Processors that this process may use, ascending.
     pub cpus_allowed: Vec<usize>,
-    /// The core of each of them, identified by the first processor of the core.
+    /// The core of each allowed processor, identified by the core's first processor.
     pub cores: BTreeMap<usize, usize>,
-    /// The control group's limit, in processors.
+    /// The control group's limit, in processors; `None` without a limit.
     pub cpu_quota: Option<f64>,
-    /// The kernel's clock source; none if it does not say.
+    /// The kernel's clock source; `None` if the kernel does not say.
     pub clock_source: Option<String>,
     /// Memory in bytes; 0 if unknown.
     pub memory_bytes: u64,
@@ -41,7 +41,7 @@ pub struct Machine {
 /// The file with the kernel's clock source.
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// What this machine is called.
+/// The machine's host name.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -66,7 +66,7 @@ pub fn look() -> Machine {
     }
 }
 
-/// The path by which this program was started: if it is a link, the link's own path, also if a
+/// The path by which this program was started. If it is a link, the link's own path, even if a
 /// shell found it in PATH.
 pub fn started_as() -> PathBuf {
     PathBuf::from(OsStr::from_bytes(rustix::param::linux_execfn().to_bytes()))
@@ -76,12 +76,12 @@ pub fn started_as() -> PathBuf {
 /// Returns the limit that now holds.
 pub fn raise_file_limit() -> u64 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // If it cannot be raised the old limit stays, and an open that exceeds it reports an error.
+    // If it cannot be raised, the old limit stays, and an open that exceeds it reports an error.
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
     (if raised { maximum } else { current }).unwrap_or(u64::MAX)
 }
 
-/// The width of a terminal in characters; none if unknown, or if it is no terminal.
+/// The width of a terminal in characters; `None` if it is unknown or not a terminal.
 pub fn terminal_columns(terminal: impl AsFd) -> Option<usize> {
     let size = tcgetwinsize(terminal).ok()?;
     Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
@@ -117,37 +117,38 @@ pub(crate) fn thread_run_delay() -> Span {
     Span::from_ns(field.unwrap_or(0))
 }
 
-/// How busy the processors have been since the first reading.
+/// The busy shares of the processors since the first reading.
 #[derive(Debug, Default)]
 pub struct Busyness {
     first: Option<Ticks>,
     last: Option<(Instant, Ticks)>,
-    /// The smallest and the largest busy share of all together in a second.
+    /// The smallest and the largest busy share of all processors together in one second.
     seconds: Option<(f64, f64)>,
 }
 
-/// Shares of time, 0 to 1.
+/// Busy shares of time, each from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Busy {
-    /// Of all processors together.
+    /// The share of all processors together.
     pub mean: f64,
-    /// Of the idlest one.
+    /// The share of the idlest processor.
     pub idlest: f64,
-    /// Of the busiest one.
+    /// The share of the busiest processor.
     pub busiest: f64,
-    /// Of all together in the idlest second and in the busiest; none before there was one.
+    /// The shares of all processors together in the idlest and the busiest second; `None` before
+    /// there was one.
     pub seconds: Option<(f64, f64)>,
-    /// Of all together, the time in which work was ready and the hypervisor ran something else;
-    /// it is within the busy time.
+    /// The share of all processors together in which work was ready and the hypervisor ran
+    /// something else; a part of the busy time.
     pub stolen: f64,
 }
 
-/// Readings are a second apart even if asked ten times a second.
+/// The shortest time between two readings whose busy share counts as that of a second.
 const SECOND: Span = Span::from_ms(900);
 
 impl Busyness {
     /// Takes a reading at `at`. The time since the last reading counts as a second if it was about
-    /// that long.
+    /// as long.
     pub fn read(&mut self, at: Instant) {
         if let Ok(text) = fs::read_to_string("/proc/stat") {
             self.accept(at, Ticks::of(&text));
@@ -170,7 +171,7 @@ impl Busyness {
     pub fn summary(&self) -> Option<Busy> {
         let (first, (_, last)) = (self.first.as_ref()?, self.last.as_ref()?);
         let mean = last.all.share_since(first.all)?;
-        // A processor that came or went meanwhile is in the mean alone.
+        // A processor that was added or removed meanwhile counts in the mean only.
         let both = |(number, now): (&u32, &Tick)| now.share_since(*first.each.get(number)?);
         let each = || last.each.iter().filter_map(both);
         Some(Busy {

@@ -1,22 +1,22 @@
 //! The memory that this process can still take: the least of the machine's available memory, the
-//! rest of its control groups, and the rest of its limit of addresses. It reads figures and frees
-//! nothing.
+//! rest of its control groups' limits, and the rest of its address space limit. It reads figures
+//! and frees nothing.
 
 use crate::machine::field;
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An amount of memory, and its bound.
+/// An amount of memory, and the bound that limits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Available {
-    /// In bytes.
+    /// The amount in bytes.
     pub bytes: u64,
     /// The bound, for a message.
     pub by: &'static str,
 }
 
-/// The memory that this process can still take; none if the kernel does not say.
+/// The memory that this process can still take; `None` if the kernel does not say.
 pub fn available() -> Option<Available> {
     let of = |by| move |bytes| Available { bytes, by };
     [
@@ -39,8 +39,8 @@ fn kib(path: &str, name: &str) -> Option<u64> {
     text.split(' ').next()?.parse::<u64>().ok().map(|kib| kib.saturating_mul(1024))
 }
 
-/// The smallest rest of any control group above this process; none without a limit. `root` is where
-/// the file systems are mounted.
+/// The smallest unused part of the limit of any control group above this process; `None` without a
+/// limit. `root` is where the file systems are mounted.
 fn of_groups(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let places = groups.lines().filter_map(|line| {
@@ -72,8 +72,8 @@ const FIRST: Names = Names {
     cached: "total_inactive_file ",
 };
 
-/// The smallest rest from the group at `path` up to the mount. Inside a container the path may be
-/// one of the outside; then the mount itself is the group.
+/// The smallest unused limit from the group at `path` up to the mount. In a container the path may
+/// be one outside of it; then the mount itself is the group.
 fn of_group(mount: &Path, path: &str, names: &Names) -> Option<u64> {
     let own: PathBuf = mount.join(path);
     let up = own.ancestors().take_while(|folder| folder.starts_with(mount));
@@ -93,7 +93,7 @@ fn left(folder: &Path, names: &Names) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A root with these files.
+    /// A root folder with these files.
     fn root(name: &str, files: &[(&str, &str)]) -> PathBuf {
         let root = std::env::temp_dir().join(format!("memtide-{}-{name}", std::process::id()));
         for (path, text) in files {

@@ -10,7 +10,7 @@ pub(crate) fn inherited() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect()
 }
 
-/// The core of each of `cpus` that the kernel names a core for: the first processor of that core.
+/// The core of each of `cpus`, if the kernel names it: the first processor of that core.
 pub(crate) fn cores(cpus: &[usize]) -> BTreeMap<usize, usize> {
     let core = |&cpu: &usize| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
@@ -56,9 +56,9 @@ pub(crate) fn keep(thread: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
     sched_setaffinity(thread, &only)
 }
 
-/// Lets all threads that this process has now run on `cpus` and nowhere else; threads that they
-/// start inherit it. Without a processor in `cpus` nothing changes. A thread for which it is
-/// forbidden stays where it is, which costs little because threads beside the workers sleep.
+/// Restricts all threads that this process has now to `cpus`; threads that they start inherit this.
+/// With empty `cpus` nothing changes. A thread for which this is forbidden stays where it is, which
+/// costs little because threads beside the workers sleep.
 pub fn keep_process_on(cpus: &[usize]) {
     let mut mask = CpuSet::new();
     cpus.iter().for_each(|&cpu| mask.set(cpu));
@@ -74,7 +74,7 @@ pub fn keep_process_on(cpus: &[usize]) {
 }
 
 /// Keeps the calling thread, and the threads that it starts, off `cpus`, if another processor is
-/// left. If that is forbidden the thread stays where it is, which costs little because it sleeps.
+/// left. If that is forbidden, the thread stays where it is, which costs little because it sleeps.
 pub fn stay_off(cpus: &[usize]) {
     let mut left = CpuSet::new();
     inherited().into_iter().filter(|cpu| !cpus.contains(cpu)).for_each(|cpu| left.set(cpu));

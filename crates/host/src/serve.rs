@@ -24,9 +24,9 @@ use thread::Server;
 /// Options of the embedded server.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// The address to listen at; port 0 takes a free one.
+    /// The address to listen at; port 0 selects a free port.
     pub listen: SocketAddr,
-    /// True to answer datagrams at the same port as well.
+    /// True to answer datagrams at the same port number too.
     pub udp: bool,
     /// The number of threads; at least 1.
     pub threads: usize,
@@ -36,7 +36,7 @@ pub struct ServeOptions {
     pub item_bytes_max: usize,
 }
 
-/// How many ports are tried to find one that is free for TCP and UDP.
+/// The number of ports tried to find one that is free for TCP and UDP.
 const ATTEMPTS: usize = 50;
 
 /// A running server; dropping it ends it.
@@ -52,8 +52,8 @@ pub struct Serving {
 impl Serving {
     /// Starts to listen and to serve. Fails if the address is in use or not of this machine.
     ///
-    /// A server that takes its time lets answers leave at their instants: its threads sleep until
-    /// shortly before the next one and then spin.
+    /// A server with a behaviour sends answers at their instants: its threads sleep until shortly
+    /// before the next one and then spin.
     pub fn start(options: &ServeOptions, profile: ServerProfile) -> io::Result<Self> {
         let (listener, socket) = listen(options)?;
         listener.set_nonblocking(true)?;
@@ -80,7 +80,7 @@ impl Serving {
                 let mut server = Server::new(Arc::clone(&shared), udp.take())?;
                 let (stop, tell) = (Arc::clone(&stop), tell.clone());
                 std::thread::Builder::new().name(format!("server-{number}")).spawn(move || {
-                    // The receiver is there until each thread has told.
+                    // The receiver exists until each thread has sent.
                     let _ = tell.send(gettid());
                     server.run(&stop);
                 })

@@ -1,6 +1,6 @@
-//! Signals that ask a run to end: the first asks, the second ends the program at once. A face can
-//! end by the signal, as the program that it imitates would. A file that grows beyond the shell's
-//! limit is a write error, not the end of the program.
+//! Signals that stop a run: the first requests a stop, the second ends the program at once. A face
+//! can end by the signal, as the program that it imitates would. Exceeding the shell's file size
+//! limit is a write error and does not end the program.
 
 use crate::clock::monotonic_ns;
 use memtide_base::Span;
@@ -12,20 +12,20 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// A flag that is raised when the user asks to stop, or when silence does. Clones share it.
+/// A flag that is raised when the user asks to stop, or after silence. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag {
     raised: Arc<AtomicBool>,
     /// The number of the last signal; 0 for none.
     signal: Arc<AtomicUsize>,
-    /// Whose silence raises it.
+    /// The process whose silence raises the flag.
     heard: Option<Heard>,
 }
 
-/// When another process was last heard.
+/// The last message of another process.
 #[derive(Clone, Debug)]
 struct Heard {
-    /// By the kernel's monotonic clock, in nanoseconds.
+    /// The instant by the kernel's monotonic clock, in nanoseconds.
     at_ns: Arc<AtomicU64>,
     silent_max: Span,
 }
@@ -43,17 +43,17 @@ pub enum Caught {
 
 impl StopFlag {
     /// A flag that SIGINT, SIGTERM and SIGHUP raise. A second signal exits with `exit_code`; if the
-    /// program `outlasts` them, only a second SIGINT does, because schedulers and timeout(1) send
-    /// theirs twice. One that was ignored when the program started stays ignored, as `nohup` and
-    /// shells want it.
+    /// program `outlasts` signals, only a second SIGINT does, because schedulers and timeout(1)
+    /// send theirs twice. A signal that was ignored when the program started stays ignored, as
+    /// `nohup` and shells expect.
     pub fn on_signals(exit_code: i32, outlasts: bool) -> io::Result<Self> {
         let stop = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             if is_ignored(signal)? {
                 continue;
             }
-            // The order matters: the exit is looked at first and sees the flag of the signal
-            // before.
+            // The order matters: the exit is registered first and sees the flag of the previous
+            // signal.
             if signal == SIGINT || !outlasts {
                 flag::register_conditional_shutdown(signal, exit_code, Arc::clone(&stop.raised))?;
             }
@@ -62,8 +62,8 @@ impl StopFlag {
         Ok(stop)
     }
 
-    /// A flag that SIGINT, SIGTERM and SIGHUP raise, but for those that the program was started
-    /// to ignore, as under nohup. A second signal kills the program as if it were not caught;
+    /// A flag that SIGINT, SIGTERM and SIGHUP raise, except signals that were ignored when the
+    /// program started, as under nohup. A second signal kills the program as if it were not caught;
     /// [`die`](Self::die) does so after the first.
     pub fn on_deadly_signals() -> io::Result<Self> {
         let stop = Self::default();
@@ -78,9 +78,9 @@ impl StopFlag {
         Ok(stop)
     }
 
-    /// A flag that is also raised as soon as it is looked at and nothing was heard for
-    /// `silent_max`. `heard_ns` is the instant of the last message by the kernel's monotonic clock.
-    /// It needs no thread that wakes up first, so it holds after the whole process was stopped.
+    /// A flag that also counts as raised once no message came for `silent_max`. `heard_ns` is the
+    /// instant of the last message by the kernel's monotonic clock. It needs no thread that wakes
+    /// up first, so it holds even after the whole process was suspended.
     pub fn on_silence(heard_ns: Arc<AtomicU64>, silent_max: Span) -> Self {
         Self { heard: Some(Heard { at_ns: heard_ns, silent_max }), ..Self::default() }
     }
@@ -95,7 +95,7 @@ impl StopFlag {
         self.raised.load(Ordering::Relaxed) || self.is_silent()
     }
 
-    /// True if silence has lasted for so long that it raises the flag.
+    /// True if the silence has lasted long enough to raise the flag.
     pub(crate) fn is_silent(&self) -> bool {
         let Some(heard) = &self.heard else { return false };
         let silent_ns = monotonic_ns().saturating_sub(heard.at_ns.load(Ordering::Relaxed));
@@ -120,7 +120,8 @@ impl StopFlag {
     /// that it was killed; returns if none was caught.
     pub fn die(&self) {
         if self.caught().is_some() {
-            // Both ways out of it end the program; what is left is to go on with an exit code.
+            // Both outcomes end the program; if the call fails, it continues and returns an exit
+            // code.
             drop(low_level::emulate_default_handler(self.number()));
         }
     }
@@ -130,11 +131,11 @@ impl StopFlag {
     }
 }
 
-/// Makes a write beyond the file size limit (`ulimit -f`) fail like one to a full disk. By default
-/// its signal ends the process, and the run's result is lost.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail as on a full disk. By default its
+/// signal ends the process, and the run's result is lost.
 ///
 /// # Errors
-/// When the system does not let the signal be caught.
+/// If the system does not allow the signal to be caught.
 pub fn survive_file_size_limit() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }

@@ -1,5 +1,5 @@
-//! A fleet whose operator decides on its targets: what is refused gets no connection, and ends the
-//! run by the name of the address.
+//! A fleet whose operator restricts its targets: a refused address gets no connection and ends the
+//! run with an error that names it.
 
 use memtide_base::Span;
 use memtide_engine::driver::ConnectError;
@@ -83,7 +83,7 @@ fn listener() -> (TcpListener, Address) {
     (listener, address)
 }
 
-/// How a run of `plan` fails.
+/// The error with which a run of `plan` fails.
 fn failure(fleet: &mut HostFleet, plan: &Plan) -> FleetError {
     fleet.start(plan, 0..1).expect("it starts");
     let mut totals = TallySum::new(&plan.shape());
@@ -110,7 +110,7 @@ fn a_run_with_an_address_that_is_refused_ends_by_its_name() {
     let only = other.clone();
     let guard = ConnectGuard::new(move |address| *address == only);
     let mut fleet = fleet(guard);
-    // That another address of the server is allowed saves nothing.
+    // The run fails even if another address of the server is allowed.
     let plan = plan(vec![address.clone(), other]);
     assert_eq!(
         failure(&mut fleet, &plan).to_string(),

@@ -1,29 +1,29 @@
-//! When connections were lost and came back, and from when to when a worker had none to a server:
-//! sums for each server, and the stretches one by one in bounded memory.
+//! Lost connections and their return, and the times in which a worker had no connection to a
+//! server: sums for each server, and the absences one by one in bounded memory.
 
 use memtide_base::{Instant, ServerId};
 
-/// A stretch in which a worker had no connection to a server that it had had one to.
+/// A time in which a worker had no connection to a server to which it had been connected before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Absence {
     /// The server, in the plan's order.
     pub server: ServerId,
-    /// When the last connection was lost.
+    /// The instant at which the last connection was lost.
     pub from: Instant,
-    /// When there was one again; never if there was none until the end.
+    /// The instant at which a connection was open again; never if there was none until the end.
     pub until: Instant,
 }
 
-/// What became of the connections to one server that were lost.
+/// The lost connections to one server, and how many of them came back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Returns {
     /// Connections that were lost.
     pub lost: u64,
-    /// Those of them that came back: were opened again, and over UDP also had an answer.
+    /// Lost connections that came back: opened again and, over UDP, also answered.
     pub returned: u64,
-    /// From loss to return, summed over those, in ns.
+    /// Time from loss to return, summed over the returned connections, in ns.
     pub away_ns: u64,
-    /// The longest of these times, in ns.
+    /// Longest time from loss to return, in ns.
     pub away_ns_max: u64,
 }
 
@@ -36,50 +36,50 @@ impl Returns {
     }
 }
 
-/// All of it, of one worker or of a run.
+/// All absences and returns, of one worker or of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absences {
-    /// By server.
+    /// Lost and returned connections, by server.
     servers: Vec<Returns>,
     kept: Vec<Absence>,
     kept_max: usize,
 }
 
-/// Stretches that are kept of a whole run; what does not fit stays in the sums.
+/// The number of absences kept of a whole run; the others count only in the sums.
 const RUN_KEPT_MAX: usize = 10_000;
 
 impl Absences {
-    /// The sums of a run over `servers` servers; allocates for stretches when there are some.
+    /// Empty absences of a run over `servers` servers; allocates when the first absence is kept.
     pub(crate) fn of_run(servers: usize) -> Self {
         let servers = vec![Returns::default(); servers];
         Self { servers, kept: Vec::new(), kept_max: RUN_KEPT_MAX }
     }
 
-    /// The absences of a worker; allocates room for `stretches` stretches now.
+    /// Empty absences of a worker; allocates room for `kept_max` absences now.
     pub(crate) fn reserved(servers: usize, kept_max: usize) -> Self {
         let servers = vec![Returns::default(); servers];
         Self { servers, kept: Vec::with_capacity(kept_max), kept_max }
     }
 
-    /// A connection to `server` was lost.
+    /// Counts the loss of a connection to `server`.
     pub fn lost(&mut self, server: ServerId) {
         self.servers[server.index()].lost += 1;
     }
 
-    /// A connection to `server` is there again that was lost `away_ns` before.
+    /// Counts the return of a connection to `server` that was lost `away_ns` ago.
     pub fn returned(&mut self, server: ServerId, away_ns: u64) {
         let (lost, returned, away_ns_max) = (0, 1, away_ns);
         self.servers[server.index()].absorb(&Returns { lost, returned, away_ns, away_ns_max });
     }
 
-    /// A stretch is over, or the run is.
+    /// Keeps an absence that is over, or that lasts at the end of the run.
     pub fn push(&mut self, absence: Absence) {
         if self.kept.len() < self.kept_max {
             self.kept.push(absence);
         }
     }
 
-    /// Takes over what `other` holds.
+    /// Adds all that `other` holds.
     pub(crate) fn absorb(&mut self, other: &Self) {
         for (sum, part) in self.servers.iter_mut().zip(&other.servers) {
             sum.absorb(part);
@@ -87,18 +87,18 @@ impl Absences {
         other.kept.iter().for_each(|&absence| self.push(absence));
     }
 
-    /// Forgets everything but keeps the room.
+    /// Clears all counts but keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.servers.fill(Returns::default());
         self.kept.clear();
     }
 
-    /// What became of lost connections, by server.
+    /// Lost and returned connections, by server.
     pub fn servers(&self) -> &[Returns] {
         &self.servers
     }
 
-    /// The stretches that fitted, of all workers.
+    /// The absences of all workers that fitted into memory.
     pub fn kept(&self) -> &[Absence] {
         &self.kept
     }

@@ -85,11 +85,11 @@ summed! {
     /// Connection counts of one phase.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     ChurnCounters {
-        /// Connections that the schedule (or the end of another connection) asked for.
+        /// Connections that the schedule, or the end of another connection, made due.
         intended;
-        /// Those of `intended` whose connect began.
+        /// Intended connections whose connect began.
         started;
-        /// Those of `started` that opened.
+        /// Started connections that opened.
         opened;
         /// Calls never made, because their connection did not open or was lost early.
         calls_unmade;

@@ -1,30 +1,30 @@
-//! Plain counts of what happened to operations, and the equation that they must satisfy.
+//! Plain counts of the fates of operations, and the equation that they must satisfy.
 //!
-//! Which numbers there are is said by the lists of [`crate::table`].
+//! The lists in [`crate::table`] define which counts there are.
 
 use std::ops::AddAssign;
 
-/// Where an intended operation ends: each ends in exactly one.
+/// How an intended operation ended. Each ends in exactly one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The server answered, whatever it said short of an error.
+    /// The server answered, with any reply but an error.
     Answered,
     /// The server answered with an error line.
     Failed,
-    /// No answer came before the deadline, or it could not be sent by then.
+    /// No answer came before the deadline, or the operation could not be sent by then.
     TimedOut,
-    /// Its connection went away.
+    /// Its connection was lost.
     Lost,
-    /// Every connection was full and the scenario says to drop; or it was due and not sent when
-    /// the window ended, in a scenario that sends nothing after it.
+    /// Every connection was full and the scenario says to drop; or the operation was due and not
+    /// sent when the window ended, in a scenario that sends nothing after the window.
     Dropped,
-    /// Sent with `noreply`: no answer was asked for.
+    /// Sent with `noreply`: no answer was requested.
     Unacknowledged,
     /// The run ended first.
     Abandoned,
 }
 
-/// An enum of classes with the names that records have for them.
+/// Declares an enum of classes with their names in a record.
 macro_rules! classes {
     (
         $(#[doc = $about:tt])*
@@ -39,7 +39,7 @@ macro_rules! classes {
         }
 
         impl $name {
-            /// How many classes there are.
+            /// The number of classes.
             pub const COUNT: usize = [$(Self::$class),*].len();
 
             /// Every class, in the order of its counters.
@@ -57,7 +57,7 @@ macro_rules! classes {
 pub(crate) use classes;
 
 classes! {
-    /// What a server said when it answered.
+    /// The content of a server's answer.
     ReplyClass {
         /// A retrieval, closed by its END.
         Values = "values";
@@ -79,15 +79,15 @@ classes! {
 }
 
 classes! {
-    /// Why something failed.
+    /// The reason of a failure.
     ErrorClass {
-        /// The bare `ERROR` line.
+        /// The `ERROR` line without a message.
         Error = "error";
         /// A `CLIENT_ERROR` line.
         ClientError = "client_error";
         /// A `SERVER_ERROR` line.
         ServerError = "server_error";
-        /// Bytes that are not the protocol; the connection is closed.
+        /// Bytes that violate the protocol; the connection is closed.
         Protocol = "protocol";
         /// The server closed or reset a connection.
         Closed = "closed";
@@ -103,7 +103,7 @@ classes! {
 macro_rules! datagram_class {
     ($($(#[doc = $doc:tt])* $class:ident => $member:ident;)*) => {
         classes! {
-            /// What was unusual about a datagram of an answer.
+            /// The class of an unusual datagram of an answer.
             DatagramClass {
                 $($(#[doc = $doc])* $class = stringify!($member);)*
             }
@@ -117,7 +117,7 @@ macro_rules! verify_class {
         of_presence { $($(#[doc = $presence:tt])* $other:ident => $told:ident;)* }
     ) => {
         classes! {
-            /// In what way a verified value was wrong, or that it was there at all, or was not.
+            /// The fault that verification found: in a value, or in the presence or absence of one.
             VerifyClass {
                 $($(#[doc = $doc])* $class = stringify!($member);)*
                 $($(#[doc = $presence])* $other = stringify!($told);)*
@@ -125,8 +125,8 @@ macro_rules! verify_class {
         }
 
         impl VerifyClass {
-            /// Whether it is about the value itself, and so about one that was verified; else about
-            /// whether there was one.
+            /// True if the fault is in a value that was verified; false if it is that a value was
+            /// present or absent against expectation.
             pub const fn is_of_value(self) -> bool {
                 matches!(self, $(Self::$class)|*)
             }
@@ -137,10 +137,10 @@ macro_rules! verify_class {
 crate::datagram_classes!(datagram_class);
 crate::verify_classes!(verify_class);
 
-/// How many operation kinds a table has room for.
+/// The number of operation kinds that a table has room for.
 pub const KINDS_MAX: usize = 16;
 
-/// A struct of counters and its sum.
+/// Declares a struct of counters and their sum.
 macro_rules! summed {
     (
         $(#[$about:meta])*
@@ -176,7 +176,7 @@ summed! {
     KindCounters {
         /// Operations handed to a connection's socket.
         sent;
-        /// Operations that ended answered.
+        /// Operations that were answered.
         answered;
         /// Operations that rank above every answered one: failed, timed out, lost, dropped,
         /// abandoned.
@@ -203,15 +203,16 @@ macro_rules! of_operations {
                 $($(#[doc = $untold_doc])* $untold;)*
             }
             each {
-                /// Answers by what they said, in the order of [`ReplyClass::ALL`].
+                /// Answers by content, in the order of [`ReplyClass::ALL`].
                 replies: [u64; ReplyClass::COUNT];
                 /// Errors by class, in the order of [`ErrorClass::ALL`].
                 errors: [u64; ErrorClass::COUNT];
-                /// Unusual datagrams by class, in the order of [`DatagramClass::ALL`], by when they
-                /// were noticed.
+                /// Unusual datagrams by class, in the order of [`DatagramClass::ALL`], in the
+                /// segment in which they were noticed.
                 datagrams: [u64; DatagramClass::COUNT];
-                /// Of the verified values the wrong ones by class, in the order of
-                /// [`VerifyClass::ALL`]; of classes that are not of a value, all that were found.
+                /// Verification faults by class, in the order of [`VerifyClass::ALL`]: wrong values
+                /// among those that were verified; for classes that are not of a value, all faults
+                /// found.
                 wrong: [u64; VerifyClass::COUNT];
                 /// Counts by operation kind.
                 kinds: [KindCounters; KINDS_MAX];
@@ -246,12 +247,12 @@ impl Counters {
         kind.unanswered += 1;
     }
 
-    /// How many operations ended, in whatever way. In a phase that is over it equals `intended`.
+    /// The number of operations that ended in any way. It equals `intended` once a phase is over.
     pub fn settled(&self) -> u64 {
         self.answered + self.unanswered() + self.unacknowledged
     }
 
-    /// How many ended in a way that ranks above every answered operation.
+    /// The number of operations that ended in a way that ranks above every answered operation.
     pub fn unanswered(&self) -> u64 {
         self.failed + self.timed_out + self.lost + self.dropped + self.abandoned
     }

@@ -18,25 +18,25 @@ pub struct Histogram<C> {
     moments: Moments,
 }
 
-/// What is exact about a distribution, whatever the buckets' width.
+/// The exact figures of a distribution, independent of the width of the buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
-    /// How many values were recorded.
+    /// The number of values recorded.
     pub count: u64,
-    /// How many of them were above an hour.
+    /// The number of values above one hour.
     pub saturated: u64,
-    /// The smallest value; `u64::MAX` when there is none.
+    /// The smallest value; `u64::MAX` if there are no values.
     pub min: u64,
-    /// The largest value; 0 when there is none.
+    /// The largest value; 0 if there are no values.
     pub max: u64,
     /// The sum of all values.
     pub sum: u128,
-    /// The sum of their squares.
+    /// The sum of the squares of all values.
     pub sum_squares: u128,
 }
 
 impl Moments {
-    /// Of no values.
+    /// The moments of a distribution without values.
     pub const EMPTY: Self =
         Self { count: 0, saturated: 0, min: u64::MAX, max: 0, sum: 0, sum_squares: 0 };
 
@@ -59,7 +59,8 @@ impl Moments {
         self.sum_squares += u128::from(value).pow(2) * u128::from(times);
     }
 
-    /// What was read from a file may be near the end of its type.
+    /// Adds saturating, because values that were read from a file may be near the end of their
+    /// type.
     pub(crate) fn absorb(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
         self.saturated = self.saturated.saturating_add(other.saturated);
@@ -69,12 +70,12 @@ impl Moments {
         self.sum_squares = self.sum_squares.saturating_add(other.sum_squares);
     }
 
-    /// The mean, or `None` of no values.
+    /// The mean; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The standard deviation of the values themselves (divided by n), or `None` of no values.
+    /// The standard deviation of the values (divided by n); `None` without values.
     pub fn deviation(&self) -> Option<f64> {
         let mean = self.mean()?;
         let mean_square = self.sum_squares as f64 / self.count as f64;
@@ -101,7 +102,7 @@ impl<C: Count> Histogram<C> {
         self.buckets.record_many(value, times);
     }
 
-    /// Forgets every value; keeps the memory.
+    /// Removes all values; keeps the memory.
     pub fn clear(&mut self) {
         if self.moments.count > 0 {
             self.buckets.clear();
@@ -114,7 +115,7 @@ impl<C: Count> Histogram<C> {
         &self.moments
     }
 
-    /// How many values were recorded.
+    /// The number of values recorded.
     pub fn count(&self) -> u64 {
         self.moments.count
     }
@@ -125,7 +126,7 @@ impl<C: Count> Histogram<C> {
     }
 
     /// The value at `rank` (1 is the smallest), to the width of a bucket and never outside the
-    /// exact minimum and maximum. `None` when fewer were recorded.
+    /// exact minimum and maximum. `None` if fewer than `rank` values were recorded.
     pub fn value_at_rank(&self, rank: u64) -> Option<u64> {
         let mut below = 0;
         for (value, count) in self.recorded() {
@@ -144,8 +145,8 @@ impl<C: Count> Histogram<C> {
 }
 
 impl Histogram<u64> {
-    /// A distribution of which only bucket values and counts are left; its moments are then only
-    /// as exact as the buckets.
+    /// Rebuilds a distribution from bucket values and counts. Its moments are only as exact as the
+    /// buckets.
     pub fn from_recorded(recorded: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut histogram = Self::new();
         for (value, count) in recorded {
@@ -154,7 +155,7 @@ impl Histogram<u64> {
         histogram
     }
 
-    /// A distribution of which bucket values and counts are left, and the exact moments.
+    /// Rebuilds a distribution from bucket values and counts, and its exact moments.
     pub(crate) fn from_parts<'a>(
         recorded: impl IntoIterator<Item = (&'a u64, &'a u64)>,
         moments: Moments,
@@ -167,14 +168,14 @@ impl Histogram<u64> {
         histogram
     }
 
-    /// Counts `times` zeros: values that were known without being recorded one by one.
+    /// Counts `times` zeros, for values that are known to be 0 without being recorded one by one.
     pub fn record_zeros(&mut self, times: u64) {
         if times > 0 {
             self.record_many(0, times);
         }
     }
 
-    /// Adds all of `other`.
+    /// Adds all values of `other`.
     pub fn absorb<C: Count>(&mut self, other: &Histogram<C>) {
         self.moments.absorb(&other.moments);
         if other.moments.count > 0 {
@@ -182,11 +183,11 @@ impl Histogram<u64> {
         }
     }
 
-    /// What was recorded since this was `earlier`. All is exact but the least and the greatest,
-    /// which are as exact as the buckets unless they are those of the whole.
+    /// The values recorded since this distribution was `earlier`. All figures are exact except the
+    /// minimum and maximum, which are as exact as the buckets unless they equal those of the whole.
     ///
     /// # Panics
-    /// When `earlier` holds what this does not.
+    /// If `earlier` holds values that this distribution does not.
     pub fn since(&self, earlier: &Self) -> Self {
         let without = self.buckets.clone().without(&earlier.buckets);
         let buckets = without.expect("what was recorded stays recorded");
@@ -211,8 +212,8 @@ impl Histogram<u64> {
         later
     }
 
-    /// Reads back [`Histogram::to_bytes`] together with its exact moments. `None` when the bytes
-    /// are not such a histogram or do not hold as many values as the moments say.
+    /// Reads back [`Histogram::to_bytes`] together with its exact moments. `None` if the bytes are
+    /// no valid histogram or hold a different number of values than the moments.
     pub fn from_bytes(bytes: &[u8], moments: Moments) -> Option<Self> {
         let buckets = Buckets::from_bytes(bytes)?;
         (buckets.count() == moments.count).then_some(Self { buckets, moments })

@@ -1,7 +1,8 @@
-//! What one worker records in one interval ([`Tally`]), and the run's sums of these ([`TallySum`]).
+//! The measurements of one worker in one interval ([`Tally`]), and their sums over a run
+//! ([`TallySum`]).
 //!
 //! A worker owns one tally at a time and hands it over whole; the totals absorb it, clear it and
-//! give it back. Tallies use 32-bit counts, totals 64-bit ones.
+//! return it. Tallies use 32-bit counts, totals 64-bit counts.
 
 use crate::absence::Absences;
 use crate::churn::Churn;
@@ -12,37 +13,36 @@ use crate::series::Series;
 use memtide_base::Span;
 use std::ops::AddAssign;
 
-/// Wrong values that a worker keeps between two hand-overs.
+/// The number of wrong values that a worker keeps between two hand-overs.
 const TALLY_MISMATCHES_MAX: usize = 1_024;
-/// Stretches without a server that it keeps.
+/// The number of absences that a worker keeps between two hand-overs.
 const TALLY_ABSENCES_MAX: usize = 64;
 
-/// What a run needs recorded; decides, once, how much memory a tally has.
+/// The measurements that a run needs. Decides once how much memory a tally has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// For each histogram slot (operation kinds, then finer classes), whether it is used.
+    /// For each histogram slot (operation kinds, then finer classes): true if it is used.
     pub slots: Vec<bool>,
-    /// How many segments the run has.
+    /// The number of segments of the run.
     pub segments: usize,
-    /// How many servers; each has a histogram of its own when there are several.
+    /// The number of servers. With several servers, each has a histogram of its own.
     pub servers: usize,
     /// The width of a row.
     pub row_width: Span,
-    /// How many rows can be open at once: an operation ends at most this many rows after the one
-    /// it was intended in.
+    /// The number of rows open at once: an operation ends at most this many rows after its intended
+    /// row.
     pub rows_open: usize,
-    /// How many rows are kept at most before neighbours are merged.
+    /// The number of rows kept before neighbours are merged.
     pub rows_max: usize,
-    /// Whether rows keep the times of gets.
+    /// True if rows keep the times of gets.
     pub rows_get_times: bool,
-    /// How many operations one connection can have outstanding.
+    /// The number of operations that one connection can have outstanding.
     pub depth: usize,
-    /// Whether connections are the load, and their churn is recorded.
+    /// True if connections are the load, so that their churn is recorded.
     pub churn: bool,
-    /// Whether the sizes of messages are kept.
+    /// True if the sizes of messages are kept.
     pub message_sizes: bool,
-    /// Whether operations are cut off at the window's end, and what is known of their times is
-    /// kept.
+    /// True if the window's end cuts operations off, so that lower bounds of their times are kept.
     pub bounds: bool,
 }
 
@@ -55,30 +55,31 @@ pub struct Times<H> {
     pub service: Vec<Option<H>>,
     /// sent − intended, per slot.
     pub lag: Vec<Option<H>>,
-    /// Response less the generator's part of the lag: what a perfect generator would have seen.
+    /// Response time less the generator's part of the lag: the response time under a perfect
+    /// generator.
     pub response_ideal: H,
     /// The part of the lag during which the operation could have been sent.
     pub lag_generator: H,
-    /// The part during which it had no room and the worker was busy.
+    /// The part of the lag during which the operation had no room and the worker was busy.
     pub lag_client_busy: H,
-    /// The part during which it had no room and the worker was idle: the server's.
+    /// The part of the lag during which it had no room and the worker was idle: the server's part.
     pub lag_server: H,
-    /// The part during which no connection was open.
+    /// The part of the lag during which no connection was open.
     pub lag_disconnected: H,
-    /// From a worker's waking up to the receive of a reply.
+    /// Time from a worker's wake-up to the receive of a reply.
     pub client_delay: H,
-    /// Operations in flight on a worker when one more was sent; a count, not a time.
+    /// Operations in flight on a worker when another was sent; a count, not a time.
     pub in_flight_at_send: H,
     /// Response per server; empty with a single server.
     pub servers: Vec<H>,
-    /// How long operations that the window's end cut off took at least, per slot; empty unless any
-    /// are cut off. Hits and misses are not told apart.
+    /// Lower bounds of the times of operations that the window's end cut off, per slot; empty
+    /// unless operations are cut off. Hits and misses are not distinguished.
     pub bounds: Vec<Option<H>>,
-    /// Bounds per server, as far as they are known; empty with a single server.
+    /// Lower bounds per server, as far as they are known; empty with a single server.
     pub server_bounds: Vec<H>,
-    /// Bytes of a request, as far as it was made at once; none unless they are kept.
+    /// Bytes of a request, as far as it was made at once; `None` unless sizes are kept.
     pub request_bytes: Option<H>,
-    /// Bytes of a reply; none unless they are kept.
+    /// Bytes of a reply; `None` unless sizes are kept.
     pub reply_bytes: Option<H>,
 }
 
@@ -178,50 +179,50 @@ struct OpenGets {
     service: Tallying,
 }
 
-/// What one worker recorded since its last hand-over.
+/// The measurements of one worker since its last hand-over.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// Counts of each segment.
     pub segments: Vec<Counters>,
     /// Counts of each server over the measured segments; zero with a single server.
     pub servers: Vec<Counters>,
-    /// Counts of operations that no server was chosen for.
+    /// Counts of operations for which no server was chosen.
     pub no_server: Counters,
     /// Counts by server over the other segments; zero with a single server.
     pub unmeasured: ByServer,
     /// Distributions of the measured segments.
     pub times: Times<Tallying>,
-    /// Connections opened, connects that failed, connections lost, of each server.
+    /// Connections opened, connects that failed and connections lost, per server.
     pub connections: Vec<ConnectionCounters>,
     /// The churn of connections, if they are the load.
     pub churn: Option<Box<Churn<u32>>>,
-    /// Operations handed to sockets while the measured window lasted, by the clock; per kind.
+    /// Operations handed to sockets while the measured window lasted by the clock, per kind.
     pub sent_in_window: [u64; KINDS_MAX],
-    /// Of these, copies of writes beyond the first of each.
+    /// Copies of writes among the operations of `sent_in_window`, beyond the first copy of each.
     pub copies_in_window: [u64; KINDS_MAX],
-    /// Measured operations that found the sample queue full.
+    /// Measured operations that found the sample queue full and are missing from the samples.
     pub samples_lost: u64,
-    /// Wrong values that were found; at most 1 024 are kept between two hand-overs.
+    /// Wrong values found; at most 1 024 are kept between two hand-overs.
     pub mismatches: Mismatches,
-    /// When connections were lost and came back; at most 64 stretches are kept between two
-    /// hand-overs.
+    /// Lost and returned connections; at most 64 absences are kept between two hand-overs.
     pub absences: Absences,
-    /// For each number of outstanding operations, how often a send on a connection found it.
+    /// For each number of outstanding operations, the number of sends that found it on their
+    /// connection.
     outstanding: Vec<u32>,
     rows: Vec<OpenRow>,
     row_width_ns: u64,
-    /// The row that was looked for last: where it is, and where it begins.
+    /// The row that was found last: its place, and the start of its time.
     row_at: usize,
     row_from_ns: u64,
 }
 
-/// Counts of each server, and of operations that no server was chosen for; zero with a single
+/// Counts of each server, and of operations for which no server was chosen; zero with a single
 /// server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByServer {
     /// Counts of each server.
     pub servers: Vec<Counters>,
-    /// Counts of operations that no server was chosen for.
+    /// Counts of operations for which no server was chosen.
     pub no_server: Counters,
 }
 
@@ -243,7 +244,7 @@ impl AddAssign<&Self> for ByServer {
 macro_rules! of_connections {
     ($($(#[doc = $doc:tt])* $counter:ident;)*) => {
         summed! {
-            /// What happened to connections.
+            /// Counts of connections by event.
             #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
             ConnectionCounters {
                 $($(#[doc = $doc])* $counter;)*
@@ -287,8 +288,8 @@ impl Tally {
         }
     }
 
-    /// Counts an operation that was sent on a connection with `outstanding` operations, itself
-    /// included; at most the shape's depth.
+    /// Counts an operation sent on a connection with `outstanding` operations, itself included; at
+    /// most the shape's depth.
     #[inline]
     pub fn sent_with(&mut self, outstanding: usize) {
         self.outstanding[outstanding] += 1;
@@ -325,7 +326,7 @@ impl Tally {
 
     #[inline]
     fn row(&mut self, since_start: Span) -> &mut OpenRow {
-        // Nearly always it is the same one again.
+        // Nearly always the row of the previous call.
         if since_start.ns().wrapping_sub(self.row_from_ns) >= self.row_width_ns {
             self.find_row(since_start);
         }
@@ -338,8 +339,8 @@ impl Tally {
         self.row_from_ns = number * self.row_width_ns;
         self.row_at = (number % self.rows.len() as u64) as usize;
         let row = &mut self.rows[self.row_at];
-        // A place is taken over only when its former row can have no operation left; what such a
-        // row still held stays with the newer number, which the shape's rows_open rules out.
+        // A place is reused only when its former row can have no operation left. If it still held
+        // one, which the shape's `rows_open` rules out, the count goes to the newer row.
         row.number = row.number.max(number);
     }
 
@@ -374,32 +375,32 @@ impl Tally {
     }
 }
 
-/// Everything a run recorded, over all workers.
+/// All measurements of a run, over all workers.
 #[derive(Clone, Debug)]
 pub struct TallySum {
     /// Counts of each segment.
     pub segments: Vec<Counters>,
     /// Counts of each server over the measured segments; zero with a single server.
     pub servers: Vec<Counters>,
-    /// Counts of operations that no server was chosen for.
+    /// Counts of operations for which no server was chosen.
     pub no_server: Counters,
     /// Counts by server over the other segments; zero with a single server.
     pub unmeasured: ByServer,
     /// Distributions of the measured segments.
     pub times: Times<Histogram<u64>>,
-    /// Connections opened, failed, lost, of each server.
+    /// Connections opened, connects that failed and connections lost, per server.
     pub connections: Vec<ConnectionCounters>,
     /// The churn of connections, if they are the load.
     pub churn: Option<Box<Churn<u64>>>,
-    /// Operations handed to sockets while the measured window lasted; per kind.
+    /// Operations handed to sockets while the measured window lasted, per kind.
     pub sent_in_window: [u64; KINDS_MAX],
-    /// Of these, copies of writes beyond the first of each.
+    /// Copies of writes among the operations of `sent_in_window`, beyond the first copy of each.
     pub copies_in_window: [u64; KINDS_MAX],
     /// Measured operations missing from the samples.
     pub samples_lost: u64,
-    /// Wrong values that were found.
+    /// Wrong values found.
     pub mismatches: Mismatches,
-    /// When connections were lost and came back.
+    /// Lost and returned connections.
     pub absences: Absences,
     /// Rows over time.
     pub series: Series,
@@ -407,7 +408,7 @@ pub struct TallySum {
 }
 
 impl TallySum {
-    /// Of nothing yet.
+    /// Sums without any measurement yet.
     pub fn new(shape: &Shape) -> Self {
         Self {
             segments: vec![Counters::default(); shape.segments],
@@ -427,14 +428,14 @@ impl TallySum {
         }
     }
 
-    /// What happened to connections, of whichever server.
+    /// Counts of connections by event, over all servers.
     pub fn all_connections(&self) -> ConnectionCounters {
         let mut all = ConnectionCounters::default();
         self.connections.iter().for_each(|of_server| all += of_server);
         all
     }
 
-    /// Takes over everything in `tally` and leaves it empty, ready to be used again.
+    /// Adds all of `tally` and clears it, ready to be used again.
     pub fn absorb(&mut self, tally: &mut Tally) {
         let has_room = tally.segments.len() <= self.segments.len()
             && tally.servers.len() <= self.servers.len()
@@ -489,8 +490,7 @@ impl TallySum {
         tally.clear();
     }
 
-    /// How many operations were outstanding on a connection when one was sent on it, itself
-    /// included.
+    /// The number of operations outstanding on a connection at each send, the sent one included.
     pub fn outstanding(&self) -> Histogram<u64> {
         let counted = (0..).zip(self.outstanding.iter().copied()).filter(|&(_, count)| count > 0);
         Histogram::from_recorded(counted)

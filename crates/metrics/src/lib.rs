@@ -1,5 +1,5 @@
-//! What a run counts and how it remembers times: counters, HDR histograms with exact moments,
-//! and rows over time whose memory does not grow with the run.
+//! The measurements of a run: counters, HDR histograms with exact moments, and rows over time whose
+//! memory does not grow with the run.
 //!
 //! Recording allocates nothing and takes no lock. This crate knows no protocol and no operation:
 //! a kind is a position in a table. The list below is the reading order.

@@ -1,5 +1,5 @@
-//! The wrong values that verification found, one by one, in bounded memory: what does not fit is
-//! only counted.
+//! The wrong values that verification found, one by one, in bounded memory: those that do not fit
+//! are only counted.
 
 use crate::counter::VerifyClass;
 use memtide_base::ServerId;
@@ -9,22 +9,22 @@ use memtide_base::ServerId;
 pub struct Mismatch {
     /// The operation, by its position in the run's sequence.
     pub op: u64,
-    /// The id of the key that was asked for; of a value under a key that was not asked for, the
-    /// first that was.
+    /// The id of the requested key. For a value under a key that was not requested, the id of the
+    /// first key that was.
     pub key: u64,
     /// The server that sent it, in the plan's order.
     pub server: ServerId,
-    /// In what way it was wrong.
+    /// The kind of error.
     pub class: VerifyClass,
     /// The oldest version that was allowed; 0 for any.
     pub version_min: u32,
-    /// The version that it claimed to be, if it claimed any.
+    /// The version that the value claims, if any.
     pub version: Option<u32>,
-    /// The first wrong byte, from 0.
+    /// The position of the first wrong byte, from 0.
     pub offset: u64,
 }
 
-/// Wrong values in the order in which they came, as far as there is room.
+/// Wrong values in the order of their arrival, as far as they fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatches {
     kept: Vec<Mismatch>,
@@ -32,23 +32,23 @@ pub struct Mismatches {
     lost: u64,
 }
 
-/// Wrong values that are kept of a whole run.
+/// The number of wrong values kept of a whole run.
 const RUN_KEPT_MAX: usize = 100_000;
 
 impl Default for Mismatches {
-    /// Room for those of a run. Nothing is allocated until there are some.
+    /// Room for the wrong values of a run; allocates when the first is kept.
     fn default() -> Self {
         Self { kept: Vec::new(), kept_max: RUN_KEPT_MAX, lost: 0 }
     }
 }
 
 impl Mismatches {
-    /// Room for this many, allocated now.
+    /// Room for `kept_max` wrong values, allocated now.
     pub(crate) fn reserved(kept_max: usize) -> Self {
         Self { kept: Vec::with_capacity(kept_max), kept_max, lost: 0 }
     }
 
-    /// One more.
+    /// Adds one wrong value.
     pub fn push(&mut self, mismatch: Mismatch) {
         if self.kept.len() < self.kept_max {
             self.kept.push(mismatch);
@@ -57,24 +57,24 @@ impl Mismatches {
         }
     }
 
-    /// Takes over what `other` holds and lost.
+    /// Adds all that `other` keeps, and its count of lost ones.
     pub fn absorb(&mut self, other: &Self) {
         other.kept.iter().for_each(|&mismatch| self.push(mismatch));
         self.lost += other.lost;
     }
 
-    /// Forgets everything but keeps the room.
+    /// Removes all wrong values; keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.kept.clear();
         self.lost = 0;
     }
 
-    /// Those that fitted.
+    /// The wrong values that fitted.
     pub fn kept(&self) -> &[Mismatch] {
         &self.kept
     }
 
-    /// How many did not fit.
+    /// The number of wrong values that did not fit.
     pub fn lost(&self) -> u64 {
         self.lost
     }

@@ -15,26 +15,26 @@ pub const ROWS_ASKED_MAX: usize = 16_384;
 /// At most this many distributions over time are exported in full.
 pub const SLICES_MAX: usize = 64;
 
-/// What was intended in one stretch of time, and what came of it.
+/// The operations intended in one interval of time, by their fates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Operations intended in it.
+    /// Operations intended in this row.
     pub intended: u64,
-    /// Of these, answered.
+    /// Intended operations that were answered.
     pub answered: u64,
-    /// Of these, failed, timed out, lost, dropped or abandoned.
+    /// Intended operations that failed, timed out, were lost, dropped or abandoned.
     pub unanswered: u64,
     /// Keys found.
     pub hits: u64,
     /// Keys not found.
     pub misses: u64,
-    /// Response times of the answered: bucket value in ns → count.
+    /// Response times of answered operations: bucket value in ns → count.
     pub response: BTreeMap<u64, u64>,
-    /// The times of its gets, where they are kept.
+    /// The times of the row's gets, if they are kept.
     pub gets: Option<Box<GetTimes>>,
 }
 
-/// The times of the answered gets of one stretch of time.
+/// The times of the answered gets of one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetTimes {
     /// received − intended.
@@ -51,7 +51,7 @@ pub struct Sparse {
 }
 
 impl GetTimes {
-    /// Adds all of `other`.
+    /// Adds all values of `other`.
     pub fn absorb(&mut self, other: &Self) {
         self.response.absorb(&other.response);
         self.service.absorb(&other.service);
@@ -59,7 +59,7 @@ impl GetTimes {
 }
 
 impl Sparse {
-    /// Adds all of `times`.
+    /// Adds all values of `times`.
     pub fn absorb_times<C: Count>(&mut self, times: &Histogram<C>) {
         self.moments.absorb(times.moments());
         for (value, count) in times.recorded() {
@@ -72,7 +72,8 @@ impl Sparse {
         Histogram::from_parts(&self.buckets, self.moments)
     }
 
-    /// Counts that were read from a file may be near the end of their type.
+    /// Adds saturating, because counts that were read from a file may be near the end of their
+    /// type.
     fn absorb(&mut self, other: &Self) {
         self.moments.absorb(&other.moments);
         for (&value, &count) in &other.buckets {
@@ -104,7 +105,7 @@ impl Row {
         }
     }
 
-    /// The response time at `rank` (1 is the smallest), or `None` when fewer were answered.
+    /// The response time at `rank` (1 is the smallest); `None` if fewer operations were answered.
     pub fn response_at_rank(&self, rank: u64) -> Option<u64> {
         let mut below = 0;
         self.response.iter().find_map(|(value, count)| {
@@ -124,13 +125,13 @@ pub struct Series {
 }
 
 impl Series {
-    /// No rows yet; `width` is that of the rows which workers number. Never more than `rows_max`
-    /// are kept, at least 1.
+    /// An empty series; `width` is that of the rows which workers number. At most `rows_max` rows
+    /// (at least 1) are kept.
     pub fn new(width: Span, rows_max: usize) -> Self {
         Self { width, shift: 0, rows_max, rows: Vec::new() }
     }
 
-    /// The row that holds the workers' row `number`, made when it is new.
+    /// The row that holds the workers' row `number`; it is made if it does not exist.
     pub fn row_mut(&mut self, number: u64) -> &mut Row {
         while (number >> self.shift) as usize >= self.rows_max {
             self.halve();
@@ -142,7 +143,7 @@ impl Series {
         &mut self.rows[at]
     }
 
-    /// Makes the rows that are missing of a window of this length, in which nothing happened.
+    /// Adds the rows without any operation that a window of this length lacks.
     pub fn cover(&mut self, window: Span) {
         if let Some(last) = window.ns().checked_sub(1) {
             self.row_mut(last / self.width.ns());
@@ -157,7 +158,7 @@ impl Series {
         }
     }
 
-    /// The width of a row now.
+    /// The present width of a row.
     pub fn width(&self) -> Span {
         self.width * (1 << self.shift)
     }

@@ -1,18 +1,18 @@
-//! Quantiles that can be printed: ranked with the unanswered on top, and only where the sample
-//! is large enough to say anything.
+//! Quantiles that can be printed: operations without an answer rank above all others, and a
+//! quantile is known only if the sample is large enough for it.
 
 use crate::histogram::{Count, Histogram};
 
-/// What can be said about a quantile.
+/// The knowledge about a quantile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantile {
     /// The value, in the unit of the distribution.
     Known(u64),
-    /// It falls among operations that were never answered: longer than anything measured.
+    /// It falls among operations that were never answered: longer than any measured time.
     Unanswered,
     /// Too few samples for a two-sided 95 % confidence interval.
     TooFew {
-        /// How many it takes.
+        /// The number of samples that it takes.
         needed: u64,
     },
 }
@@ -25,7 +25,7 @@ pub fn samples_needed(p: f64) -> u64 {
     (0.025f64.ln() / tail.ln()).ceil() as u64
 }
 
-/// Quantile `p` of the answered values in `times` with `unanswered` operations ranked above them
+/// Quantile `p` of the answered values in `times`, with `unanswered` operations ranked above them
 /// all, so that failing fast cannot improve it.
 pub fn quantile<C: Count>(times: &Histogram<C>, unanswered: u64, p: f64) -> Quantile {
     let total = times.count().saturating_add(unanswered);

@@ -10,17 +10,17 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a server takes its time. Written as parts joined by `+`, each at most once:
+/// The times at which a server's answers leave. Written as parts joined by `+`, each at most once:
 ///
 /// - `instant`; or a law of service times under which requests do not disturb each other,
 ///   `fixed:SPAN`, `exponential:MEAN` or `lognormal:MEDIAN,SIGMA` (of the logarithm); or
 ///   `queue:K,LAW`, one queue for the whole server in which K servers take requests as they came.
 ///   A request begins at its arrival, or when the first of the K is free; its answer leaves when it
 ///   is done.
-/// - `slowing:PERCENT/s`: service times grow each second by this percentage of what they were at
-///   the server's beginning. Without a law they are 10 us at the beginning.
-/// - `pause:EVERY,LENGTH`: answers that are due within a pause leave at its end; work goes on. The
-///   first pause begins EVERY after the server's beginning. `pause:AT,LENGTH,once` is a single one.
+/// - `slowing:PERCENT/s`: service times grow each second by this percentage of their value at the
+///   server's start. Without a law they start at 10 us.
+/// - `pause:EVERY,LENGTH`: answers due within a pause leave at its end; work continues. The first
+///   pause begins EVERY after the server's start. `pause:AT,LENGTH,once` is a single pause.
 ///
 /// A span is at most an hour, K at most 1 024, SIGMA at most 10, PERCENT at most 1 000 000.
 #[derive(Clone, Debug, PartialEq)]
@@ -264,7 +264,7 @@ impl ReplyTiming {
         self.hold(done)
     }
 
-    /// The instant at which the answer to a request received at `at` leaves that takes no time:
+    /// The instant at which an answer without service time leaves, for a request received at `at`:
     /// `at`, or the end of a pause.
     pub fn hold(&self, at: Instant) -> Instant {
         self.behaviour.pause.map_or(at, |pause| pause.hold(at))
@@ -273,7 +273,7 @@ impl ReplyTiming {
     fn draw(&self, law: &ServiceLaw, number: u64, start: Instant) -> Span {
         let u = rng::unit(rng::hash(self.seed, Stream::SERVICE, number));
         let growth = 1.0 + self.behaviour.slowing_percent / 100.0 * (start.ns() as f64 / 1e9);
-        // The cast saturates where a lognormal tail is beyond all bounds.
+        // The cast saturates if the tail of a lognormal law exceeds all bounds.
         Span::from_ns((law.draw_ns(u) * growth).round() as u64)
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Adds another shard's.
+    /// Adds the counters of another shard.
     pub fn add(&mut self, other: &Self) {
         self.get_hits += other.get_hits;
         self.get_misses += other.get_misses;

@@ -18,8 +18,8 @@ use std::collections::VecDeque;
 /// The server's side of one connection.
 ///
 /// After [`Endpoint::handle_bytes`], ask [`Endpoint::poll_timeout`] and call
-/// [`Endpoint::poll_transmit`] at that instant; what is due at once is due at the `now` at which
-/// the bytes came.
+/// [`Endpoint::poll_transmit`] at that instant. An answer without service time is due at the `now`
+/// at which its request came.
 #[derive(Debug)]
 pub struct Endpoint {
     format: Decoding,
@@ -60,8 +60,8 @@ impl Endpoint {
     /// carried out now, and its answer waits for its instant. The clock must not go back between
     /// calls with the same `state`.
     ///
-    /// While 256 KiB of answers are due and not taken, or very many wait for their instants, what
-    /// came is kept: [`Endpoint::can_go_on`] says when to call again, without bytes.
+    /// While 256 KiB of answers are due and not taken, or very many wait for their instants,
+    /// further bytes are kept: [`Endpoint::can_go_on`] tells when to call again, without bytes.
     pub fn handle_bytes(
         &mut self,
         clock: Clock,
@@ -86,7 +86,7 @@ impl Endpoint {
         !self.rest.is_empty()
     }
 
-    /// True if such requests can be carried out at `now`.
+    /// True if kept requests can be carried out at `now`.
     pub fn can_go_on(&self, now: Instant) -> bool {
         self.is_behind() && self.outbox.has_room(now)
     }
@@ -181,7 +181,7 @@ fn read_frames(
     state: &mut ProfileState,
 ) {
     while outbox.fate == Fate::Open && outbox.has_room(clock.now) {
-        // What may be changed is copied.
+        // The part that a fault may change is copied.
         let carry_out = |request: &Request<'_>, lines: &mut Outgoing| {
             state.carry_out(clock, request, store, lines.bytes())
         };

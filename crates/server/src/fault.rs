@@ -1,5 +1,5 @@
-//! The faults that a server makes on purpose: which, how often, for which commands, and the count
-//! of each. Whether a request is struck is a function of (seed, kind, request number).
+//! The faults that a server makes on purpose: their kinds, rates and commands, and the count of
+//! each. A function of (seed, kind, request number) decides whether a request is struck.
 
 mod effect;
 
@@ -21,28 +21,28 @@ pub enum FaultKind {
     Reset,
     /// Neither this request nor anything after it on the connection is answered.
     Stall,
-    /// A new connection is reset at once. Its rate is of connections, not of requests.
+    /// A new connection is reset at once. The rate is a share of connections, not of requests.
     Refuse,
-    /// A value lacks its end, and its head says the shorter length.
+    /// A value lacks its end, and its header states the shorter length.
     Truncate,
     /// One bit of one byte of a value is wrong.
     Flip,
     /// A key is answered with another key's value.
     OtherKey,
-    /// A key is answered with the value that it had before, if the present one was stored (and
-    /// that said to the client) at least 100 ms ago.
+    /// A key is answered with its previous value, if the present value was stored (and the store
+    /// acknowledged) at least 100 ms ago.
     Stale,
-    /// A value that is there is answered as a miss.
+    /// A value that exists is answered as a miss.
     ExpireEarly,
-    /// A value that has expired is answered all the same. It is the first request after the expiry
-    /// that can be struck, since it makes the server forget the value.
+    /// A value that has expired is returned. Only the first request after the expiry can be struck,
+    /// because it makes the server forget the value.
     ExpireLate,
     /// A `SERVER_ERROR` in place of the answer.
     ServerError,
-    /// A line that is no answer at all, in place of the answer.
+    /// A line that is no valid answer, in place of the answer.
     Garbage,
-    /// A datagram does not leave. This rate and the next three are of the datagrams of answers, not
-    /// of requests.
+    /// A datagram does not leave. The rates of this kind and the next three are shares of the
+    /// datagrams of answers, not of requests.
     UdpLoss,
     /// A datagram leaves twice, one right after the other.
     UdpDuplicate,
@@ -117,13 +117,12 @@ impl FaultKind {
     }
 }
 
-/// Which faults happen: `KIND:RATE[@COMMAND]`, joined by commas; `none` for a healthy server.
+/// The faults of a server: `KIND:RATE[@COMMAND]`, joined by commas; `none` for no faults.
 ///
-/// The rate is the share of requests that are struck among those which the fault could strike
-/// (a flip needs a value); only commands with keys can be. Without `@COMMAND` it is all of these.
-/// At most one fault strikes a request, and one a datagram: where several would, the first of the
-/// list. No kind may
-/// stand twice for one command, and at most 64 faults stand in a list.
+/// The rate is the share of requests struck among those that the fault can strike (a flip needs a
+/// value). Only commands with keys can be struck; without `@COMMAND` all of them. At most one fault
+/// strikes a request, and one a datagram: the first of the list that would. No kind may be listed
+/// twice for one command, and a list has at most 64 faults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
     list: Vec<Fault>,
@@ -203,12 +202,12 @@ pub(crate) struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
-    /// True if there are none.
+    /// True if no fault would strike the request.
     pub fn is_empty(self) -> bool {
         self.struck == 0
     }
 
-    /// Their kinds.
+    /// The kinds of the faults.
     pub fn kinds(self) -> impl Iterator<Item = FaultKind> {
         let places = (0..FAULTS_MAX).filter(move |at| self.struck >> at & 1 == 1);
         places.map(move |at| self.faults.list[at].kind)

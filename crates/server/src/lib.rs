@@ -1,10 +1,9 @@
 //! A memcached small enough to trust: bytes in, bytes out.
 //!
-//! A [`Session`] is one connection and a [`Store`] is what all of them share. Both do what
-//! memcached 1.6.18 does, which a test holds them against. An [`Endpoint`] is a connection to a
-//! server that takes its time or does wrong on purpose; [`Datagrams`] is all that a socket without
-//! connections needs. Sockets, threads and clocks are handed in; there are no slabs and no
-//! authentication.
+//! A [`Session`] is one connection and a [`Store`] is the state that all connections share. Both
+//! behave as memcached 1.6.18, which a test compares them with. An [`Endpoint`] is a connection to
+//! a server that delays answers or makes faults on purpose; [`Datagrams`] is its counterpart for
+//! UDP. Sockets, threads and clocks are handed in; there are no slabs and no authentication.
 #![forbid(unsafe_code)]
 
 mod endpoint;

@@ -1,5 +1,5 @@
-//! The state that all connections of a server share beside the store if it is slow or faulty on
-//! purpose: the number of the next request, the queue, the older values, the counts.
+//! The state beside the store that all connections share if a server is slow or faulty on purpose:
+//! the number of the next request, the queue, the older values, the counts.
 
 use crate::behaviour::{Behaviour, ReplyTiming};
 use crate::clock::Clock;
@@ -11,20 +11,20 @@ use memtide_base::{Instant, Random};
 use memtide_codec::text::encode;
 use memtide_codec::{ErrorKind, ErrorReply, Reply, Request, Verb};
 
-/// The longest answer, about, of a server that may change it, because it must be in memory as a
-/// whole. A longer one is refused with memcached's out-of-memory error.
+/// The approximate length of the longest answer of a server with faults, which must hold the answer
+/// in memory as a whole. A longer one is refused with memcached's out-of-memory error.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 const TOO_LONG: Reply<'static> = Reply::Error(ErrorReply {
     kind: ErrorKind::Server,
     message: b"out of memory writing get response",
 });
 
-/// How a server behaves on purpose. The default answers everything at once and correctly.
+/// The behaviour and faults of a server. The default answers everything at once and correctly.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerProfile {
-    /// When answers leave.
+    /// The times at which answers leave.
     pub behaviour: Behaviour,
-    /// The faults in them.
+    /// The faults of answers.
     pub faults: Faults,
     /// The seed of all draws.
     pub seed: u64,
@@ -40,10 +40,10 @@ impl ServerProfile {
 /// The state of a server's profile; one for all its connections.
 ///
 /// Requests that name a key are numbered from 0 in the order in which they are handled, and all
-/// draws are functions of the seed and this number; connections are numbered apart, and so are the
-/// datagrams of answers. Other requests
-/// (`stats`, `version`, `flush_all`, `verbosity`, `quit`, and what is no request) take no time and
-/// are never struck, but they wait for their turn on the connection and for the end of a pause.
+/// draws are functions of the seed and this number; connections and the datagrams of answers are
+/// numbered separately. Other requests (`stats`, `version`, `flush_all`, `verbosity`, `quit`, and
+/// invalid ones) take no time and are never struck, but they wait for their turn on the connection
+/// and for the end of a pause.
 #[derive(Debug)]
 pub struct ProfileState {
     faults: Faults,
@@ -64,7 +64,7 @@ pub(crate) enum Then {
     Answer,
     /// The answer does not leave, and the connection is reset in its place.
     Reset,
-    /// No answer leaves any more.
+    /// No further answer leaves.
     Stall,
 }
 
@@ -128,8 +128,8 @@ impl ProfileState {
         self.timing.hold(now)
     }
 
-    /// Carries out any request but quit and appends the answer. Returns what happens to it and
-    /// when; it must not leave before an earlier answer of its connection.
+    /// Carries out any request but quit and appends the answer. Returns the answer's fate and the
+    /// instant at which it leaves; it must not leave before an earlier answer of its connection.
     pub(crate) fn carry_out(
         &mut self,
         clock: Clock,

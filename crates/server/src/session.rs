@@ -29,8 +29,8 @@ const KEYS_MAX: usize = 4096;
 pub enum Flow {
     /// More bytes may come.
     Continue,
-    /// Received requests are not all carried out: the session continues with them when it is called
-    /// again, which helps as soon as fewer answers wait.
+    /// Some received requests are not carried out yet: call the session again, without bytes, once
+    /// fewer answers wait.
     Paused,
     /// Send the answers, then close.
     Close,
@@ -93,9 +93,9 @@ impl Session {
         }
     }
 
-    /// As [`Session::handle_bytes`], for a client that may not take its answers: stops while 256
-    /// KiB wait in `out`, which is exceeded by one value at most. Call it again, without bytes,
-    /// until it no longer returns [`Flow::Paused`].
+    /// Handles bytes as [`Session::handle_bytes`] does, for a client that may not take its answers:
+    /// stops while 256 KiB wait in `out`, which one value at most exceeds. Call it again, without
+    /// bytes, until it no longer returns [`Flow::Paused`].
     pub fn handle_some(
         &mut self,
         clock: Clock,
@@ -106,12 +106,12 @@ impl Session {
         self.handle_within(clock, bytes, store, out, WAITING_BYTES_MAX)
     }
 
-    /// True if it has more to do before it wants more bytes.
+    /// True if it has more to do before it needs more bytes.
     pub fn is_behind(&self) -> bool {
         self.unfinished.is_some() || !self.rest.is_empty()
     }
 
-    /// As [`Session::handle_some`], while less than `most` bytes wait in `out`.
+    /// Handles bytes as [`Session::handle_some`] does, while less than `most` bytes wait in `out`.
     pub(crate) fn handle_within(
         &mut self,
         clock: Clock,
@@ -208,8 +208,8 @@ pub(crate) struct Retrieval<'a> {
 }
 
 impl Retrieval<'_> {
-    /// Answers key by key while less than `most` bytes wait in `out`, and some thousand keys at
-    /// most. False if there are more.
+    /// Answers key by key while less than `most` bytes wait in `out`, and at most a few thousand
+    /// keys. Returns false if keys are left.
     pub fn go_on(
         &mut self,
         (clock, store): (Clock, &Store),
@@ -259,7 +259,7 @@ impl Unfinished {
     }
 }
 
-/// Answers bytes that are no request, which `decoder` has just reported.
+/// Answers bytes that are no valid request, which `decoder` has just reported.
 pub(crate) fn refuse(
     decoder: &RequestDecoder,
     clock: Clock,
@@ -299,14 +299,14 @@ pub(crate) fn answer(clock: Clock, request: &Request<'_>, store: &Store, out: &m
             store.flush(clock, delay);
             (noreply, Reply::Ok)
         }
-        // There is no log whose amount could be set.
+        // The server writes no log, so the level has no effect.
         Request::Verbosity { noreply, .. } => (noreply, Reply::Ok),
         Request::Quit => unreachable!("quit is not answered"),
     };
     write_unless(silent, out.bytes(), reply);
 }
 
-/// Answers `stats` ("Statistics" of the protocol document), as far as the server has such figures.
+/// Answers `stats` ("Statistics" of the protocol document), as far as the server has these figures.
 fn statistics(clock: Clock, argument: Option<&[u8]>, store: &Store, out: &mut Vec<u8>) {
     match argument {
         None => general(clock, store, out),
@@ -314,7 +314,7 @@ fn statistics(clock: Clock, argument: Option<&[u8]>, store: &Store, out: &mut Ve
             store.reset_counters();
             encode::reply(out, &Reply::Reset);
         }
-        // A session by itself is healthy.
+        // A session without a profile has no faults.
         Some(b"faults") => FaultCounts::default().write(out),
         Some(_) => {
             let unknown = ErrorReply { kind: ErrorKind::Error, message: b"" };
@@ -328,7 +328,7 @@ fn general(clock: Clock, store: &Store, out: &mut Vec<u8>) {
         let (name, value) = (name.as_bytes(), value.as_bytes());
         encode::reply(out, &Reply::Stat { name, value });
     };
-    // The server has no process of its own that it could know of.
+    // The session does not know the process that serves it.
     write("pid", "0");
     write("uptime", &(clock.now.ns() / 1_000_000_000).to_string());
     write("time", &clock.unix_s.to_string());

@@ -57,7 +57,7 @@ pub(crate) struct Incoming<'a> {
     pub verb: Verb,
     /// The client's flags.
     pub flags: u32,
-    /// The Unix second in which it expires.
+    /// The Unix second in which the value expires.
     pub ends_s: u64,
     /// The value.
     pub value: &'a [u8],
@@ -228,8 +228,8 @@ impl Shard {
         is_late.then(|| (item.flags, item.cas, item.value().to_vec()))
     }
 
-    /// The first value of another key that is not `value`, from any item on. Only few items are
-    /// searched.
+    /// The first value of another key that differs from `value`, beginning with any item. Only a
+    /// few items are searched.
     pub fn other_value(
         &self,
         target: &Target<'_>,
@@ -367,6 +367,6 @@ fn number_in(value: &[u8]) -> Option<u64> {
     let value = value[start..].strip_prefix(b"+").unwrap_or(&value[start..]);
     let end = value.iter().position(is_space).unwrap_or(value.len());
     let digits = std::str::from_utf8(&value[..end]).ok()?;
-    // The standard library would take a second sign.
+    // The standard library would accept a second sign.
     if digits.starts_with('+') { None } else { digits.parse().ok() }
 }

@@ -28,7 +28,7 @@ pub struct StoreOptions {
 #[derive(Debug)]
 pub struct Store {
     shards: Box<[Mutex<Shard>]>,
-    /// The shift that makes a shard's number of a hash.
+    /// The shift that derives a shard's number from a hash.
     shard_shift: u32,
     memory_bytes_max: u64,
     cas_source: AtomicU64,
@@ -126,7 +126,7 @@ impl Store {
         self.shard(target.hash).touch(&target, clock.ends_s(expiry))
     }
 
-    /// flush_all, at once or with the second before the delay ends.
+    /// Carries out flush_all: at once, or with the second before the delay ends.
     pub(crate) fn flush(&self, clock: Clock, delay: Option<i64>) {
         self.cmd_flush.fetch_add(1, Relaxed);
         match delay {
@@ -165,7 +165,8 @@ impl Store {
         self.shard(target.hash).expired(&target)
     }
 
-    /// A value of any key but `key` that is not `value`; may be `None` if only few keys have one.
+    /// A value of another key than `key` that differs from `value`; may be `None` if only a few
+    /// keys have one.
     pub(crate) fn other_value(
         &self,
         clock: Clock,

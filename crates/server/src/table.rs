@@ -92,7 +92,7 @@ impl Item {
         }
     }
 
-    /// Its value, if it is to be sent without a copy.
+    /// Its value, if the value is sent without a copy.
     pub fn large_value(&self) -> Option<&Arc<[u8]>> {
         match &self.bytes {
             Bytes::Together(_) => None,
@@ -112,7 +112,7 @@ impl Item {
         }
     }
 
-    /// Bytes that memcached would count for it.
+    /// The bytes that memcached would count for it.
     fn counted_bytes(&self) -> u64 {
         text::item_bytes(self.key().len(), self.value().len(), self.flags) as u64
     }
@@ -158,7 +158,7 @@ impl Table {
         self.items
     }
 
-    /// Bytes that memcached would count for all items.
+    /// The bytes that memcached would count for all items.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -184,7 +184,7 @@ impl Table {
         self.entries[at.0 as usize].item.as_ref().expect("a position is given for an item only")
     }
 
-    /// At most `count` items, from a position on that is a function of `bits`.
+    /// At most `count` items, starting at a position derived from `bits`.
     pub fn some_items(&self, bits: u64, count: usize) -> impl Iterator<Item = &Item> {
         let first = rng::below(bits, self.entries.len().max(1) as u64) as usize;
         let entries = self.entries[first..].iter().chain(&self.entries[..first]);

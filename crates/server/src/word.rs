@@ -1,11 +1,11 @@
-//! Errors for words of behaviours or faults that cannot be parsed, and the parts that such words
-//! consist of. Knows no particular word.
+//! Errors for words of behaviours or faults that cannot be parsed, and parsers for the parts of
+//! these words. Knows no particular word.
 
 use memtide_base::Span;
 use memtide_base::units::parse_span;
 use std::fmt;
 
-/// Why a word could not be parsed: what is wrong with it, and every form that is allowed.
+/// The error for a word that cannot be parsed: its fault, and every form that is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordError {
     given: String,
@@ -61,7 +61,7 @@ impl Word {
     }
 }
 
-/// Writes a span so that it parses to exactly the same one: in the largest unit that divides it.
+/// Writes a span so that it parses to an equal one: in the largest unit that divides it.
 pub(crate) struct Exact(pub Span);
 
 impl fmt::Display for Exact {

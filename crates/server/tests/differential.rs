@@ -1,5 +1,5 @@
-//! The server against a real memcached: the same random requests must get the same bytes, and the
-//! same counters must come out. Times that end while the test runs are left to other tests.
+//! The server against a real memcached: the same random requests must yield the same bytes and the
+//! same counters. Expiries within the run are left to other tests.
 
 use memtide_base::{Instant, Random};
 use memtide_codec::text::{ReplyDecoder, encode};
@@ -17,12 +17,12 @@ const REQUESTS: u64 = 500;
 const ITEM_BYTES_MAX: usize = 1 << 20;
 /// The latest Unix time that fits in the 32 bits which memcached gives to an expiry.
 const LATEST_S: i64 = i32::MAX as i64;
-/// No key and no value has a minus sign: on numbers from 2^63 memcached looks for one beyond the
-/// value's end, in memory that another item left behind.
+/// No key and no value has a minus sign: for numbers from 2^63 on, memcached looks for one beyond
+/// the value's end, in memory left by another item.
 const KEYS: [&str; 6] = ["a", "bb", "counter", "0", "noreply", "key_that_is_longer_than_a_word"];
 
-/// The counters that must be equal. get_expired is not among them: memcached looks for something to
-/// reclaim at every store, and what it finds is not counted there.
+/// The counters that must be equal. get_expired is not included: memcached searches for items to
+/// reclaim at every store, and does not count those that it finds.
 const COUNTERS: [&str; 23] = [
     "cmd_get",
     "cmd_set",
@@ -62,7 +62,7 @@ fn a_real_memcached_answers_and_counts_the_same() {
             let (them, us) = (theirs.ask(&to_them), ours.ask(&to_us));
             cas.compare(&them, &us, &format!("{place}: {}", excerpt(&to_us)));
         }
-        // Reading every key lets both forget what has ended.
+        // Reading every key makes both servers remove expired items.
         let every = format!("get {}\r\n", KEYS.join(" "));
         assert_eq!(excerpt(&theirs.ask(every.as_bytes())), excerpt(&ours.ask(every.as_bytes())));
         let (them, us) = (counters(&theirs.ask(b"stats\r\n")), counters(&ours.ask(b"stats\r\n")));
@@ -73,7 +73,7 @@ fn a_real_memcached_answers_and_counts_the_same() {
     assert!(cas.pairs.len() > 100, "too few cas numbers were seen to say anything");
 }
 
-/// A request for them and the same for us; they differ in cas numbers alone.
+/// A request for memcached and its equivalent for the server; only cas numbers differ.
 fn draw(random: &mut Random, cas: &CasPairs) -> (Vec<u8>, Vec<u8>) {
     if random.below(8) == 0 {
         let line = odd_line(random);
@@ -133,14 +133,15 @@ fn value(random: &mut Random) -> Vec<u8> {
         21 => Vec::new(),
         22 => b"\r\nEND\r\n".to_vec(),
         23 => vec![b'v'; ITEM_BYTES_MAX],
-        // About as large as an item with a short key may be.
+        // Close to the largest item with a short key.
         24 => vec![b'v'; ITEM_BYTES_MAX - 55 - pick(random, 12)],
         _ => (0..random.below(200)).map(|_| b'a' + random.below(26) as u8).collect(),
     }
 }
 
-/// Lines that are refused, or nearly. A refused flush_all is not among them: memcached counts it in
-/// cmd_flush although nothing was flushed. Likewise it counts the keys before one that is too long.
+/// Lines that are refused, or nearly. They include no refused flush_all, which memcached counts in
+/// cmd_flush although nothing was flushed, and no key that is too long, because memcached counts
+/// the keys before it.
 fn odd_line(random: &mut Random) -> Vec<u8> {
     let long = "k".repeat(251);
     let lines = [
@@ -184,7 +185,7 @@ fn odd_line(random: &mut Random) -> Vec<u8> {
         &format!("touch {long} 0\r\n"),
         &format!("incr {long} 1 noreply\r\n"),
     ];
-    // The version differs, and is asked for only as the end of every answer.
+    // The version differs, and is requested only to mark the end of the answers.
     lines[pick(random, lines.len())].replace("version", "nothing").into_bytes()
 }
 
@@ -196,7 +197,7 @@ fn pick(random: &mut Random, count: usize) -> usize {
     random.below(count as u64) as usize
 }
 
-/// Which of their cas numbers is which of ours.
+/// The pairs of memcached's and the server's cas numbers.
 #[derive(Default)]
 struct CasPairs {
     pairs: Vec<(u64, u64)>,
@@ -212,7 +213,7 @@ impl CasPairs {
         }
     }
 
-    /// Byte for byte, but for cas numbers: these must always be the same pairs.
+    /// Compares byte for byte, except for cas numbers, whose pairs must stay the same.
     fn compare(&mut self, them: &[u8], us: &[u8], place: &str) {
         let (their_numbers, our_numbers) = (cas_numbers(them), cas_numbers(us));
         assert_eq!(their_numbers.len(), our_numbers.len(), "{place}");
@@ -260,7 +261,7 @@ fn excerpt(bytes: &[u8]) -> String {
     format!("'{}{end}'", bytes[..bytes.len().min(300)].escape_ascii())
 }
 
-/// A memcached of this test's own, ended with it.
+/// A memcached of this test, stopped when dropped.
 struct Theirs {
     child: Child,
     stream: TcpStream,
@@ -271,8 +272,8 @@ impl Theirs {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut child = Command::new("memcached")
             .args(["-l", "127.0.0.1", "-u", "nobody", "-t", "1", "-m", "64"])
-            // Without its background threads, which now and then hold an item so that counting
-            // down makes a new, shorter one instead of filling up with spaces.
+            // Without its background threads, which sometimes hold an item, so that decr makes a
+            // new, shorter item instead of padding with spaces.
             .args(["-o", "no_modern"])
             .args(["-p", &port.to_string()])
             .spawn()
@@ -291,7 +292,7 @@ impl Theirs {
         Self { child, stream }
     }
 
-    /// Everything that is answered; `version` marks where it ends.
+    /// All answers; the answer to `version` marks their end.
     fn ask(&mut self, request: &[u8]) -> Vec<u8> {
         const END: &[u8] = b"VERSION 1.";
         self.stream.write_all(&[request, b"version\r\n"].concat()).unwrap();
@@ -313,7 +314,7 @@ impl Theirs {
 
 impl Drop for Theirs {
     fn drop(&mut self) {
-        // Nothing is left to do when it has ended by itself.
+        // If it has already ended, there is nothing to do.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! A worker's door into the virtual world. Its network carries bytes, not packets: whether TCP may
-//! hold back small sends changes nothing here.
+//! A worker's driver in the virtual world. The network carries bytes, not packets, so Nagle's
+//! algorithm has no effect here.
 
 use crate::world::{Delivered, World};
 use memtide_base::{Full, Instant, Span};
@@ -9,14 +9,14 @@ use memtide_engine::driver::{
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The driver of one worker of a world, or of a question to a server.
+/// The driver of one worker of a world, or of a probe to a server.
 #[derive(Debug)]
 pub struct SimDriver {
     world: Rc<RefCell<World>>,
     worker: u16,
-    /// The bytes of the completion that is being looked at.
+    /// The bytes of the completion that was taken last.
     current: Vec<u8>,
-    /// A message in one slice.
+    /// The buffer for a message in one slice.
     flat: Vec<u8>,
 }
 
@@ -53,8 +53,8 @@ impl Driver for SimDriver {
         self.world.borrow().has_unsent(self.worker)
     }
 
-    /// Lets the world go on until something is there for this worker. Only for a worker that is
-    /// alone in the world; a fleet wakes its workers itself.
+    /// Advances the world until an event for this worker. Only for a worker that is alone in the
+    /// world; a fleet wakes its workers itself.
     fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
         let mut world = self.world.borrow_mut();
         while !world.has_mail(self.worker) {

@@ -1,4 +1,4 @@
-//! A fleet of simulated workers: the world goes from event to event, and each worker that has
+//! A fleet of simulated workers: the world advances from event to event, and each worker that has
 //! completions or is due takes a turn. Turns take no time.
 
 use crate::driver::SimDriver;
@@ -16,14 +16,14 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Simulated workers.
+/// A fleet of simulated workers.
 pub struct SimFleet {
     world: Rc<RefCell<World>>,
     crew: Rc<RefCell<Crew>>,
-    /// Which of the plan's workers are its own.
+    /// The plan's workers that this fleet makes.
     own: Range<usize>,
     plan: Option<Plan>,
-    /// When the user interrupts, if he does.
+    /// The instant at which the user interrupts; never if the user does not.
     interrupt_at: Instant,
     watched: Watched,
 }
@@ -31,9 +31,9 @@ pub struct SimFleet {
 /// The servers that are watched.
 struct Watched {
     servers: Vec<ServerId>,
-    /// When they are asked next.
+    /// The instant at which they are asked next.
     due: Instant,
-    /// What they said that was not collected yet.
+    /// Their answers that were not collected yet.
     polled: Vec<ServerAnswer>,
 }
 
@@ -43,12 +43,12 @@ impl Watched {
     }
 }
 
-/// How often a watched server is asked.
+/// The interval at which a watched server is asked.
 const POLL_EVERY: Span = Span::from_s(1);
 
-/// All workers of a world, whichever fleet made them: time passes for all of them at once.
+/// All workers of a world, from all its fleets: time passes for all of them at once.
 struct Crew {
-    /// By their number in the plan.
+    /// The workers by their number in the plan.
     workers: Vec<Option<Simulated>>,
     pauses: Vec<WorkerPause>,
     start: Instant,
@@ -56,13 +56,12 @@ struct Crew {
 
 struct Simulated {
     worker: Worker<SimDriver, PlannedSource>,
-    /// When it wants to be woken; never once it has finished.
+    /// The instant at which it is to be woken; never once it has finished.
     until: Instant,
 }
 
 impl SimFleet {
-    /// A fleet in a world of this setting; measured operations of plans that export them go to
-    /// `samples`.
+    /// A fleet in a new world of `setting`; exported operations go to `samples`.
     pub fn new(setting: Setting, trace: Trace, samples: impl FnMut(&Sample) + 'static) -> Self {
         let pauses = setting.pauses.clone();
         let interrupt_at = setting.interrupt_at;
@@ -85,33 +84,32 @@ impl SimFleet {
         Self { world, crew, own: 0..0, plan: None, interrupt_at: self.interrupt_at, watched }
     }
 
-    /// The hash of the world's trace so far, and how many events it has seen.
+    /// The hash of the world's trace so far, and its number of events.
     pub fn trace_hash(&self) -> (u64, u64) {
         let world = self.world.borrow();
         (world.trace().hash(), world.trace().events())
     }
 
-    /// A driver of its own in the fleet's world, for a worker that no fleet drives or for a
-    /// question. While it waits, time passes for all of the world, but no worker of a fleet runs.
+    /// A driver of its own in the fleet's world, for a worker that no fleet drives or for a probe.
+    /// While it waits, time passes for the whole world, but no worker of a fleet runs.
     pub fn driver(&self) -> SimDriver {
         let worker = self.world.borrow_mut().stranger();
         SimDriver::new(Rc::clone(&self.world), worker)
     }
 
-    /// What a server counts under this name of memcached's statistics; `None` for a name that it
-    /// does not know.
+    /// The server's counter with this name of memcached's statistics; `None` for an unknown name.
     pub fn counter(&self, server: usize, name: &str) -> Option<u64> {
         self.world.borrow().counter(server, name)
     }
 
-    /// How often a server has done this kind of fault.
+    /// The number of faults of this kind that a server has made.
     pub fn fault_count(&self, server: usize, kind: FaultKind) -> u64 {
         self.world.borrow().fault_count(server, kind)
     }
 }
 
 impl Crew {
-    /// When the pause that `worker` is in at `now` ends, or now.
+    /// The end of the pause that `worker` is in at `now`, or `now`.
     fn awake_at(&self, worker: usize, world: &World, now: Instant) -> Instant {
         let mut at = world.awake_at(now);
         for pause in &self.pauses {
@@ -124,8 +122,8 @@ impl Crew {
         at
     }
 
-    /// Lets every worker that is due or has mail take its turn; turns can make mail for others
-    /// only through the world, so one round is enough.
+    /// Lets every worker that is due or has completions take its turn. A turn can cause completions
+    /// for others only through the world, so one round is enough.
     fn wake(&mut self, world: &RefCell<World>, now: Instant) {
         for number in 0..self.workers.len() {
             let awake = self.awake_at(number, &world.borrow(), now) <= now;
@@ -139,7 +137,7 @@ impl Crew {
         }
     }
 
-    /// The next instant at which a worker acts without mail, pauses considered.
+    /// The next instant at which a worker acts without a completion, after its pauses.
     fn next_wake(&self, world: &World) -> Instant {
         let now = world.now();
         let wakes = self.workers.iter().enumerate().map(|(number, worker)| {
@@ -172,7 +170,7 @@ impl Fleet for SimFleet {
         self.world.borrow().since_unix()
     }
 
-    /// The first fleet that makes workers anew ends the plan before, for all fleets of the world.
+    /// The first fleet that makes new workers ends the plan before, for all fleets of the world.
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         let mut crew = self.crew.borrow_mut();
         let (count, own) =
@@ -213,7 +211,7 @@ impl Fleet for SimFleet {
                 Command::Begin => simulated.worker.begin(plan, at),
                 Command::Stop { grace } => simulated.worker.stop(at, grace),
             }
-            // What was said is acted upon in the next turn, which is now.
+            // The next turn, which is now, carries the command out.
             simulated.until = now;
         }
         Ok(())
@@ -262,8 +260,8 @@ impl Fleet for SimFleet {
         ask(&mut self.driver(), plan, server, question)
     }
 
-    /// The answers are read from the servers themselves: a question on the network would be an
-    /// event, and every trace another one.
+    /// The answers are read from the servers themselves: a question over the network would be an
+    /// event and change every trace.
     fn watch_servers(&mut self, _plan: &Plan, servers: &[ServerId]) {
         self.watched = Watched::new(servers);
     }

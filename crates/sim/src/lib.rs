@@ -1,9 +1,9 @@
-//! The virtual world: a clock that jumps from event to event, a network made of laws, servers
-//! made of the `server` crate, and a [`Fleet`](memtide_engine::Fleet) of workers that are the very
-//! same engine as in the real world.
+//! The virtual world: a clock that jumps from event to event, a network described by probability
+//! laws, servers from the `server` crate, and a [`Fleet`](memtide_engine::Fleet) of workers that
+//! run the same engine as in the real world.
 //!
-//! Everything follows from the seed: the same seed, scenario and commit give the same trace. The
-//! list below is the reading order.
+//! Everything follows from the seed: equal seeds, scenarios and commits give equal traces. The list
+//! below is the reading order.
 #![forbid(unsafe_code)]
 
 mod fleet;

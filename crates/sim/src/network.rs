@@ -1,28 +1,28 @@
-//! The network between workers and servers, as laws: how long bytes take, how fast they flow,
-//! and when they get lost or cannot pass.
+//! The network between workers and servers as probability laws: the delay of bytes, their rate, and
+//! their losses.
 //!
 //! Streams keep their order, as TCP does: a lost segment arrives late, and all behind it with it.
-//! Datagrams arrive when they do, once, twice or never.
+//! Datagrams arrive in any order, once, twice or never.
 
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{Instant, Law, Span};
 
-/// How bytes travel, one way.
+/// The properties of one direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// The time that bytes need, in seconds.
+    /// The delay of a write, in seconds.
     pub delay: Law,
-    /// Bytes per second in each direction of a connection; none flows at once.
+    /// Bytes per second in each direction of a connection; `None` for no limit.
     pub bytes_per_s: Option<f64>,
-    /// The share of writes that are lost once and come again after `resend`; of datagrams the share
-    /// that is lost for good.
+    /// The share of writes that are lost once and sent again after `resend`; for datagrams, the
+    /// share that is lost for good.
     pub loss: f64,
     /// The share of datagrams that arrive twice.
     pub duplicates: f64,
-    /// How long it takes to notice a loss and to send again.
+    /// The time that it takes to notice a loss and to send again.
     pub resend: Span,
-    /// From when to when nothing passes; what would arrive meanwhile does so after it, and a
-    /// datagram never.
+    /// The times in which nothing passes. Bytes of streams that would arrive within one arrive
+    /// after it; datagrams are lost.
     pub partitions: Vec<(Instant, Instant)>,
 }
 
@@ -40,14 +40,15 @@ impl Default for Network {
     }
 }
 
-/// The draws of a network: one per write.
+/// The stream of the network's draws, one draw per write.
 const DELAY: Stream = Stream(0x6e65_7401);
 const LOSS: Stream = Stream(0x6e65_7402);
 const DUPLICATES: Stream = Stream(0x6e65_7403);
 
 impl Network {
-    /// When `bytes` written at `now` have arrived, being the `nth` write of this world; not
-    /// before `busy_until`, when the connection's earlier bytes in that direction have.
+    /// The instant at which `bytes` written at `now` have arrived, as the `nth` write of this
+    /// world. It is not before `busy_until`, at which the connection's earlier bytes in that
+    /// direction arrive.
     pub(crate) fn arrival(
         &self,
         seed: u64,
@@ -62,8 +63,9 @@ impl Network {
         self.partition(arrival).map_or(arrival, |&(_, to)| to)
     }
 
-    /// When a datagram of `bytes` bytes arrives that was written at `now` as the `nth` write of
-    /// this world, if it does; `copy` 1 is its double, if it has one, and takes a time of its own.
+    /// The instant at which a datagram of `bytes` bytes arrives that was written at `now` as the
+    /// `nth` write of this world; `None` if it is lost. `copy` 1 is its duplicate, if it has one,
+    /// with a delay of its own.
     pub(crate) fn datagram(
         &self,
         seed: u64,

@@ -1,14 +1,14 @@
-//! What happens to a world at instants that are known beforehand: what goes wrong, and when.
-//! A script speaks of all servers and workers alike, and draws nothing.
+//! Faults and other events of a world at instants that are known beforehand. A script applies to
+//! all servers and workers alike, and draws nothing.
 
 use memtide_base::{ConnectionId, Instant, Span};
 
-/// A stretch of a world's time, from its first instant to the first after it.
+/// An interval of a world's time, from its first instant to the first after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Its first instant.
+    /// The first instant.
     pub from: Instant,
-    /// The first instant after it.
+    /// The first instant after the stretch.
     pub to: Instant,
 }
 
@@ -19,59 +19,60 @@ impl Stretch {
         Self { from: after(from), to: after(to) }
     }
 
-    /// Whether `at` is one of its instants.
+    /// True if `at` lies within the stretch.
     pub fn holds(self, at: Instant) -> bool {
         self.from <= at && at < self.to
     }
 }
 
-/// What happens at which instants; by default nothing does.
+/// The scripted events of a world; by default there are none.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    /// Servers do nothing: what reaches them meanwhile is read at the end, and no answer leaves.
-    /// Connections are opened all the same, as a kernel does that for a stopped process.
+    /// Servers stall: requests that arrive meanwhile are read at the end, and no answer leaves.
+    /// Connections are still opened, as a kernel does for a stopped process.
     pub server_stops: Vec<Stretch>,
-    /// Workers do not run: a wait that would end within ends late.
+    /// Workers stall: a wait that would end within a stretch ends after it.
     pub worker_stops: Vec<Stretch>,
-    /// The network takes no bytes from workers; what is submitted meanwhile leaves at the end.
+    /// The network takes no bytes from workers; bytes submitted meanwhile leave at the end.
     pub unwritable: Vec<Stretch>,
-    /// Connects are refused; what is connected stays.
+    /// Connects are refused; open connections stay.
     pub refuses: Vec<Stretch>,
-    /// This connection of every worker is closed, as if by its server, with all that is on its way.
+    /// The instants at which this connection of every worker is closed, as if by its server, and
+    /// loses all bytes in transit.
     pub closes: Vec<(Instant, ConnectionId)>,
-    /// From this instant on servers say this in place of their answers, once for all bytes that
-    /// arrive together in a stream. They carry out what they are asked as before.
+    /// From this instant on servers send these bytes in place of their answers, once for all bytes
+    /// that arrive together in a stream. They still carry out requests.
     pub says: Option<(Instant, &'static [u8])>,
 }
 
 impl Script {
-    /// When a server gets to what reaches it at `at`, or would do then.
+    /// The instant at which a server reads bytes that arrive at `at`.
     pub(crate) fn served_at(&self, at: Instant) -> Instant {
         end_of(&self.server_stops, at)
     }
 
-    /// When a worker runs that would do so at `at`.
+    /// The instant at which a worker runs that is due at `at`.
     pub(crate) fn awake_at(&self, at: Instant) -> Instant {
         end_of(&self.worker_stops, at)
     }
 
-    /// When bytes leave that are submitted at `at`.
+    /// The instant at which bytes leave that are submitted at `at`.
     pub(crate) fn leaves_at(&self, at: Instant) -> Instant {
         end_of(&self.unwritable, at)
     }
 
-    /// Whether a connect that reaches its server at `at` is refused.
+    /// True if a connect that reaches its server at `at` is refused.
     pub(crate) fn is_refused(&self, at: Instant) -> bool {
         self.refuses.iter().any(|stretch| stretch.holds(at))
     }
 
-    /// What servers say at `at` in place of what they should.
+    /// The bytes that servers send at `at` in place of their answers, if any.
     pub(crate) fn said_at(&self, at: Instant) -> Option<&'static [u8]> {
         self.says.filter(|(from, _)| *from <= at).map(|(_, words)| words)
     }
 }
 
-/// The end of the stretch that `at` lies in, or `at`.
+/// The end of the stretch in which `at` lies, or `at`.
 fn end_of(stretches: &[Stretch], at: Instant) -> Instant {
     stretches.iter().find(|stretch| stretch.holds(at)).map_or(at, |stretch| stretch.to)
 }

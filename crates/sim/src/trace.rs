@@ -1,10 +1,10 @@
-//! What happened, event by event: always as a hash, and as lines on request.
+//! The events of a world: always as a hash, and as lines on request.
 
 use memtide_base::Instant;
 use memtide_base::rng::mix;
 use std::fmt;
 
-/// Where the lines of a trace go.
+/// The receiver of a trace's lines.
 type Lines = Box<dyn FnMut(&str)>;
 
 /// The trace of a world.
@@ -21,23 +21,22 @@ impl Trace {
         Self::default()
     }
 
-    /// A trace whose lines go to `lines` as well.
+    /// A trace whose lines also go to `lines`.
     pub fn with_lines(lines: impl FnMut(&str) + 'static) -> Self {
         Self { lines: Some(Box::new(lines)), ..Self::default() }
     }
 
-    /// The hash of everything so far: equal for equal seeds, scenarios and code.
+    /// The hash of all events so far: equal for equal seeds, scenarios and code.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// How many events there were.
+    /// The number of events.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Something happened on `link` (connections are numbered as they are opened) that moved
-    /// `bytes`.
+    /// Records an event on `link` (connections are numbered as they are opened) that moved `bytes`.
     pub(crate) fn event(&mut self, at: Instant, what: What, link: usize, bytes: &[u8]) {
         self.events += 1;
         let place = at.ns() ^ (link as u64) << 32 ^ what as u64;
@@ -60,10 +59,10 @@ impl fmt::Debug for Trace {
     }
 }
 
-/// What can happen.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// A connect was decided.
+    /// A connect succeeded.
     Opened = 1,
     /// A connect was refused.
     Refused = 2,
@@ -73,7 +72,7 @@ pub(crate) enum What {
     Arrived = 4,
     /// A server wrote.
     Answered = 5,
-    /// A worker can read.
+    /// Bytes reached a worker.
     Received = 6,
     /// A server closed or reset.
     Closed = 7,

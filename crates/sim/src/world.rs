@@ -1,4 +1,4 @@
-//! The world itself: what is on its way, when it arrives, and the servers that answer.
+//! The world itself: bytes in transit, their arrival, and the servers that answer.
 //!
 //! Events of one instant happen in the order in which they were caused.
 
@@ -14,48 +14,49 @@ use memtide_server::{
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Everything that a world is made from.
+/// The parameters of a world.
 #[derive(Debug)]
 pub struct Setting {
-    /// The root of the world's randomness.
+    /// The seed of the world's randomness.
     pub seed: u64,
-    /// How bytes travel.
+    /// The network.
     pub network: Network,
     /// The servers.
     pub servers: Vec<SimServer>,
-    /// What happens at instants of the world's own.
+    /// The scripted events.
     pub script: Script,
-    /// When workers stand still.
+    /// The pauses of workers.
     pub pauses: Vec<WorkerPause>,
-    /// When the user interrupts; never if he does not.
+    /// The instant at which the user interrupts; never if the user does not.
     pub interrupt_at: Instant,
 }
 
 /// A virtual server.
 #[derive(Debug)]
 pub struct SimServer {
-    /// Where it listens: one of them, or several for the same server.
+    /// The addresses at which it listens; several addresses lead to the same server.
     pub addresses: Vec<Address>,
-    /// What it holds.
+    /// The limits of its store.
     pub store: StoreOptions,
-    /// How it takes its time and what it does wrong.
+    /// Its behaviour and its faults.
     pub profile: ServerProfile,
-    /// From when to when it is dead: it does not listen, and its connections are reset.
+    /// The times in which it is dead: it does not listen, and its connections are reset.
     pub dead: Vec<(Instant, Instant)>,
 }
 
-/// A stretch in which a worker does nothing, as if its process were stopped.
+/// A time in which a worker does nothing, as if its process were suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerPause {
-    /// Which worker.
+    /// The worker's number.
     pub worker: u16,
-    /// From when, counted from the start of the schedules of the plan that it falls into.
+    /// The start of the pause, counted from the start of the schedules of the plan in which it
+    /// falls.
     pub from: Span,
-    /// For how long.
+    /// The length of the pause.
     pub length: Span,
 }
 
-/// Something for a worker.
+/// An event for a worker.
 #[derive(Debug)]
 pub(crate) enum Delivered {
     Connected,
@@ -65,18 +66,18 @@ pub(crate) enum Delivered {
     Closed(Closed),
 }
 
-/// Something that will happen.
+/// A future event.
 #[derive(Debug)]
 enum Coming {
     /// A connect reaches its server.
     Knock(usize),
-    /// Its answer reaches the worker.
+    /// The server's answer to a connect reaches the worker.
     Answer(usize, Result<(), ConnectError>),
     /// Bytes reach the server.
     Arrive(usize, Vec<u8>),
     /// Some of the server's answers leave.
     Leave(usize),
-    /// Some of a server's datagrams leave.
+    /// Some of the server's datagrams leave.
     Send(usize),
     /// Bytes reach the worker.
     Receive(usize, Vec<u8>),
@@ -92,7 +93,7 @@ enum Coming {
     Die(usize),
 }
 
-/// An event in the queue; ordered by instant, then by when it was caused.
+/// A scheduled event; ordered by instant, then by the order in which events were caused.
 #[derive(Debug)]
 struct Scheduled {
     at: Instant,
@@ -126,32 +127,32 @@ struct Link {
     worker: u16,
     connection: ConnectionId,
     server: usize,
-    /// It is a socket from which datagrams go to the server, and no connection.
+    /// True if it is a socket that sends datagrams to the server, without a connection.
     datagrams: bool,
-    /// The server's end; none before it is accepted and after it is gone.
+    /// The server's end; `None` before it is accepted and after it is gone.
     endpoint: Option<Endpoint>,
-    /// Both ends still have it.
+    /// True while both ends keep it.
     open: bool,
-    /// The worker knows that it is open.
+    /// True if the worker knows that it is open.
     connected: bool,
-    /// How often bytes of it wait to leave the worker.
+    /// The number of writes whose bytes wait to leave the worker.
     unsent: u32,
-    /// When the earlier bytes towards the server have all arrived.
+    /// The instant at which all earlier bytes towards the server have arrived.
     up_busy: Instant,
-    /// Bytes on their way to the worker.
+    /// The instant at which all earlier bytes towards the worker have arrived.
     down_busy: Instant,
     /// The instant of the `Leave` that is in the queue; never if none is.
     leave_at: Instant,
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 struct Running {
     addresses: Vec<Address>,
     item_bytes_max: usize,
     store: Store,
     state: ProfileState,
-    /// For links by their number.
+    /// Its datagrams, for links by their number.
     datagrams: Datagrams<usize>,
     /// The instant of the `Send` that is in the queue; never if none is.
     send_at: Instant,
@@ -169,7 +170,7 @@ pub(crate) struct World {
     script: Script,
     servers: Vec<Running>,
     links: Vec<Link>,
-    /// By worker and connection: the link in use.
+    /// The link in use, by worker and connection.
     links_by_worker: Vec<Vec<Option<usize>>>,
     mail: Vec<VecDeque<(ConnectionId, Delivered)>>,
     spare: Vec<Vec<u8>>,
@@ -177,9 +178,9 @@ pub(crate) struct World {
     samples: Box<dyn FnMut(&Sample)>,
 }
 
-/// What the world's clock shows as the time since 1970 at its beginning; any value would do.
+/// The time since 1970 at the world's beginning; the value does not matter.
 const SINCE_UNIX_AT_START: Span = Span::from_s(1_800_000_000);
-/// Buffers that are kept for the next bytes on their way.
+/// Buffers kept for reuse.
 const SPARE_MAX: usize = 1024;
 
 impl World {
@@ -230,13 +231,13 @@ impl World {
         self.servers[server].state.fault_count(kind)
     }
 
-    /// What a server counts under `name`, if it does.
+    /// The server's counter `name`; `None` for an unknown name.
     pub(crate) fn counter(&self, server: usize, name: &str) -> Option<u64> {
         let figures = self.figures(server);
         figures.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.parse().ok())
     }
 
-    /// What a server would answer to `stats`, without a connection and without an event.
+    /// The server's answer to `stats`, without a connection and without an event.
     pub(crate) fn figures(&self, server: usize) -> Vec<(String, String)> {
         let server = &self.servers[server];
         let mut out = Vec::new();
@@ -247,12 +248,12 @@ impl World {
         rows.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
-    /// When the next event is due; never if nothing is on its way.
+    /// The instant of the next event; never if there is none.
     pub(crate) fn next_event(&self) -> Instant {
         self.queue.peek().map_or(Instant::NEVER, |Reverse(event)| event.at)
     }
 
-    /// Lets time pass to `at` with all that happens until then.
+    /// Advances time to `at` and carries out all events until then.
     pub(crate) fn pass_to(&mut self, at: Instant) {
         while self.next_event() <= at {
             let Reverse(event) = self.queue.pop().expect("it was peeked at");
@@ -269,7 +270,7 @@ impl World {
 
     // Workers -----------------------------------------------------------------------------------
 
-    /// A new plan begins with `workers` workers; whatever the old ones had is gone.
+    /// Begins a new plan with `workers` workers; the state of the old ones is dropped.
     pub(crate) fn forget_workers(&mut self, workers: u16) {
         for number in 0..self.links.len() {
             let link = &mut self.links[number];
@@ -282,7 +283,7 @@ impl World {
         self.mail = (0..workers).map(|_| VecDeque::new()).collect();
     }
 
-    /// A place that belongs to no worker of the plan, for a question to a server.
+    /// A number that belongs to no worker of the plan, for a probe to a server.
     pub(crate) fn stranger(&mut self) -> u16 {
         self.links_by_worker.push(Vec::new());
         self.mail.push(VecDeque::new());
@@ -297,12 +298,12 @@ impl World {
         self.mail[usize::from(worker)].pop_front()
     }
 
-    /// When a worker runs that would do so at `at`, by the script.
+    /// The instant at which a worker runs that is due at `at`, by the script.
     pub(crate) fn awake_at(&self, at: Instant) -> Instant {
         self.script.awake_at(at)
     }
 
-    /// Whether bytes of `worker` wait to leave it.
+    /// True if bytes of `worker` wait to leave it.
     pub(crate) fn has_unsent(&self, worker: u16) -> bool {
         let of_worker = &self.links_by_worker[usize::from(worker)];
         !self.script.unwritable.is_empty()
@@ -347,17 +348,17 @@ impl World {
             leave_at: Instant::NEVER,
         });
         if datagrams {
-            // Opening a UDP socket asks no server.
+            // Opening a UDP socket does not involve a server.
             return self.schedule(self.now, Coming::Answer(number, Ok(())));
         }
         let at = self.arrival((0, self.now), Instant::ZERO);
         self.schedule(at, Coming::Knock(number));
     }
 
-    /// A worker writes; false if the network does not take the bytes yet.
+    /// Sends a worker's bytes; false if the network does not take them yet.
     pub(crate) fn send(&mut self, worker: u16, connection: ConnectionId, bytes: &[u8]) -> bool {
         let place = self.links_by_worker[usize::from(worker)][connection.index()];
-        // The end of the connection may be in the worker's mail already; what it says is lost.
+        // The worker may not have handled the end of the connection yet; its bytes are lost.
         let Some(number) = place else { return true };
         self.trace.event(self.now, What::Sent, number, bytes);
         let leaves = self.script.leaves_at(self.now);
@@ -378,7 +379,7 @@ impl World {
         leaves == self.now
     }
 
-    /// A worker closes a connection; unless that resets it, what was written before still arrives.
+    /// Closes a worker's connection; unless that resets it, bytes written before still arrive.
     pub(crate) fn close(&mut self, worker: u16, connection: ConnectionId, is_reset: bool) {
         let of_worker = &mut self.links_by_worker[usize::from(worker)];
         if let Some(number) = of_worker.get_mut(connection.index()).and_then(Option::take) {
@@ -455,7 +456,7 @@ impl World {
                 if endpoint.is_some() {
                     server.store.connection_opened();
                 }
-                // A server that turns a connection away lets it open first and then resets it.
+                // A server that refuses a connection lets it open first and then resets it.
                 self.links[number].endpoint = endpoint;
                 Ok(())
             }
@@ -505,7 +506,7 @@ impl World {
         self.expect_leave(number);
     }
 
-    /// Bytes leave a server for the worker.
+    /// Sends bytes of a server to the worker.
     fn answer_with(&mut self, number: usize, bytes: Vec<u8>) {
         self.trace.event(self.now, What::Answered, number, &bytes);
         let at = self.arrival((bytes.len(), self.now), self.links[number].down_busy);
@@ -513,12 +514,12 @@ impl World {
         self.schedule(at, Coming::Receive(number, bytes));
     }
 
-    /// A datagram arrives at its server, which may be none.
+    /// Handles a datagram that arrives at a server, which may not be running.
     fn hear(&mut self, number: usize, clock: Clock, datagram: &[u8]) {
         let at = self.links[number].server;
         let dead = self.servers.get(at).is_none_or(|server| server.is_dead(self.now));
         if dead {
-            // The machine answers that no server listens, if the answer arrives.
+            // The machine reports that no server listens, if that report arrives.
             return self.travel(self.now, &[], |_| Coming::End(number, Closed::Unheard));
         }
         self.trace.event(self.now, What::Arrived, number, datagram);
@@ -527,7 +528,7 @@ impl World {
         self.expect_send(at);
     }
 
-    /// Sees to it that a `Send` is in the queue for the next datagram of `server`.
+    /// Makes sure that a `Send` is in the queue for the next datagram of `server`.
     fn expect_send(&mut self, server: usize) {
         let at_server = &mut self.servers[server];
         let next = at_server.datagrams.poll_timeout().unwrap_or(Instant::NEVER);
@@ -550,7 +551,7 @@ impl World {
         self.expect_send(server);
     }
 
-    /// Sends a datagram on its way that leaves at `leaves`; `coming` is what its arrival is.
+    /// Sends a datagram that leaves at `leaves`; `coming` is the event of its arrival.
     fn travel(&mut self, leaves: Instant, datagram: &[u8], coming: impl Fn(Vec<u8>) -> Coming) {
         self.writes += 1;
         for copy in 0..2 {
@@ -566,13 +567,13 @@ impl World {
         }
     }
 
-    /// Sees to it that a `Leave` is in the queue for the next answer of `number`.
+    /// Makes sure that a `Leave` is in the queue for the next answer of `number`.
     fn expect_leave(&mut self, number: usize) {
         let link = &mut self.links[number];
         let next = link.endpoint.as_ref().and_then(Endpoint::poll_timeout);
         let next = self.script.served_at(next.unwrap_or(Instant::NEVER).max(self.now));
         if next == self.now && link.leave_at != self.now {
-            // At once: no detour over the queue.
+            // At once, without an event in the queue.
             self.leave(number);
         } else if next < link.leave_at {
             link.leave_at = next;
@@ -596,7 +597,7 @@ impl World {
         self.schedule(at, Coming::End(number, closed));
     }
 
-    /// Everything that is due leaves.
+    /// Sends all answers that are due.
     fn leave_once(&mut self, number: usize) -> After {
         let now = self.now;
         let link = &mut self.links[number];
@@ -604,7 +605,7 @@ impl World {
         let Some(endpoint) = &mut link.endpoint else { return After::Open };
         let mut buffer = self.spare.pop().unwrap_or_default();
         let after = endpoint.poll_transmit(now, &mut buffer);
-        // What the script says has left already.
+        // The script's bytes have already left in place of these.
         if buffer.is_empty() || self.script.said_at(now).is_some() {
             self.recycle(buffer);
         } else {
@@ -613,7 +614,7 @@ impl World {
         after
     }
 
-    /// A server goes on with what it has kept; false when it need not or cannot.
+    /// Lets a server continue with kept requests; false if there are none or no room.
     fn go_on(&mut self, number: usize) -> bool {
         let clock = self.clock();
         let link = &mut self.links[number];
@@ -625,19 +626,19 @@ impl World {
         true
     }
 
-    /// The time as servers want it.
+    /// The time in the form that servers use.
     fn clock(&self) -> Clock {
         Clock { now: self.now, unix_s: self.since_unix().ns() / 1_000_000_000 }
     }
 
-    /// What the world's clock shows as the time since 1970.
+    /// The world's time since 1970.
     pub(crate) fn since_unix(&self) -> Span {
         SINCE_UNIX_AT_START + self.now.since(Instant::ZERO)
     }
 
     // Links -------------------------------------------------------------------------------------
 
-    /// When `bytes` bytes that leave at `leaves` have arrived.
+    /// The instant at which `bytes` bytes that leave at `leaves` have arrived.
     fn arrival(&mut self, (bytes, leaves): (usize, Instant), busy_until: Instant) -> Instant {
         self.writes += 1;
         self.network.arrival(self.seed, self.writes, leaves, bytes, busy_until)
@@ -648,7 +649,7 @@ impl World {
         self.mail[usize::from(worker)].push_back((connection, delivered));
     }
 
-    /// The end of a connection reaches its worker.
+    /// Delivers the end of a connection to its worker.
     fn end(&mut self, number: usize, closed: Closed) {
         if self.links[number].open {
             self.trace.event(self.now, What::Closed, number, &[]);
@@ -657,7 +658,7 @@ impl World {
         }
     }
 
-    /// Both ends forget the connection.
+    /// Drops the connection at both ends.
     fn hang_up(&mut self, number: usize) {
         let link = &mut self.links[number];
         if link.endpoint.take().is_some() {
@@ -672,7 +673,7 @@ impl World {
 }
 
 impl Running {
-    /// What waited to leave is gone.
+    /// Drops datagrams that waited to leave.
     fn forget_datagrams(&mut self) {
         self.datagrams = Datagrams::new(self.item_bytes_max);
         self.send_at = Instant::NEVER;

@@ -1,18 +1,18 @@
-//! Samples as CSV, a row for each.
+//! Samples as CSV, one row each.
 //!
-//! Every cell but the key is a number or one of our own words, which need no quotes; that is why
-//! rows are written plainly, without a CSV library.
+//! Every cell but the key is a number or one of our own words, which need no quotes, so rows are
+//! written without a CSV library.
 
 use crate::Sink;
 use memtide_base::Span;
 use memtide_schema::{Event, Sample};
 use std::io::{self, BufWriter, Write};
 
-/// Rows are gathered to this many bytes before they are written.
+/// The number of bytes that rows are gathered to before they are written.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A sample file in the making. Instants are in ns since the schedules of the load began, so that
-/// the files of a run's shares can be read as one.
+/// A writer of a sample file. Instants are in ns since the schedules of the load began, so that the
+/// files of a run's shares can be read together.
 #[derive(Debug)]
 pub struct SampleCsv<W: Write> {
     out: BufWriter<W>,
@@ -20,12 +20,15 @@ pub struct SampleCsv<W: Write> {
 }
 
 impl<W: Write> SampleCsv<W> {
-    /// A file of which nothing is written before its first row or its end.
+    /// A writer that writes nothing before its first row or its end.
     pub fn new(out: W) -> Self {
         Self { out: BufWriter::with_capacity(BUFFER_BYTES, out), begun: false }
     }
 
-    /// Adds a row; a cell is empty where the sample has nothing. An error is the writer's.
+    /// Adds a row; missing values are empty cells.
+    ///
+    /// # Errors
+    /// Those of the writer.
     fn write(&mut self, sample: &Sample) -> io::Result<()> {
         self.begin()?;
         for instant in [Some(sample.intended), sample.sent, sample.received] {
@@ -59,7 +62,7 @@ impl<W: Write> SampleCsv<W> {
         }
     }
 
-    /// A cell of any bytes, in quotes where these are needed (RFC 4180).
+    /// Adds a cell of any bytes, in quotes if they need them (RFC 4180).
     fn text(&mut self, text: &[u8]) -> io::Result<()> {
         if !text.iter().any(|byte| b",\"\r\n".contains(byte)) {
             return self.out.write_all(text);
@@ -85,7 +88,7 @@ impl<W: Write + Send> Sink for SampleCsv<W> {
         |event| matches!(event, Event::Sample(_))
     }
 
-    /// Writes what is still gathered; the header at least.
+    /// Writes the gathered rows; at least the header.
     fn flush(&mut self) -> io::Result<()> {
         self.begin()?;
         self.out.flush()

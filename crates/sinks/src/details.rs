@@ -1,17 +1,18 @@
-//! Verification's details: a line of JSON for each wrong value. The shape is the row's own.
+//! Verification's details: a line of JSON for each wrong value, in the shape that the schema
+//! defines.
 
 use crate::{Document, Sink};
 use memtide_schema::{Event, WrongValues};
 use std::io::{self, Write};
 
-/// Writes the wrong values of a run when it is over.
+/// A sink that writes the wrong values of a run when it is over.
 #[derive(Debug)]
 pub struct DetailsJson<D> {
     out: Option<D>,
 }
 
 impl<D: Document> DetailsJson<D> {
-    /// They go to `out`, which is empty afterwards if there were none.
+    /// A sink that writes to `out`, which is empty afterwards if there were no wrong values.
     pub const fn new(out: D) -> Self {
         Self { out: Some(out) }
     }
@@ -30,8 +31,11 @@ impl<D: Document> Sink for DetailsJson<D> {
     }
 }
 
-/// Writes a line for each that is listed, then one that says how many more there were, if any, and
-/// flushes. An error is the writer's.
+/// Writes a line for each listed value, then one with the number of further ones, if any, and
+/// flushes.
+///
+/// # Errors
+/// Those of the writer.
 fn write_details(found: &WrongValues, mut out: impl Write) -> io::Result<()> {
     for wrong in &found.listed {
         writeln!(out, "{}", wrong.to_json())?;

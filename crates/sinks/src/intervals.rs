@@ -1,12 +1,12 @@
 //! Seconds of the load, written as they end: rows as CSV or JSON Lines, histograms as an
-//! HdrHistogram log. What a row or a line holds is the schema's.
+//! HdrHistogram log. The schema crate defines the content of a row or line.
 
 use crate::Sink;
 use memtide_schema::event::{IntervalRow, log_head};
 use memtide_schema::{Event, Interval, RowText};
 use std::io::{self, Write};
 
-/// A row for each second and kind.
+/// A sink that writes a row for each second and kind.
 #[derive(Debug)]
 pub struct IntervalRows<W> {
     out: W,
@@ -16,7 +16,7 @@ pub struct IntervalRows<W> {
 }
 
 impl<W: Write> IntervalRows<W> {
-    /// Rows of this form go to `out`.
+    /// A sink that writes rows of this form to `out`.
     pub const fn new(out: W, form: RowText) -> Self {
         Self { out, form, step: None, begun: false }
     }
@@ -46,22 +46,22 @@ impl<W: Write + Send> Sink for IntervalRows<W> {
     }
 }
 
-/// A tagged histogram for each second and kind.
+/// A sink that writes a tagged histogram for each second and kind.
 #[derive(Debug)]
 pub struct IntervalLog<W> {
     out: W,
-    /// The time of day in seconds since 1970, where there is one.
+    /// The time of day in seconds since 1970; `None` if the world has none.
     unix_s: fn() -> Option<f64>,
     step: Option<u32>,
-    /// From the beginning of the first load to the beginning of this one, in seconds.
+    /// Time from the beginning of the first load to the beginning of this one, in seconds.
     before_s: f64,
-    /// Up to where this load has been written, in seconds after its beginning.
+    /// The end of the written part of this load, in seconds after its beginning.
     until_s: f64,
     begun: bool,
 }
 
 impl<W: Write> IntervalLog<W> {
-    /// Lines go to `out`; their instants count from the beginning of the load.
+    /// A sink that writes lines to `out`; their instants count from the beginning of the load.
     pub const fn new(out: W, unix_s: fn() -> Option<f64>) -> Self {
         Self { out, unix_s, step: None, before_s: 0.0, until_s: 0.0, begun: false }
     }

@@ -1,17 +1,18 @@
-//! A record as JSON. The shape is the record's own; nothing is chosen or renamed here.
+//! A record as JSON, in the shape that the schema defines; nothing is selected or renamed here.
 
 use crate::{Document, Sink};
 use memtide_schema::{Event, Record};
 use std::io::{self, Write};
 
-/// Writes the record of a run when it is there.
+/// A sink that writes the record of a run when it is there.
 #[derive(Debug)]
 pub struct RecordJson<D> {
     out: Option<D>,
 }
 
 impl<D: Document> RecordJson<D> {
-    /// The first record goes to `out`; what stands there stays until the new record is whole.
+    /// A sink that writes the first record to `out`; earlier content stays until the record is
+    /// whole.
     pub const fn new(out: D) -> Self {
         Self { out: Some(out) }
     }
@@ -30,7 +31,10 @@ impl<D: Document> Sink for RecordJson<D> {
     }
 }
 
-/// Writes the whole record, ending with a line break, and flushes. An error is the writer's.
+/// Writes the whole record with a line break at the end, and flushes.
+///
+/// # Errors
+/// Those of the writer.
 fn write_record(record: &Record, mut out: impl Write) -> io::Result<()> {
     out.write_all(record.to_json().as_bytes())?;
     out.flush()

@@ -1,8 +1,8 @@
-//! Places where results go: a record or the steps of a search as JSON, samples and seconds as rows,
-//! wrong values as lines of JSON; and the queues by which events get to them.
+//! Destinations of results: a record or the steps of a search as JSON, samples and seconds as rows,
+//! wrong values as lines of JSON; and the queues through which events reach them.
 //!
-//! Each sink writes to what it is given and opens nothing, but for the spool of points for
-//! InfluxDB. [`Outlets`] starts a thread for each sink, and [`Delivery`] one that posts points.
+//! Each sink writes to a writer that it is passed and opens nothing, except for the spool of points
+//! for InfluxDB. [`Outlets`] starts a thread for each sink, and [`Delivery`] one that posts points.
 #![forbid(unsafe_code)]
 
 mod outlet;

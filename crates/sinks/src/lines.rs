@@ -1,20 +1,20 @@
-//! Samples as JSON Lines, an object for each. The shape is the sample's own.
+//! Samples as JSON Lines, one object each, in the shape that the schema defines.
 
 use crate::Sink;
 use memtide_schema::Event;
 use std::io::{self, BufWriter, Write};
 
-/// Rows are gathered to this many bytes before they are written.
+/// The number of bytes that rows are gathered to before they are written.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A file of samples in the making.
+/// A writer of a file of samples.
 #[derive(Debug)]
 pub struct SampleLines<W: Write> {
     out: BufWriter<W>,
 }
 
 impl<W: Write> SampleLines<W> {
-    /// A file of which nothing is written before its first row or its end.
+    /// A writer that writes nothing before its first row or its end.
     pub fn new(out: W) -> Self {
         Self { out: BufWriter::with_capacity(BUFFER_BYTES, out) }
     }

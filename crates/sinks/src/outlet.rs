@@ -1,8 +1,8 @@
-//! A thread and a bounded queue for each sink, so that none waits for another and the run waits for
-//! none.
+//! A thread and a bounded queue for each sink, so that no sink waits for another and the run waits
+//! for none.
 //!
-//! If a sink does not keep up, events of a recurring kind are left out and counted; events that
-//! come only once are kept far longer. Nothing here knows what a sink does with an event.
+//! If a sink does not keep up, recurring events are left out and counted; events that occur only
+//! once are kept far longer. Nothing here knows what a sink does with an event.
 
 use crate::Sink;
 use memtide_schema::Event;
@@ -12,16 +12,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Events that wait for a sink, before those that repeat themselves are left out.
+/// The most events that wait for a sink before recurring ones are left out.
 const REPEATED_MAX: usize = 256;
-/// Events that wait for a sink at most.
+/// The most events that wait for a sink.
 const QUEUE_MAX: usize = 4096;
-/// How long nothing comes until a sink writes what it has gathered.
+/// The time without an event after which a sink writes the gathered rows.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
 
-/// How long a sink that is not closed has for its end.
+/// The time that a sink has for its end if it is dropped without being closed.
 const PARTING: Duration = Duration::from_secs(2);
-/// How long a run that can wait waits for a sink that takes nothing.
+/// The longest time that a run which can wait waits for a sink that takes nothing.
 const STALL_MAX: Duration = Duration::from_secs(10);
 
 /// All sinks of a run.
@@ -31,32 +31,35 @@ pub struct Outlets {
     waits: bool,
 }
 
-/// How a sink ended.
+/// The result of a sink.
 #[derive(Debug)]
 pub struct Ending {
-    /// What it is called in messages: its flag.
+    /// The sink's name in messages: its flag.
     pub name: String,
-    /// What went wrong, if anything.
+    /// The error that ended it, if any.
     pub result: io::Result<()>,
-    /// Events that it was too slow for.
+    /// Events left out because the sink was too slow.
     pub events_lost: u64,
 }
 
 impl Outlets {
-    /// Outlets that wait for room where a sink is slower than the run, instead of leaving events
-    /// out: for a run in virtual time, which can be faster than any disk. A sink that takes nothing
-    /// for 10 s is not waited for.
+    /// Outlets that wait for room if a sink is slower than the run, instead of leaving events out:
+    /// for a run in virtual time, which can be faster than any disk. They do not wait longer than
+    /// 10 s for a sink that takes nothing.
     pub fn waiting() -> Self {
         Self { all: Vec::new(), waits: true }
     }
 
-    /// Adds a sink, which is called `name` in messages. The error is that of starting a thread.
+    /// Adds a sink with its name in messages.
+    ///
+    /// # Errors
+    /// If its thread cannot be started.
     pub fn add(&mut self, name: &str, sink: impl Sink + 'static) -> io::Result<()> {
         self.all.push(Outlet::new(name, sink)?);
         Ok(())
     }
 
-    /// Tells every sink of `event` that takes it, and waits for none, unless these are
+    /// Passes `event` to every sink that takes it. Waits for a sink only if these outlets are
     /// [`Outlets::waiting`].
     pub fn on(&self, event: &Event) {
         let mut told = self.all.iter().filter(|outlet| (outlet.takes)(event)).peekable();
@@ -72,13 +75,13 @@ impl Outlets {
         self.all.iter().for_each(|outlet| outlet.settle(deadline));
     }
 
-    /// Whether the reader of the sink `name` has gone away.
+    /// True if the reader of the sink `name` has gone away.
     pub fn is_gone(&self, name: &str) -> bool {
         self.all.iter().any(|outlet| outlet.name == name && outlet.is_gone())
     }
 
-    /// Lets every sink take what is left and end, all at the same time, and waits for that, but not
-    /// longer than `limit`. Returns the names of those that are still at work.
+    /// Lets every sink take its remaining events and end, all at the same time. Waits for that, at
+    /// most `limit`; returns the names of the sinks that are still at work.
     pub fn stop(&self, limit: Duration) -> Vec<&str> {
         self.all.iter().for_each(Outlet::stop);
         let deadline = Instant::now() + limit;
@@ -86,8 +89,8 @@ impl Outlets {
         self.all.iter().filter(|outlet| !outlet.has_ended()).map(|outlet| &*outlet.name).collect()
     }
 
-    /// Lets every sink take what is left and end, all at the same time; says how each did, in the
-    /// order in which they were added. A sink takes as long as it takes.
+    /// Lets every sink take its remaining events and end, all at the same time, and waits without a
+    /// limit. Returns their results in the order in which they were added.
     pub fn close(&mut self) -> Vec<Ending> {
         self.all.iter().for_each(Outlet::stop);
         self.all.drain(..).map(Outlet::join).collect()
@@ -111,7 +114,7 @@ impl Outlet {
         let thread = thread::Builder::new().name(format!("sink {name}"));
         let thread = thread.spawn(move || {
             let result = work(&mut sink, &taken);
-            // A file that was made for nothing goes away with its sink.
+            // A file without content is removed with its sink.
             drop(sink);
             taken.end(result.as_ref().err());
             result
@@ -146,7 +149,7 @@ impl Outlet {
         while !state.has_ended && !state.is_stalled && state.waiting.len() >= room {
             let left = (since + STALL_MAX).saturating_duration_since(Instant::now());
             if left.is_zero() {
-                // The load goes on without waiting for it again.
+                // From now on the load continues without waiting for this sink.
                 state.is_stalled = true;
                 return state;
             }
@@ -208,19 +211,19 @@ impl Outlet {
 }
 
 impl Drop for Outlet {
-    /// A sink that is not closed has a little time to take what is left.
+    /// A sink that is not closed has a little time to take its remaining events.
     fn drop(&mut self) {
         self.stop();
         self.await_end(Instant::now() + PARTING);
     }
 }
 
-/// Whether another event of this kind says the same, and more, soon.
+/// True if a later event of this kind will say the same and more.
 const fn repeats(event: &Event) -> bool {
     matches!(event, Event::Progress(_) | Event::Interval(_) | Event::Times(_) | Event::Note(_))
 }
 
-/// Gives `sink` what comes until there is no more.
+/// Passes events to `sink` until there are no more.
 fn work(sink: &mut impl Sink, queue: &Queue) -> io::Result<()> {
     let mut is_flushed = true;
     loop {
@@ -238,7 +241,7 @@ fn work(sink: &mut impl Sink, queue: &Queue) -> io::Result<()> {
     }
 }
 
-/// What waits for a sink.
+/// The events that wait for a sink.
 #[derive(Debug, Default)]
 struct Queue {
     state: Mutex<State>,
@@ -248,23 +251,23 @@ struct Queue {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Arc<Event>>,
-    /// The sink is at work on an event.
+    /// True while the sink handles an event.
     is_busy: bool,
-    /// Nothing more will come.
+    /// True once no more events will come.
     is_closing: bool,
-    /// The sink takes nothing more.
+    /// True once the sink takes no more events.
     has_ended: bool,
-    /// It took nothing for too long.
+    /// True if it took nothing for too long.
     is_stalled: bool,
-    /// Why, if it failed.
+    /// The kind of its error, if it failed.
     failed: Option<io::ErrorKind>,
     lost: u64,
 }
 
-/// What a sink gets.
+/// The result of waiting for an event.
 enum Taken {
     Event(Arc<Event>),
-    /// Nothing came for a while.
+    /// No event came for a while.
     Nothing,
     End,
 }
@@ -280,7 +283,7 @@ impl Queue {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// The next event, waiting for it; without end when all is flushed.
+    /// Waits for the next event; without limit if everything is flushed.
     fn take(&self, is_flushed: bool) -> Taken {
         let mut state = self.lock();
         state.is_busy = false;
@@ -305,7 +308,7 @@ impl Queue {
         }
     }
 
-    /// The sink has ended; waiting for it is over.
+    /// Records that the sink has ended, and wakes its waiters.
     fn end(&self, error: Option<&io::Error>) {
         let mut state = self.lock();
         state.has_ended = true;
@@ -320,7 +323,7 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// Takes events more slowly than they come.
+    /// A sink that takes events more slowly than they come.
     struct Slow(Arc<Mutex<u64>>);
 
     impl Sink for Slow {

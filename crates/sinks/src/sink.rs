@@ -1,36 +1,40 @@
 //! The interface of a destination of results: it takes the run's events.
 //!
-//! It knows of no queue and no thread; [`crate::Outlets`] gives it both.
+//! It has no queue and no thread; [`crate::Outlets`] provides both.
 
 use memtide_schema::Event;
 use std::io::{self, Write};
 
 /// A destination of results. It takes the events of a run, in order.
 pub trait Sink: Send {
-    /// Takes an event. An error ends this sink alone: it gets no more events.
+    /// Takes an event. An error ends only this sink: it gets no more events.
     fn on(&mut self, event: &Event) -> io::Result<()>;
 
-    /// Selects the events that it takes; by default all of them.
+    /// Selects the events that the sink takes; by default all of them.
     fn takes(&self) -> fn(&Event) -> bool {
         |_| true
     }
 
-    /// Writes what is gathered: nothing has come for a while, and a reader may be waiting.
+    /// Writes gathered output. Called when no event has come for a while, because a reader may
+    /// wait.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Nothing more will come.
+    /// Ends the output. Called once, after the last event.
     fn finish(&mut self) -> io::Result<()> {
         self.flush()
     }
 }
 
-/// What a whole result is written to.
+/// The destination of a whole result.
 pub trait Document: Write + Send {
-    /// Puts what was written in its place. Without this the place stays what it was before.
+    /// Puts the written bytes in their place. Without this call the earlier content stays.
     fn complete(self) -> io::Result<()>;
 
-    /// Discards what was written. An error where that has left already, as by a pipe.
+    /// Discards the written bytes.
+    ///
+    /// # Errors
+    /// If they cannot be taken back, as with a pipe.
     fn restart(&mut self) -> io::Result<()>;
 }

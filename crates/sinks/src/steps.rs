@@ -1,13 +1,13 @@
-//! A search or a scan as JSON, written as it goes: an endless scan has no memory for its steps.
-//! The shape is that of [`memtide_schema::steps`]; nothing is chosen or renamed here.
+//! A search or a scan as JSON, written step by step, because an endless scan cannot keep its steps
+//! in memory. The shape is that of [`memtide_schema::steps`]; nothing is selected or renamed here.
 
 use crate::{Document, Sink};
 use memtide_schema::Event;
 use memtide_schema::steps::{Conclusion, CourseKind, Step, Steps};
 use std::io;
 
-/// The JSON of a search or a scan in the making. It begins with the first step, so that a search
-/// that never began leaves nothing behind.
+/// A sink that writes the JSON of a search or a scan. It writes nothing before the first step, so a
+/// search that never began leaves nothing behind.
 #[derive(Debug)]
 pub struct StepsJson<D> {
     out: Option<D>,
@@ -17,12 +17,12 @@ pub struct StepsJson<D> {
 }
 
 impl<D: Document> StepsJson<D> {
-    /// The steps of `course`, which are held against `goals`, go to `out`.
+    /// A sink that writes the steps of `course`, which are judged by `goals`, to `out`.
     pub const fn new(out: D, course: CourseKind, goals: Vec<String>) -> Self {
         Self { out: Some(out), course, goals, steps: 0 }
     }
 
-    /// Adds a step as a line of its own.
+    /// Adds a step as one line.
     fn step(&mut self, step: &Step) -> io::Result<()> {
         let Some(out) = &mut self.out else { return Ok(()) };
         match self.steps {
@@ -37,7 +37,7 @@ impl<D: Document> StepsJson<D> {
         out.flush()
     }
 
-    /// Writes what comes after the steps.
+    /// Writes the conclusion after the steps.
     fn conclude(&mut self, conclusion: &Conclusion) -> io::Result<()> {
         let never_began = self.steps == 0 && conclusion.failure.is_some();
         let Some(mut out) = self.out.take().filter(|_| !never_began) else { return Ok(()) };
@@ -72,7 +72,7 @@ mod tests {
     use std::io::Write;
     use std::sync::{Arc, Mutex};
 
-    /// Text that is kept when it is complete.
+    /// A text that is published when it is complete.
     #[derive(Default)]
     struct Page(Vec<u8>, Arc<Mutex<Option<String>>>);
 

@@ -1,5 +1,5 @@
-//! A sink that lives in this file alone, beside others that are slow, broken or stuck: what
-//! an author of a sink can rely on.
+//! A sink that only this file defines, beside others that are slow, broken or stuck: the guarantees
+//! for the author of a sink.
 
 use memtide_base::Span;
 use memtide_schema::record::Phase;
@@ -9,7 +9,7 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Says which events came, as one word each.
+/// A sink that reports events, one word each.
 struct Words(Sender<String>);
 
 impl Sink for Words {
@@ -36,7 +36,7 @@ impl Sink for Words {
     }
 }
 
-/// Fails at the first event.
+/// A sink that fails at the first event.
 struct Full;
 
 impl Sink for Full {
@@ -45,12 +45,12 @@ impl Sink for Full {
     }
 }
 
-/// Takes nothing before it is let go.
+/// A sink that takes nothing until it is released.
 struct Stuck(Receiver<()>, u64, Sender<u64>);
 
 impl Sink for Stuck {
     fn on(&mut self, _event: &Event) -> io::Result<()> {
-        // The sender is gone when it may go on.
+        // The sender is dropped when the sink may continue.
         let _ = self.0.recv();
         self.1 += 1;
         Ok(())
@@ -135,7 +135,7 @@ fn a_sink_that_fails_or_is_stuck_costs_no_other_one_anything() {
     let told = 1_000;
     for number in 0..told {
         outlets.on(&progress(number));
-        // The sink that works is kept up with; the stuck one is not waited for.
+        // The working sink keeps up; the stuck one is not waited for.
         assert_eq!(heard.iter().find(|word| word != "flushed"), Some(number.to_string()));
     }
     outlets.on(&done(40));
@@ -166,7 +166,7 @@ fn seconds_are_left_out_for_a_slow_sink_long_before_what_is_told_once() {
         lost
     };
     let told = 1_000;
-    // One may be in the sink's hands while 256 wait.
+    // The sink may hold one event while 256 wait.
     assert!((told - 257..=told - 256).contains(&lost_of(told, &second())));
     assert_eq!(lost_of(told, &done(1)), 0);
 }
@@ -180,7 +180,7 @@ fn what_was_gathered_is_flushed_when_nothing_comes_for_a_while() {
     let next = || heard.recv_timeout(Duration::from_secs(60));
     assert_eq!(next().as_deref(), Ok("Measure"));
     assert_eq!(next().as_deref(), Ok("flushed"));
-    // Dropped like this, it still comes to its end.
+    // Even dropped, it comes to its end.
     drop(outlets);
     assert_eq!(next().as_deref(), Ok("finished"));
 }

@@ -236,7 +236,7 @@ impl KeySpace {
         }
     }
 
-    /// A function of its own, so that the usual form stays small.
+    /// A separate function, so that the usual form stays small.
     #[inline(never)]
     fn write_eight(&self, id: u64, number: u64, len: usize, out: &mut Vec<u8>) {
         let start = out.len();

@@ -25,8 +25,8 @@ macro_rules! op_kinds {
     };
 }
 
-/// What an operation does. It decides the form of the request, the possible replies, and which of
-/// the server's counters move.
+/// The action of an operation. It decides the form of the request, the possible replies, and which
+/// of the server's counters move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Read one or more keys. The server counts a get for each key.

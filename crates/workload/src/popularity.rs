@@ -13,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 use walk::{Walk, Walker};
 
-/// How often each key is requested.
+/// The frequency with which each key is requested.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Popularity {
     /// All keys equally often.
@@ -35,20 +35,20 @@ pub enum Popularity {
     /// Uniform among a part of the keys, drawn from a stream of its own: the keys that a probe
     /// requests. Users cannot choose it.
     Sample(KeyPart),
-    /// One key of a part after the other, from this position in it on: what a fill stores. Users
-    /// cannot choose it.
+    /// One key of a part after the other, starting at a position in the part: the keys that a fill
+    /// stores. Users cannot choose it.
     Onward(u64, KeyPart),
 }
 
-/// Some of the keys, evenly spread: those whose id modulo `of` is `count` numbers from `first` on.
-/// Parts that do not overlap share no key, and those of all numbers below `of` are all keys.
+/// A part of the keys, evenly spread: those whose id modulo `of` is one of `count` numbers from
+/// `first` on. Parts with different remainders share no key; all remainders together are all keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyPart {
     /// The first remainder.
     pub first: u32,
-    /// How many remainders, at least 1.
+    /// The number of remainders, at least 1.
     pub count: u32,
-    /// What ids are divided by; at least `first + count`.
+    /// The divisor of ids; at least `first + count`.
     pub of: u32,
 }
 
@@ -56,7 +56,7 @@ impl KeyPart {
     /// All keys.
     pub const ALL: Self = Self { first: 0, count: 1, of: 1 };
 
-    /// How many of the ids `0..keys` are in the part.
+    /// The number of ids in `0..keys` that belong to the part.
     pub fn len(self, keys: u64) -> u64 {
         let Self { first, count, of } = self;
         let rest = (keys % u64::from(of)).saturating_sub(u64::from(first));
@@ -209,7 +209,7 @@ impl KeyPicker {
         }
     }
 
-    /// A function of its own, so that the other popularities do not pay for its registers.
+    /// A separate function, so that the other popularities do not pay for its registers.
     #[inline(never)]
     fn pick_zipf(&self, zipf: &Zipf<f64>, number: u64) -> u64 {
         let mut bits = Bits(Random::at(self.seed, Stream::KEY, number));
@@ -218,7 +218,7 @@ impl KeyPicker {
         rank.clamp(1, self.keys) - 1
     }
 
-    /// A function of its own for the reason of `pick_zipf`.
+    /// A separate function for the reason given at `pick_zipf`.
     #[inline(never)]
     fn pick_of_part(&self, number: u64) -> u64 {
         match &self.draw {
@@ -228,7 +228,7 @@ impl KeyPicker {
         }
     }
 
-    /// A function of its own for the reason of `pick_zipf`.
+    /// A separate function for the reason given at `pick_zipf`.
     #[inline(never)]
     fn pick_walking(&self, index: u64, nth: u16) -> u64 {
         let Draw::Walk(walk) = &self.draw else { unreachable!("only walks are asked for here") };

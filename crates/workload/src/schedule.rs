@@ -13,7 +13,7 @@ pub struct Lane {
     /// The lane's number, below `count`. It takes the operations whose index is equal to it modulo
     /// `count`.
     pub index: u32,
-    /// How many lanes share the sequence, at least 1.
+    /// The number of lanes that share the sequence, at least 1.
     pub count: u32,
     /// True if the lane draws gaps of its own instead of the run's. Poisson lanes always do:
     /// together they are a Poisson sequence again.
@@ -156,7 +156,7 @@ impl Schedule {
         self.step(u64::from(self.lane.count) * u64::from(times));
     }
 
-    /// How many of the lane's operations, starting with the one due next, come before operation
+    /// The number of the lane's operations, from the one due next, that come before operation
     /// `end`.
     pub fn left_before(&self, end: u64) -> u64 {
         end.saturating_sub(self.due.index).div_ceil(u64::from(self.lane.count))

@@ -35,8 +35,8 @@ pub trait Source {
     /// is for sources that replay recorded times.
     fn next(&mut self, index: u64, now: Instant) -> Next;
 
-    /// The operation at position `index`, which will not be sent for want of room or time. The
-    /// caller settles it at once and asks for none of its further keys.
+    /// The operation at position `index`, which will not be sent for lack of room or time. The
+    /// caller settles it at once and requests none of its further keys.
     fn skip(&mut self, index: u64, now: Instant) -> Next {
         self.next(index, now)
     }
@@ -66,7 +66,7 @@ pub struct SourcePlan {
     pub mix: Mix,
     /// The order of the kinds.
     pub order: MixOrder,
-    /// How often each key is requested.
+    /// The frequency with which each key is requested.
     pub popularity: Popularity,
     /// The number of ordinary keys, at least 1: ids `0..keys`.
     pub keys: u64,
@@ -201,7 +201,7 @@ impl MixSource {
         }
     }
 
-    /// The number of keys of operation `index` of this kind. A function of its own, so that `next`
+    /// The number of keys of operation `index` of this kind. A separate function, so that `next`
     /// does not pay for its registers.
     #[inline(never)]
     fn keys_of(&self, kind: OpKind, index: u64) -> u16 {

@@ -1,8 +1,7 @@
 //! The bytes of values, by key id. All values are slices of one shared pool of printable bytes, so
 //! making one costs only its position. Values to be verified begin with a proof (`value/proof.rs`).
-//! `value/oracle.rs` tells which versions a server may return, `value/lifetimes.rs` whether it may
-//! return any.
-//! may answer at all by `value/lifetimes.rs`.
+//! `value/oracle.rs` knows which versions a server may return, `value/lifetimes.rs` whether a value
+//! may be there at all.
 
 mod lifetimes;
 mod oracle;

@@ -52,7 +52,7 @@ pub enum Wave {
 }
 
 impl Wave {
-    /// The highest rate that it names; none if it leaves the requested rate alone.
+    /// The highest rate of the wave; `None` if the wave does not change the requested rate.
     pub fn peak(&self) -> Option<f64> {
         match self {
             Self::Constant => None,

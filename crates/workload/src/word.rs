@@ -23,7 +23,7 @@ impl std::error::Error for WordError {}
 
 /// One family of words.
 pub(crate) struct Grammar {
-    /// What a word of the family stands for, with its article: "a popularity".
+    /// The kind of thing that a word of the family names, with its article: "a popularity".
     pub what: &'static str,
     /// Every name that may stand before the colon, for suggestions.
     pub names: &'static [&'static str],

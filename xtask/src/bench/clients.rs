@@ -1,6 +1,6 @@
-//! The programs under comparison: which of them make a shape's load, the command line of each of
-//! ours, and how its figures are read from the JSON that it prints. `process` and `turns` run them;
-//! `peers` has the command lines of other projects.
+//! The programs under comparison: which of them can make a shape's load, the command line of each
+//! of ours, and the parser of its figures from the JSON that it prints. `process` and `turns` run
+//! them; `peers` has the command lines of other projects.
 
 use super::Shape;
 use super::figures::Run;
@@ -17,7 +17,7 @@ pub(super) enum Client {
     Peer(&'static Peer),
 }
 
-/// A program of ours, and its way of making the load.
+/// A program of ours, and the load that it makes.
 #[derive(Clone, Copy)]
 pub(super) enum Own {
     /// The bare client over epoll or io_uring, as fast as it can.
@@ -232,7 +232,7 @@ fn flags<const N: usize>(words: [(&str, String); N]) -> Vec<String> {
     words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
 }
 
-/// The figures of a bare client that made this many operations.
+/// The figures of a bare client that made `ops` operations.
 fn read_bare(said: &Value, ops: f64, response_us: Option<(f64, f64)>) -> Result<Run, String> {
     Ok(Run {
         ops_per_s: ops / number(said, "/wall_s")?,
@@ -243,7 +243,7 @@ fn read_bare(said: &Value, ops: f64, response_us: Option<(f64, f64)>) -> Result<
     })
 }
 
-/// The figures of a record, per key of gets of `keys` keys each.
+/// The figures of a record; with gets of `keys` keys each, per key.
 pub(super) fn read_memtide(keys: u32, record: &Value) -> Result<Run, String> {
     let keys = f64::from(keys);
     let answered = number(record, "/totals/answered")?;
@@ -270,7 +270,7 @@ fn read_memtide_churn(record: &Value) -> Result<Run, String> {
     })
 }
 
-/// The number at a place in a program's answer.
+/// The number at a JSON pointer in a program's output.
 pub(super) fn number(value: &Value, pointer: &str) -> Result<f64, String> {
     let number = value.pointer(pointer).and_then(Value::as_f64);
     number.ok_or_else(|| format!("the client's answer has no number at {pointer}"))
@@ -293,7 +293,8 @@ mod tests {
         assert!(number(&record, "/totals/answered").is_err_and(|e| e.contains("/totals/answered")));
     }
 
-    /// The figures of connection churn were once looked for under an earlier version's names.
+    /// The parser of connection churn once used the names of an earlier version, and found no
+    /// figures.
     #[test]
     fn a_record_has_every_figure_that_is_read_from_it() {
         let schema = include_str!("../../../docs/record.schema.json");

@@ -1,6 +1,6 @@
 //! Medians and spreads of repeated runs, and the lines of text that show them.
 //!
-//! No means: one disturbed round must not move the answer.
+//! No means: one disturbed round must not affect the result.
 
 use serde_json::{Value, json};
 
@@ -11,9 +11,9 @@ pub(crate) struct Run {
     /// User and system time of the client, per million operations.
     pub(crate) cpu_s_per_mops: f64,
     pub(crate) rss_max_bytes: f64,
-    /// The median and the 99th percentile of response, if the client measures them.
+    /// The median and the 99th percentile of the response time, if the client measures them.
     pub(crate) response_us: Option<(f64, f64)>,
-    /// Lag: how late operations were sent.
+    /// The lag of operations: its median and 99th percentile.
     pub(crate) lag_us: Option<(f64, f64)>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Run {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
-    /// The interval that holds the true median with 95 % confidence; the least and the most of
+    /// The interval that contains the true median with 95 % confidence; minimum and maximum of
     /// fewer than six figures.
     pub(crate) low: f64,
     pub(crate) high: f64,
@@ -84,7 +84,7 @@ impl Client {
         self.runs.iter().flatten()
     }
 
-    /// `2 of 11 rounds without a figure: why`, by the last reason; none when each has one.
+    /// `2 of 11 rounds without a figure: why`, with the last reason; `None` if each round has one.
     fn missing(&self) -> Option<String> {
         let why = self.runs.iter().rev().find_map(|run| run.as_ref().err())?;
         let missing = self.runs.len() - self.measured().count();
@@ -97,12 +97,13 @@ impl Rounds {
         Self { clients: names.map(|name| Client { name, runs: Vec::new() }).collect() }
     }
 
-    /// Adds a run of a client, or why it has no figures.
+    /// Adds a run of a client, or the reason why it has no figures.
     pub(crate) fn add(&mut self, client: usize, run: Result<Run, String>) {
         self.clients[client].runs.push(run);
     }
 
-    /// A client's figure divided by the first client's of the same round; none without any.
+    /// A client's figure divided by the first client's in the same round; `None` without such
+    /// rounds.
     fn ratio(&self, client: &Client, figure: fn(&Run) -> f64) -> Option<Spread> {
         let pairs = client.runs.iter().zip(&self.clients[0].runs);
         let pairs = pairs.filter_map(|(run, bare)| run.as_ref().ok().zip(bare.as_ref().ok()));
@@ -181,7 +182,7 @@ impl Rounds {
     }
 }
 
-/// Shown where there is no figure.
+/// The text for a missing figure.
 const NOTHING: &str = "–";
 
 /// The medians of the first and the second members of some pairs, or a dash.

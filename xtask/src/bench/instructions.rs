@@ -1,19 +1,18 @@
 //! The number of instructions of each part of the engine's work, compared with recorded figures.
 //! Other load on the machine does not change them.
-//!
-//! Recorded figures belong to one compiler; under another one figures are shown and not judged.
+//! Recorded figures belong to one compiler; under another one they are shown and not judged.
 
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The parts that `engine-parts` knows.
+/// The parts that `engine-parts` has.
 const PARTS: [&str; 7] =
     ["next", "encode", "decode", "record", "turn", "deep turn", "key of a multiget"];
-/// Each part is run this many times, and again with more; the difference is free of start-up.
+/// Each part is run this many times, and again with more; the difference is free of start-up costs.
 const TIMES: [u64; 2] = [10_000, 60_000];
-/// How much a part may grow, in percent, before it must be recorded anew.
+/// The growth of a part, in percent, above which it must be recorded again.
 const GROWTH_MAX_PERCENT: f64 = 3.0;
 /// Makes the C library copy bytes in the same way on every processor.
 const PLAIN_LIBRARY: &str = "glibc.cpu.hwcaps=-AVX512VL,-AVX512BW,-AVX2,-AVX,-ERMS,-FSRM,\
@@ -24,7 +23,7 @@ const RECORDED: &str = "bench/instructions.json";
 /// Counts every part. With `record` the figures become the recorded ones.
 ///
 /// # Errors
-/// When a part has grown by more than is allowed, or cannot be counted.
+/// If a part has grown by more than is allowed, or cannot be counted.
 pub(crate) fn run(root: &Path, record: bool) -> Result<(), String> {
     crate::setup::install_missing(crate::setup::INSTRUCTIONS)?;
     let build = ["build", "--release", "--package", "memtide-bench", "--bin", "engine-parts"];

@@ -1,9 +1,9 @@
-//! Compares memtide's cost with that of a client that does nothing but the system calls.
+//! Compares memtide's cost with that of a client that only makes the system calls.
 //!
 //! All clients run against the same server in interleaved rounds, client and server on different
-//! CPUs, and only ratios within a round are compared: absolute figures belong to the machine. Where
-//! clients can be stopped, they take turns of 50 ms within a round, and only their own measurements
-//! come from a run alone. Other loads run alone, one after the other.
+//! CPUs, and only ratios within a round are compared, because absolute figures belong to the
+//! machine. Clients that can be stopped take turns of 50 ms within a round, and only their own
+//! measurements come from a run alone. Others run alone, one after the other.
 
 mod clients;
 pub(crate) mod figures;
@@ -54,9 +54,9 @@ struct Shape {
 }
 
 impl Shape {
-    /// True if clients can be stopped and continued without changing their load. Deep windows
-    /// cannot if the server is the bottleneck: a continued client finds all answers at once, sends
-    /// whole windows, and may do so for seconds, at half the cost.
+    /// True if clients can be stopped and continued without changing their load. With deep windows
+    /// they cannot if the server is the bottleneck: a continued client finds all answers at once,
+    /// sends whole windows, and may do so for seconds, at half the cost.
     fn bears_turns(&self) -> bool {
         let remembers = self.depth > 1 && self.server == Which::Memcached;
         let stays = self.calls == 0 && self.connections <= CONNECTIONS_MAX;
@@ -118,22 +118,23 @@ const SHAPES: &[Shape] = &[
     paced("paced at 100 000/s, memcached on the same CPU", 100_000, true),
 ];
 
-/// The most connections of clients that take turns; those of all clients are open at once.
+/// The most connections of clients that take turns; the connections of all clients are open at
+/// once.
 const CONNECTIONS_MAX: u32 = 512;
-/// How long our programs run before their first turn.
+/// The run time of our programs before their first turn.
 const START: Duration = Duration::from_secs(1);
-/// How long a client may take in addition to its run.
+/// The time that a client may take in addition to its run.
 const PATIENCE_S: u32 = 30;
 
 /// Runs every shape and prints one table for each.
 ///
 /// # Errors
-/// When something cannot be built, started or understood.
+/// If something cannot be built, started or parsed.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let programs = programs(root)?;
     let cpus = Cpus::inherited()?;
     let bench = Bench {
-        // The servers live through all rounds, so all clients meet the same ones.
+        // The servers run through all rounds, so all clients meet the same ones.
         memcached: Server::memcached(&cpus)?,
         null: Server::null(&cpus, &programs)?,
         programs,
@@ -173,10 +174,11 @@ fn programs(root: &Path) -> Result<PathBuf, String> {
     Ok(Path::new(target).join("release"))
 }
 
-/// Simulates `seconds` of 100 000 operations per second on one worker, and prints how long it took.
+/// Simulates `seconds` of 100 000 operations per second on one worker, and prints the time that it
+/// took.
 ///
 /// # Errors
-/// When memtide cannot be built, or its simulation fails.
+/// If memtide cannot be built, or its simulation fails.
 pub(crate) fn simulated(root: &Path, seconds: u32) -> Result<(), String> {
     crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
     let metadata = crate::metadata(root)?;
@@ -248,8 +250,8 @@ impl Bench {
         Ok(rounds)
     }
 
-    /// Measures rounds in turns: CPU time and operations are those of turns, other figures those of
-    /// a run alone.
+    /// Measures rounds in turns: CPU time and operations are those of the turns, other figures
+    /// those of a run alone.
     fn rounds_of_turns(
         &self,
         shape: &Shape,

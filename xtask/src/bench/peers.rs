@@ -19,25 +19,25 @@ use std::time::{Duration, Instant};
 /// A load generator of another project.
 pub(super) struct Peer {
     pub(super) program: &'static str,
-    /// Whether it can make this load at all.
+    /// True if it can make this load.
     can: fn(&Shape) -> bool,
-    /// The keys that it asks for and does not store by itself, by number below 1 000.
+    /// Its key by number, below 1 000, if it requests keys that it does not store itself.
     keys: Option<fn(u32) -> String>,
-    /// Its words, and a file for it if it wants one.
+    /// Its arguments, and the content of its file if it needs one.
     words: fn(&Load) -> (Vec<String>, Option<String>),
-    /// None where it does not tell both.
+    /// The parser of its response times; `None` if it does not print both percentiles.
     response: Option<ReadResponse>,
 }
 
-/// The median and the 99th percentile of response, in µs, from what was said.
+/// The median and the 99th percentile of response, in µs, parsed from its output.
 type ReadResponse = fn(&str, &Load) -> Option<(f64, f64)>;
 
-/// What a peer is to do.
+/// The load that a peer makes.
 pub(super) struct Load<'a> {
     shape: &'a Shape,
     address: SocketAddr,
     seconds: u32,
-    /// Where the file that it reads lies.
+    /// The path of the file that it reads.
     file: String,
 }
 
@@ -72,7 +72,7 @@ pub(super) const PEERS: &[Peer] = &[
         response: None,
     },
     Peer {
-        // Its keys are its own, which only the null server holds; it knows gets alone.
+        // It uses keys of its own, which only the null server has, and only gets.
         program: "twemperf",
         can: |it| (it.depth == 1 || it.calls > 0) && it.multiget == 1 && it.server == Which::Null,
         keys: None,
@@ -95,16 +95,16 @@ pub(super) const PEERS: &[Peer] = &[
     },
 ];
 
-/// Several of them take no more.
+/// The most connections that several peers accept.
 const CONNECTIONS_MAX: u32 = 512;
-/// How long each goes on before it is looked at, in s: some of them fill the server first.
+/// The time that each runs before it is measured, in s: some of them fill the server first.
 pub(super) const START_S: u32 = 3;
-/// How long each goes on afterwards, in s, if it keeps its time.
+/// The time that each runs afterwards, in s, if it keeps to its duration.
 const END_S: u32 = 2;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Peer {
-    /// Those that are installed and can make this load.
+    /// The peers that are installed and can make this load.
     pub(super) fn present(shape: &Shape) -> Vec<&'static Self> {
         let here = |peer: &&Self| crate::setup::find(peer.program).is_some();
         let able = |peer: &&Self| {
@@ -126,7 +126,7 @@ impl Peer {
         Load { shape, address, seconds, file }
     }
 
-    /// Its words for a load, for which its file and its keys are made ready.
+    /// Its arguments for a load, after preparing its file and keys.
     pub(super) fn ready(&self, load: &Load) -> Result<Vec<String>, String> {
         if let Some(key) = self.keys.filter(|_| load.shape.server == Which::Memcached) {
             fill(load.address, key)?;
@@ -174,7 +174,7 @@ impl Peer {
                 Some(response(&text, &load).ok_or_else(unread)?)
             }
         };
-        // What is counted of connections that come and go is these.
+        // Under connection churn, connections are counted.
         let counted = keys as f64 / f64::from(shape.calls.max(1));
         Ok(Run {
             ops_per_s: counted / lasted.as_secs_f64(),
@@ -205,7 +205,7 @@ fn share_of_sets(shape: &Shape) -> f64 {
     if shape.multiget > 1 || shape.rate > 0 { 0.0 } else { 0.1 }
 }
 
-/// Without `-i` the original ends with a signal as soon as it has a rate.
+/// Without `-i` the original is killed by a signal when it has a rate.
 fn mutilate(load: &Load) -> (Vec<String>, Option<String>) {
     let Load { shape: it, address, seconds, .. } = load;
     let mut line = format!(
@@ -228,7 +228,7 @@ fn mcperf(load: &Load) -> (Vec<String>, Option<String>) {
     (line, file)
 }
 
-/// What stands under `p50` and `p99` in the row of gets.
+/// The figures below `p50` and `p99` in the row of gets.
 fn of_table(text: &str, _: &Load) -> Option<(f64, f64)> {
     let names = text.lines().find(|line| line.starts_with("#type"))?;
     let row = text.lines().find(|line| line.starts_with("read "))?;
@@ -258,7 +258,7 @@ fn memtier(load: &Load) -> (Vec<String>, Option<String>) {
     (words(&line), None)
 }
 
-/// Only its file is for programs.
+/// Only its file can be parsed by programs.
 fn of_memtier(_: &str, load: &Load) -> Option<(f64, f64)> {
     of_memtier_file(&fs::read_to_string(&load.file).ok()?)
 }
@@ -283,9 +283,9 @@ fn memaslap(load: &Load) -> (Vec<String>, Option<String>) {
     (words(&line), Some(text))
 }
 
-/// It ends by calls, not by time, and makes about this many per second.
+/// It ends after a number of calls, not after a time, and makes about this many per second.
 const CALLS_PER_S: u32 = 150_000;
-/// Without a rate it makes one connection at a time.
+/// Without a rate it opens one connection at a time.
 const CONNECTIONS_PER_S: u32 = 5_000;
 
 fn twemperf(load: &Load) -> (Vec<String>, Option<String>) {
@@ -350,7 +350,7 @@ fn cannon(load: &Load) -> (Vec<String>, Option<String>) {
     (vec![file.clone()], Some(text))
 }
 
-/// Lines of JSON, one of which is the result.
+/// Its output is lines of JSON, one of which is the result.
 fn of_cannon(text: &str, _: &Load) -> Option<(f64, f64)> {
     let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let result = lines.rfind(|line| line.get("throughput").is_some())?;

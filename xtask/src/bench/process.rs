@@ -41,7 +41,7 @@ impl Process {
             .map_err(|error| format!("cannot send a signal to `{}`: {error}", self.line))
     }
 
-    /// Returns an error if it has ended.
+    /// Returns an error if the process has ended.
     pub(super) fn is_there(&mut self) -> Result<(), String> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
@@ -50,7 +50,10 @@ impl Process {
         }
     }
 
-    /// Waits until it has ended by itself; an error if it failed.
+    /// Waits until the process has ended by itself.
+    ///
+    /// # Errors
+    /// If it failed.
     pub(super) fn finish(&mut self, patience: Duration) -> Result<(), String> {
         let began = Instant::now();
         while began.elapsed() < patience {
@@ -70,7 +73,7 @@ impl Process {
             .map_err(|error| format!("no CPU time is known of `{}`: {error}", self.line))
     }
 
-    /// The most memory that it has used.
+    /// The peak of its memory, in bytes.
     pub(super) fn rss_max_bytes(&self) -> Result<f64, String> {
         let status = fs::read_to_string(self.proc_folder().join("status")).unwrap_or_default();
         rss_max_of(&status).ok_or_else(|| format!("no memory is known of `{}`", self.line))
@@ -83,7 +86,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may be gone already. A kill also ends what is stopped.
+        // The process may be gone already. A kill also ends a stopped process.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -93,7 +96,7 @@ impl Drop for Process {
 fn cpu_of(tasks: &Path) -> std::io::Result<Duration> {
     let mut sum = Duration::ZERO;
     for task in fs::read_dir(tasks)? {
-        // A thread may end between the look at the folder and the look at it.
+        // A thread may end between listing the folder and reading its file.
         let text = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
         sum += on_cpu_of(&text).unwrap_or_default();
     }

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a server may take to accept.
+/// The time that a server may take to accept connections.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The CPU of each side; the same one if there is no second.
+/// The CPU of each side; equal if there is only one.
 #[derive(Clone, Copy)]
 pub(crate) struct Cpus {
     pub(crate) client: u32,
@@ -28,7 +28,7 @@ impl Cpus {
     }
 }
 
-/// `0-1,4` as 0, 1, 4; `None` when it is no such list or an empty one.
+/// Parses `0-1,4` as 0, 1, 4; `None` for an invalid or empty list.
 fn parse_cpus(list: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for range in list.trim().split(',') {
@@ -78,7 +78,7 @@ impl Server {
         Self::of_ours(cpus, programs, "null-server")
     }
 
-    /// A server of ours that says where it listens.
+    /// A server of ours that prints its address.
     pub(super) fn of_ours(cpus: &Cpus, programs: &Path, name: &str) -> Result<Self, String> {
         let mut child = on_cpu(cpus.server)
             .arg(programs.join(name))
@@ -100,8 +100,8 @@ impl Server {
 }
 
 /// The beginning of a command whose program stays on one CPU and is killed when this process dies;
-/// otherwise nothing would end a server then, or continue a stopped one. `taskset` and `setpriv`
-/// replace themselves by the program and keep its process id.
+/// without that, nothing would end a server then, or continue a stopped one. `taskset` and
+/// `setpriv` replace themselves by the program and keep its process id.
 pub(super) fn on_cpu(cpu: u32) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "taskset", "--cpu-list", &cpu.to_string()]);
@@ -110,7 +110,7 @@ pub(super) fn on_cpu(cpu: u32) -> Command {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be gone already, and nothing is left to be done about that here.
+        // It may be gone already, which needs no action.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

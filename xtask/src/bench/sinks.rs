@@ -1,5 +1,5 @@
-//! What outputs cost: each sink of measured operations alone, and all outputs together beside a
-//! load, in processor time of its workers. No bound is judged here; the figures are printed.
+//! The cost of outputs: each sink of measured operations alone, and all outputs together beside a
+//! load, in processor time of its workers. The figures are printed; no bound is checked.
 
 use super::clients::{number, read_memtide};
 use super::figures::{Rounds, Run};
@@ -10,12 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The rows of each sink alone.
+/// The number of rows of each sink alone.
 const ROWS: &str = "2000000";
 /// The load beside which outputs are written.
 const LOAD: &[&str] =
     &["--rate", "20k", "--threads", "1", "--connections", "16", "--keys", "10000"];
-/// The kinds of outputs and their files; points go to a receiver of their own.
+/// The kinds of outputs and their files; points go to a separate receiver.
 const FILES: &[(&str, &str)] = &[
     ("md", "run.md"),
     ("html", "run.html"),
@@ -31,7 +31,7 @@ const FILES: &[(&str, &str)] = &[
 /// Measures both, the second in `rounds` interleaved rounds of `seconds` each.
 ///
 /// # Errors
-/// When something cannot be built, started or understood.
+/// If something cannot be built, started or parsed.
 pub(crate) fn run(root: &Path, rounds: u32, seconds: u32) -> Result<(), String> {
     let programs = programs(root)?;
     print!("{}", alone(&programs)?);
@@ -90,7 +90,7 @@ struct Load {
     programs: PathBuf,
     server: Server,
     receiver: Server,
-    /// The files are written here.
+    /// The folder of the written files.
     folder: PathBuf,
     seconds: u32,
 }
@@ -116,7 +116,7 @@ impl Load {
     }
 }
 
-/// What a program prints, which must be JSON.
+/// Parses a program's output, which must be JSON.
 fn json_of(command: &mut Command) -> Result<Value, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();

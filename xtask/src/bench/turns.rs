@@ -1,6 +1,6 @@
 //! Clients that take turns of 50 ms against one server, so that a drift of the machine's speed
 //! affects all of them alike. Signals stop and continue them. The kernel counts the CPU time of a
-//! turn, and the server its operations.
+//! turn, and the server counts its operations.
 //!
 //! This module knows neither the clients nor their own measurements.
 
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 /// The length of a turn.
 pub(super) const TURN: Duration = Duration::from_millis(50);
-/// The time after which operations in flight at a stop are answered and counted.
+/// The time in which operations in flight at a stop are answered and counted.
 const SETTLING: Duration = Duration::from_millis(2);
-/// Time for anything but turns; turns are counted with half their length more.
+/// Time for everything but turns; turns count with half their length more.
 const MARGIN_S: u64 = 60;
 /// The longest duration that all clients accept: one takes a number of calls, 150 000 for each
 /// second, which must fit into 32 bits.
@@ -26,7 +26,7 @@ pub(super) struct Order {
     /// Its program.
     pub(super) program: String,
     pub(super) words: Vec<String>,
-    /// How long it runs before its first turn.
+    /// The run time before its first turn.
     pub(super) start: Duration,
     /// True if its stderr is shown to the user.
     pub(super) speaks: bool,
@@ -59,18 +59,19 @@ impl Turns {
     ) -> Result<Self, String> {
         let counters = Counters::of(address)?;
         let mut turns = Self { clients: Vec::new(), counters, first: 0 };
-        // One after the other: a client that starts has the CPU for itself.
+        // One after the other, so that a starting client has the CPU for itself.
         for order in orders {
             turns.clients.push(order.and_then(|order| start(&order, cpu)));
         }
-        // The first turn after a long stand is another load than all later ones.
+        // The first turn after a long stop makes another load than all later ones.
         for number in 0..turns.clients.len() {
             turns.turn(number, &mut Did::default());
         }
         Ok(turns)
     }
 
-    /// Gives each client turns of this many seconds in all; returns its figures, or why it failed.
+    /// Runs each client for turns of this many seconds in all; returns its figures, or the reason
+    /// of its failure.
     pub(super) fn round(&mut self, seconds: u32) -> Vec<Result<Did, String>> {
         let wanted = Duration::from_secs(u64::from(seconds));
         let mut did = vec![Did::default(); self.clients.len()];
@@ -95,7 +96,7 @@ impl Turns {
         told.map(|(client, did)| client.as_ref().map(|_| did).map_err(Clone::clone)).collect()
     }
 
-    /// Gives a client without an error one turn; a failed turn ends its participation.
+    /// Runs one turn of a client without an error; a failed turn ends its participation.
     fn turn(&mut self, number: usize, did: &mut Did) {
         let Ok(client) = &mut self.clients[number] else { return };
         match turn(client, &mut self.counters) {
@@ -114,8 +115,8 @@ pub(super) fn cycle(clients: usize, first: usize) -> impl Iterator<Item = usize>
     (0..clients).map(move |turn| (first + turn) % clients)
 }
 
-/// How many seconds clients must run, so that none ends by itself before all have had `rounds`
-/// rounds of `seconds` seconds; `starts` is their time before the first turn.
+/// The number of seconds that clients must run, so that none ends before all have had `rounds`
+/// rounds of `seconds` seconds; `starts` are their times before the first turn.
 pub(super) fn duration_s(starts: &[Duration], rounds: u32, seconds: u32) -> Result<u32, String> {
     let started_s = starts.iter().sum::<Duration>().as_secs() + 1;
     let turns_s = starts.len() as u64 * u64::from(rounds) * u64::from(seconds);

@@ -15,10 +15,10 @@ const COMPLETIONS: [(&str, &str); 3] = [
 const MANUAL: &str = "usr/share/man/man1/memtide.1";
 const DOCUMENTS: &str = "usr/share/doc/memtide";
 
-/// Packs `program` and what belongs to it; returns the package's file in `folder`.
+/// Packs `program` and its files; returns the path of the package in `folder`.
 ///
 /// # Errors
-/// When the program does not print its manual or completions, or a tool is missing or fails.
+/// If the program does not print its manual or completions, or a tool is missing or fails.
 pub(super) fn write(root: &Path, folder: &Path, program: &Path) -> Result<PathBuf, String> {
     let tree = emptied(folder.join("debian"))?;
     let version = told(Command::new(program).arg("--version"))?;
@@ -40,7 +40,7 @@ pub(super) fn write(root: &Path, folder: &Path, program: &Path) -> Result<PathBu
         told(Command::new("gzip").args(["--best", "--no-name"]).arg(file))?;
     }
     put(&tree.join("DEBIAN/control"), control(&version).as_bytes())?;
-    // The umask of the user who packs is not that of who installs.
+    // The umask of the packing user must not affect the installed files.
     told(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&tree))?;
     told(Command::new("chmod").arg("755").arg(tree.join("usr/bin/memtide")))?;
     let file = folder.join(format!("memtide_{version}_amd64.deb"));

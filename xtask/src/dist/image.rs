@@ -1,5 +1,5 @@
-//! A container image as a docker-archive, which `docker load`, `podman load` and `ctr images
-//! import` read. Written here, byte for byte the same each time; no daemon is asked.
+//! A container image as a docker-archive, which `docker load`, `podman load` and
+//! `ctr images import` read. Written here, byte for byte equal each time; no daemon is used.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 use tar::{Archive, Builder, EntryType, Header};
 
-/// The name by which manifests know the image.
+/// The name that manifests use for the image.
 pub(crate) const NAME: &str = "localhost/memtide:latest";
 /// The user of the image: neither root nor a user of the machine.
 pub(crate) const USER: u32 = 65532;
@@ -16,11 +16,11 @@ pub(crate) const USER: u32 = 65532;
 const MANIFEST: &str = "manifest.json";
 const LAYER: &str = "layer.tar";
 
-/// Writes an image called `name` to `file`, with `programs` in `/usr/bin`, each under its name. The
-/// first is what a container starts.
+/// Writes an image called `name` to `file`, with `programs` in `/usr/bin`, each under its name. A
+/// container starts the first.
 ///
 /// # Errors
-/// When a file cannot be read or written.
+/// If a file cannot be read or written.
 pub(crate) fn write(file: &Path, name: &str, programs: &[(&str, &Path)]) -> Result<(), String> {
     let failed = |error| format!("{}: {error}", file.display());
     let read = |&(name, program): &(_, &Path)| match fs::read(program) {
@@ -35,7 +35,7 @@ pub(crate) fn write(file: &Path, name: &str, programs: &[(&str, &Path)]) -> Resu
 /// Unpacks the layer of the image in `file` into `folder`.
 ///
 /// # Errors
-/// When the image cannot be read or a file cannot be written.
+/// If the image cannot be read or a file cannot be written.
 pub(super) fn unpack(file: &Path, folder: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", file.display());
     let mut archive = Archive::new(fs::File::open(file).map_err(failed)?);
@@ -46,7 +46,7 @@ pub(super) fn unpack(file: &Path, folder: &Path) -> Result<(), String> {
             entry.read_to_end(&mut layer).map_err(failed)?;
             let mut layer = Archive::new(layer.as_slice());
             layer.set_preserve_permissions(true);
-            // As an ordinary user, a test owns what it unpacks.
+            // Without root, a test owns the files that it unpacks.
             return layer.unpack(folder).map_err(failed);
         }
     }
@@ -150,7 +150,7 @@ mod tests {
         let layer = &image[LAYER].0;
         assert_eq!(config["rootfs"]["diff_ids"][0], format!("sha256:{}", digest(layer)));
         assert_eq!(config["config"]["Entrypoint"], json!(["/usr/bin/memtide"]));
-        // Kubernetes cannot tell that a user with a name is not root.
+        // Kubernetes cannot check that a user given by name is not root.
         assert_eq!(config["config"]["User"], "65532:65532");
         let layer = files(layer);
         assert_eq!(layer["usr/bin/memtide"], (b"program".to_vec(), 0o755));

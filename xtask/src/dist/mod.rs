@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: a static program, a container image and a Debian package in `target/dist`.
 //!
-//! Everything that it makes is tried before it counts as made: as an unprivileged user in a root
-//! that holds nothing else. It publishes nothing.
+//! Every product is tested before it counts as made: as an unprivileged user in a root that holds
+//! nothing else. It publishes nothing.
 
 mod debian;
 pub(crate) mod image;
@@ -17,7 +17,7 @@ pub(crate) const TARGET: &str = "x86_64-unknown-linux-musl";
 /// The largest image, in bytes.
 const IMAGE_BYTES_MAX: u64 = 15_000_000;
 
-/// What is made beside the program.
+/// The products beside the program.
 pub(crate) struct Options {
     /// The container image.
     pub(crate) image: bool,
@@ -25,10 +25,10 @@ pub(crate) struct Options {
     pub(crate) deb: bool,
 }
 
-/// Makes the static program and what else was asked for, tries each, and prints the sizes.
+/// Makes the static program and the requested products, tests each, and prints the sizes.
 ///
 /// # Errors
-/// When a tool is missing or fails, the image is too large, or what was made does not work.
+/// If a tool is missing or fails, the image is too large, or a product does not work.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     setup::install_missing(setup::STATIC)?;
     add_target(root)?;
@@ -94,7 +94,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }
 
-/// An empty folder; what it held before is gone.
+/// An empty folder; its former content is deleted.
 pub(crate) fn emptied(folder: PathBuf) -> Result<PathBuf, String> {
     let failed = |error| format!("{}: {error}", folder.display());
     if folder.exists() {
@@ -104,7 +104,7 @@ pub(crate) fn emptied(folder: PathBuf) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Writes a file, and the folders above it.
+/// Writes a file, and makes the folders above it.
 pub(crate) fn put(file: &Path, bytes: &[u8]) -> Result<(), String> {
     let failed = |error| format!("{}: {error}", file.display());
     fs::create_dir_all(file.parent().unwrap_or(file)).map_err(failed)?;

@@ -1,5 +1,6 @@
-//! Tries what was made, in a root that holds nothing else, as the user of the image: a first run,
-//! names by `/etc/hosts` and DNS, shares that are merged, an agent. Without root it only says so.
+//! Tests the products in a root that holds nothing else, as the user of the image: a first run,
+//! names by `/etc/hosts` and DNS, merged shares, an agent. Without root it only prints that it is
+//! skipped.
 
 use super::{emptied, image, put, text, told};
 use crate::{names, setup};
@@ -11,19 +12,19 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The name that only `/etc/hosts` knows, and the one that only DNS knows.
+/// The name that only `/etc/hosts` has, and the one that only DNS has.
 const NAMES: [&str; 2] = ["cache.hosts.test", "cache.dns.test"];
-/// Where the guest's `/etc/resolv.conf` points to.
+/// The name server in the guest's `/etc/resolv.conf`.
 const RESOLVER: &str = "127.0.0.77";
-/// The unit's exposure to which `systemd-analyze security` agrees, in tenths of 10.
+/// The largest exposure of the unit by `systemd-analyze security`, in tenths of 10.
 const EXPOSURE_MAX: u32 = 20;
-/// No command of a proof takes this long.
+/// The time limit of every command of a proof.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Tries the static program in a root that holds nothing but it.
+/// Tests the static program in a root that holds nothing but it.
 ///
 /// # Errors
-/// When a command fails there.
+/// If a command fails there.
 pub(super) fn program(folder: &Path, program: &Path) -> Result<(), String> {
     let Some(root) = emptied_if_root(folder, "the program")? else { return Ok(()) };
     fs::create_dir_all(root.join("usr/bin")).map_err(|error| format!("usr/bin: {error}"))?;
@@ -33,10 +34,10 @@ pub(super) fn program(folder: &Path, program: &Path) -> Result<(), String> {
     everything(&root)
 }
 
-/// Unpacks the image in `file` and tries the program in it.
+/// Unpacks the image in `file` and tests the program in it.
 ///
 /// # Errors
-/// When the image cannot be unpacked or a command fails in it.
+/// If the image cannot be unpacked or a command fails in it.
 pub(super) fn image(folder: &Path, file: &Path) -> Result<(), String> {
     let Some(root) = emptied_if_root(folder, "the image")? else { return Ok(()) };
     image::unpack(file, &root)?;
@@ -46,7 +47,7 @@ pub(super) fn image(folder: &Path, file: &Path) -> Result<(), String> {
 /// Installs the package in `file` below an empty root, runs it there and removes it.
 ///
 /// # Errors
-/// When dpkg fails, a command fails, or files stay behind.
+/// If dpkg fails, a command fails, or files are left behind.
 pub(super) fn package(folder: &Path, file: &Path) -> Result<(), String> {
     let Some(root) = emptied_if_root(folder, "the package")? else { return Ok(()) };
     for path in ["status", "available"] {
@@ -97,7 +98,7 @@ fn unit(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// An empty root, or none with a message if this user may not change root.
+/// An empty root; `None`, with a message, if this user may not change root.
 fn emptied_if_root(folder: &Path, what: &str) -> Result<Option<PathBuf>, String> {
     if geteuid().is_root() {
         return emptied(folder.join("root")).map(Some);
@@ -183,7 +184,7 @@ fn spawn(root: &Path, words: &str) -> Result<Running, String> {
     child.map(Running).map_err(|error| format!("cannot start `timeout`: {error}"))
 }
 
-/// A child that ends with its handle.
+/// A child that is ended when dropped.
 struct Running(Child);
 
 impl Running {
@@ -198,7 +199,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Unlike the signal that `Child::kill` sends, `timeout` hands this one on.
+        // `timeout` passes this signal on, unlike the one that `Child::kill` sends.
         if matches!(self.0.try_wait(), Ok(None)) {
             let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
             let _ = self.0.wait();
@@ -222,14 +223,14 @@ fn await_port(port: u16) -> Result<(), String> {
     Err(format!("memtide serve does not listen on port {port}"))
 }
 
-/// A name server that answers 127.0.0.1 for the one name it knows, until the process ends.
+/// A name server that answers 127.0.0.1 for the one name that it has, until the process ends.
 fn start_resolver() -> Result<(), String> {
     match UdpSocket::bind((RESOLVER, 53)) {
         Ok(socket) => {
             names::serve(socket, |name| (name == NAMES[1]).then(|| vec![Ipv4Addr::LOCALHOST]));
             Ok(())
         }
-        // The proof before this one, in the same process, has started it.
+        // An earlier proof in this process has started it.
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => Ok(()),
         Err(error) => Err(format!("{RESOLVER}:53: {error}")),
     }

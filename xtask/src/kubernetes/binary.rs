@@ -1,14 +1,14 @@
-//! The one program that is a whole cluster, built from Kubernetes' published modules.
+//! The one program that contains a whole cluster, built from Kubernetes' published modules.
 
 use crate::setup;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The version that the modules of `xtask/kubernetes/go.mod` are of.
+/// The version of the modules in `xtask/kubernetes/go.mod`.
 const VERSION: [&str; 3] = ["v1.34.4", "1", "34"];
 
-/// What a build needs and does not have here.
+/// The requirement of a build that is missing here, if any.
 pub(super) fn missing() -> Option<String> {
     let go = setup::find("go").is_none();
     go.then(|| {
@@ -18,11 +18,11 @@ pub(super) fn missing() -> Option<String> {
     })
 }
 
-/// Builds the program in `folder` unless it is there; returns its path. A build takes 12 minutes of
+/// Builds the program in `folder` unless it exists; returns its path. A build takes 12 minutes of
 /// one CPU, and 4 GB for the modules and the compiler's cache, which are deleted at its end.
 ///
 /// # Errors
-/// When Go fails, for example because it cannot fetch the modules.
+/// If Go fails, for example because it cannot fetch the modules.
 pub(super) fn built(root: &Path, folder: &Path) -> Result<PathBuf, String> {
     let program = folder.join("cluster");
     if program.is_file() {

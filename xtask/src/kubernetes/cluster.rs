@@ -1,6 +1,6 @@
 //! A cluster of one node: etcd, the API server, the controllers, the scheduler, kubelet and
-//! containerd, each a child of this process, and names for its pods. Nothing here ends it: its
-//! processes, mounts and network end with the namespaces of this process.
+//! containerd, each a child of this process, and a name server for its pods. Nothing here ends it:
+//! its processes, mounts and network end with the namespaces of this process.
 
 use crate::dist::{put, told};
 use crate::names;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The address of the node, which pods reach.
 pub(super) const NODE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
-/// A seccomp profile that forbids io_uring and nothing else, as pods name it.
+/// The name by which pods refer to a seccomp profile that forbids only io_uring.
 pub(super) const NO_URING: &str = "no-uring.json";
 
 const PROGRAMS: [&str; 6] =
@@ -24,10 +24,10 @@ const PODS: &str = "10.79.0.0/24";
 const SERVICES: &str = "10.78.0.0/24";
 const SOCKET: &str = "/run/memtide-containerd.sock";
 const START_MAX: Duration = Duration::from_secs(180);
-/// How long what the API says of a name is believed.
+/// The time for which an answer of the API about a name is kept.
 const NAME_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// A cluster that runs.
+/// A running cluster.
 pub(super) struct Cluster {
     folder: PathBuf,
     logs: PathBuf,
@@ -35,11 +35,11 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a cluster from `program`, which is all of Kubernetes in one, with files in `folder`
-    /// and logs in `logs`. Its node knows the images in `images`, one of which is called `pause`.
+    /// Starts a cluster from `program`, which contains all of Kubernetes, with files in `folder`
+    /// and logs in `logs`. Its node has the images in `images`, one of which is called `pause`.
     ///
     /// # Errors
-    /// When a program cannot be started, ends, or is not ready in time.
+    /// If a program cannot be started, ends, or is not ready in time.
     pub(super) fn start(
         [folder, logs]: [PathBuf; 2],
         program: &Path,
@@ -84,7 +84,7 @@ impl Cluster {
     /// Starts `command` beside the cluster, with its output in the log `name`.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub(super) fn spawn(
         &mut self,
         name: &'static str,
@@ -100,10 +100,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until `ready`.
+    /// Waits until `ready` returns true.
     ///
     /// # Errors
-    /// When a child ends meanwhile, or it takes too long.
+    /// If a child ends meanwhile, or it takes too long.
     pub(super) fn wait(&mut self, what: &str, ready: impl Fn(&Self) -> bool) -> Result<(), String> {
         let end = Instant::now() + START_MAX;
         while !ready(self) {
@@ -196,7 +196,8 @@ impl Cluster {
         put(&folder.join("kubelet.yaml"), self.kubelet().as_bytes())
     }
 
-    /// Pods and node share one bridge. Network policies have no effect on it.
+    /// The network configuration: pods and node share one bridge. Network policies have no effect
+    /// on it.
     fn network(&self) -> String {
         let leases = self.folder.join("leases");
         serde_json::json!({
@@ -261,7 +262,7 @@ evictionHard:
         )
     }
 
-    /// Answers the names of services by what the API says of their pods.
+    /// Answers queries for names of services with the addresses of their pods, from the API.
     fn serve_names(&self) -> Result<(), String> {
         let socket = UdpSocket::bind((NODE, 53)).map_err(|error| format!("{NODE}:53: {error}"))?;
         let mut asked = self.kubectl("get endpointslices --all-namespaces --output json");
@@ -290,13 +291,13 @@ fn addresses(slices: &Value, name: &str) -> Option<Vec<Ipv4Addr>> {
     let mut slices = slices["items"].as_array()?.iter().filter(of_service).peekable();
     slices.peek()?;
     let points = slices.filter_map(|slice| slice["endpoints"].as_array()).flatten();
-    // Who makes an endpoint need not say that it is ready.
+    // An endpoint's maker need not state that it is ready.
     let ready = points.filter(|point| point["conditions"]["ready"] != false);
     let texts = ready.filter_map(|point| point["addresses"].as_array()).flatten();
     Some(texts.filter_map(|text| text.as_str()?.parse().ok()).collect())
 }
 
-/// How a client reaches the API server and proves who it is.
+/// A client's configuration: the address of the API server, and the client's credentials.
 fn access(token: &str) -> String {
     format!(
         r#"apiVersion: v1

@@ -1,6 +1,6 @@
 //! `cargo xtask kubernetes`: the manifests of `deploy/kubernetes` on a real cluster of one node, on
 //! this machine. The cluster has processes, mounts and network of its own, which end with this
-//! process however it ends. It needs root; without it, it says that it is skipped.
+//! process in any case. It needs root; without it, it prints that it is skipped.
 
 mod binary;
 mod cluster;
@@ -25,17 +25,18 @@ use steps::Proof;
 
 /// The image that holds a pod's namespaces.
 const PAUSE: &str = "localhost/pause:latest";
-/// The image that is memtide, but exits with 1 in the pod of one index.
+/// The image of memtide that exits with 1 in the pod of one index.
 const FAILS: &str = "localhost/memtide-fails:latest";
-/// Folders of the machine in which programs of a cluster leave something. Within, they are empty.
+/// Folders of the machine in which programs of a cluster leave files. In its namespaces they are
+/// empty.
 const EMPTY: [&str; 4] = ["/run", "/var/lib/cni", "/var/lib/kubelet", "/var/log/containers"];
 const CGROUPS: &str = "/sys/fs/cgroup";
 /// The control group in which containerd puts containers, below each hierarchy.
 const GROUP: &str = "k8s.io";
-/// How long the kernel may take to forget the last process of a control group.
+/// The time that the kernel may take to remove the last process of a control group.
 const SWEEP_MAX: Duration = Duration::from_secs(10);
 
-/// What need not be built.
+/// Programs that exist and need not be built.
 pub(crate) struct Options {
     /// All programs of a cluster in one, as `xtask/kubernetes` builds it.
     pub(crate) cluster: Option<PathBuf>,
@@ -43,10 +44,10 @@ pub(crate) struct Options {
     pub(crate) program: Option<PathBuf>,
 }
 
-/// Builds what is not there, runs a cluster, and proves the manifests in it.
+/// Builds missing programs, runs a cluster, and proves the manifests in it.
 ///
 /// # Errors
-/// When something cannot be built or does not start, or what is proved does not hold.
+/// If something cannot be built or does not start, or a proof fails.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     if let Some(why) = missing(options) {
         println!("skipped: {why}");
@@ -75,7 +76,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     outcome.and(swept)
 }
 
-/// Why nothing can be proved here, if so.
+/// The reason why nothing can be proved here, if there is one.
 fn missing(options: &Options) -> Option<String> {
     if !geteuid().is_root() {
         return Some("a cluster needs root: namespaces, mounts and control groups".to_owned());
@@ -87,7 +88,7 @@ fn missing(options: &Options) -> Option<String> {
     tools.or_else(|| options.cluster.is_none().then(binary::missing).flatten())
 }
 
-/// The images that the node knows: nothing is fetched.
+/// Writes the images that the node has, so that nothing is fetched.
 fn write_images(root: &Path, folder: &Path, program: &Path) -> Result<(), String> {
     let images = emptied(folder.join("images"))?;
     dist::add_target(root)?;
@@ -115,7 +116,7 @@ fn isolated(built: &Path, program: &Path) -> Result<(), String> {
     command.args(["--net", "--pid", "--mount-proc", "--fork", "--kill-child=KILL"]);
     command.arg(this).args(["kubernetes", "--inside", "--cluster"]).arg(built);
     command.arg("--program").arg(program);
-    // A terminal's Ctrl-C is for this process alone, which then ends all others.
+    // A terminal's Ctrl-C reaches only this process, which then ends all others.
     let child = command.stdin(Stdio::null()).process_group(0).spawn();
     let mut child = child.map_err(|error| format!("cannot start setpriv: {error}"))?;
     loop {
@@ -133,10 +134,10 @@ fn isolated(built: &Path, program: &Path) -> Result<(), String> {
     }
 }
 
-/// What runs in namespaces of its own: a cluster, and the proof in it.
+/// Runs a cluster, and the proof in it, within the separate namespaces.
 ///
 /// # Errors
-/// When the cluster does not start, or what is proved does not hold.
+/// If the cluster does not start, or a proof fails.
 pub(crate) fn inside(root: &Path, options: &Options) -> Result<(), String> {
     let (Some(built), Some(program)) = (&options.cluster, &options.program) else {
         return Err("--inside needs --cluster and --program".to_owned());
@@ -168,14 +169,14 @@ pub(crate) fn inside(root: &Path, options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// What of a cluster the kernel and the machine's file system keep when its processes have ended.
+/// The traces of a cluster that outlast its processes: in the kernel and in the file system.
 struct Traces {
     groups: Vec<PathBuf>,
     folders: Vec<&'static str>,
 }
 
 impl Traces {
-    /// What is there now.
+    /// The traces that exist now.
     fn found() -> Result<Self, String> {
         let mut groups = Vec::new();
         let hierarchies = folder_of(Path::new(CGROUPS))?.into_iter();
@@ -191,14 +192,14 @@ impl Traces {
         Ok(Self { groups, folders })
     }
 
-    /// Takes away what is there now and was not there then.
+    /// Removes traces that exist now and did not exist then.
     fn restore(&self) -> Result<(), String> {
         let end = Instant::now() + SWEEP_MAX;
         let now = Self::found()?;
         let folders = now.folders.iter().filter(|place| !self.folders.contains(place));
         let groups = now.groups.iter().filter(|group| !self.groups.contains(group));
         for place in groups.cloned().chain(folders.map(PathBuf::from)) {
-            // The kernel refuses a group that still has a process.
+            // The kernel refuses to remove a group that still has a process.
             while let Err(error) = fs::remove_dir(&place) {
                 if Instant::now() > end {
                     return Err(format!("{}: {error}", place.display()));
@@ -210,7 +211,7 @@ impl Traces {
     }
 }
 
-/// Takes away the files of a cluster. Its logs stay, and what the proof has made.
+/// Removes the files of a cluster, except its logs and the results of the proof.
 fn sweep(folder: &Path) -> Result<(), String> {
     for place in ["run", "images"].map(|name| folder.join(name)) {
         if place.exists() {
@@ -221,7 +222,7 @@ fn sweep(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What is in a folder.
+/// The paths in a folder.
 fn folder_of(place: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error| format!("{}: {error}", place.display());
     let entries = fs::read_dir(place).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! What a merged record must say of a run on the cluster, beside what the server itself counted.
+//! Checks of a merged record of a run on the cluster, against the server's own counters.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
-/// The server's counters that memtide accounts for.
+/// The server's counters that memtide predicts.
 const COUNTERS: [&str; 2] = ["cmd_get", "cmd_set"];
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -14,20 +14,20 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Server(pub(super) Ipv4Addr, pub(super) u16);
 
 impl Server {
-    /// Its counters, by name.
+    /// The server's counters, by name.
     ///
     /// # Errors
-    /// When it does not answer.
+    /// If it does not answer.
     pub(super) fn counters(&self) -> Result<BTreeMap<String, u64>, String> {
         let text = self.said("stats\r\nquit\r\n")?;
         let words = text.lines().filter_map(|line| line.strip_prefix("STAT ")?.split_once(' '));
         Ok(words.filter_map(|(name, count)| Some((name.to_owned(), count.parse().ok()?))).collect())
     }
 
-    /// Takes all its items away.
+    /// Removes all items.
     ///
     /// # Errors
-    /// When it does not answer.
+    /// If it does not answer.
     pub(super) fn flush(&self) -> Result<(), String> {
         self.said("flush_all\r\nquit\r\n").map(drop)
     }
@@ -46,8 +46,8 @@ impl Server {
 /// The figures of a run of `shares` shares, in words.
 ///
 /// # Errors
-/// When shares are missing, an operation was not answered, or, if all shares have filled the
-/// server, a key was not found.
+/// If shares are missing, an operation was not answered, or, if all shares have filled the server,
+/// a key was not found.
 pub(super) fn figures(record: &Value, shares: usize, is_filled: bool) -> Result<String, String> {
     let totals = &record["totals"];
     let count = |name: &str| totals[name].as_u64().unwrap_or_default();
@@ -76,10 +76,10 @@ pub(super) fn figures(record: &Value, shares: usize, is_filled: bool) -> Result<
     ))
 }
 
-/// Compares what memtide accounts for with what the server has counted between two readings.
+/// Compares memtide's predictions with the server's counts between two readings.
 ///
 /// # Errors
-/// When they differ, or the record does not have that memtide compared them too.
+/// If they differ, or if the record does not say that memtide compared them, too.
 pub(super) fn counted(
     record: &Value,
     [before, after]: [&BTreeMap<String, u64>; 2],

@@ -1,5 +1,5 @@
-//! The proof itself: the manifests of `deploy/kubernetes` are applied by the very commands of their
-//! README. Only sizes are changed beforehand: CPUs, rate, duration, and how long shares wait.
+//! The proof itself: applies the manifests of `deploy/kubernetes` with the exact commands of their
+//! README. Only sizes are changed beforehand: CPUs, rate, duration, and the time that shares wait.
 
 use super::cluster::{Cluster, NO_URING, NODE};
 use super::records::{self, Server};
@@ -15,9 +15,9 @@ use std::time::Instant;
 const PORT: u16 = 11211;
 /// The share that fails on purpose.
 const FAILING: &str = "3";
-/// What `merge` says of it.
+/// The warning of `merge` about the failed share.
 const MISSING: &str = "1 of 4 shares are missing, with 25.0 % of the load: share 3 (lane 3)";
-/// What is smaller than in the manifests and in their README.
+/// The sizes that are reduced against the manifests and their README.
 const SIZES: [(&str, &str); 6] = [
     ("cpu: \"2\"", "cpu: 50m"),
     ("cpu: \"1\"", "cpu: 50m"),
@@ -26,11 +26,11 @@ const SIZES: [(&str, &str); 6] = [
     ("(date +%s) + 60", "(date +%s) + 20"),
     ("--timeout=10m", "--timeout=2m"),
 ];
-/// What a user of the cluster has beside the manifests: a namespace with the restricted profile, a
-/// service called `cache`, and a volume.
+/// The surroundings of the manifests that a user of the cluster has: a namespace with the
+/// restricted profile, a service called `cache`, and a volume.
 const AROUND: &str = include_str!("around.yaml");
 
-/// A working copy of the manifests, and the cluster that they are applied to.
+/// A working copy of the manifests, and the cluster to which they are applied.
 pub(super) struct Proof<'a> {
     cluster: &'a Cluster,
     root: &'a Path,
@@ -40,10 +40,11 @@ pub(super) struct Proof<'a> {
 }
 
 impl<'a> Proof<'a> {
-    /// A working copy of the manifests in an empty `folder`. Starts the server under load.
+    /// Makes a working copy of the manifests in an empty `folder`, and starts the server under
+    /// load.
     ///
     /// # Errors
-    /// When a file cannot be written or memcached does not start.
+    /// If a file cannot be written or memcached does not start.
     pub(super) fn new(
         cluster: &'a mut Cluster,
         root: &'a Path,
@@ -60,10 +61,10 @@ impl<'a> Proof<'a> {
         Ok(Self { cluster, root, folder, server: server(), readme: smaller(&readme) })
     }
 
-    /// Proves all that is to be proved, and prints what was found and how long it took.
+    /// Proves everything, and prints the findings and the time that they took.
     ///
     /// # Errors
-    /// At the first thing that does not hold.
+    /// At the first proof that fails.
     pub(super) fn all(&self) -> Result<(), String> {
         self.step("strict dry run at the server", Self::strict)?;
         self.step("shares, records by log", Self::by_log)?;
@@ -81,8 +82,8 @@ impl<'a> Proof<'a> {
         Ok(())
     }
 
-    /// All manifests as they stand, by the API server's strict validation, in a namespace with the
-    /// restricted profile.
+    /// Applies all manifests unchanged, with the API server's strict validation, in a namespace
+    /// with the restricted profile.
     fn strict(&self) -> Result<String, String> {
         put(&self.folder.join("around.yaml"), self.around().as_bytes())?;
         self.shell("kubectl apply --validate=strict -f around.yaml")?;
@@ -119,7 +120,7 @@ impl<'a> Proof<'a> {
         Ok(format!("{found}; {counted} as the server counts"))
     }
 
-    /// The pods' seccomp profile forbids io_uring, as that of recent container runtimes does.
+    /// The pods' seccomp profile forbids io_uring, like that of recent container runtimes.
     fn by_volume(&self) -> Result<String, String> {
         let before = self.server.counters()?;
         self.fresh()?;
@@ -159,11 +160,11 @@ impl<'a> Proof<'a> {
             .rsplit_once("memtide merge")
             .ok_or("the README does not merge the records of logs")?;
         self.shell(commands)?;
-        // The others look for its keys too.
+        // The other shares also request its keys.
         self.missing(["deploy/kubernetes/shares", &format!("memtide merge{merge}")], false)
     }
 
-    /// The record of one index finds its disk full.
+    /// The record of one index cannot be written because its disk is full.
     fn failing_by_volume(&self) -> Result<String, String> {
         self.fresh()?;
         let records = self.folder.join("records");
@@ -186,7 +187,7 @@ impl<'a> Proof<'a> {
         Ok(found)
     }
 
-    /// Three records are there, and merging them says which share is not.
+    /// Merging three records reports which share is missing.
     fn missing(&self, [place, merge]: [&str; 2], is_filled: bool) -> Result<String, String> {
         let pods = "kubectl get pods -l job-name=memtide --no-headers -o custom-columns='\
                     :.metadata.labels.batch\\.kubernetes\\.io/job-completion-index,\
@@ -242,7 +243,7 @@ impl<'a> Proof<'a> {
             .ok_or_else(|| format!("deploy/kubernetes/README.md has no commands below '{heading}'"))
     }
 
-    /// Makes the working copy anew, and an empty folder for records on the volume.
+    /// Makes a new working copy, and an empty folder for records on the volume.
     fn fresh(&self) -> Result<(), String> {
         for name in ["deploy", "lab", "records"] {
             let place = self.folder.join(name);
@@ -270,7 +271,7 @@ impl<'a> Proof<'a> {
         }
     }
 
-    /// Changes a file's text; returns whether it is another one now.
+    /// Changes a file's text; returns true if it differs now.
     fn edit_file(&self, file: &Path, change: &dyn Fn(&str) -> String) -> Result<bool, String> {
         let failed = |error| format!("{}: {error}", file.display());
         let old = fs::read_to_string(file).map_err(failed)?;

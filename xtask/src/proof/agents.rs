@@ -1,4 +1,4 @@
-//! The proof of agents: many of them on this machine, and what an agent costs beside a plain run.
+//! The proof of agents: many of them on this machine, and the cost of an agent against a plain run.
 
 use super::memtide;
 use crate::bench::figures::Spread;
@@ -11,27 +11,27 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How many keys the runs have.
+/// The number of keys of the runs.
 const KEYS: &str = "1000";
-/// What agents may need from their start to a run's end, at most.
+/// The longest time from the agents' start to a run's end.
 const EXPECT: &str = "120s";
 const JOIN_MAX: Duration = Duration::from_secs(120);
 
-/// What is proved, and how often.
+/// The sizes of the proof.
 pub struct Options {
-    /// Agents of the large fleet.
+    /// The number of agents of the large fleet.
     pub agents: u32,
-    /// Rounds in which one agent and a plain run take turns.
+    /// The number of rounds in which one agent and a plain run take turns.
     pub rounds: u32,
-    /// How long each load lasts, in seconds.
+    /// The length of each load, in seconds.
     pub seconds: u32,
 }
 
-/// Prints how long runs by many agents take, and their memory in a first and a second run; then the
+/// Prints the times of runs by many agents, and their memory in a first and a second run; then the
 /// CPU time of an operation by one agent, as a ratio to that of a plain run.
 ///
 /// # Errors
-/// When memtide cannot be built, or a run fails.
+/// If memtide cannot be built, or a run fails.
 pub fn agents(root: &Path, options: &Options) -> Result<(), String> {
     crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
     let cpus = Cpus::inherited()?;
@@ -95,7 +95,7 @@ fn one(root: &Path, options: &Options, cpus: &Cpus) -> Result<(), String> {
     for number in 0..options.rounds {
         let by_agent = || -> Result<f64, String> { cpu(&lab.master(&words, 1)?.record()?) };
         let plain = || -> Result<f64, String> { cpu(&lab.plain(&words)?.record()?) };
-        // What comes first takes turns too.
+        // The two take turns in going first.
         let (agent, plain) = match number % 2 {
             0 => (by_agent()?, plain()?),
             _ => {
@@ -143,19 +143,19 @@ impl Lab {
         Ok(Agent(child.map_err(|error| format!("cannot start an agent: {error}"))?))
     }
 
-    /// What all agents say.
+    /// The log of all agents.
     fn log(&self) -> PathBuf {
         self.folder.join("agents.log")
     }
 
-    /// How often an agent has met a master.
+    /// The number of times that agents have connected to a master.
     fn joined(&self) -> usize {
-        // Lines of several agents may run into one another.
+        // Lines of several agents may be mixed.
         let log = fs::read_to_string(self.log()).unwrap_or_default();
         log.matches(") is here").count()
     }
 
-    /// Waits until agents have met masters this often; how long that took since `began`.
+    /// Waits until agents have connected to masters this often; returns the time since `began`.
     fn await_all(&self, count: usize, began: Instant) -> Result<Duration, String> {
         while self.joined() < count {
             if began.elapsed() > JOIN_MAX {
@@ -174,7 +174,7 @@ impl Lab {
         self.plain(&words)
     }
 
-    /// A run.
+    /// A plain run, without agents.
     fn plain(&self, words: &str) -> Result<Master, String> {
         let json = self.folder.join("run.json");
         let mut command = self.memtide();
@@ -184,7 +184,7 @@ impl Lab {
         Ok(Master { child, json })
     }
 
-    /// The program, killed when this process dies.
+    /// A command for the program, which is killed when this process dies.
     fn memtide(&self) -> Command {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL"]).arg(memtide(&self.root).get_program());
@@ -196,7 +196,7 @@ impl Lab {
 struct Agent(Child);
 
 impl Agent {
-    /// The memory that is its own, with its part of what is shared.
+    /// The memory of the process, with its part of shared pages, in KiB.
     fn pss_kib(&self) -> Result<f64, String> {
         let place = format!("/proc/{}/smaps_rollup", self.0.id());
         let text = fs::read_to_string(&place).map_err(|error| format!("{place}: {error}"))?;
@@ -208,20 +208,20 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // It may be gone already, and nothing is left to be done about that here.
+        // It may be gone already, which needs no action.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A run under way. Dropping this value ends it.
+/// A run in progress. Dropping this value ends it.
 struct Master {
     child: Child,
     json: PathBuf,
 }
 
 impl Master {
-    /// The record of it, once it has ended.
+    /// Waits for the run's end; returns its record.
     fn record(mut self) -> Result<Value, String> {
         let mut err = self.child.stderr.take().expect("it is piped");
         let mut said = String::new();
@@ -248,7 +248,7 @@ fn cpu(record: &Value) -> Result<f64, String> {
     cost.ok_or_else(|| "a record has no CPU time of its operations".to_owned())
 }
 
-/// When the measured window began, in seconds since 1970.
+/// The start of the measured window, in seconds since 1970.
 fn window_start_s(record: &Value) -> Option<f64> {
     let ns = record["window_start_unix_ns"].as_str()?.parse::<f64>().ok()?;
     Some(ns / 1e9)

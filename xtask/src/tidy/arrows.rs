@@ -227,7 +227,7 @@ pub(super) fn check_formatter(settings: &str) -> Option<Finding> {
 struct ReadingOrder<'a> {
     modules: Vec<&'a str>,
     position: HashMap<&'a str, usize>,
-    /// Names that the root passes on, with the module they come from.
+    /// Names that the root re-exports, with the module that they come from.
     passed_on: HashMap<String, usize>,
 }
 

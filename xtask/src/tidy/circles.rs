@@ -1,5 +1,5 @@
-//! Modules of one folder that use each other, directly or by way of others. The modules of a
-//! crate's root are left to the order in which the root lists them.
+//! Modules of one folder that use each other, directly or by way of others. For the modules of a
+//! crate's root, the order in which the root lists them is checked instead.
 
 use super::source::Source;
 use super::{Finding, Rule};
@@ -106,7 +106,7 @@ impl<'a> Tree<'a> {
                 place = child;
                 continue;
             }
-            // An item of this module, or one that it passes on.
+            // An item of this module, or one that it re-exports.
             if passed_on < PASSED_ON_MAX
                 && let Some(module) = self.modules.get(&place)
                 && !defines(module.source, word)

@@ -1,7 +1,7 @@
 //! The rules of STYLE.md that a program can check; also run as a test.
 //!
-//! Each finding says what is wrong, why the rule is there, and what to write instead. The checks
-//! read words, not meanings: what needs judgement is left to people.
+//! Each finding says what is wrong, the reason of the rule, and what to write instead. The checks
+//! match words, not meanings; the rest is left to reviewers.
 
 mod arrows;
 mod budget;
@@ -25,7 +25,7 @@ use std::path::Path;
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     path: String,
-    /// Counted from 1; 0 when the finding is about the whole file or folder.
+    /// The line, counted from 1; 0 if the finding is about the whole file or folder.
     line: usize,
     rule: Rule,
     what: String,
@@ -59,17 +59,17 @@ enum Rule {
     Named,
 }
 
-/// A breach that is right where it stands.
+/// An accepted breach.
 struct Exception {
     rule: Rule,
     path: &'static str,
-    /// The function or item; empty when the rule is about the whole file.
+    /// The function or item; empty if the rule is about the whole file.
     name: &'static str,
-    /// Why it is right; read by people only, and never empty.
+    /// The reason why it is accepted, for readers; never empty.
     reason: &'static str,
 }
 
-/// Every exception of the tree. One that no longer excuses anything is itself a finding.
+/// All exceptions. One that no longer excuses anything is itself a finding.
 const EXCEPTIONS: &[Exception] = &[Exception {
     rule: Rule::Word,
     path: "crates/cluster/src/transport/stream.rs",
@@ -82,10 +82,10 @@ const DESIGN: &str = "docs/design/";
 /// The first words of a Rust file that a program wrote: it follows no rule.
 const GENERATED: &str = "// This file is @generated";
 
-/// Everything that is wrong with the workspace at `root`, in the order of its paths.
+/// All findings about the workspace at `root`, in the order of its paths.
 ///
 /// # Errors
-/// When a file cannot be read or cargo cannot describe the workspace.
+/// If a file cannot be read or cargo cannot describe the workspace.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let sources = sources(root)?;
     let metadata = crate::metadata(root)?;
@@ -108,7 +108,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(words::named::check_index(&read(root, "ARCHITECTURE.md")?, pages));
     for (path, text) in documents {
         findings.extend(words::check_document(&path, &text));
-        // A page of design stays as it was decided, with the names of its day.
+        // A design page stays as it was decided, with the names of its time.
         if !path.starts_with(DESIGN) {
             findings.extend(words::named::check(&path, &text, &declared));
         }
@@ -128,7 +128,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
 /// Writes the list of messages anew from the sources.
 ///
 /// # Errors
-/// When a source cannot be read or the list cannot be written.
+/// If a source cannot be read or the list cannot be written.
 pub(crate) fn write_messages(root: &Path) -> Result<(), String> {
     let page = messages::page(&sources(root)?);
     let path = messages::PATH;
@@ -139,7 +139,8 @@ fn read(root: &Path, name: &str) -> Result<String, String> {
     fs::read_to_string(root.join(name)).map_err(|error| format!("cannot read {name}: {error}"))
 }
 
-/// Takes away what an exception excuses, and adds a finding for each exception that is idle.
+/// Removes findings that an exception excuses, and adds one for each exception that excuses
+/// nothing.
 fn without_exceptions(findings: Vec<Finding>, exceptions: &[Exception]) -> Vec<Finding> {
     let excuses = |exception: &Exception, finding: &Finding| {
         exception.rule == finding.rule
@@ -167,7 +168,8 @@ fn without_exceptions(findings: Vec<Finding>, exceptions: &[Exception]) -> Vec<F
     findings.into_iter().filter(|finding| !excused(finding)).chain(idle).collect()
 }
 
-/// Every document for people, with its text. STYLE.md, which quotes the words not to use, is none.
+/// Every document for users and developers, with its text, except STYLE.md, which quotes the words
+/// not to use.
 fn documents(root: &Path) -> Result<Vec<(String, String)>, String> {
     let mut paths: Vec<String> =
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(str::to_owned).into();

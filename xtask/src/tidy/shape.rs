@@ -1,6 +1,6 @@
-//! Sizes: lines, files, functions, parameter lists, folders, and how a file opens.
+//! Sizes: lines, files, functions, parameter lists, folders, and file headers.
 //!
-//! Limits are about what fits into a head, so they hold for code and not for tests' bodies.
+//! The limits keep code readable, so they hold for code and not for tests' bodies.
 
 use super::source::Source;
 use super::{Finding, Rule};
@@ -13,7 +13,7 @@ const PARAMETERS_MAX: usize = 6;
 const FOLDER_FILES_MAX: usize = 12;
 const HEADER_LINES_MAX: usize = 6;
 
-/// What is wrong with the shape of one file.
+/// The findings about the shape of one file.
 pub(super) fn check(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(header(source));
@@ -50,7 +50,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Folders with more files than one can keep in view.
+/// The findings about folders with too many files.
 pub(super) fn check_folders(sources: &[Source]) -> Vec<Finding> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for source in sources {

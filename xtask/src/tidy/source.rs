@@ -1,7 +1,7 @@
 //! One Rust file as the rules see it: text, code without comments and literals, tests marked.
 //!
-//! A small scanner, not a parser: it knows enough of Rust's words to never mistake a comment or a
-//! string for code, and refuses to understand more.
+//! A small scanner, not a parser: it recognises comments and strings, and nothing beyond what the
+//! rules need.
 
 /// A Rust source file.
 pub(super) struct Source {
@@ -14,18 +14,18 @@ pub(super) struct Source {
     line_starts: Vec<usize>,
     /// Half-open byte ranges under `#[cfg(test)]`.
     test_ranges: Vec<(usize, usize)>,
-    /// Another file declares this one under `#[cfg(test)]`.
+    /// True if another file declares this one under `#[cfg(test)]`.
     is_test_module: bool,
     /// Half-open byte ranges of the strings, quotes included.
     strings: Vec<(usize, usize)>,
 }
 
-/// A path that a file names, such as `std::fs::File` or `crate::pacer`.
+/// A path in a file, such as `std::fs::File` or `crate::pacer`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Named {
     /// Byte offset of the word that begins it.
     pub(super) at: usize,
-    /// The whole path, also where the source splits it over braces.
+    /// The whole path, even if the source splits it over braces.
     pub(super) path: String,
 }
 
@@ -56,13 +56,13 @@ impl Source {
         inner.split('/').next().unwrap_or(inner)
     }
 
-    /// Whether this is a part's `lib.rs` or `main.rs`.
+    /// True if this is a part's `lib.rs` or `main.rs`.
     pub(super) fn is_root(&self) -> bool {
         let inner = self.path.strip_prefix("crates/").unwrap_or(&self.path);
         matches!(inner.split_once('/'), Some((_, "src/lib.rs" | "src/main.rs")))
     }
 
-    /// Whether the whole file is a test.
+    /// True if the whole file is a test.
     pub(super) fn is_test(&self) -> bool {
         self.is_test_module || self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
     }
@@ -78,8 +78,8 @@ impl Source {
         names.map(|(_, name)| format!("{folder}/{name}")).collect()
     }
 
-    /// Every string outside of tests: the offset of its beginning, and what is between its quotes,
-    /// as it is written.
+    /// Every string outside of tests: the offset of its beginning, and the text between its quotes,
+    /// as written.
     pub(super) fn strings(&self) -> impl Iterator<Item = (usize, &str)> {
         let outside = self.strings.iter().filter(|(from, _)| !self.in_test(*from));
         outside.map(|&(from, to)| {
@@ -89,7 +89,7 @@ impl Source {
         })
     }
 
-    /// Whether the byte at `at` belongs to a test.
+    /// True if the byte at `at` belongs to a test.
     pub(super) fn in_test(&self, at: usize) -> bool {
         self.is_test() || self.test_ranges.iter().any(|(from, to)| (*from..*to).contains(&at))
     }
@@ -207,7 +207,7 @@ fn inline_path(code: &str) -> String {
     code[..end].to_owned()
 }
 
-/// Adds every path of the use tree `tree`, which stands at `at` behind `prefix`.
+/// Adds every path of the use tree `tree`, which is at `at` behind `prefix`.
 fn expand(prefix: &str, tree: &str, at: usize, named: &mut Vec<Named>) {
     let skipped = tree.len() - tree.trim_start().len();
     let (at, tree) = (at + skipped, tree.trim());
@@ -253,7 +253,8 @@ fn split_top(text: &str, separator: u8) -> Vec<(usize, &str)> {
     pieces
 }
 
-/// Parameters of a list, without `self`. A tuple counts as its members: it hides no parameter.
+/// The number of parameters of a list, without `self`. A tuple counts as its members, so that it
+/// hides no parameter.
 fn parameters(list: &str) -> usize {
     let pieces = split_top(list, b',').into_iter().map(|(_, piece)| piece.trim());
     let is_self = |piece: &str| {
@@ -264,7 +265,7 @@ fn parameters(list: &str) -> usize {
     pieces.map(|piece| split_top(piece, b':').get(1).map_or(1, |(_, kind)| members(kind))).sum()
 }
 
-/// The members of a tuple's type, also behind a reference and inside of each other; 1 for any other
+/// The number of members of a tuple's type, even behind a reference or nested; 1 for any other
 /// type.
 fn members(kind: &str) -> usize {
     let mut kind = kind.trim();
@@ -319,7 +320,7 @@ fn angle_end(bytes: &[u8], open: usize) -> usize {
     bytes.len()
 }
 
-/// What stands under `#[cfg(test)]`: the attribute up to the end of its item.
+/// The ranges under `#[cfg(test)]`: from the attribute to the end of its item.
 fn test_ranges(code: &str) -> Vec<(usize, usize)> {
     let bytes = code.as_bytes();
     let mut ranges = Vec::new();
@@ -362,7 +363,7 @@ fn masked(text: &str) -> (String, Vec<(usize, usize)>) {
                 bytes[at..end].iter().map(|byte| if *byte == b'\n' { b'\n' } else { b' ' }),
             );
             if literal {
-                // A literal stays visible as one, or `.expect("why")` would look like a call
+                // A literal stays visible as one; otherwise `.expect("why")` would look like a call
                 // without arguments.
                 let length = code.len();
                 code[length - 1] = b'"';

@@ -1,7 +1,7 @@
 //! Public items that no other file uses.
 //!
-//! A word search over the whole workspace, so it errs on the side of silence: a name that is
-//! mentioned anywhere else for any reason counts as used.
+//! A word search over the whole workspace that rather misses a finding than invents one: a name
+//! that appears anywhere else for any reason counts as used.
 
 use super::source::Source;
 use super::{Finding, Rule};
@@ -45,8 +45,8 @@ fn is_use(owner: &Source, user: &Source) -> bool {
     owner.part() != user.part() || !user.is_test()
 }
 
-/// The words of a file, less those which only pass a name on (`pub use`), and less the tests
-/// that live inside it.
+/// The words of a file, without those that only re-export a name (`pub use`), and without the tests
+/// inside it.
 fn mentioned(source: &Source) -> HashSet<&str> {
     let mut found = HashSet::new();
     let mut passing_on = 0;
@@ -69,7 +69,7 @@ struct Item<'a> {
     is_type: bool,
 }
 
-/// Items that say `pub` without a restriction. Fields are not looked at.
+/// Items with an unrestricted `pub`, without fields.
 fn items(source: &Source) -> Vec<Item<'_>> {
     let mut items = Vec::new();
     let words: Vec<(usize, &str)> = source.words().collect();
@@ -97,7 +97,7 @@ fn items(source: &Source) -> Vec<Item<'_>> {
     items
 }
 
-/// Whether a type's own file needs it to be seen: in a signature, a field, another type.
+/// True if a type's own file needs it to be public: in a signature, a field, another type.
 fn used_in_own_file(source: &Source, name: &str) -> bool {
     let mut before = "";
     for (at, word) in source.words() {

@@ -1,10 +1,11 @@
-//! Each rule fires on a tiny example and keeps quiet on its neighbour; then the tree itself.
+//! Each rule reports a tiny example and not a similar correct one; then the rules check the tree
+//! itself.
 
 use super::source::{Named, Source};
 use super::*;
 use serde_json::json;
 
-/// The rules that fire on `text` when it is the inside of a file with a good header.
+/// The rules that report `text` as the inside of a file with a valid header.
 fn rules(path: &str, text: &str) -> Vec<Rule> {
     let source = Source::new(path, format!("//! A file.\n{text}"));
     let mut findings = text::check(&source);
@@ -352,7 +353,7 @@ fn modules_of_a_folder_form_no_circle() {
     );
     let test = "#[cfg(test)]\nmod tests { use super::super::a::A; }";
     assert!(lines(&[(a, "use super::b::B;"), (b, test)]).is_empty());
-    // By way of a third, from deep below, and by a name that the parent passes on.
+    // By way of a third module, from a deeper one, and by a name that the parent re-exports.
     let c = "crates/x/src/p/c/deep.rs";
     let uses = [(a, "use super::b;"), (b, "use super::c::deep::C;"), (c, "use super::super::A;")];
     assert_eq!(lines(&[&[(p, "pub use a::A;")], &uses[..]].concat()).len(), 3);

@@ -1,18 +1,18 @@
-//! Words that do not belong: calls with a better replacement, doors to the world in pure crates,
-//! `unsafe` outside its one crate, and names that say nothing.
+//! Words that are not allowed: calls with a better replacement, system interfaces in pure crates,
+//! `unsafe` outside its one crate, and names without meaning.
 //!
-//! Each ban is a row of a table that carries its reason and its replacement.
+//! Each ban is a row of a table with its reason and its replacement.
 
 use super::source::Source;
 use super::{Finding, Rule};
 
-/// Where a ban does not hold.
+/// The parts that are free of a ban.
 #[derive(Clone, Copy)]
 enum Free {
     Nowhere,
-    /// In tests.
+    /// Tests.
     Tests,
-    /// In tests and in these parts.
+    /// Tests and these parts.
     TestsAnd(&'static [&'static str]),
 }
 
@@ -23,13 +23,13 @@ struct Call {
     instead: &'static str,
 }
 
-/// Parts that may speak to a person with a macro; memtide has one door for its words.
+/// Parts that may print with a macro; memtide has one module for its output.
 const PROGRAMS: &[&str] = &["xtask", "bench"];
-/// Parts that may open the doors to the world; all other crates are pure.
+/// Parts that may use system interfaces; all other crates are pure.
 const WORLDS: &[&str] = &["host", "sinks", "memtide", "xtask", "bench"];
-/// Folders of pure crates that may open the doors too, each with the file above it.
+/// Folders of pure crates that may use system interfaces, too, each with the file above it.
 const WORLDLY: &[&str] = &["crates/cluster/src/transport"];
-/// Parts that may say `unsafe`; tests and bench are exempt by name.
+/// Parts that may use `unsafe`; tests and bench are exempt by name.
 const UNSAFE_PARTS: &[&str] = &["host", "bench"];
 
 const ONE_MOUTH: &str = "only a program speaks; a library that prints cannot be silenced";
@@ -90,7 +90,7 @@ struct Door {
 const ANOTHER_DOOR: &str = "let a world do it through `Driver` or `Fleet`, or take the result as \
                             an argument";
 
-/// Paths behind which the world lies.
+/// Paths of system interfaces.
 const DOORS: &[Door] = &[
     Door { prefix: "std::time", instead: "take base's `Instant` and `Span` as arguments" },
     Door { prefix: "core::time", instead: "take base's `Span` as an argument" },
@@ -108,7 +108,7 @@ const DOORS: &[Door] = &[
     Door { prefix: "std::io::stderr", instead: "return the text, or take an `impl Write`" },
 ];
 
-/// Words that no name may contain, and what to say.
+/// Words that no name may contain, and their replacements.
 pub(super) const WORDS: &[(&str, &str)] = &[
     ("latency", "say which: lag, service or response"),
     ("latencies", "say which: lag, service or response"),
@@ -133,11 +133,11 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ("stillborn", "say failed to connect"),
 ];
 
-/// Parts that know facts and no flags: each front that speaks with a user has its own.
+/// Parts that may not name flags, because each front has flags of its own.
 const FLAGLESS: &[&str] =
     &["base", "codec", "workload", "metrics", "server", "engine", "run", "host", "sim", "sinks"];
 
-/// Every word of one file that does not belong there.
+/// Every disallowed word of one file.
 pub(super) fn check(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(calls(source));
@@ -148,7 +148,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Flags of a command line in the strings of a part that has none.
+/// Flags of a command line in the strings of a part that may not name them.
 fn flags(source: &Source) -> Vec<Finding> {
     if !FLAGLESS.contains(&source.part()) || source.is_test() {
         return Vec::new();
@@ -174,7 +174,7 @@ fn flags(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Parts that are free of a ban and make no use of it.
+/// Parts that are free of a ban and do not use that freedom.
 pub(super) fn check_freedoms(sources: &[Source]) -> Vec<Finding> {
     let speaks = |source: &Source| {
         CALLS.iter().any(|call| {
@@ -238,7 +238,7 @@ fn calls(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Where a file makes this call.
+/// The places at which a file makes this call.
 fn uses(source: &Source, call: &Call) -> impl Iterator<Item = usize> {
     let begins_word = call.pattern.as_bytes()[0].is_ascii_alphabetic();
     source.code.match_indices(call.pattern).map(|(at, _)| at).filter(move |at| {
@@ -247,7 +247,7 @@ fn uses(source: &Source, call: &Call) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether a path leads through this door.
+/// True if a path belongs to this system interface.
 fn opens(door: &Door, path: &str) -> bool {
     let rest = path.strip_prefix(door.prefix);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
@@ -293,7 +293,7 @@ fn names(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// The words inside an identifier, in small letters: `lagNs`, `LagNs`, `lag_ns`, `LAG_NS`.
+/// The words inside an identifier, in lower case: `lagNs`, `LagNs`, `lag_ns`, `LAG_NS`.
 pub(super) fn pieces(identifier: &str) -> impl Iterator<Item = String> {
     let shouted = !identifier.bytes().any(|byte| byte.is_ascii_lowercase());
     let mut spaced = String::new();

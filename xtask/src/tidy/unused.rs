@@ -37,7 +37,7 @@ pub(super) fn check(metadata: &Value, sources: &[Source], workspace: &str) -> Ve
     findings
 }
 
-/// Whether code and whether tests name this word.
+/// True if code names this word, and true if tests do.
 fn mentions(code: &[&Source], word: &str) -> (bool, bool) {
     let (mut in_code, mut in_tests) = (false, false);
     for source in code {

@@ -1,8 +1,8 @@
-//! Words that STYLE.md asks not to use, in comments and documents; how docstrings begin; and
-//! whether ARCHITECTURE.md's glossary explains the public types of the measuring crates.
+//! Words that STYLE.md bans in comments and documents, the beginnings of docstrings, and the
+//! glossary that must explain the public types of the measuring crates.
 //!
 //! The words are those of a translation or of a private language. `text` checks identifiers,
-//! `table` whether STYLE.md says so, and `named` whether documents name what exists.
+//! `table` compares STYLE.md, and `named` checks that documents name existing things.
 
 pub(super) mod named;
 pub(super) mod table;
@@ -12,7 +12,7 @@ use super::text::pieces;
 use super::{Finding, Rule};
 use std::collections::HashSet;
 
-/// Phrases that no comment and no document contains, and what to write.
+/// Phrases that no comment and no document may contain, and their replacements.
 const PHRASES: &[(&str, &str)] = &[
     ("whoever", "name the user, caller, client or reader"),
     ("somebody", "name the user, caller, client or reader"),
@@ -34,13 +34,13 @@ const PHRASES: &[(&str, &str)] = &[
     ("news", "say edge-triggered, or which event"),
 ];
 
-/// Beginnings of a docstring that lean on the one before.
+/// Beginnings of a docstring that refer to the one before.
 const OPENINGS: &[&str] = &["The same", "To which", "Of which"];
 
 /// Crates whose public types are the vocabulary of the measurement.
 const GLOSSARY_CRATES: &[&str] = &["engine", "host", "metrics", "run", "sim", "sinks"];
 
-/// Public terms that need no line in the glossary.
+/// Public terms that the glossary need not explain.
 const TERMS: &[&str] = &[
     "absence",
     "address",
@@ -114,7 +114,7 @@ const TERMS: &[&str] = &[
     "wanted",
 ];
 
-/// Every phrase and opening of one Rust file's comments that should not be there.
+/// Every banned phrase and beginning in one Rust file's comments.
 pub(super) fn check(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     let (mut before_is_doc, mut before) = (false, "");
@@ -147,14 +147,14 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Every phrase in a document that should not be there.
+/// Every banned phrase in a document.
 pub(super) fn check_document(path: &str, text: &str) -> Vec<Finding> {
     let befores = std::iter::once("").chain(text.lines());
     let lines = befores.zip(text.lines()).enumerate();
     lines.flat_map(|(index, lines)| phrases(path, index + 1, lines)).collect()
 }
 
-/// The phrases that end in `text`; `before` is the line in front of it.
+/// The banned phrases that end in `text`; `before` is the line in front of it.
 fn phrases(path: &str, line: usize, (before, text): (&str, &str)) -> Vec<Finding> {
     let words = |text: &str| {
         let text = text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), " ");

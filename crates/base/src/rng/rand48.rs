@@ -4,7 +4,7 @@
 //! Its low bits are poor and its period is short, so use it for nothing else. It never seeds itself
 //! from a clock.
 
-/// Bits of the state.
+/// Mask of the 48 bits of state.
 const MASK: u64 = (1 << 48) - 1;
 /// The recurrence that POSIX prescribes (drand48, "DESCRIPTION"): X → X · `FACTOR` + `ADDEND`.
 const FACTOR: u64 = 0x5_deec_e66d;
@@ -20,7 +20,7 @@ pub struct Rand48 {
     step: Step,
 }
 
-/// Several steps of the recurrence in one, which again has the form X → X · factor + addend.
+/// Several steps of the recurrence combined into one of the form X → X · factor + addend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     factor: u64,
@@ -40,7 +40,7 @@ impl Step {
         Self { factor, addend: next.apply(self.addend) }
     }
 
-    /// This step `times` over, by repeated squaring.
+    /// This step repeated `times` times, by repeated squaring.
     const fn times(self, mut times: u64) -> Self {
         let (mut sum, mut power) = (Self::NONE, self);
         while times > 0 {
@@ -65,7 +65,7 @@ const POWERS: [Step; 48] = {
     powers
 };
 
-/// The number that `erand48` makes of a state: a multiple of 2^-48 in [0, 1).
+/// Converts a state to `erand48`'s number: a multiple of 2^-48 in [0, 1).
 fn unit_of(state: u64) -> f64 {
     state as f64 * (1.0 / (1u64 << 48) as f64)
 }
@@ -85,8 +85,8 @@ impl Rand48 {
         unit_of(self.state)
     }
 
-    /// Draw `index` (from 0) of the generator with these words. It takes one step for each bit that
-    /// is set in the index.
+    /// Draw `index` (from 0) of the generator seeded with `words`. Takes one step for each bit that
+    /// is set in `index`.
     pub fn draw(words: [u16; 3], index: u64) -> f64 {
         let mut state = Self::new(words).state;
         let mut steps = index.wrapping_add(1) & MASK;

@@ -1,6 +1,6 @@
 //! Rules for every sentence that the program writes for people. Several crates' tests share it.
 
-/// What is wrong with the style of `text`; `None` if nothing.
+/// Returns the flaw in the style of `text`; `None` if it has none.
 pub fn flaw(text: &str) -> Option<String> {
     let flawed = |what: &str| Some(format!("{what} in: {text:?}"));
     if text.trim() != text || text.is_empty() {
@@ -33,7 +33,7 @@ pub fn flaw(text: &str) -> Option<String> {
     None
 }
 
-/// What is wrong with a sentence whose subject, a server, is left out.
+/// Returns the flaw in the style of a sentence that leaves out its subject, a server.
 #[allow(dead_code, reason = "not every crate has such sentences")]
 pub fn flaw_of_predicate(text: &str) -> Option<String> {
     let first = text.split(' ').next().unwrap_or_default();

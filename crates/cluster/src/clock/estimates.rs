@@ -1,25 +1,25 @@
-//! What an agent was told of the clocks, for an instant of its own choice.
+//! The comparisons of clocks that an agent receives, evaluated for any instant.
 
 use super::{Offset, drift, offset};
 use crate::message::Clock;
 
-/// Comparisons that are kept. Of more, every second one is dropped: they come once a second, and
-/// the clocks drift slowly.
+/// The most comparisons kept. Beyond it every second one is dropped, because one comes every second
+/// and clocks drift slowly.
 const KEPT_MAX: usize = 4_096;
 
-/// Comparisons of the clocks, as the master has told them.
+/// Comparisons of the clocks, as received from the master.
 #[derive(Clone, Debug, Default)]
 pub struct Estimates {
     pub(super) told: Vec<Offset>,
 }
 
 impl Estimates {
-    /// Nothing was told.
+    /// No comparisons.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes one more comparison.
+    /// Adds a comparison.
     pub fn add(&mut self, told: &Clock) {
         if self.told.len() == KEPT_MAX {
             let mut keeps = false;
@@ -32,9 +32,9 @@ impl Estimates {
         self.told.push(Offset { ahead_ns, error_ns, agent_clock_ns: clock_ns });
     }
 
-    /// The tightest bound for the instant at which the agent's clock says `agent_ns`: what all
-    /// comparisons together say, each widened for the time between. None when nothing was told,
-    /// and when the comparisons contradict each other.
+    /// The tightest bound of the offset at the instant at which the agent's clock shows `agent_ns`:
+    /// the intersection of all comparisons, each widened by the drift in between. `None` without a
+    /// comparison, and if comparisons contradict each other.
     pub fn best(&self, agent_ns: u64) -> Option<Offset> {
         let each = self.told.iter().map(|told| {
             let passed = i128::from(agent_ns) - i128::from(told.agent_clock_ns);

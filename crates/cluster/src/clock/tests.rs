@@ -1,10 +1,10 @@
-//! Bounds of clocks: the truth is always inside, and a clock that jumps is found.
+//! Bounds of clocks: they always contain the truth, and a clock that jumps is detected.
 
 use super::*;
 use crate::message;
 use memtide_base::rng::Random;
 
-/// An agent's clock: an offset and a drift, in millionths, that changes now and then.
+/// An agent's clock: an offset, and a drift in millionths that changes now and then.
 struct Clock {
     says: f64,
     at: f64,
@@ -16,7 +16,8 @@ impl Clock {
         Self { says: random.below(1 << 50) as f64, at: 0.0, ppm: drawn_ppm(random, ppm_max) }
     }
 
-    /// What it says at `ns` of true time, which is the master's clock, and goes forward.
+    /// Returns the clock's reading at `ns` of true time, which is the master's clock and never goes
+    /// back.
     fn read(&mut self, ns: f64) -> u64 {
         self.says += (ns - self.at) * (1.0 + self.ppm / 1e6);
         self.at = ns;
@@ -32,13 +33,13 @@ fn drawn_ppm(random: &mut Random, max: f64) -> f64 {
     }
 }
 
-/// A time of one way: short, mostly; sometimes very long.
+/// The delay of one way: usually short, sometimes very long.
 fn way(random: &mut Random, scale: f64) -> f64 {
     let long = if random.below(10) == 0 { 1_000.0 } else { 1.0 };
     -random.unit().ln() * scale * long
 }
 
-/// Floating point, and reading in whole nanoseconds.
+/// The error of floating point and of whole nanoseconds.
 const ROUNDED_NS: i128 = 4;
 
 fn told(Offset { ahead_ns, error_ns, agent_clock_ns }: Offset) -> message::Clock {
@@ -74,7 +75,7 @@ fn the_truth_is_inside_the_bound_always() {
             assert!(holds(offset, truth), "seed {seed}, ping {number}: {offset:?}, {truth}");
             let near = i128::from(offset.agent_clock_ns) - i128::from(says);
             assert!(near.abs() <= i128::from(offset.error_ns) + ROUNDED_NS, "seed {seed}");
-            // As it is told to the agent, which hears it later.
+            // The agent receives the comparison later.
             estimates.add(&told(offset));
             if random.below(20) == 0 {
                 clock.ppm = drawn_ppm(&mut random, 600.0);
@@ -99,7 +100,7 @@ fn a_burst_of_pings_gives_half_of_the_shortest_round_trip() {
     }
     let offset = bounds.at(now).expect("no clock has jumped");
     assert!(holds(offset, -77_000_000_000), "{offset:?}");
-    // Widened since the last ping was sent.
+    // Widened by the drift since the last ping was sent.
     assert!(offset.error_ns <= 15_000 + 20, "{offset:?}");
     let start = now + 2_000_000_000;
     let agent = bounds.agent_instant(start).expect("it is known");
@@ -123,7 +124,7 @@ fn a_clock_that_jumps_is_found() {
         bounds.ping(now, now + 30_000, agent(now + 15_000).saturating_add_signed(jump));
         assert!(bounds.has_jumped(), "{jump}");
         assert_eq!((bounds.at(now), bounds.agent_instant(now)), (None, None));
-        // It is not believed again.
+        // The bounds do not recover.
         bounds.ping(now + 40_000, now + 70_000, agent(now + 55_000));
         assert_eq!(bounds.at(now + 80_000), None);
     }
@@ -137,7 +138,7 @@ fn nothing_is_known_before_the_first_ping() {
     assert_eq!(ClockBounds::new().at(5), None);
     assert_eq!(ClockBounds::new().agent_instant(5), None);
     assert_eq!(Estimates::new().best(5), None);
-    // An instant before the agent's clock began is none of it.
+    // The offset at an instant before the agent's clock began does not exist.
     let mut bounds = ClockBounds::new();
     bounds.ping(1_000_000, 1_000_010, 5);
     assert_eq!(bounds.agent_instant(10), None);

@@ -1,4 +1,4 @@
-//! Keys that are whole, and keys that are not.
+//! Keys that are valid, and keys that are not.
 
 use super::*;
 use ring::rand::SystemRandom;

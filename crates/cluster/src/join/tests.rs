@@ -143,7 +143,7 @@ fn a_token_in_the_wrong_place_is_not_shown_either() {
     assert!(error.contains("line 2 is not TOML"), "{error}");
 }
 
-/// Every prefix and every file with one byte changed is either read or refused without its token.
+/// Every prefix, and every file with one changed byte, is either read or refused without its token.
 #[test]
 fn damaged_files_never_show_the_token() {
     let whole = file();

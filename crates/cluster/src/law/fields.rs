@@ -1,11 +1,11 @@
-//! Which fields of a scenario a master decides for its agents.
+//! The scenario fields that a master may decide for its agents.
 //!
 //! Every field of the table is listed here once. A field that is not listed is refused, so a new
-//! one reaches no agent before it was decided that it may.
+//! field reaches no agent before someone has decided that it may.
 
 use memtide_schema::{FIELDS, Settings};
 
-/// Fields that describe the load and its judgement, and say nothing of the agent's machine.
+/// Fields that describe the load and its judgement, and nothing of the agent's machine.
 const ALLOWED: &[&str] = &[
     "server", // Each is checked against the targets.
     "protocol",
@@ -92,14 +92,14 @@ const ALLOWED: &[&str] = &[
     "io",
 ];
 
-/// Why a field is not the master's to decide.
+/// The reason why a field is not the master's to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
     /// It names a file or a stream that the agent would write.
     Output,
-    /// It proves to a server who the agent is.
+    /// It is a credential for a server.
     Credential,
-    /// It says how the parts of a run find each other, which master and agents do by themselves.
+    /// It lets the parts of a run find each other, which master and agents do by themselves.
     Meeting,
 }
 
@@ -124,7 +124,7 @@ impl Why {
     }
 }
 
-/// Fields that a scenario for agents may not give.
+/// Fields that a scenario for agents must not set.
 const REFUSED: &[(&str, Why)] = &[
     ("user", Why::Credential),
     ("password", Why::Credential),
@@ -147,8 +147,8 @@ const REFUSED: &[(&str, Why)] = &[
     ("allow-lost", Why::Meeting),
 ];
 
-/// Checks that no field is given that is not the master's to decide, and that a server is named:
-/// without one the agent would start one itself.
+/// Checks that only fields are set that a master may decide, and that a server is named, because
+/// without one the agent would start a server itself.
 pub(super) fn check(settings: &Settings) -> Result<(), String> {
     let usual = Settings::default();
     for field in FIELDS {

@@ -1,8 +1,6 @@
-//! The limits of a share that are numbers: what the agent would do is compared with what its
-//! operator allows.
+//! Numeric limits of a share: compares the share's amounts with those that the operator allows.
 //!
-//! Rates are those that the scenario's schedule reaches at most, so a rate that changes counts with
-//! its peak.
+//! A rate counts with the highest value that the scenario's schedule reaches.
 
 use super::Asked;
 use memtide_base::Span;
@@ -10,20 +8,20 @@ use memtide_base::units::{format_count, format_span};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{Load, Replicate};
 
-/// A share of a rate is rarely a number that a float holds exactly.
+/// The tolerance for a share of a rate, which is rarely exact as a float.
 const ROUNDING: f64 = 1e-9;
 
-/// A limit of a number, for its message.
+/// The numeric limit that a message names.
 pub(super) struct Limit {
-    /// The flag's name, and the key's.
+    /// The name of the flag and of the key.
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
-    /// What to do, as the end of a sentence.
+    /// The remedy, as the end of a sentence.
     pub(super) remedy: &'static str,
 }
 
 impl Limit {
-    /// Compares what is asked with the most that is allowed; both become words by `word`.
+    /// Compares the requested amount with the limit; `word` formats both.
     pub(super) fn check<T: PartialOrd>(
         &self,
         asked: T,
@@ -67,8 +65,8 @@ pub(super) fn check_rate(most: f64, asked: &Asked<'_>) -> Result<(), String> {
     ))
 }
 
-/// The highest rate of the whole run, in operations per second and copies of writes included. The
-/// error says why there is none.
+/// The highest rate of the whole run, in operations per second, with copies of writes. The error
+/// says why there is none.
 fn peak(scenario: &Scenario) -> Result<f64, &'static str> {
     let of_wave = scenario.wave.peak();
     if scenario.is_churn() {
@@ -80,15 +78,15 @@ fn peak(scenario: &Scenario) -> Result<f64, &'static str> {
         return Ok(connections * scenario.churn.calls.unwrap_or(1) as f64);
     }
     let rate = of_wave.or(scenario.rate).unwrap_or_default();
-    // A step's rate comes as a number, not as a word: it may be any.
+    // A step's rate is a number, not a parsed word, so it may have any value.
     if rate.is_nan() || rate <= 0.0 {
         return Err("the scenario has no rate, so its load is as fast as the servers answer");
     }
-    // Of a rate of keys, each operation is at least one.
+    // With a rate of keys, each operation is at least one key.
     Ok(rate * copies(scenario))
 }
 
-/// How often an operation is sent at most: a write may go to every writer.
+/// The most times that an operation is sent: a write may go to every writer.
 fn copies(scenario: &Scenario) -> f64 {
     let replication = scenario.replication;
     match (replication.writers, replication.replicate) {
@@ -97,7 +95,7 @@ fn copies(scenario: &Scenario) -> f64 {
     }
 }
 
-/// Checks that the load ends, and within `most`. A fill is not part of the load.
+/// Checks that the load ends within `most`. A fill is not part of the load.
 pub(super) fn check_duration(most: Span, asked: &Asked<'_>) -> Result<(), String> {
     if asked.load_only {
         return Ok(());

@@ -1,14 +1,14 @@
 //! A target that an operator allows: a network and a port, or a unix socket.
 //!
-//! An IPv6 address that stands for an IPv4 address (`::ffff:a.b.c.d`) is made the latter first, in
-//! what is allowed and in what is asked. Names are refused: what they stand for can change.
+//! An IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) is converted to its IPv4 address first, both in
+//! limits and in requests. Host names are refused, because their addresses can change.
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
-/// Where a connection leads.
+/// The destination of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint<'a> {
     /// An address and its port, over TCP or UDP.
@@ -29,9 +29,9 @@ impl fmt::Display for Endpoint<'_> {
 /// A target that is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AllowedTarget {
-    /// The addresses of a network, with every port if none is named.
+    /// The addresses of a network, at one port or at every port.
     Net {
-        /// Never an IPv6 network of IPv4 addresses.
+        /// The network; never an IPv6 network of IPv4-mapped addresses.
         network: IpNet,
         port: Option<u16>,
     },
@@ -39,7 +39,7 @@ pub(super) enum AllowedTarget {
     Unix(String),
 }
 
-/// Bits before the IPv4 address in an IPv6 address that stands for one.
+/// Bits before the IPv4 address in an IPv4-mapped IPv6 address.
 const MAPPED_BITS: u8 = 96;
 
 impl AllowedTarget {
@@ -62,7 +62,7 @@ impl AllowedTarget {
         }
     }
 
-    /// What both allow; none if that is nothing.
+    /// The target that both allow; `None` if they have nothing in common.
     fn common(&self, other: &Self) -> Option<Self> {
         match (self, other) {
             (Self::Net { network: one, port }, Self::Net { network: two, port: other }) => {
@@ -83,7 +83,7 @@ impl AllowedTarget {
     }
 }
 
-/// What both lists allow.
+/// The targets that both lists allow.
 pub(super) fn common(one: &[AllowedTarget], other: &[AllowedTarget]) -> Vec<AllowedTarget> {
     let mut both = Vec::new();
     for target in one.iter().flat_map(|own| other.iter().filter_map(|other| own.common(other))) {
@@ -141,13 +141,13 @@ impl FromStr for AllowedTarget {
     }
 }
 
-/// A number's own reader would take a sign as well.
+/// The number type's own parser would accept a sign.
 fn parse_port(digits: &str) -> Option<u16> {
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|&port| is_plain && port > 0)
 }
 
-/// A network such as `10.0.0.0/8` or `[fd00::]/8`; an address alone is a network of one.
+/// Parses a network such as `10.0.0.0/8` or `[fd00::]/8`; a single address is a network of one.
 fn parse_network(place: &str) -> Result<IpNet, String> {
     let (address, length) = match place.rsplit_once('/') {
         Some((address, length)) => (address, Some(length)),
@@ -182,7 +182,7 @@ fn parse_length(digits: &str, bits: u8) -> Option<u8> {
     digits.parse().ok().filter(|&length| is_plain && length <= bits)
 }
 
-/// An IPv6 network of addresses that stand for IPv4 addresses, as the network of those.
+/// Converts an IPv6 network of IPv4-mapped addresses to the IPv4 network.
 fn canonical(network: IpNet) -> IpNet {
     let IpNet::V6(v6) = network else { return network };
     let (v4, length) = (v6.addr().to_ipv4_mapped(), v6.prefix_len().checked_sub(MAPPED_BITS));

@@ -1,4 +1,4 @@
-//! Every limit, in words and as a check; and that an address has one meaning however it is written.
+//! Every limit, in words and as a check; and addresses that mean the same in every notation.
 
 use super::*;
 use memtide_base::Random;
@@ -19,7 +19,7 @@ fn allows(law: &Law, address: &str) -> bool {
     law.is_allowed(address.parse().unwrap())
 }
 
-/// A law for 10.1.0.0/16 with one limit.
+/// The limits for 10.1.0.0/16 with one numeric limit.
 fn limited(set: impl FnOnce(&mut LawWords)) -> Law {
     let mut words = targets(&["10.1.0.0/16:11211"]);
     set(&mut words);
@@ -34,7 +34,7 @@ fn settings(toml: &str) -> Settings {
     settings
 }
 
-/// What the law says to half of the run that `toml` describes.
+/// The verdict of `law` on half of the run that `toml` describes.
 fn said(law: &Law, toml: &str) -> Result<(), String> {
     let settings = settings(toml);
     let address = Endpoint::Ip("10.1.0.5:11211".parse().unwrap());
@@ -115,7 +115,7 @@ fn wrong_limits_are_refused_by_their_names() {
     }
 }
 
-/// Addresses that stand for the same IPv4 address are alike, in the law and in what is asked.
+/// IPv6 forms of one IPv4 address are equal, in limits and in requests.
 #[test]
 fn a_mapped_address_is_the_address_that_it_stands_for() {
     let seed = 22;
@@ -128,7 +128,7 @@ fn a_mapped_address_is_the_address_that_it_stands_for() {
         let plain = law(&[&format!("{network}/{length}:*")]);
         let mapped = law(&[&format!("[{}]/{}:*", network.to_ipv6_mapped(), 96 + length)]);
         assert_eq!(plain, mapped, "seed {seed}, round {round}");
-        // Near the network's bounds, within and without.
+        // Close to the network's bounds, on either side.
         let near = u32::from(ip) ^ 1_u32.checked_shl(random.below(32) as u32).unwrap_or(0);
         for other in [ip, Ipv4Addr::from(near), Ipv4Addr::from(random.bits() as u32)] {
             let is_within = u32::from(other) & mask == u32::from(network);
@@ -138,7 +138,7 @@ fn a_mapped_address_is_the_address_that_it_stands_for() {
                 assert_eq!(plain.is_allowed(address), is_within, "{round}");
             }
         }
-        // An IPv6 address is never within a network of IPv4 addresses.
+        // An IPv6 address never lies in a network of IPv4 addresses.
         let v6 = Ipv6Addr::from(u128::from(random.bits()) << 64 | u128::from(random.bits()));
         assert!(!plain.is_allowed(SocketAddr::new(v6.into(), 11211)), "{v6}");
     }
@@ -190,7 +190,7 @@ fn of_two_laws_both_must_allow() {
     assert!(error.starts_with("no target is in both"), "{error}");
 }
 
-/// Whatever two laws say, an address is allowed by both together exactly if each allows it.
+/// For any two sets of limits, both together allow an address exactly if each does.
 #[test]
 fn narrowing_is_exact() {
     let seed = 5;

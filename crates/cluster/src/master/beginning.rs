@@ -1,4 +1,5 @@
-//! From shares to the beginning of the load: all prepared, clocks compared, one instant for all.
+//! From shares to the beginning of the load: preparation, comparison of clocks, one instant for
+//! all.
 
 use super::member::{Lost, Stage};
 use super::{Action, Master, Phase};
@@ -7,20 +8,22 @@ use crate::message::to_agent::What as Says;
 use crate::message::{Armed, Clock, Ping, Pong};
 use memtide_base::{Instant, Span};
 
-/// How often each agent is pinged: its clock drifts, and it must hear that its master lives.
+/// The interval between pings of each agent, which measure its drift and show that its master
+/// lives.
 const PING_EVERY: Span = Span::from_s(1);
-/// Pings by which clocks are compared before the first load.
+/// The number of pings that compare clocks before the first load.
 const BURST: u32 = 256;
-/// Pings by which they are compared again before the load of each later step.
+/// The number of pings that compare clocks again before the load of each later step.
 const BURST_AGAIN: u32 = 32;
-/// How long the pings of one agent may take, and those of all agents together.
+/// The longest time of one agent's burst of pings, and of all agents' bursts together.
 const BURST_MAX: Span = Span::from_s(1);
 const BURSTS_MAX: Span = Span::from_s(10);
-/// From the last comparison to the beginning of the load: every agent must hear of it.
+/// Time from the last comparison to the beginning of the load, in which every agent must learn of
+/// it.
 const LEAD: Span = Span::from_s(2);
 
 impl Master {
-    /// Pings an agent if that is due.
+    /// Pings an agent if a ping is due.
     pub(super) fn ping_if_due(&mut self, number: usize, now: Instant) {
         let member = &self.members[number];
         if member.ping.is_none() && now >= member.ping_at {
@@ -55,7 +58,7 @@ impl Master {
         member.clock.ping(sent.ns(), received.ns(), pong.clock_ns);
         if member.burst > 0 {
             member.burst -= 1;
-            // Over a long way, fewer pings have to do: no agent holds up the others.
+            // Over a slow link fewer pings must suffice: no agent holds up the others.
             if now.since(member.burst_began) >= burst_max {
                 member.burst = 0;
             }
@@ -69,7 +72,7 @@ impl Master {
         }
     }
 
-    /// Goes on when all agents that are left have come as far as they must.
+    /// Continues once all remaining agents have reached the stage that the phase waits for.
     pub(super) fn look_at_beginning(&mut self, now: Instant) {
         if self.stopping.is_some() {
             return;
@@ -93,7 +96,8 @@ impl Master {
         }
     }
 
-    /// Begins a burst of pings to one agent. The others wait, so that no answer waits for theirs.
+    /// Begins a burst of pings to one agent. The others wait, so that no answer waits behind
+    /// theirs.
     fn compare(&mut self, number: usize, now: Instant) {
         let is_first = self.rounds == 1;
         let member = &mut self.members[number];
@@ -106,7 +110,7 @@ impl Master {
         }
     }
 
-    /// Tells each agent when to begin, by its own clock.
+    /// Sends each agent the instant of the beginning, by its own clock.
     fn arm(&mut self, now: Instant) {
         self.phase = Phase::Running;
         let start = now + LEAD;
@@ -128,7 +132,8 @@ impl Master {
         self.act(Action::Begins(start));
     }
 
-    /// Tells an agent how its clock compares. Of one that has jumped nothing can be said any more.
+    /// Sends an agent the comparison of its clock. After a jump nothing is known, so nothing is
+    /// sent.
     fn tell_clock(&mut self, number: usize, now: Instant) {
         let member = &self.members[number];
         let (peer, is_loading) = (member.peer, member.is_loading());

@@ -1,27 +1,27 @@
-//! The end of a round: seconds, records, agents that are lost, and what came of it.
+//! The end of a round: seconds, records, lost agents, and the result.
 
 use super::member::{Lost, Member, Stage};
 use super::{Action, Master, Phase};
 use crate::message::RecordPart;
 use memtide_base::{Instant, Span};
 
-/// How long agents have to hand over their records once the round is to end: the answers in flight
-/// are awaited, and a busy machine takes its time.
+/// The time that agents have to hand over their records once the round is to end: they await the
+/// operations in flight, and a busy machine is slow.
 const HAND_OVER_MAX: Span = Span::from_s(30);
-/// How many seconds an agent may be ahead of the others in what it reports.
+/// The number of seconds by which an agent's reports may be ahead of the others'.
 const SECONDS_AHEAD_MAX: usize = 64;
 
-/// How a round ended.
+/// The result of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundEnd {
-    /// The agents that were lost, by the number of their share, with their names.
+    /// The agents that were lost, with the number of their share and their name.
     pub lost: Vec<(u32, String, Lost)>,
-    /// Whether more were lost than the user allows, so that the run failed.
+    /// True if more agents were lost than the user allows, so that the run failed.
     pub has_failed: bool,
 }
 
 impl Master {
-    /// How the round ended; none while records are awaited.
+    /// The result of the round; `None` while records are awaited.
     pub fn round_end(&self) -> Option<RoundEnd> {
         let is_over = |member: &Member| matches!(member.stage, Stage::Done | Stage::Lost(_));
         if self.rounds == 0 || !self.members.iter().all(is_over) {
@@ -34,14 +34,14 @@ impl Master {
         Some(RoundEnd { lost: lost.collect(), has_failed: self.has_lost_too_many() })
     }
 
-    /// Goes on with what the last message or the passing of time allows.
+    /// Takes all steps that the last message or the passing of time allows.
     pub(super) fn look(&mut self, now: Instant) {
         self.look_at_beginning(now);
         self.report_seconds();
         let stopping = self.stopping.as_ref().map(|(_, since)| *since);
         let is_overdue = self.load_until.is_some_and(|until| now >= until + HAND_OVER_MAX);
         for number in 0..self.members.len() {
-            // One that is alive may still never end what it has begun to say.
+            // An agent that is alive may still never complete its record.
             let member = &self.members[number];
             let mut since = stopping.into_iter().chain(member.handing_since);
             if member.is_at_work() && since.any(|since| now.since(since) >= HAND_OVER_MAX) {
@@ -56,7 +56,7 @@ impl Master {
         }
     }
 
-    /// An agent is lost to the run. More than the user allows end it for all.
+    /// Handles the loss of an agent. If more are lost than the user allows, the round ends for all.
     pub(super) fn lose(&mut self, number: usize, exit: Option<u8>, why: String, now: Instant) {
         let member = &mut self.members[number];
         if !member.is_there() {
@@ -69,7 +69,7 @@ impl Master {
         let text = format!("agent {label} {what}: {}", lost.why);
         match member.stage {
             _ if is_waiting => drop(self.members.remove(number)),
-            // Its part of this round is done; it counts as lost from the next one on.
+            // Its part of this round is done; it counts as lost from the next round on.
             Stage::Done => member.gone = Some(lost),
             _ => member.stage = Stage::Lost(lost),
         }
@@ -109,8 +109,8 @@ impl Master {
         }
     }
 
-    /// Tells of a second when every agent whose load goes on has reported it, or one of them is
-    /// far ahead.
+    /// Reports a second once every agent whose load runs has reported it, or one of them is far
+    /// ahead.
     fn report_seconds(&mut self) {
         if self.phase != Phase::Running {
             return;

@@ -1,4 +1,4 @@
-//! Waiting for agents: who may take part, who is missing, and what each share is numbered.
+//! Waiting for agents: admission, missing agents, and the numbers of shares.
 
 use super::member::Member;
 use super::{Master, PROTOCOL, Phase};
@@ -10,19 +10,19 @@ use memtide_base::{Instant, Span};
 
 /// The longest name of an agent that is shown whole, in characters.
 const NAME_CHARS_MAX: usize = 64;
-/// How many agents that cannot take part are remembered.
+/// The most agents remembered that cannot take part.
 const TURNED_MAX: usize = 8;
-/// How many of the agents that came are named when others are missing.
+/// The most agents that a message names among those that came when others are missing.
 const NAMED_MAX: usize = 8;
 
 /// The agents that a master waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// This many.
+    /// This number of agents.
     Count(u32),
-    /// Those at these addresses, which the master dials.
+    /// The agents at these addresses, which the master dials.
     Listed(Vec<String>),
-    /// These, and one more in the master's own process.
+    /// The agents at these addresses, and one more in the master's own process.
     ListedAndOwn(Vec<String>),
 }
 
@@ -44,26 +44,27 @@ impl Wanted {
     }
 }
 
-/// How the waiting goes.
+/// The progress of gathering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gathered {
     /// Agents are missing.
     Waiting,
-    /// All are there.
+    /// All agents are there.
     All,
-    /// Time is up; the sentence says who is missing.
+    /// The time is up; the sentence names the missing agents.
     Missing(String),
 }
 
-/// What is known of the agents that are not there.
+/// The knowledge about agents that are not there.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
-    /// Addresses, and why the agents there could not take part the last time they tried.
+    /// Addresses, and the reason why the agent there could not take part at its last attempt.
     turned: Vec<(String, String)>,
 }
 
 impl Master {
-    /// Whether the agents are there. Once all are, they are numbered and no other is let in.
+    /// The progress of gathering. Once all agents are there, they are numbered and no other is
+    /// admitted.
     pub fn gathered(&mut self, now: Instant) -> Gathered {
         if self.phase != Phase::Gathering {
             return Gathered::All;
@@ -84,7 +85,8 @@ impl Master {
         Gathered::Missing(self.missing())
     }
 
-    /// Whether those that are there can make the run: an agent, and the master's own if it has one.
+    /// True if the present agents can make the run: at least one, and the master's own if it has
+    /// one.
     fn is_enough(&self) -> bool {
         let own = self.members.iter().filter(|member| member.is_own).count();
         own == usize::from(self.rules.own.is_some()) && self.members.len() > own
@@ -98,7 +100,8 @@ impl Master {
         listed.filter(|address| !is_there(address)).cloned().collect()
     }
 
-    /// Someone at `address` could not take part: `why` is a sentence without its full stop.
+    /// Records that the agent at `address` could not take part; `why` is a sentence without its
+    /// full stop.
     pub fn turned(&mut self, address: &str, why: &str) {
         let turned = &mut self.gathering.turned;
         if turned.iter().any(|(_, known)| known == why) {
@@ -111,7 +114,7 @@ impl Master {
         }
     }
 
-    /// Lets a proven agent take part, or says why not.
+    /// Admits an agent that has proved itself, or returns the reason why not.
     pub(super) fn admit(
         &mut self,
         peer: u64,
@@ -143,7 +146,7 @@ impl Master {
         Ok(())
     }
 
-    /// Whether an agent can work for this master.
+    /// Checks that an agent can work for this master.
     fn check(&self, hello: &Hello) -> Result<(), String> {
         let (ours, theirs) = (&self.rules.version, name(&hello.version));
         if hello.protocol != PROTOCOL || *ours != theirs {
@@ -161,7 +164,7 @@ impl Master {
         }
     }
 
-    /// Orders the agents: as they are listed, or by name; the master's own load comes last.
+    /// Orders the agents: as they are listed, or by name; the master's own agent comes last.
     fn number(&mut self) {
         let listed = self.rules.wanted.listed();
         self.members.sort_by_key(|member| {
@@ -210,7 +213,7 @@ impl Master {
     }
 }
 
-/// A name of the other end.
+/// The printable form of an agent's name.
 fn name(text: &str) -> String {
     match printable(text, NAME_CHARS_MAX) {
         name if name.is_empty() => "unnamed".to_owned(),

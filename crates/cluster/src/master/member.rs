@@ -6,79 +6,79 @@ use crate::parts::Assembly;
 use memtide_base::Instant;
 use std::collections::VecDeque;
 
-/// An agent and what it is at.
+/// An agent and its stage.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) peer: u64,
     pub(super) name: String,
     pub(super) address: String,
-    /// It is in the master's own process, and makes the master's own load.
+    /// True if it is in the master's own process and makes the master's own load.
     pub(super) is_own: bool,
-    /// How many of a run's equal shares it takes.
+    /// The number of the run's equal shares that it takes.
     pub(super) units: u32,
     pub(super) stage: Stage,
-    /// When it was last heard.
+    /// The instant of its last message.
     pub(super) heard: Instant,
     pub(super) clock: ClockBounds,
-    /// The ping that is under way: its number, and when it was sent.
+    /// The ping that is in flight: its number, and the instant of sending.
     pub(super) ping: Option<(u64, Instant)>,
     pub(super) pings: u64,
-    /// When the next ping is due.
+    /// The instant at which the next ping is due.
     pub(super) ping_at: Instant,
-    /// How many pings of a burst are left.
+    /// The number of pings left in a burst.
     pub(super) burst: u32,
-    /// When the burst began.
+    /// The instant at which the burst began.
     pub(super) burst_began: Instant,
-    /// Its clock has been compared for this round.
+    /// True if its clock has been compared for this round.
     pub(super) is_compared: bool,
-    /// Why it is gone, after it has done its part of this round.
+    /// The reason of its loss, if it was lost after it had done its part of this round.
     pub(super) gone: Option<Lost>,
-    /// Seconds of its load that the other agents have not reported yet.
+    /// Seconds of its load that other agents have not reported yet.
     pub(super) seconds: VecDeque<Vec<u8>>,
-    /// How many notes it has sent in this round.
+    /// The number of notes that it has sent in this round.
     pub(super) notes: u32,
-    /// Its record, as far as it has come.
+    /// Its record, as far as it has arrived.
     pub(super) record: Assembly,
-    /// When the last part of its record came that had something in it.
+    /// The instant at which the last non-empty part of its record came.
     pub(super) handing_since: Option<Instant>,
-    /// The rounds whose records of it are good and not acknowledged.
+    /// The rounds whose records from it are accepted and not acknowledged yet.
     pub(super) taken: Vec<u64>,
 }
 
-/// What an agent is at.
+/// The stage of an agent in a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// It has nothing to do.
     Resting,
     /// It prepares its share.
     Preparing,
-    /// It has only to fill the servers, and will send its record.
+    /// It fills the servers, and will send its record.
     Filling,
-    /// It waits for the beginning.
+    /// It waits for the beginning of the load.
     Prepared,
-    /// It knows when to begin.
+    /// It knows the instant of the beginning.
     Armed,
-    /// Its record has come, and is being judged.
+    /// Its record has arrived, and is being checked.
     Judged,
-    /// Its record is good.
+    /// Its record is accepted.
     Done,
-    /// It is lost to this run, and to all that follow.
+    /// It is lost to this run and to all that follow.
     Lost(Lost),
 }
 
-/// Why an agent is lost to a run.
+/// The reason of an agent's loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The exit code that its loss gives the run.
     pub exit: u8,
-    /// Why, as a sentence without its full stop.
+    /// The reason, as a sentence without its full stop.
     pub why: String,
 }
 
 impl Lost {
-    /// The exit code of an agent that cannot be reached any more.
+    /// The exit code of an agent that can no longer be reached.
     pub const UNREACHABLE: u8 = crate::EXIT_UNREACHABLE;
-    /// The exit code of an agent that may not or cannot do what it is asked.
+    /// The exit code of an agent that may not or cannot carry out its share.
     pub const REFUSED: u8 = 2;
     /// The exit code of an agent whose figures cannot be used.
     pub const UNFIT: u8 = 1;
@@ -110,7 +110,7 @@ impl Member {
         }
     }
 
-    /// Name and address, for people.
+    /// Name and address, for messages.
     pub(super) fn label(&self) -> String {
         match self.is_own {
             true => "of the master's own load".to_owned(),
@@ -118,13 +118,13 @@ impl Member {
         }
     }
 
-    /// Whether it has not been lost.
+    /// True unless it has been lost.
     pub(super) fn is_there(&self) -> bool {
         self.gone.is_none() && !matches!(self.stage, Stage::Lost(_))
     }
 
-    /// Whether nothing was heard of it for too long. While clocks are compared, only answers to
-    /// pings count: all other agents wait for them.
+    /// True if it was silent for too long. While clocks are compared, only answers to pings count,
+    /// because all other agents wait for them.
     pub(super) fn is_silent(&self, now: Instant) -> bool {
         let compared = self.ping.filter(|_| self.burst > 0).map(|(_, sent)| sent);
         [Some(self.heard), compared]
@@ -133,17 +133,17 @@ impl Member {
             .any(|since| now.since(since) >= AGENT_SILENT_MAX)
     }
 
-    /// Whether it is expected to send a record.
+    /// True if it is expected to send a record.
     pub(super) fn is_at_work(&self) -> bool {
         matches!(self.stage, Stage::Preparing | Stage::Filling | Stage::Prepared | Stage::Armed)
     }
 
-    /// Whether its load goes on, as far as the master knows.
+    /// True if its load runs, as far as the master knows.
     pub(super) fn is_loading(&self) -> bool {
         self.stage == Stage::Armed
     }
 
-    /// Takes part in a round that begins; false if it was lost before.
+    /// Begins a round for it; false if it was lost before.
     pub(super) fn begin(&mut self, load_only: bool) -> bool {
         if let Some(gone) = self.gone.take() {
             self.stage = Stage::Lost(gone);

@@ -1,4 +1,4 @@
-//! An agent's network: it dials its master, or waits for masters. It answers pings by itself.
+//! An agent's network: it dials its master, or waits for masters, and answers pings by itself.
 
 use super::dial::{connect, within};
 use super::door::{Door, Guest, bind};
@@ -23,30 +23,30 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 
-/// What happens on an agent's network.
+/// An event of an agent's network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromMaster {
-    /// The master has proved itself, and where the agent dialed it, it has accepted the token.
-    /// Exactly one `Closed` follows.
+    /// The master has proved itself and, if the agent dialed it, has accepted the token. Exactly
+    /// one `Closed` follows.
     Opened {
-        /// Where the master is.
+        /// The master's address.
         address: String,
-        /// SHA-256 of its certificate.
+        /// SHA-256 of the master's certificate.
         key: [u8; 32],
     },
-    /// A message of the master. Pings and signs of life are not among them.
+    /// A message of the master, other than pings and signs of life.
     Message(ToAgent),
     /// The connection has ended.
     Closed {
-        /// Why, about the master ("it …").
+        /// The reason, as a sentence about the master ("it …").
         why: String,
     },
-    /// A peer did not prove to be the master, or the master is not reached. The same reason is
-    /// said once where the agent dials; where it waits, at most ten are said in a second.
+    /// A peer did not prove to be the master, or the master is not reached. A dialing agent reports
+    /// the same reason once; a waiting agent reports at most ten a second.
     Turned {
-        /// Where it came from or was dialed; `many` for a sum.
+        /// The address that it came from or was dialed at; `many` for a sum.
         address: String,
-        /// Why: a sentence without its full stop.
+        /// The reason, as a sentence without its full stop.
         why: String,
     },
 }
@@ -56,7 +56,7 @@ fn turned(address: String, why: String) -> FromMaster {
 }
 
 /// An agent's network, on a thread of its own. Dropping it closes the connection and ends the
-/// thread within a second; a master that reads still gets what was sent before.
+/// thread within a second; a master that reads still gets messages sent before.
 pub struct AgentNet {
     shared: Arc<Shared>,
     events: Events<FromMaster>,
@@ -65,11 +65,11 @@ pub struct AgentNet {
 }
 
 impl AgentNet {
-    /// Dials the master of a join file, again and again, from the first `set_hello` on. `clock` is
-    /// the monotonic clock in nanoseconds, read when a message arrives.
+    /// Dials the master of a join file repeatedly, from the first `set_hello` on. `clock` is the
+    /// monotonic clock in nanoseconds, read when a message arrives.
     ///
     /// # Errors
-    /// When the thread cannot be started.
+    /// If the thread cannot be started.
     pub fn dial(join: &Join, clock: fn() -> u64) -> Result<Self, String> {
         let runtime = runtime()?;
         let (inbox, events) = events();
@@ -83,15 +83,15 @@ impl AgentNet {
     }
 
     /// Waits for the master of a join file on `address` (`host:port`), and serves it from the first
-    /// `set_hello` on. Port 0 takes a free port. `clock` is the monotonic clock in nanoseconds,
+    /// `set_hello` on. Port 0 selects a free port. `clock` is the monotonic clock in nanoseconds,
     /// read when a message arrives.
     ///
     /// # Errors
-    /// When the address cannot be bound or the thread cannot be started.
+    /// If the address cannot be bound or the thread cannot be started.
     pub fn listen(address: &str, join: &Join, clock: fn() -> u64) -> Result<Self, String> {
         let runtime = runtime()?;
         let (inbox, events) = events();
-        // The master knows the agent by its token; this key only makes the connection secret.
+        // The token proves the agent to the master; this key only encrypts the connection.
         let own = Identity::make("memtide agent", &SystemRandom::new())?;
         let acceptor = TlsAcceptor::from(tls::server(&own, Some(join.master))?);
         let inside = runtime.enter();
@@ -108,21 +108,21 @@ impl AgentNet {
         Ok(Self { shared, events, local: Some(local), _thread: thread })
     }
 
-    /// Where the agent waits for masters, if it does.
+    /// The address at which the agent waits for masters; `None` if it dials.
     #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
         self.local
     }
 
-    /// What happened next; none if nothing happens within `timeout`. A caller that is slow lets
-    /// the master wait: at most 1024 events, or 64 MiB, are kept for it. Pings are answered all the
-    /// same until then.
+    /// The next event; `None` if there is none within `timeout`. A slow caller makes the master
+    /// wait: at most 1024 events, or 64 MiB, are kept for the caller. Until then pings are still
+    /// answered.
     pub fn next(&self, timeout: Duration) -> Option<FromMaster> {
         self.events.next(timeout)
     }
 
-    /// Sends a message to the master. While 1024 messages or 64 MiB wait for it, this waits too, at
-    /// most until the connection ends. Without a connection the message has no effect.
+    /// Sends a message to the master. Blocks while 1024 messages or 64 MiB wait for the master, but
+    /// not beyond the end of the connection. Without a connection it does nothing.
     pub fn send(&self, message: FromAgent) {
         let current = locked(&self.shared.current);
         let handle = current.as_ref().and_then(|current| current.handle.as_ref());
@@ -133,20 +133,21 @@ impl AgentNet {
         }
     }
 
-    /// Closes the connection behind the last message. The agent goes on to dial or to wait.
+    /// Closes the connection behind the last message. The agent continues to dial or to wait.
     pub fn close(&self) {
         self.shared.release();
     }
 
-    /// Sets what the next master hears first: the agent's name, what it keeps, since when it is
-    /// busy. The token is put in here.
+    /// Sets the first message to the next master: the agent's name, its kept records, and since
+    /// when it is busy. The network adds the token.
     pub fn set_hello(&self, hello: Hello) {
         self.shared.hello.send_replace(Some(hello));
     }
 
-    /// When the master's last message came, by the clock that was passed in; 0 before the first.
-    /// After [`MASTER_SILENT_MAX`] of silence it stays as it is until the next connection: messages
-    /// that waited while this process was stopped do not show that the master was heard.
+    /// The instant of the master's last message, by the clock that was passed in; 0 before the
+    /// first. After [`MASTER_SILENT_MAX`] of silence it does not change until the next connection,
+    /// because messages that waited while this process was suspended do not show that the master is
+    /// alive.
     #[must_use]
     pub fn heard(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.shared.heard)
@@ -162,16 +163,16 @@ impl Drop for AgentNet {
 
 /// The connection to the one master that the agent serves.
 struct Current {
-    /// None once the connection is being closed.
+    /// `None` once the connection is being closed.
     handle: Option<Handle<FromAgent>>,
-    /// Seconds since 1970.
+    /// The start of the connection, in seconds since 1970.
     since: u64,
 }
 
 struct Shared {
     inbox: Inbox<FromMaster>,
     join: Join,
-    /// None until the caller sets it.
+    /// The first message; `None` until the caller sets it.
     hello: watch::Sender<Option<Hello>>,
     clock: fn() -> u64,
     heard: Arc<AtomicU64>,
@@ -190,7 +191,7 @@ impl Shared {
         })
     }
 
-    /// The first message, with the token. Its reader has proved to be the master.
+    /// The first message, with the token. Only a master that has proved itself receives it.
     fn hello(&self, busy_since: Option<u64>) -> FromAgent {
         let mut hello = self.hello.borrow().clone().unwrap_or_default();
         hello.token = self.join.token.bytes().to_vec();
@@ -200,11 +201,11 @@ impl Shared {
 
     /// Waits for the caller's first hello.
     async fn ready(&self) {
-        // The sender is this value's own, so that it is there.
+        // This value owns the sender, so the wait cannot fail.
         let _ = self.hello.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Keeps the connection to the master until its end.
+    /// Serves the connection to the master until its end.
     async fn keep(&self, address: String, mut link: Link<ToAgent>) {
         self.heard.store((self.clock)(), Ordering::Relaxed);
         let key = self.join.master;
@@ -216,14 +217,14 @@ impl Shared {
         self.inbox.put(FromMaster::Closed { why }, 1).await;
     }
 
-    /// Lets the connection end behind the last message.
+    /// Ends the connection behind the last message.
     fn release(&self) {
         if let Some(current) = locked(&self.current).as_mut() {
             current.handle = None;
         }
     }
 
-    /// Answers a ping, and hears that the master lives; anything else is for the caller.
+    /// Handles pings and signs of life; returns any other message for the caller.
     fn take(&self, message: ToAgent) -> Option<FromMaster> {
         let clock_ns = (self.clock)();
         let silent_ns = clock_ns.saturating_sub(self.heard.load(Ordering::Relaxed));
@@ -263,7 +264,7 @@ impl Shared {
                         Some(Current { handle: Some(handle), since: unix_s() });
                     let opened = Instant::now();
                     self.keep(address.clone(), link).await;
-                    // A master that has no use for this agent is not asked at once again.
+                    // A master that closed the connection at once is not dialed again at once.
                     if opened.elapsed() >= REDIAL.1 {
                         pause = REDIAL.0;
                     }
@@ -331,7 +332,7 @@ impl Shared {
             handle.send(self.hello(busy_since));
             match busy_since {
                 None => *current = Some(Current { handle: Some(handle), since: unix_s() }),
-                // Nothing follows the hello.
+                // No message follows the hello.
                 Some(_) => drop(handle),
             }
             busy_since
@@ -347,7 +348,7 @@ impl Shared {
     }
 }
 
-/// A sentence about a dialed master that begins with "it".
+/// The sentence about a dialed master, which begins with "it".
 fn about_master(address: &str, why: &str) -> String {
     match why.strip_prefix("it ") {
         Some(rest) => format!("the master at {address} {rest}"),

@@ -1,4 +1,4 @@
-//! The dialing side's first steps, and the deadline of every proof.
+//! The first steps of the dialing side, and the deadline of every proof.
 
 use super::{PROOF_MAX, tls};
 use std::io;
@@ -6,20 +6,20 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::{TlsConnector, TlsStream};
 
-/// What comes of a proof that has a deadline.
+/// Waits for a proof until its deadline.
 pub(super) async fn within<T>(proof: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let late = |_| format!("it did not prove itself within {} s", PROOF_MAX.as_secs());
     timeout(PROOF_MAX, proof).await.map_err(late)?
 }
 
-/// A TLS connection to an address.
+/// Opens a TLS connection to an address.
 pub(super) async fn connect(
     address: &str,
     connector: &TlsConnector,
 ) -> Result<TlsStream<TcpStream>, String> {
     let unreached = |error: io::Error| format!("it cannot be reached: {error}");
     let tcp = TcpStream::connect(address).await.map_err(unreached)?;
-    // Without it, pings wait for acknowledgements.
+    // With Nagle's algorithm, pings would wait for acknowledgements.
     let _ = tcp.set_nodelay(true);
     let tls = connector.connect(tls::name(), tcp).await.map_err(|error| tls::why(&error))?;
     if !tls::is_http2(tls.get_ref().1.alpn_protocol()) {

@@ -1,5 +1,5 @@
-//! The waiting side's door: who may come in, how long they may take, and what is said about the
-//! rest. Nothing that a stranger does ends it.
+//! Admission on the waiting side: which peers may connect, how long they may take, and reports
+//! about refused ones. Nothing that a stranger does ends it.
 
 use super::queue::{Inbox, locked};
 use super::tally::Tally;
@@ -18,12 +18,12 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tokio_rustls::{TlsAcceptor, TlsStream};
 
-/// Connections that the kernel holds for the door.
+/// The most connections that the kernel holds before they are accepted.
 const BACKLOG: u32 = 1024;
-/// How long no connection is accepted when the process has no descriptors left.
+/// The pause in accepting connections when the process has no descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits on the first address of `host:port` that can be had. It is called within a runtime.
+/// Listens on the first address of `host:port` that can be bound. Must be called within a runtime.
 pub(super) fn bind(address: &str) -> Result<(TcpListener, SocketAddr), String> {
     let cannot = |why: &dyn fmt::Display| {
         format!("cannot wait for connections on {address}: {why}; name another address")
@@ -47,7 +47,7 @@ fn bind_one(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, local))
 }
 
-/// Strangers, and what is said about them.
+/// Peers that have not proved themselves, and the reports about them.
 pub(super) struct Door<E> {
     inbox: Inbox<E>,
     turned: fn(String, String) -> E,
@@ -58,7 +58,7 @@ pub(super) struct Door<E> {
 }
 
 impl<E: Send + 'static> Door<E> {
-    /// `turned` makes the event that says whom the door turned away, and why.
+    /// `turned` makes the event that reports a refused peer's address and the reason.
     pub(super) fn new(inbox: Inbox<E>, turned: fn(String, String) -> E) -> Arc<Self> {
         Arc::new(Self {
             inbox,
@@ -70,7 +70,7 @@ impl<E: Send + 'static> Door<E> {
         })
     }
 
-    /// Says that a peer was turned away, or counts it.
+    /// Reports that a peer was refused, or counts it.
     pub(super) fn turn_away(&self, address: &str, why: String) {
         let mut tally = locked(&self.tally);
         if tally.admit(self.opened.elapsed().as_secs())
@@ -87,7 +87,8 @@ impl<E: Send + 'static> Door<E> {
         }
     }
 
-    /// Accepts connections until the thread stops; `serve` gets those whose TLS is right.
+    /// Accepts connections until the thread stops; `serve` receives those whose TLS handshake
+    /// succeeded.
     pub(super) async fn accept<F, Served>(
         self: Arc<Self>,
         listener: TcpListener,
@@ -129,7 +130,7 @@ impl<E: Send + 'static> Door<E> {
         }
     }
 
-    /// Lets a peer prove itself, and closes another one if too many do.
+    /// Gives a peer time to prove itself, and closes another one if too many are waiting.
     fn let_wait(&self, number: u64, address: SocketAddr, end: AbortHandle) {
         let Some(other) = locked(&self.waiting).add(number, address.ip(), end) else {
             return;
@@ -154,7 +155,7 @@ pub(super) struct Guest<E> {
 }
 
 impl<E> Guest<E> {
-    /// The guest has proved itself: it is not counted any more.
+    /// Records that the peer has proved itself: it no longer counts as waiting.
     pub(super) fn proved(&self) {
         locked(&self.door.waiting).remove(self.number);
     }
@@ -177,7 +178,7 @@ async fn shake_hands<E: Send + 'static>(
     acceptor: TlsAcceptor,
     guest: Guest<E>,
 ) -> Option<(TlsStream<TcpStream>, Guest<E>)> {
-    // Without it, pings wait for acknowledgements.
+    // With Nagle's algorithm, pings would wait for acknowledgements.
     let _ = tcp.set_nodelay(true);
     let why = match timeout(PROOF_MAX, acceptor.accept(tcp)).await {
         Ok(Ok(tls)) if tls::is_http2(tls.get_ref().1.alpn_protocol()) => {

@@ -1,7 +1,7 @@
 //! The files of a master and of its agents, as `memtide key new` writes them.
 //!
-//! Secrets are written for their owner alone, and refused if users beyond it and the groups of this
-//! process may read them.
+//! Secrets are written for their owner only. They are refused if users other than the owner, root
+//! and the groups of this process may read them.
 
 use crate::identity::Identity;
 use crate::join::{Join, Token, checked_address};
@@ -15,26 +15,25 @@ use std::path::Path;
 const IDENTITY: &str = "master.pem";
 const JOIN: &str = "agent.join";
 const BIND: &str = "bind";
-/// No file of these is longer.
+/// The longest file accepted.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
 
-/// What a master's folder holds.
+/// The contents of a master's folder.
 #[derive(Debug)]
 pub struct Keys {
     /// The master's key and certificate.
     pub identity: Identity,
-    /// What its agents read; it holds the token.
+    /// The agents' join file, which holds the token.
     pub join: Join,
-    /// Where the master waits for agents: `host:port`.
+    /// The address at which the master waits for agents: `host:port`.
     pub bind: String,
 }
 
-/// Makes a master's folder: its key, its agents' join file, and where it waits for them. `bind`
-/// defaults to `address`, which is where agents dial it.
+/// Makes a master's folder: its key, its agents' join file, and the address at which it waits for
+/// them. `bind` defaults to `address`, which agents dial.
 ///
 /// # Errors
-/// When an address is not `host:port`, when a key is there already, or when the folder cannot be
-/// written.
+/// If an address is not `host:port`, if a key exists already, or if the folder cannot be written.
 pub fn make_folder(
     dir: &Path,
     address: &str,
@@ -64,8 +63,7 @@ pub fn make_folder(
 /// Reads a master's folder.
 ///
 /// # Errors
-/// When a file is missing, damaged or readable by others, or when the join file is
-/// not of this key.
+/// If a file is missing, damaged or readable by others, or if the join file belongs to another key.
 pub fn read_identity(dir: &Path) -> Result<Keys, String> {
     let path = dir.join(IDENTITY);
     let identity = Identity::parse(&read_secret(&path)?)
@@ -90,15 +88,15 @@ pub fn read_identity(dir: &Path) -> Result<Keys, String> {
 /// Reads an agent's join file.
 ///
 /// # Errors
-/// When it is missing, damaged, or readable by others. A group of this process may read it.
+/// If it is missing, damaged, or readable by others. A group of this process may read it.
 pub fn read_join(path: &Path) -> Result<Join, String> {
     Join::parse(&read_secret(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Writes a join file that is not there yet, for its owner alone.
+/// Writes a new join file that only its owner may read.
 ///
 /// # Errors
-/// When it is there, or cannot be written.
+/// If it exists already, or cannot be written.
 pub fn write_join(path: &Path, join: &Join) -> Result<(), String> {
     write(path, &join.text())
 }
@@ -112,8 +110,8 @@ fn private(path: &Path, metadata: &Metadata) -> Result<(), String> {
     }
 }
 
-/// Refuses a file that others may read or write. A group of this process may read it: that is how
-/// Kubernetes hands a secret to a process that is not root.
+/// Refuses a file that others may read or write. A group of this process may read it, because
+/// Kubernetes passes secrets so to a process that is not root.
 fn secret(path: &Path, metadata: &Metadata, groups: &[u32]) -> Result<(), String> {
     owned(path, metadata)?;
     let group = metadata.gid();
@@ -132,7 +130,7 @@ fn secret(path: &Path, metadata: &Metadata, groups: &[u32]) -> Result<(), String
     }
 }
 
-/// Refuses what belongs neither to this user nor to root.
+/// Refuses a file or folder that belongs neither to this user nor to root.
 fn owned(path: &Path, metadata: &Metadata) -> Result<(), String> {
     let (owner, ours) = (metadata.uid(), rustix::process::geteuid().as_raw());
     if owner == ours || owner == 0 {
@@ -145,7 +143,7 @@ fn owned(path: &Path, metadata: &Metadata) -> Result<(), String> {
     ))
 }
 
-/// `mode` is what to set instead.
+/// The error for a file with too wide a mode; `mode` is the one to set.
 fn open_to_others(path: &Path, metadata: &Metadata, mode: &str) -> String {
     let (path, found) = (path.display(), metadata.mode() & 0o777);
     format!(
@@ -161,8 +159,8 @@ fn groups() -> Vec<u32> {
     more.into_iter().chain([own]).map(|group| group.as_raw()).collect()
 }
 
-/// Reads a file whose owner and mode are those of a secret. What is looked at is what is read, also
-/// where the file is replaced in between.
+/// Reads a file whose owner and mode are those of a secret. The checked file is the one that is
+/// read, even if the path is replaced meanwhile.
 fn read_secret(path: &Path) -> Result<String, String> {
     let groups = groups();
     read_if(path, |metadata| secret(path, metadata, &groups))
@@ -178,7 +176,7 @@ fn read_if(
     allows: impl FnOnce(&Metadata) -> Result<(), String>,
 ) -> Result<String, String> {
     let wrong = |what: &str| format!("{}: {what}", path.display());
-    // A pipe without a writer must not be waited for.
+    // The open must not block on a pipe without a writer.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let opened = OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
     let file = opened.map_err(|error| wrong(&error.to_string()))?;
@@ -197,7 +195,7 @@ fn read_if(
     String::from_utf8(bytes).map_err(|_| wrong("it is not text: memtide key new did not write it"))
 }
 
-/// Writes a file that is not there yet, for its owner alone.
+/// Writes a new file that only its owner may read.
 fn write(path: &Path, text: &str) -> Result<(), String> {
     OpenOptions::new()
         .write(true)

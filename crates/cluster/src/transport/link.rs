@@ -13,7 +13,7 @@ use tonic::Streaming;
 const TICK: Duration = Duration::from_secs(1);
 const FULL: &str = "it reads too slowly: 1024 messages or 64 MiB wait for it";
 
-/// How the caller reaches a connection. Dropping it closes the connection: what was sent before is
+/// The caller's end of a connection. Dropping it closes the connection; messages sent before are
 /// still written.
 pub(super) struct Handle<Out> {
     pub(super) outbox: Outbox<Out>,
@@ -34,11 +34,11 @@ impl<Out: prost::Message> Handle<Out> {
     }
 }
 
-/// Why a connection ends.
+/// The reason of a connection's end.
 pub(super) enum Ended {
-    /// This side asked for it.
+    /// This side closed it.
     Asked,
-    /// The peer closed it, or the network did.
+    /// The peer closed it, or the network failed.
     Peer(String),
     /// The peer does not read.
     Unread(String),
@@ -54,8 +54,8 @@ pub(super) struct Link<In> {
 }
 
 impl<In: prost::Message> Link<In> {
-    /// Hands what arrives to the caller until the connection ends. `take` turns a message into an
-    /// event, or deals with it.
+    /// Passes arriving messages to the caller until the connection ends. `take` turns a message
+    /// into an event, or handles it.
     pub(super) async fn carry<E>(
         &mut self,
         inbox: &Inbox<E>,
@@ -65,7 +65,7 @@ impl<In: prost::Message> Link<In> {
         let (mut taken, mut unread) = (None, Duration::ZERO);
         loop {
             let message = select! {
-                // A close by this side comes first, so that its reason is the one that is said.
+                // A close by this side is checked first, so that its reason is the one reported.
                 biased;
                 asked = self.end.changed() => return asked_or_full(asked.is_ok()),
                 () = self.stop.asked() => return Ended::Asked,
@@ -98,7 +98,8 @@ impl<In: prost::Message> Link<In> {
         }
     }
 
-    /// Ends the connection; its handle is gone by now. What was sent is given a moment to be read.
+    /// Ends the connection, whose handle is gone by now. Gives the peer a moment to read sent
+    /// messages.
     pub(super) async fn finish(mut self, ended: Ended) -> String {
         self.backlog.close();
         let why = match ended {

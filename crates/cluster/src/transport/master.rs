@@ -24,46 +24,46 @@ use tokio::time::sleep;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use tonic::Streaming;
 
-/// What happens on the master's network.
+/// An event of the master's network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromNet {
     /// An agent has proved that it knows the token. Exactly one `Closed` follows.
     Opened {
-        /// Its number, which no other connection has had.
+        /// The connection's number, which no other connection has had.
         peer: u64,
-        /// Where it dials from, or the listed address.
+        /// The address that it dials from, or its listed address.
         address: String,
         /// Its first message, without the token.
         hello: Hello,
     },
     /// A message of an agent.
     Message {
-        /// Its number.
+        /// The connection's number.
         peer: u64,
         /// The message.
         message: FromAgent,
-        /// When the ping that it answers left, and when it arrived.
+        /// The instants at which the ping that it answers left and its answer arrived.
         trip: Option<RoundTrip>,
     },
     /// A connection has ended.
     Closed {
-        /// Its number.
+        /// The connection's number.
         peer: u64,
-        /// Why, about the agent ("it …").
+        /// The reason, as a sentence about the agent ("it …").
         why: String,
     },
-    /// A connection ended before its peer had proved itself. At most ten a second are said.
+    /// A connection ended before its peer had proved itself. At most ten a second are reported.
     Turned {
-        /// Where it came from; `many` for a sum.
+        /// The address that it came from; `many` for a sum.
         address: String,
-        /// Why, about the peer ("it …").
+        /// The reason, as a sentence about the peer ("it …").
         why: String,
     },
-    /// A listed agent is not reached. It is dialed on; the same reason is said once.
+    /// A listed agent is not reached. It is dialed again; the same reason is reported once.
     Unreachable {
-        /// As it is listed.
+        /// The address as listed.
         address: String,
-        /// Why, about the agent ("it …").
+        /// The reason, as a sentence about the agent ("it …").
         why: String,
     },
 }
@@ -73,7 +73,7 @@ fn turned(address: String, why: String) -> FromNet {
 }
 
 /// The master's network, on a thread of its own. Dropping it closes all connections and ends the
-/// thread within a second; agents that read still get what was sent before.
+/// thread within a second; agents that read still get messages sent before.
 pub struct MasterNet {
     shared: Arc<Shared>,
     events: Events<FromNet>,
@@ -82,12 +82,12 @@ pub struct MasterNet {
 }
 
 impl MasterNet {
-    /// Waits for agents on `listen`, and dials the agents listed in `dial`, until they
-    /// answer. Port 0 takes a free port. `clock` is the monotonic clock in nanoseconds, read when a
-    /// ping leaves and when its answer arrives.
+    /// Waits for agents on `listen`, and dials the agents listed in `dial` until they answer. Port
+    /// 0 selects a free port. `clock` is the monotonic clock in nanoseconds, read when a ping
+    /// leaves and when its answer arrives.
     ///
     /// # Errors
-    /// When the address cannot be bound or the thread cannot be started.
+    /// If the address cannot be bound or the thread cannot be started.
     pub fn start(
         identity: &Identity,
         token: Token,
@@ -123,22 +123,22 @@ impl MasterNet {
         Ok(Self { shared, events, local, _thread: thread })
     }
 
-    /// Where the master waits for agents, if it does.
+    /// The address at which the master waits for agents; `None` if it only dials.
     #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
         self.local
     }
 
-    /// What happened next; none if nothing happens within `timeout`. A caller that is slow lets
-    /// agents wait: at most 1024 events, or 64 MiB, are kept for it. Agents hear all the same that
-    /// their master lives, unless the caller does not come back for 30 s.
+    /// The next event; `None` if there is none within `timeout`. A slow caller makes agents wait:
+    /// at most 1024 events, or 64 MiB, are kept for the caller. Agents are still told that their
+    /// master is alive, unless the caller does not call for 30 s.
     pub fn next(&self, timeout: Duration) -> Option<FromNet> {
         *locked(&self.shared.called) = time::Instant::now();
         self.events.next(timeout)
     }
 
-    /// Sends a message to an agent; it does not wait. An agent that leaves 1024 messages or 64 MiB
-    /// unread, or reads nothing for 10 s, is closed. A message to one that has gone has no effect.
+    /// Sends a message to an agent, without blocking. An agent that leaves 1024 messages or 64 MiB
+    /// unread, or reads nothing for 10 s, is disconnected. For a closed connection it does nothing.
     pub fn send(&self, peer: u64, message: ToAgent) {
         if let Some(handle) = locked(&self.shared.peers).get(&peer) {
             handle.send(message);
@@ -165,8 +165,8 @@ struct Connected {
     left: Left,
 }
 
-/// When the last ping to an agent left, and its number. It is written and read in the net thread,
-/// so that no other thread's delay makes the comparison of clocks worse.
+/// The instant at which the last ping to an agent left, and its number. The network thread writes
+/// and reads it, so that delays of other threads do not affect the comparison of clocks.
 #[derive(Clone)]
 struct Left {
     clock: fn() -> u64,
@@ -182,7 +182,7 @@ impl Left {
         Instant::from_ns((self.clock)())
     }
 
-    /// Notes each ping that leaves.
+    /// Records each ping that leaves.
     fn stamp(&self) -> impl FnMut(&ToAgent) + Send + 'static {
         let this = self.clone();
         move |message| {
@@ -192,7 +192,7 @@ impl Left {
         }
     }
 
-    /// The way of the ping that `message` answers, if it answers the last one.
+    /// The round trip of the ping that `message` answers, if that is the last one.
     fn trip(&self, message: &FromAgent) -> Option<RoundTrip> {
         let Some(from_agent::What::Pong(pong)) = &message.what else { return None };
         let received = self.now();
@@ -207,12 +207,12 @@ struct Shared {
     clock: fn() -> u64,
     peers: Mutex<HashMap<u64, Handle<ToAgent>>>,
     number: AtomicU64,
-    /// When the caller last asked for an event.
+    /// The instant at which the caller last asked for an event.
     called: Mutex<time::Instant>,
 }
 
 impl Shared {
-    /// Lets all agents hear each second that their master lives, however busy its caller is.
+    /// Tells all agents each second that their master is alive, however busy the caller is.
     async fn say_alive(self: Arc<Self>, mut stop: Stop) {
         loop {
             select! {
@@ -258,7 +258,7 @@ impl Shared {
         self.keep(address, hello, Connected { handle, link, left }).await;
     }
 
-    /// The first message, if it proves that the agent knows the token.
+    /// Receives the first message, which must prove that the agent knows the token.
     async fn first_message(&self, incoming: &mut Streaming<FromAgent>) -> Result<Hello, String> {
         let first = incoming.message().await.map_err(|status| why(&status))?;
         let Some(FromAgent { what: Some(from_agent::What::Hello(mut hello)) }) = first else {
@@ -275,8 +275,8 @@ impl Shared {
         Ok(hello)
     }
 
-    /// Keeps a connection to an agent that has proved itself, until its end. True if this side
-    /// ended it.
+    /// Serves a connection to an agent that has proved itself, until its end. Returns true if this
+    /// side ended it.
     async fn keep(
         &self,
         address: String,
@@ -298,8 +298,8 @@ impl Shared {
         asked
     }
 
-    /// Dials a listed agent until this side closes the connection; one that is busy with another
-    /// run is dialed again, because it becomes free.
+    /// Dials a listed agent until this side closes the connection. An agent that is busy with
+    /// another run is dialed again, because it becomes free.
     async fn reach(self: Arc<Self>, address: String, connector: TlsConnector, mut stop: Stop) {
         let (mut pause, mut said) = (REDIAL.0, String::new());
         let for_links = stop.clone();
@@ -339,8 +339,8 @@ impl Shared {
         connector: &TlsConnector,
         stop: &Stop,
     ) -> Result<(Hello, Connected), String> {
-        // An agent of another master may close before its alert is read, so that both are one
-        // sentence, which is said once.
+        // An agent of another master may close before its alert is read. Both cases have one
+        // sentence, so it is reported once.
         let silent = |_| {
             "it closed the connection before it said who it is; if its join file is of another \
              master, copy this master's join file to it"

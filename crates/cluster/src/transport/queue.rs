@@ -1,7 +1,7 @@
 //! Bounded queues: events to the caller, messages to a peer.
 //!
-//! A queue has room for a number of messages, and a long message takes the room of several. What
-//! finds no room waits, or is refused; nothing is dropped.
+//! A queue has room for a number of messages, and a long message takes the room of several. A
+//! message without room waits or is refused; none is dropped.
 
 use super::WAITING_MAX;
 use std::pin::Pin;
@@ -15,13 +15,13 @@ use tonic::codegen::tokio_stream::Stream;
 
 const BYTES_PER_PLACE: usize = 64 * 1024;
 
-/// Places that a message takes in a queue.
+/// The number of places that a message takes in a queue.
 pub(super) fn places(message: &impl prost::Message) -> u32 {
     let more = message.encoded_len() / BYTES_PER_PLACE;
     u32::try_from(more).unwrap_or(WAITING_MAX).saturating_add(1).min(WAITING_MAX)
 }
 
-/// A mutex that a panic elsewhere does not close.
+/// Locks a mutex even if another thread panicked while holding it.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -39,15 +39,15 @@ impl<E> Clone for Inbox<E> {
 }
 
 impl<E> Inbox<E> {
-    /// Waits for room, then hands the event over.
+    /// Waits for room, then passes the event to the caller.
     pub(super) async fn put(&self, event: E, places: u32) {
         if let Ok(room) = Arc::clone(&self.room).acquire_many_owned(places).await {
-            // The caller may have left.
+            // The caller may be gone.
             let _ = self.sender.send((event, room));
         }
     }
 
-    /// Hands the event over if there is room.
+    /// Passes the event to the caller if there is room.
     pub(super) fn try_put(&self, event: E) -> bool {
         let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
             return false;
@@ -55,13 +55,13 @@ impl<E> Inbox<E> {
         self.sender.send((event, room)).is_ok()
     }
 
-    /// Nothing is handed over any more.
+    /// Closes the queue: no further event is passed.
     pub(super) fn close(&self) {
         self.room.close();
     }
 }
 
-/// The caller's end.
+/// The caller's end of the queue.
 pub(super) struct Events<E>(Mutex<mpsc::Receiver<(E, OwnedSemaphorePermit)>>);
 
 impl<E> Events<E> {
@@ -70,15 +70,15 @@ impl<E> Events<E> {
     }
 }
 
-/// A queue from the net thread to the caller.
+/// Makes a queue from the network thread to the caller.
 pub(super) fn events<E>() -> (Inbox<E>, Events<E>) {
     let (sender, receiver) = mpsc::channel();
     let room = Arc::new(Semaphore::new(WAITING_MAX as usize));
     (Inbox { sender, room }, Events(Mutex::new(receiver)))
 }
 
-/// The queue to one peer, as its writers have it. Once all are gone, the stream to the peer ends
-/// behind the last message.
+/// The writers' end of the queue to one peer. Once all writers are gone, the stream to the peer
+/// ends behind the last message.
 pub(super) struct Outbox<T> {
     sender: UnboundedSender<(T, OwnedSemaphorePermit)>,
     backlog: Backlog,
@@ -94,12 +94,12 @@ impl<T: prost::Message> Outbox<T> {
     /// False if there is no room.
     pub(super) fn try_put(&self, message: T) -> bool {
         let room = Arc::clone(&self.backlog.room).try_acquire_many_owned(places(&message));
-        // If the connection has ended, the message has no reader; the caller hears of the end.
+        // If the connection has ended, the message has no reader; the caller learns of the end.
         room.is_ok_and(|room| self.sender.send((message, room)).is_ok())
             || self.backlog.room.is_closed()
     }
 
-    /// Waits for room, on a thread that is not the net's; returns at once when the connection ends.
+    /// Waits for room, outside the network thread; returns at once when the connection ends.
     pub(super) fn put(&self, message: T) {
         let room = Arc::clone(&self.backlog.room);
         if let Ok(room) = room.blocking_acquire_many_owned(places(&message)) {
@@ -112,7 +112,7 @@ impl<T: prost::Message> Outbox<T> {
     }
 }
 
-/// How far a peer has read.
+/// A peer's progress in reading.
 #[derive(Clone)]
 pub(super) struct Backlog {
     room: Arc<Semaphore>,
@@ -120,19 +120,19 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// Messages that have left the queue so far; none while nothing waits in it.
+    /// The number of messages that have left the queue so far; `None` while it is empty.
     pub(super) fn taken(&self) -> Option<u64> {
         let waits = self.room.available_permits() < WAITING_MAX as usize;
         waits.then(|| self.taken.load(Ordering::Relaxed))
     }
 
-    /// Wakes writers that wait for room: the connection has ended.
+    /// Wakes writers that wait for room, because the connection has ended.
     pub(super) fn close(&self) {
         self.room.close();
     }
 }
 
-/// The messages of an outbox, as gRPC takes them.
+/// The messages of an outbox as a stream for gRPC.
 pub(super) struct Outgoing<T> {
     receiver: UnboundedReceiver<(T, OwnedSemaphorePermit)>,
     taken: Arc<AtomicU64>,
@@ -151,7 +151,8 @@ impl<T> Stream for Outgoing<T> {
     }
 }
 
-/// A queue to a peer. `leaves` sees each message just before it is sent, in the net thread.
+/// Makes a queue to a peer. `leaves` sees each message just before it is sent, in the network
+/// thread.
 pub(super) fn outgoing<T>(leaves: impl FnMut(&T) + Send + 'static) -> (Outbox<T>, Outgoing<T>) {
     let (sender, receiver) = unbounded_channel();
     let taken = Arc::new(AtomicU64::new(0));

@@ -31,7 +31,7 @@ use tonic::codegen::tokio_stream::Stream;
 use tonic::codegen::{BoxFuture, Service};
 use tonic::{Status, Streaming};
 
-/// How long a connection has to write its last bytes.
+/// The time that a connection has to write its last bytes.
 const LAST_BYTES_MAX: Duration = Duration::from_millis(150);
 
 /// The task that moves a connection's bytes. Dropping it closes the connection at once.
@@ -54,7 +54,7 @@ impl Drop for Driver {
     }
 }
 
-/// The peer's call, as the waiting side gets it. Nothing is said before it is answered.
+/// The peer's call on the waiting side. Nothing is sent before it is answered.
 pub(super) struct Call<In, Out> {
     pub(super) incoming: Streaming<In>,
     answer: oneshot::Sender<Outgoing<Out>>,
@@ -63,16 +63,16 @@ pub(super) struct Call<In, Out> {
 impl<In, Out> Call<In, Out> {
     /// Accepts the call.
     pub(super) fn answer(self, outgoing: Outgoing<Out>) -> Streaming<In> {
-        // If the connection has ended, the stream says so.
+        // If the connection has ended, the stream reports it.
         let _ = self.answer.send(outgoing);
         self.incoming
     }
 }
 
-/// A service that passes the first call of its connection on; there is no second.
+/// A service that passes on the first call of its connection; there is no second.
 pub(super) struct Once<In, Out>(Mutex<Option<oneshot::Sender<Call<In, Out>>>>);
 
-/// The service, and where its call arrives.
+/// The service, and the receiver of its call.
 pub(super) fn once<In, Out>() -> (Once<In, Out>, oneshot::Receiver<Call<In, Out>>) {
     let (calls, call) = oneshot::channel();
     (Once(Mutex::new(Some(calls))), call)
@@ -174,7 +174,7 @@ async fn caller(tls: TlsStream<TcpStream>) -> Result<(Caller, Driver), String> {
         .await
         .map_err(|error| why(&Status::from_error(Box::new(error))))?;
     let task = tokio::spawn(async move {
-        // The end of the streams says what happened.
+        // The end of the streams reports the reason.
         let _ = connection.await;
     });
     Ok((Caller(caller), Driver { task, end: None }))
@@ -206,7 +206,7 @@ pub(super) async fn call_agent(
     Ok((answer.into_inner(), driver))
 }
 
-/// Why a stream broke, about the peer.
+/// The reason why a stream broke, as a sentence about the peer.
 pub(super) fn why(status: &Status) -> String {
     let mut last: Option<&(dyn Error + 'static)> = None;
     let mut next = status.source();

@@ -1,11 +1,11 @@
-//! How many sentences about refused peers are said, so that a flood of peers is no flood of text.
+//! Limits the number of reports about refused peers, so that a flood of peers is no flood of text.
 //!
 //! Pure: the time is an argument.
 
-/// Sentences in each second; the rest are counted.
+/// The most reports in a second; further ones are counted.
 const SENTENCES_MAX: u32 = 10;
 
-/// Counts what is said and what is not.
+/// Counts the reports that were made and those that were not.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     second: u64,
@@ -16,7 +16,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// True if a sentence may be said in this second; otherwise it is counted.
+    /// True if a report may be made in this second; otherwise it is counted.
     pub(super) fn admit(&mut self, second: u64) -> bool {
         if second != self.second {
             (self.second, self.said) = (second, 0);
@@ -30,19 +30,19 @@ impl Tally {
         admitted
     }
 
-    /// Counts a sentence that was admitted and found no room after all.
+    /// Counts a report that was admitted and found no room after all.
     pub(super) fn lost(&mut self) {
         self.unsaid += 1;
     }
 
-    /// Counts a peer that was closed for another one. True for the first of a flood.
+    /// Counts a peer that was closed to make room for another. True for the first of a flood.
     pub(super) fn push_out(&mut self) -> bool {
         self.pushed_out += 1;
         self.pushed_out_lately = true;
         self.pushed_out == 1
     }
 
-    /// What was counted and not said, as sentences; call it once a second.
+    /// Sentences about the reports that were only counted; to be called once a second.
     pub(super) fn summary(&mut self) -> Vec<String> {
         let mut sentences = Vec::new();
         if self.unsaid > 0 {

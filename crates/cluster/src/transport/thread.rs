@@ -1,4 +1,4 @@
-//! The thread that the network runs on, with a runtime of its own, and how both stop.
+//! The network's thread, with a runtime of its own, and how both stop.
 
 use super::CLOSE_MAX;
 use std::thread::JoinHandle;
@@ -7,10 +7,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// From the request to stop until the thread ends, whatever its peers do.
+/// The longest time from the request to stop to the thread's end, independent of its peers.
 const STOP_MAX: Duration = CLOSE_MAX.saturating_add(Duration::from_millis(250));
 
-/// What each task of the thread holds: it hears of the stop, and the thread waits for it.
+/// The stop signal of one task. The thread waits until all are dropped.
 #[derive(Clone)]
 pub(super) struct Stop {
     asked: watch::Receiver<bool>,
@@ -18,9 +18,9 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// Returns when the thread has to stop.
+    /// Returns once the thread is asked to stop.
     pub(super) async fn asked(&mut self) {
-        // An error means that the owner has gone, which is a request to stop too.
+        // An error means that the owner is gone, which is a request to stop, too.
         let _ = self.asked.wait_for(|asked| *asked).await;
     }
 }
@@ -56,7 +56,7 @@ impl NetThread {
                 drop(stop);
                 let _ = timeout(STOP_MAX, all_gone.recv()).await;
             });
-            // Names that are still being resolved are not waited for.
+            // Host names that are still being resolved are not waited for.
             runtime.shutdown_background();
         });
         let thread = thread.map_err(|error| format!("cannot start the network: {error}"))?;
@@ -68,7 +68,7 @@ impl Drop for NetThread {
     fn drop(&mut self) {
         self.ask.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // A panic of that thread has been printed; nothing is left to do.
+            // A panic of that thread has been printed already.
             let _ = thread.join();
         }
     }

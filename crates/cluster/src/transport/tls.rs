@@ -1,6 +1,7 @@
-//! TLS 1.3 with certificates that are known by their digests, and why a handshake failed.
+//! TLS 1.3 with certificates that are recognised by their digests, and the reasons of failed
+//! handshakes.
 //!
-//! There is no authority, no name, no date, no resumption and no early data: one digest decides.
+//! There is no authority, name, date, resumption or early data: only a digest decides.
 
 use crate::identity::{Identity, fingerprint};
 use crate::join::digest_text;
@@ -21,7 +22,7 @@ use tokio_rustls::rustls::{
 };
 
 const HTTP2: &[u8] = b"h2";
-/// Characters of another's words that are passed on.
+/// The longest quoted text of the other end, in characters.
 const WORDS_MAX: usize = 200;
 const REFUSED: &str = "it refused this master's key: its join file is of another master; copy this \
                        master's join file to it";
@@ -49,8 +50,8 @@ pub(super) fn server(
     Ok(Arc::new(config))
 }
 
-/// The dialing side. It goes on only if the other end proves to have the key of `pin`, or of any
-/// certificate without one; it proves its own identity if there is one.
+/// The dialing side. It continues only if the other end proves to have the key of the certificate
+/// `pin`, or without a pin that of its own certificate. It proves its own identity if it has one.
 pub(super) fn client(
     identity: Option<&Identity>,
     pin: Option<[u8; 32]>,
@@ -73,7 +74,7 @@ pub(super) fn client(
     Ok(Arc::new(config))
 }
 
-/// The name that the dialing side asks for. It is not checked.
+/// The name that the dialing side requests, which is not checked.
 pub(super) fn name() -> ServerName<'static> {
     ServerName::try_from("memtide").expect("a word is a DNS name")
 }
@@ -87,7 +88,7 @@ fn impossible(error: &Error) -> String {
     format!("cannot set up TLS: {error}")
 }
 
-/// Why a handshake or a connection failed, about the peer ("it …").
+/// The reason why a handshake or a connection failed, as a sentence about the peer ("it …").
 pub(super) fn why(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {
@@ -101,9 +102,9 @@ pub(super) fn why(error: &io::Error) -> String {
     }
 }
 
-/// Why a connection broke after its handshake, from the words of what noticed it.
+/// The reason why a connection broke after its handshake, from the error's text.
 pub(super) fn why_broken(words: &str) -> String {
-    // A TLS 1.3 client hears only after its handshake that its key was refused.
+    // A TLS 1.3 client learns only after its handshake that its key was refused.
     if words.contains("fatal alert") {
         return REFUSED.to_owned();
     }
@@ -133,7 +134,7 @@ fn why_tls(error: &Error) -> String {
     plain.to_owned()
 }
 
-/// Verifies one certificate by its digest, or any one without a pin; always its signature.
+/// Verifies a certificate by its digest, or accepts any without a pin; always checks the signature.
 #[derive(Debug)]
 struct Pinned {
     pin: Option<[u8; 32]>,
@@ -169,7 +170,7 @@ impl Pinned {
     }
 }
 
-/// TLS 1.2 is not offered, so nothing is signed in it.
+/// TLS 1.2 is not offered, so nothing is signed with it.
 fn never() -> Result<HandshakeSignatureValid, Error> {
     Err(Error::PeerIncompatible(rustls::PeerIncompatible::Tls12NotOfferedOrEnabled))
 }

@@ -1,13 +1,14 @@
-//! Peers that have not proved themselves, and which of them goes when there are too many.
+//! Peers that have not proved themselves, and the choice of the one that is closed when there are
+//! too many.
 //!
-//! The newest is not refused: a peer that proves itself does so within milliseconds, and a flood
-//! would keep it out for ever. The one that goes has waited longest, of the address with most.
+//! The newest is not refused: a real peer proves itself within milliseconds, and a flood would keep
+//! it out for ever. From the address with the most waiting peers, the oldest is closed.
 
 use super::UNPROVEN_MAX;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// The peers in the order of their arrival, each with a value that ends it.
+/// The waiting peers in the order of their arrival, each with a value that ends it.
 pub(super) struct Waiting<T> {
     peers: Vec<(u64, IpAddr, T)>,
 }
@@ -17,7 +18,7 @@ impl<T> Waiting<T> {
         Self { peers: Vec::new() }
     }
 
-    /// Adds a peer. Returns the one that has to go for it, if any.
+    /// Adds a peer. Returns the peer that must be closed for it, if any.
     pub(super) fn add(&mut self, number: u64, address: IpAddr, end: T) -> Option<T> {
         self.peers.push((number, network(address), end));
         if self.peers.len() <= UNPROVEN_MAX {
@@ -32,13 +33,13 @@ impl<T> Waiting<T> {
         Some(self.peers.remove(first).2)
     }
 
-    /// The peer has proved itself or has gone.
+    /// Removes a peer that has proved itself or is gone.
     pub(super) fn remove(&mut self, number: u64) {
         self.peers.retain(|(other, _, _)| *other != number);
     }
 }
 
-/// What one owner has: an IPv4 address, or an IPv6 network of 64 bits.
+/// The network of one owner: an IPv4 address, or an IPv6 network of 64 bits.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),

@@ -1,4 +1,4 @@
-//! A master in the virtual world, and what it found.
+//! A master in the virtual world, and the results that it collected.
 
 use crate::node::read;
 use memtide_base::{Instant, Span};
@@ -7,23 +7,23 @@ use memtide_cluster::message::ToAgent;
 use std::collections::BTreeMap;
 
 pub const VERSION: &str = "1.2.3";
-/// No share's load is to be longer.
+/// The longest load of a share.
 const LOAD_MAX: Span = Span::from_s(10);
 
-/// What came of a round.
+/// The result of a round.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The names of its agents, by number.
     pub agents: Vec<String>,
     /// Records that were accepted.
     pub records: BTreeMap<u32, Vec<u8>>,
-    /// The sums of what was reported second by second.
+    /// The sums of the intervals that were reported each second.
     pub seconds: BTreeMap<u32, u64>,
     pub begins: Option<u64>,
     pub end: Option<RoundEnd>,
 }
 
-/// What a master wants of its world.
+/// A request of a master to its world.
 #[derive(Debug)]
 pub enum Wish {
     Send(u64, ToAgent),
@@ -36,7 +36,7 @@ pub struct Conductor {
     pub is_over: bool,
     pub rounds: Vec<Found>,
     pub notes: Vec<String>,
-    /// Why there was no round.
+    /// The reason why there was no round.
     pub missing: Option<String>,
     pub is_interrupted: bool,
     wanted: u32,
@@ -68,7 +68,7 @@ impl Conductor {
         }
     }
 
-    /// Does what the master wants done, until there is no more.
+    /// Carries out the master's actions until there are none left.
     pub fn act(&mut self, now: Instant) -> Vec<Wish> {
         let mut wishes = Vec::new();
         loop {
@@ -81,7 +81,7 @@ impl Conductor {
         }
     }
 
-    /// Whether a round has begun or ended.
+    /// True if a round has begun or ended.
     fn goes_on(&mut self, now: Instant) -> bool {
         let Some(found) = self.rounds.last_mut() else {
             return match self.master.gathered(now) {
@@ -118,14 +118,14 @@ impl Conductor {
         self.master.begin(&round, now);
     }
 
-    /// Lets the agents go, once it has said all.
+    /// Dismisses the agents, once the master has no action left.
     fn leave(&mut self) {
         self.is_over = true;
         self.master.acknowledge();
         self.master.dismiss();
     }
 
-    /// The user asks to stop.
+    /// Handles the user's request to stop.
     pub fn interrupt(&mut self, now: Instant) {
         self.is_interrupted = true;
         match self.rounds.is_empty() {

@@ -6,10 +6,10 @@ use crate::node::{MS, S, read};
 use memtide_base::rng::Random;
 use std::io::{self, Write};
 
-/// How many fleets there are in every test run; `MEMTIDE_FLEETS` says another number, and
-/// `MEMTIDE_SEED` the first seed.
+/// The number of fleets in every test run. `MEMTIDE_FLEETS` sets another number, and `MEMTIDE_SEED`
+/// the first seed.
 const FLEETS: u64 = 300;
-/// An agent looks ten times a second whether its master is silent for five seconds.
+/// An agent checks ten times a second whether its master has been silent for five seconds.
 const ALONE_MAX: u64 = 5 * S + 200 * MS;
 
 fn say(line: &str) {
@@ -20,7 +20,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// What holds of every fleet, whatever happens to it.
+/// Asserts the invariants of every fleet, whatever its faults.
 pub fn check(world: &World) {
     let conductor = &world.conductor;
     for found in conductor.rounds.iter().filter(|found| found.end.is_some()) {
@@ -74,7 +74,7 @@ fn world(seed: u64) -> World {
     let conductor = Conductor::new(agents as u32, allow_lost as u32, of_rounds, seed);
     let mut world = World::new(seed, agents as usize, conductor);
     if seed.is_multiple_of(16) {
-        // A share that stands still: only an order to end, or the loss of its master, ends it.
+        // A share that hangs: only an order to end, or the loss of its master, ends it.
         world.nodes[random.below(agents) as usize].length = 10_000 * S;
     }
     for _ in 0..random.below(5) {
@@ -142,8 +142,8 @@ fn whatever_happens_is_named_and_what_is_left_is_exact() {
     assert!(fleets < 100 || (whole > 20 && partial > 20), "{whole} whole, {partial} partial");
 }
 
-/// A fleet of 100 agents, of which a tenth have a fault; with `MEMTIDE_LARGE`, that many
-/// seeds of 1 000 agents.
+/// A fleet of 100 agents, a tenth of which have a fault. `MEMTIDE_LARGE` sets a number of seeds for
+/// fleets of 1 000 agents.
 #[test]
 fn the_counts_of_a_large_fleet_add_up() {
     let large = number("MEMTIDE_LARGE");

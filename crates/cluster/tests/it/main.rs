@@ -1,4 +1,4 @@
-//! A master and its agents in a world that is made of nothing: what holds whatever happens.
+//! A master and its agents in a virtual world, and the invariants that hold under every fault.
 
 mod network;
 mod node;

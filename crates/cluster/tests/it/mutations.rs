@@ -1,4 +1,5 @@
-//! Peers that do not keep to the protocol: each is refused by name, or harmless.
+//! Peers that violate the protocol: each is refused with a message that names the violation, or is
+//! harmless.
 
 use crate::conductor::Conductor;
 use crate::fleets::check;
@@ -7,10 +8,10 @@ use memtide_cluster::message::from_agent::What as FromWhat;
 use memtide_cluster::message::to_agent::What as ToWhat;
 use memtide_cluster::message::{FromAgent, Hello, Note, Pong, Prepared, Second, ToAgent};
 
-/// A run of two rounds by three agents, of which one may be lost.
+/// A run of two rounds by three agents, one of which may be lost.
 fn world() -> World {
     let mut world = World::new(11, 3, Conductor::new(3, 1, (2, false), 11));
-    // The others go on when the first has ended, so that what it sends then is heard.
+    // The others continue after the first has ended, so that messages it sends then are received.
     world.nodes[0].length = 2_500_000_000;
     world.nodes[1].length = 8_000_000_000;
     world
@@ -20,7 +21,7 @@ fn from(what: FromWhat) -> FromAgent {
     FromAgent { what: Some(what) }
 }
 
-/// The first agent says something else: what comes of each message, if anything else.
+/// The first agent sends other messages: `tamper` returns the replacements of a message, if any.
 fn agent_says(tamper: impl FnMut(&FromWhat) -> Option<Vec<FromAgent>> + 'static) -> World {
     let mut tamper = tamper;
     let mut world = world();
@@ -31,7 +32,7 @@ fn agent_says(tamper: impl FnMut(&FromWhat) -> Option<Vec<FromAgent>> + 'static)
     world
 }
 
-/// The first agent hears something else.
+/// The first agent receives other messages than the master sent.
 fn agent_hears(tamper: impl FnMut(&ToWhat) -> Option<Vec<ToAgent>> + 'static) -> World {
     let mut tamper = tamper;
     let mut world = world();
@@ -42,7 +43,7 @@ fn agent_hears(tamper: impl FnMut(&ToWhat) -> Option<Vec<ToAgent>> + 'static) ->
     world
 }
 
-/// Why the first agent was lost, and that nothing else was.
+/// The reason why the first agent was lost; asserts that no other was.
 fn lost(world: &World) -> String {
     let ends = world.conductor.rounds.iter().filter_map(|found| found.end.as_ref());
     let lost: Vec<_> = ends.flat_map(|end| &end.lost).collect();
@@ -167,7 +168,7 @@ fn an_agent_that_leaves_at_a_breach_is_named() {
     assert!(lost(&shares).contains("closed"));
 }
 
-/// An agent may say as much as it likes: only answers to pings show that its clock is known.
+/// An agent may send any number of messages: only answers to pings count for its clock.
 #[test]
 fn pings_without_answers_hold_nobody_up() {
     let silent = agent_says(|what| {

@@ -1,5 +1,5 @@
-//! The network between them: delays, connections that are lost, directions that are cut, machines
-//! that stop, crash and come again. Within a stream nothing is reordered; streams do not wait for
+//! The network between master and agents: delays, lost connections, cut directions, machines that
+//! are suspended, crash and return. Within a stream nothing is reordered; streams do not wait for
 //! each other.
 
 use crate::conductor::{self, Conductor, VERSION};
@@ -13,22 +13,22 @@ use memtide_cluster::message::to_agent::What as ToWhat;
 use memtide_cluster::message::{FromAgent, Hello, Pong, ToAgent};
 use std::collections::BTreeMap;
 
-/// Nothing may take longer, in true time.
+/// The longest time that any test may take, in true time.
 const END: u64 = 400 * S;
 const TICK: u64 = 100 * MS;
 
-/// What goes wrong.
+/// A fault of the network or of a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
-    /// The connection is lost; both ends hear of it.
+    /// The connection is lost; both ends notice it.
     Reset,
-    /// Nothing arrives for this time at the master, at the agent.
+    /// Nothing arrives at the master, or at the agent, for this time.
     Cut { to_master: u64, to_agent: u64 },
-    /// The agent's machine stands still.
+    /// The agent's machine is suspended.
     Stop(u64),
-    /// The agent is gone, with a word to the other end or without; it may come again.
+    /// The agent's process ends, with or without a message to the other end; it may return.
     Crash { silent: bool, again: Option<u64> },
-    /// The master is gone.
+    /// The master's process ends.
     MasterCrash { silent: bool },
     /// The master's user ends the run.
     Interrupt,
@@ -36,7 +36,7 @@ pub enum Fault {
     Jump(i64),
 }
 
-/// When something goes wrong.
+/// The moment of a fault.
 #[derive(Clone, Copy, Debug)]
 pub enum When {
     At(u64),
@@ -44,7 +44,7 @@ pub enum When {
     Message(u64),
 }
 
-/// Changes a message on its way; several messages, or none, may come of it.
+/// Changes a message in transit; returns any number of replacements, or `None` for no change.
 pub type Tamper<M> = Box<dyn FnMut(&M) -> Option<Vec<M>>>;
 
 enum Event {
@@ -67,7 +67,7 @@ struct Link {
     peer: u64,
     at_master: bool,
     at_agent: bool,
-    /// When the last message of each direction arrives.
+    /// The arrival of the last message of each direction.
     to_master: u64,
     to_agent: u64,
 }
@@ -80,7 +80,7 @@ pub struct World {
     pub nodes: Vec<Node>,
     links: Vec<Link>,
     delays: Vec<[u64; 2]>,
-    /// Until when each direction is cut.
+    /// The end of the cut of each direction.
     cut: Vec<[u64; 2]>,
     pub conductor: Conductor,
     pub faults: Vec<(When, usize, Fault)>,
@@ -125,7 +125,7 @@ impl World {
         self.events.insert((at.max(self.now), self.number), event);
     }
 
-    /// Goes on until nothing is left to be done.
+    /// Runs until no event is left.
     pub fn run(&mut self) {
         for at in 0..self.faults.len() {
             if let When::At(time) = self.faults[at].0 {
@@ -238,7 +238,7 @@ impl World {
         }
     }
 
-    /// Whether the master and the agent still have this connection.
+    /// True for each end, master and agent, that still has this connection.
     fn is_open(&self, of: usize, peer: u64) -> (bool, bool) {
         let link = self.links[of];
         let is_it = link.peer == peer;
@@ -280,7 +280,7 @@ impl World {
         self.push(self.now + pause, Event::Dial(of));
     }
 
-    /// When a message that is sent now arrives at the master (0) or the agent (1).
+    /// The arrival of a message that is sent now to the master (0) or the agent (1).
     fn arrival(&mut self, of: usize, way: usize) -> u64 {
         let mean = self.delays[of][way];
         let jitter = (-self.random.unit().ln() * mean as f64 * 0.2) as u64;
@@ -353,7 +353,7 @@ impl World {
             }
             Fault::Cut { to_master, to_agent } => {
                 self.cut[of] = [now + to_master, now + to_agent];
-                // What is on its way is held, too: it was sent again and again.
+                // Messages in transit are held, too, as if they were retransmitted repeatedly.
                 self.hold(of);
             }
             Fault::Stop(length) => self.nodes[of].resumes = now + length,
@@ -386,7 +386,7 @@ impl World {
         }
     }
 
-    /// Holds what is on its way to either end as long as its direction is cut.
+    /// Holds messages in transit to either end as long as their direction is cut.
     fn hold(&mut self, of: usize) {
         let held: Vec<_> = self
             .events

@@ -1,4 +1,4 @@
-//! An agent in the virtual world: its machine, its clock, and a share that is a model.
+//! An agent in the virtual world: its machine, its clock, and a simple model of a share.
 
 use memtide_cluster::agent::{Action, Agent};
 use memtide_cluster::message::{Clock, FromAgent};
@@ -22,14 +22,14 @@ impl MachineClock {
         (drifted + i128::from(self.offset)) as u64
     }
 
-    /// When it says `clock`.
+    /// The true time at which the clock shows `clock`.
     pub fn when(&self, clock: u64) -> u64 {
         let ns = (i128::from(clock) - i128::from(self.offset)) * 1_000_000;
         (ns / i128::from(1_000_000 + self.ppm)).max(0) as u64
     }
 }
 
-/// What happens to a share by itself.
+/// An event of a share.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     Prepared,
@@ -38,27 +38,27 @@ pub enum Step {
     Ends,
 }
 
-/// A share that is carried out.
+/// A share that is being carried out.
 #[derive(Debug)]
 pub struct Running {
     pub run: Vec<u8>,
     pub number: u32,
     pub load_only: bool,
     pub count: u64,
-    /// When the load began and was last seen, in true time.
+    /// The beginning of the load and its last observation, in true time.
     pub since: Option<(u64, u64)>,
-    /// When the load is over, if that is known.
+    /// The end of the load, if it is known.
     pub until: u64,
-    /// The order to end has come.
+    /// True once the order to end has come.
     pub is_ending: bool,
 }
 
-/// What an agent wants of its world.
+/// A request of an agent to its world.
 #[derive(Debug)]
 pub enum Wish {
     Send(FromAgent),
     Close,
-    /// This happens to its share at this time.
+    /// Cause this event of its share at this time.
     Later(u64, Step),
 }
 
@@ -68,26 +68,26 @@ pub struct Node {
     pub agent: Agent,
     pub clock: MachineClock,
     pub is_up: bool,
-    /// The machine stands still until then.
+    /// The machine is suspended until this time.
     pub resumes: u64,
-    /// When its master was last heard, by its own clock.
+    /// The time of its master's last message, by its own clock.
     pub heard: u64,
-    /// Its shares: what they were last seen to do. Steps of an older one are void.
+    /// The number of its present share. Events of an older one have no effect.
     pub epoch: u64,
     pub running: Option<Running>,
     pub kept: BTreeMap<Vec<u8>, Vec<u8>>,
     pub forgotten: Vec<Vec<u8>>,
     pub made: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// When each load began, in true time, and how the clocks compared.
+    /// The beginning of each load in true time, and the comparison of the clocks.
     pub begun: Vec<u64>,
     pub told: Option<Clock>,
-    /// The longest that its load went on after its master was last heard, by its own clock.
+    /// The longest time that its load continued after its master's last message, by its own clock.
     pub alone_ns: u64,
-    /// Set when shares fail before their load, with this exit code; 2 is a refusal.
+    /// The exit code with which shares fail before their load, if they do; 2 is a refusal.
     pub fails: Option<u8>,
-    /// Its records say that they are of another share.
+    /// True if its records name another share.
     pub lies: bool,
-    /// How long shares prepare, and how long their load is.
+    /// The time that shares prepare, and the length of their load.
     pub prepares: u64,
     pub length: u64,
     /// Bytes of each record beyond its figures.
@@ -99,7 +99,7 @@ impl Node {
         self.clock.at(now)
     }
 
-    /// Does what the agent wants done.
+    /// Carries out the agent's actions.
     pub fn act(&mut self, now: u64) -> Vec<Wish> {
         let mut wishes = Vec::new();
         while let Some(action) = self.agent.poll() {
@@ -122,7 +122,7 @@ impl Node {
                     wishes.push(Wish::Later(now + self.prepares, Step::Prepared));
                 }
                 Action::Arm { clock_ns } => {
-                    // Too late: the share has a record that says so.
+                    // Too late: the share's record says so.
                     let (at, step) = match clock_ns > self.clock.at(now) {
                         true => (self.clock.when(clock_ns), Step::Begins),
                         false => (now, Step::Ends),
@@ -151,7 +151,7 @@ impl Node {
         wishes
     }
 
-    /// Something happens to its share.
+    /// Handles an event of its share.
     pub fn step(&mut self, step: Step, now: u64) -> Option<Wish> {
         let running = self.running.as_mut()?;
         match step {
@@ -216,7 +216,7 @@ fn record(number: u32, count: u64, padding: usize) -> Vec<u8> {
     record
 }
 
-/// What a record says: the number of the share, and its count.
+/// The contents of a record: the number of the share, and its count.
 pub fn read(record: &[u8]) -> Option<(u32, u64)> {
     let number = u32::from_be_bytes(record.get(..4)?.try_into().ok()?);
     let count = u64::from_be_bytes(record.get(4..12)?.try_into().ok()?);

@@ -1,4 +1,4 @@
-//! Peers that do not prove themselves. None of them ends the net, and none is told anything.
+//! Peers that do not prove themselves. None of them stops the network, and none learns anything.
 
 use crate::peers::{
     Keys, LIMIT, LOOPBACK, at_agent, at_master, clock, closed, named, note, opened, opened_at,
@@ -22,7 +22,7 @@ fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends bytes, and returns all that comes back until the other end closes.
+/// Sends bytes, and returns all bytes that come back until the other end closes.
 fn answer(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = connect(address);
     let _ = stream.write_all(bytes);
@@ -31,12 +31,12 @@ fn answer(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// A TLS 1.3 alert or nothing: at most 7 bytes of plaintext that say what is wrong.
+/// True for a TLS 1.3 alert or nothing: at most 7 bytes of plaintext that name the error.
 fn is_alert(answer: &[u8]) -> bool {
     answer.is_empty() || (answer[0] == 0x15 && answer.len() <= 7)
 }
 
-/// What has nothing to do with TLS.
+/// Bytes that are no TLS.
 const NOT_TLS: [&[u8]; 4] = [
     b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
@@ -80,7 +80,7 @@ fn a_silent_peer_is_closed_after_five_seconds_without_a_word() {
     assert!(answer(master.local_address().unwrap(), b"").is_empty());
     let why = turned(&master);
     assert_eq!(why, "it did not finish the TLS handshake within 5 s");
-    // A part of a ClientHello is not better.
+    // A part of a ClientHello is refused, too.
     assert!(answer(master.local_address().unwrap(), b"\x16\x03\x01\x02\x00\x01").is_empty());
     assert_eq!(turned(&master), why);
 }
@@ -97,7 +97,7 @@ fn an_agent_with_another_token_is_turned_away_and_says_so() {
     let begins =
         format!("the master at {} closed the connection when it saw the token", join.address);
     assert!(why.starts_with(&begins) && why.contains("copy the master's join file"), "{why}");
-    // It dials on, and no caller hears of it as an agent.
+    // The master continues to dial, and no caller sees the peer as an agent.
     turned(&master);
     assert_eq!(agent.next(Duration::from_millis(500)), None);
 }
@@ -141,7 +141,7 @@ fn a_listening_agent_says_nothing_to_a_master_with_another_key() {
 fn a_listening_agent_demands_a_certificate() {
     let keys = Keys::new();
     let agent = keys.listening("a1");
-    // An agent dials as a master would not: without a certificate of its own.
+    // The other end dials as a master does, but without a certificate.
     let address = agent.local_address().unwrap().to_string();
     let join = Join { address, ..keys.join.clone() };
     let dialing = named(AgentNet::dial(&join, clock).unwrap(), "a2");
@@ -166,7 +166,7 @@ fn a_listed_agent_with_another_token_is_not_reached() {
     assert!(why.contains("does not know this master's token"), "{why}");
 }
 
-/// Connections that are open and say nothing, and what becomes of them.
+/// Opens connections that send nothing.
 fn half_open(address: SocketAddr, count: usize) -> Vec<TcpStream> {
     (0..count)
         .map(|_| {
@@ -241,7 +241,7 @@ fn a_flood_of_scanners_is_no_flood_of_sentences() {
     assert!(sentences <= 12 * seconds, "{sentences} sentences of {count} in {seconds} s");
 }
 
-/// Garbage behind a handshake that was right: an agent that knows the token, and loses its mind.
+/// Garbage after a valid handshake: an agent that knows the token and then violates the protocol.
 #[test]
 fn an_agent_that_vanishes_is_closed() {
     let keys = Keys::new();
@@ -267,7 +267,7 @@ fn master_is_alive(keys: &Keys, master: &MasterNet) -> String {
     })
 }
 
-/// A wire that can be cut: it puts bytes of its own into both directions.
+/// A proxy that can be broken: it inserts bytes of its own into both directions.
 struct Proxy {
     address: SocketAddr,
     ends: std::sync::mpsc::Receiver<[TcpStream; 2]>,
@@ -293,7 +293,7 @@ impl Proxy {
         Self { address, ends }
     }
 
-    /// Writes garbage into both directions.
+    /// Inserts garbage into both directions.
     fn spoil(&self) {
         for mut end in self.ends.recv_timeout(LIMIT).unwrap() {
             end.write_all(&[0xff; 64]).unwrap();

@@ -1,4 +1,4 @@
-//! The transport over loopback: what it carries, and whom it turns away.
+//! The transport over loopback: the messages that it carries, and the peers that it refuses.
 
 mod hostile;
 mod peers;

@@ -8,7 +8,7 @@ use memtide_cluster::transport::{AgentNet, FromMaster, FromNet, MasterNet};
 use ring::rand::SystemRandom;
 use std::time::{Duration, Instant};
 
-/// No step of a test takes longer on a busy machine.
+/// The longest time of any step of a test, on a busy machine.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 /// The monotonic clock that the tests hand in.
@@ -18,14 +18,14 @@ pub(crate) fn clock() -> u64 {
     u64::try_from(since.as_nanos()).unwrap() + 1
 }
 
-/// A free port.
+/// Loopback with a free port.
 pub(crate) const LOOPBACK: &str = "127.0.0.1:0";
 
 pub(crate) fn hello(name: &str) -> Hello {
     Hello { protocol: 1, name: name.to_owned(), cpus: 2, ..Hello::default() }
 }
 
-/// The agent with something to say.
+/// The agent, with its hello set.
 pub(crate) fn named(agent: AgentNet, name: &str) -> AgentNet {
     agent.set_hello(hello(name));
     agent
@@ -82,7 +82,7 @@ impl Keys {
     }
 }
 
-/// The first of a master's events for which `wanted` has an answer.
+/// The result of `wanted` for the first of a master's events for which it returns one.
 pub(crate) fn at_master<T>(net: &MasterNet, wanted: impl Fn(&FromNet) -> Option<T>) -> T {
     let end = Instant::now() + LIMIT;
     let mut seen = Vec::new();
@@ -96,7 +96,7 @@ pub(crate) fn at_master<T>(net: &MasterNet, wanted: impl Fn(&FromNet) -> Option<
     panic!("the master saw only {seen:?}");
 }
 
-/// The first of an agent's events for which `wanted` has an answer.
+/// The result of `wanted` for the first of an agent's events for which it returns one.
 pub(crate) fn at_agent<T>(net: &AgentNet, wanted: impl Fn(&FromMaster) -> Option<T>) -> T {
     let end = Instant::now() + LIMIT;
     let mut seen = Vec::new();
@@ -124,7 +124,7 @@ pub(crate) fn opened_at(net: &AgentNet) -> (String, [u8; 32]) {
     })
 }
 
-/// Why the master's connection to an agent ended.
+/// The reason why the master's connection to an agent ended.
 pub(crate) fn closed(net: &MasterNet, of: u64) -> String {
     at_master(net, |event| match event {
         FromNet::Closed { peer, why } if *peer == of => Some(why.clone()),
@@ -139,7 +139,7 @@ pub(crate) fn closed_at(net: &AgentNet) -> String {
     })
 }
 
-/// The next sentence about a peer that the master turned away.
+/// The next sentence about a peer that the master refused.
 pub(crate) fn turned(net: &MasterNet) -> String {
     at_master(net, |event| match event {
         FromNet::Turned { why, .. } => Some(why.clone()),

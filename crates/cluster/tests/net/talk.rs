@@ -1,4 +1,4 @@
-//! Masters and agents that know each other.
+//! Masters and agents that have proved themselves to each other.
 
 use crate::peers::{
     Keys, LIMIT, at_master, clock, closed, closed_at, hello, named, note, opened, opened_at, ping,
@@ -18,7 +18,7 @@ fn stop(why: &str) -> ToAgent {
     ToAgent { what: Some(to_agent::What::Stop(stop)) }
 }
 
-/// Messages go both ways, in order.
+/// Sends messages both ways and checks their order.
 fn talk(master: &MasterNet, peer: u64, agent: &AgentNet) {
     for number in 0..50 {
         agent.send(note(format!("note {number}")));
@@ -66,7 +66,7 @@ fn a_master_dials_its_agents_and_they_talk() {
 /// The clock of an agent's machine, in nanoseconds.
 static CLOCK: AtomicU64 = AtomicU64::new(1);
 
-/// A process that was stopped finds, when it goes on, pings that waited for it.
+/// A process that was suspended finds waiting pings when it resumes.
 #[test]
 fn what_waited_through_a_long_silence_does_not_end_it() {
     let keys = Keys::new();
@@ -97,7 +97,7 @@ fn a_large_record_arrives_in_parts() {
         let part = RecordPart { data, ..RecordPart::default() };
         FromAgent { what: Some(from_agent::What::Record(part)) }
     };
-    // More than both queues hold: the agent's send has to wait for the master's reader.
+    // More messages than both queues hold: the agent's send must wait for the master's reader.
     thread::scope(|scope| {
         scope.spawn(|| (0..300).for_each(|number| agent.send(part(number))));
         thread::sleep(Duration::from_millis(300));
@@ -149,7 +149,7 @@ fn the_way_of_a_ping_does_not_depend_on_the_callers_time() {
         let trip = trip.unwrap();
         assert!(before <= trip.sent.ns() && trip.sent.ns() <= pong.clock_ns);
         assert!(pong.clock_ns <= trip.received.ns() && trip.received.ns() <= clock());
-        // The answer came while this thread slept, unless the machine stood still.
+        // The answer came while this thread slept, unless the machine stalled.
         if trip.received.ns() > slept {
             continue;
         }
@@ -207,7 +207,7 @@ fn an_agent_dials_again_when_its_master_comes_back() {
     assert_eq!(hello.name, "again");
     opened_at(&agent);
     talk(&master, peer, &agent);
-    // The agent's own close is no end either.
+    // After the agent's own close it continues, too.
     agent.close();
     assert_eq!(closed_at(&agent), "this side closed the connection");
     assert_eq!(closed(&master, peer), "it closed the connection");
@@ -272,7 +272,7 @@ fn a_second_master_finds_a_listening_agent_busy() {
     }
 }
 
-/// Each `send` to an agent that reads nothing is kept only until its queue is full.
+/// Messages to an agent that reads nothing are kept only until its queue is full.
 #[test]
 fn a_caller_that_does_not_read_is_given_no_more_than_the_queues_hold() {
     let keys = Keys::new();

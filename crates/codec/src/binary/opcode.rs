@@ -233,7 +233,7 @@ impl Status {
         }
     }
 
-    /// Whose fault it is, as the text protocol's word for the same error says.
+    /// The error kind of this status, as the text protocol's word for the error has it.
     pub(crate) const fn kind(self) -> ErrorKind {
         match self {
             Self::INVALID_ARGUMENTS

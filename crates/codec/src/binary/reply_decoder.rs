@@ -12,7 +12,7 @@ use crate::request::KEY_BYTES_MAX;
 const VALUE_BYTES_MAX: usize = 1 << 30;
 /// The longest body of an answer without a value.
 const WORDS_BYTES_MAX: usize = 4096;
-/// How much memory for cut frames the decoder keeps between them.
+/// The memory for cut frames that the decoder keeps between them, in bytes.
 const PARTIAL_BYTES_KEPT: usize = 96;
 /// memcached's reply, in any protocol, to a connection that it has no room for.
 const TURNED_AWAY: &[u8] = b"ERROR Too many open connections\r\n";
@@ -145,8 +145,8 @@ impl ReplyDecoder {
     }
 }
 
-/// How many bytes at the front of `bytes` to read at once, as far as the bytes present tell: the
-/// whole frame, or the frame without its value.
+/// The number of bytes at the front of `bytes` to read at once, as far as `bytes` tells: the whole
+/// frame, or the frame without its value.
 fn needed(bytes: &[u8]) -> Result<usize, Malformed> {
     match bytes.first() {
         Some(&MAGIC_ANSWER) | None => {}

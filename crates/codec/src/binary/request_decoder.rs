@@ -9,7 +9,7 @@ use crate::text;
 
 /// The longest message of a SASL mechanism.
 const SASL_BYTES_MAX: usize = 4096;
-/// How much memory for cut requests the decoder keeps between them.
+/// The memory for cut requests that the decoder keeps between them, in bytes.
 const BUFFER_BYTES_KEPT: usize = 2048;
 
 /// Decodes what a client sends on one connection.
@@ -32,7 +32,7 @@ pub struct Refused {
     pub opaque: u32,
     /// The status to answer with; `None` if memcached closes the connection without an answer.
     pub status: Option<Status>,
-    /// How the stream continues.
+    /// The continuation of the stream.
     pub then: Then,
 }
 
@@ -47,11 +47,11 @@ enum Expect {
     Closed,
 }
 
-/// What to do with the front of a stream.
+/// The next step for the front of a stream.
 enum Front {
     /// Read it as soon as this many bytes have arrived.
     Read(usize),
-    /// Look at the first number of bytes, then skip the second.
+    /// Look at the first number of bytes, then skip the second number of bytes.
     Refuse(usize, usize, Refused),
 }
 
@@ -130,7 +130,7 @@ impl RequestDecoder {
         matches!(self.front(frame), Front::Read(needed) if needed == frame.len())
     }
 
-    /// What to do, as far as the bytes present tell.
+    /// The next step for the front of a stream, as far as `bytes` tells.
     fn front(&self, bytes: &[u8]) -> Front {
         let refuse = |header: &Header, status, left, then| {
             let Header { opcode, opaque, .. } = *header;

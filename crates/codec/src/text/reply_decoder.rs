@@ -13,7 +13,7 @@ const LINE_BYTES_MAX: usize = 2048;
 const LINE_ENDED_BYTES_MAX: usize = LINE_BYTES_MAX + 2;
 /// The longest value: the maximum of memcached's `-I`.
 const VALUE_BYTES_MAX: u64 = 1 << 30;
-/// How much memory for cut lines the decoder keeps between them.
+/// The memory for cut lines that the decoder keeps between them, in bytes.
 const PARTIAL_BYTES_KEPT: usize = 96;
 
 /// Decodes what a server sends on one connection.

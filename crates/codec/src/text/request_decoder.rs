@@ -10,7 +10,7 @@ use crate::scan;
 const LINE_BYTES_MAX: usize = 2048;
 /// The longest line of get and gets.
 const KEYS_LINE_BYTES_MAX: usize = 1 << 20;
-/// How much memory for cut requests the decoder keeps between them.
+/// The memory for cut requests that the decoder keeps between them, in bytes.
 const BUFFER_BYTES_KEPT: usize = 2048;
 /// memcached 1.6.18's overhead of an item beside key and value: the header with the cas number, a
 /// byte that ends the key, and CRLF.

@@ -1,5 +1,5 @@
-//! Reassembles the parts of an answer, in any order, for one request at a time. Names and discards
-//! datagrams of other requests and duplicates. Allocates all memory at the start.
+//! Reassembles the parts of an answer, in any order, for one request at a time. Classifies and
+//! discards duplicates and datagrams of other requests. Allocates all memory at the start.
 
 use super::{BODY_BYTES_MAX, DATAGRAMS_MAX, Header};
 use std::iter;
@@ -45,7 +45,7 @@ const MISSING: u16 = u16::MAX;
 /// The number of earlier requests for which it is remembered whether they were answered.
 const REMEMBERED: u16 = u64::BITS as u16;
 
-/// What a datagram turned out to be.
+/// The class of a received datagram.
 #[derive(Clone, Copy, Debug)]
 pub enum Taken<'a> {
     /// The last missing part: the message is complete.
@@ -190,7 +190,7 @@ impl Reassembler {
         Taken::Message(Message { single: None, lengths, bodies: &self.bodies })
     }
 
-    /// What a datagram of a request other than the current one is.
+    /// The class of a datagram that belongs to a request other than the current one.
     fn of_another(&self, request: u16) -> Taken<'static> {
         let age = self.request.wrapping_sub(request);
         let answered = match age {

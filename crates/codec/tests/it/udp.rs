@@ -34,7 +34,7 @@ fn every_vector_of_datagrams_means_what_it_says() {
     assert!(count >= 10, "only {count} cases were found");
 }
 
-/// A client with one request outstanding, and what it makes of the datagrams it receives.
+/// A client with one request outstanding, and the outcome of each datagram that it receives.
 struct Ends {
     reassembler: Reassembler,
     awaits: bool,
@@ -114,7 +114,7 @@ fn drawn_answer(random: &mut Random) -> Vec<u8> {
     (0..bytes).map(|_| random.bits() as u8).collect()
 }
 
-/// What a simulated network did to an answer, and the counts that the reassembler must report.
+/// The faults of a simulated network on an answer, and the counts that the reassembler must report.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Books {
     whole: u64,

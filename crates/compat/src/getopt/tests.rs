@@ -1,5 +1,4 @@
-//! What getopt itself does not have, and glibc's sentences; the rest is compared with glibc in
-//! `tests/getopt.rs`.
+//! The additions to getopt, and glibc's sentences; `tests/getopt.rs` compares the rest with glibc.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Command lines that name no program but `mcperf`, and whose they are.
+//! Command lines that name only `mcperf`, and the programs to which they belong.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn letters_and_names_of_twemperf_alone_are_its() {
         "-r e0.5",
         "-s h -t 0.5",
         "-s h -r 1000 -R e0.1 -q",
-        // The server's port is a port of agents to the other, which has none here.
+        // To the other program the server's port is a port of agents, and there are none here.
         "-s h -p 11212",
         "-p 11212",
         "-s h -p 11212 -r 1000",

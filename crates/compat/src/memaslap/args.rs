@@ -1,5 +1,5 @@
-//! From a command line and its surroundings to [`Options`]: what memaslap checks, in its order
-//! and words, then what it does not check and should.
+//! From a command line and its surroundings to [`Options`]: memaslap's checks, in its order and
+//! words, then checks that memaslap lacks.
 //!
 //! Decides everything that depends on more than one option. Makes no scenario of it.
 
@@ -12,30 +12,30 @@ use crate::Stop;
 
 /// Bytes of a request over UDP, without the header of its datagram.
 const DATAGRAM_BYTES: u64 = 1_400 - 8;
-/// A get without its keys, each of which a blank precedes.
+/// The length of a get without its keys, each of which follows a blank.
 const LINE_BYTES: u64 = "get\r\n".len() as u64;
-/// A get of one key in a frame without that key; a no-op of the same length closes a row of them.
+/// The length of a get of one key in a frame without that key. A no-op of this length ends a
+/// sequence of gets.
 const FRAME_BYTES: u64 = 24;
 /// The shortest key, in bytes.
 const KEY_BYTES_LEAST: u64 = 16;
 
-/// What a command line is read beside.
+/// The surroundings of a command line.
 #[derive(Clone, Copy)]
 pub struct Environment<'a> {
     /// The variable `MEMCACHED_SERVERS`.
     pub servers: Option<&'a str>,
-    /// The user's directory by the password database, where memaslap looks, and not `$HOME`.
+    /// The user's home directory by the password database, which memaslap uses instead of `$HOME`.
     pub home: Option<&'a str>,
-    /// A file's content; `None` when it cannot be read.
+    /// Reads a file; `None` if it cannot be read.
     pub read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
-/// Reads a command line; `argv` is without the program's name, `program` that name as it was
-/// called, for complaints.
+/// Parses a command line; `argv` is without the program's name, and `program` is that name as it
+/// was called, for errors.
 ///
 /// # Errors
-/// Whatever ends the program before it makes load: help and version (0), and everything that
-/// is wrong (1).
+/// Every end of the program before it makes load: help and version (0), and all errors (1).
 pub fn parse(
     program: &str,
     argv: &[String],
@@ -54,7 +54,7 @@ pub fn parse(
     Ok(reader.options(written, servers, data, note))
 }
 
-/// A complaint under which memaslap shows its page, on the other stream.
+/// An error after which memaslap shows its page, on the other stream.
 fn with_help(message: &str) -> Stop {
     Stop { stdout: page::help(), ..Stop::complaint(message, USAGE) }
 }
@@ -63,7 +63,7 @@ fn complaint(fault: configuration::Fault) -> Stop {
     Stop::complaint(fault.to_string(), USAGE)
 }
 
-/// A command line on its way to decided values.
+/// A command line whose values are being decided.
 struct Reader<'a> {
     program: &'a str,
     given: Parsed,
@@ -71,7 +71,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The servers as they are written, and one by one.
+    /// The servers as written, and one by one.
     fn servers(&self) -> Result<(String, Vec<Server>), Stop> {
         let written = self.given.servers.as_deref().or(self.environment.servers).unwrap_or("");
         let servers = servers(written).map_err(|why| self.further(&format!("--servers {why}")))?;
@@ -81,7 +81,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What memaslap does not check, and fails at later.
+    /// Checks that memaslap lacks, and without which it fails later.
     fn check_further(&self) -> Result<(), Stop> {
         let (clients, each) = (self.given.concurrency, self.given.connections_each);
         let connections = u64::from(clients) * u64::from(each);
@@ -99,7 +99,7 @@ impl Reader<'_> {
         Stop::complaint(format!("{}: {what}", self.program), USAGE)
     }
 
-    /// Lengths and shares, and what is to be said about the file that they come from.
+    /// The configuration, and notes about the file that it comes from.
     fn configuration(&self) -> Result<(Configuration, Vec<String>), Stop> {
         let (file, text) = match &self.given.file {
             Some(file) => {
@@ -143,7 +143,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What memaslap checks of options together, in its order.
+    /// memaslap's checks of options together, in its order.
     fn check_together(&self, servers: usize) -> Result<(), Stop> {
         let given = &self.given;
         let (is_split, is_udp) = (given.has("facebook"), given.has("udp"));
@@ -239,8 +239,8 @@ impl Reader<'_> {
     }
 }
 
-/// Over UDP a get of many keys is one datagram, which most keys of no named file do not fit into:
-/// those become as long as fits, which is said. What does not fit at all is refused later.
+/// Over UDP a get of many keys is one datagram, into which most keys do not fit if no file sets
+/// their lengths: they become as long as fits, with a note. If no length fits, it is refused later.
 fn shorten_keys(data: &mut Configuration, given: &Parsed) -> Option<String> {
     let keys = u64::from(given.division);
     let bytes = match given.has("binary") {

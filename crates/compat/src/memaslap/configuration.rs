@@ -1,14 +1,15 @@
-//! What a configuration file says: the lengths of keys and values, and the shares of set and get.
+//! The contents of a configuration file: the lengths of keys and values, and the shares of set and
+//! get.
 //!
-//! Any text is a configuration, as with memaslap; what it cannot mean is refused here, and what
-//! memaslap makes of it by mistake is said, not done. Opens no file.
+//! Any text is a configuration, as with memaslap. Impossible values are refused here; where
+//! memaslap misreads a file, a note says so and the intended meaning counts. Opens no file.
 
 mod scan;
 
 use scan::{Found, Reading, scan};
 use std::fmt;
 
-/// The least key, and the longest, in bytes.
+/// The shortest and the longest key, in bytes.
 const KEY_BYTES: (u64, u64) = (16, 250);
 /// The longest value, in bytes.
 const VALUE_BYTES_MAX: u64 = 1 << 20;
@@ -20,9 +21,9 @@ pub struct Configuration {
     pub keys: Vec<Range>,
     /// The lengths of values, 1 byte to 1 MiB; at least one range.
     pub values: Vec<Range>,
-    /// The share of sets, as it was written; it is the proportion to `gets` that counts.
+    /// The share of sets as written; only its proportion to `gets` counts.
     pub sets: f64,
-    /// The share of gets. When both are 0 all operations are gets.
+    /// The share of gets. If both are 0, all operations are gets.
     pub gets: f64,
 }
 
@@ -38,40 +39,41 @@ pub struct Range {
 }
 
 impl Range {
-    /// Always the same length.
+    /// A range with a single length.
     pub(super) const fn fixed(bytes: u64) -> Self {
         Self { least: bytes, most: bytes, share: 1.0 }
     }
 }
 
 impl Default for Configuration {
-    /// What memaslap writes into a file where there is none.
+    /// The configuration that memaslap writes into a file if there is none.
     fn default() -> Self {
         let (keys, values) = (vec![Range::fixed(64)], vec![Range::fixed(1024)]);
         Self { keys, values, sets: 0.1, gets: 0.9 }
     }
 }
 
-/// What is wrong with a file.
+/// The error in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fault {
-    /// Nothing is in it but blank lines and comments.
+    /// The file has only blank lines and comments.
     Empty,
     /// A share is negative or no number.
     Share(f64),
-    /// A length of a key or a value is not allowed, as memaslap says it.
+    /// A length of a key or a value is not allowed; the text is memaslap's.
     Length(&'static str),
 }
 
-/// Where the files stand that are read without `--cfg_cmd`, the first that is there: memaslap's
-/// own, and the one that its page names. `home` is the user's directory by the password database.
+/// The paths of the files that are read without `--cfg_cmd`, of which the first that exists counts:
+/// memaslap's own, and the one that its page names. `home` is the user's home directory by the
+/// password database.
 pub(super) fn default_files(home: &str) -> [String; 2] {
     [".memslap.cnf", ".memaslap.cnf"].map(|name| format!("{}/{name}", home.trim_end_matches('/')))
 }
 
 impl Configuration {
-    /// Reads `text`, the file's content, and says what memaslap would have made otherwise of it.
-    /// The lengths are not checked.
+    /// Parses `text`, the file's content, and returns notes on what memaslap would have misread.
+    /// Does not check the lengths.
     pub(super) fn read(text: &[u8]) -> Result<(Self, Vec<&'static str>), Fault> {
         let found = scan(text, Reading::Meant).ok_or(Fault::Empty)?;
         let (sets, gets) = found.shares_by_type();
@@ -112,20 +114,20 @@ impl Configuration {
         refused.map_or(Ok(()), |(_, message)| Err(Fault::Length(message)))
     }
 
-    /// The mean length of a key and that of a value together, each in whole bytes, as memaslap
-    /// takes them for its column `Net(M/s)`.
+    /// The mean length of a key plus that of a value, each in whole bytes, as memaslap computes
+    /// them for its column `Net(M/s)`.
     pub(super) fn object_bytes(&self) -> u64 {
         mean(&self.keys).saturating_add(mean(&self.values))
     }
 }
 
-/// The mean length in whole bytes, weighted by the shares as they are written.
+/// The mean length in whole bytes, weighted by the shares as written.
 pub(super) fn mean(ranges: &[Range]) -> u64 {
     let part = |range: &Range| range.share * (range.least + range.most) as f64 / 2.0;
     ranges.iter().map(part).sum::<f64>() as u64
 }
 
-/// What memaslap would have made otherwise of `text`, which means `found`.
+/// Notes on what memaslap would have misread in `text`, which means `found`.
 fn differences(text: &[u8], found: &Found) -> Vec<&'static str> {
     let theirs = scan(text, Reading::Theirs).unwrap_or_default();
     let mut differences = Vec::new();

@@ -10,22 +10,23 @@ use crate::said::Said;
 use memtide_base::Span;
 use memtide_schema::Settings;
 
-/// memaslap waits over TCP for ever; memtide does not.
+/// The timeout over TCP; memaslap waits for ever.
 const TIMEOUT: Span = Span::from_s(60);
-/// It gives up an answer over UDP after this.
+/// memaslap's timeout over UDP.
 const TIMEOUT_UDP: Span = Span::from_s(30);
-/// Below this share of sets memaslap makes none, and fills the servers first.
+/// The share of sets below which memaslap makes none and fills the servers first.
 const SETS_LEAST: f64 = 0.001;
-/// Seconds that objects live which are to expire.
+/// The lifetime of objects that are to expire, in seconds.
 const EXPIRY_S: u32 = 60;
-/// A rate is a limit: what is later than this is not made up for, nor what is late at the end.
+/// A rate is a limit: operations that are later than this are not made up for, nor are late ones at
+/// the end.
 const BEHIND: Span = Span::from_s(1);
 const BEHIND_AT_END: Span = Span::from_ms(1);
 
 /// The scenario of `options`.
 ///
 /// # Errors
-/// When no machine could do it; the sentence names the field of the scenario.
+/// If no machine could carry it out; the sentence names the field of the scenario.
 pub fn lower(options: &Options) -> Result<Settings, Stop> {
     let mut said = Said::new();
     target(&mut said, options);
@@ -35,7 +36,7 @@ pub fn lower(options: &Options) -> Result<Settings, Stop> {
     said.settings().map_err(|wrong| Stop::complaint(wrong.in_words(OPTIONS), USAGE))
 }
 
-/// memaslap's options for the fields of a scenario; of lengths it has a file.
+/// memaslap's options for the fields of a scenario; lengths are in its file.
 const OPTIONS: &[(&str, &str)] = &[
     ("server", "--servers"),
     ("clients", "--concurrency"),
@@ -64,7 +65,7 @@ fn target(said: &mut Said, options: &Options) {
             said.say_all("server", servers.collect());
             said.say("writers", writers);
         }
-        // Every server is loaded, as far as there are clients.
+        // Every server is loaded, as far as there are enough clients.
         None => said.say_all("server", servers.take(options.concurrency as usize).collect()),
     }
     said.say("clients", options.concurrency);
@@ -118,7 +119,7 @@ fn operations(said: &mut Said, options: &Options) {
 }
 
 fn pace(said: &mut Said, options: &Options) {
-    // Of a get of many keys every key counts.
+    // Each key of a get of many keys counts.
     said.say("rate-unit", "keys");
     match options.length {
         Length::Time(time) => said.say("duration", nanoseconds(time)),
@@ -137,7 +138,7 @@ fn pace(said: &mut Said, options: &Options) {
     said.say("cooldown", "drain");
 }
 
-/// The shares of sets and gets, of which one is above 0.
+/// The shares of sets and gets, one of which is above 0.
 fn shares(options: &Options) -> (f64, f64) {
     let data = &options.data;
     if data.sets < SETS_LEAST { (0.0, 1.0) } else { (data.sets, data.gets) }

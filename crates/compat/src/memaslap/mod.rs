@@ -1,6 +1,6 @@
 //! memaslap of libmemcached, which Debian calls `memcaslap`.
 //!
-//! Its command lines and configuration files become values here, and what came of a run becomes
+//! Its command lines and configuration files become values here, and the results of a run become
 //! the text that it prints.
 
 mod transcript;

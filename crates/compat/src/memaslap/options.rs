@@ -1,107 +1,107 @@
-//! A command line of memaslap and its configuration file as decided values: nothing in them is
-//! left to be parsed.
+//! A command line of memaslap and its configuration file as decided values, with nothing left to
+//! parse.
 
 use super::configuration::Configuration;
 use super::servers::Server;
 use memtide_base::Span;
 
-/// Everything that a command line asks for.
+/// The decided values of a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Whom to load.
+    /// The servers, and how to reach them.
     pub target: Target,
     /// Threads that make load; at least 1, and a divisor of `concurrency`.
     pub threads: u32,
-    /// Virtual clients, each with one operation under way; at least 1.
+    /// Virtual clients, each with at most one operation outstanding; at least 1.
     pub concurrency: u32,
-    /// Connections of each virtual client; at least 1. With [`Transport::Split`] those over TCP,
-    /// to which one over UDP is added.
+    /// Connections of each virtual client; at least 1. With [`Transport::Split`] these are over
+    /// TCP, and one over UDP is added.
     pub connections_each: u32,
-    /// What ends the run.
+    /// The condition that ends the run.
     pub length: Length,
     /// The lengths of keys and values, and the shares of set and get.
     pub data: Configuration,
     /// Objects in the window of each virtual client: a multiple of 1024, at least 1024.
     pub window: u64,
-    /// What is done to a part of the objects.
+    /// The operations done to a share of the objects.
     pub shares: Shares,
     /// Keys in one get; at least 1.
     pub division: u32,
-    /// Operations per second at most, every key counted; `None` without a limit.
+    /// The most operations per second, every key counted; `None` without a limit.
     pub rate_ops_max: Option<u32>,
     /// The seed.
     pub seed: u64,
-    /// Keys begin with eight unprintable bytes, as memaslap's do.
+    /// True if keys begin with eight unprintable bytes, as memaslap's do.
     pub is_raw_keys: bool,
-    /// What is shown, and written where.
+    /// The output and its destinations.
     pub output: Output,
-    /// What a user should know about this command line: whole sentences, a line each, for stderr.
+    /// Notes on this command line for the user: whole sentences, one per line, for stderr.
     pub notes: Vec<String>,
 }
 
-/// Whom to load, and how to speak.
+/// The servers, and how to reach them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// At least one.
+    /// The servers; at least one.
     pub servers: Vec<Server>,
-    /// The value as it was written.
+    /// The list of servers as written.
     pub written: String,
-    /// The binary protocol; the text protocol otherwise.
+    /// True for the binary protocol, false for the text protocol.
     pub is_binary: bool,
-    /// What carries requests and answers.
+    /// The transport of requests and answers.
     pub transport: Transport,
-    /// How many of the servers, from the first, are written; the others are read: at least 1, at
-    /// most their number, of which there are then at least 2.
+    /// The number of servers, from the first, that receive writes, while the others are read. At
+    /// least 1 and at most the number of servers, which is then at least 2.
     pub writers: Option<u32>,
-    /// Lost connections are opened again; always so when there are `writers`.
+    /// True if lost connections are opened again; always true with `writers`.
     pub is_reconnecting: bool,
 }
 
-/// What carries requests and answers.
+/// The transport of requests and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// TCP.
     Tcp,
     /// UDP.
     Udp,
-    /// Sets go by TCP, gets by UDP.
+    /// Sets over TCP, gets over UDP.
     Split,
 }
 
-/// What ends a run.
+/// The condition that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// Its time, in whole seconds, at least one.
+    /// A time in whole seconds, at least one.
     Time(Span),
-    /// This many operations, counting every key of a get; at least 1.
+    /// A number of operations, counting every key of a get; at least 1.
     Operations(u64),
 }
 
-/// Parts of the operations, 0 to 1.
+/// Shares of the operations, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
-    /// Gets whose values are compared.
+    /// The share of gets whose values are verified.
     pub verified: f64,
-    /// Objects that are set to expire.
+    /// The share of objects that are set with an expiry.
     pub expiring: f64,
-    /// Sets that overwrite.
+    /// The share of sets that overwrite.
     pub overwriting: f64,
 }
 
-/// What is shown, and written where.
+/// The output and its destinations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// How often statistics are printed, in whole seconds; `None` prints them neither now and
-    /// then nor at the end.
+    /// The interval between prints of statistics, in whole seconds; `None` prints none, not even at
+    /// the end.
     pub statistics_every: Option<Span>,
     /// True to report each failed verification on stderr.
     pub is_verbose: bool,
-    /// No escape sequences.
+    /// True to print no escape sequences.
     pub is_plain: bool,
-    /// File for the record.
+    /// The file for the record.
     pub json: Option<String>,
-    /// The exit code is 1 when a verification failed.
+    /// True to exit with 1 if a verification failed.
     pub is_failing: bool,
-    /// Notes are wanted on stderr.
+    /// True to print notes on stderr.
     pub has_notes: bool,
 }

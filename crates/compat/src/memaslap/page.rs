@@ -1,11 +1,11 @@
-//! The page that `--help` shows and the line of `--version`: memaslap's layout, our words. Knows
-//! the columns, not what the options do.
+//! The page of `--help` and the line of `--version`: memaslap's layout, our words. Knows the
+//! columns, not the options' effects.
 
 use super::rows::{ROWS, Row};
 
-/// Where a description stands.
+/// The column of a description.
 const TEXT_COLUMN: usize = 8;
-/// Lines end here.
+/// The length of a line.
 const COLUMNS: usize = 80;
 
 /// The line of `--version`.

@@ -1,5 +1,5 @@
-//! The options of a command line one by one: memaslap's checks of a single value, made in the
-//! order in which the options stand. Judges nothing that depends on two options.
+//! The options of a command line one by one: memaslap's checks of single values, in the order of
+//! the options. Judges nothing that depends on two options.
 
 use super::page;
 use super::quantity;
@@ -10,18 +10,18 @@ use memtide_base::Span;
 
 /// The exit code of a wrong command line.
 pub(super) const USAGE: u8 = 1;
-/// What a machine can be asked for; memaslap has no bounds, and ends for lack of memory.
+/// The most that a user can request. memaslap has no bounds, and fails for lack of memory.
 const THREADS_MAX: i64 = 1024;
 const CONNECTIONS_MAX: i64 = 1 << 20;
 const KEYS_MAX: i64 = 65_535;
 const WINDOW_MAX: i64 = 1 << 30;
 const TIME_S_MAX: i64 = 366 * 86_400;
-/// Rates above this are no limit.
+/// Rates above this count as no limit.
 const RATE_OPS_MAX: i64 = 1_000_000_000;
 /// The longest value.
 const VALUE_BYTES_MAX: i64 = 1 << 20;
 
-/// What was given, each value within its bounds; defaults where nothing was.
+/// The values of the options, each within its bounds; defaults for absent ones.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) servers: Option<String>,
@@ -43,13 +43,12 @@ pub(super) struct Parsed {
     pub(super) seed: u64,
     pub(super) json: Option<String>,
     pub(super) notes: Vec<String>,
-    /// The options without a word that were given.
+    /// The options without an argument that are present.
     flags: Vec<&'static str>,
 }
 
 impl Parsed {
-    /// Reads `argv`, which does not begin with the program's name; `program` is that name, for
-    /// complaints.
+    /// Parses `argv`, which is without the program's name; `program` is that name, for errors.
     pub(super) fn read(program: &str, argv: &[String]) -> Result<Self, Stop> {
         let entry = |row: &Row| Entry {
             long: row.long,
@@ -77,13 +76,13 @@ impl Parsed {
         Ok(given)
     }
 
-    /// Whether an option without a word was given.
+    /// True if the option without an argument is present.
     pub(super) fn has(&self, flag: &str) -> bool {
         debug_assert!(ROWS.iter().any(|row| row.long == flag && !row.takes));
         self.flags.contains(&flag)
     }
 
-    /// Takes the word of one option.
+    /// Takes the argument of one option.
     fn take(&mut self, long: &str, word: &str) -> Result<(), Fault> {
         match long {
             "servers" => self.servers = Some(word.to_owned()),
@@ -109,7 +108,7 @@ impl Parsed {
         Ok(())
     }
 
-    /// 0 is no limit, as with memaslap.
+    /// Reads a rate; 0 is no limit, as with memaslap.
     fn rate(&mut self, word: &str) -> Result<Option<u32>, Fault> {
         let rate = quantity::count(word).ok_or(Fault::Theirs(TPS))?;
         match u32::try_from(rate) {
@@ -153,11 +152,11 @@ impl Default for Parsed {
     }
 }
 
-/// What is wrong with a word.
+/// The error in a word.
 enum Fault {
-    /// memaslap says so, in these words.
+    /// An error of memaslap, in its words.
     Theirs(&'static str),
-    /// memaslap goes on to crash or to do something else than was asked.
+    /// An error of ours: memaslap would crash, or do something else than requested.
     Ours(String),
 }
 
@@ -175,7 +174,7 @@ fn operations(word: &str) -> Result<u64, Fault> {
     count.ok_or(Fault::Theirs(OPERATIONS))
 }
 
-/// The messages say that there is no unit, and that the time is 0.
+/// Reads a time; `messages` are for a missing unit and for a time of 0.
 fn time(word: &str, messages: [&'static str; 2]) -> Result<Span, Fault> {
     match quantity::seconds(word) {
         None => Err(Fault::Theirs(messages[0])),
@@ -204,7 +203,7 @@ fn value_bytes(word: &str) -> Result<u64, Fault> {
 
 fn share(word: &str, message: &'static str) -> Result<f64, Fault> {
     let share = number::leading_decimal(word);
-    // The comparison refuses what is no number, which memaslap takes.
+    // The comparison refuses NaN, which memaslap accepts.
     if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(Fault::Theirs(message)) }
 }
 

@@ -1,10 +1,10 @@
-//! Numbers with their units as memaslap reads them: `24h` and `10k`, the last letter being the
-//! unit and the number ending at what is none. Judges no value but for what cannot be held.
+//! Numbers with units as memaslap reads them: `24h` and `10k`. The last letter is the unit, and the
+//! number ends at its last digit. Judges values only where they overflow.
 
 use crate::number;
 
-/// Seconds in `s`, `m`, `h` and `d`, either case; none without a unit. A number that begins with
-/// nothing that is one is 0.
+/// Seconds in `s`, `m`, `h` and `d`, in either case; `None` without a unit. A word that begins with
+/// no digit is 0.
 pub(super) fn seconds(word: &str) -> Option<i64> {
     let (number, unit) = unit(word)?;
     let each = match unit {
@@ -17,7 +17,7 @@ pub(super) fn seconds(word: &str) -> Option<i64> {
     Some(number.saturating_mul(each))
 }
 
-/// A count in `k`, `m` and `g`, powers of 1024, either case; none without a unit.
+/// A count in `k`, `m` and `g`, powers of 1024, in either case; `None` without a unit.
 pub(super) fn count(word: &str) -> Option<i64> {
     let (number, unit) = unit(word)?;
     let each = match unit {
@@ -29,7 +29,7 @@ pub(super) fn count(word: &str) -> Option<i64> {
     Some(number.saturating_mul(each))
 }
 
-/// The number at the beginning and the letter at the end.
+/// Splits a word into the number at its beginning and the letter at its end.
 fn unit(word: &str) -> Option<(i64, char)> {
     let unit = word.chars().last()?;
     let number = &word[..word.len() - unit.len_utf8()];

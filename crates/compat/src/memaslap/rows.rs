@@ -6,9 +6,9 @@
 pub(super) struct Row {
     pub(super) long: &'static str,
     pub(super) short: Option<char>,
-    /// A word follows it.
+    /// True if an argument follows it.
     pub(super) takes: bool,
-    /// memaslap does not have it.
+    /// True if memaslap does not have it.
     pub(super) added: bool,
     pub(super) text: &'static str,
 }

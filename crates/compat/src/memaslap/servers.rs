@@ -1,5 +1,5 @@
-//! A list of servers as libmemcached reads it, with its weights passed over, and with IPv6
-//! addresses in brackets, which it cannot read. Resolves no name.
+//! A list of servers as libmemcached reads it, ignoring weights; unlike libmemcached, it accepts
+//! IPv6 addresses in brackets. Resolves no name.
 
 use std::fmt;
 
@@ -24,15 +24,15 @@ impl fmt::Display for Server {
     }
 }
 
-/// The servers that `list` names, in its order; none when it is empty. The error says what is
-/// wrong with a word of it.
+/// The servers of `list`, in its order; none if it is empty. The error names the wrong word and its
+/// fault.
 pub(super) fn servers(list: &str) -> Result<Vec<Server>, String> {
     let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
     words.map(|word| server(word).map_err(|why| format!("'{word}': {why}"))).collect()
 }
 
 fn server(word: &str) -> Result<Server, String> {
-    // A weight follows the port after a slash, a space or a colon; every server here has one.
+    // A weight follows the port after a slash, a space or a colon; every server here has a port.
     let bare = word.split(['/', ' ']).next().unwrap_or(word);
     let (host, port) = parts(bare)?;
     if host.is_empty() {
@@ -48,8 +48,8 @@ fn server(word: &str) -> Result<Server, String> {
     Ok(Server { host: host.to_owned(), port })
 }
 
-/// Host and port. What begins with a bracket, or has more colons than a port and a weight need,
-/// is an IPv6 address.
+/// Splits a word into host and port. A word that begins with a bracket, or has more colons than a
+/// port and a weight need, is an IPv6 address.
 fn parts(word: &str) -> Result<(&str, Option<&str>), String> {
     if let Some(rest) = word.strip_prefix('[') {
         let closed = rest.split_once(']');

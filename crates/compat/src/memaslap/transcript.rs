@@ -1,5 +1,5 @@
-//! What memaslap says as a run goes: every event of it turned into the text that is printed then.
-//! Prints nothing itself, and remembers no more than the next words need.
+//! memaslap's output during a run: turns each event into the text printed then. Prints nothing
+//! itself, and keeps only the state that later texts need.
 
 use super::options::{Length, Options};
 use super::servers::Server;
@@ -19,11 +19,11 @@ pub struct Transcript<'a> {
     options: &'a Options,
     /// The mean length of a key and its value.
     object_bytes: f64,
-    /// What was known when statistics were printed last.
+    /// The state at the last print of statistics.
     last: Seen,
 }
 
-/// What is known at an instant of a run.
+/// The counts at an instant of a run.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     elapsed: Span,
@@ -33,7 +33,7 @@ struct Seen {
 }
 
 impl<'a> Transcript<'a> {
-    /// The transcript for `options`, which became `scenario`.
+    /// The transcript for `options` and the `scenario` made of them.
     pub fn new(options: &'a Options, scenario: &Scenario) -> Self {
         let lengths = [scenario.key_size.law().mean(), scenario.value_size.law().mean()];
         let known = lengths.into_iter().sum::<Option<f64>>();
@@ -41,21 +41,21 @@ impl<'a> Transcript<'a> {
         Self { formatter: Formatter::new(options), options, object_bytes, last: Seen::default() }
     }
 
-    /// What is said before anything happens.
+    /// The text before the first event.
     pub fn begin(&self) -> Printed {
         Printed { stdout: self.formatter.header(), ..Printed::default() }
     }
 
-    /// How often [`Event::Times`] is wanted.
+    /// The interval at which [`Event::Times`] is needed.
     pub fn looks_every(&self) -> Option<Span> {
         let is_timed = matches!(self.options.length, Length::Time(_));
         self.options.output.statistics_every.filter(|_| is_timed)
     }
 
-    /// What is said when `event` happens.
+    /// The text for `event`.
     ///
     /// # Errors
-    /// When a record's histogram cannot be read back; the sentence names it.
+    /// If a record's histogram cannot be read back; the sentence names it.
     pub fn on(&mut self, event: &Event) -> Result<Printed, String> {
         Ok(match event {
             Event::Times(times) => Printed { stdout: self.period(times), ..Printed::default() },
@@ -68,7 +68,7 @@ impl<'a> Transcript<'a> {
         })
     }
 
-    /// The lines about servers that went and came, in the order in which they did.
+    /// The lines about lost and restored servers, in the order of their events.
     fn returns(&self, record: &Record) -> String {
         if !self.options.target.is_reconnecting {
             return String::new();
@@ -108,7 +108,7 @@ impl<'a> Transcript<'a> {
         })
     }
 
-    /// The figures of the whole run; what filled the servers is not in them.
+    /// The counts of the whole run, without the fill.
     fn totals(&self, record: &Record) -> Result<RunCounts, String> {
         let missed = record.response.get(&Kind::GetMiss).map_or(0, |times| times.count);
         let times = |kind: Kind| times(&record.service, kind);
@@ -130,7 +130,7 @@ impl<'a> Transcript<'a> {
             unexpired_missed: sum(|totals| totals.verification.unexpired_unget),
             bytes_sent: sum(|totals| totals.bytes_sent),
             bytes_received: sum(|totals| totals.bytes_received),
-            // Exact where all lengths are the same.
+            // Exact if all lengths are equal.
             object_bytes: (sets as f64 * self.object_bytes).round() as u64,
             datagrams_disordered: sum(|totals| totals.datagrams.disordered),
             datagrams_lost: sum(|totals| totals.datagrams.lost),
@@ -148,8 +148,7 @@ impl Seen {
     }
 }
 
-/// What else a user should know of the run, a line each. What to do about it is said where
-/// memaslap has options for it.
+/// Further warnings about the run, one per line, with remedies where memaslap has options for them.
 fn warnings(record: &Record) -> String {
     let line = |warning: &WarningRecord| {
         let remedy =
@@ -159,7 +158,7 @@ fn warnings(record: &Record) -> String {
     record.warnings.iter().map(line).collect()
 }
 
-/// memaslap's options for those of memtide that remedies name.
+/// memaslap's options for memtide's options that remedies name.
 const OPTIONS: [(&str, &str); 5] = [
     ("--duration", "--time"),
     ("--rate", "--tps"),
@@ -168,7 +167,7 @@ const OPTIONS: [(&str, &str); 5] = [
     ("--threads", "--threads"),
 ];
 
-/// A remedy with memaslap's options: without the parts that need another, and none when nothing
+/// A remedy with memaslap's options, without the parts that need another option; `None` if nothing
 /// is left.
 fn remedy(ours: &str) -> Option<String> {
     let parts = ours.split(", ").filter_map(|part| {

@@ -1,4 +1,4 @@
-//! What can be done about a failure, with memaslap's options.
+//! Remedies for failures, with memaslap's options.
 
 use memtide_base::{Remedy, Words};
 
@@ -20,7 +20,7 @@ impl Words for SlapWords {
             Remedy::SmallerWindows => {
                 "; use a smaller --win_size (-w) or a lower --concurrency (-c)"
             }
-            // It has no credentials, and no time that could be changed.
+            // memaslap has no option for credentials or for a timeout.
             Remedy::SeeTimeout
             | Remedy::AllowTime
             | Remedy::LocalSource

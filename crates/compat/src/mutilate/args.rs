@@ -1,5 +1,5 @@
-//! From a command line to [`Options`]: what the originals check, in their order and words, then
-//! what they do not check and should.
+//! From a command line to [`Options`]: the originals' checks, in their order and words, then checks
+//! that they lack.
 //!
 //! Decides everything that depends on more than one option. Makes no scenario of it.
 
@@ -16,16 +16,16 @@ use super::text::Format;
 use crate::Stop;
 use fatal::{Check, Source};
 
-/// The port of InfluxDB where none is named, and the database that durations go to.
+/// The default port of InfluxDB, and the name of the database for points.
 const INFLUX_PORT: u16 = 8086;
 const INFLUX_DATABASE: &str = "mutilate";
 
-/// Reads a command line; `argv` is without the program's name, `program` that name as it was
-/// called, for complaints.
+/// Parses a command line; `argv` is without the program's name, and `program` is that name as it
+/// was called, for errors.
 ///
 /// # Errors
-/// Whatever ends the program before it makes load: help and version (0), words that no option has
-/// and numbers that are none (1), and values that are not allowed (255).
+/// Every end of the program before it makes load: help and version (0), unknown options and invalid
+/// numbers (1), and values that are not allowed (255).
 pub fn parse(face: Face, program: &str, argv: &[String]) -> Result<Command, Stop> {
     let given = Parsed::read(face, program, argv)?;
     let format = format(face, program, &given)?;
@@ -59,7 +59,7 @@ fn format(face: Face, program: &str, given: &Parsed) -> Result<Format, Stop> {
     }
 }
 
-/// A command line on its way to decided values.
+/// A command line whose values are being decided.
 struct Reader<'a> {
     face: Face,
     source: &'static Source,
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         self.notes.push(sentence.into());
     }
 
-    /// What mutilate and its descendants check, in their order.
+    /// The checks of mutilate and its descendants, in their order.
     fn check_as_the_originals(&self) -> Result<(), Stop> {
         let given = self.given;
         let check = |holds: bool, check: Check, message: &str| match holds {
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// What the originals do not check, and crash or err on.
+    /// Checks that the originals lack, and without which they crash or measure wrongly.
     fn check_further(&self) -> Result<(), Stop> {
         // A master without threads of its own leaves all load to its agents.
         let threads_least = i32::from(!self.has_agents());
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         Ok(all)
     }
 
-    /// The options as given, or as the profile replaces them.
+    /// The options as written, or as the profile replaces them.
     fn settings(&mut self) -> Settings<'a> {
         let given = self.given;
         let profile = self.profile();
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the servers are of those that ask for a user by SASL, and listen to no line.
+    /// True if the servers require authentication by SASL, and refuse the text protocol.
     fn takes_frames_only(&self) -> bool {
         self.given.has("binary") && self.given.has("username")
     }
@@ -276,7 +276,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How many servers were named, ranges counted once.
+/// The number of server words, with each range counted once.
 fn count(given: &Parsed) -> u32 {
     u32::try_from(given.count("server")).unwrap_or(u32::MAX)
 }

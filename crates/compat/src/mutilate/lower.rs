@@ -13,44 +13,44 @@ use crate::said::Said;
 use memtide_base::{Span, law};
 use memtide_schema::Settings;
 
-/// The originals wait for an answer for ever; memtide does not.
+/// The timeout; the originals wait for ever.
 const TIMEOUT: Span = Span::from_s(60);
-/// Rows over time stay open for as long as an answer may take, and this many fit.
+/// The most rows over time that stay open, which is as long as an answer may take.
 const ROWS_OPEN_MAX: u64 = 1000;
 /// The seed of every run that names none.
 const SEED: u32 = 1;
-/// What a face exits with when it cannot begin.
+/// The exit code of a face that cannot begin.
 const FATAL: u8 = 255;
 
-/// The scenario of `options`; of a search or a scan, that of each step but for its rate.
-/// `targets` are the rates of a dynamic run's intervals, and not looked at otherwise.
+/// The scenario of `options`; for a search or a scan, that of each step without its rate. `targets`
+/// are the rates of a dynamic run's intervals, and otherwise ignored.
 ///
 /// # Errors
-/// When no machine could do it; the sentence names the field of the scenario.
+/// If no machine could carry it out; the sentence names the field of the scenario.
 pub fn lower(options: &Options, targets: &[u32]) -> Result<Settings, Stop> {
     divided::check_targets(options, targets)?;
     part(options, &Part::whole(options, targets))
 }
 
-/// What differs between the loads of a run that several processes make.
+/// The values in which the loads of a run by several processes differ.
 struct Part {
-    /// Threads of one share of it.
+    /// Threads of one of its shares.
     threads: u32,
     /// Connections in all.
     connections: u64,
-    /// Requests that may await their answers on one connection.
+    /// The pipeline depth.
     depth: u32,
     /// The rate, of a run or of a scan's first step; 0 sends as fast as answers come.
     rate: f64,
-    /// The rates of a dynamic run's intervals; none for a rate that stays the same.
+    /// The rates of a dynamic run's intervals; `None` for a constant rate.
     targets: Option<Vec<f64>>,
     sinusoid: Option<Sinusoid>,
-    /// It fills the servers, and sends what goes before and after a run.
+    /// True if it fills the servers, and sends the commands before and after a run.
     is_first: bool,
 }
 
 impl Part {
-    /// All of a run.
+    /// The whole load of a run.
     fn whole(options: &Options, targets: &[u32]) -> Self {
         let is_dynamic = matches!(options.mode, Mode::Dynamic(_));
         let targets: Option<Vec<f64>> =
@@ -60,7 +60,7 @@ impl Part {
             (Mode::Scan(scan), _) => f64::from(scan.min),
             _ => f64::from(options.paced.rate_ops),
         };
-        // With no threads of the master's own, agents make it all.
+        // Without threads of the master's own, agents make all load.
         let threads = options.connections.threads.max(1);
         Self {
             threads,
@@ -73,7 +73,7 @@ impl Part {
         }
     }
 
-    /// The rate that one connection offers; `None` sends as fast as answers come.
+    /// The rate of one connection; `None` sends as fast as answers come.
     fn rate_each(&self) -> Option<f64> {
         (self.rate > 0.0).then(|| self.rate / self.connections.max(1) as f64)
     }
@@ -87,8 +87,8 @@ fn part(options: &Options, part: &Part) -> Result<Settings, Stop> {
     words.settings().map_err(|wrong| refused(options, &wrong.field, &wrong.message))
 }
 
-/// How a face ends when `field` of the scenario of `options` cannot be done, of which `message`
-/// says why.
+/// The end of a face when `field` of the scenario of `options` cannot be carried out; `message` is
+/// the scenario's reason.
 pub fn refused(options: &Options, field: &str, message: &str) -> Stop {
     Stop::complaint(faults::sentence(options, field, message), FATAL)
 }
@@ -96,7 +96,7 @@ pub fn refused(options: &Options, field: &str, message: &str) -> Stop {
 fn target(words: &mut Said, options: &Options, part: &Part) {
     let target = &options.target;
     words.say_all("server", target.servers.iter().map(ToString::to_string).collect());
-    // With more threads than servers, servers that are taken in turn have one more or one less.
+    // With more threads than servers, servers that are taken in turn differ by at most one thread.
     let each_server = part.connections.div_ceil(u64::from(options.connections.servers));
     words.say("connections", each_server);
     words.say("threads", part.threads);
@@ -108,7 +108,7 @@ fn target(words: &mut Said, options: &Options, part: &Part) {
         words.say("user", &login.user);
         words.say("password", &login.password);
     }
-    // Theirs end when a connection does.
+    // The originals end when a connection does.
     words.say("reconnect", "never");
     words.switch("nagle", target.is_nagle_on);
     if target.is_traced && part.is_first {
@@ -135,11 +135,11 @@ fn load(words: &mut Said, options: &Options, part: &Part) {
     }
     let is_filled = load.is_filled && part.is_first;
     words.say("load", if is_filled { "always" } else { "never" });
-    // The originals do not look at what the server says to a fill.
+    // The originals ignore the answers to a fill.
     words.switch("load-partial", is_filled);
     words.say("seed", load.seed.unwrap_or(SEED));
     words.switch("quiet", true);
-    // Where they go is the face's business; that there are any, the workers need to know.
+    // The face handles its destination; the workers only need to know that there is one.
     let output = &options.output;
     if let Some(path) = output.save.as_ref().or(output.save_all.as_ref()) {
         words.say("samples", path);
@@ -225,8 +225,8 @@ fn popularity(keys: &Keys) -> String {
     }
 }
 
-/// The law of the lengths of keys. Draws are rounded to the nearest length, as in the originals,
-/// so that the ends of a uniform law are half as likely as what lies between.
+/// The law of the lengths of keys. Draws are rounded to the nearest length, as in the originals, so
+/// each end of a uniform law is half as likely as the lengths between.
 fn key_sizes(law: Law) -> String {
     match law {
         Law::Uniform { least, most } => {
@@ -236,7 +236,7 @@ fn key_sizes(law: Law) -> String {
     }
 }
 
-/// A law of whole numbers. What the originals draw below 0 is 0.
+/// A law of whole numbers. Draws of the originals below 0 become 0.
 fn sizes(law: Law) -> String {
     let whole = |number: f64| number.max(0.0) as u64;
     match law.quantiles() {
@@ -253,14 +253,14 @@ fn sizes(law: Law) -> String {
     }
 }
 
-/// The shape of the gaps of one connection that sends `rate_ops_each` a second. Where no rate is
-/// known, the law's own parameters give the shape.
+/// The shape of the gaps of one connection that sends `rate_ops_each` a second. Without a known
+/// rate, the law's own parameters give the shape.
 fn gaps(law: Law, rate_ops_each: Option<f64>) -> String {
     match law {
         Law::Fixed(_) => "fixed".to_owned(),
         Law::Uniform { least, most } => {
             let in_gaps = rate_ops_each.map_or(2.0 * least / (least + most), |rate| least * rate);
-            // Without bounds there is nothing to keep: the least gap is 0.
+            // Without bounds the least gap is 0.
             if in_gaps > 0.0 { format!("uniform:{in_gaps}") } else { "uniform".to_owned() }
         }
         Law::Normal { mean, deviation } | Law::OriginalNormal { mean, deviation } => {

@@ -1,7 +1,8 @@
 //! mutilate and its descendants: `mutilate` (the original and its improved fork), `mcperf` 0.3 and
 //! the dynamic `mcperf`.
 //!
-//! Their command lines become values here, and what came of a run becomes the text that they print.
+//! Their command lines become values here, and the results of a run become the text that they
+//! print.
 
 mod transcript;
 mod lower;
@@ -31,8 +32,8 @@ pub use words::FamilyWords;
 
 pub(crate) use parsed::reading;
 
-/// The face that `face` becomes for this command line: under the bare name `mcperf`, an option of
-/// the dynamic fork asks for that fork. `argv` is without the program's name.
+/// The face for this command line, called as `face`: under the bare name `mcperf`, an option of the
+/// dynamic fork selects that fork. `argv` is without the program's name.
 pub(crate) fn face_for(face: Face, argv: &[String]) -> Face {
     if face == Face::Mcperf && parsed::names_dynamic(argv) { Face::McperfDynamic } else { face }
 }

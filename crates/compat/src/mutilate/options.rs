@@ -1,4 +1,4 @@
-//! A command line of the mutilate family as decided values: nothing in them is left to be parsed.
+//! A command line of the mutilate family as decided values, with nothing left to parse.
 
 use super::fleet::Fleet;
 use super::numbers::{Connections, Dynamic, Law, Scan, Search, Server, Sinusoid};
@@ -6,7 +6,7 @@ use super::rows::Face;
 use super::text::Format;
 use memtide_base::Span;
 
-/// What a command line is for.
+/// The purpose of a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Making load, alone or with agents.
@@ -15,54 +15,54 @@ pub enum Command {
     Agent(AgentOptions),
 }
 
-/// Everything that a command line which makes load asks for.
+/// The decided values of a command line that makes load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Whose command line it is.
+    /// The face whose command line it is.
     pub face: Face,
-    /// What is run, and how often.
+    /// The kind of run.
     pub mode: Mode,
-    /// The agents that make load, too; none without `-a`.
+    /// The agents that make load, too; `None` without `-a`.
     pub agents: Option<Fleet>,
-    /// Whom to load.
+    /// The servers, and how to reach them.
     pub target: Target,
-    /// How many connections there are, and where.
+    /// The connections to servers, per thread.
     pub connections: Connections,
-    /// What is asked for.
+    /// The requests.
     pub load: Load,
-    /// When it is asked for.
+    /// The times of the requests.
     pub paced: Paced,
-    /// What is shown, and written where.
+    /// The output and its destinations.
     pub output: Output,
-    /// What a user should know about this command line: whole sentences, a line each, for stderr
-    /// unless [`Verbosity::Quiet`].
+    /// Notes on this command line for the user: whole sentences, one per line, for stderr unless
+    /// [`Verbosity::Quiet`].
     pub notes: Vec<String>,
 }
 
-/// What an agent is started with.
+/// The options of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentOptions {
-    /// Whose command line it is.
+    /// The face whose command line it is.
     pub face: Face,
-    /// Where it waits for masters.
+    /// The port at which it waits for masters.
     pub port: u16,
-    /// How many equal parts of the agents' load it makes, each with a thread of its own: `-T` times
-    /// `-l`; at least 1.
+    /// The number of equal shares of the agents' load that it makes, each with a thread of its own:
+    /// `-T` times `-l`; at least 1.
     pub shares: u32,
-    /// `-B`: its threads sleep between events, also where the master's spin.
+    /// `-B`: true if its threads sleep between events, even if the master's spin.
     pub is_blocking: bool,
-    /// Its threads are pinned to processors in turn.
+    /// True to pin its threads to processors in turn.
     pub is_pinned: bool,
-    /// How much is said on stderr.
+    /// The amount of messages on stderr.
     pub verbosity: Verbosity,
-    /// Notes are wanted on stderr.
+    /// True to print notes on stderr.
     pub has_notes: bool,
 }
 
-/// What is run, and how often.
+/// The kind of run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mode {
-    /// One run, one report.
+    /// One run with one report.
     Once,
     /// `--loadonly`: the servers are filled; stdout stays empty.
     LoadOnly,
@@ -70,152 +70,153 @@ pub enum Mode {
     Masterless,
     /// `--search`: runs until a rate is found, then its report.
     Search(Search),
-    /// `--scan`: runs at several rates, a row for each.
+    /// `--scan`: runs at several rates, with a row for each.
     Scan(Scan),
-    /// `--qps_interval`: one run with a rate for each interval, a row for each.
+    /// `--qps_interval`: one run with a rate and a row for each interval.
     Dynamic(Dynamic),
 }
 
-/// Whom to load, and how to speak.
+/// The servers, and how to reach them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// At least one; a range of ports is spread out.
+    /// The servers, at least one; a range of ports becomes one server per port.
     pub servers: Vec<Server>,
-    /// The binary protocol; the text protocol otherwise.
+    /// True for the binary protocol, false for the text protocol.
     pub is_binary: bool,
-    /// Whom to log in as; by SASL PLAIN in the binary protocol.
+    /// The credentials; sent by SASL PLAIN in the binary protocol.
     pub login: Option<Login>,
-    /// Nagle's algorithm stays on.
+    /// True to leave Nagle's algorithm on.
     pub is_nagle_on: bool,
-    /// Each server is told `start_trace` before the run and `stop_trace` after it.
+    /// True to send `start_trace` to each server before the run and `stop_trace` after it.
     pub is_traced: bool,
 }
 
-/// A name and its password.
+/// A user name and its password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     /// The user's name.
     pub user: String,
-    /// The password; empty when none was given.
+    /// The password; empty if none was written.
     pub password: String,
 }
 
-/// What is asked for.
+/// The requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// Keys on each server, 0 to this less 1; at least 1.
+    /// The number of keys on each server, at least 1; their numbers count from 0.
     pub records_each: u32,
     /// The length of a key in bytes; a function of the key, and never shorter than its number.
     pub key_bytes: Law,
     /// The length of a value in bytes, drawn for each set.
     pub value_bytes: Law,
-    /// Which keys are asked for.
+    /// The choice of the key of a request.
     pub keys: Keys,
     /// The probability that a request is a set.
     pub set_probability: f64,
-    /// Gets of many keys at once.
+    /// Gets of several keys; `None` for none.
     pub multiget: Option<Multiget>,
-    /// The servers are filled before each run.
+    /// True to fill the servers before each run.
     pub is_filled: bool,
     /// `--seed`; `None` for the fixed default.
     pub seed: Option<u32>,
 }
 
-/// Which keys are asked for.
+/// The choice of the key of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keys {
-    /// All evenly, drawn for each request.
+    /// Uniform, drawn for each request.
     Random,
-    /// Each connection draws keys beforehand and goes through them from the second to the last,
-    /// then from the first, again and again.
+    /// From a cache of keys that each connection draws beforehand. It takes them from the second to
+    /// the last, then from the first, again and again.
     Cached {
-        /// Which keys are drawn, as numbers, the remainder by the number of records; `None` for
-        /// key i in place i.
+        /// The law of the cached keys' numbers, modulo the number of records; `None`: entry i is
+        /// key i.
         law: Option<Law>,
-        /// Keys that are drawn beforehand; 1 to the number of records.
+        /// The number of cached keys; 1 to the number of records.
         capacity: u32,
-        /// Rounds through them before some are drawn anew; 0 for every round.
+        /// Passes through the cache before some keys are redrawn; 0 redraws some after each pass.
         rounds: u32,
-        /// Every k-th is drawn anew, from a random one on, k being random from 1 to this.
+        /// The bound of k: every k-th key is redrawn, starting at random, with k random from 1 to
+        /// this.
         stride_max: u32,
     },
 }
 
-/// Gets of many keys at once.
+/// Gets of several keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Multiget {
-    /// The probability that what is not a set is a multiget; above 0, at most 1.
+    /// The probability that a request other than a set is a multiget; above 0, at most 1.
     pub probability: f64,
-    /// Keys of each; at least 1.
+    /// The number of keys of each; at least 1.
     pub keys: u32,
 }
 
-/// When it is asked for.
+/// The times of the requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paced {
-    /// The total rate asked for, in operations a second over all connections; 0 sends as fast as
-    /// answers come. Searches begin with it; scans and dynamic runs do not look at it.
+    /// The requested total rate, in operations per second over all connections; 0 sends as fast as
+    /// answers come. Searches start with it; scans and dynamic runs ignore it.
     pub rate_ops: u32,
-    /// The rate swings around `rate_ops`.
+    /// A sine of the rate around `rate_ops`; `None` for a constant rate.
     pub sinusoid: Option<Sinusoid>,
-    /// The gaps between the requests of one connection. Their mean follows from the rate, whatever
-    /// the parameters say (which may all be 0): of a Pareto law location and shape stay, of a
-    /// normal law the deviation, of a uniform law the lower bound, in seconds.
+    /// The gaps between the requests of one connection. The rate determines their mean, whatever
+    /// the parameters are (all may be 0). Kept are the location and shape of a Pareto law, the
+    /// deviation of a normal law, and the lower bound of a uniform law, in seconds.
     pub gaps: Law,
-    /// Their word as it was given.
+    /// The law of the gaps as written.
     pub gaps_word: String,
-    /// Requests that may await their answers on one connection; at least 1.
+    /// The pipeline depth; at least 1.
     pub depth: u32,
-    /// Late requests are dropped.
+    /// The policy for dropping late requests; `None` drops none.
     pub skip: Option<Skip>,
     /// The least time between an answer and the next request of its connection.
     pub answer_gap: Option<Span>,
-    /// How long is measured; above 0.
+    /// The length of the measurement; above 0.
     pub time: Span,
-    /// Load before measuring; zero for none.
+    /// The length of the load before the measurement; zero for none.
     pub warmup: Span,
-    /// Measuring begins this long after the start of the program; zero for at once.
+    /// The time from the start of the program to the measurement; zero for at once.
     pub wait: Span,
-    /// Threads sleep between events; otherwise they may spin.
+    /// True if threads sleep between events; otherwise they may spin.
     pub is_blocking: bool,
-    /// Threads are pinned to processors in turn.
+    /// True to pin threads to processors in turn.
     pub is_pinned: bool,
 }
 
-/// `-S`: when a connection's depth is used up and it is late, requests that are due are dropped
-/// and counted until it is less late.
+/// `-S`: if a connection is full and late, due requests are dropped and counted until it is less
+/// late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skip {
-    /// Dropping begins above this.
+    /// The lateness above which dropping begins.
     pub late_max: Span,
-    /// Dropping ends below this.
+    /// The lateness below which dropping ends.
     pub late_again: Span,
 }
 
-/// What is shown, and written where.
+/// The output and its destinations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// The table on stdout.
+    /// The format of the table on stdout.
     pub format: Format,
-    /// The table shows response times in place of service times.
+    /// True if the table shows response times in place of service times.
     pub is_response: bool,
-    /// File for the record.
+    /// The file for the record.
     pub json: Option<String>,
-    /// File for the samples of gets.
+    /// The file for the samples of gets.
     pub save: Option<String>,
-    /// File for the samples of all operations.
+    /// The file for the samples of all operations.
     pub save_all: Option<String>,
-    /// Where points go, as an output of memtide.
+    /// The destination of points, as an output of memtide.
     pub influx: Option<String>,
-    /// All rows' histograms are drawn, not only those of gets.
+    /// True to plot the histograms of all rows, false for gets only.
     pub is_plot_all: bool,
-    /// How much is said on stderr.
+    /// The amount of messages on stderr.
     pub verbosity: Verbosity,
-    /// Notes are wanted on stderr.
+    /// True to print notes on stderr.
     pub has_notes: bool,
 }
 
-/// How much is said on stderr, from most to least.
+/// The amount of messages on stderr, from most to least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
     /// `-vv`.
@@ -224,6 +225,6 @@ pub enum Verbosity {
     Verbose,
     /// Notes and the progress of searches.
     Info,
-    /// `--quiet`: errors alone.
+    /// `--quiet`: only errors.
     Quiet,
 }

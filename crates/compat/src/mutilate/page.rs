@@ -1,12 +1,12 @@
-//! The page that `--help` shows: gengetopt's layout, our words. Knows the columns, not what the
-//! options do.
+//! The page of `--help`: gengetopt's layout, our words. Knows the columns, not the options'
+//! effects.
 
 use super::rows::{Face, ROWS, Row, Section, Takes};
 
-/// Where a description begins, and where its further lines do.
+/// The column of a description and of its further lines.
 const TEXT_COLUMN: usize = 32;
 const FURTHER_COLUMN: usize = 34;
-/// Lines end here.
+/// The length of a line.
 const COLUMNS: usize = 80;
 
 /// `NAME VERSION`, as `--version` prints it.

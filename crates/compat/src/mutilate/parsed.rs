@@ -1,5 +1,5 @@
-//! The layer that gengetopt generates: getopt's options checked for repetition and for numbers,
-//! help and version answered. Judges no value.
+//! The layer that gengetopt generates: checks options for repetition and numbers, and answers help
+//! and version. Judges no value.
 
 use super::page;
 use super::rows::{Face, Had, ROWS, Row, Takes, row};
@@ -10,15 +10,14 @@ use std::collections::BTreeMap;
 /// The exit code of a wrong command line.
 const USAGE: u8 = 1;
 
-/// What was given on a command line: words that are numbers where numbers must be.
+/// The words of a command line, checked to be numbers where numbers are required.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     words: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl Parsed {
-    /// Reads `argv`, which does not begin with the program's name; `program` is that name, for
-    /// complaints.
+    /// Parses `argv`, which is without the program's name; `program` is that name, for errors.
     pub(super) fn read(face: Face, program: &str, argv: &[String]) -> Result<Self, Stop> {
         let table = Table::new(face);
         let complain = |what: String| Stop::complaint(format!("{program}: {what}"), USAGE);
@@ -32,7 +31,7 @@ impl Parsed {
                 _ => given.add(row, found.argument).map_err(complain)?,
             }
         }
-        // gengetopt reads lists when everything else is read.
+        // gengetopt parses lists after everything else.
         for row in ROWS.iter().filter(|row| row.many && row.takes == Takes::Int) {
             given.all(row.long).iter().try_for_each(|word| check(row, word)).map_err(complain)?;
         }
@@ -55,12 +54,12 @@ impl Parsed {
         Ok(())
     }
 
-    /// Whether the option was given.
+    /// True if the option is present.
     pub(super) fn has(&self, long: &str) -> bool {
         !self.all(long).is_empty()
     }
 
-    /// How often the option was given, elements of lists counted each.
+    /// The number of the option's values, with each element of a list counted.
     pub(super) fn count(&self, long: &str) -> usize {
         self.all(long).len()
     }
@@ -71,7 +70,7 @@ impl Parsed {
         self.words.get(long).map_or(&[], Vec::as_slice)
     }
 
-    /// The option's word, if it was given.
+    /// The option's word, if it is present.
     pub(super) fn word(&self, long: &str) -> Option<&str> {
         self.all(long).first().map(String::as_str)
     }
@@ -82,7 +81,7 @@ impl Parsed {
         self.word(long).unwrap_or_else(default)
     }
 
-    /// The option's whole number, if it was given.
+    /// The option's whole number, if it is present.
     pub(super) fn int(&self, long: &str) -> Option<i32> {
         self.word(long).map(int)
     }
@@ -103,14 +102,14 @@ impl Parsed {
     }
 }
 
-/// Whether a command line, as the dynamic fork reads it, has an option which only that fork has.
+/// True if the dynamic fork would find an option in `argv` that only that fork has.
 pub(super) fn names_dynamic(argv: &[String]) -> bool {
     let table = Table::new(Face::McperfDynamic);
     let mut found = Words::new(&table.entries, argv).map_while(Result::ok);
     found.any(|found| table.row(found.index, false).had == Had::InDynamic)
 }
 
-/// How well the mcperfs can read a command line.
+/// A measure of how well the mcperfs can read a command line.
 pub(crate) fn reading(argv: &[String]) -> Reading {
     let table = Table::new(Face::McperfDynamic);
     let mut words = Words::new(&table.entries, argv);
@@ -140,7 +139,7 @@ pub(crate) fn reading(argv: &[String]) -> Reading {
     reading
 }
 
-/// getopt's table for a face, and the rows behind it.
+/// getopt's table for a face, and the row of each entry.
 struct Table {
     entries: Vec<Entry>,
     rows: Vec<&'static Row>,
@@ -148,7 +147,7 @@ struct Table {
 
 impl Table {
     fn new(face: Face) -> Self {
-        // Both meanings of -M are known to every face.
+        // Every face knows both meanings of -M.
         let known = |row: &&Row| row.is_of(face) || row.short == Some('M');
         let rows: Vec<&Row> = ROWS.iter().filter(known).collect();
         let entry = |row: &&Row| Entry {
@@ -171,15 +170,15 @@ impl Table {
         Self { entries: rows.iter().map(entry).chain([both]).collect(), rows }
     }
 
-    /// The row of an entry; that of the letter M depends on whether a number follows it.
+    /// The row of an entry; for the letter M it depends on a number behind it.
     fn row(&self, index: usize, has_argument: bool) -> &'static Row {
         let both = if has_argument { "poll_max" } else { "masterless_agentmode" };
         self.rows.get(index).copied().unwrap_or_else(|| row(both))
     }
 }
 
-/// Whether a word is what its option takes. A whole number that C's int cannot hold is none: the
-/// originals would go on with another.
+/// Checks that a word is what its option takes. A whole number that exceeds C's int is refused,
+/// where the originals would use another number.
 fn check(row: &Row, word: &str) -> Result<(), String> {
     let fits = match row.takes {
         Takes::Nothing | Takes::Word(_) => true,
@@ -194,8 +193,8 @@ fn int(word: &str) -> i32 {
     number.expect("numbers were checked when read")
 }
 
-/// The elements of a list with commas; `\,` is a comma that divides nothing, and a comma at the
-/// very end adds nothing.
+/// Splits a list at commas; `\,` is a comma within an element, and a comma at the very end adds no
+/// element.
 fn tokens(list: &str) -> Vec<String> {
     let mut tokens = vec![String::new()];
     let mut letters = list.chars().peekable();

@@ -1,24 +1,24 @@
-//! The options of every face, in the order of the originals' pages: that order also decides what
-//! an abbreviation means. Describes them, and reads nothing.
+//! The options of every face, in the order of the originals' pages, which also decides the meaning
+//! of an abbreviation. Describes them, and parses nothing.
 
 use Had::{Everywhere, InDynamic, InMcperfs, InMutilate};
 use Section::{Advanced, Agent, Basic, General, Ours};
 use Takes::{Double, Float, Int, Nothing, Word};
 
-/// One of the three programs.
+/// One of the three programs of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Face {
     /// mutilate 0.1, with the options of its improved fork.
     Mutilate,
     /// mcperf 0.3.
     Mcperf,
-    /// mcperf with dynamic load; it calls itself 0.3, too.
+    /// mcperf with dynamic load; its version is 0.3, too.
     McperfDynamic,
 }
 
 impl Face {
-    /// The face that a program or a subcommand of this name shows; see
-    /// [`face_for`](super::face_for) for what `mcperf` may become.
+    /// The face of a program or subcommand with this name; [`face_for`](super::face_for) then
+    /// decides for `mcperf`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "mutilate" => Some(Self::Mutilate),
@@ -28,20 +28,20 @@ impl Face {
         }
     }
 
-    /// Whether this is mutilate, and not one of its mcperf descendants.
+    /// True for mutilate, false for its mcperf descendants.
     pub fn is_mutilate(self) -> bool {
         self == Self::Mutilate
     }
 }
 
-/// What an option takes.
+/// The argument of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {
     Nothing,
     Int,
     Float,
     Double,
-    /// A word, called so on the page.
+    /// A word, with its name on the page.
     Word(&'static str),
 }
 
@@ -55,7 +55,7 @@ pub(super) enum Section {
     Ours,
 }
 
-/// Which faces have an option on their page.
+/// The faces that have an option on their page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Had {
     Everywhere,
@@ -72,16 +72,16 @@ pub(super) struct Row {
     pub(super) short: Option<char>,
     pub(super) takes: Takes,
     pub(super) default: Option<&'static str>,
-    /// It may be repeated, and takes lists.
+    /// True if it may be repeated, and takes lists.
     pub(super) many: bool,
     pub(super) had: Had,
-    /// It is younger than the program whose page it is on.
+    /// True if memtide added it to the program's page.
     pub(super) added: bool,
     pub(super) text: &'static str,
 }
 
 impl Row {
-    /// Whether the option is on the page of `face`.
+    /// True if the option is on the page of `face`.
     pub(super) fn is_of(&self, face: Face) -> bool {
         match self.had {
             Everywhere => true,

@@ -1,5 +1,5 @@
-//! What a face says as a run goes: every event of it turned into the text that the original
-//! prints then. Prints nothing itself, and remembers no more than the next words need.
+//! A face's output during a run: turns each event into the text that the original prints then.
+//! Prints nothing itself, and keeps only the state that later texts need.
 
 mod log;
 mod generators;
@@ -27,16 +27,16 @@ pub struct Transcript {
     mode: Mode,
     times: TimeBasis,
     whose: Whose,
-    /// The connections that a report names, if not all that there are.
+    /// The number of connections that a report states, if it is not that of the record.
     connections: Option<u64>,
     verbosity: Verbosity,
     /// The rates of a dynamic run's intervals.
     targets: Vec<u32>,
-    /// Of a search: the rate without a limit.
+    /// In a search: the rate without a limit.
     peak_per_s: f64,
-    /// Of a search or a scan: the last step, but how busy the machine was in all of them.
+    /// In a search or a scan: the last step, with the CPU use of all steps.
     last: Option<Material>,
-    /// How long all of them took, in seconds.
+    /// The length of all steps, in seconds.
     steps_s: f64,
     log: Log,
 }
@@ -60,18 +60,18 @@ impl Transcript {
         }
     }
 
-    /// What `-v` says of a wait before the load.
+    /// The log of `-v` for a wait before the load.
     pub fn wait(&self, wait: Span) -> String {
         self.log.wait(wait)
     }
 
-    /// What `-v` and `-vv` say on stderr when `event` happens, before anything else is said of it;
-    /// `unix_s` is the time of day, in seconds since 1970.
+    /// The log of `-v` and `-vv` on stderr for `event`, before its other texts; `unix_s` is the
+    /// time of day, in seconds since 1970.
     pub fn log(&mut self, event: &Event, unix_s: f64) -> String {
         self.log.on(event, unix_s)
     }
 
-    /// What is said before anything happens.
+    /// The text before the first event.
     pub fn begin(&self) -> Printed {
         let mut printed = Printed::default();
         match &self.mode {
@@ -85,10 +85,10 @@ impl Transcript {
         printed
     }
 
-    /// What is said when `event` happens.
+    /// The text for `event`.
     ///
     /// # Errors
-    /// When a record's histogram cannot be read back; the sentence names it.
+    /// If a record's histogram cannot be read back; the sentence names it.
     pub fn on(&mut self, event: &Event) -> Result<Printed, String> {
         let mut printed = Printed::default();
         match event {
@@ -98,7 +98,7 @@ impl Transcript {
                 (Mode::Search(_), Some(last)) => {
                     printed.stdout = self.formatter.search(last, self.peak_per_s);
                 }
-                // Behind the last whole row of a scan that was cut short there is nothing.
+                // No text follows the last whole row of a scan that ended early.
                 (Mode::Scan(_), Some(last)) if conclusion.ended_by == StepsEnd::Done => {
                     printed.stdout = self.formatter.scan_end(last.cpu.as_ref());
                 }
@@ -115,7 +115,7 @@ impl Transcript {
         Ok(Material { connections, ..material })
     }
 
-    /// A run is over: all there was, or a step.
+    /// Handles the end of a run: the only one, or a step.
     fn done(&self, record: &Record, printed: &mut Printed) -> Result<(), String> {
         match &self.mode {
             Mode::Once => {
@@ -175,7 +175,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// The progress of a search, which `--quiet` silences.
+    /// Prints the progress of a search, unless `--quiet` is set.
     fn progress(&self, printed: &mut Printed, search: &Search, step: &SearchStep) {
         if self.verbosity < Verbosity::Quiet {
             let goal = SearchGoal { order: search.word.clone(), limit_us: search.bound_us as u64 };
@@ -184,7 +184,7 @@ impl Transcript {
     }
 }
 
-/// Whose figures a report of `options` shows.
+/// The process whose figures a report of `options` shows.
 pub fn whose(options: &Options) -> Whose {
     match (&options.agents, options.face) {
         (None, _) => Whose::Process,
@@ -193,11 +193,10 @@ pub fn whose(options: &Options) -> Whose {
     }
 }
 
-/// What the original's agent prints on stdout when it has made its part of a load; `record` is of
-/// that part.
+/// The text of the original's agent on stdout after its part of a load; `record` is of that part.
 ///
 /// # Errors
-/// When a record's histogram cannot be read back; the sentence names it.
+/// If a record's histogram cannot be read back; the sentence names it.
 pub fn agent_rows(agent: &AgentOptions, record: &Record) -> Result<String, String> {
     if agent.verbosity == Verbosity::Debug {
         return Ok(String::new());
@@ -206,8 +205,8 @@ pub fn agent_rows(agent: &AgentOptions, record: &Record) -> Result<String, Strin
     Ok(Formatter::new(Format::of(agent.face)).agent(&material))
 }
 
-/// What the original says on stderr of the agent with this number, from 1, when it goes on without
-/// it; `face` is of the master.
+/// The text of the original on stderr when it continues without the agent with this number, from 1;
+/// `face` is the master's.
 pub fn skipped(face: Face, number: usize) -> String {
     let line = match face {
         Face::Mutilate | Face::Mcperf => 400,
@@ -217,7 +216,7 @@ pub fn skipped(face: Face, number: usize) -> String {
     format!("{file}({line}): Agent failure detected, skip agent {number}!\n")
 }
 
-/// How busy the machine was in two stretches of these lengths.
+/// The CPU use in two intervals of these lengths together.
 fn together(first: Cpu, first_s: f64, second: Cpu, second_s: f64) -> Cpu {
     let all_s = first_s + second_s;
     let mean = if all_s > 0.0 {

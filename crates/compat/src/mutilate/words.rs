@@ -1,4 +1,4 @@
-//! What can be done about a failure, with the options of mutilate's family.
+//! Remedies for failures, with the options of mutilate's family.
 
 use memtide_base::{Remedy, Words};
 
@@ -24,7 +24,7 @@ impl Words for FamilyWords {
             Remedy::SpeakBinary => "; use --binary, or check the port",
             Remedy::FewerThreads => "; lower --threads (-T)",
             Remedy::FewerKeys => ", or use fewer --records (-r)",
-            // It waits as long as it waits, opens no connection again, and takes what is there.
+            // The family has no option for timeouts, reconnection or existing items.
             Remedy::SeeTimeout
             | Remedy::AllowTime
             | Remedy::LocalSource

@@ -1,5 +1,5 @@
-//! From a command line to [`Options`]: twemperf's options in their order and its words, then what
-//! it does not check and should.
+//! From a command line to [`Options`]: twemperf's options in their order and its words, then checks
+//! that it lacks.
 
 mod further;
 
@@ -14,16 +14,15 @@ use memtide_base::Span;
 const USAGE: u8 = 1;
 /// The longest prefix of a key.
 const PREFIX_BYTES_MAX: usize = 16;
-/// The longest time that can be asked for: some thirty years.
+/// The longest time that can be requested: about thirty years.
 const TIME_S_MAX: f64 = 1e9;
 
-/// Reads a command line; `argv` is without the program's name, which the original does not use in
-/// its complaints either.
+/// Parses a command line; `argv` is without the program's name, which the original does not use in
+/// its errors either.
 ///
 /// # Errors
-/// Whatever ends the program before it makes load, all of it on stderr: help and version (0), and
-/// whatever is wrong, with the page of options behind it (1). A complaint wins over help and
-/// version wherever it stands.
+/// Every end of the program before it makes load, all of it on stderr: help and version (0), and
+/// errors, followed by the page of options (1). An error wins over help and version wherever it is.
 pub fn parse(argv: &[String]) -> Result<Options, Stop> {
     let complain = |line: String| {
         let text = format!("mcperf: {line}\n{}", page::usage());
@@ -38,7 +37,7 @@ pub fn parse(argv: &[String]) -> Result<Options, Stop> {
     draft.decide().map_err(complain)
 }
 
-/// How well twemperf can read a command line.
+/// A measure of how well twemperf can read a command line.
 pub(crate) fn reading(argv: &[String]) -> Reading {
     let mut draft = Draft::default();
     let mut words = Words::new(OPTIONS, argv);
@@ -59,13 +58,13 @@ pub(crate) fn reading(argv: &[String]) -> Reading {
     reading
 }
 
-/// One option, and how it is known to [`Draft::take`].
+/// An option of the original, whose value for [`Draft::take`] is its letter.
 const fn theirs(long: &'static str, short: char, argument: Argument) -> Entry {
     Entry { long, short: Some(short), argument, value: short as u32, yields: false }
 }
 
-/// An option that the original does not have. It makes no abbreviation ambiguous, and each has a
-/// value that is no letter.
+/// An option that the original does not have. It makes no abbreviation ambiguous, and its value is
+/// no letter.
 const fn ours(long: &'static str, value: u32, argument: Argument) -> Entry {
     Entry { long, short: None, argument, value, yields: true }
 }
@@ -104,7 +103,7 @@ const OPTIONS: &[Entry] = &[
     ours("notes", 7, NO),
 ];
 
-/// What was given, each number one that its option takes.
+/// The values of a command line, each a number that its option takes.
 #[derive(Clone, Debug)]
 struct Draft {
     is_help_asked: bool,
@@ -123,14 +122,14 @@ struct Draft {
     expiry_s: u32,
     is_noreply: bool,
     prefix: String,
-    /// Which client this is, and of how many.
+    /// The client's number, and the number of clients.
     client: (u32, u32),
     connections: Option<u32>,
     calls_each: Option<u32>,
     connection_gaps: Option<Distribution>,
     call_gaps: Option<Distribution>,
     sizes: Distribution,
-    /// The word of the sizes when it is a plain number, which makes it a rate.
+    /// The word of the sizes if it is a plain number, which makes it a rate.
     size_rate: Option<String>,
     threads: u32,
     time_s: Option<f64>,
@@ -179,7 +178,7 @@ impl Default for Draft {
 }
 
 impl Draft {
-    /// The error is a line without the program's name.
+    /// Reads all options. The error is a line without the program's name.
     fn read(argv: &[String]) -> Result<Self, String> {
         let mut draft = Self::default();
         for found in Words::new(OPTIONS, argv) {
@@ -193,7 +192,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// An option without an argument.
+    /// Handles an option without an argument.
     fn switch(&mut self, entry: &Entry) {
         let value = match entry.long {
             "help" => &mut self.is_help_asked,
@@ -209,7 +208,7 @@ impl Draft {
         *value = true;
     }
 
-    /// An option with its argument.
+    /// Handles an option with its argument.
     fn take(&mut self, entry: &Entry, word: &str) -> Result<(), String> {
         let number = || integer(word).ok_or_else(|| wanting(entry));
         match entry.long {
@@ -248,7 +247,7 @@ impl Draft {
     }
 }
 
-/// What is wrong with a word that getopt cannot read.
+/// The error for a word that getopt cannot read.
 fn misread(fault: &Fault) -> String {
     let named = |name: &str| {
         let entry = OPTIONS.iter().find(|entry| entry.long == name);
@@ -256,7 +255,7 @@ fn misread(fault: &Fault) -> String {
     };
     let invalid = |letter: char| format!("invalid option -- '{letter}'");
     match fault {
-        // Of a long option getopt remembers no letter.
+        // For a long option getopt remembers no letter.
         Fault::Unrecognized(_) | Fault::Ambiguous(..) => invalid(' '),
         Fault::Invalid(letter) => invalid(*letter),
         Fault::DoesNotAllow(name) => match named(name).short {
@@ -271,7 +270,7 @@ fn misread(fault: &Fault) -> String {
     }
 }
 
-/// What an option says that has no argument, or not the one that it takes.
+/// The error of an option whose argument is missing or invalid.
 fn wanting(entry: &Entry) -> String {
     let name = entry.short.map_or_else(|| format!("-{}", entry.long), String::from);
     let what = match entry.long {
@@ -284,7 +283,7 @@ fn wanting(entry: &Entry) -> String {
     format!("option -{name} requires {what}")
 }
 
-/// A decimal number that a C int holds and that is not negative.
+/// Reads a decimal number that fits into a C int and is not negative.
 fn integer(word: &str) -> Option<u32> {
     let number = number::whole_decimal(word).and_then(|number| i32::try_from(number).ok())?;
     u32::try_from(number).ok()
@@ -314,7 +313,7 @@ fn client(word: &str) -> Result<(u32, u32), String> {
     Ok((read_index, read_count))
 }
 
-/// A length of time that was checked to be at most [`TIME_S_MAX`].
+/// Converts a number of seconds that was checked to be at most [`TIME_S_MAX`].
 fn span(seconds: f64) -> Span {
     Span::from_ns((seconds * 1e9).round() as u64)
 }

@@ -1,29 +1,29 @@
 //! The distributions of twemperf's rates and sizes: `R`, `dT`, `uA,B`, `eT`, `sA`. Reads one word;
-//! what a second or a byte may be is decided elsewhere.
+//! the caller checks the range of seconds or bytes.
 
 use crate::number;
 use memtide_base::Law;
 
-/// What gaps in seconds, or sizes in bytes, are drawn from. All parameters are finite and above 0.
+/// The distribution of gaps in seconds, or sizes in bytes. All parameters are finite and above 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// Always the same number.
     Fixed(f64),
-    /// Evenly from the first up to the second, which is not below it.
+    /// Uniform from the first bound to the second, which is not below it.
     Uniform(f64, f64),
     /// Exponential with this mean.
     Exponential(f64),
-    /// The first draw is this, and each further one is 1 more.
+    /// The first draw is this number, and each further one is 1 more.
     Ascending(f64),
 }
 
 impl Distribution {
-    /// Reads a word; `None` is a plain 0, which stands for "when the one before has ended". A
-    /// number without a letter is a *rate*: the draw is 1 divided by it.
+    /// Reads a word; `None` for a plain 0, which means "when the one before has ended". A number
+    /// without a letter is a *rate*: the draw is 1 divided by it.
     ///
     /// # Errors
-    /// What the original says, without the program's name. Infinite numbers and those that are
-    /// none, which it would take, are refused in the same words.
+    /// The original's text, without the program's name. Infinite numbers and NaN, which it would
+    /// accept, are refused in the same words.
     pub(super) fn read(word: &str) -> Result<Option<Self>, String> {
         let kinds = ['d', 'u', 'e', 's'];
         let Some(rest) = word.strip_prefix(kinds) else {
@@ -61,8 +61,8 @@ impl Distribution {
         }))
     }
 
-    /// The law of one draw, to be fed with the units of the client's
-    /// [stream](super::Load::seed_words); `None` where a draw depends on how many there were.
+    /// The law of one draw, for the units of the client's [stream](super::Load::seed_words); `None`
+    /// if a draw depends on the number of earlier ones.
     pub fn law(&self) -> Option<Law> {
         match *self {
             Self::Fixed(value) => Some(Law::Fixed(value)),
@@ -72,7 +72,7 @@ impl Distribution {
         }
     }
 
-    /// The mean of a draw; of ascending draws, the first.
+    /// The mean of a draw; for ascending draws, the first.
     pub(super) fn mean(&self) -> f64 {
         match *self {
             Self::Fixed(value) | Self::Exponential(value) | Self::Ascending(value) => value,
@@ -81,12 +81,12 @@ impl Distribution {
     }
 }
 
-/// A finite number that is not negative, as C's strtod reads the whole of a word.
+/// Reads a whole word as C's strtod does: a finite number that is not negative.
 pub(super) fn real(word: &str) -> Option<f64> {
     let value = number::decimal(word).filter(|_| !word.is_empty())?;
     let mantissa = word.split(['e', 'E']).next().unwrap_or(word);
     let vanished = value == 0.0 && mantissa.contains(|digit: char| ('1'..='9').contains(&digit));
-    // C calls a number too small when its normal numbers cannot hold it.
+    // C reports underflow for a number below its normal numbers.
     let is_normal = value.is_normal() || value == 0.0;
     (value >= 0.0 && is_normal && !vanished).then_some(value.abs())
 }

@@ -8,21 +8,21 @@ use crate::said::{Said, Wrong};
 use memtide_base::Span;
 use memtide_schema::Settings;
 
-/// The longest that memtide waits; the original waits for ever.
+/// The longest timeout; the original may wait for ever.
 const TIMEOUT_MAX: Span = Span::from_s(3600);
-/// The largest socket buffer; the kernel has bounds far below.
+/// The largest socket buffer; the kernel's limits are far lower.
 const BUFFER_BYTES_MAX: u32 = 1 << 30;
-/// Connections that come at a rate may live at once, and calls be outstanding on one: any number,
-/// as far as memory goes.
+/// The most connections open at once, when they come at a rate, and the most calls outstanding on
+/// one; the original has no limit but memory.
 const PLACES_MAX: u32 = 65_536;
 const DEPTH_MAX: u32 = 65_536;
-/// Calls outstanding on all of them.
+/// The most calls outstanding on all connections.
 const OUTSTANDING_MAX: u32 = 1 << 26;
-/// Calls of a connection that ends when the time is over.
+/// The number of calls of a connection that ends when the time is over.
 const CALLS_MAX: u32 = 1 << 31;
 /// The longest linger, in seconds.
 const LINGER_S_MAX: u32 = 3600;
-/// What a face exits with when it cannot begin.
+/// The exit code of a face that cannot begin.
 const FATAL: u8 = 1;
 
 /// twemperf's options for the fields of a scenario.
@@ -49,7 +49,7 @@ const OPTIONS: &[(&str, &str)] = &[
 /// The scenario of `options`.
 ///
 /// # Errors
-/// When no machine could do it; the sentence names the field of the scenario.
+/// If no machine could carry it out; the sentence names the field of the scenario.
 pub fn lower(options: &Options) -> Result<Settings, Stop> {
     let refused =
         |wrong: Wrong| Stop::complaint(format!("mcperf: {}", wrong.in_words(OPTIONS)), FATAL);
@@ -147,7 +147,7 @@ fn load(words: &mut Said, options: &Options) {
     words.switch("quiet", true);
 }
 
-/// Gaps in seconds as a rate and the law of the gaps at it.
+/// Gaps in seconds as a rate, and the law of the gaps at that rate.
 fn pace(gaps: Distribution) -> (f64, String) {
     match gaps {
         Distribution::Fixed(gap) => (1.0 / gap, "fixed".to_owned()),
@@ -156,23 +156,23 @@ fn pace(gaps: Distribution) -> (f64, String) {
             let mean = least / 2.0 + most / 2.0;
             (1.0 / mean, format!("uniform:{}", least / mean))
         }
-        // Each gap is a second longer than the one before.
+        // Each gap is one second longer than the one before.
         Distribution::Ascending(first) => (1.0 / first, format!("ascending:{}", 1.0 / first)),
     }
 }
 
-/// The client's draws.
+/// The source of the client's draws.
 fn draws(load: &Load) -> String {
     let [low, middle, high] = load.seed_words;
     format!("rand48:{low},{middle},{high}")
 }
 
-/// Whether gaps depend on draws.
+/// True if gaps depend on draws.
 const fn is_drawn(gaps: Option<Distribution>) -> bool {
     matches!(gaps, Some(Distribution::Exponential(_) | Distribution::Uniform(..)))
 }
 
-/// A law of whole numbers. A fixed one is rounded as C's lrint rounds, halves to even numbers.
+/// A law of whole numbers. A fixed one is rounded as C's lrint does, halves to even numbers.
 fn sizes(sizes: &Sizes) -> String {
     match sizes.law {
         Distribution::Fixed(size) => format!("fixed:{}", size.round_ties_even()),

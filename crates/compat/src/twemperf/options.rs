@@ -1,81 +1,82 @@
-//! A command line of twemperf as decided values: nothing in them is left to be parsed.
+//! A command line of twemperf as decided values, with nothing left to parse.
 
 use super::distribution::Distribution;
 use memtide_base::Span;
 
-/// Everything that a command line asks for.
+/// The decided values of a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Whom to load.
+    /// The server.
     pub target: Target,
-    /// How its connections are made and closed.
+    /// The sockets of its connections.
     pub socket: Socket,
-    /// What every call asks for.
+    /// The request of every call.
     pub request: Request,
-    /// Which keys the calls ask for.
+    /// The keys of the calls.
     pub keys: Keys,
-    /// How many connections and calls there are, and when.
+    /// The connections and calls, and their times.
     pub load: Load,
-    /// What is shown, and written where.
+    /// The output and its destinations.
     pub output: Output,
-    /// What a user should know about this command line: whole sentences, each for a line of the
-    /// log, before the report. Empty when the verbosity does not ask for warnings.
+    /// Notes on this command line for the user: whole sentences, each for a line of the log before
+    /// the report. Empty if the verbosity is below that of warnings.
     pub notes: Vec<String>,
 }
 
-/// Whom to load.
+/// The server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A host and its port.
     Tcp {
         /// A name or an address.
         host: String,
-        /// 1 to 65535.
+        /// The port, 1 to 65 535.
         port: u16,
     },
     /// The path of a unix socket; it begins with `/`.
     Unix(String),
 }
 
-/// How connections are made and closed.
+/// The sockets of connections, and their end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Socket {
-    /// The longest that connecting may take, and the oldest call of a connection may wait after
-    /// it was sent; then the connection is given up with all its calls. `None` waits for ever.
+    /// The longest time that connecting may take, and that the oldest call of a connection may wait
+    /// after it was sent; then the connection is given up with all its calls. `None` waits for
+    /// ever.
     pub timeout: Option<Span>,
-    /// SO_LINGER at the end, in seconds; 0 resets the connection. `None` leaves it off.
+    /// SO_LINGER at the close, in seconds; 0 resets the connection. `None` leaves it off.
     pub linger_s: Option<u32>,
     /// SO_SNDBUF.
     pub send_buffer_bytes: u32,
     /// SO_RCVBUF.
     pub receive_buffer_bytes: u32,
-    /// Nagle's algorithm stays on.
+    /// True to leave Nagle's algorithm on.
     pub is_nagle_on: bool,
 }
 
-/// What every call asks for. Flags are 0, and values consist of the digit 0.
+/// The request of every call. Flags are 0, and values consist of the digit 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Which command.
+    /// The command.
     pub method: Method,
     /// The expiry of storage commands, as memcached reads it.
     pub expiry_s: u32,
-    /// Commands are sent with `noreply`, and nothing is awaited. Never for a retrieval.
+    /// True to send commands with `noreply` and await nothing. Never for a retrieval.
     pub is_noreply: bool,
-    /// The length of a value in bytes or, of `incr` and `decr`, the amount.
+    /// The length of a value in bytes; for `incr` and `decr`, the amount.
     pub sizes: Sizes,
 }
 
-/// What sizes are drawn from: one draw for each call, in the order of the keys.
+/// The source of sizes: one draw for each call, in the order of the keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
     /// The law of the draws, which are rounded to the nearest whole number, halves to even ones.
     pub law: Distribution,
-    /// What is drawn above this becomes this.
+    /// The largest size; larger draws become this.
     pub size_max: u64,
 }
 
-/// The commands that there are.
+/// A command of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// `get`.
@@ -102,61 +103,62 @@ pub enum Method {
     Decr,
 }
 
-/// Which keys the calls ask for: the prefix, then a number of at least eight hexadecimal digits in
-/// lower case. One counter runs over all connections and threads.
+/// The keys of the calls: the prefix, then a number of at least eight hexadecimal digits in lower
+/// case. One counter runs over all connections and threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keys {
-    /// At most 16 bytes.
+    /// The prefix, at most 16 bytes.
     pub prefix: String,
     /// The number of the first call's key.
     pub first: u32,
-    /// Further calls take the next numbers; after this many the first one comes again.
+    /// The number of distinct keys. Calls count up from the first key, and start over after this
+    /// many.
     pub count: u64,
 }
 
-/// How many connections and calls there are, and when.
+/// The connections and calls, and their times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// Connections to open in all, at least 1; `None` opens them until the time is over.
+    /// The number of connections to open, at least 1; `None` opens them until the time is over.
     pub connections: Option<u32>,
-    /// Calls on each, at least 1; `None` calls until the time is over.
+    /// The number of calls on each, at least 1; `None` calls until the time is over.
     pub calls_each: Option<u32>,
-    /// The gaps between two connects, in seconds; `None` opens each when the one before it was
-    /// closed. The first is opened at once.
+    /// The gaps between two connects, in seconds; `None` opens each connection when the one before
+    /// it was closed. The first is opened at once.
     pub connection_gaps: Option<Distribution>,
     /// The gaps between two calls on a connection, in seconds, however many are unanswered; `None`
-    /// issues each when the one before it was answered. The first is issued when the connection
-    /// stands.
+    /// issues each call when the one before it was answered. The first is issued when the
+    /// connection is established.
     pub call_gaps: Option<Distribution>,
-    /// The longest that calls are issued; `None` until all are done.
+    /// The longest time in which calls are issued; `None` until all are done.
     pub time: Option<Span>,
-    /// Workers that share the load; at least 1.
+    /// The number of workers that share the load; at least 1.
     pub threads: u32,
-    /// The state of C's erand48 at the beginning, for [`Rand48`](memtide_base::rng::Rand48). The
-    /// gaps of connections, the gaps of calls and the sizes are each drawn from a stream of their
-    /// own, and all three begin here.
+    /// The initial state of C's erand48, for [`Rand48`](memtide_base::rng::Rand48). The gaps of
+    /// connections, the gaps of calls and the sizes each use a stream of their own, and all three
+    /// start from this state.
     pub seed_words: [u16; 3],
 }
 
-/// What is shown, and written where.
+/// The output and its destinations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// The report has a histogram.
+    /// True if the report has a histogram.
     pub is_histogram_shown: bool,
-    /// The report goes to stdout; to stderr otherwise.
+    /// True if the report goes to stdout, false for stderr.
     pub is_on_stdout: bool,
-    /// Exit 1 when any error was counted.
+    /// True to exit with 1 if any error was counted.
     pub is_error_fatal: bool,
-    /// The file of the record.
+    /// The file for the record.
     pub json: Option<String>,
-    /// Notes are wanted on stderr.
+    /// True to print notes on stderr.
     pub has_notes: bool,
-    /// The file that notes are appended to; without one they go to stderr, if wanted.
+    /// The file to which notes are appended; without one they go to stderr, if wanted.
     pub log: Option<String>,
 }
 
 impl Method {
-    /// All of them.
+    /// All commands.
     pub const ALL: [Self; 11] = [
         Self::Get,
         Self::Gets,
@@ -188,17 +190,17 @@ impl Method {
         }
     }
 
-    /// Whether it asks for a value.
+    /// True if it requests a value.
     pub const fn is_retrieval(self) -> bool {
         matches!(self, Self::Get | Self::Gets)
     }
 
-    /// Whether it changes a number.
+    /// True if it changes a number.
     pub const fn is_arithmetic(self) -> bool {
         matches!(self, Self::Incr | Self::Decr)
     }
 
-    /// Whether it sends a value.
+    /// True if it sends a value.
     pub const fn is_storage(self) -> bool {
         !self.is_retrieval() && !self.is_arithmetic() && !matches!(self, Self::Delete)
     }

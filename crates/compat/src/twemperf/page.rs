@@ -1,7 +1,7 @@
-//! The page of options, which follows every complaint: twemperf's layout, our words. It goes to
-//! stderr, and its lines end as the original's do.
+//! The page of options, which follows every error: twemperf's layout, our words. It goes to stderr,
+//! and its lines end as the original's do.
 
-/// What `--version` prints, and `--help` before the page.
+/// The text of `--version`, which `--help` prints before the page.
 pub(super) const VERSION: &str = "This is mcperf-0.1.1\r\n\n";
 
 /// The whole page.

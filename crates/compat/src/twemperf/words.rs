@@ -1,4 +1,4 @@
-//! What can be done about a failure, with twemperf's options.
+//! Remedies for failures, with twemperf's options.
 
 use memtide_base::{Remedy, Words};
 
@@ -17,7 +17,7 @@ impl Words for TwemperfWords {
             }
             Remedy::FewerThreads => "; lower --threads",
             Remedy::MorePorts => "; lower --conn-rate, or widen net.ipv4.ip_local_port_range",
-            // It speaks the text protocol alone, and fills nothing.
+            // twemperf speaks only the text protocol, and fills nothing.
             Remedy::LocalSource
             | Remedy::CheckCredentials
             | Remedy::LeaveCredentials

@@ -1,4 +1,4 @@
-//! The crate from outside: what it prints is read back by a parser that was written apart.
+//! The crate from outside: an independent parser reads its output back.
 
 #[path = "../parser/mod.rs"]
 mod parser;

@@ -1,5 +1,5 @@
-//! The formatter's output is read back into the values that it was made of, and so is the
-//! output of memaslap itself.
+//! The formatter's output is read back into the values that it was made of, and memaslap's own
+//! output is read, too.
 
 use crate::slap::{List, Output, Row, output};
 use memtide_base::rng::Random;

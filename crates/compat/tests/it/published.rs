@@ -1,5 +1,5 @@
-//! The parser against output of the original programs, as their pages and public logs show it:
-//! a parser that took only our own text would prove nothing.
+//! The parser against output of the original programs, from their pages and public logs: a parser
+//! that accepted only our own text would prove nothing.
 
 use crate::parser::{Dialect, Progress, progress, report, scan, waveform};
 

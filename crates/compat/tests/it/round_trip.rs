@@ -1,4 +1,4 @@
-//! Whatever is printed is read back as what it was made of, for material of all sizes.
+//! Output is read back as the values that it was made of, for material of all sizes.
 
 use crate::parser::{self, Counts, Dialect, Progress, Step, Total};
 use memtide_base::rng::Random;
@@ -15,7 +15,7 @@ const FORMATS: [(Format, Dialect); 4] = [
     (Format::McperfDynamic, Dialect::McperfDynamic),
 ];
 
-/// Calls `check` with each format and random material; of what goes wrong it names the seed.
+/// Calls `check` with each format and random material; a failure names the seed.
 fn for_all(check: impl Fn(&mut Random, Format, Dialect) + std::panic::RefUnwindSafe) {
     for seed in SEED..SEED + ROUNDS {
         for (format, dialect) in FORMATS {
@@ -154,7 +154,7 @@ fn searches_read_back() {
     });
 }
 
-/// A run of any size: nothing at all, a handful of operations, or more than 32 bits count.
+/// A run of any size: empty, a handful of operations, or more than 32 bits can count.
 fn material(random: &mut Random) -> Material {
     let gets = number(random);
     let sets = number(random);
@@ -209,7 +209,7 @@ fn close(read: f64, meant: f64, step: f64) {
     assert!((read - meant).abs() <= rounding, "{read} was read, and {meant} was meant");
 }
 
-/// `units` of what was recorded make one of what is printed.
+/// Compares the figures; `units` of a recorded value make one printed unit.
 fn same_figures(format: Format, read: &[f64], figures: &ScaledHistogram, units: f64) {
     let at = |percent: f64| figures.percentile(percent);
     let moments = figures.values().moments();

@@ -1,7 +1,7 @@
-//! Reads memaslap's stdout back, strictly: every line, every width, every blank line. Written from
-//! the formats alone; what it does not know is an error.
+//! A strict parser of memaslap's stdout: every line, every width, every blank line. Written from
+//! the formats alone; unknown text is an error.
 
-/// All that a run printed.
+/// The whole output of a run.
 #[derive(Debug, PartialEq)]
 pub struct Output {
     pub header: Header,
@@ -19,7 +19,7 @@ pub struct Header {
     pub servers: String,
     pub threads: u32,
     pub concurrency: u32,
-    /// `Ok` seconds, `Err` operations.
+    /// `Ok` for seconds, `Err` for operations.
     pub length: Result<u64, u64>,
     pub window_k: u64,
     pub sets: f64,
@@ -70,7 +70,7 @@ pub struct LastLine {
     pub net_mib: f64,
 }
 
-/// Reads `text`; the error names the line that is not as it must be.
+/// Parses `text`; the error names the invalid line.
 pub fn output(text: &str) -> Result<Output, String> {
     let body = text.strip_suffix('\n').ok_or("the text does not end with a line break")?;
     let mut lines = Lines { rest: body.split('\n').collect(), at: 0 };
@@ -98,7 +98,7 @@ struct Lines<'a> {
 
 const CLEAR: &str = "\u{1b}[1;1H\u{1b}[2J";
 const NAMES: [&str; 3] = ["Get", "Set", "Total"];
-/// The columns of a row and their widths; the last has none in a row.
+/// The columns of a row and their widths; the last has none.
 const COLUMNS: [(&str, usize); 11] = [
     ("Type", 8),
     ("Time(s)", 8),

@@ -12,19 +12,19 @@ impl<'a> Line<'a> {
         Self { rest: text }
     }
 
-    /// Whether `word` comes next.
+    /// True if `word` comes next.
     pub(super) fn follows(&self, word: &str) -> bool {
         self.rest.starts_with(word)
     }
 
-    /// Exactly these characters.
+    /// Skips exactly these characters.
     pub(super) fn word(&mut self, word: &str) -> Result<(), String> {
         let rest = self.rest.strip_prefix(word);
         self.rest = rest.ok_or_else(|| format!("'{word}' is missing before '{}'", self.rest))?;
         Ok(())
     }
 
-    /// Nothing more.
+    /// Checks that nothing is left.
     pub(super) fn end(&self) -> Result<(), String> {
         match self.rest {
             "" => Ok(()),
@@ -32,7 +32,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Everything before `word`, which is skipped.
+    /// Reads everything before `word`, which is skipped.
     pub(super) fn up_to(&mut self, word: &str) -> Result<String, String> {
         let parts = self.rest.split_once(word);
         let (text, rest) = parts.ok_or_else(|| format!("'{word}' is missing"))?;
@@ -40,7 +40,7 @@ impl<'a> Line<'a> {
         Ok(text.to_owned())
     }
 
-    /// Everything before `word`, which ends the line.
+    /// Reads everything before `word`, which must end the line.
     pub(super) fn up_to_the_last(&mut self, word: &str) -> Result<String, String> {
         let text = self.rest.strip_suffix(word);
         let text = text.ok_or_else(|| format!("'{word}' is missing at the end"))?;
@@ -48,19 +48,19 @@ impl<'a> Line<'a> {
         Ok(text.to_owned())
     }
 
-    /// `%<width>d`.
+    /// Reads `%<width>d`.
     pub(super) fn whole(&mut self, width: usize) -> Result<u64, String> {
         let digits = self.field(width, |c| c.is_ascii_digit())?;
         digits.parse().map_err(|_| format!("'{digits}' is not a whole number"))
     }
 
-    /// `% <width>d`: never without a space.
+    /// Reads `% <width>d`, which always begins with a space.
     pub(super) fn spaced(&mut self, width: usize) -> Result<u64, String> {
         self.word(" ")?;
         self.whole(width - 1)
     }
 
-    /// `%<width>.<decimals>f`.
+    /// Reads `%<width>.<decimals>f`.
     pub(super) fn decimal(&mut self, width: usize, decimals: usize) -> Result<f64, String> {
         let number = self.field(width, |c| c.is_ascii_digit() || c == '.')?;
         let behind = number.split_once('.').map_or(0, |(_, digits)| digits.len());
@@ -70,7 +70,7 @@ impl<'a> Line<'a> {
         number.parse().map_err(|_| format!("'{number}' is not a number"))
     }
 
-    /// A word of such characters that stands at the right of its field.
+    /// Reads a right-aligned word of characters that `of` accepts.
     fn field(&mut self, width: usize, of: impl Fn(char) -> bool) -> Result<&'a str, String> {
         let number = self.rest.trim_start_matches(' ');
         let spaces = self.rest.len() - number.len();

@@ -1,5 +1,5 @@
-//! Reads what the mutilate family prints, strictly: the formats of the programs' sources, column
-//! by column, and no line more or less.
+//! A strict parser of the mutilate family's output: the formats of the programs' sources, column by
+//! column, and no line more or less.
 //!
 //! It shares nothing with the printers and knows no records; every error names the line.
 
@@ -7,7 +7,7 @@ mod line;
 
 use line::Line;
 
-/// Whose output is read.
+/// The program whose output is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Mutilate,
@@ -19,9 +19,9 @@ pub(crate) enum Dialect {
 /// The report of one run, or of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
-    /// When it began and ended, in ms since 1970.
+    /// Beginning and end, in ms since 1970.
     pub(crate) timestamps: Option<(u64, u64)>,
-    /// Every figure of the rows `read`, `update` and `op_q`.
+    /// The figures of the rows `read`, `update` and `op_q`.
     pub(crate) rows: [Vec<f64>; 3],
     pub(crate) total: Total,
     pub(crate) peak_per_s: Option<f64>,
@@ -31,7 +31,7 @@ pub(crate) struct Report {
     pub(crate) cpu: Option<Cpu>,
 }
 
-/// `Total QPS = rate (ops / seconds)`, and gets and sets where they follow.
+/// `Total QPS = rate (ops / seconds)`, with gets and sets if they follow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Total {
     pub(crate) rate_per_s: f64,
@@ -44,7 +44,7 @@ pub(crate) struct Total {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) connections: Option<u64>,
-    /// How many, and what percentage.
+    /// The number, and the percentage.
     pub(crate) misses: (u64, f64),
     pub(crate) skipped: Option<(u64, f64)>,
     /// Bytes, and megabytes per second.
@@ -52,7 +52,7 @@ pub(crate) struct Counts {
     pub(crate) sent: (u64, f64),
 }
 
-/// `CPU Usage Stats`, and whether the warning stands before it.
+/// `CPU Usage Stats`, and true if the warning precedes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cpu {
     pub(crate) warned: bool,
@@ -66,13 +66,13 @@ pub(crate) struct Scan {
     pub(crate) cpu: Option<Cpu>,
 }
 
-/// A row with a rate and a target: of a scan, or of an interval.
+/// A row with a rate and a target: of a scan or of an interval.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) figures: Vec<f64>,
     pub(crate) rate_per_s: f64,
     pub(crate) target_per_s: u64,
-    /// When it began and ended, in ms since 1970.
+    /// Beginning and end, in ms since 1970.
     pub(crate) timestamps: Option<(u64, u64)>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Waveform {
     pub(crate) cpu: Option<Cpu>,
 }
 
-/// What a search says on stderr.
+/// A line that a search prints on stderr.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Progress {
     Begin { limit_us: u64, order: String },
@@ -294,7 +294,7 @@ fn mcperf_progress(line: &mut Line<'_>) -> Result<Progress, String> {
     Ok(Progress::Trial { target_per_s, rate_per_s, measured_us, bounds: Some((low, high)) })
 }
 
-/// Lines that are still to be read.
+/// The lines that are still to be read.
 struct Page<'a> {
     lines: Vec<&'a str>,
     at: usize,

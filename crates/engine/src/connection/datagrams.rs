@@ -69,7 +69,7 @@ impl Connection {
         sink.datagrams(now, DatagramClass::Lost, u64::from(missing));
         sink.settle(&entry, Ending::unanswered(Fate::TimedOut));
         self.pipeline.pop_front();
-        // The number of the next request must not be that of this one.
+        // The next request needs another number than this one.
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
         self.forget_reply();

@@ -1,5 +1,5 @@
 //! A connection below its operations: its state, its authentication, and the transformation between
-//! the protocol's bytes and those on the wire. The load's connections and the questions beside the
+//! the protocol's bytes and those on the wire. The load's connections and the probes beside the
 //! load both use it.
 
 use super::{Heard, TooLong};

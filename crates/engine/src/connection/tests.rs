@@ -1,5 +1,5 @@
-//! Replies meet what they answer: each test is a talk of operations sent, bytes received and
-//! endings seen, held with the bytes cut at several widths.
+//! Replies match the requests that they answer. Each test is a conversation of operations sent,
+//! bytes received and endings seen, repeated with the bytes cut at several widths.
 
 mod binary;
 
@@ -16,7 +16,7 @@ fn place() -> Place {
     Place { number: 0, server, client, transport: Transport::Stream, is_aside: false }
 }
 
-/// Both sides of one connection, with what was seen.
+/// Both sides of one connection, and a record of what happened.
 struct Talk {
     connection: Connection,
     dialect: Dialect,
@@ -24,17 +24,17 @@ struct Talk {
     seen: Seen,
     now: Instant,
     issued: u64,
-    /// Bytes are handed over in pieces of at most this many.
+    /// The largest piece in which bytes are handed over.
     width: usize,
 }
 
-/// What the connection told its sink.
+/// The calls that the connection made to its sink.
 #[derive(Default)]
 struct Seen {
     lines: Vec<String>,
     sent: Vec<(u64, Span)>,
     outstanding: Vec<usize>,
-    /// When each operation that ended was sent.
+    /// The instant at which each ended operation was sent.
     settled_sent: Vec<Instant>,
 }
 
@@ -144,13 +144,13 @@ impl Talk {
         self.try_recv(bytes).expect("the talk goes on");
     }
 
-    /// Moves on to this instant and times out what is older than 100 ns.
+    /// Advances to this instant and times out operations older than 100 ns.
     fn pass_to(&mut self, ns: u64) -> Instant {
         self.now = Instant::from_ns(ns);
         self.connection.handle_timeout(self.now, Span::from_ns(100), &mut self.seen)
     }
 
-    /// What was seen since the last look.
+    /// Returns the record since the last call, and clears it.
     #[track_caller]
     fn sees(&mut self, lines: &[&str]) {
         assert_eq!(self.seen.lines, lines, "bytes in pieces of {}", self.width);
@@ -158,7 +158,7 @@ impl Talk {
     }
 }
 
-/// Holds the same talk with bytes cut at several widths.
+/// Repeats a conversation with bytes cut at several widths.
 fn talks(talk: impl Fn(&mut Talk)) {
     for width in [usize::MAX, 1, 2, 3, 5, 11] {
         talk(&mut Talk::new(width));
@@ -178,7 +178,7 @@ const CLOSING: [(&[u8], &str); 10] = [
     (b"VERSION 1\r\n", "VERSION"),
 ];
 
-/// What the protocol document allows as the answer to each kind's first request.
+/// The answers to each kind's first request that the protocol document allows.
 fn allowed(kind: OpKind) -> &'static [&'static str] {
     match kind {
         Get | Gets | Gat | Gats | Cas => &["END"],
@@ -506,8 +506,8 @@ fn a_lost_connection_fails_what_it_carried_and_starts_anew() {
     });
 }
 
-/// A reply's room is used at once; when the rest of the same bytes closes the connection, the new
-/// request never left, and a sample of it must not name an instant at which it was sent.
+/// The room that a reply makes is reused at once. If the rest of the same bytes closes the
+/// connection, the new request was never sent, and its sample must not contain a sent instant.
 #[test]
 fn what_was_made_and_never_left_was_not_sent() {
     let mut talk = Talk::new(usize::MAX);

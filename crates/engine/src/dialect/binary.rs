@@ -133,7 +133,7 @@ impl WireFormat for Binary {
         turn: Option<u32>,
     ) -> Result<Role<'a>, PeerError> {
         match *reply {
-            // It is said before anything was asked, and repeats nothing.
+            // The server sends it before any request, so it repeats no request's fields.
             Reply::Error(error) if error.is_too_many_connections() => return Ok(Role::Answer),
             _ if head.opcode.is_quiet() && !head.opcode.retrieves() => return Ok(Role::Aside),
             _ => {}
@@ -183,7 +183,7 @@ fn on_key(content: &Content, head: Head, extras: Extras, key: u64, out: &mut Vec
 
 fn stored(content: &Content, head: Head, key: u64, version: Option<Version>, out: &mut Vec<u8>) {
     let extras = match head.opcode.loud() {
-        // These leave flags and expiry as they are.
+        // Append and prepend do not change flags and expiry.
         Opcode::Append | Opcode::Prepend => Extras::None,
         _ => Extras::Store { flags: content.flags, expiry: expiry(content.expiry_of(key)) },
     };

@@ -1,4 +1,4 @@
-//! Greetings as they go, and what is made of the answers.
+//! The bytes of authentication, and the interpretation of the answers.
 
 use super::*;
 use crate::driver::{Refusal, SocketOptions};
@@ -12,7 +12,7 @@ use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Malformed};
 use memtide_workload::{KeySpace, MixOrder, Popularity, SizeLaw, SourcePlan, ValueSpace};
 use std::sync::Arc;
 
-/// A plan about which nothing matters but its protocol and who we are to servers.
+/// A plan with a protocol and credentials; its other fields do not matter.
 pub(crate) fn plan(protocol: Protocol, credentials: Option<Credentials>) -> Plan {
     let source = SourcePlan {
         seed: 1,

@@ -195,7 +195,7 @@ impl SendBuffer {
         BufferPosition { bytes: self.bytes.len(), splices: self.splices.len() }
     }
 
-    /// What was appended between two positions, as one message.
+    /// The bytes appended between two positions, as one message.
     pub fn between(&self, range: &Range<BufferPosition>) -> Message<'_> {
         Message {
             bytes: &self.bytes[range.start.bytes..range.end.bytes],

@@ -37,7 +37,7 @@ impl Stranger {
 }
 
 impl Stranger {
-    /// What it is, and what to do.
+    /// The sentence that names the protocol, with the remedy.
     pub(crate) fn sentence(self) -> Sentence {
         match self {
             Self::Http => Sentence::new(

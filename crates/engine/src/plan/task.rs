@@ -1,27 +1,28 @@
-//! Which of a run's plans a plan is. With the decided scenario this says all of it, so it is what
-//! has to reach a machine that makes the load; nothing that could be derived is in it.
+//! The task of a plan in its run. Together with the decided scenario it determines the plan, so a
+//! machine that makes load receives these two. It holds nothing that can be derived.
 
 use memtide_base::ServerId;
 
-/// What of a run a plan does.
+/// The task of a plan in its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Task {
-    /// Which step of a search or a scan the run is; none where it is no step.
+    /// The step of a search or a scan; `None` if the run is no step.
     pub step: Option<StepTask>,
-    /// Tells this run's values from those of other runs: [`super::Verify::writer`].
+    /// The number that distinguishes this run's values from those of other runs:
+    /// [`super::Verify::writer`].
     pub writer: u32,
-    /// The work itself.
+    /// The work of the plan.
     pub work: Work,
 }
 
-/// One step of a search or a scan: the same scenario at a rate of its own.
+/// One step of a search or a scan: the scenario at a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTask {
-    /// From 1.
+    /// The number of the step, from 1.
     pub number: u32,
-    /// Operations per second; none asks for a closed loop.
+    /// The rate in operations per second; `None` for a closed loop.
     pub rate_per_s: Option<f64>,
-    /// Whether it finds what the step before it has left on the servers.
+    /// True if the step finds the data that the step before it left on the servers.
     pub keeps_data: bool,
 }
 
@@ -31,11 +32,11 @@ pub enum Work {
     /// The load that the scenario describes.
     #[default]
     Load,
-    /// Every client fills its window.
+    /// Fill the window of every client.
     FillWindows,
-    /// Keys are stored on one server.
+    /// Store keys on one server.
     Fill {
-        /// Which.
+        /// The server.
         server: ServerId,
         /// The position of the first key among those that the process stores: its id, if the run
         /// is not divided.
@@ -43,17 +44,17 @@ pub enum Work {
         /// The first position after the last key's.
         end: u64,
     },
-    /// One server is asked for a sample of keys.
+    /// Request a sample of keys from one server.
     Sample {
-        /// Which.
+        /// The server.
         server: ServerId,
-        /// The sample is drawn from this many of the keys that the process stores, from the first
-        /// on.
+        /// The number of keys, among those that the process stores, from whose beginning the sample
+        /// is drawn.
         keys: u64,
     },
-    /// One server is asked for the keys that were stored first.
+    /// Request the keys that were stored first from one server.
     Earliest {
-        /// Which.
+        /// The server.
         server: ServerId,
     },
 }

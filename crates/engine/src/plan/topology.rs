@@ -1,41 +1,41 @@
-//! Who gets which connections. The connections of a run are dealt to its workers, their clients and
-//! the servers here and nowhere else; what is dealt is a function of the plan alone.
+//! The assignment of connections: this is the only place that deals a run's connections to its
+//! workers, their clients and the servers. The result is a function of the plan alone.
 
 use super::{Clients, Pacing, Plan, Reach, Sharing, Transport};
 use memtide_base::{ClientId, ConnectionId, ServerId, Table};
 use memtide_workload::schedule::Lane;
 use std::collections::BTreeMap;
 
-/// Where one connection of a worker stands in its run.
+/// The place of one connection in its run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     /// Its number among all connections of the run.
     pub(crate) number: u32,
-    /// Where it leads.
+    /// The server that it leads to.
     pub(crate) server: ServerId,
-    /// Who uses it.
+    /// The client that uses it.
     pub(crate) client: ClientId,
-    /// How its bytes travel.
+    /// The transport of its bytes.
     pub(crate) transport: Transport,
-    /// Whether it is a socket for datagrams beside a client's streams.
+    /// True if it is a socket for datagrams beside a client's streams.
     pub(crate) is_aside: bool,
 }
 
-/// What one client of a worker has.
+/// The connections and the lane of one client of a worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
     /// Its number among all clients of the run.
     pub(crate) number: u32,
     /// Its part of the run's one sequence of operations.
     pub(crate) lane: Lane,
-    /// The first of its connections, which follow each other.
+    /// The first of its connections, which are consecutive.
     pub(crate) first: ConnectionId,
-    /// How many they are.
+    /// The number of its connections.
     pub(crate) count: u32,
 }
 
 impl Plan {
-    /// How many connections worker `worker` has.
+    /// The number of connections of worker `worker`.
     pub fn connections_of(&self, worker: u16) -> u32 {
         let groups = self.connections / self.together();
         let (workers, worker) = (u32::from(self.workers), u32::from(worker));
@@ -43,25 +43,24 @@ impl Plan {
         of_worker * self.together()
     }
 
-    /// How many connections the workers of this process have.
+    /// The number of connections of this process's workers.
     pub fn own_connections(&self) -> u32 {
         self.own_workers().map(|worker| self.connections_of(worker)).sum()
     }
 
-    /// How many of the clients the workers of this process have, if they are counted.
+    /// The number of counted clients of this process's workers; `None` if clients are not counted.
     pub fn own_clients(&self) -> Option<u32> {
         self.clients.counted().map(|_| self.own_seats().count() as u32)
     }
 
-    /// The part of the run's operations, or of its connections where these are the load, that the
-    /// workers of this process make: from 0 to 1. Lanes take turns, so each has as many as any
-    /// other.
+    /// The share of the run's operations (under connection churn, of its connections) that this
+    /// process's workers make, from 0 to 1. Lanes take turns, so all have equally many.
     pub fn own_part(&self) -> f64 {
         let Some(Seat { lane, .. }) = self.own_seats().next() else { return 0.0 };
         self.own_seats().count() as f64 / f64::from(lane.count)
     }
 
-    /// How many of the operations 0 to `ops`, exclusive, the workers of this process make.
+    /// The number of operations among 0 to `ops`, exclusive, that this process's workers make.
     pub fn own_ops(&self, ops: u64) -> u64 {
         if self.here.is_none() {
             return ops;
@@ -75,10 +74,10 @@ impl Plan {
         self.own_workers().flat_map(|worker| self.seats(worker))
     }
 
-    /// The server of a connection. The run's connections are dealt over all servers in turn,
-    /// worker by worker, so that each server has as many as any other and each worker has some
-    /// of each. Clients that are counted are dealt to workers and to servers in turn, unless each
-    /// reaches all servers.
+    /// The server of a connection. The run's connections are dealt to all servers in turn, worker
+    /// by worker, so that all servers have equally many and each worker has connections to each
+    /// server. Counted clients are dealt to workers and to servers in turn, unless each reaches all
+    /// servers.
     pub fn server_of(&self, worker: u16, nth: u32) -> ServerId {
         if let Clients::Counted { connections, reach, .. } = self.clients {
             if let Reach::Servers { .. } = reach {
@@ -94,7 +93,7 @@ impl Plan {
         ServerId(((before + u64::from(nth)) % self.servers.len() as u64) as u16)
     }
 
-    /// Where the connections of this process lead, by their numbers in the run.
+    /// The servers of this process's connections, by the connections' numbers in the run.
     pub fn own_leads(&self) -> BTreeMap<u32, ServerId> {
         let of_worker = |worker: u16| {
             let leads =
@@ -121,8 +120,8 @@ impl Plan {
         (0..self.connections_of(worker)).map(place).collect()
     }
 
-    /// The clients of worker `worker`: one for all its connections, or one for each, or as many as
-    /// are counted.
+    /// The clients of worker `worker`: one for all its connections, one for each connection, or its
+    /// part of the counted clients.
     pub(crate) fn seats(&self, worker: u16) -> impl Iterator<Item = Seat> {
         let each = self.connections_each(worker).max(1);
         (0..self.connections_of(worker) / each).map(move |nth| {
@@ -131,7 +130,7 @@ impl Plan {
         })
     }
 
-    /// The transport of all that is not in streams, if anything is not.
+    /// The transport that carries the shortest messages: datagrams if some connections use them.
     pub(crate) fn least_transport(&self) -> Transport {
         match self.reach() {
             Reach::Split { reply_bytes_max } => Transport::Datagrams { reply_bytes_max },
@@ -139,8 +138,8 @@ impl Plan {
         }
     }
 
-    /// The part of the run's sequence that client `nth` of a worker takes, of whom this also is the
-    /// number among all clients.
+    /// The lane of the `nth` client of a worker. Its index is also the client's number among all
+    /// clients.
     fn lane(&self, worker: u16, nth: u32) -> Lane {
         let (worker_number, workers) = (u32::from(worker), u32::from(self.workers));
         let sharing = match &self.pacing {
@@ -161,7 +160,7 @@ impl Plan {
         }
     }
 
-    /// How many connections each client of a worker has.
+    /// The number of connections of each client of a worker.
     fn connections_each(&self, worker: u16) -> u32 {
         match (self.clients, &self.pacing) {
             (Clients::Counted { connections, .. }, _) => connections,
@@ -176,7 +175,7 @@ impl Plan {
         (nth / together * u32::from(self.workers) + u32::from(worker)) * together + nth % together
     }
 
-    /// How many connections have the same worker because they are of one client.
+    /// The number of connections that share a worker because they belong to one client.
     fn together(&self) -> u32 {
         match self.clients {
             Clients::Workers => 1,
@@ -184,7 +183,7 @@ impl Plan {
         }
     }
 
-    /// Whether a worker's connection is the socket for datagrams beside a client's streams.
+    /// True if a worker's connection is the socket for datagrams beside a client's streams.
     fn is_aside(&self, nth: u32) -> bool {
         let together = self.together();
         matches!(self.reach(), Reach::Split { .. }) && nth % together == together - 1

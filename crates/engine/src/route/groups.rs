@@ -12,13 +12,13 @@ use memtide_workload::{Mix, Op, OpKind};
 /// The groups and their purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Roles {
-    /// Two: the second is for get and gets, the first for all else.
+    /// Two groups: the second carries get and gets, the first everything else.
     Split,
     /// One for each server; writes go to the first `writers` of them.
     Servers {
-        /// The number of servers that are written, at least 1.
+        /// The number of servers that receive writes, at least 1.
         writers: usize,
-        /// Whether a write goes to all of these or to one.
+        /// The number of writers that each write goes to.
         copies: Replicate,
     },
 }
@@ -27,7 +27,7 @@ pub(crate) enum Roles {
 #[derive(Debug)]
 pub(crate) struct Groups {
     roles: Roles,
-    /// Whether the mix has operations for the writers, and for the readers.
+    /// True if the mix has operations for the writers, and true if it has some for the readers.
     needs: [bool; 2],
     routes: Vec<Single>,
     /// The number of open connections of each group.
@@ -36,7 +36,7 @@ pub(crate) struct Groups {
     turn: usize,
     /// The connections that the present operation takes.
     aimed: Vec<ConnectionId>,
-    /// Operations outstanding on all connections, which are the copies of one write at most.
+    /// Operations outstanding on all connections; at most the copies of one write.
     outstanding: u32,
 }
 
@@ -60,7 +60,7 @@ impl Groups {
     pub(crate) fn new(routes: Vec<Single>, roles: Roles, mix: &Mix, client: u32) -> Self {
         let count = routes.len();
         let needs = [false, true].map(|reads| mix.kinds().any(|kind| roles.reads(kind) == reads));
-        // Clients begin with different servers, so that they do not go in step.
+        // Clients start with different servers, so that they do not move in lockstep.
         let turn = client as usize % count;
         let aimed = Vec::with_capacity(count);
         Self { roles, needs, routes, open: vec![0; count], turn, aimed, outstanding: 0 }
@@ -158,7 +158,8 @@ impl Groups {
     }
 
     /// The connection for a read: to a server that has the write but did not receive it first, if
-    /// there is one, else to any. With a single writer the others have what it replicates.
+    /// there is one, else to any server. With a single writer, to a server that holds replicated
+    /// data.
     fn reader(&self, op: &Op, writers: usize, copies: Replicate) -> Option<ConnectionId> {
         let all = self.routes.len();
         let any = |from: usize, to: usize, but: Option<usize>| {
@@ -209,7 +210,7 @@ mod tests {
         Op { index: 0, key, kind, keys: 1 }
     }
 
-    /// The servers that an operation takes; it is over at once.
+    /// The servers that an operation takes; the operation ends at once.
     fn go(route: &mut Route, kind: OpKind, key: u64) -> Vec<u32> {
         route.pick().expect("somebody is there");
         let count = route.aim(&op(kind, key)).expect("it is aimed");

@@ -83,7 +83,7 @@ impl Pool {
         self.first
     }
 
-    /// All its connections, from `nth` on and then those before it.
+    /// All its connections, from `nth` on, then those before `nth`.
     pub(super) fn from(&self, nth: u32) -> impl Iterator<Item = ConnectionId> {
         let count = self.nodes.len() as u32;
         (nth..count).chain(0..nth).map(|spot| ConnectionId(self.first.0 + spot))
@@ -190,8 +190,8 @@ impl Pool {
         }
     }
 
-    /// Finds the smallest load again after a list may have become empty; it is one more if the
-    /// connection moved on by one.
+    /// Restores `least` after a list may have become empty; it is one more if the connection moved
+    /// to the next load.
     fn raise_least(&mut self) {
         while self.lists.get(self.least).is_some_and(|list| list.head == NONE) {
             self.least += 1;

@@ -48,7 +48,7 @@ impl Single {
         }
         let (seed, stream) = self.draws;
         let drawn = below(hash(seed, stream, self.taken), self.pool.len() as u64) as u32;
-        // Those that are not open are passed over.
+        // Connections that are not open are skipped.
         self.pool.from(drawn).find(|&connection| self.pool.has_room(connection))
     }
 
@@ -64,7 +64,7 @@ impl Single {
         self.pool.take(connection);
     }
 
-    /// Counts `freed` operations fewer, which is one or none.
+    /// Counts `freed` fewer operations, which is one or none.
     pub(super) fn free(&mut self, connection: ConnectionId, freed: u32) {
         self.is_busy &= freed == 0;
         self.pool.free(connection, freed);

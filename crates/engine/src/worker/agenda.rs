@@ -1,16 +1,16 @@
 //! A worker's agenda: the instants at which clients have something due, and timers.
 //!
-//! A timer carries no state: when it fires, its owner checks its own state. So an entry need not be
-//! removed when its reason goes away.
+//! A timer carries no state: when it fires, its owner checks its own state. An entry therefore need
+//! not be removed when its reason is gone.
 
 use memtide_base::{ClientId, ConnectionId, Instant, Span};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The longest sleep, so that commands are noticed, and a worker whose process was stopped does not
-/// count all of the stop as idle time.
+/// The longest sleep. It is short so that commands are noticed, and so that a worker whose process
+/// was suspended does not count the whole suspension as idle time.
 const HEARTBEAT: Span = Span::from_ms(10);
-/// The longest sleep while operations wait for room, because it decides the cause of the wait.
+/// The longest sleep while operations wait for room; it is the error in the cause of their wait.
 const HEARTBEAT_BLOCKED: Span = Span::from_ms(1);
 
 /// The purpose of a timer.

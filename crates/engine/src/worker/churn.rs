@@ -29,9 +29,9 @@ pub(super) struct Churn {
     /// Free slots, longest free first, so that servers take turns.
     free: VecDeque<ConnectionId>,
     slots: Table<ConnectionId, Slot>,
-    /// When the timer for the next connection fires; never if none is armed.
+    /// The instant at which the timer for the next connection fires; never if none is armed.
     armed: Instant,
-    /// When the timer for the waiting connection fires; never if none is armed.
+    /// The instant at which the timer for the waiting connection fires; never if none is armed.
     deadline_armed: Instant,
     /// True while a connection is due and every slot is taken.
     waiting: bool,
@@ -59,7 +59,7 @@ struct Slot {
     segment: u16,
     /// The connection's number in the run.
     number: u64,
-    /// Since when the slot has been free.
+    /// The instant since which the slot has been free.
     free_since: Instant,
 }
 
@@ -182,7 +182,7 @@ pub(super) fn lost_as(why: Closed) -> ChurnFate {
         Closed::Broken(PeerError::TooManyConnections) => ChurnFate::TurnedAway,
         Closed::Broken(_) => ChurnFate::Protocol,
         Closed::Unanswered => ChurnFate::LostUnanswered,
-        // Only datagrams go unheard, and UDP opens no connection.
+        // This ending exists for datagrams only, and UDP opens no connection.
         Closed::Unheard | Closed::Other(_) => ChurnFate::LostOther,
     }
 }
@@ -225,7 +225,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 }
             }
         }
-        // More may be due, but completions must not wait.
+        // More connections may be due, but completions must not wait.
         self.arm_opening(now + Span::from_ns(1));
     }
 

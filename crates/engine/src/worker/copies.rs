@@ -1,6 +1,6 @@
 //! Operations whose connections follow from their kind, and writes that go to several servers at
-//! once. Each copy counts as an operation; for its source a write is one operation and ends with
-//! its last copy.
+//! once. Each copy counts as an operation; for its source a write is one operation, which ends with
+//! the last copy.
 
 use super::Worker;
 use crate::connection::InFlight;
@@ -10,8 +10,8 @@ use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
-    /// Makes one operation on each connection that `Route::aim` chose. Without an open connection
-    /// it is lost and was not sent.
+    /// Makes one operation on each connection that `Route::aim` chose. If none of them is open, the
+    /// operation is lost and was not sent.
     #[inline(never)]
     pub(super) fn issue_aimed(
         &mut self,
@@ -41,9 +41,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 #[derive(Clone, Debug)]
 pub(super) struct JoinedSource<S> {
     source: S,
-    /// Copies of the present operation that have not ended; none unless there are several.
+    /// Copies of the present operation that have not ended; 0 unless there are several.
     copies: u32,
-    /// The number of that operation. Others may end meanwhile without having been sent.
+    /// The index of the present operation. Other operations may meanwhile end without being sent.
     index: u64,
     /// The worst outcome of the copies that have ended, if any.
     joined: Option<Outcome>,

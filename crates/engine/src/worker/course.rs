@@ -1,4 +1,5 @@
-//! A worker's progress through its plan: what it offers, and until when it waits for the rest.
+//! A worker's progress through its plan: which operations it offers, and how long it waits for
+//! those in flight.
 
 use crate::client::Offer;
 use crate::fleet::Stage;

@@ -20,7 +20,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if self.course.stage >= Stage::Draining {
             self.course.drain_until = self.course.drain_until.min(drain_until);
             if self.course.is_cut_off() {
-                // What became of the rest is decided.
+                // The fate of the remaining operations is decided.
                 self.recorder.awaited_until = self.course.drain_until;
             }
             return;
@@ -46,19 +46,19 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.agenda.forget_all();
         self.course.drain(self.course.offer.end + CUTOFF_GRACE);
         self.recorder.awaited_until = self.course.drain_until;
-        // Whatever a completion says of when it came.
+        // From here on nothing is sent, whatever instant a completion carries.
         self.course.offer.stop = Instant::ZERO;
     }
 
     /// Drops operations that were due before the window's end and were not sent. They are counted
-    /// last, so that no answer waits for that.
+    /// last, so that no answer waits for the counting.
     pub(super) fn drop_unsent(&mut self) {
         let end = self.course.offer.end;
         for client in self.clients.ids() {
             while let Some((index, at)) =
                 self.clients[client].due(&self.course.offer, Instant::NEVER)
             {
-                // Its deadline may have gone by without being noticed.
+                // Its deadline may have passed unnoticed.
                 let fate = match at + self.facts.timeout <= end {
                     true => Fate::TimedOut,
                     false => Fate::Dropped,

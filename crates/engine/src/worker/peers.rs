@@ -49,7 +49,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.flush();
             self.outbox.fresh = None;
             self.end_if_finished(number, at);
-            // What became due meanwhile must not wait for the rest of the batch.
+            // Operations that became due meanwhile must not wait for the rest of the batch.
             self.serve_agenda(at);
             completed = true;
         }
@@ -96,8 +96,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let client = at_connection.place.client;
         let answered = in_flight_before - at_connection.in_flight();
         if answered > 0 {
-            // Only an answer shows that the server serves this connection; one that is taken and
-            // dropped again counts as a failure, so that such a server is not hammered.
+            // Only an answer shows that the server serves this connection. A connection that is
+            // accepted and dropped again counts as a failure, so that the back-off spares the
+            // server.
             let at_connection = &mut self.connections[connection];
             if std::mem::take(&mut at_connection.failures) > 0 {
                 let place = (connection, at_connection.place.server);
@@ -121,7 +122,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 continue;
             };
             self.recorder.followed_up(entry.segment, server, bytes);
-            // An operation that goes on keeps its place.
+            // An operation that continues keeps its place.
             freed -= 1;
         }
         self.outbox.follow_ups.clear();
@@ -279,7 +280,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let (at_connection, mut sink) = sink_of(&mut self.connections, offices, connection);
         at_connection.handle_closed(Fate::Lost, &mut sink);
         at_connection.failures += 1;
-        // A UDP socket opens whether or not a server listens.
+        // A UDP socket opens even if no server listens.
         let unheard = at_connection.is_over_datagrams();
         if let Some(verifier) = &mut self.verifier {
             verifier.forget(connection);
@@ -359,8 +360,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Times out overdue operations, or the connect, of `connection`.
     pub(super) fn check_deadlines(&mut self, connection: ConnectionId, now: Instant) {
-        // After a pause of the worker a request can be made and overdue in one turn: it leaves, and
-        // counts as sent, before it times out.
+        // After a pause of the worker, a request can be made and overdue in one turn: it is sent,
+        // and counts as sent, before it times out.
         self.flush();
         let at_connection = &mut self.connections[connection];
         at_connection.deadline_armed = Instant::NEVER;

@@ -1,5 +1,5 @@
-//! Which connections and servers are away, and since when. It is called only when one is lost or
-//! returns, so it costs nothing otherwise.
+//! Lost connections and servers, and since when they are lost. Called only when a connection is
+//! lost or returns, so it costs nothing otherwise.
 
 use crate::fleet::Trouble;
 use crate::plan::{Place, Plan};
@@ -12,24 +12,24 @@ use std::ops::Range;
 pub(super) struct Presence {
     connections: Table<ConnectionId, Seen>,
     servers: Table<ServerId, Served>,
-    /// The number of connections whose first connect was begun.
+    /// The number of connections whose first connect has begun.
     begun: usize,
     /// The number of open connections.
     pub(super) open: u32,
-    /// The instant since which none has been open, or since which none of those over datagrams was
-    /// answered.
+    /// The instant since which no connection has been open, or since which no connection over
+    /// datagrams was answered.
     pub(super) disconnected_since: Option<Instant>,
-    /// The last thing that went wrong with a server.
+    /// The last fault of a server.
     pub(super) trouble: Option<Trouble>,
 }
 
 /// One connection.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// The instant since which it has been lost; never while it is not.
+    /// The instant since which it has been lost; never while it is open.
     lost_since: Instant,
-    /// True if it is a socket for datagrams beside streams, which says little of whether the server
-    /// is there.
+    /// True if it is a socket for datagrams beside streams, whose opening does not show that the
+    /// server is reachable.
     aside: bool,
 }
 
@@ -38,7 +38,7 @@ struct Seen {
 struct Served {
     /// The number of open connections to it.
     connections: u32,
-    /// The instant since which there has been none, after there were some.
+    /// The instant since which no connection to it is open, after one was; never otherwise.
     gone_since: Instant,
 }
 
@@ -150,12 +150,12 @@ impl Presence {
         }
     }
 
-    /// True if no server is there.
+    /// True if no server is connected.
     fn is_nobody_here(&self) -> bool {
         self.servers.iter().all(|served| served.connections == 0)
     }
 
-    /// Ends the run: servers and connections that are away do not return in it.
+    /// Ends the run: servers and connections that are lost do not return in it.
     pub(super) fn finish(&mut self, absences: &mut Absences) {
         for server in self.servers.ids() {
             let served = &mut self.servers[server];

@@ -1,5 +1,5 @@
-//! The half of a worker that makes operations: which are due, on which connection, and what happens
-//! to one that finds no room.
+//! The half of a worker that makes operations: those that are due, their connection, and the fate
+//! of those that find no room.
 
 use super::agenda::Timer;
 use super::churn::slot_of;
@@ -45,8 +45,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     pub(super) fn serve_agenda(&mut self, now: Instant) -> bool {
-        // Each client is served at most once, so that one that is far behind cannot keep the
-        // worker from its completions.
+        // Each client is served at most once, so that a client far behind its schedule cannot keep
+        // the worker from its completions.
         let mut turns = self.agenda.clients();
         let mut acted = false;
         while turns > 0
@@ -102,7 +102,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 }
             }
         }
-        // More may be due, but completions must not wait for it.
+        // More operations may be due, but completions must not wait for them.
         self.unblock(client);
         self.schedule(client, now);
     }
@@ -174,7 +174,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.outbox.connection = connection;
         }
         if !self.outbox.out.is_empty() {
-            // By the time that several requests are made the reading is no longer fresh.
+            // By the time that several requests are made, the clock reading is no longer fresh.
             self.outbox.fresh = None;
         }
         let op = entry.op();
@@ -188,14 +188,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let Ok(Issued { bytes, awaits_reply }) = issued else {
             return self.refuse(connection, &entry, now);
         };
-        // To the server such a cas is a store like any other.
+        // To the server, a cas without a gets is an ordinary store.
         let is_store = entry.stage == InFlightStage::Alone;
         let kind = if is_store { OpKind::Set } else { op.kind };
         self.recorder.requested(entry.segment, server, kind, op.keys, bytes);
         self.recorder.in_flight += 1;
         client.route.take(connection);
         if !awaits_reply {
-            // It leaves no load behind, but the connection has had its turn.
+            // It leaves no operation in flight, but the connection has had its turn.
             client.route.free(connection, 1);
             if self.outbox.out.is_full() {
                 self.flush();

@@ -42,8 +42,7 @@ pub(super) fn sink_of<'a, S: Source>(
 }
 
 impl<S: Source> OperationSink<'_, S> {
-    /// A function of its own, so that the loop over replies stays small in runs without
-    /// verification.
+    /// A separate function, so that the loop over replies stays small in runs without verification.
     #[inline(never)]
     fn verify_head(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
         let Some(verifier) = &mut self.verifier else { return };
@@ -56,7 +55,7 @@ impl<S: Source> OperationSink<'_, S> {
         }
     }
 
-    /// A function of its own, for the reason of `verify_head`.
+    /// A separate function for the reason given at `verify_head`.
     #[inline(never)]
     fn verify_replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
         let Some(verifier) = &mut self.verifier else { return };

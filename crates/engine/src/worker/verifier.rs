@@ -1,6 +1,6 @@
-//! Verifies that servers answer with the values that were stored, for as long as these are valid.
-//! It checks values while their bytes pass, and informs the oracles of writes. It copies nothing
-//! but the first bytes of a value, and allocates nothing after the start.
+//! Verifies that servers answer with the values that were stored, as long as these are valid. It
+//! checks values while their bytes pass, and informs the oracles of writes. It copies nothing but
+//! the first bytes of a value, and allocates nothing after the start.
 
 use crate::connection::InFlight;
 use crate::plan::{Plan, Verify};
@@ -46,7 +46,7 @@ struct Watch {
     value: Passing,
 }
 
-/// The oldest version that one key of a read may be answered with.
+/// The oldest version that is allowed in the answer for one key of a read.
 #[derive(Clone, Copy, Debug)]
 struct Oldest {
     index: u64,
@@ -59,7 +59,7 @@ struct Oldest {
 enum Passing {
     /// Not checked.
     Unwatched,
-    /// Checked; with the oldest version allowed.
+    /// Checked, with the oldest version allowed.
     Watched(ValueCheck, u32),
     /// Its key was not requested.
     Unasked,
@@ -145,7 +145,8 @@ impl Verifier {
         let op = entry.op();
         let next = self.watches[connection].next;
         let asked = self.keys.id_of(key).filter(|&id| self.is_key(id, key)).and_then(|id| {
-            // Keys are answered in the order in which they were asked for; some are not there.
+            // Keys are answered in the order in which they were requested; missing keys are left
+            // out.
             (next..op.keys).find(|&nth| source.key(&op, nth) == id).map(|nth| (id, nth))
         });
         let watch = &mut self.watches[connection];
@@ -167,7 +168,7 @@ impl Verifier {
         expired.then(|| found(entry, id, server, VerifyClass::Expired))
     }
 
-    /// True if the value of `key` has another length than the plan's, where lengths are checked. A
+    /// True if the value of `key` has another length than planned, in a plan that checks lengths. A
     /// number has the length of its digits.
     pub(super) fn is_resized(&mut self, key: &[u8], bytes: usize) -> bool {
         if !self.verify.lengths {
@@ -177,8 +178,8 @@ impl Verifier {
         known.is_some_and(|id| self.values.len(id) != bytes && self.is_key(id, key))
     }
 
-    /// Handles a complete answer to `entry` with values missing; those that should have been in it
-    /// are recorded.
+    /// Handles a complete answer to `entry` with values missing; records those that should have
+    /// been in it.
     pub(super) fn missed<S: Source>(
         &self,
         (connection, server): (ConnectionId, ServerId),
@@ -206,7 +207,7 @@ impl Verifier {
         }
     }
 
-    /// Handles the next bytes of that value. Returns the result at its end.
+    /// Handles the next bytes of the value that began last. Returns the result at its end.
     pub(super) fn data(
         &mut self,
         (connection, server): (ConnectionId, ServerId),
@@ -247,7 +248,7 @@ impl Verifier {
         if entry.kind.does(Action::CompareAndStore) && !entry.stage.is_second() {
             return; // It has not written yet.
         }
-        // What a delete does not find is as good as deleted.
+        // A delete that finds no item leaves the key deleted.
         let absent = outcome == Outcome::NotFound && entry.kind.does(Action::Remove);
         let done = absent || matches!(outcome, Outcome::Stored | Outcome::Deleted);
         if let Some(oracle) = self.oracle_of_write(server, entry.kind, entry.key) {

@@ -1,5 +1,5 @@
-//! Workers carried through a whole plan, each in a simulated world of its own and one after the
-//! other, and what they recorded put together.
+//! Workers that carry out a whole plan, one after the other, each in a simulated world of its own,
+//! and the sum of their measurements.
 
 mod world;
 
@@ -80,7 +80,7 @@ pub fn plan() -> Plan {
     .open(1_000.0, Arrival::Fixed, Sharing::Shared)
 }
 
-/// Changes of a plan that tests ask for by name.
+/// Named changes of a plan.
 pub trait Change {
     fn open(self, rate: f64, arrival: Arrival, sharing: Sharing) -> Plan;
     fn closed(self) -> Plan;
@@ -111,7 +111,7 @@ impl Change for Plan {
     }
 }
 
-/// A source that writes down what it was asked and told.
+/// A source that records the calls it receives.
 #[derive(Clone)]
 pub struct Spy {
     inner: PlannedSource,
@@ -139,23 +139,23 @@ impl Source for Spy {
 pub struct Ran {
     /// One for each worker.
     worlds: Vec<World>,
-    /// What all drivers were asked to do.
+    /// The calls that all drivers received.
     pub seen: Rc<RefCell<Seen>>,
     pub totals: TallySum,
     pub reports: Vec<WorkerReport>,
     pub asked: Vec<u64>,
     pub told: Vec<u64>,
     pub start: Instant,
-    /// When the last worker had nothing more to do.
+    /// The instant at which the last worker finished.
     pub ended: Instant,
 }
 
-/// When every run of the rig starts, and when its window does.
+/// The start of every run of the rig; its window starts there, too.
 pub const START: Instant = Instant::from_ns(50_000_000);
 
-/// Carries out `plan` in a world with `script` whose servers answer after `delay`. It is stopped
-/// when everything measured has ended, as a controller does, or at the instant in `ends` with the
-/// grace there.
+/// Carries out `plan` in a world with `script` whose servers answer after `delay`. The run is
+/// stopped when all measured operations have ended, as a controller does, or at the instant in
+/// `ends` with the grace there.
 pub fn run_until(plan: &Plan, (delay, script): (Span, Script), ends: (Instant, Span)) -> Ran {
     carry_through(plan, |plan| World::far(plan, delay, script.clone()), ends, |driver| driver)
 }
@@ -237,7 +237,7 @@ fn carry_out<D: Driver>(
 }
 
 impl Ran {
-    /// What must hold of every run.
+    /// Checks the invariants of every run.
     fn check(&self) {
         for (number, counters) in self.totals.segments.iter().enumerate() {
             assert_eq!(counters.settled(), counters.intended, "in segment {number}");
@@ -285,7 +285,7 @@ impl Ran {
         sum
     }
 
-    /// A counter of all servers together.
+    /// A counter summed over all servers.
     pub fn server_says(&self, name: &str) -> u64 {
         self.worlds.iter().map(|world| world.counter(name)).sum()
     }
@@ -298,7 +298,7 @@ impl Ran {
         at
     }
 
-    /// How many of the window's operations took longer than `span` to be answered.
+    /// The number of the window's operations whose answer took longer than `span`.
     pub fn slower_than(&self, span: Span) -> usize {
         let seen = self.seen.borrow();
         let answered = seen.samples.iter().filter(|s| s.received != Instant::NEVER);

@@ -1,5 +1,5 @@
-//! The simulator's world as the rig wants it: the servers of a plan, a network of constant delay,
-//! and drivers that write down what they were asked to do.
+//! The simulated world of the rig: the servers of a plan, a network of constant delay, and drivers
+//! that record the calls they receive.
 
 use memtide_base::{Full, Instant, Law, Span};
 use memtide_engine::driver::DriverError;
@@ -11,7 +11,7 @@ use memtide_sim::{Network, Script, Setting, SimDriver, SimFleet, SimServer, Trac
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// From a request's sending to its reply's arrival, if a test does not say otherwise.
+/// Time from the sending of a request to the arrival of its reply, unless a test sets another.
 pub const DELAY: Span = Span::from_us(100);
 
 /// The instant `at` milliseconds after the world's beginning.
@@ -19,7 +19,7 @@ pub fn ms(at: u64) -> Instant {
     Instant::ZERO + Span::from_ms(at)
 }
 
-/// A request as it was handed to the driver.
+/// A request as the driver received it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     pub at: Instant,
@@ -27,17 +27,17 @@ pub struct Sent {
     pub bytes: Vec<u8>,
 }
 
-/// What drivers were asked to do.
+/// The calls that drivers received.
 #[derive(Default)]
 pub struct Seen {
     pub sent: Vec<Sent>,
     pub connects: Vec<(Instant, u32)>,
-    /// How the last of them wanted its socket.
+    /// The options of the last socket.
     pub sockets: SocketOptions,
     pub samples: Vec<Sample>,
 }
 
-/// A world, and what its drivers have seen.
+/// A world, and the record of its drivers.
 pub struct World {
     fleet: SimFleet,
     servers: usize,
@@ -49,7 +49,7 @@ impl World {
         Self::far(plan, DELAY, script)
     }
 
-    /// With servers that answer after `delay`.
+    /// A world whose servers answer after `delay`.
     pub fn far(plan: &Plan, delay: Span, script: Script) -> Self {
         let mut addresses: Vec<&Address> =
             plan.servers.iter().flat_map(|server| &server.addresses).collect();
@@ -73,7 +73,7 @@ impl World {
         Self { fleet, servers, seen: Rc::default() }
     }
 
-    /// With drivers that write into `seen`.
+    /// This world with drivers that record into `seen`.
     pub fn seen_by(self, seen: &Rc<RefCell<Seen>>) -> Self {
         Self { seen: Rc::clone(seen), ..self }
     }
@@ -82,14 +82,14 @@ impl World {
         Watched { inner: self.fleet.driver(), seen: Rc::clone(&self.seen) }
     }
 
-    /// A counter of all servers together.
+    /// A counter summed over all servers.
     pub fn counter(&self, name: &str) -> u64 {
         let counters = (0..self.servers).map(|server| self.fleet.counter(server, name));
         counters.map(|counter| counter.expect("servers know this counter")).sum()
     }
 }
 
-/// A driver of the world that writes down what it is asked to do.
+/// A driver of the world that records its calls.
 pub struct Watched {
     inner: SimDriver,
     seen: Rc<RefCell<Seen>>,

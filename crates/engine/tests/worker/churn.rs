@@ -1,5 +1,5 @@
-//! Connection churn: each connection opens at its own instant, makes its calls at theirs, and ends
-//! in exactly one way, whatever goes wrong.
+//! Connection churn: each connection opens at its own instant, makes its calls at their instants,
+//! and ends in exactly one way, whatever fails.
 
 use crate::rig::{Ran, SEED, START, Script, Stretch, WARMUP, closes, ms, plan, run};
 use memtide_base::{Instant, Span};
@@ -25,8 +25,8 @@ fn churn() -> ChurnPlan {
     }
 }
 
-/// A plan that runs until all connections have ended, without warm-up; in a closed loop with one
-/// call at a time.
+/// A plan that runs until all connections have ended, without warm-up. In a closed loop, one call
+/// at a time.
 fn plan_of(planned: ChurnPlan) -> Plan {
     let window = Window {
         warmup: Span::ZERO,
@@ -38,7 +38,7 @@ fn plan_of(planned: ChurnPlan) -> Plan {
     Plan { window, depth, pacing: Pacing::Churn(planned), timeout: Span::from_ms(500), ..plan() }
 }
 
-/// Checks what must hold of all connections together; returns the counts of the measured ones.
+/// Checks the invariants of all connections together; returns the counts of the measured ones.
 fn checked(plan: &Plan, ran: &Ran) -> ChurnCounters {
     let churn = ran.totals.churn.as_ref().expect("lives are counted");
     let calls = plan.churn().expect("connections are the load").calls;
@@ -74,7 +74,7 @@ fn connections_are_born_by_their_schedule_and_make_their_calls_by_theirs() {
         for (nth, at) in (0..).zip(&born) {
             assert_eq!(at.since(START), Span::from_ms(10 * nth));
         }
-        // Opened after 100 µs; the last of five calls is due 4 ms later and takes as long.
+        // Opened after 100 µs; the last of five calls is due 4 ms later and takes another 100 µs.
         let churn = ran.totals.churn.as_ref().expect("they are counted");
         assert_eq!(churn.connect_response.moments().max, 100_000);
         assert_eq!(churn.connect_service.moments().min, 100_000);

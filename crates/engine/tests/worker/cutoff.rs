@@ -1,5 +1,5 @@
-//! Windows after which nothing is sent, with more due than a server of known capacity can take:
-//! what is counted, and what is known of the times of what was not sent.
+//! Windows after which nothing is sent, with more operations due than a server of known capacity
+//! can answer: the counts, and the lower bounds of the times of unsent operations.
 
 use crate::rig::{Change, DELAY, Ran, START, Script, Stretch, ms, plan, run_far, run_until};
 use memtide_base::{Instant, Span};
@@ -8,13 +8,13 @@ use memtide_engine::{Cooldown, OnFull, Pacing, Plan, Sharing, Window};
 use memtide_metrics::{Counters, Histogram};
 use memtide_workload::{Arrival, OpKind, Outcome};
 
-/// When the window of every plan here ends.
+/// The end of the window of every plan here.
 const END: Instant = Instant::from_ns(START.ns() + 1_100_000_000);
 
 /// An answer takes 10 ms.
 const SLOW: Span = Span::from_ms(10);
 
-/// One connection, one at a time: where each takes 10 ms, 100/s can be had.
+/// One connection of depth 1: a server that takes 10 ms for each operation serves 100/s.
 fn narrow() -> Plan {
     let mut plan = Plan { connections: 1, depth: 1, ..plan() };
     plan.window.cooldown = Cooldown::Stop;
@@ -32,14 +32,14 @@ fn dropping(mut plan: Plan, policy: OnFull) -> Plan {
     plan
 }
 
-/// All that is known of how long operations took at least.
+/// The lower bounds of the times of all operations that were cut off.
 fn bounds(ran: &Ran) -> Histogram<u64> {
     let mut sum = Histogram::new();
     ran.totals.times.bounds.iter().flatten().for_each(|part| sum.absorb(part));
     sum
 }
 
-/// The bounds, counted anew from the operations one by one.
+/// The lower bounds, computed again from the operations one by one.
 fn recounted(ran: &Ran) -> Histogram<u64> {
     let mut sum = Histogram::new();
     for sample in &ran.seen.borrow().samples {
@@ -77,7 +77,7 @@ fn what_is_due_and_not_sent_is_counted_with_the_least_time_that_it_took() {
     let of_sets = ran.totals.times.bounds[sets].as_ref().expect("the mix has them");
     assert_eq!(of_sets.count(), measured.kinds[sets].unanswered);
     assert!(of_sets.count() > 50, "{} sets of 990", of_sets.count());
-    // The last one was on its way when the window ended.
+    // The last operation was in flight when the window ended.
     assert_eq!(ran.ended, END);
     let last = ran.seen.borrow().sent.last().map(|sent| sent.at);
     assert_eq!(last, Some(ms(1_140)));
@@ -89,7 +89,7 @@ fn what_is_in_flight_is_awaited_for_a_second_and_then_abandoned() {
     for (until, answered) in [(1_900, 8), (2_300, 0)] {
         let plan = narrow();
         let plan = Plan { depth: 8, ..plan };
-        // Eight are on their way when the server stops, 50 ms before the window ends.
+        // Eight operations are in flight when the server stops, 50 ms before the window ends.
         let script = Script { server_stops: vec![Stretch::ms(1_100, until)], ..Script::default() };
         let ran = run_far(&plan, DELAY, script);
         let measured = ran.measured();
@@ -127,7 +127,7 @@ fn every_schedule_is_counted_to_its_end() {
                 let case = format!("{arrival:?}, {workers} workers, {sharing:?}, {policy:?}");
                 assert_eq!(ran.intended(), drained.intended(), "{case}");
                 let measured = ran.measured();
-                // Where nothing waits nothing is left.
+                // A policy that queues nothing leaves nothing.
                 assert_eq!(measured.dropped_at_end > 0, policy != OnFull::Drop, "{case}");
                 let when_full = measured.dropped - measured.dropped_at_end;
                 assert_eq!(when_full > 0, policy != OnFull::Queue, "{case}");
@@ -148,7 +148,7 @@ fn what_had_passed_its_deadline_has_timed_out() {
     let plan = Plan { timeout: Span::from_ms(200), ..plan };
     let ran = run(&plan);
     let measured = ran.measured();
-    // Of those intended in the last 200 ms of the window none is sent: the ones before them are.
+    // No operation intended in the last 200 ms of the window is sent; all earlier ones are.
     assert!(measured.dropped_at_end.abs_diff(200) <= 21, "{}", measured.dropped_at_end);
     assert!(measured.timed_out_queued > 600, "{}", measured.timed_out_queued);
     assert!(bounds(&ran).moments().max <= 200_000_000);
@@ -180,7 +180,7 @@ fn an_interruption_before_the_end_cuts_nothing_off_and_one_after_it_changes_noth
 #[test]
 fn a_million_is_counted_in_no_time() {
     let plan = narrow();
-    // The test's driver would be what takes time: nothing is answered, and nothing exported.
+    // Without answers and samples, the test's own driver takes no time.
     let script = Script { server_stops: vec![Stretch::ms(50, 9_000)], ..Script::default() };
     let plan = Plan { samples: false, ..plan }.open(1e6, Arrival::Poisson, Sharing::Shared);
     let ran = run_far(&plan, DELAY, script);

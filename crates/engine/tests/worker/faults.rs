@@ -1,4 +1,4 @@
-//! Bad days: silence, refusals, connections that go away, nonsense.
+//! Faults of servers: silence, refused and lost connections, bytes that violate the protocol.
 
 use crate::rig::{Change, START, Script, Stretch, World, closes, ms, plan, run};
 use memtide_base::{Instant, Span};
@@ -7,7 +7,7 @@ use memtide_engine::{OnFull, Pacing, Plan, Stage, Worker};
 use memtide_metrics::{ErrorClass, TallySum};
 use memtide_workload::PlannedSource;
 
-/// A stop that outlasts every deadline.
+/// A stall of the server that outlasts every deadline.
 fn silent_from(from: u64) -> Script {
     Script { server_stops: vec![Stretch::ms(from, 100_000)], ..Script::default() }
 }
@@ -18,7 +18,7 @@ fn what_cannot_be_sent_by_its_deadline_times_out_in_the_queue() {
     let plan = Plan { connections: 2, depth: 8, timeout, ..plan() };
     let ran = run(&plan, silent_from(650));
     let measured = ran.measured();
-    // The window goes to 1 150 ms; what was due in its last 500 ms is never answered.
+    // The window ends at 1 150 ms; operations due in its last 500 ms are never answered.
     assert_eq!(measured.timed_out, 500);
     assert_eq!(measured.timed_out - measured.timed_out_queued, 16, "two connections of eight");
     assert_eq!(measured.answered, 500);
@@ -43,7 +43,8 @@ fn no_deadline_is_noticed_late_be_it_in_flight_or_in_the_queue() {
     while turned < START + Span::from_ms(1_100) {
         let now = worker.turn().expect("the world does not fail");
         totals.absorb(worker.tally_mut());
-        // One is intended each millisecond; a turn deals with all that was over when it began.
+        // One operation is intended each millisecond; a turn times out all that were overdue at its
+        // start.
         let over = turned.since(START).saturating_sub(timeout).ns() / 1_000_000;
         let ended: u64 = totals.segments.iter().map(|segment| segment.settled()).sum();
         assert!(ended >= over, "at {turned:?} {over} deadlines were over, {ended} ended");
@@ -59,7 +60,7 @@ fn answers_after_the_deadline_are_counted_as_late_and_nothing_else() {
     let ran = run(&plan, script);
     let measured = ran.measured();
     assert_eq!(measured.late_replies, 8);
-    // What was due in the last 100 ms of the stop is answered after it.
+    // Operations due in the last 100 ms of the stall are answered after it.
     assert!(measured.timed_out.abs_diff(300) <= 8, "{} timed out", measured.timed_out);
     assert_eq!(measured.answered + measured.timed_out, 1_000);
     assert_eq!(ran.totals.all_connections().lost, 0, "the order of the answers was kept");

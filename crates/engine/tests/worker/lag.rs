@@ -1,4 +1,4 @@
-//! Whose fault a wait was: the server's only while the worker was idle and connected.
+//! The cause of a wait: it is the server's only while the worker was idle and connected.
 
 use crate::rig::{Change, Ran, Script, Stretch, closes, plan, run};
 use memtide_base::Span;
@@ -25,7 +25,7 @@ fn check_sum(ran: &Ran) {
     assert_eq!(split, lag);
 }
 
-/// One connection of depth 1, so that a stop of anybody fills it.
+/// One connection of depth 1, so that any stall fills it.
 fn narrow() -> Plan {
     Plan { connections: 1, depth: 1, ..plan() }
 }
@@ -57,7 +57,7 @@ fn a_worker_that_stops_cannot_blame_full_connections() {
     let script = Script { worker_stops: vec![Stretch::ms(400, 600)], ..Script::default() };
     let ran = run(&narrow(), script);
     let times = &ran.totals.times;
-    // The backlog waits for answers as well, 100 µs each.
+    // The backlog also waits for answers, 100 µs each.
     let own = sum_ms(&times.lag_client_busy) + sum_ms(&times.lag_generator);
     let waited: u128 = times.lag.iter().flatten().map(|part| part.moments().sum).sum();
     let server = sum_ms(&times.lag_server);
@@ -72,7 +72,7 @@ fn what_the_client_adds_is_not_in_the_ideal_response() {
     let ran = run(&plan(), script);
     assert!(longest_ms(&ran.response()) >= 198);
     let ideal = &ran.totals.times.response_ideal;
-    // The one answer that was on its way is read late; that is no lag.
+    // The one answer in flight is read late; that is not lag.
     assert_eq!(ideal.count(), 1_000);
     assert!(ideal.value_at_rank(999).expect("a value") <= 101_000);
     let script = Script { server_stops: vec![Stretch::ms(400, 600)], ..Script::default() };

@@ -1,5 +1,5 @@
-//! Workers from outside, in a world of virtual time: what they send and when, how everything
-//! ends, and whose fault a wait was.
+//! Workers from outside, in a world of virtual time: what they send and when, how everything ends,
+//! and what caused each wait.
 
 #[path = "../rig/mod.rs"]
 mod rig;

@@ -1,5 +1,5 @@
-//! The ways of making load that come from mutilate's family: connections that walk through keys,
-//! rest after answers and skip what they are late for; and how many operations they carry.
+//! Load in the manner of the mutilate family: connections that walk through keys, pause after
+//! answers and skip operations that are late; and the number of operations that they carry.
 
 use crate::rig::{Change, Ran, SEED, Script, Stretch, WARMUP, closes, plan, run};
 use memtide_base::{Instant, Span};
@@ -7,7 +7,7 @@ use memtide_engine::plan::RowPlan;
 use memtide_engine::{OnFull, Pacing, Plan, Sample, Sharing};
 use memtide_workload::{Arrival, KeyForm, KeySpace, OpKind, RateCurve, SizeLaw, Wave};
 
-/// The keys that each connection asked for, in order.
+/// The keys that each connection requested, in order.
 fn keys_asked(ran: &Ran, connections: usize) -> Vec<Vec<u64>> {
     let mut keys = vec![Vec::new(); connections];
     for sent in &ran.seen.borrow().sent {
@@ -50,7 +50,7 @@ fn a_shared_schedule_deals_its_operations_to_the_walks_in_turn() {
     assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 3), "{counts:?}");
 }
 
-/// What was measured on each connection, in the order of sending.
+/// The samples of each connection, in the order of sending.
 fn by_connection(ran: &Ran, connections: usize) -> Vec<Vec<Sample>> {
     let mut samples = vec![Vec::new(); connections];
     for sample in &ran.seen.borrow().samples {
@@ -66,7 +66,7 @@ const PAUSE: Span = Span::from_us(250);
 fn a_closed_loop_rests_after_each_answer_and_intends_its_next_operation_then() {
     let plan = Plan { connections: 2, depth: 1, pause: PAUSE, ..plan() }.closed();
     let ran = run(&plan, Script::default());
-    // Each answer takes 100 µs, and after it nothing happens for 250 µs.
+    // Each answer takes 100 µs, and a pause of 250 µs follows it.
     let answered = ran.measured().answered;
     assert!(answered.abs_diff(2 * 1_000_000 / 350) <= 4, "{answered} operations");
     assert_eq!(ran.response().moments().max, 100_000, "the pause is in no response time");
@@ -134,12 +134,12 @@ fn skipping_drops_what_is_too_far_behind_and_keeps_the_rest_waiting() {
     let script = Script { server_stops: vec![Stretch::ms(400, 800)], ..Script::default() };
     let ran = run(&plan, script);
     let measured = ran.measured();
-    // Four are on their way, and as many as fall due in 4 ms wait to the end of the stop; four
-    // more go out with the first answers, however late they are.
+    // Four operations are in flight, and those that fall due in 4 ms wait until the stall ends;
+    // four more are sent with the first answers, however late they are.
     assert!(measured.dropped.abs_diff(400 - 4 - 4 - 4) <= 2, "{} dropped", measured.dropped);
     assert_eq!(measured.answered + measured.dropped, 1_000);
     assert_eq!(ran.intended().len(), 1_000);
-    // Without a stop nothing is late and nothing is dropped.
+    // Without a stall no operation is late and none is dropped.
     assert_eq!(run(&plan, Script::default()).measured().dropped, 0);
 }
 
@@ -167,7 +167,7 @@ fn rows_of_an_asked_width_hold_what_was_intended_in_each_step_and_the_times_of_i
         on_full: OnFull::Queue,
     };
     let rows = RowPlan { width: Some(every), get_times: true };
-    // The server stands still over three steps, and what it owes is answered long afterwards.
+    // The server stalls over three steps, and answers the backlog long afterwards.
     let script = Script { server_stops: vec![Stretch::ms(400, 550)], ..Script::default() };
     let ran = run(&Plan { pacing, rows, connections: 1, depth: 8, ..plan() }, script);
     let rows = ran.totals.series.rows();

@@ -1,4 +1,4 @@
-//! Only the schedule makes intended instants, whatever the answers do.
+//! Only the schedule makes intended instants, independent of the answers.
 
 use crate::rig::{
     Change, DELAY, SEED, START, Script, Stretch, WARMUP, ms, plan, run, run_far, run_until,
@@ -9,7 +9,7 @@ use memtide_engine::{Cooldown, OnFull, Pacing, Plan, Refill, Sample, Sharing};
 use memtide_workload::schedule::Lane;
 use memtide_workload::{Arrival, RateCurve, Schedule, Wave};
 
-/// The window's instants by the schedules alone, ascending.
+/// The window's instants as computed by the schedules alone, ascending.
 fn scheduled(plan: &Plan, lanes: impl Iterator<Item = Lane>) -> Vec<Span> {
     let Pacing::Open { arrival, curve, .. } = &plan.pacing else { panic!("an open loop") };
     let mut instants = Vec::new();
@@ -85,8 +85,8 @@ fn on_time_means_no_lag_and_the_networks_delay_as_response() {
     assert_eq!(ran.totals.sent_in_window.iter().sum::<u64>(), 1_000);
 }
 
-/// The closed form: a server that stops for a second under equal gaps of a millisecond answers
-/// the operation that was due x ms into the stop after 1 s − x.
+/// The closed form: a server that stalls for one second under equal gaps of 1 ms answers the
+/// operation that was due x ms into the stall after 1 s − x ms.
 #[test]
 fn a_stop_of_a_second_leaves_exactly_the_open_loops_tail() {
     for (connections, depth) in [(1, 1), (1, 4096), (16, 1), (16, 4096)] {
@@ -118,7 +118,7 @@ fn a_stop_of_a_second_leaves_exactly_the_open_loops_tail() {
 fn a_closed_loop_intends_an_operation_when_its_slot_becomes_free() {
     let plan = Plan { connections: 3, depth: 2, ..plan() }.closed();
     let ran = run(&plan, Script::default());
-    // Six slots, each used again every 100 µs.
+    // Six slots, each reused every 100 µs.
     let answered = ran.measured().answered;
     assert!(answered.abs_diff(6 * 10_000) <= 6, "{answered} operations");
     assert_eq!(ran.response().moments().max, 100_000);
@@ -137,7 +137,7 @@ fn a_closed_loop_on_a_stopped_server_waits_for_it() {
 
 #[test]
 fn load_goes_on_after_the_window_until_its_last_operation_has_ended_or_nothing_does() {
-    // The server stops shortly before the window ends, and for longer.
+    // The server stalls shortly before the window ends, until after its end.
     let script = Script { server_stops: vec![Stretch::ms(1_100, 1_400)], ..Script::default() };
     let mut plan = plan();
     let loaded = run(&plan, script.clone());
@@ -155,7 +155,7 @@ fn stopping_early_abandons_what_is_due_and_what_is_not_answered_in_time() {
     let plan = Plan { connections: 1, depth: 8, ..plan() };
     let script = Script { server_stops: vec![Stretch::ms(400, 9_000)], ..Script::default() };
     let ran = run_until(&plan, (DELAY, script), (ms(600), Span::from_ms(50)));
-    // Due from 400 ms to about 600 ms and never answered, of which eight were sent.
+    // Operations due from 400 ms to about 600 ms are never answered; eight of them were sent.
     let abandoned = ran.measured().abandoned;
     assert!(abandoned.abs_diff(200) <= 12, "{abandoned} abandoned");
     assert_eq!(ran.all().sent - ran.all().answered, 8);
@@ -171,8 +171,8 @@ fn stopping_lets_what_is_in_flight_end() {
     assert!(ran.ended < ms(640), "it ends as soon as the answers are there");
 }
 
-/// How often something was sent beside an operation that was outstanding already when another one
-/// of its connection ended.
+/// The number of operations sent on a connection while another was outstanding there, at the
+/// instant at which a third one ended.
 fn sent_before_all_was_answered(refill: Refill) -> usize {
     let plan = Plan { connections: 2, depth: 4, refill, ..plan() };
     let ran = run(&plan.open(40_000.0, Arrival::Poisson, Sharing::Shared), Script::default());

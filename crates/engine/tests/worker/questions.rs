@@ -1,4 +1,4 @@
-//! Questions beside the load, and answers that are none.
+//! Questions beside the load, and replies that do not answer them.
 
 use crate::rig::{Script, World, ms, plan};
 use memtide_base::Instant;

@@ -1,5 +1,5 @@
-//! Clients that reach several servers, or one server in two ways: copies of writes, servers that
-//! go and come back, gets by datagrams.
+//! Clients that reach several servers, or one server over two transports: copies of writes, servers
+//! that are lost and return, gets over datagrams.
 
 use crate::rig::{Change, Ran, Script, Stretch, closes, ms, plan, run};
 use memtide_base::{Instant, ServerId};
@@ -14,8 +14,8 @@ fn counted(connections: u32, reach: Reach) -> Plan {
     Plan { clients, connections: 4 * connections, depth: 1, ..plan() }
 }
 
-/// Four clients with a connection to each of two servers, both of which are written. Odd
-/// connections are to the second one.
+/// Four clients with a connection to each of two servers, both writers. Odd connections lead to the
+/// second server.
 fn replicated(copies: Replicate) -> Plan {
     let mut plan = counted(2, Reach::Servers { writers: 2, copies });
     let other =

@@ -1,5 +1,5 @@
-//! The run's one sequence: who takes which of its operations, what goes over the wire, and that
-//! it is the same each time.
+//! The run's one sequence of operations: how lanes divide it, its bytes on the wire, and that a
+//! repeated run makes the same sequence.
 
 use crate::rig::{Change, Script, Stretch, World, closes, ms, plan, run};
 use memtide_base::Span;
@@ -54,7 +54,7 @@ const PROTOCOLS: [Protocol; 2] = [Protocol::Text, Protocol::Binary];
 const EVERYTHING: &str = "get=5,gets=1,set=5,add=1,replace=1,append=1,prepend=1,cas=2,delete=1,\
                           incr=1,decr=1,touch=1,gat=1";
 
-/// A closed loop of few operations: appended values grow with each of them.
+/// A closed loop of few operations, because appended values grow with each of them.
 fn small(plan: Plan) -> Plan {
     Plan { connections: 2, depth: 2, ..plan }.closed().lasting(Span::from_ms(20))
 }
@@ -77,14 +77,14 @@ fn the_servers_counters_equal_ours_over_the_full_mix() {
     }
 }
 
-/// What is asked does not depend on how it is written, nor does what is found.
+/// Neither the requests nor the hits depend on the protocol.
 #[test]
 fn both_protocols_come_to_the_same() {
     let counted = |protocol| {
         let mut plan = plan().mixing(EVERYTHING);
         plan.requests.protocol = protocol;
         plan.source.multiget = 3;
-        // One after the other, so that answers depend on nothing but the requests before.
+        // One operation at a time, so that answers depend only on earlier requests.
         let ran = run(&Plan { connections: 1, depth: 1, ..plan }, Script::default());
         let all = ran.all();
         let frames = ran.seen.borrow().sent.iter().all(|sent| sent.bytes[0] == 0x80);

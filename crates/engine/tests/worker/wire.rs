@@ -1,5 +1,5 @@
-//! Requests as other clients write them, letter by letter: blanks, prefixes, values of one letter,
-//! amounts, and a cas that reads nothing first.
+//! Requests byte by byte as other clients write them: blanks, prefixes, values of one letter,
+//! amounts, and a cas without a gets.
 
 mod filter;
 
@@ -10,7 +10,7 @@ use memtide_engine::plan::RequestPlan;
 use memtide_metrics::ReplyClass;
 use memtide_workload::{KeyForm, KeyShape, KeySpace, SizeLaw, ValueSpace};
 
-/// A plan that asks for one kind as twemperf asks for it, with values of `size` bytes.
+/// A plan that requests one kind as twemperf does, with values of `size` bytes.
 fn written(kind: &str, size: &str) -> Plan {
     let mut plan = plan().mixing(&format!("{kind}=1")).closed().lasting(Span::from_ms(20));
     (plan.connections, plan.depth) = (1, 1);
@@ -102,7 +102,7 @@ fn the_sizes_of_messages_are_those_on_the_wire() {
         (moments.count, moments.min, moments.max)
     };
     let answered = ran.measured().answered;
-    // As in published runs of twemperf, but for the expiry of two digits.
+    // As in published runs of twemperf, except for the expiry of two digits.
     assert_eq!(sizes(&ran.totals.times.request_bytes), (answered, 130, 130));
     assert_eq!(sizes(&ran.totals.times.reply_bytes), (answered, 8, 8));
     assert!(run(&plan(), Script::default()).totals.times.request_bytes.is_none());

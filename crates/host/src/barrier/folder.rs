@@ -1,8 +1,8 @@
-//! A barrier in a folder that all processes share, such as one on NFS: each makes a file that says
-//! that it is ready, and the first process publishes the start by a rename.
+//! A barrier in a folder that all processes share, such as one on NFS: each process creates a file
+//! when it is ready, and the first process publishes the start by a rename.
 //!
-//! A rename is seen whole or not at all, so no file is read half. Locks are not used: shared file
-//! systems differ in what these mean.
+//! A rename is atomic, so no file is read incomplete. Locks are not used because shared file
+//! systems implement them differently.
 
 use super::{BarrierError, BarrierStart, Limit, Place};
 use memtide_base::{Instant, Span};
@@ -16,13 +16,13 @@ const READY: &str = "ready.";
 const GONE: &str = "gone.";
 const START: &str = "start";
 const MISSING: &str = "missing ";
-/// How often a process looks.
+/// The interval at which a process looks into the folder.
 const LOOK_EVERY: Span = Span::from_ms(10);
-/// How often a process changes the folder, so that a client of NFS asks its server what is there,
-/// rather than its cache, which may be a minute old.
+/// The interval at which a process changes the folder, which makes an NFS client ask its server
+/// instead of its cache, which may be a minute old.
 const REFRESH_EVERY: Span = Span::from_ms(500);
-/// How far ahead the start is: every process sees it after [`REFRESH_EVERY`] at the latest, and a
-/// slow server may take its time.
+/// The time from publishing the start to the start: every process sees it after [`REFRESH_EVERY`]
+/// at the latest, and the rest allows for a slow server.
 const LEAD: Span = Span::from_s(2);
 
 /// A process's place at a barrier.
@@ -38,7 +38,7 @@ impl Folder {
     /// folder serves one run.
     ///
     /// # Errors
-    /// When the folder cannot be made, or this process was there before, or the others have begun.
+    /// If the folder cannot be made, or this process was there before, or the others have begun.
     pub(super) fn open(path: &Path, (rank, size): (u32, u32)) -> Result<Self, BarrierError> {
         fs::create_dir_all(path).map_err(|error| unusable(path, &error))?;
         let folder = Self { path: path.to_owned(), rank, size };
@@ -51,7 +51,7 @@ impl Folder {
         }
     }
 
-    /// Says that this process is ready.
+    /// Announces that this process is ready.
     fn ready(&self) -> Result<(), BarrierError> {
         let path = self.own(READY);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -85,7 +85,8 @@ impl Folder {
         BarrierStart::of_words(&words).map(Some)
     }
 
-    /// Goes away after the time limit; returns which processes are missing, or why that is unknown.
+    /// Leaves after the time limit; returns the missing processes, or the reason why they are
+    /// unknown.
     fn give_up(&self) -> BarrierError {
         let (absent, gone) = match self.absent() {
             Ok(missing) => missing,
@@ -97,14 +98,14 @@ impl Folder {
         gone.dedup();
         self.go(&gone);
         match gone.is_empty() {
-            // All came in the end, but the first has not said when to begin.
+            // All processes came in the end, but the first has not published the start.
             true => BarrierError::Late,
             false => BarrierError::Missing { ranks: gone },
         }
     }
 
-    /// Tells the others not to wait for this process; the first process ends all waits. Nothing
-    /// can be done about a folder that does not take it.
+    /// Tells the other processes not to wait for this one; the first process ends all waits. A
+    /// failure to write this is ignored.
     fn go(&self, missing: &[u32]) {
         if self.rank == 0 {
             drop(self.publish(START, &missing_words(missing)));
@@ -115,8 +116,8 @@ impl Folder {
         drop(fs::remove_file(self.own(READY)));
     }
 
-    /// The processes that those in `gone` waited for in vain, ascending; one that says nothing of
-    /// others is missing itself.
+    /// The processes that those in `gone` waited for in vain, ascending. A process in `gone` that
+    /// names no other is missing itself.
     fn missing_by(&self, gone: &[u32]) -> Vec<u32> {
         let of = |rank: &u32| {
             let said = fs::read_to_string(self.path.join(format!("{GONE}{rank}")));
@@ -129,7 +130,7 @@ impl Folder {
         all.into_iter().collect()
     }
 
-    /// The processes that have not come, and of those that had come, which are gone.
+    /// The processes that have not come, and those that came and have left.
     fn absent(&self) -> Result<(Vec<u32>, Vec<u32>), BarrierError> {
         let entries = fs::read_dir(&self.path).map_err(|error| unusable(&self.path, &error))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -159,7 +160,7 @@ impl Folder {
         fs::rename(&draft, &path).map_err(|error| unusable(&path, &error))
     }
 
-    /// Changes the folder without leaving anything. If that fails, the next look says why.
+    /// Changes the folder without leaving a file. If that fails, the next look reports why.
     fn refresh(&self) {
         let path = self.own(".look.");
         drop(fs::write(&path, "").and_then(|()| fs::remove_file(&path)));

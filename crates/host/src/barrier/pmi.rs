@@ -1,5 +1,5 @@
-//! A client of PMI-1, the protocol in which launchers of parallel programs let their processes
-//! exchange words and wait for each other: lines of `key=value` over one inherited descriptor.
+//! A client of PMI-1, the protocol in which processes of parallel programs exchange words and wait
+//! for each other through their launcher: lines of `key=value` over one inherited descriptor.
 //!
 //! Source: the "simple" wire protocol of MPICH's process management interface, version 1.1, as
 //! `mpiexec.hydra` and `srun --mpi=pmi2` serve it.
@@ -16,9 +16,9 @@ use std::os::fd::BorrowedFd;
 const LINE_BYTES_MAX: usize = 4096;
 /// The key of the instant at which all begin.
 const START: &str = "memtide-start";
-/// How far ahead that instant is. All processes read it at once when the last one has come, and
-/// look for it every few milliseconds; a second leaves room for busy machines and for clocks that
-/// differ by less than that.
+/// The time from publishing the start to the start. All processes read it as soon as the last one
+/// has come, and look for it every few milliseconds; one second allows for busy machines and for
+/// clocks that differ by less than that.
 const LEAD: Span = Span::from_s(1);
 
 /// The descriptor that a launcher left to this process, as a stream of its own.
@@ -31,8 +31,8 @@ pub(super) fn inherited(fd: i32) -> Result<File, BarrierError> {
     if fd < 0 {
         return Err(lost(format!("{fd} is not a descriptor")));
     }
-    // SAFETY: the number is only asked about and copied, while this function runs. If it is closed
-    // or names something else, the system says so.
+    // SAFETY: the number is only queried and duplicated while this function runs. If it is closed
+    // or names something else, the system reports that.
     let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
     let kind = fstat(borrowed).map(|stat| FileType::from_raw_mode(stat.st_mode));
     if kind.map_err(|error| lost(format!("descriptor {fd}: {error}")))? != FileType::Socket {
@@ -45,7 +45,7 @@ pub(super) fn inherited(fd: i32) -> Result<File, BarrierError> {
 /// A process's place at a barrier of its launcher.
 pub(super) struct Seat<S> {
     pub(super) pmi: Pmi<S>,
-    /// Whether this process chooses the instant.
+    /// True if this process chooses the instant.
     pub(super) is_first: bool,
 }
 
@@ -60,7 +60,7 @@ impl<S: Read + Write> Place for Seat<S> {
         }
         self.pmi.barrier()?;
         let words = self.pmi.get(START)?;
-        // All is agreed; whether the launcher hears the goodbye changes nothing.
+        // All is agreed, so a failed goodbye does not matter.
         drop(self.pmi.leave());
         BarrierStart::of_words(&words)
     }
@@ -74,15 +74,15 @@ impl<S: Read + Write> Place for Seat<S> {
 #[derive(Debug)]
 pub(super) struct Pmi<S> {
     stream: S,
-    /// The space in which this job keeps its words.
+    /// The name of the key space of this job.
     space: String,
 }
 
 impl<S: Read + Write> Pmi<S> {
-    /// Greets the launcher. Reads wait as long as `stream` lets them.
+    /// Greets the launcher. Reads block as long as `stream` allows.
     ///
     /// # Errors
-    /// When the launcher is gone, does not answer in time, or speaks something else.
+    /// If the launcher is gone, does not answer in time, or uses another protocol.
     pub(super) fn join(stream: S) -> Result<Self, BarrierError> {
         let mut pmi = Self { stream, space: String::new() };
         pmi.call("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
@@ -98,24 +98,24 @@ impl<S: Read + Write> Pmi<S> {
         self.call(&line, "put_result").map(drop)
     }
 
-    /// What a process keeps under `key`.
+    /// The value that a process has put under `key`.
     fn get(&mut self, key: &str) -> Result<String, BarrierError> {
         let line = format!("cmd=get kvsname={} key={key}", self.space);
         let mut said = self.call(&line, "get_result")?;
         said.remove("value").ok_or_else(|| spoke(&format!("no value for {key}")))
     }
 
-    /// Waits until every process of the job has called it.
+    /// Waits until every process of the job has called this.
     fn barrier(&mut self) -> Result<(), BarrierError> {
         self.call("cmd=barrier_in", "barrier_out").map(drop)
     }
 
-    /// Says goodbye; a process that leaves without it is one that failed to some launchers.
+    /// Says goodbye; some launchers treat a process that leaves without it as failed.
     fn leave(mut self) -> Result<(), BarrierError> {
         self.call("cmd=finalize", "finalize_ack").map(drop)
     }
 
-    /// Sends a command and reads its answer, which has to be `wanted` and to say that all is well.
+    /// Sends a command and reads its answer, which must be `wanted` and report success.
     fn call(&mut self, line: &str, wanted: &str) -> Result<BTreeMap<String, String>, BarrierError> {
         self.stream.write_all(format!("{line}\n").as_bytes()).map_err(lost)?;
         let answer = self.line()?;
@@ -140,7 +140,7 @@ impl<S: Read + Write> Pmi<S> {
     }
 }
 
-/// The words of a line by their keys.
+/// The values of a line by their keys.
 fn words(line: &str) -> BTreeMap<String, String> {
     let words = line.split_ascii_whitespace().filter_map(|word| word.split_once('='));
     words.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
@@ -168,8 +168,8 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    /// A launcher of one process that answers each line with the next of `answers`; returns what
-    /// it was asked.
+    /// A launcher of one process that answers each line with the next of `answers`; returns the
+    /// lines that it received.
     fn launcher(answers: &'static [&str]) -> (UnixStream, thread::JoinHandle<Vec<String>>) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         ours.set_read_timeout(Some(Duration::from_secs(5))).unwrap();

@@ -1,13 +1,13 @@
-//! Barriers of several waiters in one process: all begin at one instant, or each knows why not.
+//! Barriers of several waiters in one process: all begin at one instant, or each learns why not.
 
 use super::*;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::process;
 
-/// Long enough for every machine; a test that needs all of it hangs.
+/// Long enough for every machine; only a test that hangs uses all of it.
 const PATIENCE: Span = Span::from_s(30);
-/// A wait that ends in vain.
+/// The limit of a wait that must fail.
 const SHORT: Span = Span::from_ms(300);
 
 /// A folder that no other test uses.
@@ -21,7 +21,7 @@ fn waiter(path: &Path, place: (u32, u32), timeout: Span) -> BarrierThread {
     BarrierThread::in_folder(path, place, Clock::start(), timeout).unwrap()
 }
 
-/// What a waiter finds in the end.
+/// The final result of a waiter.
 fn found(barrier: &mut BarrierThread) -> Result<BarrierStart, BarrierError> {
     loop {
         if let Some(start) = barrier.look()? {
@@ -36,7 +36,7 @@ fn all_who_come_begin_at_one_instant() {
     let path = fresh("all");
     let mut all: Vec<_> = (0..3).map(|rank| waiter(&path, (rank, 3), PATIENCE)).collect();
     let clock = all[0].clock;
-    // The first comes first, and waits.
+    // The first process comes first, and waits.
     all[0].arrive();
     thread::sleep(Duration::from_millis(50));
     assert_eq!(all[0].look(), Ok(None));
@@ -45,7 +45,7 @@ fn all_who_come_begin_at_one_instant() {
     assert!(starts.iter().all(|start| *start == starts[0]), "{starts:?}");
     let at = clock.at_monotonic(starts[0].monotonic_ns.unwrap()).unwrap();
     assert!(at > clock.now(), "it lies ahead");
-    // Who comes again is told so, and who comes late too.
+    // A process that comes twice gets an error, and so does one that comes late.
     let again = BarrierThread::in_folder(&path, (1, 3), clock, PATIENCE).unwrap_err();
     assert_eq!(again, BarrierError::Twice { rank: 1 });
     let late = BarrierThread::in_folder(&path, (3, 4), clock, PATIENCE).unwrap_err();

@@ -1,5 +1,5 @@
-//! What the kernel says of its clocks: which monotonic clock this process reads, and how far its
-//! time of day may be off.
+//! The kernel's description of its clocks: which monotonic clock this process reads, and how far
+//! its time of day may be off.
 //!
 //! Two processes with equal boots and time namespaces read one monotonic clock. Others can only
 //! compare their times of day, as exactly as these are synchronised.
@@ -11,14 +11,14 @@ use std::os::unix::fs::MetadataExt;
 /// A machine's clocks as its kernel describes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClockState {
-    /// Changes with every start of the machine; none where it cannot be read.
+    /// An identifier that changes with every boot; `None` if it cannot be read.
     pub boot_id: Option<String>,
-    /// Which clocks are shifted for this process: equal numbers are equal clocks. None where the
-    /// kernel has no time namespaces.
+    /// The time namespace, which identifies shifted clocks: processes with equal numbers read equal
+    /// clocks. `None` if the kernel has no time namespaces.
     pub time_namespace: Option<u64>,
-    /// Whether the kernel considers the time of day synchronised; none where it does not say.
+    /// True if the kernel considers the time of day synchronised; `None` if it does not say.
     pub synchronised: Option<bool>,
-    /// How far the time of day is off at most, by the kernel's own estimate; none unless it is
+    /// The largest error of the time of day, by the kernel's own estimate; `None` unless it is
     /// synchronised.
     pub error_max: Option<Span>,
 }
@@ -36,7 +36,7 @@ pub fn state() -> ClockState {
     }
 }
 
-/// Whether the time of day is synchronised, and how far it is off at most.
+/// True if the time of day is synchronised, and its largest error.
 fn estimate() -> Option<(bool, Span)> {
     // SAFETY: all bits zero is a valid timex; with `modes` 0 the call only reads the clock's state
     // and writes the struct that it is given, which lives until it returns.

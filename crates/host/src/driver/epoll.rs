@@ -50,7 +50,7 @@ pub(crate) struct EpollDriver {
     early: VecDeque<(ConnectionId, Happened)>,
     /// Receptions (their bytes are in `buffer`) and other events that were not handled yet.
     ahead: VecDeque<Readiness>,
-    /// The most of these before the first is handled.
+    /// The most entries of `ahead` before the first is handled.
     ahead_max: usize,
     buffer: Box<[u8]>,
     /// Messages that are sent once all of `ahead` is handled.
@@ -104,7 +104,7 @@ impl EpollDriver {
         })
     }
 
-    /// Makes it connect to those addresses alone that `guard` allows.
+    /// Restricts connects to the addresses that `guard` allows.
     pub(crate) fn guarded(mut self, guard: ConnectGuard) -> Self {
         self.guard = guard;
         self
@@ -170,7 +170,7 @@ impl EpollDriver {
     fn send_now(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
         let peer = &mut self.peers[id.index()];
         let Some(socket) = &peer.socket else {
-            // Its end is already on the way as a completion.
+            // Its end is already queued as a completion.
             return Submitted::Done;
         };
         if peer.has_unsent() {
@@ -195,7 +195,7 @@ impl EpollDriver {
         Submitted::Pending
     }
 
-    /// Waits for `flags` from now on. Events that are there already are reported once more.
+    /// Waits for `flags` from now on. Events that have occurred already are reported again.
     fn watch(&mut self, id: ConnectionId, flags: EventFlags) {
         let peer = &self.peers[id.index()];
         let socket = peer.socket.as_ref().expect("only open connections are watched");
@@ -203,7 +203,7 @@ impl EpollDriver {
             .expect("an open socket that was added can be modified");
     }
 
-    /// Waits for events for at most `timeout`, precisely because of the smallest timer slack.
+    /// Waits for events for at most `timeout`, precisely because the timer slack is minimal.
     fn poll(&mut self, timeout: Span) -> Result<(), DriverError> {
         self.ready.clear();
         self.next = 0;
@@ -237,7 +237,7 @@ impl EpollDriver {
         happened
     }
 
-    /// Sends bytes that were left over; `None` while some remain.
+    /// Sends pending bytes; `None` while some remain.
     fn send_rest(&mut self, id: ConnectionId) -> Option<Happened> {
         let happened = self.peers[id.index()].send_rest()?;
         if matches!(happened, Happened::Writable) {
@@ -263,8 +263,8 @@ impl EpollDriver {
         }
     }
 
-    /// Handles `event`: receives to the buffer from `at` on, sends the rest, or takes the result of
-    /// a connect.
+    /// Handles `event`: receives into the buffer from `at` on, sends pending bytes, or takes the
+    /// result of a connect.
     fn look(&mut self, event: epoll::Event, at: usize) -> Option<What> {
         let (flags, data) = (event.flags, event.data);
         let (id, generation) = split(data);
@@ -276,7 +276,7 @@ impl EpollDriver {
             return Some(What::Happened(self.opened(id)));
         }
         if flags.contains(EventFlags::OUT) && peer.has_unsent() {
-            // Once all is sent, `watch` registers anew and readable bytes are reported once more.
+            // Once all is sent, `watch` registers again, and readable bytes are reported again.
             if let Some(happened) = self.send_rest(id) {
                 return Some(What::Happened(happened));
             }
@@ -285,7 +285,7 @@ impl EpollDriver {
         let socket = peer.socket.as_ref().expect("it was there, and nothing happened to it");
         let room = &mut self.buffer[at..at + RECEIVE_BYTES_MAX];
         match recv(socket, room, RecvFlags::empty()) {
-            // A datagram without bytes says nothing.
+            // An empty datagram is ignored.
             Ok((0, _)) if peer.datagrams => None,
             Ok((0, _)) => {
                 self.peers[id.index()].forget();
@@ -347,7 +347,7 @@ impl Driver for EpollDriver {
             Wait::Hybrid => until - SPIN_WINDOW,
             Wait::Spin => Instant::ZERO,
         };
-        // Also when there is no time to sleep: what was ready before is used up.
+        // Needed even without time to sleep, because the earlier ready events are used up.
         self.poll(sleep_until.since(now))?;
         while self.ready.is_empty() && self.clock.now() < until {
             self.poll(Span::ZERO)?;

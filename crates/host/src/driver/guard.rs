@@ -1,6 +1,6 @@
-//! Which addresses may be connected to, where others decide on the targets of a load.
+//! The addresses that a fleet may connect to, where an operator restricts the targets of a load.
 //!
-//! It is asked before a socket is made, at every connect and reconnect, and never for an
+//! It is consulted before a socket is made, at every connect and reconnect, and never for an
 //! operation.
 
 use memtide_engine::Address;
@@ -22,8 +22,8 @@ struct Decision {
 }
 
 impl ConnectGuard {
-    /// Lets a fleet connect to those addresses alone for which `allows` returns true. A connect to
-    /// another one ends the run.
+    /// Restricts connects to the addresses for which `allows` returns true. A connect to another
+    /// address ends the run.
     pub fn new(allows: impl Fn(&Address) -> bool + Send + Sync + 'static) -> Self {
         let decision = Decision { allows: Box::new(allows), refused: OnceLock::new() };
         Self { decision: Some(Arc::new(decision)) }
@@ -35,7 +35,7 @@ impl ConnectGuard {
         if (decision.allows)(address) {
             return Ok(());
         }
-        // Of several the first is as good as another.
+        // If several are refused at once, any of them may be kept.
         let _ = decision.refused.set(address.clone());
         Err(refusal(address))
     }

@@ -1,4 +1,4 @@
-//! A worker's drivers to the kernel. They behave alike, and the tests run over each.
+//! A worker's drivers to the kernel. They behave alike, and the tests run with each.
 
 pub(crate) mod uring;
 pub(crate) mod epoll;

@@ -11,16 +11,16 @@ use std::collections::VecDeque;
 /// The time by which each wait advances the clock.
 const STEP: Span = Span::from_us(1);
 
-/// Answers at once.
+/// A driver that answers at once.
 pub struct NullDriver {
     now: Instant,
     /// The answer to each key of a get.
     hit: Vec<u8>,
-    /// Answers of each connection that were not taken yet.
+    /// Answers of each connection that the worker has not taken yet.
     answers: Vec<Vec<u8>>,
     /// Connections with answers, oldest first.
     answered: VecDeque<ConnectionId>,
-    /// The number of them answered before the last wait: only those complete.
+    /// The number of connections answered before the last wait: only these complete.
     completing: usize,
     /// Connections that opened and whose event was not taken yet.
     opened: VecDeque<ConnectionId>,
@@ -29,8 +29,8 @@ pub struct NullDriver {
 }
 
 impl NullDriver {
-    /// A driver for `connections` connections, which answers each key of a get with a value of
-    /// `value_bytes`, under another key.
+    /// A driver for `connections` connections. It answers each key of a get with a value of
+    /// `value_bytes` bytes, under a key of its own.
     pub fn new(connections: u32, value_bytes: usize) -> Self {
         let mut hit = format!("VALUE k 0 {value_bytes}\r\n").into_bytes();
         hit.resize(hit.len() + value_bytes, b'v');
@@ -73,7 +73,7 @@ impl NullDriver {
     }
 }
 
-/// The last number of a set's line.
+/// The last number of a set's line, which is the value's length.
 fn data_bytes(line: &[u8]) -> usize {
     let digits = line[..line.len() - 2].rsplit(|byte| *byte == b' ').next().unwrap_or_default();
     digits.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0'))

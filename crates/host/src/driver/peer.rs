@@ -1,5 +1,5 @@
 //! One connection's socket, and the bytes that the kernel has not taken: the part of a connection
-//! that both drivers share. It waits for nothing; a driver calls it when something can be done.
+//! that both drivers share. It never waits; a driver calls it when the socket is ready.
 
 use crate::driver::socket::{self, Connecting};
 use memtide_base::Span;
@@ -67,13 +67,13 @@ impl Peer {
         }
     }
 
-    /// True if bytes are left over.
+    /// True if bytes are pending.
     pub(crate) fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// Keeps the bytes of `message` after the first `taken`, behind those that were left over
-    /// before. A datagram that finds another one waiting is lost.
+    /// Keeps the bytes of `message` after the first `taken`, behind those already pending. A
+    /// datagram is lost if another one is pending.
     pub(crate) fn keep(&mut self, message: Message<'_>, taken: usize) {
         if self.datagrams && self.has_unsent() {
             return;
@@ -81,10 +81,11 @@ impl Peer {
         self.unsent.append(message, taken);
     }
 
-    /// Sends bytes that were left over; `None` if the kernel takes no more for now.
+    /// Sends pending bytes; `None` if the kernel takes no more for now.
     pub(crate) fn send_rest(&mut self) -> Option<Happened> {
         let socket = self.socket.as_ref().expect("a writable connection has a socket");
-        // One call takes a part also when there is room for all: the slices of a message are many.
+        // One call may take only a part even if there is room for all, because a message has many
+        // slices.
         while self.unsent_from < self.unsent.len() {
             match retry_on_intr(|| send_after(socket, self.unsent.message(), self.unsent_from)) {
                 Ok(sent) => self.unsent_from += sent,
@@ -92,7 +93,7 @@ impl Peer {
                 Err(errno) => return Some(self.lost(errno)),
             }
         }
-        // A large rest must not keep its memory for the life of the connection.
+        // A large pending message must not keep its memory for the life of the connection.
         self.unsent = SendBuffer::default();
         self.unsent_from = 0;
         Some(Happened::Writable)

@@ -20,7 +20,7 @@ pub(crate) enum Connecting {
 /// The kernel's buffer for datagrams that were not received yet, in bytes.
 const DATAGRAMS_BYTES: usize = 1 << 20;
 
-/// Begins to connect to `address`, from `source` if given, with the plan's socket options.
+/// Begins to connect to `address`, from `source` if there is one, with the plan's socket options.
 pub(crate) fn connect(
     address: &Address,
     source: Option<IpAddr>,
@@ -41,16 +41,17 @@ pub(crate) fn connect(
     let socket =
         Socket::new(domain, kind.nonblocking(), protocol).map_err(|error| connect_error(&error))?;
     if let Address::Udp(_) = address {
-        // With less, more is lost of long answers; the kernel may allow only less.
+        // A smaller buffer loses more of long answers; the kernel may not allow this much.
         drop(socket.set_recv_buffer_size(DATAGRAMS_BYTES));
     }
-    // The windows of a connection are agreed on when it opens.
+    // The windows of a connection are negotiated when it opens.
     set_options(&socket, plan)?;
     if let Address::Tcp(_) = address {
         socket.set_tcp_nodelay(!plan.nagle).map_err(|error| connect_error(&error))?;
     }
     if let (Address::Tcp(_) | Address::Udp(_), Some(source)) = (address, source) {
-        // The port is chosen at connect, when the destination is known: far more are free.
+        // The port is chosen at connect, when the destination is known: far more ports are free
+        // then.
         let bound = choose_port_at_connect(&socket)
             .and_then(|()| socket.bind(&SocketAddr::new(source, 0).into()));
         bound.map_err(|error| match error.kind() {
@@ -68,10 +69,10 @@ pub(crate) fn connect(
 }
 
 /// Makes a later close of `socket` wait up to `linger` for unsent bytes; zero resets the connection
-/// at once. Failures do not matter: a connection that is lost already has nothing to wait for.
+/// at once. Failures do not matter: a lost connection has nothing to wait for.
 pub(crate) fn prepare_close(socket: &Socket, linger: Span) {
-    // Not by closing: an io_uring that still receives would keep the socket, and the server could
-    // close its end first, which leaves the port in TIME_WAIT.
+    // Closing is not enough: an io_uring that still receives would keep the socket, and the server
+    // could close its end first, which leaves the port in TIME_WAIT.
     if linger.is_zero() && rustix::net::connect_unspec(socket).is_ok() {
         return;
     }
@@ -146,7 +147,7 @@ pub(crate) fn close_reason(errno: Errno) -> Closed {
     match errno {
         Errno::CONNRESET | Errno::PIPE => Closed::Reset,
         Errno::TIMEDOUT => Closed::Unanswered,
-        // Only datagrams can be refused by a peer that was connected to.
+        // Only a connected datagram socket can be refused.
         Errno::CONNREFUSED => Closed::Unheard,
         other => Closed::Other(other.raw_os_error()),
     }

@@ -1,5 +1,5 @@
-//! What holds of every driver, against real sockets on the loopback interface. Nothing here
-//! depends on how fast anything is.
+//! Properties of every driver, tested on real sockets of the loopback interface. Nothing here
+//! depends on speed.
 
 use crate::clock::Clock;
 use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
@@ -30,11 +30,11 @@ enum Heard {
 
 const LONG: Span = Span::from_s(20);
 
-/// How a driver is made.
+/// The constructor of a driver.
 trait Make: Driver + Sized {
     fn make(wait: Wait, connections: u32, samples: Option<SyncSender<Sample>>) -> Self;
 
-    /// The driver, which connects to no address that `guard` refuses.
+    /// The driver, restricted to addresses that `guard` allows.
     fn guarded(self, guard: ConnectGuard) -> Self;
 }
 
@@ -59,7 +59,7 @@ impl Make for UringDriver {
     }
 }
 
-/// Makes tests of functions, for each driver that this kernel allows.
+/// Makes tests of functions, one for each driver that this kernel allows.
 macro_rules! for_every_driver {
     ($($name:ident,)*) => {
         mod over_epoll {
@@ -112,7 +112,7 @@ fn end(driver: &mut impl Driver, id: u32, linger: Option<Span>) {
     driver.submit(close).expect("there is room");
 }
 
-/// What completed and was not heard yet.
+/// The next completion that was not taken yet.
 fn heard(driver: &mut impl Driver) -> Option<(u32, Heard)> {
     let completion = driver.completion()?;
     let heard = match completion.event {
@@ -218,13 +218,13 @@ fn small_sends_are_held_back_only_if_they_may_be<D: Make>() {
     }
 }
 
-/// Whether the socket of this process that is bound to `local` sends everything at once.
+/// True if the socket of this process that is bound to `local` has TCP_NODELAY.
 fn has_nodelay(local: SocketAddr) -> bool {
     let open = std::fs::read_dir("/proc/self/fd").expect("it can be listed");
     let numbers = open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let is_it = |number: &i32| {
-        // SAFETY: whatever is behind the number, it is only asked for its name. Should another
-        // test close it meanwhile, the question fails.
+        // SAFETY: the descriptor is only queried for its name. If another test closes it meanwhile,
+        // the query fails.
         let socket = unsafe { BorrowedFd::borrow_raw(*number) };
         SockRef::from(&socket).local_addr().is_ok_and(|name| name.as_socket() == Some(local))
     };
@@ -357,12 +357,12 @@ fn what_the_socket_does_not_take_is_kept_and_sent_in_order<D: Make>() {
     assert_eq!(next(&mut driver), (0, Heard::Received(b"heard".to_vec())));
 }
 
-/// Bytes of which every stretch of 4 differs from every other.
+/// Bytes in which all runs of 4 bytes differ from each other.
 fn pool(bytes: usize) -> Arc<[u8]> {
     (0..bytes / 4).flat_map(|n| (n as u32).wrapping_mul(0x9e37_79b1).to_le_bytes()).collect()
 }
 
-/// A line, a stretch of the pool, and a line's end: as a value is stored.
+/// A line, a part of the pool, and a line's end: the form in which a value is stored.
 fn store(buffer: &mut SendBuffer, pool: &Arc<[u8]>, place: Range<usize>) {
     buffer.bytes_mut().extend_from_slice(format!("set {place:?}\r\n").as_bytes());
     buffer.push_pooled(pool, place);
@@ -391,7 +391,7 @@ fn large_values_arrive_byte_for_byte_at_a_slow_reader<D: Make>() {
         submitted
     };
     while offer(&mut driver, 1) == Submitted::Done {}
-    // Now the socket is full in the middle of a value, most likely; these come after it.
+    // The socket is now most likely full in the middle of a value; these messages come after it.
     for values in [0, 2, 1] {
         assert_eq!(offer(&mut driver, values), Submitted::Pending);
     }
@@ -424,7 +424,7 @@ fn slices_of_several_connections_do_not_mix<D: Make>() {
     let mut driver = D::make(Wait::Sleep, 3, None);
     let mut servers = [0, 1, 2].map(|id| open(&mut driver, id));
     let mut expected = [const { Vec::new() }; 3];
-    // Of each step: the connection, how many values, and whether from the second pool.
+    // For each step: the connection, the number of values, and true for the second pool.
     let steps =
         [(0, 1, 0), (1, 0, 0), (1, 2, 0), (1, 0, 0), (2, 1, 0), (2, 1, 1), (0, 3, 1), (2, 0, 0)];
     for (number, (id, values, second)) in steps.into_iter().enumerate() {
@@ -527,8 +527,8 @@ fn a_closed_connection_is_not_heard_of_any_more<D: Make>() {
     let mut second = open(&mut driver, 1);
     first.write_all(b"stale").expect("it is sent");
     second.write_all(b"stale").expect("it is sent");
-    // On loopback what is written can be read at once, so both are there after one wait; the one
-    // that is heard first closes the other.
+    // On loopback, written bytes can be read at once, so both events are there after one wait;
+    // handling the first closes the other connection.
     driver.wait(driver.now() + LONG).expect("waiting works");
     let (id, _) = heard(&mut driver).expect("one of them");
     close(&mut driver, 1 - id);
@@ -571,7 +571,7 @@ fn an_end_is_in_good_order_and_one_without_linger_a_reset_that_frees_its_port<D:
             let port = server.peer_addr().expect("it is connected").port();
             let to = server.local_addr().expect("it is connected").port();
             end(&mut driver, 0, linger);
-            // An io_uring lets go of the socket when it is next called.
+            // An io_uring releases the socket when it is called next.
             driver.wait(Instant::ZERO).expect("waiting works");
             match server.read(&mut got) {
                 Ok(0) => assert!(!reset, "an end in good order, round {round}"),
@@ -586,7 +586,7 @@ fn an_end_is_in_good_order_and_one_without_linger_a_reset_that_frees_its_port<D:
     assert_eq!(heard(&mut driver), None, "of what was closed nothing is heard");
 }
 
-/// Whether the kernel still knows the connection from `client` to `server`, two ports of the
+/// True if the kernel still knows the connection from `client` to `server`, two ports of the
 /// loopback interface.
 fn is_known(client: u16, server: u16) -> bool {
     let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux has this table");
@@ -643,7 +643,7 @@ fn sockets_are_made_as_the_plan_says() {
         nagle: true,
         ..SocketOptions::default()
     };
-    // The kernel doubles what is asked for, and has a least size of its own.
+    // The kernel doubles the requested size, and has a minimum of its own.
     let ((send, receive), nodelay) = made(small);
     assert!((8192..=16_384).contains(&send) && send < usual.0, "{send} of {}", usual.0);
     assert!((32_768..=65_536).contains(&receive) && receive < usual.1, "{receive}");

@@ -30,17 +30,17 @@ use std::os::fd::AsRawFd;
 use std::sync::mpsc::SyncSender;
 use std::{hint, io};
 
-/// Entries of the submission queue; further ones take another call.
+/// Entries of the submission queue; further requests take another call.
 const ENTRIES: u32 = 128;
 /// The least size of the kernel's completion queue.
 const COMPLETIONS_MIN: u32 = 1024;
 const COMPLETIONS_MAX: u32 = 16 * 1024;
 const BUFFERS_MIN: usize = 16;
 const BUFFERS_MAX: usize = 1024;
-/// The most sends gathered before they are submitted, even within a turn: they have their
-/// timestamps already, so each of them counts the time until the call as the server's.
+/// The most sends gathered before they are submitted, even within a turn: they already have their
+/// timestamps, so the time until the call counts as the server's.
 const GATHERED_MAX: usize = 32;
-/// The most bytes gathered, including those that are referred to.
+/// The most bytes gathered, including referenced ones.
 const GATHERED_BYTES_MAX: usize = 256 * 1024;
 /// References to large values among the gathered bytes without another allocation.
 const REFERENCES: usize = 64;
@@ -49,14 +49,14 @@ const STAMP_USES_MAX: u8 = 8;
 
 /// A driver for the connections of one worker, on the thread that made it.
 pub(crate) struct UringDriver {
-    // Before the buffers: the kernel has let go of them when they are dropped.
+    // Declared before the buffers, so that the kernel has released them when they are dropped.
     ring: IoUring,
     buffers: Buffers,
     files: Files,
     clock: Clock,
     wait: Wait,
     peers: Vec<Peer>,
-    /// Requests of the next call, beside sends.
+    /// Requests of the next call other than sends.
     errands: Vec<Errand>,
     /// Receives that ended because no buffer was free.
     starved: VecDeque<Errand>,
@@ -72,7 +72,7 @@ pub(crate) struct UringDriver {
     /// The buffer of the completion that was taken last.
     lent: Option<u16>,
     stamp: Stamp,
-    /// The error of a call that could not return it.
+    /// The error of a call that could not return it; the next wait does.
     failure: Option<DriverError>,
     samples: Option<SyncSender<Sample>>,
     guard: ConnectGuard,
@@ -149,7 +149,7 @@ impl UringDriver {
         })
     }
 
-    /// Makes it connect to those addresses alone that `guard` allows.
+    /// Restricts connects to the addresses that `guard` allows.
     pub(crate) fn guarded(mut self, guard: ConnectGuard) -> Self {
         self.guard = guard;
         self
@@ -186,7 +186,7 @@ impl UringDriver {
     fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
         let peer = &mut self.peers[id.index()];
         if peer.socket.is_none() {
-            // Its end is already on the way as a completion.
+            // Its end is already queued as a completion.
             return Submitted::Done;
         }
         if peer.has_unsent() {
@@ -197,7 +197,7 @@ impl UringDriver {
         if self.pieces.last().is_some_and(|last| datagrams || last.id != id)
             && self.pieces.iter().any(|piece| piece.id == id)
         {
-            // Of two pieces the second could go through while the first does not, and two datagrams
+            // Of two pieces, the second could be sent although the first was not, and two datagrams
             // must not become one.
             self.send_gathered();
         }
@@ -263,7 +263,7 @@ impl UringDriver {
     /// Submits everything to the kernel. With `rest` it also receives, and waits at most that long
     /// for a completion.
     fn call(&mut self, rest: Option<Span>) -> Result<(), DriverError> {
-        // What this call completes has happened after the reading.
+        // The completions of this call happen after the reading.
         self.stamp = Stamp::default();
         self.push_entries()?;
         let rest = if self.is_quiet() { rest } else { rest.map(|_| Span::ZERO) };
@@ -305,7 +305,7 @@ impl UringDriver {
 
     /// Fills the submission queue; submits it whenever it is full.
     fn push_entries(&mut self) -> Result<(), DriverError> {
-        // Without as many buffers, the receives of more would fail again, and again all of them.
+        // More armed receives than free buffers would fail again, all at once.
         let buffers_free = self.buffers.count().saturating_sub(self.completed.len());
         for _ in 0..buffers_free.min(self.starved.len()) {
             self.errands.extend(self.starved.pop_front());
@@ -331,7 +331,7 @@ impl UringDriver {
     }
 
     fn push_pieces(&mut self) -> Result<(), DriverError> {
-        // The kernel is to try the whole piece now, and to say nothing when it is gone.
+        // The kernel tries the whole piece now, and posts no completion if it is sent.
         let flags = (SEND_FLAGS.bits() as i32) | libc::MSG_WAITALL;
         let mut described = 0;
         if self.gathered.message().as_plain().is_none() {
@@ -360,10 +360,10 @@ impl UringDriver {
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> Result<(), DriverError> {
-        // SAFETY: a send's bytes stay in `gathered` and in the pool that it holds on to, and their
+        // SAFETY: a send's bytes stay in `gathered` and in the pool that it keeps alive, and their
         // description in `headers`. These do not change before the call that submits them has
-        // returned, and no send outlives that call. The table of `files` stays where it is; other
-        // entries have no memory.
+        // returned, and no send outlives that call. The table of `files` does not move; other
+        // entries refer to no memory.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.enter(None)?;
             self.take_completed();
@@ -444,7 +444,7 @@ impl UringDriver {
                 }
                 happened.map(Ok)
             }
-            // All goes well, or else there is no such socket any more that could receive.
+            // Success needs no event. Failure means that the socket cannot be used.
             Task::Place => Some(Ok(self.lost(id, Errno::from_raw_os_error(-entry.result())))),
             Task::Send => None,
         }
@@ -468,7 +468,7 @@ impl UringDriver {
             self.buffers.give_back(buffer);
         }
         if result == 0 && self.peers[id.index()].datagrams {
-            // A datagram without bytes says nothing.
+            // An empty datagram is ignored.
             if !cqueue::more(entry.flags()) {
                 self.ask(Task::Receive, id);
             }
@@ -538,7 +538,7 @@ impl Driver for UringDriver {
         };
         self.call(Some(sleep_until.since(self.clock.now())))?;
         while self.wait != Wait::Sleep && self.is_quiet() && self.clock.now() < until {
-            // A word in memory tells whether there is anything to call the kernel for.
+            // A word in memory shows whether the kernel has work that needs a call.
             if self.ring.submission().taskrun() {
                 self.call(Some(Span::ZERO))?;
             } else {
@@ -583,9 +583,9 @@ impl Driver for UringDriver {
 }
 
 impl Drop for UringDriver {
-    /// Nothing may write to the buffers once they are gone.
+    /// Nothing may write to the buffers once they are freed.
     fn drop(&mut self) {
-        // Where nothing is armed there is nothing to cancel, which is an error too.
+        // Without an armed request there is nothing to cancel, which is reported as an error.
         let _ = self.ring.submitter().register_sync_cancel(None, CancelBuilder::any());
     }
 }

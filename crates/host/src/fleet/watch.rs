@@ -15,13 +15,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How often a server is asked.
+/// The interval between questions to a server.
 const EVERY: Span = Span::from_s(1);
-/// How long before the end of a second of the load, so that the answer is there when it ends.
+/// The time before the end of each second of the load at which the question is sent, so that the
+/// answer is there when the second ends.
 const EARLIER: Span = Span::from_ms(50);
-/// Answers that may wait to be collected. The next one tells what one that has no room would tell.
+/// Answers that may wait to be collected. If one finds no room, the next one contains its counters.
 const ANSWERS_MAX: usize = 256;
-/// When the load begins, before that is known.
+/// The start of the load, while it is unknown.
 const UNKNOWN_NS: u64 = u64::MAX;
 
 /// The servers that are watched, and their answers.
@@ -31,9 +32,9 @@ pub(crate) struct Watched {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What the threads are told.
+/// The facts and commands that the threads share.
 struct Course {
-    /// When the load begins.
+    /// The instant at which the load begins.
     begin_ns: AtomicU64,
     is_over: AtomicBool,
 }
@@ -68,13 +69,13 @@ impl Watched {
         Self { course, answers, threads }
     }
 
-    /// The load begins at `at`.
+    /// Announces that the load begins at `at`.
     pub(crate) fn begin(&self, at: Instant) {
         self.course.begin_ns.store(at.ns(), Ordering::Release);
         self.wake();
     }
 
-    /// The answers that came since they were collected last.
+    /// The answers since the last collection.
     pub(crate) fn collect(&self) -> Vec<ServerAnswer> {
         self.answers.try_iter().collect()
     }
@@ -102,16 +103,16 @@ struct Watcher {
     answers: SyncSender<ServerAnswer>,
     clock: Clock,
     guard: ConnectGuard,
-    /// For which instant it was asked last.
+    /// The instant for which the server was asked last.
     asked: Option<Instant>,
     connections: u64,
 }
 
-/// Why a connection is not used any longer.
+/// Why a connection is no longer used.
 enum Left {
-    /// Nothing more is to be asked.
+    /// No further question is due.
     Over,
-    /// It had been closed since the question before.
+    /// It had been closed since the last question.
     Stale,
     /// The question was not answered.
     Failed,
@@ -125,7 +126,7 @@ impl Watcher {
         loop {
             match self.converse() {
                 Ok(Left::Over) => return,
-                // The server may have been started anew.
+                // The server may have restarted.
                 Ok(Left::Stale) => {}
                 Ok(Left::Failed) if self.wait() => {}
                 Ok(Left::Failed) => return,
@@ -139,7 +140,7 @@ impl Watcher {
         }
     }
 
-    /// Asks over one connection until that is of no more use.
+    /// Asks over one connection until the connection cannot be used again.
     fn converse(&mut self) -> Result<Left, AskError> {
         let course = Arc::clone(&self.course);
         let is_over = || course.is_over.load(Ordering::Acquire);
@@ -176,12 +177,12 @@ impl Watcher {
     fn tell(&self, answer: Result<Vec<(String, String)>, AskError>) {
         let (server, at, connections) = (self.server, self.clock.now(), self.connections);
         if !self.course.is_over.load(Ordering::Acquire) {
-            // The next one tells what this would.
+            // If it finds no room, the next answer contains the same counters.
             drop(self.answers.try_send(ServerAnswer { server, at, connections, answer }));
         }
     }
 
-    /// Waits until it is time to ask again; false if nothing more is to be asked.
+    /// Waits until the next question is due; false if none will be.
     fn wait(&mut self) -> bool {
         loop {
             if self.course.is_over.load(Ordering::Acquire) {
@@ -203,8 +204,8 @@ impl Watcher {
     }
 }
 
-/// When to ask next in a load that begins at `begin`: shortly before it, and before the end of each
-/// of its seconds, but only for the first that is to come after `asked`.
+/// The instant of the next question in a load that begins at `begin`: shortly before it, and before
+/// the end of each of its seconds. Instants up to `asked` and missed ones are skipped.
 fn due(begin: Instant, asked: Option<Instant>, now: Instant) -> Instant {
     let first = Instant::from_ns(begin.ns().saturating_sub(EARLIER.ns()));
     let Some(asked) = asked else { return first.max(now) };
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(due(at(5_000), None, at(4_970)), at(4_970));
         assert_eq!(due(at(5_000), Some(at(4_970)), at(4_971)), at(5_950));
         assert_eq!(due(at(5_000), Some(at(5_950)), at(5_951)), at(6_950));
-        // An answer that came late takes the place of those that were due meanwhile.
+        // An answer that came late replaces those that were due meanwhile.
         assert_eq!(due(at(5_000), Some(at(5_955)), at(8_200)), at(6_950));
     }
 }

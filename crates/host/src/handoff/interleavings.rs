@@ -1,5 +1,5 @@
-//! Every order in which two threads can hand over and take, tried by loom. Built with
-//! `RUSTFLAGS="--cfg loom"` alone; `cargo xtask test` does so.
+//! Every order in which two threads can hand over and take, tried by loom. Built only with
+//! `RUSTFLAGS="--cfg loom"`, as `cargo xtask test` does.
 
 use super::{Parcel, handoff};
 use memtide_base::{Instant, Span};

@@ -1,4 +1,4 @@
-//! Nothing is lost and nothing comes twice between two threads that never wait for each other.
+//! Nothing is lost or duplicated between two threads that never wait for each other.
 
 use super::*;
 use memtide_base::{Instant, Span};

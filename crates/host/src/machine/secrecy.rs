@@ -5,11 +5,11 @@ use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
 /// Makes the kernel write no core dump of this process, neither to a file nor to a program that
-/// collects them, and lets no other process of this user read its memory. What the process starts
-/// inherits the limit of core dumps alone. Call it before the secret is read.
+/// collects them, and lets no other process of this user read its memory. Child processes inherit
+/// only the limit of core dumps. Call it before the secret is read.
 ///
 /// # Errors
-/// A sentence that names what the system refused.
+/// A sentence that names the operation that the system refused.
 pub fn hide_process() -> Result<(), String> {
     let refused = |action| {
         move |errno: Errno| {
@@ -36,8 +36,8 @@ mod tests {
     const CHILD: &str = "MEMTIDE_TEST_HIDDEN_CHILD";
     const NAME: &str = "machine::secrecy::tests::a_hidden_process_leaves_no_core_dump";
 
-    /// The test is its own child: hidden, it tells what the kernel says of it and dies of a signal
-    /// that would dump its core.
+    /// The test runs itself as a child: hidden, the child prints what the kernel reports about it
+    /// and dies of a signal that would dump its core.
     #[test]
     #[allow(clippy::print_stdout)]
     fn a_hidden_process_leaves_no_core_dump() {

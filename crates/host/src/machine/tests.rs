@@ -1,8 +1,8 @@
-//! Shares of time, worked out by hand from made-up readings of `/proc/stat`.
+//! Shares of time, calculated by hand from invented readings of `/proc/stat`.
 
 use super::*;
 
-/// Two processors: the ticks that each was busy, and all its ticks, since boot.
+/// Two processors: the busy ticks of each, and all its ticks, since boot.
 fn stat(all: u64, busy: [u64; 2]) -> Ticks {
     let line = |name: &str, busy: u64, all: u64| {
         let idle = all - busy;

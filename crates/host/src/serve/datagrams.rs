@@ -1,5 +1,5 @@
-//! The embedded server's socket for datagrams: receives them and sends those that are due. A
-//! datagram that the kernel does not take is lost, as it could be anywhere on its way.
+//! The embedded server's socket for datagrams: receives datagrams, and sends those that are due. A
+//! datagram that the kernel does not take is lost, as it could be anywhere on the network.
 
 use crate::clock::Clock;
 use crate::serve::shared::Shared;
@@ -14,7 +14,7 @@ const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
 /// Datagrams received in a row before connections are served again.
 const BATCH_MAX: usize = 64;
 const BATCH_BYTES_MAX: usize = 1 << 20;
-/// The kernel's buffer for received datagrams, if the kernel allows that much.
+/// The kernel's buffer for received datagrams, if the kernel allows this much.
 const KEPT_BYTES: usize = 4 << 20;
 
 /// The socket, and the datagrams that wait to leave.
@@ -28,7 +28,7 @@ impl UdpSide {
     /// Makes `socket` non-blocking, for a store with this limit for items.
     pub fn new(socket: UdpSocket, item_bytes_max: usize) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        // With less, more is lost when many ask at once.
+        // A smaller buffer loses more when many clients ask at once.
         let _ = SockRef::from(&socket).set_recv_buffer_size(KEPT_BYTES);
         let buffer = vec![0; DATAGRAM_BYTES_MAX].into();
         Ok(Self { socket, datagrams: Datagrams::new(item_bytes_max), buffer })
@@ -46,7 +46,7 @@ impl UdpSide {
             if sent >= BATCH_BYTES_MAX {
                 return;
             }
-            // A client that is gone may show as an error here, which says nothing of the others.
+            // A client that is gone may cause an error here, which concerns no other client.
             let Ok((len, client)) = self.socket.recv_from(&mut self.buffer) else { return };
             let datagram = &self.buffer[..len];
             let mut state = shared.profile();

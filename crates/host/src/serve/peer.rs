@@ -34,7 +34,7 @@ pub(super) struct Peer {
     pub watched: EventFlags,
     /// The instant at which the thread will look at this client next, if any.
     pub armed: Option<Instant>,
-    /// True if the client sends nothing more; it ends once nothing waits.
+    /// True if the client sends nothing more; its connection ends once nothing waits.
     pub is_deaf: bool,
     /// The state of the connection once `out` is sent.
     after: After,
@@ -110,7 +110,7 @@ impl Peer {
         }
     }
 
-    /// True if requests that were not carried out can be at `now`.
+    /// True if kept requests can be carried out at `now`.
     pub fn can_go_on(&self, now: Instant) -> bool {
         match &self.line {
             Line::Plain(session) => session.is_behind(),
@@ -144,7 +144,7 @@ impl Peer {
     }
 }
 
-/// Sends the bytes of `out`, as far as one call does; returns how many.
+/// Sends the bytes of `out` with one call; returns the number sent.
 fn send_slices(stream: &TcpStream, out: &Outgoing) -> Result<usize, Errno> {
     let mut slices = [IoSlice::new(&[]); SLICES_MAX];
     let mut count = 0;
@@ -160,6 +160,6 @@ fn send_slices(stream: &TcpStream, out: &Outgoing) -> Result<usize, Errno> {
 
 /// Makes a later close of `stream` reset the connection.
 pub(super) fn reset_when_closed(stream: &TcpStream) {
-    // When this fails the client sees an ordinary end, which is the next best thing.
+    // If this fails, the client sees an orderly end, which is the closest alternative.
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }

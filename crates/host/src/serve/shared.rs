@@ -1,12 +1,12 @@
-//! What all threads of one embedded server share: the listener, the store, the time and the
-//! profile.
+//! The state that all threads of one embedded server share: the listener, the store, the time and
+//! the profile.
 
 use crate::clock::{self, Clock};
 use memtide_server::{ProfileState, Store};
 use std::net::TcpListener;
 use std::sync::{Mutex, MutexGuard};
 
-/// What the threads of one server share.
+/// The state that the threads of one server share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub listener: TcpListener,
@@ -14,7 +14,7 @@ pub(super) struct Shared {
     /// The largest item, in bytes.
     pub item_bytes_max: usize,
     pub clock: Clock,
-    /// The profile's state; none for a server that answers everything at once and correctly.
+    /// The profile's state; `None` for a server that answers everything at once and correctly.
     pub profile: Option<Mutex<ProfileState>>,
 }
 

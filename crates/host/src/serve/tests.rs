@@ -1,5 +1,5 @@
-//! Real sockets: answers never leave before their instants, and a client that looks closely counts
-//! exactly the faults that the server did.
+//! Real sockets: answers never leave before their instants, and a client that checks values counts
+//! exactly the faults that the server made.
 
 use super::*;
 use crate::pin::inherited;
@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// Longer than any answer takes in a test that does not fail.
+/// Longer than any answer takes in a test that passes.
 const PATIENCE: Duration = Duration::from_secs(20);
 const KEYS: u64 = 50;
 
@@ -26,7 +26,7 @@ fn serve(threads: usize, behaviour: &str, faults: &str) -> Serving {
     Serving::start(&options, profile).unwrap()
 }
 
-/// A client of few words.
+/// A client with a few commands.
 struct Client {
     stream: BufReader<TcpStream>,
 }
@@ -52,7 +52,7 @@ impl Client {
         }
     }
 
-    /// The value of `key`, if there is one.
+    /// The value of `key`; `None` for a miss.
     fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, Wrong> {
         self.send(&format!("get {key}\r\n"));
         let head = self.line().map_err(Wrong::Broken)?;
@@ -76,7 +76,7 @@ enum Wrong {
     Broken(ErrorKind),
 }
 
-/// As the server counts them; none that is zero.
+/// The server's own counts, without those that are zero.
 fn counted(serving: &Serving) -> HashMap<String, u64> {
     let mut client = Client::connect(serving);
     client.send("stats faults\r\n");
@@ -88,12 +88,12 @@ fn counted(serving: &Serving) -> HashMap<String, u64> {
     lines.map(|line| pair(line).expect("a counter")).filter(|(_, count)| *count > 0).collect()
 }
 
-/// All are as long as each other, and no flip makes one of them another.
+/// All values have equal lengths, and no bit flip turns one into another.
 fn value(key: u64, version: u64) -> Vec<u8> {
     format!("value of key {key:04} in version {version:08}, key {key:04}").into_bytes()
 }
 
-/// What kind of fault has made `wrong` out of the second version of a value.
+/// The kind of fault that made `wrong` of the second version of a value.
 fn classify(wrong: &[u8], key: u64) -> FaultKind {
     let right = value(key, 2);
     if wrong.len() < right.len() {
@@ -123,7 +123,7 @@ fn a_client_counts_exactly_the_faults_that_were_done() {
     for version in [1, 2] {
         (0..KEYS).for_each(|key| stored(&mut client, key, version));
     }
-    // Only what was replaced some time ago counts as an older version.
+    // Only a version replaced some time ago counts as an older one.
     std::thread::sleep(Duration::from_millis(150));
     let mut seen: HashMap<String, u64> = HashMap::new();
     for number in 0..20_000 {
@@ -154,7 +154,7 @@ fn a_refused_client_is_reset() {
     let outcome = |_| {
         let stream = TcpStream::connect(serving.address()).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        // A reset may come before or after these bytes.
+        // The reset may come before or after these bytes.
         let sent = (&stream).write_all(b"version\r\n");
         let answer = sent.and_then(|()| (&stream).read(&mut [0; 100]));
         u64::from(!matches!(answer, Ok(1..)))
@@ -181,7 +181,7 @@ fn answers_do_not_leave_early() {
         assert!(client.get("a").unwrap().is_none());
     }
     assert!(start.elapsed() >= Duration::from_millis(100));
-    // Together, they wait together.
+    // Requests that arrive together wait together.
     client.send(&"get a\r\n".repeat(1000));
     (0..1000).for_each(|_| assert_eq!(client.line().as_deref(), Ok("END")));
 }

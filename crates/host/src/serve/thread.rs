@@ -23,7 +23,7 @@ const LISTENER: u64 = 0;
 const DATAGRAMS: u64 = 1;
 const READY_MAX: usize = 256;
 const RECEIVE_BYTES_MAX: usize = 64 * 1024;
-/// How often a thread checks whether it should end.
+/// The interval at which a thread checks whether it should end.
 const LOOK_UP: Span = Span::from_ms(50);
 /// A thread stops sleeping this long before an instant: more than the usual lateness of a timer
 /// with the smallest slack.
@@ -60,7 +60,7 @@ impl Server {
     /// Serves until `stop` is raised.
     pub fn run(&mut self, stop: &AtomicBool) {
         if self.shared.profile.is_some() {
-            // Where this is forbidden, answers leave as late as the default slack lets them.
+            // If this is forbidden, answers leave as late as the default slack makes them.
             let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         }
         let mut ready = Vec::with_capacity(READY_MAX);
@@ -88,7 +88,7 @@ impl Server {
         }
     }
 
-    /// The time to sleep; zero if something leaves soon.
+    /// The time to sleep; zero if an answer leaves soon.
     fn timeout(&self) -> Timespec {
         let due = self.due.peek().map(|Reverse((at, _))| *at);
         let datagram = self.udp.as_ref().and_then(UdpSide::leaves);
@@ -125,7 +125,7 @@ impl Server {
     }
 
     fn accept(&mut self) {
-        // Once no client waits, or no descriptors are left, the next event continues.
+        // If no client waits, or no descriptors are left, the next event resumes the loop.
         while let Ok((stream, _)) = self.shared.listener.accept() {
             let line = match self.shared.profile() {
                 None => Line::Plain(Session::new(self.shared.item_bytes_max)),

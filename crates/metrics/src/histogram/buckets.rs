@@ -1,29 +1,29 @@
-//! Counts in buckets that are laid out as HdrHistogram lays them out for two significant digits:
-//! counting is what every operation pays for several times, so it is a shift, an index and an
-//! addition. What buckets look like in files is the library's.
+//! Counts in buckets with HdrHistogram's layout for two significant digits. Every operation counts
+//! several times, so counting is one shift, one index and one addition. The library reads and
+//! writes the file format.
 
 use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use std::io::Read;
 
-/// The largest value told apart: one hour, in nanoseconds.
+/// The largest distinguished value: one hour, in nanoseconds.
 pub(super) const VALUE_MAX: u64 = 3_600_000_000_000;
-/// Two significant digits need 200 values told apart, and 256 is the next power of two: buckets
-/// are one wide below it, and at most 1/128 of their value from there on.
+/// Two significant digits distinguish 200 values, and 256 is the next power of two: buckets below
+/// it are 1 wide, and the others are at most 1/128 of their value wide.
 const DIGITS: u8 = 2;
 const SINGLE_BITS: u32 = 8;
 const BUCKETS: usize = index(VALUE_MAX) + 1;
 
-/// How a tally counts: in few bytes while an interval lasts, in many for a run.
+/// The integer type of a tally's counts: narrow for an interval, wide for a run.
 pub trait Count: Copy + Into<u64> {
-    /// Of nothing.
+    /// Zero.
     const NONE: Self;
 
-    /// One more, up to the end of its type.
+    /// Adds one, saturating at the end of the type.
     fn increment(&mut self);
 
-    /// Adds `more`, saturating at the end of its type.
+    /// Adds `more`, saturating at the end of the type.
     fn add(&mut self, more: u64);
 }
 
@@ -58,15 +58,15 @@ pub(super) struct Buckets<C> {
     counts: Box<[C]>,
 }
 
-/// The bucket of `value`: the number of its doublings past the single values, in steps of half
-/// as many, and its leading bits.
+/// The index of `value`'s bucket: the number of its doublings past the single values, in steps of
+/// half as many, and its leading bits.
 #[inline]
 const fn index(value: u64) -> usize {
     let doublings = u64::BITS - SINGLE_BITS - (value | ((1 << SINGLE_BITS) - 1)).leading_zeros();
     ((doublings as usize) << (SINGLE_BITS - 1)) + (value >> doublings) as usize
 }
 
-/// The smallest value of a bucket, and how many it has.
+/// The smallest value of a bucket, and the number of its values.
 const fn range(index: usize) -> (u64, u64) {
     let half = 1 << (SINGLE_BITS - 1);
     let doublings = (index / half).saturating_sub(1);
@@ -78,7 +78,7 @@ impl<C: Count> Buckets<C> {
         Self { counts: vec![C::NONE; BUCKETS].into() }
     }
 
-    /// Counts one value; what is above [`VALUE_MAX`] falls into the last bucket.
+    /// Counts one value; a value above [`VALUE_MAX`] falls into the last bucket.
     #[inline]
     pub(super) fn record(&mut self, value: u64) {
         self.counts[index(value.min(VALUE_MAX))].increment();
@@ -93,7 +93,7 @@ impl<C: Count> Buckets<C> {
         self.counts.fill(C::NONE);
     }
 
-    /// The buckets in use, ascending: the middle of each, and its count.
+    /// The buckets in use, ascending: the middle of each bucket, and its count.
     pub(super) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let counts = self.counts.iter().map(|&count| count.into()).enumerate();
         counts.filter(|&(_, count)| count > 0).map(|(index, count)| {
@@ -102,7 +102,7 @@ impl<C: Count> Buckets<C> {
         })
     }
 
-    /// In HdrHistogram's V2 format with DEFLATE.
+    /// Encodes the counts in HdrHistogram's V2 format with DEFLATE.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut library = library();
         self.recorded().for_each(|(value, count)| library.saturating_record_n(value, count));
@@ -121,7 +121,7 @@ impl Buckets<u64> {
         }
     }
 
-    /// Takes away what was counted earlier; `None` when that holds what this does not.
+    /// Subtracts the counts of `earlier`; `None` if `earlier` holds counts that this does not.
     pub(super) fn without(mut self, earlier: &Self) -> Option<Self> {
         for (count, &fewer) in self.counts.iter_mut().zip(&earlier.counts) {
             *count = count.checked_sub(fewer)?;
@@ -129,9 +129,9 @@ impl Buckets<u64> {
         Some(self)
     }
 
-    /// `None` when `bytes` are not what [`Buckets::to_bytes`] makes.
+    /// Decodes the output of [`Buckets::to_bytes`]; `None` for any other bytes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        // The library makes room for as many bytes as a head says, before it reads them.
+        // The library allocates as many bytes as the head claims, before it reads them.
         let mut head = [0; HEAD_BYTES];
         ZlibDecoder::new(bytes.get(OUTER_BYTES..)?).read_exact(&mut head).ok()?;
         let length = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
@@ -140,7 +140,7 @@ impl Buckets<u64> {
             return None;
         }
         let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).ok()?;
-        // Other bounds than ours are refused here.
+        // Bounds other than ours are refused here.
         let mut library = library();
         library.add(&read).ok()?;
         let mut buckets = Self::new();
@@ -155,10 +155,10 @@ impl Buckets<u64> {
     }
 }
 
-/// What stands before the compressed bytes: their kind and length. Source: the HdrHistogram V2
-/// encoding with DEFLATE.
+/// The length of the header before the compressed bytes: their kind and length. Source: the
+/// HdrHistogram V2 encoding with DEFLATE.
 const OUTER_BYTES: usize = 8;
-/// The first of the compressed bytes: their kind, and the length of what follows.
+/// The length of the header inside the compressed bytes: their kind, and the length of the rest.
 const HEAD_BYTES: usize = 8;
 /// The most bytes of one count (LEB128 of 64 bits).
 const COUNT_BYTES_MAX: usize = 9;

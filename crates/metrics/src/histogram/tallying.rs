@@ -2,12 +2,12 @@
 
 use super::Histogram;
 
-/// A distribution in small counters, in which a value that comes several times in a row is counted
-/// once: what is sent or received together took equally long.
+/// A distribution in small counters that counts a value repeated in a row once: operations sent or
+/// received together have equal times.
 #[derive(Clone, Debug, Default)]
 pub struct Tallying {
     settled: Histogram<u32>,
-    /// What came last, and how often in a row; that is not settled yet.
+    /// The last value and its repetitions, which are not yet in the histogram.
     value: u64,
     times: u64,
 }
@@ -24,14 +24,14 @@ impl Tallying {
         }
     }
 
-    /// All that was recorded.
+    /// All values recorded, the pending one included.
     pub fn settled(&mut self) -> &Histogram<u32> {
         self.settle();
         self.times = 0;
         &self.settled
     }
 
-    /// Forgets every value; keeps the memory.
+    /// Removes all values; keeps the memory.
     pub fn clear(&mut self) {
         self.times = 0;
         self.settled.clear();

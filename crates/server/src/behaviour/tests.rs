@@ -1,4 +1,4 @@
-//! Words and back, queues against Lindley's recursion, and where pauses hold.
+//! Round trips of words, queues against Lindley's recursion, and the answers that pauses hold back.
 
 use super::*;
 use memtide_base::Random;
@@ -17,7 +17,7 @@ fn at_us(us: u64) -> Instant {
     Instant::ZERO + Span::from_us(us)
 }
 
-/// Arrivals at a mean distance of 1 ms, in groups now and then.
+/// Arrivals with a mean gap of 1 ms, some of them in groups.
 fn arrivals(count: usize) -> Vec<Instant> {
     let mut random = Random::new(SEED);
     let mut now = Instant::ZERO;
@@ -30,7 +30,7 @@ fn arrivals(count: usize) -> Vec<Instant> {
     (0..count).map(next).collect()
 }
 
-/// What a law draws, taken from a server without a queue.
+/// Draws of a law, taken from a server without a queue.
 fn draws(law: &str, count: usize) -> Vec<Span> {
     let mut timing = timing(law);
     (0..count as u64)
@@ -109,7 +109,7 @@ fn one_server_obeys_lindleys_recursion() {
     for law in ["fixed:700us", "exponential:700us", "lognormal:400us,1"] {
         let (arrivals, draws) = (arrivals(20_000), draws(law, 20_000));
         let mut timing = timing(&format!("queue:1,{law}"));
-        // The waiting time of each is what the one before left over when this one came.
+        // Each request waits for the work that remained from the one before when it arrived.
         let mut wait_ns = 0_i128;
         let mut before: Option<(Instant, Span)> = None;
         for (number, (&arrival, &draw)) in arrivals.iter().zip(&draws).enumerate() {
@@ -176,7 +176,8 @@ fn a_slowing_server_grows_from_its_first_time() {
     assert_eq!(alone.finish(1, at_us(2_000_000)), at_us(2_000_020));
     let mut queue = timing("queue:1,fixed:1ms+slowing:100%/s");
     assert_eq!(queue.finish(0, at_us(1_000_000)), at_us(1_002_000));
-    // The second begins when the first is done, and is a little slower for it.
+    // The second request begins when the first is done, and takes slightly longer because of
+    // slowing.
     assert_eq!(queue.finish(1, at_us(1_000_000)), at_us(1_004_002));
 }
 

@@ -1,7 +1,7 @@
-//! The server's side of UDP: requests of any clients in, datagrams out when they are due. There are
-//! no connections. A request is one datagram; a truncated one is not completed by a later one, and
-//! answers that do not fit into memory until they are due are lost. Owns no socket and reads no
-//! clock.
+//! The server's side of UDP: requests of all clients in, datagrams out when they are due. There are
+//! no connections. A request is one datagram; a truncated request is not completed by a later
+//! datagram, and answers that exceed the memory for waiting datagrams are lost. Owns no socket and
+//! reads no clock.
 
 use super::Endpoint;
 use crate::clock::Clock;
@@ -14,7 +14,7 @@ use memtide_base::Instant;
 use memtide_codec::udp::{self, Header};
 use std::collections::{BTreeMap, VecDeque};
 
-/// All datagrams that wait to leave, for clients that are identified by a `P`.
+/// All datagrams that wait to leave. A `P` identifies a client.
 ///
 /// After [`Datagrams::handle_datagram`], ask [`Datagrams::poll_timeout`] and call
 /// [`Datagrams::poll_transmit`] from that instant on until it has nothing more.
@@ -123,7 +123,7 @@ impl<P: Copy + Ord> Datagrams<P> {
         let mut late = VecDeque::new();
         let can_hold = self.held.len() < HELD_CLIENTS_MAX || self.held.contains_key(&client);
         let mut leaving = VecDeque::new();
-        // One that was put behind another one is not struck again.
+        // A datagram that was moved behind another one is not struck again.
         let mut behind = None;
         while let Some(datagram) = datagrams.pop_front() {
             let is_last = datagrams.is_empty();

@@ -1,5 +1,5 @@
-//! Whole connections: what leaves, when, in which order, what each fault does to it, and that the
-//! counts are exact.
+//! Whole connections: which answers leave, when, in which order, the effect of each fault, and
+//! exact counts.
 
 use super::*;
 use crate::{Behaviour, FaultKind, ServerProfile, StoreOptions};
@@ -47,19 +47,19 @@ impl World {
         endpoint.handle_bytes(self.clock, request.as_bytes(), &self.store, &mut self.state);
     }
 
-    /// Sends, and takes what leaves at once.
+    /// Sends a request, and takes the answers that leave at once.
     fn ask(&mut self, endpoint: &mut Endpoint, request: &str) -> (String, After) {
         self.send(endpoint, request);
         taken(endpoint, self.clock.now)
     }
 
-    /// The answer of a connection of its own.
+    /// The answer on a new connection.
     fn answer(&mut self, request: &str) -> String {
         let mut endpoint = self.connect();
         self.ask(&mut endpoint, request).0
     }
 
-    /// As `stats faults` tells it, which must be as the state has it.
+    /// The counts of `stats faults`, which must equal those of the state.
     fn counts(&mut self) -> HashMap<&'static str, u64> {
         let told = self.answer("stats faults\r\n");
         let kinds = FaultKind::ALL.into_iter();
@@ -108,7 +108,7 @@ fn one_queue_serves_all_connections() {
     assert_eq!(taken(&mut one, at_us(1000)).0, "END\r\n");
     assert_eq!(one.poll_timeout(), Some(at_us(2000)));
     assert_eq!(two.poll_timeout(), Some(at_us(3000)));
-    // What asks for no key does not queue.
+    // Requests without a key do not queue.
     assert_eq!(world.answer("verbosity 1\r\n"), "OK\r\n");
 }
 
@@ -173,7 +173,7 @@ fn a_healthy_instant_endpoint_answers_as_a_session_does() {
     };
     whole = World::with_faults("none");
     assert_eq!(whole.answer(&request), expected);
-    // However cut.
+    // The cut of the bytes does not matter.
     let mut cut = World::with_faults("none");
     let mut endpoint = cut.connect();
     let mut answer = String::new();
@@ -206,7 +206,7 @@ fn a_reset_comes_in_place_of_the_answer() {
     assert_eq!(endpoint.poll_timeout(), Some(at_us(1500)));
     assert_eq!(taken(&mut endpoint, at_us(1500)), (String::new(), After::Reset));
     assert_eq!(world.counts(), HashMap::from([("reset", 1)]));
-    // It was stored nevertheless, and what came after it was not looked at.
+    // The value was stored nevertheless, and the bytes after it were not read.
     assert!(world.store.value(world.clock, b"a").is_some());
 }
 
@@ -271,7 +271,7 @@ fn a_flip_changes_one_bit_of_one_value() {
 }
 
 impl World {
-    /// What `gets a c b` is to be answered with.
+    /// The right answer to `gets a c b`.
     fn with_cas(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         let mut session = crate::Session::new(ITEM_BYTES_MAX);
@@ -303,13 +303,13 @@ fn a_stale_value_is_the_one_before_and_long_replaced() {
     assert_eq!(world.answer("get a\r\n"), new("2"));
     world.pass(Span::from_ms(1));
     assert_eq!(world.answer("get a\r\ngets a\r\n"), new("1") + "VALUE a 0 1 2\r\n2\r\nEND\r\n");
-    // What does not change the value does not change what was before.
+    // A store that does not change the value does not change its older value.
     world.answer("add a 0 0 1\r\n9\r\ntouch a 0\r\nset a 0 0 1\r\n2\r\n");
     assert_eq!(world.answer("get a\r\n"), new("1"));
     world.answer("incr a 1\r\n");
     world.pass(Span::from_ms(100));
     assert_eq!(world.answer("get a\r\n"), new("2"));
-    // A value with nothing before it has no older one.
+    // A value that replaced none has no older value.
     world.answer("delete a\r\nset a 0 0 1\r\n4\r\n");
     world.pass(Span::from_s(1));
     assert_eq!(world.answer("get a\r\n"), new("4"));
@@ -332,7 +332,7 @@ fn expiry_comes_too_early_or_too_late() {
     let cas = world.answer("gets b a none\r\n");
     assert_eq!(cas, "VALUE b 2 1 2\r\n2\r\nVALUE a 0 1 1\r\n1\r\nEND\r\n");
     assert_eq!(world.counts(), HashMap::from([("expire-early", 1), ("expire-late", 1)]));
-    // The server has noticed, and what it counts is true.
+    // The server has noticed it, and its counters are true.
     assert_eq!(world.answer("gets b\r\n"), "END\r\n");
     assert!(world.answer("stats\r\n").contains("STAT get_expired 1\r\n"));
 }
@@ -348,7 +348,7 @@ fn errors_and_garbage_come_in_place_of_the_answer() {
     let mut decoder = memtide_codec::text::ReplyDecoder::new();
     assert!(decoder.next(&mut answer.as_bytes()).is_err(), "{answer}");
     assert!(answer.ends_with("\r\nEND\r\n"), "{answer}");
-    // What is not answered cannot be answered wrongly.
+    // A request without an answer cannot be answered wrongly.
     assert_eq!(world.answer("set a 0 0 1 noreply\r\n1\r\ndelete a noreply\r\n"), "");
     assert_eq!(world.counts(), HashMap::from([("server-error", 1), ("garbage", 1)]));
     assert_eq!(world.answer("stats reset\r\n"), "RESET\r\n");
@@ -369,13 +369,13 @@ fn the_first_fault_of_the_list_that_can_strike_does() {
 fn the_same_seed_gives_the_same_bytes_at_the_same_instants() {
     let (first, counts) = trace();
     assert!((first, counts.clone()) == trace());
-    // Every kind but refuse and the four of datagrams happened.
+    // Every kind happened except refuse and the four of datagrams.
     assert_eq!(counts.len(), FaultKind::ALL.len() - 5, "{counts:?}");
 }
 
 type Departure = (Instant, Vec<u8>, After);
 
-/// What leaves, when, in a life with every fault; and how often each was done.
+/// The bytes and instants of a run with every fault, and the count of each.
 fn trace() -> (Vec<Departure>, HashMap<&'static str, u64>) {
     let faults = "reset:0.5%,stall:0.5%,truncate:2%,flip:2%,other-key:2%,stale:5%,expire-early:2%,\
                   expire-late:5%,server-error:2%,garbage:2%";
@@ -398,7 +398,7 @@ fn trace() -> (Vec<Departure>, HashMap<&'static str, u64>) {
             after = endpoint.poll_transmit(at, &mut out);
             trace.push((at, out, after));
         }
-        // It was reset, or has stalled.
+        // The connection was reset, or has stalled.
         if after == After::Reset {
             endpoint = world.connect();
         }
@@ -419,7 +419,7 @@ fn a_client_that_asks_too_much_at_once_must_wait() {
         rounds += 1;
     }
     assert_eq!(rounds, 5);
-    // What was kept begins when there is room.
+    // Kept requests begin when there is room.
     let mut seconds = 0;
     let mut out = Vec::new();
     while endpoint.poll_timeout().is_some() {
@@ -443,7 +443,7 @@ fn what_is_due_and_not_taken_is_bounded() {
         let mut endpoint = world.connect();
         world.answer(&format!("set a 0 0 4000\r\n{}\r\n", "v".repeat(4000)));
         world.send(&mut endpoint, &"get a\r\n".repeat(5000));
-        // As if it came in any pieces while nothing is taken.
+        // The result is the same as if it came in any pieces while nothing is taken.
         world.send(&mut endpoint, "get ");
         world.send(&mut endpoint, "none\r\nquit\r\nget a\r\n");
         let (mut all, mut rounds) = (Vec::new(), 0);

@@ -11,23 +11,24 @@ use std::collections::HashMap;
 
 const SERVER_ERROR: Reply<'static> =
     Reply::Error(ErrorReply { kind: ErrorKind::Server, message: b"this fault was asked for" });
-/// How long ago a value must have been replaced to count as stale: by then every client has
+/// The age of a replacement from which the previous value counts as stale: by then every client has
 /// received the answer to the write.
 const STALE_AFTER: Span = Span::from_ms(100);
 /// The memory for older values, in bytes; values beyond it are not kept.
 const VERSIONS_BYTES_MAX: usize = 256 << 20;
-/// Bytes that an older value needs beside its own and its key's, about.
+/// Approximate number of bytes that an older value needs beside its own and its key's.
 const VERSION_BYTES_OVERHEAD: usize = 96;
 
-/// The state that a fault may use.
+/// The state that a fault may read.
 pub(crate) struct Scene<'a> {
     /// The time of the request.
     pub clock: Clock,
     /// The server's items.
     pub store: &'a Store,
-    /// The values that its keys had before.
+    /// The previous values of the server's keys.
     pub versions: &'a Versions,
-    /// A value that expired before the request, if one of its keys has it.
+    /// A value of one of the request's keys that expired before the request; `None` if there is
+    /// none.
     pub late: Option<&'a Late>,
 }
 
@@ -190,8 +191,8 @@ fn values_in(mut answer: &[u8]) -> Option<Vec<Value>> {
     }
 }
 
-/// The values that keys had before the present ones. They are kept only for a server that makes
-/// stale answers; at most 256 MiB, and none of keys that were written when this was full.
+/// The previous values of keys, kept only for a server with stale faults; at most 256 MiB. Values
+/// replaced while this memory is full are not kept.
 #[derive(Debug, Default)]
 pub(crate) struct Versions {
     older: HashMap<Box<[u8]>, Version>,

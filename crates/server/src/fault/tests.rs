@@ -1,4 +1,4 @@
-//! Words and back, and which requests are struck.
+//! Round trips of words, and the requests that are struck.
 
 use super::*;
 

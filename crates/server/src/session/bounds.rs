@@ -1,5 +1,5 @@
-//! What is answered is the same however little may wait, and little waits for a client that takes
-//! nothing.
+//! Answers do not depend on the bound for waiting bytes, and few bytes wait for a client that takes
+//! none.
 
 use super::*;
 use crate::store::StoreOptions;
@@ -15,7 +15,7 @@ fn store() -> Store {
     Store::new(options)
 }
 
-/// Everything that is answered to `pieces`, with what waits taken after each step.
+/// All answers to `pieces`, with the waiting bytes taken after each step.
 fn answered(pieces: [&[u8]; 2], most: usize) -> (Vec<u8>, Flow) {
     let (store, mut session) = (store(), Session::new(ITEM_BYTES_MAX));
     let (mut all, mut out) = (Vec::new(), Outgoing::default());
@@ -36,7 +36,7 @@ fn answered(pieces: [&[u8]; 2], most: usize) -> (Vec<u8>, Flow) {
     (all, Flow::Continue)
 }
 
-/// The answers are those without a bound, whatever the bound and wherever `script` is cut.
+/// Asserts that the answers equal those without a bound, for each bound and each cut of `script`.
 fn assert_same(script: &[u8], cuts: impl Iterator<Item = usize> + Clone) {
     let (store, mut session) = (store(), Session::new(ITEM_BYTES_MAX));
     let mut whole = Vec::new();
@@ -122,6 +122,6 @@ fn little_waits_for_a_client_that_takes_nothing() {
         }
         assert!(left > 1000 * bytes, "{left}");
     }
-    // All were found, and looked up only when there was room.
+    // All keys were found, and looked up only when there was room.
     assert_eq!(store.snapshot().counters.get_hits, 2000);
 }

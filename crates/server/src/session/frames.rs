@@ -1,9 +1,8 @@
-//! A connection that uses the binary protocol. Each frame is translated into the request in text
-//! that means the same, and the answer in text into frames, so that each command is implemented
-//! only once.
+//! A connection that uses the binary protocol. Each frame is translated into the equivalent text
+//! request, and the text answer into frames, so that each command is implemented only once.
 //!
-//! Keys are those that lines allow. A cas number is looked at by set, add and replace alone; with
-//! any other command it is refused, and answers to stores do not tell the new one.
+//! Keys are those that text lines allow. Only set, add and replace use a cas number; any other
+//! command with one is refused, and answers to stores do not contain the new one.
 
 use super::answer;
 use crate::clock::Clock;
@@ -102,7 +101,7 @@ impl Frames {
     }
 }
 
-/// Answers a frame that is no request, which `decoder` has just reported.
+/// Answers an invalid frame, which `decoder` has just reported.
 fn refuse<T>(
     decoder: &RequestDecoder,
     refused: Refused,
@@ -119,7 +118,7 @@ fn refuse<T>(
     if refused.then == Then::Close { Read::Close } else { Read::Answered }
 }
 
-/// The request as text, always with an answer, or the status that refuses it.
+/// The request as text, which always requests an answer, or the status that refuses it.
 fn meaning<'a>(frame: &Frame<'a>) -> Result<Request<'a>, Status> {
     let Frame { opcode, cas, extras, key, value, .. } = *frame;
     if key.iter().any(|byte| matches!(byte, b' ' | b'\r' | b'\n')) {
@@ -187,7 +186,7 @@ fn translate(lines: &Outgoing, frame: &Frame<'_>, out: &mut impl Sink) {
     let (lines, large) = lines.parts();
     translate_lines(lines, frame, out.bytes());
     if let Some(value) = large {
-        // What follows a value in lines is nothing in frames.
+        // The line end after a text value has no equivalent in frames.
         out.push_large(value);
     }
 }
@@ -202,7 +201,7 @@ fn translate_lines(lines: &[u8], frame: &Frame<'_>, out: &mut Vec<u8>) {
         let reply = match decoder.next(&mut input) {
             Ok(Some(reply)) => reply,
             Ok(None) => return,
-            // What is no answer in lines is none in frames.
+            // Text that is no reply is passed on unchanged.
             Err(_) => return out.extend_from_slice(lines),
         };
         let success = |reply| Answer { opcode, opaque, status: Status::SUCCESS, reply };

@@ -1,4 +1,4 @@
-//! A client's bytes that are not read yet, kept while too many answers wait.
+//! A client's bytes that were not read yet, kept while too many answers wait.
 
 /// Received bytes, and how many of them were read.
 #[derive(Debug, Default)]

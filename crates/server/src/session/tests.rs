@@ -1,4 +1,4 @@
-//! Transcripts: what a client sends, and every byte that it gets.
+//! Transcripts: a client's requests, and every byte of the answers.
 
 use super::*;
 use crate::store::StoreOptions;

@@ -13,7 +13,7 @@ pub trait Sink {
     fn waiting(&self) -> usize;
 }
 
-/// Large values are copied.
+/// A plain buffer: large values are copied.
 impl Sink for Vec<u8> {
     fn bytes(&mut self) -> &mut Vec<u8> {
         self
@@ -159,7 +159,7 @@ mod tests {
             let piece = vec![step as u8; random.below(9) as usize];
             match random.below(3) {
                 0 => out.bytes().extend_from_slice(&piece),
-                // A value that is not empty, for only such are large.
+                // Large values are never empty.
                 1 if !piece.is_empty() => out.push_large(&piece.clone().into()),
                 _ => {
                     let before = waiting(&out);

@@ -1,4 +1,4 @@
-//! The table against the plain way to write it, under random use.
+//! The table against a straightforward implementation, under random use.
 
 use super::*;
 use memtide_base::Random;
@@ -9,7 +9,7 @@ const SEED: u64 = 11;
 fn it_holds_what_a_plain_list_holds() {
     let mut random = Random::new(SEED);
     let mut table = Table::new();
-    // Oldest first, as the order of use.
+    // Oldest first, in the order of use.
     let mut plain: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for step in 0..20_000 {
         let key = format!("key{}", random.below(300)).into_bytes();
@@ -77,7 +77,7 @@ fn a_large_value_that_is_being_sent_stays_what_it_was() {
         assert_eq!(table.bytes(), text::item_bytes(3, bytes, 0) as u64);
     }
     assert!(*sent == [b'a'; LARGE_BYTES_MIN]);
-    // In place, because it is not being sent.
+    // In place, because the value is not being sent.
     let place = table.item(at).value().as_ptr();
     table.update(at, |item| item.set_value(&[b'e'; 70_000]));
     assert_eq!(table.item(at).value().as_ptr(), place);

@@ -1,10 +1,9 @@
 //! Every arrival law under every wave, as the simulated server sees it.
 //!
-//! Time rescaling (Papangelou 1972; Brown et al., Neural Computation 14, 2002): if operations
-//! come at the rate λ(t), the number Λ(t) of operations expected until t turns their instants into
-//! a process of rate 1. So the differences of Λ at successive arrivals must follow the law of the
-//! gaps, scaled to a mean of 1, whatever the wave was. Held against it by Kolmogorov and Smirnov's
-//! test at 1 %. The seeds are fixed, so the outcome is too.
+//! Time rescaling (Papangelou 1972; Brown et al., Neural Computation 14, 2002) maps arrivals at the
+//! rate λ(t) to a process of rate 1, by the number Λ(t) of operations expected until t. So the
+//! differences of Λ at successive arrivals must follow the law of the gaps, scaled to a mean of 1,
+//! under any wave. Checked by the Kolmogorov–Smirnov test at 1 %, with fixed seeds.
 
 mod quiet;
 
@@ -15,7 +14,7 @@ use memtide_workload::{RateCurve, Wave};
 const SEED: u64 = 11;
 const RATE: f64 = 2_000.0;
 const DURATION_S: f64 = 8.0;
-/// Above this times 1/√n the distance comes by chance in 1 % of cases (Smirnov 1948).
+/// A distance above this times 1/√n occurs by chance in 1 % of cases (Smirnov 1948).
 pub(crate) const KS_AT_1_PERCENT: f64 = 1.628;
 
 /// A law's word and the share of its gaps, in units of their mean, that are at most x.
@@ -35,7 +34,7 @@ fn pareto(x: f64, location: f64, scale: f64, shape: f64) -> f64 {
     1.0 - (1.0 + shape * excess).powf(-1.0 / shape)
 }
 
-/// A wave's word and how many operations it expects until t seconds.
+/// A wave's word, and the number of operations that it expects until t seconds.
 type Expected = (&'static str, fn(f64) -> f64);
 
 const WAVES: [Expected; 5] = [
@@ -52,14 +51,14 @@ const WAVES: [Expected; 5] = [
         2_000.0 * t + 1_500.0 / turn * (1.0 - (turn * t).cos())
     }),
     ("random:500,3500@300ms", |t| {
-        // Its levels are drawn; how they are drawn is tested where they are.
+        // Its levels are drawn; another test checks how.
         let wave: Wave = "random:500,3500@300ms".parse().expect("a wave");
         let window = Span::from_s_f64(DURATION_S);
         RateCurve::new(&wave, RATE, Span::ZERO, window, SEED).cumulative(Span::from_s_f64(t))
     }),
 ];
 
-/// When the operations of a law under a wave reach a server without delay.
+/// The instants at which operations of a law under a wave reach a server without delay.
 fn instants(law: &str, wave: &str) -> Vec<Instant> {
     let rate = RATE.to_string();
     let rehearsal = World::new(&[
@@ -79,7 +78,7 @@ fn instants(law: &str, wave: &str) -> Vec<Instant> {
     sent
 }
 
-/// Arrivals in seconds from the beginning, which is when a metronome beats first.
+/// Arrivals in seconds from the beginning, at which a metronome beats first.
 fn arrivals(law: &str, wave: &str) -> Vec<f64> {
     let begin = instants("fixed", "constant")[0];
     instants(law, wave).iter().map(|at| at.since(begin).as_s_f64()).collect()
@@ -122,7 +121,7 @@ fn a_metronome_under_every_wave_beats_once_for_each_operation_expected() {
     for (wave, expected) in WAVES {
         let arrivals = arrivals("fixed", wave);
         for (number, &at) in arrivals.iter().enumerate() {
-            // An instant is a whole number of nanoseconds, at 4 000 of them a second at most.
+            // An instant is a whole number of nanoseconds, and the rate is at most 4 000/s.
             let off = (expected(at) - number as f64).abs();
             assert!(off < 1e-4, "{wave}: operation {number} at {at} s is {off} off");
         }

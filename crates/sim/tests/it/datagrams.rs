@@ -1,5 +1,5 @@
-//! Load over UDP: what a network and a server do to datagrams costs the operations that it must
-//! cost and no other, and all of it is counted.
+//! Load over UDP: faults of a network and a server on datagrams cost exactly the operations that
+//! they must, and all of them are counted.
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::{Instant, Law, Span};
@@ -25,7 +25,7 @@ fn s(seconds: u64) -> Instant {
     Instant::from_ns(seconds * 1_000_000_000)
 }
 
-/// The sums over all phases but the fill, which is made over TCP.
+/// The sums over all phases except the fill, which is made over TCP.
 struct Sums {
     intended: u64,
     answered: u64,
@@ -53,7 +53,7 @@ fn sums(rehearsal: &Rehearsal) -> Sums {
             foreign: sum(&|totals| totals.datagrams.foreign),
         },
     };
-    // What waits at the very end is given up with the unmeasured load.
+    // Operations that wait at the very end are abandoned with the unmeasured load.
     let abandoned = phases.cooldown.totals.abandoned;
     let ended = sums.answered + sums.timed_out + abandoned;
     assert_eq!(ended, sums.intended, "nothing else can happen here");
@@ -92,7 +92,7 @@ fn replies_of_one_datagram_are_lost_as_often_as_the_server_loses_them() {
         assert!(lost > 300, "{lost}");
         assert_eq!(sums.timed_out, lost);
         assert_eq!(sums.datagrams.duplicate, made(&rehearsal, FaultKind::UdpDuplicate));
-        // The length of a reply of which nothing came is unknown.
+        // The length of a reply is unknown if none of its parts came.
         assert_eq!((sums.datagrams.lost, sums.datagrams.disordered), (0, 0));
     }
 }
@@ -110,7 +110,8 @@ fn replies_of_many_datagrams_come_out_whole_or_not_at_all() {
         assert_eq!(sums.datagrams.lost, lost + late);
         assert!(sums.timed_out <= lost + late && sums.timed_out * 2 > lost + late);
         assert_eq!(sums.datagrams.duplicate, made(&rehearsal, FaultKind::UdpDuplicate));
-        // What is held back leaves with the next reply, which some clients did not ask for.
+        // A held-back datagram leaves with the next reply, which the same client may not have
+        // requested.
         assert!(sums.datagrams.late <= late && sums.datagrams.late + 100 > late);
         assert!(sums.datagrams.disordered >= made(&rehearsal, FaultKind::UdpDisorder) / 2);
     }
@@ -121,7 +122,7 @@ fn rough() -> Network {
         delay: Law::Exponential(0.001),
         loss: 0.01,
         duplicates: 0.02,
-        // The fill is not what this is about.
+        // The fill is not tested here.
         resend: Span::from_ms(1),
         partitions: vec![(s(6), s(7))],
         ..Network::default()
@@ -140,7 +141,7 @@ fn a_rough_network_is_survived_and_counted() {
         assert!(sums.answered > 30_000, "{}", sums.answered);
         let DatagramCounts { disordered, duplicate, late, lost, .. } = sums.datagrams;
         assert!(disordered > 1_000 && duplicate > 1_000 && lost > 100, "{:?}", sums.datagrams);
-        // An exponential delay of 1 ms on average is above 50 ms hardly ever.
+        // An exponential delay of 1 ms on average hardly ever exceeds 50 ms.
         assert!(late < 100, "{late}");
     }
 }
@@ -210,7 +211,7 @@ fn every_planted_fault_is_found_and_nothing_else() {
             let words = [("protocol", protocol), ("value-size", values), ("mix", "get=1")];
             let mut world = world(&words);
             let planted = "flip:0.2%@get,other-key:0.2%@get,truncate:0.2%@get";
-            // Binary gets are struck as gets with a cas number are.
+            // Binary gets are struck like gets with a cas number.
             let planted = match protocol {
                 "text" => planted.to_owned(),
                 _ => planted.replace("@get", "@gets"),

@@ -1,5 +1,5 @@
-//! A load that is made elsewhere: a fleet that knows the scenario as text, and of each plan no more
-//! than its task, makes the same plans by itself.
+//! A load that is made elsewhere: a fleet that receives the scenario as text, and of each plan only
+//! its task, makes equal plans by itself.
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::{Instant, ServerId, Span};
@@ -15,14 +15,14 @@ use memtide_server::ServerProfile;
 use memtide_sim::SimFleet;
 use std::ops::Range;
 
-/// Stands for another machine.
+/// A stand-in for another machine.
 struct Elsewhere {
     fleet: SimFleet,
     planner: Planner,
 }
 
 impl Elsewhere {
-    /// It is told the text of `document` and knows its surroundings.
+    /// A machine that receives the text of `document` and knows its surroundings.
     fn new(document: &Scenario, world: &World, fleet: SimFleet) -> Self {
         let words = document.words();
         let text: String =
@@ -37,13 +37,13 @@ impl Elsewhere {
         self.planner.plan(&task).unwrap_or_else(|problem| panic!("{problem:?}"))
     }
 
-    /// All that travels when a plan starts.
+    /// All data that travels when a plan starts.
     fn start_task(&mut self, task: Task, workers: Range<u16>) -> Result<(), FleetError> {
         let plan = self.plan(task);
         self.fleet.start(&plan, workers)
     }
 
-    /// All that travels with a question.
+    /// All data that travels with a question.
     fn ask_server(
         &mut self,
         task: Task,
@@ -116,7 +116,7 @@ fn a_run_that_is_planned_elsewhere_is_the_same_run() {
         // Probed, filled, probed again, with a schedule and without.
         (&[("rate", "3k"), ("warmup", "200ms"), ("keys", "3000"), ("threads", "3")], 2),
         (&[("rate", "0"), ("connections", "3"), ("depth", "4"), ("keys", "1000")], 1),
-        // Verified: what one plan has stored is known to the next.
+        // Verified: later plans know what earlier ones have stored.
         (&[("rate", "4k"), ("keys", "800"), ("verify", "1"), verified], 2),
         (&[("rate", "0"), ("verify", "0.5"), verified, ("protocol", "binary")], 1),
         (

@@ -1,4 +1,4 @@
-//! Servers that misbehave: everything is counted, and nothing is lost from the books.
+//! Servers with faults: every operation and every fault is counted.
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::Instant;
@@ -37,14 +37,14 @@ fn every_error_of_a_server_is_counted_once() {
 
 #[test]
 fn a_server_that_dies_and_returns_costs_only_what_it_carried() {
-    // At 2 000/s some ten operations are on their way at any time.
+    // At 2 000/s about ten operations are in flight at any time.
     let mut world = world().behaviour("fixed:5ms");
     world.deaths = vec![(0, s(3), s(4))];
     let rehearsal = world.rehearse();
     let totals = &rehearsal.record.totals;
     assert_eq!(totals.connections.lost, 8);
     assert!(totals.lost > 0 && totals.lost < 50, "{totals:?}");
-    // What was due meanwhile waited until the connections were back: less than the timeout.
+    // Operations due meanwhile waited until the connections were back: less than the timeout.
     assert_eq!(totals.answered + totals.lost, totals.intended);
     let disconnected = rehearsal.record.lag_split.disconnected.max_ns;
     assert!(disconnected.is_some_and(|ns| ns > 900_000_000), "{disconnected:?}");
@@ -82,7 +82,7 @@ fn all_servers_gone_for_good_end_the_run_with_what_there_is() {
     }
 }
 
-/// Why the check of errors does not believe a run.
+/// The reason why the check of errors does not believe a run.
 fn doubt(rehearsal: &Rehearsal) -> Option<&str> {
     let believable = &rehearsal.record.believable;
     let reason = believable.reasons.iter().find(|reason| reason.code == CheckKind::Errors);
@@ -139,8 +139,8 @@ fn drops_that_were_asked_for_are_no_errors_and_are_shown() {
 
 #[test]
 fn one_of_two_servers_that_dies_is_named_with_since_when() {
-    // With a schedule for each connection half of the operations have no way to go; with one that
-    // is shared the other server gets them all, which is another load than the one asked for.
+    // With a schedule for each connection, half of the operations have no open connection; with a
+    // shared schedule the other server gets them all, which is another load than requested.
     for schedule in ["connection", "shared"] {
         let mut world = world().behaviour("fixed:500us");
         world.words.push(("schedule", schedule.to_owned()));
@@ -188,9 +188,9 @@ fn keys_that_should_be_there_and_are_not_are_warned_of() {
     assert_eq!(doubt(&empty), None, "misses are answers");
     let full = [("mix", "get=1"), ("load", "always"), ("load-partial", "true")];
     assert_eq!(warning(&faulty("none", &full).record, "hit_ratio"), None);
-    // Half of them is what the probe found as well.
+    // The probe found that half of the keys are missing, too.
     assert_eq!(warning(&faulty("expire-early:50%", &full).record, "hit_ratio"), None);
-    // Where keys are deleted, misses are what was asked for.
+    // In a load that deletes keys, misses are intended.
     let deleting = [("mix", "get=1,delete=1"), ("load", "always")];
     assert_eq!(warning(&faulty("none", &deleting).record, "hit_ratio"), None);
 }
@@ -230,7 +230,7 @@ fn a_condition_is_judged_by_the_last_second_and_from_the_warm_up_on() {
 fn a_condition_that_never_comes_true_changes_nothing() {
     for words in [
         &[("abort-on", "errors>50%,rate<1k,get.p99>1s")][..],
-        // After the last operation nothing is sent any more.
+        // Nothing is sent after the last operation.
         &[("abort-on", "rate<1k"), ("ops-max", "15k"), ("timeout", "3s")],
     ] {
         let rehearsal = faulty("server-error:0.5%", words);
@@ -289,7 +289,7 @@ fn what_servers_are_said_to_have_done_adds_up() {
     let ms = |ms: u64| Instant::from_ns(ms * 1_000_000);
     world.deaths = vec![(2, ms(500), ms(900))];
     let record = world.rehearse().record;
-    // Sealing has added everything up; these say that there was something to add.
+    // Sealing has added everything up; these show that there was something to add.
     let of = |number: usize| &record.servers[number].totals;
     for number in 0..3 {
         assert!(of(number).keys_asked > 0 && of(number).bytes_received > 0);

@@ -1,4 +1,4 @@
-//! Fleets share a plan, and do what they are told at the instant that they are told.
+//! Fleets share a plan, and carry out commands at the instant that the commands name.
 
 use crate::harness::World;
 use memtide_base::{Instant, ServerId, Span};
@@ -10,7 +10,7 @@ use memtide_server::ServerProfile;
 use memtide_sim::SimFleet;
 use std::ops::Range;
 
-/// A fleet made of two, each of which runs half of the workers.
+/// A fleet made of two fleets, each of which runs half of the workers.
 struct Halves([SimFleet; 2]);
 
 impl Halves {
@@ -43,7 +43,7 @@ impl Fleet for Halves {
     fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         let [first, second] = &mut self.0;
         let mut all = first.collect(until, totals)?;
-        // One that ended its wait early ends the other's.
+        // If the first ended its wait early, so does the second.
         let rest = second.collect(all.at, totals)?;
         all.workers.extend(rest.workers);
         Ok(Interval { interrupted: all.interrupted || rest.interrupted, ..all })
@@ -108,7 +108,7 @@ fn two_fleets_are_interrupted_as_one() {
     assert_eq!((one.record, one.hash), (two.record, two.hash));
 }
 
-/// What a fleet is told to do later it does then, and not before.
+/// A command for a later instant is carried out then, and not before.
 #[test]
 fn a_stop_is_obeyed_at_its_instant() {
     let (fleet, plan, samples) = world("3", 7).fleet();
@@ -123,7 +123,7 @@ fn a_stop_is_obeyed_at_its_instant() {
     fleet.start(&plan, 0..plan.workers).expect("it starts");
     while !all(&mut fleet, Stage::Ready) {}
     let start = fleet.now() + step;
-    // Between two of the instants at which the fleet is looked at.
+    // Between two of the instants at which the fleet is collected.
     let stop = start + Span::from_ms(800) + Span::from_us(3_333);
     fleet.command(start, Command::Begin).expect("it begins");
     fleet.command(stop, Command::Stop { grace: Span::from_s(1) }).expect("it will stop");

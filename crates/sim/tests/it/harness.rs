@@ -1,4 +1,4 @@
-//! Runs a scenario in a world and keeps everything that came of it.
+//! Runs a scenario in a world and keeps all results.
 
 use memtide_base::Instant;
 use memtide_engine::driver::{Address, Sample};
@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What a rehearsal needs; change what matters.
+/// The parameters of a rehearsal, with defaults.
 pub struct World {
     /// The scenario's fields and words.
     pub words: Vec<(&'static str, String)>,
@@ -24,29 +24,29 @@ pub struct World {
     pub servers: Vec<ServerProfile>,
     pub network: Network,
     pub pauses: Vec<WorkerPause>,
-    /// When which server is dead.
+    /// The servers that die, each with the start and end of its death.
     pub deaths: Vec<(usize, Instant, Instant)>,
     pub interrupt_at: Instant,
     pub seed: u64,
-    /// Whether measured operations are kept one by one.
+    /// True to keep measured operations one by one.
     pub keeps_samples: bool,
-    /// Which share of the run is made in this world; none if all of it.
+    /// The share of the run that is made in this world; `None` for the whole run.
     pub share: Option<Share>,
-    /// Where this share waits for the others before its load.
+    /// The barrier at which this share waits for the others before its load.
     pub barrier: Option<Box<dyn Barrier>>,
 }
 
-/// What came of it.
+/// The results of a rehearsal.
 pub struct Rehearsal {
     pub plan: Plan,
-    /// Whether a worker stood still.
+    /// True if a worker stalled.
     pub pauses: bool,
     pub record: Record,
     pub failure: Option<Failure>,
     pub samples: Vec<Sample>,
     pub hash: u64,
     pub events: u64,
-    /// What all servers did on purpose.
+    /// The count of each kind of fault, over all servers.
     pub faults: Vec<(FaultKind, u64)>,
 }
 
@@ -140,12 +140,12 @@ impl World {
         (fleet, lowered.plan, samples)
     }
 
-    /// A search or a scan: what was told of each step, and the end.
+    /// A search or a scan: the events of each step, and the end.
     pub fn rehearse_steps(self, course: &mut impl Course, data: Data) -> Performed {
         self.rehearse_towards(Aim::Goals, course, data)
     }
 
-    /// Rehearses a search or scan whose steps are held against `aim`.
+    /// Rehearses a search or scan whose steps are judged by `aim`.
     pub fn rehearse_towards(self, aim: Aim, course: &mut impl Course, data: Data) -> Performed {
         self.rehearse_steps_with(course, (aim, data), |_, fleet| fleet)
     }
@@ -170,7 +170,7 @@ impl World {
         Performed { steps: audience.steps, conclusion, hash: world.trace_hash().0 }
     }
 
-    /// What lowering knows of the world.
+    /// The surroundings of the world that lowering knows.
     pub fn around(&self) -> Surroundings {
         let server = |number: usize| ServerPlan {
             name: format!("sim{number}"),
@@ -190,7 +190,7 @@ impl World {
         }
     }
 
-    /// The scenario, what lowering knows of the world, and the world.
+    /// The scenario, its surroundings for lowering, and the setting of the world.
     fn stage(self) -> (Scenario, Surroundings, Setting) {
         let (scenario, surroundings) = (self.scenario(), self.around());
         let servers = self.servers.into_iter().enumerate().map(|(number, profile)| SimServer {
@@ -216,19 +216,19 @@ impl World {
     }
 }
 
-/// Where a server of the world listens.
+/// The address of a server of the world.
 fn address(number: usize) -> Address {
     Address::Tcp(([127, 0, 0, 1], 11_211 + number as u16).into())
 }
 
-/// What came of a search or a scan.
+/// The results of a search or a scan.
 pub struct Performed {
     pub steps: Vec<Step>,
     pub conclusion: Conclusion,
     pub hash: u64,
 }
 
-/// Remembers the steps, of a world in which nothing has a date.
+/// An observer that remembers the steps, in a world without dates.
 #[derive(Default)]
 struct Audience {
     steps: Vec<Step>,
@@ -256,7 +256,7 @@ impl Observer for Audience {
     }
 }
 
-/// An observer of a world in which nothing has a date.
+/// An observer in a world without dates.
 pub struct Nobody;
 
 impl Observer for Nobody {

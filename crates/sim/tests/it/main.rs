@@ -1,5 +1,5 @@
-//! The engine, the controller and the lowering in virtual time: what queueing theory, counting
-//! and replay say they must do.
+//! The engine, the controller and the lowering in virtual time, checked against queueing theory,
+//! counting and replay.
 
 #[allow(dead_code, reason = "the swarm uses the rest")]
 mod harness;

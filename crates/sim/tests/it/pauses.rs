@@ -1,5 +1,5 @@
-//! One pause under a fixed rate leaves exactly the open-loop tail: no operation that was due in it
-//! is forgotten, whatever the connections, the depth and the schedule.
+//! One pause under a fixed rate leaves exactly the open loop's tail: every operation that was due
+//! in it is counted, for all numbers of connections, depths and schedules.
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::{Instant, Span};
@@ -23,8 +23,9 @@ fn world(connections: u32, depth: u32, schedule: &str) -> World {
     ])
 }
 
-/// Operations that were due within the pause wait until its end: with a millisecond between them
-/// the k-th before the end waits k ms, and exactly `1000 · (1 − t)` of them longer than t seconds.
+/// The number of operations slower than `span`. Operations that were due within the pause wait
+/// until its end: at one per millisecond, the k-th before the end waits k ms, and exactly
+/// `1000 · (1 − t)` of them take longer than t seconds.
 fn longer_than(rehearsal: &Rehearsal, span: Span) -> usize {
     rehearsal.samples.iter().filter(|sample| sample.received.since(sample.intended) > span).count()
 }
@@ -43,7 +44,8 @@ fn a_server_that_pauses_leaves_the_whole_tail_and_is_charged_for_it() {
             for ms in [0, 100, 500, 900, 999] {
                 let expected = (1000 - ms) as usize;
                 let counted = longer_than(&rehearsal, Span::from_ms(ms));
-                // The pause does not begin at the instant of an operation; one may lie across.
+                // The pause does not begin at the instant of an operation, so one may lie across
+                // its start.
                 assert!(counted.abs_diff(expected) <= 1, "{name}: {counted} longer than {ms} ms");
             }
             let p99 = record.response[&Kind::All].p99_ns.unwrap();
@@ -75,8 +77,8 @@ fn a_client_that_pauses_is_charged_itself_and_not_believed() {
     }
 }
 
-/// After a pause that is longer than the timeout, a request is made and overdue in one turn. It
-/// leaves all the same, so it was sent, by the record as by its sample.
+/// After a pause that is longer than the timeout, a request is made and overdue in one turn. It is
+/// sent nevertheless, and both the record and its sample say so.
 #[test]
 fn what_leaves_after_its_time_is_up_counts_as_sent() {
     let mut world = World::new(&[

@@ -1,5 +1,5 @@
-//! Servers for which queueing theory knows the answer. Each figure is the mean over independent
-//! replications and must lie within 4 standard errors of the closed form.
+//! Servers for which queueing theory has a closed form. Each figure is the mean over independent
+//! replications and must lie within 4 standard errors of it.
 //!
 //! M/M/1: response is exponential with rate μ − λ (Kleinrock, Queueing Systems I, 3.2).
 //! M/D/1: the waiting time's distribution is Erlang's finite sum (ibid. 5.7; Erlang 1909).
@@ -14,7 +14,7 @@ const REPLICATIONS: u64 = 16;
 /// Mean service time in seconds.
 const SERVICE_S: f64 = 1e-3;
 
-/// p50, p90, p99 and the mean of response in seconds, one set per replication.
+/// p50, p90, p99 and mean of the response time in seconds, for each replication.
 fn measure(rate: f64, behaviour: &str, arrival: &str) -> Vec<[f64; 4]> {
     let rate = format!("{rate}");
     (1..=REPLICATIONS)
@@ -39,7 +39,7 @@ fn measure(rate: f64, behaviour: &str, arrival: &str) -> Vec<[f64; 4]> {
         .collect()
 }
 
-/// Holds replications against `[p50, p90, p99, mean]`; buckets are up to 0.4 % off the true value.
+/// Compares replications with `[p50, p90, p99, mean]`; buckets are up to 0.4 % off the true value.
 fn check(name: &str, measured: &[[f64; 4]], theory: [f64; 4]) {
     for (at, figure) in ["p50", "p90", "p99", "mean"].into_iter().enumerate() {
         let values: Vec<f64> = measured.iter().map(|set| set[at]).collect();

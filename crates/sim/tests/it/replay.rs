@@ -17,7 +17,7 @@ fn world(seed: u64) -> World {
     world.behaviour("queue:2,exponential:200us").seed(seed)
 }
 
-/// The binary protocol: other bytes, and so another trace, but equal load.
+/// The binary protocol: other bytes, so another trace, but the same load.
 #[test]
 fn frames_are_replayed_and_carry_the_same_load() {
     let lines = world(7).rehearse();
@@ -38,7 +38,7 @@ fn frames_are_replayed_and_carry_the_same_load() {
     assert_eq!(first.record.phases.verification().wrong(), 0);
 }
 
-/// Values are signed with the world's time, and so a run is replayed at any other time.
+/// Values are signed with the world's time, so a run can be replayed at any other time.
 #[test]
 fn a_run_is_dated_by_its_world() {
     let record = world(7).rehearse().record;

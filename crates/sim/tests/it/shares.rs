@@ -1,4 +1,4 @@
-//! A run that is divided: its shares together do what one process does.
+//! A run that is divided: its shares together make the load of one process.
 
 mod barrier;
 mod many;
@@ -8,7 +8,7 @@ use memtide_engine::driver::Sample;
 use memtide_run::Share;
 use memtide_workload::OpKind;
 
-/// All that is decided of an operation before it is sent.
+/// The facts of an operation that are decided before it is sent.
 type Decided = (u64, OpKind, u64, Vec<u8>, Option<u64>);
 
 fn world(words: &[(&'static str, &str)], share: Option<Share>) -> World {
@@ -82,7 +82,7 @@ fn shares_add_up() {
     assert!(shares.iter().all(|share| digest(share) == digest(&shares[0])));
 }
 
-/// A number of operations, clients with windows, and connections that come and go are divided too.
+/// Runs of a number of operations, with windows, and with connection churn are divided too.
 #[test]
 fn every_kind_of_load_is_divided() {
     let cases: [&[(&str, &str)]; 4] = [
@@ -122,7 +122,7 @@ fn every_kind_of_load_is_divided() {
     }
 }
 
-/// Lanes of a Poisson schedule have gaps of their own; together they are a Poisson process again,
+/// Lanes of a Poisson schedule have gaps of their own. Together they are a Poisson process again,
 /// whose instants are uniform over the window.
 #[test]
 fn poisson_shares_together_are_a_poisson_process() {
@@ -140,7 +140,7 @@ fn poisson_shares_together_are_a_poisson_process() {
         };
         sorted.iter().enumerate().map(gap).fold(0.0, f64::max) * n.sqrt()
     };
-    // Kolmogorov and Smirnov: above 1.95 once in a thousand times.
+    // Kolmogorov–Smirnov: above 1.95 once in a thousand times.
     assert!(distance(&at, &|x| x - 0.1) < 1.95);
     let mut gaps: Vec<f64> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
     gaps.sort_by(f64::total_cmp);

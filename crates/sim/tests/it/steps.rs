@@ -10,7 +10,7 @@ use memtide_schema::steps::{StepRole, StepsEnd};
 
 const LIMITS: Limits = Limits { rate_min: None, rate_max: None, resolution: 0.02 };
 
-/// One queue, one server, times of 1 ms: the response's 95th percentile is ln 20 / (μ − λ).
+/// One queue with one server and service times of 1 ms: the response's p95 is ln 20 / (μ − λ).
 fn world(duration: &'static str, goal: &'static str) -> World {
     World::new(&[
         ("duration", duration),
@@ -54,7 +54,7 @@ fn mutilates_search_finds_it_by_its_own_figure() {
     let (kinds, with_agents) = (vec![Kind::Get, Kind::Set], Vec::new());
     let measured = Measured { kinds, measure, time: Time::Service, with_agents };
     let aim = Aim::AtMost { measured, bound_ns: 10e6 };
-    // Any goal of the scenario's own is no matter of this search.
+    // A goal of the scenario's own has no effect on this search.
     let world = world("30s", "all.p95<1ns");
     let performed = world.rehearse_towards(aim, &mut course, Data::Anew);
     let found = performed.conclusion.answer.unwrap().rate_per_s.unwrap();
@@ -94,7 +94,7 @@ fn the_first_step_fills_and_later_ones_find_the_data() {
 #[test]
 fn a_step_does_not_pay_for_what_the_one_before_no_longer_waited_for() {
     let mut world = world("2s", "all.p95<10ms");
-    // The first has 1 500 operations in flight at its end and waits a second for them.
+    // The first step has 1 500 operations in flight at its end and waits a second for them.
     world.words.extend([("depth", "100".to_owned()), ("cooldown", "stop".to_owned())]);
     let mut scan = Scan::new("1500,300".parse().unwrap());
     let performed = world.rehearse_steps(&mut scan, Data::Kept);
@@ -119,7 +119,7 @@ fn steps_draw_gaps_of_their_own_and_a_search_is_a_function_of_its_seed() {
 #[test]
 fn a_step_that_falls_behind_meets_nothing() {
     let mut scan = Scan::new("500,2000".parse().unwrap());
-    // A goal that would be met: what is not sent cannot fail.
+    // A goal that is met only because unsent operations cannot fail.
     let performed = world("2s", "errors<100%").rehearse_steps(&mut scan, Data::Kept);
     let behind: Vec<bool> = performed.steps.iter().map(|step| step.behind).collect();
     assert_eq!(behind, [false, true]);

@@ -1,13 +1,12 @@
-//! Connections that are refilled whole, of which each batch is looked at.
+//! Connections that are refilled in whole batches, each of which is checked.
 
 use crate::check::{is_answered, was_sent};
 use crate::harness::Rehearsal;
 use memtide_engine::{Refill, Sample};
 use std::collections::BTreeMap;
 
-/// Nothing is sent on a connection of which one of several operations was answered and another is
-/// still outstanding. Only those that were answered are looked at: when the others gave up their
-/// place is unknown.
+/// Asserts that nothing is sent on a connection while a batch is partly answered. Only answered
+/// operations are checked: the instant at which the others gave up their place is unknown.
 pub fn batches(rehearsal: &Rehearsal) -> Result<(), String> {
     if rehearsal.plan.refill != Refill::Whole {
         return Ok(());
@@ -26,7 +25,7 @@ pub fn batches(rehearsal: &Rehearsal) -> Result<(), String> {
     Ok(())
 }
 
-/// What was answered on each connection, as it was sent.
+/// The answered operations of each connection, in the order of sending.
 pub fn by_connection(rehearsal: &Rehearsal) -> BTreeMap<u32, Vec<&Sample>> {
     let mut connections: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
     let answered = |sample: &&Sample| is_answered(sample.outcome) && was_sent(sample);

@@ -1,5 +1,5 @@
-//! What must hold of every run, counted anew from its operations one by one. Nothing here uses
-//! the engine's own arithmetic, except that a schedule is asked a second time.
+//! The invariants of every run, counted again from its operations one by one. Nothing here uses the
+//! engine's own arithmetic, except that a schedule is asked a second time.
 
 use crate::batches::batches;
 use crate::errors::errors;
@@ -14,7 +14,10 @@ use memtide_workload::schedule::Lane;
 use memtide_workload::{OpKind, Outcome, Schedule};
 use std::collections::BTreeMap;
 
-/// Everything that must hold; the error says what does not.
+/// Checks all invariants.
+///
+/// # Errors
+/// A sentence that names the invariant that does not hold.
 pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
     conservation(rehearsal)?;
     window(rehearsal)?;
@@ -29,8 +32,8 @@ pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
     errors(rehearsal)
 }
 
-/// Every intended operation ends in exactly one way, in every phase; and of those that were
-/// measured, one by one, as many ended in each way as the record says.
+/// Every intended operation ends in exactly one way, in every phase; and the counts of the measured
+/// operations, one by one, equal those of the record.
 fn conservation(rehearsal: &Rehearsal) -> Result<(), String> {
     rehearsal.record.check_conservation()?;
     let totals = &rehearsal.record.totals;
@@ -53,8 +56,8 @@ fn conservation(rehearsal: &Rehearsal) -> Result<(), String> {
     equal("sent", totals.sent, sent)
 }
 
-/// The measured window is the scenario's, unless the record says why it is not; its rows and its
-/// slices cover it from end to end.
+/// The measured window is the scenario's, unless the record says why it is not; its rows and slices
+/// cover it from end to end.
 fn window(rehearsal: &Rehearsal) -> Result<(), String> {
     let record = &rehearsal.record;
     let planned = rehearsal.plan.window.duration.ns();
@@ -86,7 +89,7 @@ pub fn was_sent(sample: &Sample) -> bool {
     sample.sent != Instant::NEVER
 }
 
-/// The instants are those of the schedule and no others, whatever became of the operations.
+/// The intended instants are those of the schedule and no others, whatever the operations' fates.
 fn intended_instants(rehearsal: &Rehearsal) -> Result<(), String> {
     let expected = expected_instants(rehearsal);
     let mut seen: Vec<Instant> = rehearsal.samples.iter().map(|sample| sample.intended).collect();
@@ -105,7 +108,7 @@ fn intended_instants(rehearsal: &Rehearsal) -> Result<(), String> {
     }
     let mut expected = expected.iter().map(|at| start + *at);
     for at in seen {
-        // A run that was cut leaves out what it did not come to.
+        // A run that ended early lacks the operations after its end.
         if !expected.by_ref().any(|due| due == at) {
             return Err(format!("an operation was intended at {at:?}, when none was due"));
         }
@@ -160,8 +163,8 @@ fn order(rehearsal: &Rehearsal) -> Result<(), String> {
     Ok(())
 }
 
-/// No deadline is noticed late: what was answered was answered in time. (A worker that stands
-/// still notices nothing.)
+/// No deadline is noticed late: every answer that counts came in time. (A worker that stalls
+/// notices nothing.)
 fn deadlines(rehearsal: &Rehearsal) -> Result<(), String> {
     let timeout = rehearsal.plan.timeout;
     let answered = rehearsal.samples.iter().filter(|sample| is_answered(sample.outcome));
@@ -171,12 +174,12 @@ fn deadlines(rehearsal: &Rehearsal) -> Result<(), String> {
     }
 }
 
-/// The record's distributions are those of the operations.
+/// The record's distributions equal those of the operations.
 fn figures(rehearsal: &Rehearsal) -> Result<(), String> {
     let record = &rehearsal.record;
     match record.response.get(&Kind::All) {
         Some(said) => distributions("all", said, rehearsal, &|_| true, &response)?,
-        // It was ended before anything was measured.
+        // The run ended before anything was measured.
         None => equal("operations without figures", 0, rehearsal.samples.len() as u64)?,
     }
     for kind in OpKind::ALL {
@@ -205,7 +208,7 @@ fn service(sample: &Sample) -> Span {
     sample.received.since(sample.sent)
 }
 
-/// Whether an operation has a rank in a distribution.
+/// True if an operation has a rank in a distribution.
 fn ranks(sample: &Sample) -> bool {
     sample.outcome != Outcome::Unacknowledged
 }
@@ -226,7 +229,7 @@ fn distributions(
         }
     }
     times.sort_unstable();
-    // Service is known of answered operations alone, so it ranks nothing above them.
+    // Service times exist for answered operations only, so nothing ranks above them.
     let count = if said.unanswered == 0 { times.len() as u64 } else { count };
     equal(&format!("count of {name}"), said.count, count)?;
     equal(&format!("shortest of {name}"), said.min_ns.unwrap_or(0), first_or_zero(times.first()))?;
@@ -256,8 +259,8 @@ fn distributions(
     Ok(())
 }
 
-/// Where nothing is sent after the window, nothing is; and of what was due by then or still in
-/// flight it is known how long it took at least.
+/// In a scenario that sends nothing after the window, nothing is sent then; and operations that
+/// were due by then or in flight have a lower bound of their times.
 fn cut_off(rehearsal: &Rehearsal) -> Result<(), String> {
     let (record, window) = (&rehearsal.record, rehearsal.plan.window);
     let (totals, response) = (&record.totals, record.response.get(&Kind::All));
@@ -309,7 +312,7 @@ fn bucket(ns: u64) -> u64 {
     ns - ns % width
 }
 
-/// Without a fault that makes values wrong none is found wrong.
+/// Without a fault that makes values wrong, none is found wrong.
 fn verification(rehearsal: &Rehearsal) -> Result<(), String> {
     use FaultKind::{Flip, OtherKey, Stale, Truncate};
     let spoils = |kind: FaultKind| matches!(kind, Flip | OtherKey | Stale | Truncate);

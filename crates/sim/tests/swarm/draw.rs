@@ -1,5 +1,5 @@
-//! A world from one number: everything that a scenario can say and everything that can go wrong,
-//! small enough that thousands take a minute.
+//! A world drawn from one number: every scenario field and every fault, small enough that thousands
+//! take a minute.
 
 use crate::harness::World;
 use memtide_base::rng::{Stream, hash, unit};
@@ -7,7 +7,7 @@ use memtide_base::{Instant, Law, Span};
 use memtide_server::ServerProfile;
 use memtide_sim::{Network, WorkerPause};
 
-/// Draws, one after the other.
+/// Sequential draws.
 struct Draw {
     seed: u64,
     drawn: u64,
@@ -70,7 +70,7 @@ pub fn world(seed: u64) -> World {
     world
 }
 
-/// The world of `seed` in words.
+/// The world of `seed`, described in words.
 pub fn described(seed: u64) -> String {
     let world = world(seed);
     let words = world.words.iter().map(|(field, word)| format!("--{field} {word}"));
@@ -128,16 +128,16 @@ fn load(draw: &mut Draw, words: &mut Words) {
     words.push(("on-full", draw.pick(&["queue", "queue", "drop", "skip:5ms,4ms"]).to_owned()));
 }
 
-/// Connections as the load, of which places and depth are drawn already.
+/// Connection churn, with slots and depth that are drawn already.
 fn churn(draw: &mut Draw, words: &mut Words) {
-    // They make all their calls, wherever the window ends.
+    // Connections make all their calls, even after the window ends.
     words.retain(|(field, word)| (*field, word.as_str()) != ("cooldown", "stop"));
     words.push(("calls", draw.between(1, 8).to_string()));
     let laws = ["poisson", "fixed", "uniform", "etc"];
     words.push(("connection-arrival", draw.pick(&laws).to_owned()));
     words.push(("arrival", draw.pick(&laws).to_owned()));
     words.push(("call-rate", draw.pick(&["0", "100", "5k"]).to_owned()));
-    // Where nothing takes time only a count ends connections that follow each other.
+    // If nothing takes time, only a count ends connections that follow each other.
     let chained = draw.chance(0.3);
     if chained {
         words.push(("connection-rate", "0".to_owned()));
@@ -164,12 +164,12 @@ fn data(draw: &mut Draw, words: &mut Words) {
             mix.push(format!("{kind}={}", draw.between(1, 3)));
         }
     }
-    // What these make of a value cannot be verified.
+    // Values changed by append or prepend cannot be verified.
     let verifiable = !mix.iter().any(|part| part.contains("pend"));
     if verifiable {
         words.push(("verify", draw.pick(&["0", "0.5", "1"]).to_owned()));
     }
-    // Without one of these noreply would have no meaning.
+    // Without one of these kinds noreply has no effect.
     if mix.iter().any(|part| part.starts_with("set")) {
         words.push(("noreply", draw.pick(&["false", "false", "true"]).to_owned()));
     }
@@ -254,7 +254,7 @@ fn trouble(draw: &mut Draw, world: &mut World) {
             }
         }
         if !faults.is_empty() {
-            // A filling that is answered with errors ends most runs before they begin.
+            // A fill that is answered with errors ends most runs before they begin.
             if draw.chance(0.9) {
                 world.words.push(("load", "never".to_owned()));
             }

@@ -1,4 +1,4 @@
-//! Never a yes with more errors than are allowed, by the operations one by one.
+//! The verdict is never a yes with more errors than allowed, checked by the operations one by one.
 
 use crate::harness::Rehearsal;
 use memtide_base::units::parse_fraction;
@@ -7,8 +7,8 @@ use memtide_schema::Record;
 use memtide_schema::record::{EndedBy, Outage, Verdict};
 use memtide_workload::Outcome;
 
-/// Where the verdict is yes, the servers were there to the end, and few operations and connections
-/// went wrong.
+/// If the verdict is yes, the servers were there to the end, and few operations and connections
+/// failed.
 pub fn errors(rehearsal: &Rehearsal) -> Result<(), String> {
     let record = &rehearsal.record;
     if record.believable.verdict == Verdict::No {
@@ -24,7 +24,7 @@ pub fn errors(rehearsal: &Rehearsal) -> Result<(), String> {
     let ill = [Outcome::Failed, Outcome::TimedOut, Outcome::Lost, Outcome::Abandoned];
     let (ill, dropped) = (count(&ill), count(&[Outcome::Dropped]));
     let base = rehearsal.samples.len() as u64 - count(&[Outcome::Unacknowledged]);
-    // What was not sent before the end was not dropped as asked.
+    // Operations not sent before the end were not dropped by the scenario's policy.
     let when_full = dropped - record.totals.dropped_at_end;
     let asked = if drops(rehearsal) { when_full } else { 0 };
     let allowed = allowed(rehearsal);
@@ -36,7 +36,7 @@ pub fn errors(rehearsal: &Rehearsal) -> Result<(), String> {
     few("connections", (base - measure.opened, base), allowed)
 }
 
-/// No server was gone in the last tenth of a second of the window and stayed so.
+/// No server was gone for the last tenth of a second of the window or longer, up to its end.
 fn gone(record: &Record) -> Result<(), String> {
     let start_ns = record.window_start_unix_ns.map_or(0, |start| start.0);
     let end_ms = ((start_ns + u128::from(record.window_ns)) / 1_000_000) as u64;
@@ -54,7 +54,7 @@ fn few(what: &str, (ill, base): (u64, u64), allowed: f64) -> Result<(), String> 
     }
 }
 
-/// Whether the scenario asks to drop what finds no room.
+/// True if the scenario drops operations that find no room.
 fn drops(rehearsal: &Rehearsal) -> bool {
     let on_full = match &rehearsal.plan.pacing {
         Pacing::Open { on_full, .. } => *on_full,
@@ -64,7 +64,7 @@ fn drops(rehearsal: &Rehearsal) -> bool {
     on_full != OnFull::Queue
 }
 
-/// As it was said; a goal of the swarm has the bound that is usual.
+/// The largest share of errors that the scenario allows: its `errors-max`, or 1 %.
 fn allowed(rehearsal: &Rehearsal) -> f64 {
     let said = rehearsal.record.scenario.get("errors-max").and_then(|word| word.as_str());
     said.map_or(0.01, |word| parse_fraction(word).expect("it was read before"))

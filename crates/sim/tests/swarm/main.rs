@@ -1,6 +1,6 @@
-//! The swarm: worlds and scenarios drawn from a seed, run under checkers that know nothing of how
-//! the engine does it. `MEMTIDE_SWARM_FROM` and `MEMTIDE_SWARM_SEEDS` say which seeds; a seed that
-//! fails is replayed by `cargo xtask swarm --seed N`.
+//! The swarm: worlds and scenarios drawn from a seed, run under checkers that do not use the
+//! engine's code. `MEMTIDE_SWARM_FROM` and `MEMTIDE_SWARM_SEEDS` choose the seeds;
+//! `cargo xtask swarm --seed N` replays a seed that failed.
 
 #![allow(clippy::print_stdout, reason = "a swarm says what it did")]
 
@@ -29,7 +29,7 @@ fn setting(name: &str, default: u64) -> u64 {
     }
 }
 
-/// What runs of the swarm came to.
+/// The outcomes of the swarm's runs.
 #[derive(Debug, Default)]
 struct Tally {
     whole: u64,
@@ -38,12 +38,12 @@ struct Tally {
     operations: u64,
 }
 
-/// What is wrong with the world of `seed`, if anything.
+/// The fault of the run of `seed`, if it has one.
 fn problem(seed: u64, tally: &mut Tally) -> Option<String> {
     let twice = catch_unwind(|| (world(seed).try_rehearse(), world(seed).try_rehearse()));
     let (first, again) = match twice {
         Ok((Ok(first), Ok(again))) => (first, again),
-        // A world in which no run can begin must say so twice in the same words.
+        // If no run can begin in a world, it must fail twice with the same error.
         Ok((Err(first), Err(again))) => {
             tally.refused += 1;
             let same = first == again && !first.message().is_empty();
@@ -62,7 +62,7 @@ fn problem(seed: u64, tally: &mut Tally) -> Option<String> {
         .err()
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn said(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("nothing").to_owned()
@@ -84,11 +84,11 @@ fn no_seed_breaks_a_law() {
         }
     }
     println!("{count} seeds from {from}: {tally:?}");
-    // A swarm of which most never fly proves nothing.
+    // A swarm in which most runs cannot begin proves nothing.
     assert!(count < 100 || 2 * tally.whole > count, "{tally:?}");
 }
 
-/// A world of the swarm that ran to its end, for tests that spoil it.
+/// A world of the swarm that ran to its end, for tests that corrupt its results.
 fn whole(accepts: impl Fn(&Rehearsal) -> bool) -> Rehearsal {
     (1..500)
         .filter_map(|seed| world(seed).try_rehearse().ok())

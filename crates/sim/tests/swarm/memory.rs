@@ -1,6 +1,6 @@
-//! Memory does not grow with the length of a run, once there are as many rows over time as are
-//! kept. (A row keeps one number for each bucket of response times that it has seen, so the server
-//! here always takes the same time.)
+//! Memory does not grow with the length of a run, once the number of rows over time is at its
+//! maximum. (A row keeps one number for each bucket of response times that it has seen, so the
+//! server here always takes equally long.)
 
 use crate::harness::World;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -19,7 +19,7 @@ fn weigh(bytes: i64) {
     PEAK.set(PEAK.get().max(live));
 }
 
-// SAFETY: every call goes on to the system's allocator unchanged.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Weighing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         weigh(layout.size() as i64);
@@ -64,7 +64,7 @@ fn a_longer_run_needs_no_more_memory() {
     ] {
         // Both end with 825 rows.
         let (short, long) = (peak(1_650, &more, faults), peak(3_300, &more, faults));
-        // A byte for every other of the 165 000 operations more would show.
+        // Even one byte for every second additional operation, of 165 000, would show.
         assert!(long <= short + 64 * 1024, "{more:?}: {short} bytes grew to {long}");
     }
 }

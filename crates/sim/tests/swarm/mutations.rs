@@ -1,5 +1,5 @@
-//! A checker that finds nothing proves nothing: each of these spoils a good run in one way, and
-//! must be found.
+//! A checker that finds nothing proves nothing: each test here corrupts a good run in one way, and
+//! a checker must find it.
 
 use crate::batches::by_connection;
 use crate::check::check;
@@ -17,12 +17,12 @@ fn open(rehearsal: &Rehearsal) -> bool {
     long && matches!(rehearsal.plan.pacing, Pacing::Open { .. })
 }
 
-/// What the checkers say of a good run that was spoilt.
+/// The checkers' findings in a good run that `spoil` corrupted.
 fn found(spoil: impl FnOnce(&mut Rehearsal)) -> String {
     found_in(open, spoil)
 }
 
-/// What the checkers find in a spoiled run that `fits`.
+/// The checkers' findings in a run that `fits` and that `spoil` corrupted.
 fn found_in(fits: fn(&Rehearsal) -> bool, spoil: impl FnOnce(&mut Rehearsal)) -> String {
     let mut rehearsal = whole(fits);
     assert_eq!(check(&rehearsal), Ok(()), "it is good before");
@@ -70,7 +70,7 @@ fn an_instant_that_moved_is_found() {
 #[test]
 fn a_schedule_in_the_wrong_order_is_found() {
     let said = found(|run| {
-        // Two neighbours of one connection swap their instants, and wait for both to be due.
+        // Two neighbours of one connection swap their instants, and wait until both are due.
         let sent = |at: &usize| run.samples[*at].sent != Instant::NEVER;
         let mut places: Vec<usize> = (0..run.samples.len()).filter(sent).collect();
         places.sort_by_key(|&at| (run.samples[at].connection, run.samples[at].sent));
@@ -86,7 +86,7 @@ fn a_schedule_in_the_wrong_order_is_found() {
     assert!(said.contains("backwards") || said.contains("was sent before"), "{said}");
 }
 
-/// Two operations that were outstanding together, and the next, sent when both had ended.
+/// Two operations that were outstanding together, and the next one, sent when both had ended.
 fn batch(run: &Rehearsal) -> Option<(Sample, Sample, Sample)> {
     by_connection(run).values().find_map(|sent| {
         let three = sent.windows(3).find(|three| {

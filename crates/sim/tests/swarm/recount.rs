@@ -1,6 +1,6 @@
-//! The figures of a record that stand beside its distributions of response, counted anew: lag,
-//! squares, kinds, keys, bytes, rows over time and servers. Where the samples alone do not
-//! determine a figure, it is held between the bounds that they do determine.
+//! The figures of a record other than its distributions of response times, counted again: lag,
+//! squares, kinds, keys, bytes, rows over time and servers. If the samples alone do not determine a
+//! figure, it is compared with the bounds that they give.
 
 use crate::check::{equal, is_answered, was_sent};
 use crate::harness::Rehearsal;
@@ -10,10 +10,13 @@ use memtide_schema::Kind;
 use memtide_schema::record::{Distribution, ServerTotals};
 use memtide_workload::{Action, OpKind, Outcome};
 
-/// What the world's clock shows as the time since 1970 at its beginning.
+/// The time since 1970 at the world's beginning.
 const WORLD_SINCE_UNIX: Span = Span::from_s(1_800_000_000);
 
-/// Everything here; the error says which figure differs and how.
+/// Checks all figures.
+///
+/// # Errors
+/// A sentence that names the figure that differs, and the difference.
 pub fn recount(rehearsal: &Rehearsal) -> Result<(), String> {
     moments(rehearsal)?;
     kinds(rehearsal)?;
@@ -36,7 +39,7 @@ fn moments(rehearsal: &Rehearsal) -> Result<(), String> {
     ];
     for (table, said, time) in tables {
         for (kind, said) in said {
-            // A get of several keys is a hit here only when each of them was there.
+            // A get of several keys is a hit here only if all of its keys were found.
             if matches!(kind, Kind::GetHit | Kind::GetMiss) {
                 continue;
             }
@@ -61,7 +64,7 @@ fn exact(name: &str, said: &Distribution, times: &[u64]) -> Result<(), String> {
     Err(format!("moments of {name}: the record says {said:?}, counting anew gives {counted:?}"))
 }
 
-/// What was sent of each kind, by intended and by sent instant.
+/// The operations sent of each kind, by intended and by sent instant.
 fn kinds(rehearsal: &Rehearsal) -> Result<(), String> {
     let record = &rehearsal.record;
     let Some(start_unix) = record.window_start_unix_ns else { return Ok(()) };
@@ -76,7 +79,7 @@ fn kinds(rehearsal: &Rehearsal) -> Result<(), String> {
         };
         let name = kind.name();
         equal(&format!("sent {name}"), said(&record.phases.measure.ops), sent().count() as u64)?;
-        // What was due in the warm-up may have been sent in the window, and has no sample.
+        // Operations due in the warm-up may have been sent in the window, and have no sample.
         let within = sent().filter(|s| window.contains(&s.sent)).count() as u64;
         let most = within + said(&record.phases.warmup.ops);
         let said = said(&record.sent_in_window);
@@ -96,7 +99,7 @@ fn keys_and_bytes(rehearsal: &Rehearsal) -> Result<(), String> {
         reads.count() as u64
     };
     let (hits, misses) = (count(Outcome::Hit), count(Outcome::Miss));
-    // A read of several keys is a hit when one of them was there.
+    // A read of several keys is a hit if one of its keys was found.
     if totals.keys == hits + misses {
         equal("hits", totals.hits, hits)?;
         equal("misses", totals.misses, misses)?;
@@ -135,8 +138,8 @@ fn rows(rehearsal: &Rehearsal) -> Result<(), String> {
     equal("unanswered in all slices", unanswered, totals.unanswered())
 }
 
-/// Every operation that was sent is in the books of one server, and what is known of every server
-/// adds up to the totals.
+/// Every operation that was sent is counted for one server, and the known counts of all servers add
+/// up to the totals.
 fn servers(rehearsal: &Rehearsal) -> Result<(), String> {
     let servers = &rehearsal.record.servers;
     let count = |is: &dyn Fn(&Sample) -> bool| {
@@ -181,7 +184,7 @@ fn servers(rehearsal: &Rehearsal) -> Result<(), String> {
         ("abandoned", |of| of.abandoned, totals.abandoned),
     ] {
         let known: Option<u64> = servers.iter().map(|server| of(&server.totals)).sum();
-        // Nothing is unknown of what did not happen, and all is known of a single server.
+        // A count of 0 is never unknown, and with a single server all counts are known.
         if known.is_some() || total == 0 || servers.len() == 1 {
             equal(&format!("{name} of all servers"), total, known.unwrap_or(0))?;
         }

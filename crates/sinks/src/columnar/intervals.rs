@@ -1,4 +1,4 @@
-//! Seconds of the load as rows of a Parquet file. What a row holds is the schema's.
+//! Seconds of the load as rows of a Parquet file. The schema crate defines the columns.
 
 use super::ParquetRun;
 use super::table::{Cell, Table};
@@ -8,10 +8,10 @@ use memtide_schema::{CellForm, Column, Event, Record, scenario_file};
 use serde_json::Value;
 use std::io;
 
-/// What the rows are, for readers of the file.
+/// The name of the rows' format, for readers of the file.
 const FORMAT: &str = "memtide.intervals/1";
 
-/// A Parquet file of a row for each second and kind, in the making.
+/// A writer of a Parquet file with one row for each second and kind.
 #[derive(Debug)]
 pub struct ParquetIntervals<W: Document> {
     table: Table<W>,
@@ -19,19 +19,19 @@ pub struct ParquetIntervals<W: Document> {
     step: Option<u32>,
     /// True if the rows are those of a record.
     is_of_record: bool,
-    /// True if there is something that a file can say.
+    /// True once the file has rows or facts to write.
     has_begun: bool,
 }
 
 impl<W: Document> ParquetIntervals<W> {
-    /// The seconds of a load, as they end.
+    /// A writer for the seconds of a load, as they end.
     pub fn live(out: W, run: ParquetRun) -> Self {
         let mut sink = Self::new(out, false);
         sink.table.describe(FORMAT, run);
         sink
     }
 
-    /// The seconds that the first record holds.
+    /// A writer for the seconds of the first record.
     pub fn of_record(out: W) -> Self {
         Self::new(out, true)
     }
@@ -80,8 +80,8 @@ impl<W: Document> Sink for ParquetIntervals<W> {
         |event| matches!(event, Event::StepBegun(_) | Event::Interval(_) | Event::Done(_))
     }
 
-    /// Writes the rows that are left and the file's end, and puts it in its place. A run that ended
-    /// before its load leaves no file.
+    /// Writes the remaining rows and the file's end, and puts the file in its place. A run that
+    /// ended before its load leaves no file.
     fn finish(&mut self) -> io::Result<()> {
         if self.has_begun { self.table.complete() } else { Ok(()) }
     }

@@ -1,5 +1,5 @@
-//! Samples and seconds of the load as Parquet: typed columns that are compressed, with the scenario
-//! beside them. A file is whole only with its end, so nothing is in its place before.
+//! Samples and seconds of the load as Parquet: typed, compressed columns, with the scenario beside
+//! them. A file is complete only with its end, so it is put in its place only then.
 
 mod intervals;
 mod samples;
@@ -10,14 +10,14 @@ pub use samples::ParquetSamples;
 
 use memtide_schema::scenario::Tags;
 
-/// What a Parquet file says of the run beside its rows.
+/// Facts of the run that a Parquet file holds beside its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParquetRun {
-    /// A scenario file that runs the same load again.
+    /// A scenario file that reproduces the load.
     pub scenario: String,
-    /// The version of memtide that measured.
+    /// The version of memtide that made the measurement.
     pub version: String,
-    /// The user's own words for the run.
+    /// The user's tags of the run.
     pub tags: Tags,
 }
 

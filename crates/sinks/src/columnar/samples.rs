@@ -1,4 +1,4 @@
-//! Samples as rows of a Parquet file. The columns are those of the schema.
+//! Samples as rows of a Parquet file. The schema crate defines the columns.
 
 use super::ParquetRun;
 use super::table::{Cell, Table};
@@ -7,17 +7,17 @@ use memtide_base::Instant;
 use memtide_schema::{Event, Sample};
 use std::io;
 
-/// What the rows are, for readers of the file.
+/// The name of the rows' format, for readers of the file.
 const FORMAT: &str = "memtide.samples/1";
 
-/// A Parquet file of samples in the making. Instants are in ns since the load began.
+/// A writer of a Parquet file of samples. Instants are in ns since the load began.
 #[derive(Debug)]
 pub struct ParquetSamples<W: Document> {
     table: Table<W>,
 }
 
 impl<W: Document> ParquetSamples<W> {
-    /// A file of which nothing is written before its rows fill a group, or before its end.
+    /// A writer that writes nothing before its rows fill a group, or before its end.
     pub fn new(out: W, run: ParquetRun) -> Self {
         let mut table = Table::new(out, &Sample::COLUMNS);
         table.describe(FORMAT, run);
@@ -27,7 +27,7 @@ impl<W: Document> ParquetSamples<W> {
     /// Discards all rows and begins again.
     ///
     /// # Errors
-    /// When the place cannot forget what was written.
+    /// If the destination cannot discard written bytes.
     pub fn restart(&mut self) -> io::Result<()> {
         self.table.restart()
     }
@@ -56,8 +56,8 @@ impl<W: Document> Sink for ParquetSamples<W> {
         |event| matches!(event, Event::Sample(_))
     }
 
-    /// Writes the rows that are left and the file's end, and puts it in its place. A run without
-    /// measured operations has a file without rows.
+    /// Writes the remaining rows and the file's end, and puts the file in its place. A run without
+    /// measured operations leaves a file without rows.
     fn finish(&mut self) -> io::Result<()> {
         self.table.complete()
     }

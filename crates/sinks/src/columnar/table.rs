@@ -1,5 +1,5 @@
-//! A Parquet file in the making: rows are gathered by columns, and leave as groups of bounded
-//! memory. It knows names and types of columns, and nothing of what they tell.
+//! A writer of Parquet files: rows are gathered by column, and written as groups of bounded memory.
+//! It knows the columns' names and types, and nothing of their meaning.
 
 use super::ParquetRun;
 use crate::Document;
@@ -15,17 +15,17 @@ use std::io;
 use std::mem;
 use std::sync::Arc;
 
-/// Rows of a group at most.
+/// The most rows of a group.
 pub(super) const GROUP_ROWS_MAX: usize = 64 << 10;
-/// Memory of the gathered cells of a group at most, in bytes, but for its last row.
+/// The most memory of the gathered cells of a group, in bytes, without its last row.
 pub(super) const GROUP_BYTES_MAX: usize = 16 << 20;
-/// Memory that a cell of bytes takes beside them.
+/// The memory that a cell of bytes takes beside its bytes.
 const BYTES_CELL: usize = size_of::<ByteArray>();
 
 /// A cell of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Cell<'a> {
-    /// Nothing to tell.
+    /// No value.
     Empty,
     /// A whole number.
     Whole(u64),
@@ -35,7 +35,7 @@ pub(super) enum Cell<'a> {
     Bytes(&'a [u8]),
 }
 
-/// A table on its way to a file.
+/// A table that is being written to a file.
 #[derive(Debug)]
 pub(super) struct Table<W: Document> {
     stage: Stage<W>,
@@ -47,7 +47,7 @@ pub(super) struct Table<W: Document> {
     version: String,
 }
 
-/// How far a file is.
+/// The progress of a file.
 #[derive(Debug)]
 enum Stage<W: Document> {
     /// Nothing is written.
@@ -62,7 +62,7 @@ enum Stage<W: Document> {
 #[derive(Debug)]
 struct Gathered {
     cells: Cells,
-    /// For each row 1 if it has a cell, else 0; none if every row has one.
+    /// For each row 1 if it has a cell, else 0; `None` if every row has one.
     presence: Option<Vec<i16>>,
 }
 
@@ -74,7 +74,7 @@ enum Cells {
 }
 
 impl<W: Document> Table<W> {
-    /// A table without rows that goes to `out`.
+    /// A table without rows, to be written to `out`.
     pub(super) fn new(out: W, columns: &[Column]) -> Self {
         let gathered = columns.iter().map(Gathered::new).collect();
         let columns = columns.to_vec();
@@ -82,7 +82,7 @@ impl<W: Document> Table<W> {
         Self { stage: Stage::Waiting(out), columns, gathered, rows: 0, bytes: 0, about, version }
     }
 
-    /// Sets what the file says beside its rows; `format` names what they are.
+    /// Sets the facts beside the rows; `format` names the rows' format.
     pub(super) fn describe(&mut self, format: &str, run: ParquetRun) {
         let ParquetRun { scenario, version, tags } = run;
         let tags = serde_json::to_string(&tags).expect("words are always written");
@@ -98,7 +98,7 @@ impl<W: Document> Table<W> {
         self.version = version;
     }
 
-    /// Adds a row of as many cells as there are columns. Full groups are written.
+    /// Adds a row with one cell for each column. Writes full groups.
     pub(super) fn row<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) -> io::Result<()> {
         for (gathered, cell) in self.gathered.iter_mut().zip(cells) {
             self.bytes += gathered.push(cell);
@@ -110,7 +110,7 @@ impl<W: Document> Table<W> {
         }
     }
 
-    /// Discards all rows, written ones too.
+    /// Discards all rows, including written ones.
     pub(super) fn restart(&mut self) -> io::Result<()> {
         self.clear();
         self.keeping(|table| {
@@ -123,7 +123,7 @@ impl<W: Document> Table<W> {
         })
     }
 
-    /// Writes the rows that are left and the end of the file, and puts it in its place.
+    /// Writes the remaining rows and the end of the file, and puts the file in its place.
     pub(super) fn complete(&mut self) -> io::Result<()> {
         self.keeping(Self::write_group)?;
         match mem::replace(&mut self.stage, Stage::Over) {
@@ -132,8 +132,8 @@ impl<W: Document> Table<W> {
         }
     }
 
-    /// Does something after whose failure the file is lost: without some of its rows it would look
-    /// whole.
+    /// Carries out `act`. If it fails the file is lost, because it would look complete without some
+    /// of its rows.
     fn keeping(&mut self, act: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
         let done = act(self);
         if done.is_err() {
@@ -142,7 +142,8 @@ impl<W: Document> Table<W> {
         done
     }
 
-    /// Writes the gathered rows as a group, if there are any, behind the beginning of the file.
+    /// Writes the gathered rows as a group, if there are any; before the first, the file's
+    /// beginning.
     fn write_group(&mut self) -> io::Result<()> {
         self.begin()?;
         let Stage::Writing(writer) = &mut self.stage else { return Ok(()) };
@@ -159,7 +160,7 @@ impl<W: Document> Table<W> {
         Ok(())
     }
 
-    /// Writes the beginning of the file, if it is not there yet.
+    /// Writes the beginning of the file, unless it was written.
     fn begin(&mut self) -> io::Result<()> {
         self.stage = match mem::replace(&mut self.stage, Stage::Over) {
             Stage::Waiting(out) => {
@@ -180,7 +181,7 @@ impl<W: Document> Table<W> {
             .set_created_by(format!("memtide version {}", self.version))
             .set_key_value_metadata(Some(self.about.clone()));
         for column in self.columns.iter().filter(|column| column.cell == CellForm::Whole) {
-            // Instants and positions rise, so that their differences take few bits.
+            // Instants and positions ascend, so their differences take few bits.
             let path = ColumnPath::from(&*column.name);
             properties = properties
                 .set_column_dictionary_enabled(path.clone(), false)
@@ -205,11 +206,11 @@ impl Gathered {
         Self { cells, presence: column.is_optional.then(Vec::new) }
     }
 
-    /// Adds the cell of a row; returns how many bytes of memory it takes.
+    /// Adds the cell of a row; returns the bytes of memory that it takes.
     fn push(&mut self, cell: Cell<'_>) -> usize {
         let own = match (&mut self.cells, cell) {
             (Cells::Whole(cells), Cell::Whole(number)) => {
-                // The column is declared as unsigned: the bits are those of the number.
+                // The column is declared as unsigned, so the bits stay those of the number.
                 cells.push(number.cast_signed());
                 size_of::<i64>()
             }
@@ -285,7 +286,7 @@ fn schema(columns: &[Column]) -> TypePtr {
     Arc::new(rows.expect("columns have names"))
 }
 
-/// What went wrong with the place, as it says it.
+/// Converts an error of the Parquet library; errors of the destination are passed on unchanged.
 ///
 /// Cause: The file cannot be written, or it cannot hold more rows.
 ///

@@ -1,5 +1,5 @@
-//! Files read back by Parquet's own reader, against the same rows as CSV; and what is there before
-//! the end, after an error and after another beginning.
+//! Files read back by Parquet's own reader and compared with the same rows as CSV; and the state of
+//! the destination before the end, after an error and after a restart.
 
 use super::table::{GROUP_BYTES_MAX, GROUP_ROWS_MAX};
 use super::*;
@@ -16,7 +16,7 @@ use parquet::record::Field;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// A place with room for some bytes. What was written is there when it is complete.
+/// A destination with room for a number of bytes. The written bytes are there once it is complete.
 struct Place {
     written: Vec<u8>,
     room: usize,
@@ -69,7 +69,7 @@ fn reader(there: &There) -> SerializedFileReader<Bytes> {
     SerializedFileReader::new(Bytes::from(bytes)).unwrap()
 }
 
-/// The rows of a file as CSV without quotes; an empty cell for none.
+/// The rows of a file as CSV without quotes; a missing value is an empty cell.
 fn rows(reader: &impl FileReader) -> Vec<String> {
     let cell = |field: &Field| match field {
         Field::Null => String::new(),
@@ -85,7 +85,7 @@ fn rows(reader: &impl FileReader) -> Vec<String> {
     reader.get_row_iter(None).unwrap().map(|it| row(it.unwrap())).collect()
 }
 
-/// Sample `index` of a run with this seed: any instants, outcomes and keys, some of them missing.
+/// Sample `index` of a run with this seed, with random instants, outcomes and keys, some missing.
 fn sample(seed: u64, index: u64) -> Sample {
     let bits = |nth: u64| hash(seed, Stream::FAULT, index * 32 + nth);
     let begun = Instant::from_ns(bits(0) >> 40);
@@ -107,7 +107,7 @@ fn sample(seed: u64, index: u64) -> Sample {
     }
 }
 
-/// The row of a sample as CSV has it, but with its key as a list of bytes, which needs no quotes.
+/// The row of a sample as in CSV, but with its key as a list of bytes, which needs no quotes.
 fn csv_row(sample: &Sample) -> String {
     let mut csv = Vec::new();
     let mut sink = SampleCsv::new(&mut csv);
@@ -197,7 +197,7 @@ fn a_new_beginning_discards_what_was_written() {
     let add = |sink: &mut ParquetSamples<Place>, range: std::ops::Range<u64>| {
         range.for_each(|index| sink.on(&Event::Sample(sample(2, index))).unwrap());
     };
-    // One group is written, and there is more in memory.
+    // One group is written, and further rows are in memory.
     add(&mut sink, 0..GROUP_ROWS_MAX as u64 + 9);
     sink.restart().unwrap();
     add(&mut sink, 0..3);
@@ -213,7 +213,7 @@ fn a_full_disk_costs_the_whole_file_and_says_why() {
     let wrote = (0..GROUP_ROWS_MAX as u64 + 1)
         .find_map(|index| sink.on(&Event::Sample(sample(3, index))).err());
     assert_eq!(wrote.map(|error| error.kind()), Some(io::ErrorKind::StorageFull));
-    // Without the rows of that group the file would look whole.
+    // Without the rows of that group the file would look complete.
     sink.finish().unwrap();
     assert!(there.lock().unwrap().is_none());
     let (out, there) = place(100);
@@ -241,7 +241,7 @@ fn seconds_are_the_rows_of_csv() {
     }
     sink.finish().unwrap();
     assert_eq!(rows(&reader(&there)), expected.lines().collect::<Vec<_>>());
-    // The seconds of a record, with what the record says of its run.
+    // The seconds of a record, with the record's facts about its run.
     let (out, there) = place(usize::MAX);
     let mut sink = ParquetIntervals::of_record(out);
     let second = SecondRecord { response_p50_ns: Some(7), ..SecondRecord::default() };

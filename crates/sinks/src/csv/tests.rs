@@ -1,4 +1,4 @@
-//! Rows as they must stand in the file, and a writer that fails.
+//! Rows as they must be in the file, and a writer that fails.
 
 use super::*;
 use memtide_base::Instant;

@@ -1,6 +1,6 @@
-//! Points on their way to a database: batches by size and time, posted by a thread of its own,
-//! tried again while the database is busy or away, kept on disk where that is allowed, and counted
-//! where they did not get there. Who makes points never waits.
+//! The delivery of points to a database: batches by size and time, posted by a separate thread,
+//! retried while the database is busy or unreachable, kept on disk if that is allowed, and counted
+//! if they are lost. The makers of points never wait.
 
 use super::queue::{Batch, Next, Queue};
 use super::spool::Spool;
@@ -10,51 +10,51 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Points of one batch at most, and their bytes.
+/// The most points of a batch; [`BYTES_MAX`] bounds its bytes.
 const POINTS_MAX: u64 = 5_000;
 const BYTES_MAX: usize = 1 << 20;
-/// How long a point waits for its batch to fill.
+/// The longest time that a point waits for its batch to fill.
 const AGE_MAX: Duration = Duration::from_secs(1);
-/// How long one try may take.
+/// The longest time of one try.
 const TRY_MAX: Duration = Duration::from_secs(10);
-/// The pauses between tries.
+/// The shortest pause between tries; [`PAUSE_MAX`] is the longest.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// How long the end waits for what is not posted yet.
+/// The longest time that the end waits for points that are not posted yet.
 const DRAIN: Duration = Duration::from_secs(10);
-/// How often it is looked whether the spool is empty.
+/// The interval at which the end checks whether the spool is empty.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// What a database answers to a batch.
+/// A database's answer to a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// All of it is written.
+    /// All points are written.
     Taken,
-    /// Later, perhaps: it is busy (429) or has trouble of its own (5xx).
+    /// The database is busy (429) or has a fault (5xx); a later try may succeed.
     Busy {
-        /// What it said, with its status.
+        /// The answer's text, with its status.
         said: String,
-        /// How long it asks to wait.
+        /// The wait that the database asks for.
         after: Option<Duration>,
     },
-    /// It cannot be reached, or has not answered.
+    /// The database cannot be reached, or has not answered.
     Unreachable(String),
-    /// The batch is longer than it takes (413).
+    /// The batch is longer than the database accepts (413).
     TooLong(String),
-    /// It does not take these lines, now or ever (400, 422).
+    /// The database never accepts these lines (400, 422).
     Unfit {
-        /// What it said, with its status.
+        /// The answer's text, with its status.
         said: String,
-        /// How many points it does not take, having written all others; all if it names none.
+        /// The number of points that it rejected, having written all others; `None` for all.
         dropped: Option<u64>,
     },
-    /// It takes nothing from this user, or at this place (401, 403, 404 and others).
+    /// The database accepts nothing from this user, or at this URL (401, 403, 404 and others).
     Refused(String),
 }
 
 impl Answer {
-    /// The answer of a database that does not take some of the lines, or all of them: `said` is
-    /// what the user reads, `body` the whole answer, which may tell that the write was partial.
+    /// The answer of a database that rejects some or all of the lines. `said` is the text for the
+    /// user, `body` the whole answer, which may say that the write was partial.
     ///
     /// Source: InfluxDB 1.8, "InfluxDB API reference" (`partial write: … dropped=N`, and a line
     /// `unable to parse` for each that it cannot read); InfluxDB 3 Core, "Troubleshoot issues
@@ -76,39 +76,39 @@ impl Answer {
     }
 }
 
-/// How a batch is posted.
+/// A way to post batches.
 pub trait Post: Send {
-    /// Posts lines that are compressed with gzip, within `limit`.
+    /// Posts gzip-compressed lines within `limit`.
     fn post(&mut self, zipped: &[u8], limit: Duration) -> Answer;
 }
 
-/// What became of all points.
+/// The counts of all points by their fate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
-    /// All that were handed over: the sum of the four below.
+    /// All points handed over: the sum of `written`, `kept`, `unfit` and `lost`.
     pub offered: u64,
-    /// Written to the database.
+    /// Points written to the database.
     pub written: u64,
-    /// Kept in the spool.
+    /// Points kept in the spool.
     pub kept: u64,
-    /// Which the database does not take.
+    /// Points that the database rejects.
     pub unfit: u64,
-    /// Which are nowhere.
+    /// Points that are neither written nor kept.
     pub lost: u64,
-    /// What the database said last against it, or why it could not be reached.
+    /// The database's last error, or the reason why it could not be reached.
     pub why: Option<String>,
-    /// Why the spool did not take them, if it should have.
+    /// The reason why the spool did not keep points, if it should have.
     pub spool: Option<String>,
 }
 
 impl Delivered {
-    /// True if all were written.
+    /// True if all points were written.
     pub const fn is_whole(&self) -> bool {
         self.kept == 0 && self.unfit == 0 && self.lost == 0
     }
 }
 
-/// Points on their way.
+/// The delivery of points: a queue and a thread that posts.
 #[derive(Debug)]
 pub struct Delivery {
     shared: Arc<Shared>,
@@ -125,7 +125,7 @@ struct Shared {
 struct State {
     spool: Option<Spool>,
     so_far: Delivered,
-    /// The database takes nothing from this user.
+    /// True if the database accepts nothing from this user.
     is_refused: bool,
 }
 
@@ -148,7 +148,7 @@ impl Shared {
         self.queue.wake();
     }
 
-    /// True if something was put aside that the database may take.
+    /// True if a kept batch may still be accepted by the database.
     fn has_kept(&self) -> bool {
         let state = self.state();
         !state.is_refused && state.spool.as_ref().is_some_and(Spool::has_kept)
@@ -156,11 +156,11 @@ impl Shared {
 }
 
 impl Delivery {
-    /// Begins to post by `post`; what cannot be posted goes to `spool`. What `spool` has kept
-    /// already counts as offered.
+    /// Starts a thread that posts by `post`; batches that cannot be posted go to `spool`. Batches
+    /// already in `spool` count as offered.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// If no thread can be started.
     pub fn start(post: Box<dyn Post>, spool: Option<Spool>) -> io::Result<Self> {
         let kept = spool.as_ref().map_or(0, Spool::points);
         let so_far = Delivered { offered: kept, kept, ..Delivered::default() };
@@ -172,25 +172,26 @@ impl Delivery {
         Ok(Self { shared, thread })
     }
 
-    /// A way in for points.
+    /// A new feed for points of one thread.
     pub fn feed(&self) -> Feed {
         Feed { shared: Arc::clone(&self.shared), batch: Batch::default(), began: Instant::now() }
     }
 
-    /// What became of the points that feeds have handed over so far. Those that wait or are under
-    /// way have no share in it but in `offered`.
+    /// The counts of the points handed over so far. Points that wait or are being posted count in
+    /// `offered` only.
     pub fn so_far(&self) -> Delivered {
         self.shared.state().so_far.clone()
     }
 
-    /// Waits a bounded time for what is not posted yet, puts the rest aside, and tells what became
-    /// of all points. Those that a [`Feed`] still holds are not among them: flush it first.
+    /// Waits a bounded time for points that are not posted yet, puts the rest aside, and returns
+    /// the counts of all points. Points that a [`Feed`] still holds are not included: flush it
+    /// first.
     pub fn close(&mut self) -> Delivered {
         self.close_within(DRAIN)
     }
 
-    /// Waits for what the spool has kept, as long as the database takes some of it within every
-    /// 10 s, and tells what became of all points.
+    /// Waits for the spool's batches, as long as the database accepts some of them every 10 s, and
+    /// returns the counts of all points.
     pub fn close_empty(&mut self) -> Delivered {
         let (mut left, mut since) = (u64::MAX, Instant::now());
         while self.shared.has_kept() && since.elapsed() < DRAIN {
@@ -218,7 +219,7 @@ impl Delivery {
         let spool = state.spool.as_ref().and_then(|spool| spool.trouble.clone());
         let mut delivered = Delivered { spool, ..state.so_far.clone() };
         if ended.is_err() {
-            // The points of the batch that it was posting.
+            // The points of the batch that the thread was posting.
             let known = delivered.written + delivered.kept + delivered.unfit + delivered.lost;
             delivered.lost += delivered.offered.saturating_sub(known);
             delivered.why = Some("memtide's own thread that posts points has panicked".to_owned());
@@ -227,7 +228,7 @@ impl Delivery {
     }
 }
 
-/// A way in for points, of one thread.
+/// A way in for the points of one thread.
 #[derive(Debug)]
 pub struct Feed {
     shared: Arc<Shared>,
@@ -236,7 +237,7 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// The text of the batch that is being filled; write one whole line, and call
+    /// The text of the batch that is being filled: append one whole line, then call
     /// [`Feed::added`].
     pub fn lines(&mut self) -> &mut Vec<u8> {
         if self.batch.lines.is_empty() {
@@ -245,7 +246,7 @@ impl Feed {
         &mut self.batch.lines
     }
 
-    /// A line was added.
+    /// Counts a line that was added.
     pub fn added(&mut self) {
         self.batch.points += 1;
         if self.batch.points >= POINTS_MAX || self.batch.lines.len() >= BYTES_MAX {
@@ -253,14 +254,14 @@ impl Feed {
         }
     }
 
-    /// Hands over a batch that is old enough.
+    /// Hands over the batch if it is old enough.
     pub fn tick(&mut self) {
         if self.batch.points > 0 && self.began.elapsed() >= AGE_MAX {
             self.flush();
         }
     }
 
-    /// Hands over what there is.
+    /// Hands over the batch, unless it is empty.
     pub fn flush(&mut self) {
         if self.batch.points == 0 {
             return;
@@ -287,23 +288,23 @@ struct Poster {
     shared: Arc<Shared>,
 }
 
-/// What became of a try to post a batch, with all its repetitions.
+/// The result of posting a batch, with all its retries.
 #[derive(Clone, Copy, PartialEq)]
 enum Tried {
     Written,
-    /// How many points are not taken; all if unknown.
+    /// The number of rejected points; `None` for all.
     Unfit(Option<u64>),
     TooLong,
-    /// Time is up, or the database takes nothing.
+    /// The time is up, or the database accepts nothing.
     NotNow,
 }
 
-/// What became of a batch and of the parts it was divided into.
+/// The result of a batch and of the parts into which it was divided.
 #[derive(Default)]
 struct Outcome {
     written: u64,
     unfit: u64,
-    /// What could not be posted now.
+    /// Batches that could not be posted now.
     rest: Vec<Batch>,
 }
 
@@ -330,10 +331,10 @@ impl Poster {
         outcome.rest.iter().for_each(|batch| self.shared.put_aside(batch));
     }
 
-    /// Posts the oldest batch that was put aside while the database was away; false if there is
-    /// none, or the database does not take it now. One that has been posted leaves the disk, also
-    /// if its points are unfit; one of which only a part was posted stays whole, because points
-    /// that are written again replace themselves.
+    /// Posts the oldest batch that was put aside while the database was unreachable. Returns false
+    /// if there is none, or the database does not accept it now. A posted batch is removed from
+    /// disk, even if its points are unfit. A batch of which only a part was posted stays whole,
+    /// because points that are written again replace themselves.
     fn deliver_kept(&mut self) -> bool {
         let oldest = self.shared.state().spool.as_ref().and_then(Spool::oldest);
         let Some((read, points)) = oldest else { return false };

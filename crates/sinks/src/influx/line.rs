@@ -17,7 +17,7 @@ pub(super) fn measurement(text: &str) -> String {
 fn escaped(text: &str, special: &[char]) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
-        // A backslash would escape what follows it, the separator behind the word included.
+        // A backslash would escape the next character, even the separator behind the word.
         let letter = match letter {
             '\\' => '/',
             control if control.is_control() => ' ',
@@ -31,8 +31,8 @@ fn escaped(text: &str, special: &[char]) -> String {
     out
 }
 
-/// `measurement,tag=value,…`: what all points of one series begin with. Tags without a value are
-/// left out, because the protocol has no empty ones.
+/// `measurement,tag=value,…`: the beginning that all points of one series share. Tags without a
+/// value are left out, because the protocol has no empty ones.
 pub(super) fn series(name: &str, tags: &[(&str, &str)]) -> String {
     let mut text = measurement(name);
     for (name, value) in tags.iter().filter(|(_, value)| !value.is_empty()) {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use memtide_base::rng::mix;
 
-    /// A strict reader of the protocol: measurement and tags, unescaped.
+    /// A strict reader of the protocol: returns the measurement and the tags, unescaped.
     fn read(series: &str) -> Option<(String, Vec<(String, String)>)> {
         let mut parts = vec![vec![String::new()]];
         let mut letters = series.chars();

@@ -1,7 +1,7 @@
 //! Points for InfluxDB: one for each measured operation, and one for each second and kind.
 //!
-//! The text of points is made here ([`points`]), and they are handed over in batches
-//! ([`Delivery`]); how a batch is posted is the caller's ([`Post`]).
+//! [`points`] makes the text of points, and [`Delivery`] hands them over in batches; the caller
+//! implements [`Post`], which posts a batch.
 
 mod line;
 mod unique;

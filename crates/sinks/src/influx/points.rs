@@ -1,8 +1,8 @@
-//! What becomes a point: a measured operation, or a second of one kind of them.
+//! The points of InfluxDB: one for a measured operation, or for a second of one kind of operations.
 //!
-//! Tags have few values each; what differs from operation to operation is in fields. The time of a
-//! point is the instant at which its operation was intended, moved by single nanoseconds where
-//! another point of its series has it; the true one is in the field `intended`.
+//! Tags have few values each; figures that differ from operation to operation are fields. The time
+//! of a point is the intended instant of its operation, moved by single nanoseconds if another
+//! point of its series has it; the true instant is in the field `intended`.
 
 use super::delivery::Feed;
 use super::line::{number, series, tag};
@@ -16,16 +16,16 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-/// What all points of a run have in common.
+/// The facts that all points of a run share.
 #[derive(Clone, Debug)]
 pub struct InfluxRun {
-    /// What measurements and tags are called.
+    /// The names of measurements and tags.
     pub names: InfluxNames,
-    /// The run, by a word that no other run has.
+    /// The run's id, which no other run has.
     pub run: String,
-    /// The share of a run that several processes make; empty if one makes all of it.
+    /// The share of a run that several processes make; empty for a whole run.
     pub share: String,
-    /// The user's own tags.
+    /// The user's tags.
     pub tags: Vec<(String, String)>,
 }
 
@@ -39,7 +39,7 @@ impl InfluxRun {
     }
 }
 
-/// A point for each measured operation.
+/// A sink that makes a point of each measured operation.
 #[derive(Debug)]
 pub struct InfluxOperations {
     run: InfluxRun,
@@ -47,10 +47,10 @@ pub struct InfluxOperations {
     /// The zero of the samples' instants, in nanoseconds since 1970.
     origin_unix_ns: u64,
     servers: Vec<String>,
-    /// Where each connection leads, as a place in `servers`.
+    /// The server of each connection, as a position in `servers`.
     leads: BTreeMap<u32, usize>,
     known: HashMap<(Kind, SampleOutcome, Option<usize>), Series>,
-    /// How many series there were.
+    /// The number of series so far.
     series: usize,
     /// The step of a search or scan.
     step: Option<u32>,
@@ -66,7 +66,7 @@ struct Series {
 }
 
 impl InfluxOperations {
-    /// Points of `run` go to `feed`; in a search or scan those of `step`, and of those behind it.
+    /// A sink that makes points of `run` for `feed`; in a search or scan from step `step` on.
     pub fn new(run: InfluxRun, feed: Feed, step: Option<u32>) -> Self {
         Self {
             run,
@@ -81,8 +81,8 @@ impl InfluxOperations {
         }
     }
 
-    /// Sets when the instants of samples begin, in nanoseconds since 1970, and where connections
-    /// lead.
+    /// Sets the zero of samples' instants, in nanoseconds since 1970, and the servers of
+    /// connections.
     pub fn begin(
         &mut self,
         origin_unix_ns: u64,
@@ -92,7 +92,7 @@ impl InfluxOperations {
         (self.origin_unix_ns, self.servers, self.leads) = (origin_unix_ns, servers, leads);
     }
 
-    /// The operations of the next step of a search or scan follow.
+    /// Begins the next step of a search or scan.
     pub fn restart(&mut self) {
         self.step = self.step.map(|step| step + 1);
         self.known.clear();
@@ -169,25 +169,26 @@ impl Sink for InfluxOperations {
     }
 }
 
-/// A point for each second and kind, with the columns of a file of intervals as fields.
+/// A sink that makes a point of each second and kind; its fields are the columns of an intervals
+/// file.
 #[derive(Debug)]
 pub struct InfluxIntervals {
     run: InfluxRun,
     feed: Feed,
-    /// The present time in nanoseconds since 1970; none to take the seconds of a record.
+    /// The clock, in nanoseconds since 1970; `None` to take the seconds of a record.
     unix_ns: Option<fn() -> u64>,
     step: Option<u32>,
-    /// When the load began.
+    /// The instant at which the load began.
     began_unix_ns: Option<u64>,
 }
 
 impl InfluxIntervals {
-    /// Seconds of the load go to `feed` as they end.
+    /// A sink that makes points for `feed` of the seconds of a load, as they end.
     pub const fn live(run: InfluxRun, feed: Feed, unix_ns: fn() -> u64) -> Self {
         Self { run, feed, unix_ns: Some(unix_ns), step: None, began_unix_ns: None }
     }
 
-    /// The seconds of a record go to `feed`.
+    /// A sink that makes points for `feed` of the seconds of a record.
     pub const fn of_record(run: InfluxRun, feed: Feed) -> Self {
         Self { run, feed, unix_ns: None, step: None, began_unix_ns: None }
     }

@@ -1,4 +1,4 @@
-//! Batches of points on their way, in bounded memory.
+//! A queue of batches of points, in bounded memory.
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What waits at most, in bytes.
+/// The most bytes that wait.
 const BYTES_MAX: usize = 32 << 20;
 
 /// Lines that are posted together.
@@ -19,19 +19,19 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// The batch of these lines, each of which is a point.
+    /// A batch of these lines, each of which is a point.
     pub(super) fn of(lines: Vec<u8>) -> Self {
         let points = lines.iter().filter(|byte| **byte == b'\n').count() as u64;
         Self { lines, points }
     }
 
-    /// Both halves of it, in whole lines; `None` for a single point.
+    /// The two halves of the batch, in whole lines; `None` for a single point.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let middle = self.lines.len() / 2;
         let is_end = |byte: &u8| *byte == b'\n';
         let behind = self.lines[middle..].iter().position(is_end)? + middle + 1;
         let end = match behind == self.lines.len() {
-            // The last line is longer than all before it.
+            // The last line is longer than all lines before it together.
             true => self.lines[..middle].iter().rposition(is_end)? + 1,
             false => behind,
         };
@@ -39,7 +39,7 @@ impl Batch {
         Some([first, second].map(|lines| Self::of(lines.to_vec())))
     }
 
-    /// Its lines, compressed with gzip.
+    /// The lines, compressed with gzip.
     pub(super) fn zipped(&self) -> Vec<u8> {
         let room = Vec::with_capacity(self.lines.len() / 4);
         let mut encoder = GzEncoder::new(room, Compression::fast());
@@ -47,7 +47,7 @@ impl Batch {
         written.expect("memory takes all that is written")
     }
 
-    /// The batch of which these are the compressed lines.
+    /// The batch with these compressed lines.
     pub(super) fn unzipped(zipped: &[u8]) -> io::Result<Self> {
         let mut lines = Vec::new();
         GzDecoder::new(zipped).read_to_end(&mut lines)?;
@@ -55,14 +55,14 @@ impl Batch {
     }
 }
 
-/// What there is to do for the thread that posts.
+/// The next job of the thread that posts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// To post this batch.
+    /// Post this batch.
     Batch(Batch),
-    /// Nothing waits; there is time for what was put aside.
+    /// Nothing waits; there is time for batches that were put aside.
     Idle,
-    /// Nothing, and nothing more comes.
+    /// Nothing waits, and nothing more comes.
     End,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Queue {
 struct State {
     waiting: VecDeque<Batch>,
     bytes: usize,
-    /// Nothing more comes; what waits has until then.
+    /// The deadline for waiting batches, once nothing more comes.
     closing: Option<Instant>,
 }
 
@@ -86,7 +86,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a batch, or gives it back if there is no room.
+    /// Takes a batch, or returns it if there is no room.
     pub(super) fn offer(&self, batch: Batch) -> Result<(), Batch> {
         let mut state = self.state();
         if state.bytes + batch.lines.len() > BYTES_MAX || state.closing.is_some() {
@@ -98,7 +98,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits for something to do. If no batch waits, and `is_idle_useful`, it does not wait.
+    /// Waits for the next job. If no batch waits and `is_idle_useful` returns true, it does not
+    /// wait.
     pub(super) fn next(&self, is_idle_useful: impl Fn() -> bool) -> Next {
         let mut state = self.state();
         loop {
@@ -122,13 +123,13 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Lets what waits be taken until `deadline`, and nothing more come.
+    /// Refuses further batches; waiting ones can be taken until `deadline`.
     pub(super) fn close(&self, deadline: Instant) {
         self.state().closing = Some(deadline);
         self.changed.notify_all();
     }
 
-    /// Waits before another try; shorter if the queue closes meanwhile, and not beyond its end.
+    /// Pauses before another try; shorter if the queue closes meanwhile, and never beyond its end.
     pub(super) fn pause(&self, span: Duration) {
         let mut until = Instant::now() + span;
         let mut state = self.state();
@@ -144,7 +145,8 @@ impl Queue {
         }
     }
 
-    /// How long a try may take: `most`, or what is left until the end; none if that is over.
+    /// The time for one try: `most`, or the time until the end if that is less; `None` after the
+    /// end.
     pub(super) fn left(&self, most: Duration) -> Option<Duration> {
         let Some(deadline) = self.state().closing else { return Some(most) };
         let left = deadline.saturating_duration_since(Instant::now());

@@ -1,4 +1,4 @@
-//! Batches on disk that could not be posted, as files of lines with gzip, in bounded space.
+//! Batches on disk that could not be posted: files of gzip-compressed lines, in bounded space.
 
 use super::queue::Batch;
 use std::collections::VecDeque;
@@ -7,23 +7,23 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// How their names end.
+/// The end of their names.
 const ENDING: &str = ".lp.gz";
-/// How the name of a file ends that is not whole yet.
+/// The end of the name of an incomplete file.
 const UNFINISHED: &str = "part";
 
-/// A folder for batches.
+/// A folder of batches.
 #[derive(Debug)]
 pub struct Spool {
     folder: PathBuf,
-    /// The bytes that are left.
+    /// The number of bytes that may still be written.
     room: u64,
-    /// What the names of the files begin with.
+    /// The beginning of the files' names.
     run: String,
     /// The number of the next file.
     next: u64,
     files: VecDeque<Kept>,
-    /// Why a batch could not be kept, or not be read again.
+    /// The reason why a batch could not be kept, or not be read back.
     pub(super) trouble: Option<String>,
 }
 
@@ -38,16 +38,16 @@ struct Kept {
 /// A batch on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SpoolFile {
-    /// Where it is.
+    /// The path of the file.
     pub(super) path: PathBuf,
 }
 
 impl Spool {
-    /// A spool in `folder`, which is made if it is missing, for the points of `run`. Its files have
-    /// `bytes` at most together with those that are there.
+    /// A spool in `folder`, which is made if it is missing, for the points of `run`. Its files and
+    /// those already there take at most `bytes` bytes.
     ///
     /// # Errors
-    /// When the folder cannot be made or read, or takes no files.
+    /// If the folder cannot be made or read, or cannot be written to.
     pub fn open(folder: &Path, bytes: u64, run: &str) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let mut used = 0;
@@ -67,10 +67,10 @@ impl Spool {
         })
     }
 
-    /// The spool that runs have left in `folder`: all its batches, and no room for more.
+    /// The spool that earlier runs have left in `folder`: all its batches, without room for more.
     ///
     /// # Errors
-    /// When the folder or a file in it cannot be read.
+    /// If the folder or a file in it cannot be read.
     pub fn left_in(folder: &Path) -> io::Result<Self> {
         let mut files = VecDeque::new();
         for SpoolFile { path } in spooled(folder)? {
@@ -82,7 +82,7 @@ impl Spool {
         Ok(Self { folder, room: 0, run, next: 0, files, trouble: None })
     }
 
-    /// Keeps a batch; false if there is no room, or the disk does not take it.
+    /// Keeps a batch; returns false if there is no room, or the disk does not take it.
     pub(super) fn keep(&mut self, zipped: &[u8], points: u64) -> bool {
         let bytes = zipped.len() as u64;
         if bytes > self.room {
@@ -106,24 +106,24 @@ impl Spool {
         }
     }
 
-    /// The points of all batches of this run that are here.
+    /// The number of points in all batches of this run.
     pub(super) fn points(&self) -> u64 {
         self.files.iter().map(|kept| kept.points).sum()
     }
 
-    /// True if a batch of this run is here.
+    /// True if the spool has a batch of this run.
     pub(super) fn has_kept(&self) -> bool {
         !self.files.is_empty()
     }
 
-    /// The oldest batch of this run, and how many points it had when it was kept.
+    /// The oldest batch of this run, and the number of its points when it was kept.
     pub(super) fn oldest(&self) -> Option<(io::Result<Batch>, u64)> {
         let kept = self.files.front()?;
         let read = fs::read(&kept.path).and_then(|zipped| Batch::unzipped(&zipped));
         Some((read, kept.points))
     }
 
-    /// Removes the oldest batch of this run: the database has answered to it.
+    /// Removes the oldest batch of this run, which the database has answered.
     pub(super) fn remove_oldest(&mut self) {
         if let Some(kept) = self.files.pop_front() {
             self.room += kept.bytes;
@@ -131,7 +131,7 @@ impl Spool {
         }
     }
 
-    /// Gives the oldest batch of this run up, which cannot be read; its file stays.
+    /// Gives up the oldest batch of this run, which cannot be read; its file stays.
     pub(super) fn give_up_oldest(&mut self, error: &io::Error) {
         if let Some(kept) = self.files.pop_front() {
             self.trouble = Some(format!("'{}' cannot be read: {error}", kept.path.display()));
@@ -144,10 +144,10 @@ impl Spool {
     }
 }
 
-/// The batches in `folder`, oldest first of each run.
+/// The batches in `folder`, of each run the oldest first.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the folder cannot be read.
 pub(super) fn spooled(folder: &Path) -> io::Result<Vec<SpoolFile>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -161,7 +161,7 @@ pub(super) fn spooled(folder: &Path) -> io::Result<Vec<SpoolFile>> {
     Ok(files)
 }
 
-/// Points are of the user alone.
+/// Writes a file that only its owner may read.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)

@@ -1,13 +1,14 @@
-//! Instants that no two points of a series share: the second one would replace the first.
+//! Makes instants unique within a series, because a second point with the same one replaces the
+//! first.
 
 use std::collections::BTreeMap;
 
-/// Runs of used instants that are remembered at most, of all series together: with the overhead
-/// of their trees about 32 MiB.
+/// The most runs of used instants that are remembered, over all series: about 32 MiB with the
+/// overhead of the trees.
 const RUNS_MAX: usize = 1 << 20;
 
-/// The instants that series have used, as runs without a gap. Where memory ends, a series forgets
-/// its oldest runs and takes no instant before them any more: none is ever used twice.
+/// The instants that series have used, as runs without a gap. When memory is full, a series forgets
+/// its oldest runs and accepts no instant before them any more, so none is ever used twice.
 #[derive(Debug)]
 pub(super) struct Instants {
     series: Vec<Used>,
@@ -22,8 +23,8 @@ impl Default for Instants {
 }
 
 impl Instants {
-    /// The first free instant of `series` from `at` on, in nanoseconds; it is used then. The
-    /// series are numbered from 0 without gaps.
+    /// Takes the first free instant of `series` from `at` on, in nanoseconds. Series are numbered
+    /// from 0 without gaps.
     pub(super) fn take(&mut self, series: usize, at: u64) -> u64 {
         if series >= self.series.len() {
             self.series.resize_with(series + 1, Used::default);
@@ -52,7 +53,7 @@ impl Instants {
 /// The instants that one series has used.
 #[derive(Debug, Default)]
 struct Used {
-    /// The first and the last instant of each run. No two runs touch.
+    /// The first and the last instant of each run. Between two runs is a gap.
     runs: BTreeMap<u64, u64>,
     /// All instants before this one count as used.
     from: u64,
@@ -72,7 +73,7 @@ impl Used {
                 (at, at)
             }
         };
-        // It may have closed the gap to the next run.
+        // The instant may have closed the gap to the next run.
         if let Some(last) = self.runs.remove(&(free + 1)) {
             self.runs.insert(first, last);
         }
@@ -127,7 +128,7 @@ mod tests {
         let mut used = HashSet::new();
         let rare = instants.take(1, 5);
         for number in 1..20_000 {
-            // Most are in order, some come late.
+            // Most instants are in order, some come late.
             let at = 10 + 3 * number
                 - if mix(number).is_multiple_of(10) { mix(number) % number } else { 0 };
             let free = instants.take(0, at);

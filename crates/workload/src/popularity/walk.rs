@@ -18,7 +18,7 @@ pub struct Walk {
     renewal: Option<Renewal>,
 }
 
-/// When entries are redrawn, and how many.
+/// The times at which entries are redrawn, and their number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Renewal {
     /// Whole passes between two renewals, at least 1.

@@ -1,4 +1,4 @@
-//! Which keys are stored with an expiry, and whether such a value must still be present or must be
+//! The keys that are stored with an expiry, and the times at which their values must be present or
 //! gone. Calculates in whole seconds, as servers do; reads no clock.
 
 use memtide_base::rng::{Stream, hash};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The keys that are stored with an expiry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expiring {
-    /// All.
+    /// All keys.
     #[default]
     All,
     /// The keys whose draw is below this.
@@ -26,7 +26,7 @@ impl Expiring {
         }
     }
 
-    /// True if key `id` of a run with this seed is among them.
+    /// True if key `id` of a run with this seed is stored with an expiry.
     pub fn includes(self, seed: u64, id: u64) -> bool {
         match self {
             Self::All => true,
@@ -35,12 +35,13 @@ impl Expiring {
     }
 }
 
-/// How far the server's expiry of a value may differ from ours. The server counts whole seconds
-/// with a clock that ticks once a second: the store and the read each lose up to one second.
+/// The largest difference between the server's expiry of a value and ours. The server counts whole
+/// seconds with a clock that ticks once a second: the store and the read each lose up to one
+/// second.
 const SLACK: Span = Span::from_s(2);
 
-/// When the keys of windows were last stored. A slot holds one key at a time, and only the client
-/// that stores it reads it, so the answer is always unique.
+/// The times at which the keys of windows were last stored. A slot holds one key at a time, and
+/// only the client that stores it reads it, so the answer is always unique.
 #[derive(Debug)]
 pub struct Lifetimes {
     seed: u64,

@@ -62,7 +62,7 @@ pub enum Finding {
     },
 }
 
-/// How a value is wrong.
+/// The kind of error in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// Some bytes belong to no value of the key.
@@ -129,7 +129,7 @@ pub struct ValueCheck {
     proof: Proof,
 }
 
-/// What the first bytes turned out to be.
+/// The kind of a value's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Proof {
     /// They have not all arrived.
@@ -218,14 +218,14 @@ impl ValueCheck {
         self.len >= PROOF_BYTES && owner == values.owner(self.id, self.len)
     }
 
-    /// Where the first word differs from this key's.
+    /// The position at which the first word differs from this key's; `None` if it does not.
     fn owner_departure(&self, values: &ValueSpace) -> Option<usize> {
         let letters = spell(values.owner(self.id, self.len));
         departure(&self.head[..self.seen.min(WORD_LETTERS)], &letters, 0)
     }
 
-    /// Where the first bytes differ from every proof of this key, whatever its version; `None` if
-    /// they may begin one.
+    /// The position at which the first bytes differ from every proof of this key, of any version;
+    /// `None` if they may begin one.
     fn head_departure(&self, values: &ValueSpace) -> Option<usize> {
         if self.len < PROOF_BYTES {
             return Some(0);

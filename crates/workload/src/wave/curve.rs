@@ -206,7 +206,7 @@ fn level(min: f64, max: f64, seed: u64, k: u64) -> f64 {
     min + (max - min) * unit(hash(seed, Stream::WAVE, k))
 }
 
-/// How often `part` goes into `whole`, and the remainder, which is less than `part`.
+/// The number of times that `part` goes into `whole`, and the remainder, which is less than `part`.
 fn divide(whole: f64, part: f64) -> (f64, f64) {
     let times = (whole / part).floor();
     let rest = (whole - times * part).max(0.0);

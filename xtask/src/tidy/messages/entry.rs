@@ -1,8 +1,8 @@
-//! One message as its source makes it: the whole sentence, why it is said and what to do.
+//! One message from its source: the whole sentence, its cause and its remedy.
 //!
-//! The cause stands in the docstring of the enum's variant, or of the function, that words the
-//! message: in a paragraph that begins with `Cause:`, or else in the first one. A paragraph that
-//! begins with `To do:` is the remedy of a sentence that names none itself.
+//! The cause is in the docstring of the enum's variant, or of the function, that words the message:
+//! in a paragraph that begins with `Cause:`, or else the first one. A paragraph that begins with
+//! `To do:` is the remedy of a sentence that names none itself.
 
 use super::super::source::{Source, bracket_end, words};
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use std::ops::Range;
 
 /// A message with its cause and its remedy.
 pub(super) struct Entry {
-    /// The enum whose variant it words, if it is one.
+    /// The enum whose variant it words, if any.
     pub(super) of: Option<String>,
-    /// Whether it is an error, and not a part of one or a note.
+    /// True if it is an error, and not a part of one or a note.
     pub(super) is_error: bool,
-    /// Whether it is what a value can be, which stands within messages.
+    /// True if it is a possible value, which appears within messages.
     pub(super) is_form: bool,
     pub(super) cause: String,
     pub(super) message: String,
@@ -24,16 +24,16 @@ pub(super) struct Entry {
 /// Functions that word the variants of an enum.
 const WORDING: [&str; 3] = ["sentence", "message", "fmt"];
 
-/// Begins the paragraph of a docstring that says why a message is said.
+/// The beginning of a docstring's paragraph with the cause of a message.
 const CAUSE: &str = "Cause: ";
-/// Begins the paragraph of a docstring that says what to do.
+/// The beginning of a docstring's paragraph with the remedy of a message.
 const TO_DO: &str = "To do: ";
 
 /// Calls and members that make a text an error.
 const ERRORS: [&str; 8] =
     ["Err(", "Stop", "message:", ".add(", " add(", "failed(", "explain(", "Error::other("];
 
-/// Words with which advice begins, behind a colon or a semicolon.
+/// First words of advice behind a colon or a semicolon.
 const ADVICE: [&str; 42] = [
     "use", "give", "name", "add", "remove", "allow", "check", "raise", "set", "choose", "leave",
     "try", "run", "write", "lower", "reduce", "measure", "compare", "reset", "enable", "let",
@@ -62,7 +62,7 @@ pub(super) fn remedies(source: &Source) -> Remedies {
     remedies
 }
 
-/// The messages of `source` in its order; of its other texts those that `is_shown`.
+/// The messages of `source` in its order; its other texts only if `is_shown`.
 pub(super) fn entries(
     source: &Source,
     remedies: &Remedies,
@@ -82,7 +82,7 @@ pub(super) fn entries(
         let statement = before.rfind([';', '{', '}']).map_or(before, |end| &before[end..]);
         let chain = chain(source, at);
         let text = match &chain {
-            // The first text stands for all of its sentence.
+            // The first text represents the whole sentence.
             Some(chain) if source.strings().any(|(to, _)| to < at && chain.contains(&to)) => {
                 continue;
             }
@@ -104,10 +104,10 @@ pub(super) fn entries(
     found.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// What a function that words an enum says of one variant.
+/// The text of one variant in a function that words an enum.
 struct Arm {
     of: String,
-    /// Where the variant is declared.
+    /// The place of the variant's declaration.
     declared: usize,
     body: Range<usize>,
 }
@@ -172,7 +172,7 @@ fn body(code: &str, at: usize) -> Option<Range<usize>> {
     block(code, bracket_end(code.as_bytes(), open))
 }
 
-/// Variants that are matched within `block`, each with what follows its arrow.
+/// Variants that are matched within `block`, each with the code behind its arrow.
 fn bodies(code: &str, block: Range<usize>) -> Vec<(&str, Range<usize>)> {
     let mut found: Vec<(&str, Range<usize>)> = Vec::new();
     let mut end = block.end;
@@ -194,7 +194,7 @@ fn bodies(code: &str, block: Range<usize>) -> Vec<(&str, Range<usize>)> {
     found
 }
 
-/// Where `variant` stands in the block that declares its enum.
+/// The place of `variant` in the block that declares its enum.
 fn declared(code: &str, declaration: &Range<usize>, variant: &str) -> Option<usize> {
     let mut from = declaration.start;
     for line in code[declaration.clone()].split_inclusive('\n') {
@@ -225,7 +225,7 @@ fn of_arm(
     texts().take(1).map(|_| entry(Some(arm.of.clone()), docs.clone(), &whole)).collect()
 }
 
-/// The statement or arm around `at` that makes a `Sentence`; none if it makes none.
+/// The statement or arm around `at` that makes a `Sentence`; `None` if it makes none.
 fn chain(source: &Source, at: usize) -> Option<Range<usize>> {
     let code = source.code.as_str();
     let ends = [";", "{", "}", "=>"];
@@ -234,7 +234,7 @@ fn chain(source: &Source, at: usize) -> Option<Range<usize>> {
     code[from..at].contains("Sentence::").then_some(from..at + to)
 }
 
-/// The parts of the `Sentence` that is made within `body`, one behind the other.
+/// The joined parts of the `Sentence` that is made within `body`.
 fn sentence(source: &Source, body: &Range<usize>, remedies: &Remedies) -> String {
     let code = &source.code[body.clone()];
     let mut parts: BTreeMap<usize, String> = BTreeMap::new();
@@ -267,7 +267,7 @@ fn entry(of: Option<String>, docs: Docs, sentence: &str) -> Entry {
     Entry { of, is_error, is_form: false, cause: cell(&docs.cause), message, remedy }
 }
 
-/// Where the innermost function around `at` begins.
+/// The start of the innermost function around `at`.
 fn enclosing(source: &Source, at: usize) -> Option<usize> {
     let around = source.functions().into_iter().filter(|function| {
         function.at < at
@@ -276,7 +276,7 @@ fn enclosing(source: &Source, at: usize) -> Option<usize> {
     around.map(|function| function.at).max()
 }
 
-/// What a docstring says of a message.
+/// The cause and remedy in a docstring.
 #[derive(Clone, Default)]
 struct Docs {
     cause: String,

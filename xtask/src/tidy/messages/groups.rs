@@ -1,6 +1,6 @@
-//! The sections of docs/messages.md: which sources and enums word the texts of each.
+//! The sections of docs/messages.md, with the sources and enums whose texts belong to each.
 
-/// Texts that stand together.
+/// Texts that are listed together.
 pub(super) struct Group {
     pub(super) title: &'static str,
     pub(super) introduction: &'static str,
@@ -8,23 +8,23 @@ pub(super) struct Group {
     pub(super) files: &'static [&'static str],
     /// Types whose messages are its own, in the order of the page.
     pub(super) enums: &'static [&'static str],
-    /// Whether it has no messages but those of its enums.
+    /// True if it has only the messages of its enums.
     pub(super) enums_alone: bool,
-    /// Words that a text has at least: labels are single words.
+    /// The least number of words of a text: labels are single words.
     pub(super) words_min: usize,
     pub(super) columns: Columns,
 }
 
-/// What is said of each text.
+/// The columns of a text's row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Columns {
     /// Cause, message and remedy.
     Cause,
     /// Message and remedy.
     Remedy,
-    /// Message and remedy, and apart from them what a value can be.
+    /// Message and remedy; possible values are listed separately.
     Value,
-    /// The text alone.
+    /// Only the text.
     Text,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn of_enum(name: &str) -> Option<&'static Group> {
     GROUPS.iter().find(|group| group.enums.contains(&name))
 }
 
-/// What stands before the messages of the enum of this name.
+/// The text in front of the messages of the enum of this name.
 pub(super) fn subject(name: &str) -> Option<&'static str> {
     match name {
         "ConnectError" | "Closed" | "PeerError" | "Malformed" | "AskError" => Some("{server}"),

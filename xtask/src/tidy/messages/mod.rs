@@ -1,7 +1,7 @@
-//! docs/messages.md: every text that the program shows to people, read from the strings of its
+//! docs/messages.md: every text that the program shows to users, extracted from the strings of its
 //! sources, so that none can be missing.
 //!
-//! It judges no text. What the faces of other load generators say is theirs, and is left out.
+//! It judges no text. Texts of the faces of other load generators are theirs, and left out.
 
 mod entry;
 mod groups;
@@ -12,7 +12,7 @@ use entry::{Entry, Remedies, entries, remedies, shown};
 use groups::{Columns, GROUPS, Group};
 use std::collections::BTreeSet;
 
-/// Where the list stands.
+/// The path of the list.
 pub(super) const PATH: &str = "docs/messages.md";
 
 const INTRODUCTION: &str = "\
@@ -52,8 +52,8 @@ pub(super) fn page(sources: &[Source]) -> String {
     page
 }
 
-/// A finding if the list at `PATH`, which is `written`, is not what the sources say, and one for
-/// each error without a cause or a remedy.
+/// A finding if the list at `PATH`, which is `written`, differs from the sources, and one for each
+/// error without a cause or a remedy.
 pub(super) fn check(sources: &[Source], written: &str) -> Vec<Finding> {
     let finding = |path: String, what: String, instead: &str| Finding {
         path,
@@ -132,7 +132,7 @@ fn arms(source: &Source, function: &str) -> Vec<(String, String)> {
     let end = source.code[start..].find("\n    }\n").map_or(source.code.len(), |end| start + end);
     let mut found: Vec<(String, String)> = Vec::new();
     let texts = source.strings().filter(|(at, text)| {
-        // A plural's ending is part of a sentence, and none of its own.
+        // A plural's ending is a part of a sentence.
         (start..end).contains(at) && text.len() > 2
     });
     for (at, text) in texts {
@@ -147,7 +147,7 @@ fn arms(source: &Source, function: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The text of one arm; of the whole function where `variant` is empty.
+/// The text of one arm; of the whole function if `variant` is empty.
 fn arm(source: &Source, function: &str, variant: &str) -> Option<String> {
     if variant.is_empty() {
         let start = source.code.find(function)?;
@@ -252,7 +252,7 @@ fn list(entries: &[Entry], columns: Columns) -> String {
     format!("{head}{}", rows.into_iter().collect::<String>())
 }
 
-/// Whether a file belongs to this group, and not to one that names it more exactly.
+/// True if a file belongs to this group, and not to one that names it more exactly.
 fn is_in(source: &Source, group: &Group) -> bool {
     let length = |group: &Group| {
         let begins = group.files.iter().filter(|file| source.path.starts_with(**file));
@@ -264,7 +264,7 @@ fn is_in(source: &Source, group: &Group) -> bool {
         && length(group) == GROUPS.iter().filter_map(length).max()
 }
 
-/// Whether people see this string: not what an assertion says, nor what a table of fields holds.
+/// True if users see this string, unlike those of assertions and of tables of fields.
 fn is_shown(source: &Source, at: usize, text: &str, group: &Group) -> bool {
     let before = source.code[..at].trim_end();
     let statement = before.rfind([';', '{', '}']).map_or(before, |end| &before[end..]);
@@ -280,7 +280,7 @@ fn is_shown(source: &Source, at: usize, text: &str, group: &Group) -> bool {
         || statement.contains("const FONT")
         || source.path.ends_with("codec/src/print.rs");
     let whole = shown(text);
-    // What ends like a sentence of a page is part of a field's description.
+    // A string that ends like a sentence of a page is part of a field's description.
     let has_pages = source.path.contains("/field/") || source.path.contains("/workload/");
     let is_page = has_pages && whole.trim_end().ends_with('.');
     let letters = |word: &&str| word.chars().any(char::is_alphabetic) && !word.starts_with('{');

@@ -1,12 +1,12 @@
-//! What documents name: source files, functions beside them, and tests each exist; and the index
-//! of design pages names all of them. It reads code spans and links only, and does not judge
-//! whether a sentence about a function is true.
+//! Checks names in documents: source files, functions beside them, and tests must exist, and the
+//! index of design pages must be complete. It reads code spans and links only, and does not check
+//! what a sentence says about a function.
 
 use crate::tidy::source::Source;
 use crate::tidy::{Finding, Rule};
 use std::collections::{HashMap, HashSet};
 
-/// Folders that paths in documents may leave out in front.
+/// Folders that paths in documents may leave out at the front.
 const BASES: &[&str] = &["", "crates/", "crates/engine/src/"];
 /// Words that come before a name where it is declared.
 const DECLARES: &[&str] = &["fn", "struct", "enum", "trait", "type", "const", "static", "mod"];

@@ -1,5 +1,4 @@
-//! STYLE.md's table of words not to use says where tidy looks for each of them, and tidy looks
-//! there.
+//! Compares STYLE.md's table of words not to use with the words that tidy looks for.
 
 use super::PHRASES;
 use crate::tidy::text::WORDS;
@@ -7,11 +6,11 @@ use crate::tidy::{Finding, Rule};
 
 const PATH: &str = "STYLE.md";
 const HEADING: &str = "### Words not to use";
-/// The third column's words for comments and documents, and for identifiers.
+/// The entries of the third column for comments and documents, and for identifiers.
 const TEXTS: &str = "texts";
 const NAMES: &str = "names";
 
-/// Every word whose row does not say where tidy looks for it, and every word that has no row.
+/// Every word whose row differs from where tidy looks for it, and every word without a row.
 pub(in crate::tidy) fn check(style: &str) -> Vec<Finding> {
     let (phrases, words) = (firsts(PHRASES), firsts(WORDS));
     let mut findings = Vec::new();

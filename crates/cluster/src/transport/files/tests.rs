@@ -1,4 +1,4 @@
-//! Folders of a master, whole and damaged, and who may read them.
+//! Folders of a master, whole and damaged, and the users who may read them.
 
 use super::*;
 use std::fs::{self, Permissions};
@@ -68,7 +68,7 @@ fn what_others_may_read_is_refused() {
     assert!(error.contains("chmod 700"), "{error}");
 }
 
-/// A secret of Kubernetes with fsGroup belongs to root and to a group of the process (0440).
+/// A Kubernetes secret with fsGroup belongs to root and to a group of the process (0440).
 #[test]
 fn a_group_of_this_process_may_read_and_no_other() {
     let folder = Folder::new("group");

@@ -1,4 +1,4 @@
-//! Command lines and what becomes of them: the listings beside this file are the specification.
+//! Command lines and their results: the listings beside this file are the specification.
 //! `UPDATE=1 cargo test -p memtide-compat` writes them anew; read the difference before keeping it.
 
 use super::*;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 const PROGRAM: &str = "memcaslap";
 
-/// Files that command lines may name, and a home that has none, or both, or the other.
+/// Files that command lines may name, and home directories with either default file, both or none.
 const FILES: &[(&str, &str)] = &[
     ("config", "key\n128 128 1\nvalue\n2048 2048 1\ncmd\n0 0.5\n1 0.5\n"),
     ("get-only", "key\n64 64 1\nvalue\n1 1000 1\ncmd\n0 0\n1 1\n"),
@@ -34,7 +34,7 @@ fn content(file: &str) -> Option<Vec<u8>> {
     found.map(|(_, text)| text.as_bytes().to_vec())
 }
 
-/// Reads a line, before which `HOME=` and `MEMCACHED_SERVERS=` may stand.
+/// Parses a line, before which `HOME=` and `MEMCACHED_SERVERS=` may be set.
 fn read(line: &str) -> Result<Options, Stop> {
     let mut words = words(line);
     let mut variable = |name: &str| {
@@ -67,7 +67,7 @@ fn values(options: &Options) -> Vec<String> {
     found
 }
 
-/// What `line` changes against the least command line, or how it ends.
+/// The changes of `line` against the shortest valid command line, or its end.
 fn outcome(line: &str) -> String {
     let least: BTreeSet<String> = values(&read("-s h").unwrap()).into_iter().collect();
     match read(line) {
@@ -320,7 +320,7 @@ fn pages() {
     }
     check_listing("help.txt", &page::help());
     assert!(page::help().lines().all(|line| line.len() <= 80));
-    // Whichever stands first; what is wrong before them comes first, too.
+    // The first of the two decides; an error before them comes first, too.
     assert_eq!(read("-hV"), read("--help"));
     assert_eq!(read("-Vh -T 0"), read("--version"));
 }

@@ -1,44 +1,45 @@
-//! The lines of a configuration file, and what stands in each section: by what is meant, or by
-//! what memaslap makes of it. Judges no number.
+//! The lines and sections of a configuration file, read by their intended meaning or as memaslap
+//! reads them. Judges no number.
 
 use super::Range;
 use crate::number;
 
-/// By whose rules a file is read.
+/// The rules by which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// Every section is read, and `1.0` is a type.
     Meant,
-    /// As memaslap reads: the line that ends a section of commands heads no section, and a type
+    /// memaslap's rules: the line that ends a section of commands begins no section, and a type
     /// ends at its dot.
     Theirs,
 }
 
-/// What was found, in its order.
+/// The contents of a file, in its order.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) keys: Vec<Range>,
     pub(super) values: Vec<Range>,
-    /// Type and share.
+    /// Types and shares of commands.
     pub(super) commands: Vec<(i64, f64)>,
-    /// A type was written with a fraction of zeros.
+    /// True if a type was written with a fraction of zeros.
     pub(super) has_decimal_type: bool,
-    /// A section of commands was ended by the head of another section.
+    /// True if the head of another section ended a section of commands.
     pub(super) has_section_after_cmd: bool,
 }
 
 impl Found {
-    /// The shares of sets and gets: those of type 0 and of type 1.
+    /// The shares of sets and gets by their types: 0 and 1.
     pub(super) fn shares_by_type(&self) -> (f64, f64) {
         let of = |wanted: i64| {
             let rows = self.commands.iter().filter(|(kind, _)| *kind == wanted);
             rows.map(|(_, share)| share).sum::<f64>()
         };
-        // The sum of nothing is -0.0, which would be printed so.
+        // The sum of no numbers is -0.0, which would be printed as such.
         (of(SET) + 0.0, of(GET) + 0.0)
     }
 
-    /// As memaslap has them: those of the first line and of the second.
+    /// The shares of sets and gets as memaslap reads them: those of the first line and of the
+    /// second.
     pub(super) fn shares_by_order(&self) -> (f64, f64) {
         let at = |place: usize| self.commands.get(place).map_or(0.0, |(_, share)| *share);
         (at(0), at(1))
@@ -48,7 +49,7 @@ impl Found {
 /// The types of commands.
 const SET: i64 = 0;
 const GET: i64 = 1;
-/// Types from here on are passed over.
+/// Types from here on are ignored.
 const KINDS: i64 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ enum Section {
     Commands,
 }
 
-/// Reads `text`; `None` when there is no line in it.
+/// Reads `text`; `None` if it has no line.
 pub(super) fn scan(text: &[u8], reading: Reading) -> Option<Found> {
     let mut lines = text.split_inclusive(|byte| *byte == b'\n').filter_map(line);
     let mut found = Found::default();
@@ -81,34 +82,34 @@ pub(super) fn scan(text: &[u8], reading: Reading) -> Option<Found> {
     Some(found)
 }
 
-/// A line that says something: neither blank nor a comment. A byte of zero ends it, as in C.
+/// The text of a line that is neither blank nor a comment. A zero byte ends it, as in C.
 fn line(line: &[u8]) -> Option<String> {
     let line = line.split(|byte| *byte == 0).next().unwrap_or(line);
     let line = String::from_utf8_lossy(line);
     let said = line.trim_start_matches(number::SPACES);
     let is_blank = said.is_empty() || said.starts_with('#');
-    // A last line of one byte without its end is too short for memaslap to look at.
+    // memaslap ignores a last line of one byte without a line end.
     (!is_blank && line.len() > 1).then(|| line.into_owned())
 }
 
-/// The section that a line is the head of; whatever follows the name belongs to it.
+/// The section that a line begins; text behind the name belongs to it.
 fn head(line: &str) -> Option<Section> {
     let heads = [("key", Section::Keys), ("value", Section::Values), ("cmd", Section::Commands)];
     heads.into_iter().find(|(name, _)| line.starts_with(name)).map(|(_, section)| section)
 }
 
-/// Two lengths and a share; more may follow.
+/// Reads two lengths and a share; more may follow.
 fn range(line: &str) -> Option<Range> {
     let (first, rest) = integer(line)?;
     let (second, rest) = integer(rest)?;
     let (share, _) = decimal(rest)?;
-    // C makes a huge number of a negative one.
+    // C converts a negative number to a huge one.
     let bytes = |length: i64| u64::try_from(length).unwrap_or(u64::MAX >> 1);
     let (first, second) = (bytes(first), bytes(second));
     Some(Range { least: first.min(second), most: first.max(second), share })
 }
 
-/// Takes a type and its share; says whether the line was one.
+/// Reads a type and its share; returns true if the line has this form.
 fn command(line: &str, reading: Reading, found: &mut Found) -> bool {
     let Some((kind, mut rest)) = integer(line) else { return false };
     if let Some(fraction) = rest.strip_prefix('.') {

@@ -1,12 +1,12 @@
-//! Files and what becomes of them: the listing beside this file is the specification, every text
-//! above what it means. `UPDATE=1 cargo test -p memtide-compat` writes it anew.
+//! Files and their meanings: the listing beside this file is the specification, every text above
+//! its meaning. `UPDATE=1 cargo test -p memtide-compat` writes it anew.
 
 use super::*;
 use memtide_base::rng::Random;
 
 const FILES: &[&str] = &[
     "key\n64 64 1\nvalue\n1024 1024 1\ncmd\n0    0.1\n1    0.9\n",
-    // memaslap's page: comments, and a type that is 1.0.
+    // The example of memaslap's page: comments, and a type of 1.0.
     "#comments should start with '#'\nkey\n# 16 100 0.8\n128 128 1\n#value\nvalue\n2048 2048 1\n\
      #cmd\ncmd\n0    0.1\n1.0 0.9\n",
     "key\n16 100 0.8\n101 200 0.1\n201 249 0.1\nvalue\n1 1000 0.8\n1001 10000 0.1\n\
@@ -18,7 +18,7 @@ const FILES: &[&str] = &[
     "cmd\n0 0.3\n1 0.7\nzipf 0.99\nkey\n32 32 1\nvalue\n5 5 1\n",
     "cmd\n1 0.9\n0.0 0.1\nkey\n32 32 1\nvalue\n5 5 1\n",
     "value\n5 5 1\ncmd\n1 1\nkey\n32 32 1\n",
-    // Commands of other types, twice the same, none, only one.
+    // Commands of other types, of equal types, none, a single one.
     "key\n32 32 1\nvalue\n5 5 1\ncmd\n2 0.3\n-1 0.2\n0 0.1\n1 0.7\n99999999999 1\n",
     "key\n32 32 1\nvalue\n5 5 1\ncmd\n0 0.3\n0 0.7\n",
     "key\n32 32 1\nvalue\n5 5 1\ncmd\n0 0.1\n1 0.4\n1 0.4\n",
@@ -27,7 +27,7 @@ const FILES: &[&str] = &[
     "key\n32 32 1\nvalue\n5 5 1\ncmd\n1 1\n",
     "key\n32 32 1\nvalue\n5 5 1\ncmd\n0.5 0.5\n",
     "key\n32 32 1\nvalue\n5 5 1\ncmd\n0 x\n1\n",
-    // What files in the wild have.
+    // Forms found in published files.
     "key\n128 128 1  1\nvalue\n2048 2048 1 #all\ncmd\n0 0.1 set\n1 0.9 get\n",
     "my file\n1 2 3\nkeys:\n 32 32 1\n\n\tvalue\n  # none\nvalue of all\n5\t5\t1\ncmd\n +0 1e-1\n \
      01 .9\n",
@@ -49,7 +49,7 @@ const FILES: &[&str] = &[
     " key\n 64 64 1\n",
     "key\n",
     "cmd\n",
-    // What cannot be meant.
+    // Impossible values.
     "key\n32 32 -1\nvalue\n5 5 1\n",
     "key\n32 32 1\nvalue\n5 5 nan\n",
     "cmd\n0 0.1\n1 inf\n",
@@ -64,7 +64,7 @@ const FILES: &[&str] = &[
     "key\n64 64 1\nvalue\n5 1048577 1\n",
 ];
 
-/// What a file means, or what is wrong with it, in lines.
+/// The meaning of a file, or its error, in lines.
 fn meaning(text: &[u8]) -> String {
     let (read, differences) = match Configuration::read(text) {
         Ok(read) => read,
@@ -111,7 +111,7 @@ fn files_where_none_is_named() {
     assert_eq!(default_files("/")[0], "/.memslap.cnf");
 }
 
-/// Pieces of which files are made, and what is near to them.
+/// Pieces that files consist of, and similar ones.
 const PIECES: &[&str] = &[
     "key",
     "value",

@@ -1,4 +1,4 @@
-//! Lengths as memaslap deals them out to each 1024 objects of a window, as a law. Draws nothing.
+//! The law of the lengths that memaslap assigns to each 1024 objects of a window. Draws nothing.
 
 use crate::memaslap::configuration::{Range, mean};
 use std::collections::BTreeMap;
@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 /// The shortest key and value, in bytes.
 pub(super) const KEY_BYTES_LEAST: u64 = 16;
 pub(super) const VALUE_BYTES_LEAST: u64 = 1;
-/// Objects that shares are parts of.
+/// The number of objects that shares divide.
 const UNIT: u64 = 1024;
-/// The lengths of a range in a table; they lie evenly.
+/// The most lengths of a range in a table; they are evenly spaced.
 const POINTS_MAX: u64 = 64;
 
-/// The law of lengths within `ranges`, none of which is shorter than `least`.
+/// The law of lengths within `ranges`; no length is shorter than `least`.
 ///
-/// Each range has its share of every 1024 objects, rounded down, as long as there are any left;
-/// objects that no range has are as long as the ranges are on average.
+/// Each range has its share of every 1024 objects, rounded down, as long as objects are left.
+/// Objects without a range have the mean length of the ranges.
 pub(super) fn law(ranges: &[Range], least: u64) -> String {
     let mut left = UNIT;
     let mut dealt: Vec<(u64, Range)> = Vec::new();
@@ -35,8 +35,8 @@ pub(super) fn law(ranges: &[Range], least: u64) -> String {
     }
 }
 
-/// memaslap adds to the middle of a range, or takes away from it, less than half its width: the
-/// ends do not come up.
+/// memaslap adds to the middle of a range, or subtracts from it, less than half its width, so the
+/// ends do not occur.
 fn narrowed(range: Range) -> Range {
     let (middle, half) = (range.least.midpoint(range.most), (range.most - range.least) / 2);
     let around = half.saturating_sub(1);
@@ -53,7 +53,7 @@ fn table(dealt: &[(u64, Range)]) -> String {
             *weights.entry(length).or_default() += *count as f64 / points as f64;
         }
     }
-    // Digits beyond a millionth of an object only make the word longer.
+    // Digits beyond a millionth of an object would only lengthen the word.
     let rounded = |weight: &f64| (weight * 1e6).round() / 1e6;
     let row = |(length, weight): (&u64, &f64)| format!("{length}={}", rounded(weight));
     let rows: Vec<String> = weights.iter().map(row).collect();

@@ -1,5 +1,5 @@
-//! Command lines and the fields of the scenarios that they become; the listing beside this file
-//! is the specification. `UPDATE=1 cargo test -p memtide-compat` writes it anew.
+//! Command lines and the fields of their scenarios; the listing beside this file is the
+//! specification. `UPDATE=1 cargo test -p memtide-compat` writes it anew.
 
 use super::*;
 use crate::memaslap::configuration::Range;

@@ -1,4 +1,4 @@
-//! The blocks of statistics: a pair of rows now and then, a list at the end. A block of no
+//! The blocks of statistics: a pair of rows periodically, a list at the end. A block without
 //! operations is not printed.
 
 use super::figures::{Kinds, Period, TimeFigures, per_second_mib};
@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Buckets in one line of the distribution.
 const BUCKETS: usize = 4;
 
-/// The three blocks of a period; of an operation counts `object_bytes` as carried.
+/// The three blocks of a period; each operation counts `object_bytes` bytes.
 pub(super) fn now(period: &Period, object_bytes: u64) -> String {
     let (since, whole) = (&period.period, &period.whole);
     let pairs = [
@@ -61,9 +61,9 @@ fn list((name, figures): (&str, &TimeFigures)) -> String {
     text + "   Log2 Dist:" + &distribution(&figures.log2_counts) + "\n\n"
 }
 
-/// The buckets, four to a line, up to the last with content. The first line is the first with
-/// content of those that begin at least four buckets before that last one; if none of these has
-/// any, all lines from 0 are there.
+/// The buckets, four per line, up to the last non-empty one. The first line is the first non-empty
+/// one among those that begin at least four buckets before that last bucket; if all of these are
+/// empty, all lines from 0 on are printed.
 fn distribution(counts: &[u64]) -> String {
     let last = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
     let mut groups = (0..(last + 1).saturating_sub(BUCKETS)).step_by(BUCKETS);

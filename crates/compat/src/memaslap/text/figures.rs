@@ -9,9 +9,9 @@ const MIB: f64 = 1_048_576.0;
 /// Statistics at one instant of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Period {
-    /// How long a period is, in seconds; at least 1.
+    /// The length of a period, in seconds; at least 1.
     pub length_s: u64,
-    /// How long the run has lasted, in seconds; at least 1.
+    /// The time since the run began, in seconds; at least 1.
     pub elapsed_s: u64,
     /// Operations of the last period.
     pub period: Kinds,
@@ -33,9 +33,9 @@ pub struct Kinds {
 /// The times of some operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeFigures {
-    /// How many operations there are; when 0, so is all else.
+    /// The number of operations; if it is 0, so are all other figures.
     pub count: u64,
-    /// Those of them that found nothing.
+    /// Operations that found nothing.
     pub misses: u64,
     /// The shortest time.
     pub min_us: u64,
@@ -47,14 +47,14 @@ pub struct TimeFigures {
     pub geometric_mean_us: f64,
     /// The deviation of the sample (divided by count − 1); 0 below two operations.
     pub deviation_us: f64,
-    /// How many times were above 2^(i−1) and at most 2^i in whole microseconds; those of at most
-    /// 1 stand at 0. Ends at the last that is not 0.
+    /// The number of times above 2^(i−1) and at most 2^i whole microseconds, at index i; times of
+    /// at most 1 are at index 0. Ends with the last count that is not 0.
     pub log2_counts: Vec<u64>,
 }
 
 impl TimeFigures {
-    /// The figures of `times`, which are in nanoseconds. All are exact but the geometric mean and
-    /// the counts at the powers of two, which are as wide as the histogram's buckets are.
+    /// The figures of `times`, which are in nanoseconds. All are exact except the geometric mean
+    /// and the counts at powers of two, which have the resolution of the histogram's buckets.
     pub fn of(times: &Histogram<u64>, misses: u64) -> Self {
         let moments = times.moments();
         let Some(mean_ns) = moments.mean() else { return Self::default() };
@@ -83,7 +83,7 @@ impl TimeFigures {
         }
     }
 
-    /// The mean in whole microseconds, cut as memaslap cuts it.
+    /// The mean in whole microseconds, truncated as memaslap does.
     pub(super) fn mean_us_whole(&self) -> u64 {
         self.mean_us as u64
     }
@@ -94,12 +94,12 @@ fn log2_place(us: u64) -> usize {
     us.checked_next_power_of_two().map_or(64, |power| power.trailing_zeros() as usize)
 }
 
-/// Bytes as MiB per second; 0 in no time.
+/// Bytes as MiB per second; 0 if no time passed.
 pub(super) fn per_second_mib(bytes: u128, length_s: f64) -> f64 {
     per_second(bytes as f64 / MIB, length_s)
 }
 
-/// An amount per second; 0 in no time.
+/// An amount per second; 0 if no time passed.
 pub(super) fn per_second(amount: f64, length_s: f64) -> f64 {
     if length_s > 0.0 { amount / length_s } else { 0.0 }
 }

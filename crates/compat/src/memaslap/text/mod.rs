@@ -1,8 +1,8 @@
-//! What memaslap prints, byte for byte: header, statistics now and then, statistics and counters
-//! at the end.
+//! memaslap's output, byte for byte: header, periodic statistics, statistics and counters at the
+//! end.
 //!
-//! Scripts parse this text, so a word, a width or a blank line is never improved here. A
-//! formatter opens no file and computes no verdict.
+//! Scripts parse this text, so a word, a width or a blank line is never improved here. A formatter
+//! opens no file and computes no verdict.
 
 mod notices;
 

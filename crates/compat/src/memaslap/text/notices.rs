@@ -1,5 +1,5 @@
-//! What memaslap tells on stderr: servers that go and come, and, when asked to, each verification
-//! that failed. Reads no clock.
+//! memaslap's messages on stderr: lost and restored servers and, if requested, each failed
+//! verification. Reads no clock.
 
 use super::report::Formatter;
 use crate::memaslap::servers::Server;
@@ -17,8 +17,8 @@ impl Formatter<'_> {
     }
 }
 
-/// The lines of `--verbose` about a verification that failed: memaslap's first three, and what is
-/// known of the value in place of its bytes.
+/// The lines of `--verbose` about a failed verification: memaslap's first three, then the known
+/// facts about the value in place of its bytes.
 pub fn failure(wrong: &WrongValue) -> String {
     let WrongValue { op, server, key, class, version_min, version, offset } = wrong;
     let (what, more) = match *class {

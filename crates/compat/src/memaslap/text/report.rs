@@ -1,46 +1,46 @@
-//! The whole of stdout in the order in which it is printed. What of it there is depends on the
-//! options; nothing follows the last line.
+//! The whole of stdout in the order in which it is printed. The options decide which parts appear;
+//! nothing follows the last line.
 
 use super::blocks;
 use super::figures::{Kinds, Period, per_second, per_second_mib};
 use crate::memaslap::options::{Length, Options, Transport};
 
-/// The counts of a whole run. What was loaded beforehand is not in them.
+/// The counts of a whole run, without the fill before it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunCounts {
     /// The times.
     pub kinds: Kinds,
-    /// Keys that were asked for.
+    /// Keys requested.
     pub gets: u64,
-    /// Sets that were sent, failed ones and each copy counted.
+    /// Sets sent, including failed ones and each copy.
     pub sets: u64,
-    /// Keys that were not found.
+    /// Keys not found.
     pub misses: u64,
-    /// Objects that could not be verified, because they were not found.
+    /// Objects that could not be verified because they were not found.
     pub verify_misses: u64,
-    /// Objects that were not what had been set.
+    /// Objects whose value was not the one that had been set.
     pub verify_failed: u64,
-    /// Objects that were found after their time.
+    /// Objects that were found after their expiry.
     pub expired_found: u64,
-    /// Objects that were not found before their time was over.
+    /// Objects that were not found before their expiry.
     pub unexpired_missed: u64,
-    /// Bytes sent, every one of them.
+    /// All bytes sent.
     pub bytes_sent: u64,
-    /// Bytes received, every one of them.
+    /// All bytes received.
     pub bytes_received: u64,
     /// Bytes in the keys and values of all sets.
     pub object_bytes: u64,
-    /// Datagrams that came out of their order.
+    /// Datagrams that arrived out of order.
     pub datagrams_disordered: u64,
-    /// Datagrams that were missing when an answer was given up.
+    /// Datagrams still missing when an answer was given up.
     pub datagrams_lost: u64,
     /// Answers over UDP that were given up.
     pub udp_timeouts: u64,
-    /// How long the run was, in seconds.
+    /// The length of the run, in seconds.
     pub run_s: f64,
 }
 
-/// What the run of one command line prints.
+/// The formatter of one command line's output.
 #[derive(Clone, Copy, Debug)]
 pub struct Formatter<'a> {
     options: &'a Options,
@@ -52,7 +52,7 @@ impl<'a> Formatter<'a> {
         Self { options }
     }
 
-    /// What is printed before the servers are connected to.
+    /// The text printed before connecting to the servers.
     pub fn header(&self) -> String {
         let Options { target, threads, concurrency, length, window, data, .. } = self.options;
         let length = match length {
@@ -69,7 +69,7 @@ impl<'a> Formatter<'a> {
         )
     }
 
-    /// What is printed every `--stat_freq`; nothing of a run that ends by its count.
+    /// The text printed every `--stat_freq`; empty for a run that ends by its count.
     pub fn period(&self, period: &Period) -> String {
         let Options { length, output, data, .. } = self.options;
         if output.statistics_every.is_none() || matches!(length, Length::Operations(_)) {
@@ -79,7 +79,7 @@ impl<'a> Formatter<'a> {
         format!("{clear}\n{}", blocks::now(period, data.object_bytes()))
     }
 
-    /// What is printed at the end.
+    /// The text printed at the end.
     pub fn end(&self, totals: &RunCounts) -> String {
         let options = self.options;
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The output as files of bytes, the originals' published samples among them, and the laws behind
+//! The output as files of bytes, including published samples of the original, and the properties of
 //! single figures.
 //!
 //! `UPDATE=1 cargo test -p memtide-compat` writes the files again.
@@ -15,7 +15,7 @@ fn options(line: &str) -> Options {
     parse("memaslap", &argv, &environment).unwrap()
 }
 
-/// Asserts that `text` is what the file `name` holds.
+/// Asserts that `text` equals the content of the file `name`.
 fn expect(name: &str, text: &str) {
     let path = format!("{}/src/memaslap/expect/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("UPDATE").is_some() {
@@ -25,7 +25,7 @@ fn expect(name: &str, text: &str) {
     assert!(expected == text, "{name} should be\n{expected}\nbut is\n{text}");
 }
 
-/// Figures that memaslap printed, and no distribution.
+/// Figures that memaslap printed, without a distribution.
 fn figures(
     count: u64,
     (min_us, max_us, mean_us): (u64, u64, u64),
@@ -77,7 +77,7 @@ get proportion: get_prop=0.90
     );
 }
 
-/// A block that memaslap 1.1.4 printed of 1088 bytes an object.
+/// A block that memaslap 1.1.4 printed, with 1088 bytes per object.
 const PERIOD: &str = "\
 Get Statistics
 Type     Time(s)  Ops          TPS(ops/s)   Net(M/s)   Get_miss   Min(us)  Max(us)    Avg(us)    \
@@ -137,7 +137,7 @@ Get Statistics (45259 events)
 
 ";
 
-/// Its counters and its last line.
+/// The counters and the last line of the same run.
 const COUNTERS: &str = "\
 cmd_get: 45260
 cmd_set: 5029
@@ -225,7 +225,7 @@ fn where_a_distribution_begins() {
         let (_, rest) = text.split_once("Log2 Dist:\n").unwrap();
         rest.split_once("\n\n").unwrap().0.to_owned()
     };
-    // All of these are what memaslap prints.
+    // memaslap prints all of these.
     assert_eq!(list(&[1]), "       0:        1");
     assert_eq!(
         list(&[0, 0, 0, 0, 0, 7, 2]),
@@ -253,7 +253,7 @@ fn figures_of_times() {
     let one = of(&[17_900]);
     assert_eq!((one.count, one.misses, one.min_us, one.max_us), (1, 3, 17, 17));
     assert_eq!((one.mean_us_whole(), one.deviation_us), (17, 0.0));
-    // memaslap printed 77, 48.26 and 84.85 of these two, which are whole in its eyes.
+    // memaslap printed 77, 48.26 and 84.85 for these two times, which are whole microseconds.
     let two = of(&[17_000, 137_000]);
     assert_eq!(two.mean_us_whole(), 77);
     assert!((two.geometric_mean_us / 48.26 - 1.0).abs() < 0.01, "{}", two.geometric_mean_us);

@@ -1,4 +1,4 @@
-//! A run's events become the text of its output: what is in each period, and in no other.
+//! Events of a run become text: each period contains its own operations and no others.
 
 use super::*;
 use crate::memaslap::{Environment, lower, parse};

@@ -1,5 +1,5 @@
-//! The originals' fatal errors: a line of the log, and exit 255. Knows where in their sources each
-//! stands, for the line says so.
+//! The originals' fatal errors: a line of the log, and exit code 255. Knows the source line of
+//! each, because the log names it.
 
 use crate::Stop;
 use crate::mutilate::numbers::LawFault;
@@ -8,7 +8,7 @@ use crate::mutilate::rows::Face;
 /// The exit code of a fatal error, -1 in the originals.
 const FATAL: u8 = 255;
 
-/// What was found wrong.
+/// The check that failed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Check {
     Depth,
@@ -17,18 +17,18 @@ pub(super) enum Check {
     Time,
     Connections,
     Server,
-    /// What the originals do not look at; said from the line behind their last check.
+    /// A check that the originals lack; reported from the line behind their last check.
     Further,
     Search,
     Scan,
 }
 
-/// Where in a program's source its checks stand.
+/// The source lines of a program's checks.
 pub(super) struct Source {
     file: &'static str,
-    /// In the order of [`Check`].
+    /// The lines in the order of [`Check`].
     lines: [u16; 9],
-    /// The line in Generator.cc that finds no distribution.
+    /// The line in Generator.cc that reports an unknown distribution.
     unknown_law: u16,
 }
 
@@ -57,14 +57,14 @@ impl Source {
         }
     }
 
-    /// A fatal error. It is said even with `--quiet`: a program that ends for an unsaid reason
-    /// does not help.
+    /// A fatal error. It is printed even with `--quiet`, because a program that ends without a
+    /// reason does not help.
     pub(super) fn fatal(&self, check: Check, message: &str) -> Stop {
         let line = self.lines[check as usize];
         Stop::complaint(format!("{}({line}): {message}", self.file), FATAL)
     }
 
-    /// A word that is no distribution.
+    /// The error for a word that is not a distribution.
     pub(super) fn law(&self, fault: LawFault, word: &str) -> Stop {
         let message = match fault {
             LawFault::Empty => {
@@ -78,8 +78,8 @@ impl Source {
         Stop::complaint(message, FATAL)
     }
 
-    /// A distribution of gaps that cannot be scaled to a rate. The sentence is the original's, word
-    /// for word, and speaks of the original.
+    /// The error for a distribution of gaps that cannot be scaled to a rate. The sentence is the
+    /// original's, word for word, and refers to the original.
     pub(super) fn law_without_rate(&self) -> Stop {
         Stop::complaint("Generator.h(46): set_lambda() not implemented", FATAL)
     }

@@ -1,4 +1,4 @@
-//! Many machines: who takes part, what is the master's own, and what an agent does.
+//! Runs on many machines: the agents, the master's own load, and the options of an agent.
 
 use super::{Reader, Settings, not_negative};
 use crate::Stop;
@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 const SHARES_MAX: u32 = 1024;
 
 impl Reader<'_> {
-    /// Whether agents make load, too. Nothing is divided without a master.
+    /// True if agents make load, too. In masterless mode nothing is divided.
     pub(super) fn has_agents(&self) -> bool {
         self.given.has("agent")
             && !self.given.has("agentmode")
             && !self.given.has("masterless_agentmode")
     }
 
-    /// What `-A` is started with.
+    /// The options of `-A`.
     pub(super) fn agent_options(&self) -> Result<AgentOptions, Stop> {
         let number = |long: &str| not_negative(self.given.int_or_default(long));
         let (threads, weight) = (number("threads"), number("lambda_mul"));
@@ -41,7 +41,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The agents that are to make load, too.
+    /// The agents that make load, and the master's own load.
     pub(super) fn fleet(
         &self,
         settings: &Settings<'_>,
@@ -53,7 +53,7 @@ impl Reader<'_> {
         let given = self.given;
         let own = self.own(settings);
         self.check_rates(&own, settings, mode)?;
-        // The mcperfs alone have a patience of their own, and only when it is given.
+        // Only the mcperfs have a limit of their own for the wait, and only if it is set.
         let seconds = given.int("poll_max").filter(|seconds| *seconds > 0).map(not_negative);
         let patience = match seconds {
             Some(seconds) => Patience::GivesUp(Span::from_s(seconds.into())),
@@ -75,7 +75,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Refuses a `-Q` that leaves the agents nothing; the originals' agents then send as fast as
+    /// Refuses a `-Q` that leaves no rate to the agents; the originals' agents then send as fast as
     /// they can.
     fn check_rates(&self, own: &OwnLoad, settings: &Settings<'_>, mode: &Mode) -> Result<(), Stop> {
         let Some(own) = own.rate_ops.filter(|_| own.threads > 0) else { return Ok(()) };
@@ -126,7 +126,7 @@ impl Reader<'_> {
     }
 }
 
-/// `HOST:PORT` of the agent that a word names.
+/// The `HOST:PORT` of the agent that a word names.
 fn agent(word: &str, default: u16) -> Result<String, String> {
     let is_ipv6 = word.matches(':').count() > 1;
     let has_port = match word.rsplit_once(']') {

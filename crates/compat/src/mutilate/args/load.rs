@@ -1,21 +1,21 @@
-//! What is asked for: keys, values, their share, and over how many connections.
+//! The requests: keys, values, shares of kinds, and the connections that carry them.
 
 use super::{Reader, Settings, count, not_negative};
 use crate::Stop;
 use crate::mutilate::numbers::{Connections, Law, LawFault};
 use crate::mutilate::options::{Keys, Load, Multiget};
 
-/// Keys that a connection of mcperf draws beforehand, rounds through them, and percent drawn anew,
-/// where `--keycache_capacity` does not say otherwise.
+/// The defaults of mcperf's key cache: keys that a connection draws beforehand, passes through
+/// them, and the percentage redrawn. They apply unless `--keycache_capacity` is set.
 const CACHE: (u32, u32, u32) = (10_000, 100, 1);
-/// The interval under a profile: mcperf takes 10 000 for all three, and would divide by zero at the
-/// first renewal; 100 % renews all.
+/// The cache under a profile: mcperf takes 10 000 for all three, and would divide by zero at the
+/// first renewal; 100 % redraws all keys.
 const PROFILE_CACHE: (u32, u32, u32) = (10_000, 10_000, 100);
 
 impl Reader<'_> {
     pub(super) fn connections(&mut self, settings: &Settings<'_>, servers: usize) -> Connections {
         let given = self.given;
-        // With agents it is the master's own alone.
+        // With agents it applies to the master's own load only.
         let measured = given.int("measure_connections").filter(|_| !self.has_agents());
         let measured = measured.map(not_negative);
         if measured.is_some() && settings.qps > 0 {
@@ -64,7 +64,7 @@ impl Reader<'_> {
         Ok(if is_original { law.map(Law::as_drawn_there) } else { law })
     }
 
-    /// The end where a distribution must be and `none` is said.
+    /// The error if `none` is written where a distribution is required.
     pub(super) fn no_law(&self, word: &str) -> Stop {
         self.source.law(LawFault::Unknown, word)
     }
@@ -97,8 +97,8 @@ impl Reader<'_> {
         Ok(Keys::Cached { law, capacity, rounds, stride_max: capacity / renewed })
     }
 
-    /// Keys drawn beforehand, rounds, percent drawn anew. The latter two count only with the
-    /// first, and are then 0 when not given.
+    /// Keys drawn beforehand, passes, and percentage redrawn. The latter two count only with the
+    /// first, and are then 0 if absent.
     fn cache(&mut self) -> (u32, u32, u32) {
         let number = |long: &str| self.given.int(long).map(not_negative);
         let (rounds, percent) = (number("keycache_reuse"), number("keycache_regen"));

@@ -1,5 +1,5 @@
-//! What is run and when: searches, scans, waveforms, rates and times. What loses to something
-//! stronger gets a note.
+//! The kind and times of a run: searches, scans, waveforms, rates and durations. Options overruled
+//! by stronger ones get a note.
 
 use super::fatal::Check;
 use super::{Reader, Settings, not_negative};
@@ -17,10 +17,10 @@ const ANSWER_GAP: Span = Span::from_us(250);
 const SKIP: Skip = Skip { late_max: Span::from_ms(5), late_again: Span::from_ms(4) };
 
 impl Reader<'_> {
-    /// The strongest of what is asked for, in the originals' order.
+    /// The mode of the strongest option, in the originals' order.
     pub(super) fn mode(&self, settings: &Settings<'_>) -> Result<Mode, Stop> {
         let given = self.given;
-        // All words are looked at, also those that another option makes idle.
+        // All words are checked, even those that another option overrules.
         let search = settings.search.map(|word| self.search(word)).transpose()?;
         let scan = given.word("scan").map(|word| self.scan(word)).transpose()?;
         let dynamic = self.dynamic()?;
@@ -153,7 +153,8 @@ impl Reader<'_> {
         Ok(Some(Sinusoid { mean_ops, amplitude_ops: mean_ops * part, period }))
     }
 
-    /// Notes for options that have no effect, and for those which do not do what a page says.
+    /// Adds notes about options that have no effect, and about those that do not do what a page
+    /// says.
     pub(super) fn note_what_is_passed_over(&mut self, mode: &Mode) {
         let given = self.given;
         for (long, letter) in [("measure_qps", 'Q'), ("measure_depth", 'D')] {

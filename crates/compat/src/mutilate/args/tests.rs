@@ -1,4 +1,4 @@
-//! Command lines and what becomes of them: the listings beside this file are the specification.
+//! Command lines and their results: the listings beside this file are the specification.
 //! `UPDATE=1 cargo test -p memtide-compat` writes them anew; read the difference before keeping it.
 
 use super::*;
@@ -49,7 +49,7 @@ fn values(options: &Options) -> Vec<String> {
     found
 }
 
-/// What `line` changes against the least command line of the face, or how it ends.
+/// The changes of `line` against the shortest valid command line of the face, or its end.
 fn outcome(face: Face, line: &str) -> String {
     let least: BTreeSet<String> = values(&read(face, "-s h").unwrap()).into_iter().collect();
     match parse(face, name(face), &words(line)) {
@@ -178,7 +178,7 @@ pub(in crate::mutilate) const COMMON: &[&str] = &[
     "-s h -- -q oops",
 ];
 
-/// What is wrong, for all three.
+/// Command lines with errors, for all three faces.
 const WRONG: &[&str] = &[
     "",
     "h",
@@ -420,10 +420,10 @@ fn faces_have_names() {
     assert_eq!(Face::named("mutilate3"), None);
 }
 
-/// Whatever is typed, something is said or decided; and what is decided keeps its promises.
+/// Every command line ends in a message or a decision, and decided values are within their bounds.
 #[test]
 fn random_command_lines_end_in_a_decision() {
-    // The seed is fixed, and every complaint shows the whole line that it is about.
+    // The seed is fixed, and every error shows the whole command line.
     let mut random = 0x5eed_u64;
     let mut below = |limit: usize| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

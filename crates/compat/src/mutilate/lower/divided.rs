@@ -1,8 +1,9 @@
-//! A run by agents as two loads that begin together: what the agents make in equal shares, and what
-//! their master makes beside them.
+//! A run by agents as two loads that begin together: the agents' load in equal shares, and their
+//! master's own load.
 //!
-//! The originals' rule: every connection offers the same, an agent's `-l` times over; `-Q` is taken
-//! off first, and is the master's alone. Unlike theirs, the rates always add up to what is asked.
+//! The originals' rule: every connection offers the same rate, an agent's `-l` times as much; `-Q`
+//! is subtracted first, and is the master's alone. Unlike theirs, the rates always add up to the
+//! requested one.
 
 use super::{Part, part};
 use crate::Stop;
@@ -14,33 +15,33 @@ use memtide_schema::Settings;
 /// The loads of a run by agents.
 #[derive(Debug)]
 pub struct Divided {
-    /// What the agents make together, in equal shares of one thread each. The servers are filled in
-    /// this one.
+    /// The load that the agents make together, in equal shares of one thread each. It fills the
+    /// servers.
     pub agents: Settings,
-    /// What the master makes; none with `-T 0`.
+    /// The master's own load; `None` with `-T 0`.
     pub own: Option<Settings>,
-    /// How the rate of a step of a search or scan is divided.
+    /// The division of a step's rate in a search or scan.
     pub rate: OwnRate,
 }
 
-/// The master's part of the rate of a step.
+/// The master's part of a step's rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OwnRate {
-    /// This many operations per second of it, the agents having the rest; none for as fast as
+    /// This many operations per second, of which the agents get the rest; `None` sends as fast as
     /// answers come.
     Fixed(Option<f64>),
-    /// This part of it, the agents having the rest: as much for each connection.
+    /// This fraction of the rate, so that each connection offers the same; the agents get the rest.
     Fraction {
-        /// What the master's connections weigh.
+        /// The weight of the master's connections.
         own: f64,
-        /// What all weigh, above 0.
+        /// The weight of all connections, above 0.
         of: f64,
     },
 }
 
 impl OwnRate {
-    /// The agents' and the master's part of `rate`; none is as fast as answers come. The agents
-    /// always have a little of a rate.
+    /// The agents' and the master's part of `rate`; `None` sends as fast as answers come. The
+    /// agents always get at least a small part of a rate.
     pub fn divide(self, rate: Option<f64>) -> (Option<f64>, Option<f64>) {
         const LEAST: f64 = 1.0;
         match self {
@@ -53,10 +54,10 @@ impl OwnRate {
 }
 
 /// The loads of `options`, whose agents take these numbers of shares, at least 1 each. `targets`
-/// are the rates of a dynamic run's intervals, and not looked at otherwise.
+/// are the rates of a dynamic run's intervals, and otherwise ignored.
 ///
 /// # Errors
-/// When no machine could do it, or no agents are enlisted.
+/// If no machine could carry it out, or the command line names no agents.
 pub fn divide(options: &Options, targets: &[u32], shares: &[u32]) -> Result<Divided, Stop> {
     let Some(Fleet { own, .. }) = &options.agents else {
         return Err(Stop::complaint("no agent (-a) is enlisted", super::FATAL));
@@ -88,19 +89,19 @@ pub fn divide(options: &Options, targets: &[u32], shares: &[u32]) -> Result<Divi
 }
 
 impl OwnRate {
-    /// What is left to the agents of a rate; 0 is as fast as answers come.
+    /// The agents' part of `rate`; 0 sends as fast as answers come.
     fn of_agents(self, rate: f64) -> f64 {
         self.divide((rate > 0.0).then_some(rate)).0.unwrap_or(0.0)
     }
 
-    /// What the master has of it.
+    /// The master's part of `rate`.
     fn of_master(self, rate: f64) -> f64 {
         self.divide((rate > 0.0).then_some(rate)).1.unwrap_or(0.0)
     }
 }
 
 impl OwnLoad {
-    /// The master's part beside agents that have this many connections together.
+    /// The master's part, beside agents that have this many connections together.
     fn rate(&self, options: &Options, connections: u64) -> OwnRate {
         if let Some(rate) = self.rate_ops {
             return OwnRate::Fixed((rate > 0).then(|| f64::from(rate)));
@@ -116,7 +117,7 @@ impl OwnLoad {
 
     fn part(&self, options: &Options, whole: Part, rate: OwnRate) -> Part {
         let Part { targets, sinusoid, .. } = whole;
-        // What follows a wave is the agents' with -Q.
+        // With -Q, the agents' rate follows the wave.
         let (targets, sinusoid) = match rate {
             OwnRate::Fixed(_) => (None, None),
             OwnRate::Fraction { .. } => (
@@ -145,8 +146,8 @@ fn connections(each: &Connections, shares: &[u32]) -> u64 {
     shares.iter().map(|&threads| each.of_threads(threads)).sum()
 }
 
-/// Refuses intervals whose rate the master's own (`-Q`) would exceed; the originals' agents then
-/// send as fast as they can, and never leave the interval.
+/// Refuses intervals whose rate is below the master's own (`-Q`); the originals' agents then send
+/// as fast as they can, and never leave the interval.
 pub(super) fn check_targets(options: &Options, targets: &[u32]) -> Result<(), Stop> {
     let own = options.agents.as_ref().and_then(|fleet| fleet.own.as_ref()?.rate_ops);
     let (Some(own), Mode::Dynamic(_)) = (own, &options.mode) else { return Ok(()) };

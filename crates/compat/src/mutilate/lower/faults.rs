@@ -1,14 +1,14 @@
-//! What is wrong with a value that the originals would take and no machine can do: in the words of
-//! the face, whose user knows neither memtide's fields nor their forms.
+//! Errors for values that the originals accept and no machine can carry out, in the words of the
+//! face, whose user knows neither memtide's fields nor their forms.
 
 use crate::mutilate::options::{Keys, Mode, Options};
 
-/// What a size may be, as the faces write it.
+/// The allowed sizes, as the faces write them.
 const SIZES: &str = "a distribution of sizes from 0 to 1073741824, with a scale above 0 and a \
                      shape from -10 to 10";
 
-/// The sentence about `field` of a scenario that `options` became; `message` is what the scenario
-/// says of it.
+/// The sentence about `field` of the scenario that `options` became; `message` is the scenario's
+/// own sentence.
 pub(super) fn sentence(options: &Options, field: &str, message: &str) -> String {
     let (load, paced, all) = (&options.load, &options.paced, &options.connections);
     let whole_s = |span: memtide_base::Span| (span.ns() / 1_000_000_000).to_string();

@@ -1,5 +1,5 @@
-//! The scenario that every option makes, as files: the words that the least command line says
-//! against memtide's own defaults, then what each further line changes.
+//! The scenario of every option, as files: the fields by which the shortest valid command line
+//! differs from memtide's defaults, then the changes of each further line.
 //!
 //! `UPDATE_DOCS=1 cargo test -p memtide-compat` writes the files again.
 
@@ -16,7 +16,7 @@ type Said = serde_json::Map<String, serde_json::Value>;
 /// A seed for waveforms that name none.
 const FRESH_SEED: u64 = 7;
 
-/// What makes load; agents make what their masters ask for.
+/// The options of a command line that makes load; an agent's line makes load only for masters.
 fn options(program: &str, line: &str) -> Option<Options> {
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     match parse(Face::named(program).unwrap(), program, &argv) {
@@ -39,7 +39,7 @@ fn settings(line: &str) -> Settings {
     lowered(&options(program, line).unwrap()).unwrap()
 }
 
-/// What `words` say that `than` do not, a line each.
+/// The fields of `words` that `than` lacks or has otherwise, one per line.
 fn changes(words: &Said, than: &Said) -> String {
     let mut text = String::new();
     for (name, value) in words {
@@ -58,7 +58,7 @@ fn expect(program: &str, lines: &[&[&str]]) {
     let mut text = format!("$ {program} -s h\n");
     text += &changes(&least, &Settings::default().words());
     for line in lines.concat() {
-        // Lines that are refused are listed where they are refused.
+        // Refused lines are listed elsewhere.
         let Some(options) = options(program, line) else { continue };
         text += &format!("$ {program} {line}\n");
         text += &match lowered(&options) {
@@ -91,7 +91,7 @@ fn the_dynamic_mcperfs_scenarios() {
     expect("mcperf-dynamic", &[COMMON, MCPERFS, DYNAMICS]);
 }
 
-/// Every distribution in each of its places.
+/// Every distribution in each position.
 const LAWS: &[&str] = &[
     "-s h -K fixed:20 -V uniform:100",
     "-s h -K normal:30,5 -V normal:200,50",
@@ -132,7 +132,7 @@ fn every_option_has_a_line() {
         let long = format!("--{}", row.long);
         let short = row.short.map(|letter| format!("-{letter}"));
         let is_there = |word: &&str| **word == long || short.as_deref() == Some(*word);
-        // Those that end the program before a scenario are held elsewhere.
+        // Options that end the program before a scenario are tested elsewhere.
         let ends = ["help", "version", "agentmode", "agent"].contains(&row.long);
         assert!(ends || words.iter().any(is_there), "{long} has no line");
     }
@@ -145,7 +145,7 @@ fn what_is_said_can_be_said_natively() {
             let Some(options) = options(program, line) else { continue };
             let Ok(settings) = lowered(&options) else { continue };
             let mut layer = Layer::new();
-            // A password is never shown, so it cannot be said again.
+            // A password is never shown, so it cannot be set again.
             for (name, value) in settings.words().iter().filter(|(name, _)| *name != "password") {
                 let words = match value {
                     serde_json::Value::Array(words) => {

@@ -1,4 +1,4 @@
-//! Every option's scenario.
+//! The scenario of every option.
 
 use super::*;
 use crate::mutilate::Face;

@@ -3,42 +3,43 @@
 use super::RATE_MAX;
 use crate::number::decimal;
 
-/// What must stay below its bound.
+/// The statistic that must stay below its bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// The mean service time.
     Mean,
-    /// The service time below which this many of a hundred lie; 0 to 100.
+    /// A percentile of the service time; 0 to 100.
     Percentile(f64),
 }
 
 /// `--search`: the highest rate at which a statistic of service times stays within a bound.
 ///
-/// First a run at the given rate (0: the peak). If it misses the bound, halves between 1 and the
-/// rate it reached, until the bounds are 2 % apart or below `rate_floor` of the peak; then, while
-/// the bound is still missed, down by `retreat` each, not below 90 % of the last good rate.
+/// The first run is at the requested rate (0: the peak). If it misses the bound, bisection between
+/// 1 and the rate that it reached follows, until the ends are 2 % apart or below `rate_floor` of
+/// the peak. While the bound is still missed, the rate is then multiplied by `retreat`, down to 90
+/// % of the last good rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
-    /// What is bounded.
+    /// The bounded statistic.
     pub statistic: Statistic,
-    /// The first half of the word as it was written, for progress lines.
+    /// The first half of the word as written, for progress lines.
     pub word: String,
     /// The bound, in microseconds.
     pub bound_us: f64,
-    /// What the bound holds for.
+    /// The operations to which the bound applies.
     pub searched: Searched,
     /// The share of the peak below which the search gives up.
     pub rate_floor: f64,
-    /// By what the rate is multiplied in the last part.
+    /// The factor of the rate in the last part.
     pub retreat: f64,
 }
 
-/// Which operations a search looks at.
+/// The operations whose times a search judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Searched {
-    /// Gets alone.
+    /// Only gets.
     Gets,
-    /// Sets alone, where there is nothing else.
+    /// Only sets, if there are no other operations.
     Sets,
     /// The slower of gets and sets.
     Both,
@@ -51,7 +52,7 @@ pub struct Scan {
     pub min: u32,
     /// The last rate, if a step falls on it.
     pub max: u32,
-    /// What is added for each next run; 0 stays at `min` for ever.
+    /// The difference between the rates of two runs; 0 repeats `min` without end.
     pub step: u32,
 }
 
@@ -61,8 +62,8 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Statistic {
-    /// Reads `95`, per mille from above 100 (`999`), per ten thousand from above 1000 (`9999`), or
-    /// a piece of `avg`. Of a fraction the whole part counts, as in C's atoi: `99.9` is 99.
+    /// Reads `95`, per mille above 100 (`999`), per ten thousand above 1000 (`9999`), or a piece of
+    /// `avg`. Of a fraction only the whole part counts, as in C's atoi: `99.9` is 99.
     fn read(word: &str) -> Option<Self> {
         if "avg".contains(word) {
             return Some(Self::Mean);
@@ -78,13 +79,13 @@ impl Statistic {
 }
 
 impl Search {
-    /// Whether a number of `word` has a fraction, which does not count.
+    /// True if a number of `word` has a fraction, which is ignored.
     pub(in crate::mutilate) fn has_fraction(word: &str) -> bool {
         pieces(word).take(2).filter_map(decimal).any(|number| number.fract() != 0.0)
     }
 
-    /// Reads `N:X`; what follows a second colon is passed over, and so are fractions of both.
-    /// `is_mutilate` tells whose search it is, `sets` the share of sets.
+    /// Reads `N:X`; text behind a second colon and fractions are ignored. `is_mutilate` selects
+    /// whose search it is; `sets` is the share of sets.
     pub(in crate::mutilate) fn read(word: &str, is_mutilate: bool, sets: f64) -> Option<Self> {
         let mut pieces = pieces(word);
         let (order, bound) = (pieces.next()?, pieces.next()?);
@@ -105,7 +106,7 @@ impl Search {
 }
 
 impl Scan {
-    /// Reads `min:max:step`; what follows a third colon is passed over.
+    /// Reads `min:max:step`; text behind a third colon is ignored.
     pub(in crate::mutilate) fn read(word: &str) -> Option<Self> {
         let number = |piece: &str| piece.parse().ok().filter(|rate| *rate <= RATE_MAX);
         let mut numbers = pieces(word).map(number);

@@ -1,5 +1,5 @@
 //! The grammar of distributions, as the originals' createGenerator reads it. Draws nothing: the
-//! formulas are base's.
+//! base crate has the formulas.
 
 use crate::number::{leading_decimal, leading_integer};
 use memtide_base::law;
@@ -8,7 +8,7 @@ use std::fmt;
 /// A distribution with all its parameters; missing ones are 0, as in the originals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
-    /// Always this: a bare number, or `fixed:N`.
+    /// Always the same number: a bare number, or `fixed:N`.
     Fixed(f64),
     /// Evenly between two bounds.
     Uniform {
@@ -24,9 +24,9 @@ pub enum Law {
         /// Its standard deviation.
         deviation: f64,
     },
-    /// What the originals draw for a normal distribution, from one uniform number in place of two.
+    /// The originals' draws for a normal distribution, from one uniform number in place of two.
     OriginalNormal {
-        /// The mean of the normal distribution that is meant.
+        /// The mean of the normal distribution that is approximated.
         mean: f64,
         /// Its standard deviation.
         deviation: f64,
@@ -38,20 +38,20 @@ pub enum Law {
     },
     /// A generalised Pareto distribution.
     Pareto {
-        /// Where it begins.
+        /// The location, which is its lower end.
         location: f64,
-        /// How wide it is.
+        /// The scale, which is its width.
         scale: f64,
-        /// How heavy its tail is.
+        /// The shape, which is the weight of its tail.
         shape: f64,
     },
     /// A generalised extreme value distribution.
     Gev {
-        /// Where it lies.
+        /// The location.
         location: f64,
-        /// How wide it is.
+        /// The scale, which is its width.
         scale: f64,
-        /// How heavy its tail is.
+        /// The shape, which is the weight of its tail.
         shape: f64,
     },
     /// `fb_key`: the key sizes of Facebook's ETC pool, in bytes.
@@ -62,10 +62,10 @@ pub enum Law {
     FacebookGap,
 }
 
-/// Why a word is no distribution.
+/// Why a word is not a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mutilate) enum LawFault {
-    /// Nothing stands before the first colon, or after it.
+    /// No text is before the first colon, or behind it.
     Empty,
     /// No distribution has that name.
     Unknown,
@@ -93,8 +93,8 @@ impl fmt::Display for Law {
 }
 
 impl Law {
-    /// Reads a distribution; `Ok(None)` for `none`, which is a word of the mcperfs alone and says
-    /// that there is no distribution. `two_bounds` tells whether `uniform` takes a lower bound.
+    /// Reads a distribution; `Ok(None)` for `none`, which only the mcperfs accept and which means
+    /// no distribution. `two_bounds` is true if `uniform` takes a lower bound.
     pub(in crate::mutilate) fn read(
         word: &str,
         two_bounds: bool,
@@ -135,7 +135,7 @@ impl Law {
         }))
     }
 
-    /// This law; a normal law as the originals draw it.
+    /// This law, with a normal law replaced by the one that the originals draw.
     pub(in crate::mutilate) fn as_drawn_there(self) -> Self {
         match self {
             Self::Normal { mean, deviation } => Self::OriginalNormal { mean, deviation },
@@ -143,12 +143,12 @@ impl Law {
         }
     }
 
-    /// Whether the gaps between requests can follow it at an asked rate.
+    /// True if gaps with this law can be scaled to a requested rate.
     pub(in crate::mutilate) fn has_rate(self) -> bool {
         !matches!(self, Self::Gev { .. } | Self::FacebookKey | Self::FacebookValue)
     }
 
-    /// This law as base draws from it.
+    /// This law in the form that the base crate draws from.
     pub fn quantiles(self) -> law::Law {
         match self {
             Self::Fixed(value) => law::Law::Fixed(value),

@@ -1,8 +1,7 @@
-//! What the words of an option mean as numbers: laws, servers, rates, searches, waveforms,
-//! profiles.
+//! The numbers in the words of options: laws, servers, rates, searches, waveforms, profiles.
 //!
-//! Plain functions of their arguments. Knows no option's name, and words no complaint but where
-//! scripts know its words.
+//! Plain functions of their arguments. Knows no option's name, and makes no error texts except
+//! those that scripts rely on.
 
 mod goal;
 mod law;
@@ -21,10 +20,10 @@ pub(super) use law::LawFault;
 pub(super) use profile::{PROFILES, Profile};
 pub(super) use server::servers;
 
-/// No rate above this can be asked for, in operations a second.
+/// The largest rate that can be requested, in operations per second.
 pub(super) const RATE_MAX: u32 = 1_000_000_000;
 
-/// A dynamic run has at most this many intervals.
+/// The most intervals of a dynamic run.
 pub(super) const INTERVALS_MAX: u32 = 65_000;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! The mcperfs' four profiles, as their program has them; their page says otherwise for the gaps
-//! of two of them.
+//! The mcperfs' four profiles, as their program defines them; their page describes other gaps for
+//! two of them.
 
-/// What a profile puts in place of the options of the same names.
+/// The values with which a profile replaces the options of the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mutilate) struct Profile {
-    /// Connections over all servers and threads, at least.
+    /// The least number of connections over all servers and threads.
     pub(in crate::mutilate) connections_min: u32,
     pub(in crate::mutilate) records: u32,
     pub(in crate::mutilate) search: Option<&'static str>,
@@ -13,13 +13,13 @@ pub(in crate::mutilate) struct Profile {
     pub(in crate::mutilate) valuesize: &'static str,
     pub(in crate::mutilate) iadist: Option<&'static str>,
     pub(in crate::mutilate) qps: Option<u32>,
-    /// Whether the page promises other gaps than the program makes.
+    /// True if the page describes other gaps than the program makes.
     pub(in crate::mutilate) page_differs: bool,
 }
 
 impl Profile {
-    /// Connections of each thread to each server so that there are enough in all; `given` if that
-    /// is more.
+    /// The number of connections of each thread to each server that makes enough in all; `given` if
+    /// that is more.
     pub(in crate::mutilate) fn connections_each(&self, given: u32, pairs: u32) -> u32 {
         given.max(self.connections_min.div_ceil(pairs.max(1)))
     }

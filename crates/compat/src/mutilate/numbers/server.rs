@@ -15,7 +15,7 @@ pub struct Server {
 }
 
 impl fmt::Display for Server {
-    /// `host:port`, an IPv6 address in brackets.
+    /// Writes `host:port`, with an IPv6 address in brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
             true => write!(f, "[{}]:{}", self.host, self.port),
@@ -24,8 +24,8 @@ impl fmt::Display for Server {
     }
 }
 
-/// The servers that one word names: one, or one for each port of a range. The error says what is
-/// wrong with the word.
+/// The servers that one word names: one, or one for each port of a range. The error names the
+/// word's fault.
 pub(in crate::mutilate) fn servers(word: &str) -> Result<Vec<Server>, String> {
     let (host, ports) = parts(word)?;
     if host.is_empty() {
@@ -42,7 +42,8 @@ pub(in crate::mutilate) fn servers(word: &str) -> Result<Vec<Server>, String> {
     Ok((first..=last).map(|port| Server { host: host.to_owned(), port }).collect())
 }
 
-/// Host and ports. What has more than one colon and no brackets is an IPv6 address by itself.
+/// Splits a word into host and ports. A word with several colons and no brackets is an IPv6
+/// address.
 fn parts(word: &str) -> Result<(&str, &str), String> {
     if let Some(rest) = word.strip_prefix('[') {
         let closed = rest.split_once(']');

@@ -19,7 +19,7 @@ fn a_seed_gives_the_published_trace() {
     assert_eq!(trace(2333, 5000, 180_000, 6), [8195, 158_594, 149_766, 10382, 170_548, 150_565]);
 }
 
-/// The numbers of a C++ program of five lines, libstdc++ 12.
+/// The numbers of a C++ program of five lines with libstdc++ 12.
 #[test]
 fn negative_seeds_and_degenerate_ranges_are_those_of_the_library() {
     assert_eq!(trace(7, 4000, 4000, 3), [4000, 4000, 4000]);
@@ -125,7 +125,7 @@ fn distributions_are_found_by_a_piece_of_their_name_in_a_fixed_order() {
     assert_eq!(law("fb_key"), Some(Law::FacebookKey));
     assert_eq!(law("fb_value"), Some(Law::FacebookValue));
     assert_eq!(law("fb_ia"), Some(Law::FacebookGap));
-    // The name may stand anywhere in the word, and the first in order wins.
+    // The name may be anywhere in the word, and the first name in the table's order counts.
     assert_eq!(law("x:7,fixed"), fixed(7.0));
     assert_eq!(law("uniform:fixed"), fixed(0.0));
 }

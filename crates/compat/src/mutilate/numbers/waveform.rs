@@ -1,33 +1,33 @@
-//! Rates that change: the dynamic fork's intervals, and improved mutilate's sinusoid.
+//! Rates that change over time: the dynamic fork's intervals, and improved mutilate's sinusoid.
 //!
-//! The random waveform is libstdc++'s, number for number. Offers no load.
+//! The random waveform equals libstdc++'s, number for number. Offers no load.
 
 use memtide_base::Span;
 
 /// `--qps_interval`: a total rate for each interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dynamic {
-    /// Where the rates come from.
+    /// The source of the rates.
     pub waveform: Waveform,
-    /// How long each rate stays; above 0.
+    /// The length of each interval; above 0.
     pub interval: Span,
-    /// How many there are; the last may be cut short by the end of the run.
+    /// The number of intervals; the end of the run may cut the last one short.
     pub intervals: u32,
 }
 
-/// Where the rates of a dynamic run come from.
+/// The source of a dynamic run's rates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Waveform {
-    /// Drawn evenly from whole numbers.
+    /// Whole numbers drawn uniformly.
     Random {
         /// The least rate, in operations a second.
         min: u32,
         /// The greatest rate; not below the least.
         max: u32,
-        /// As given; `None` for 0, which asks for another draw each time.
+        /// The seed as written; `None` for 0, which requests another draw in each run.
         seed: Option<i32>,
     },
-    /// Parsed one by one, in operations a second; 0 is a pause.
+    /// Rates as written, in operations per second; 0 is a pause.
     Supplied(Vec<u32>),
 }
 
@@ -37,8 +37,8 @@ const MODULUS: u64 = 2_147_483_647;
 const MULTIPLIER: u64 = 16_807;
 
 impl Dynamic {
-    /// The total rate of each interval. `fresh_seed` is used when the waveform is random and has
-    /// no seed of its own.
+    /// The total rate of each interval. `fresh_seed` is used if the waveform is random and has no
+    /// seed of its own.
     pub fn targets(&self, fresh_seed: u64) -> Vec<u32> {
         let count = self.intervals as usize;
         match &self.waveform {
@@ -56,7 +56,7 @@ impl Dynamic {
 /// One draw of `uniform_int_distribution` over `default_random_engine`.
 fn draw(state: &mut u64, min: u32, max: u32) -> u32 {
     let width = u64::from(max - min) + 1;
-    // The generator gives 1 to MODULUS - 1; what does not fill a whole bucket is drawn again.
+    // The generator returns 1 to MODULUS - 1; draws that do not fill a whole bucket are repeated.
     let bucket = (MODULUS - 2) / width;
     loop {
         *state = *state * MULTIPLIER % MODULUS;
@@ -68,13 +68,13 @@ fn draw(state: &mut u64, min: u32, max: u32) -> u32 {
     }
 }
 
-/// `--sin`: a total rate that swings around its mean, upwards first.
+/// `--sin`: a total rate that follows a sine around its mean, upwards first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sinusoid {
     /// The mean, in operations a second; above 0.
     pub mean_ops: f64,
-    /// How far it goes above and below, in operations a second; not above the mean.
+    /// The amplitude, in operations per second; not above the mean.
     pub amplitude_ops: f64,
-    /// The length of one swing; above 0.
+    /// The period; above 0.
     pub period: Span,
 }

@@ -1,35 +1,35 @@
-//! The formats of the family: which statistics a table has, and how its columns are headed.
+//! The formats of the family: the statistics of a table, and the headings of its columns.
 //!
-//! Widths and labels are those of the programs' sources; none is chosen here.
+//! Widths and labels are those of the programs' sources; none is invented here.
 
 use crate::mutilate::rows::Face;
 use std::fmt;
 use std::str::FromStr;
 
-/// Whose output is printed.
+/// The program whose output is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// mutilate 0.1 as its last sources print: eight statistics, with the deviation.
+    /// mutilate 0.1, as its last sources print: eight statistics, with the deviation.
     Mutilate,
-    /// mutilate as its page showed it in 2012: eight statistics, without the deviation.
+    /// mutilate as on its page of 2012: eight statistics, without the deviation.
     Mutilate2012,
     /// memcache-perf, `mcperf` 0.3: fifteen statistics.
     Mcperf,
-    /// memcache-perf-dynamic: those of `mcperf`, with the time of day.
+    /// memcache-perf-dynamic: the statistics of `mcperf`, with the time of day.
     McperfDynamic,
 }
 
-/// A figure of a distribution.
+/// A statistic of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Statistic {
     Mean,
     Deviation,
     Minimum,
-    /// In percent.
+    /// A percentile, in percent.
     Percentile(f64),
 }
 
-/// A column of a table: its heading and what stands below it.
+/// A column of a table: its heading and its statistic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Column {
     pub(super) label: &'static str,
@@ -81,7 +81,7 @@ const MCPERF: &[Column] = &[
 ];
 
 impl Format {
-    /// What a program prints unless it is told otherwise.
+    /// The default format of a face.
     pub const fn of(face: Face) -> Self {
         match face {
             Face::Mutilate => Self::Mutilate,
@@ -104,7 +104,7 @@ impl Format {
         }
     }
 
-    /// The columns of a table behind its first one.
+    /// The columns of a table after the first.
     pub(super) const fn columns(self) -> &'static [Column] {
         match self {
             Self::Mutilate => MUTILATE,
@@ -113,8 +113,8 @@ impl Format {
         }
     }
 
-    /// The columns by which a scan is headed. mutilate heads it by those of 2012 and prints
-    /// [`Format::columns`] below; parsers go by the place, not by the word.
+    /// The columns in the heading of a scan. mutilate prints those of 2012 above rows with
+    /// [`Format::columns`]; parsers rely on the position, not on the heading.
     pub(super) const fn scan_columns(self) -> &'static [Column] {
         match self {
             Self::Mutilate => MUTILATE_2012,
@@ -122,7 +122,7 @@ impl Format {
         }
     }
 
-    /// Whether it is one of memcache-perf's.
+    /// True for the formats of memcache-perf.
     pub(super) const fn is_mcperf(self) -> bool {
         matches!(self, Self::Mcperf | Self::McperfDynamic)
     }

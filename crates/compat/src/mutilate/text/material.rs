@@ -1,6 +1,6 @@
-//! What a report is made of: the figures of one run under the names that the family has for them.
+//! The content of a report: the figures of one run under the family's names.
 //!
-//! It is filled from a record as far as a record goes; nothing is estimated.
+//! It is filled from a record as far as the record has the figures; nothing is estimated.
 
 use super::table::ScaledHistogram;
 use memtide_metrics::histogram::Histogram;
@@ -11,34 +11,34 @@ use std::collections::BTreeMap;
 /// The figures of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Material {
-    /// How long answered reads took.
+    /// The times of answered reads.
     pub reads: ScaledHistogram,
-    /// How long answered stores took.
+    /// The times of answered stores.
     pub updates: ScaledHistogram,
-    /// How many operations a connection carried when one more was sent on it, that one included.
+    /// The number of operations on a connection at each send, the sent one included.
     pub outstanding: ScaledHistogram,
-    /// Keys that were read.
+    /// Keys read.
     pub gets: u64,
-    /// Stores that were answered.
+    /// Stores answered.
     pub sets: u64,
-    /// Those of `gets` that were not found.
+    /// Keys of `gets` that were not found.
     pub misses: u64,
     /// Operations that were due and never sent, to catch up with the schedule.
     pub skipped: u64,
-    /// Bytes received, every one of them.
+    /// All bytes received.
     pub bytes_received: u64,
-    /// Bytes sent, every one of them.
+    /// All bytes sent.
     pub bytes_sent: u64,
-    /// From the beginning of the measurement to its last counted reply, in seconds.
+    /// Time from the beginning of the measurement to its last counted reply, in seconds.
     pub measured_s: f64,
-    /// Connections in all.
+    /// The number of connections.
     pub connections: u64,
-    /// When the run began, connecting and loading included, in milliseconds since 1970.
+    /// The start of the run, before connecting and loading, in milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// When it ended, in milliseconds since 1970.
+    /// The end of the run, in milliseconds since 1970.
     pub ended_unix_ms: u64,
-    /// How busy the machine was, its least and most busy second included; none where that cannot
-    /// be read.
+    /// The busy share of the machine on average and in its least and most busy second; `None` if it
+    /// cannot be read.
     pub cpu: Option<Cpu>,
     /// The intervals of a run whose rate follows a waveform; empty without one.
     pub segments: Vec<Segment>,
@@ -47,47 +47,46 @@ pub struct Material {
 /// An interval of a run whose rate follows a waveform: the operations *intended* in it.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
-    /// How long its answered reads took.
+    /// The times of its answered reads.
     pub reads: ScaledHistogram,
-    /// Reads and stores that were answered.
+    /// Reads and stores answered.
     pub ops: u64,
-    /// How long it is, in seconds.
+    /// The length of the interval, in seconds.
     pub length_s: f64,
-    /// The rate that was asked for, per second.
+    /// The requested rate, per second.
     pub target_per_s: u64,
 }
 
-/// How busy the machine's CPUs were, in percent.
+/// The busy share of the machine's CPUs, in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cpu {
-    /// On average.
+    /// The mean.
     pub mean: f64,
-    /// In its least busy second.
+    /// The share in its least busy second.
     pub min: f64,
-    /// In its busiest second.
+    /// The share in its busiest second.
     pub max: f64,
 }
 
-/// Whose figures the rows of a report are.
+/// The process whose figures the rows of a report show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Whose {
     /// One process makes all load.
     #[default]
     Process,
-    /// Agents make load, and all rows are of their master's own.
+    /// Agents make load, and all rows show their master's own.
     Master,
-    /// Agents make load, and all reads are in the row of reads; the others are of their master's
-    /// own.
+    /// Agents make load; the row of reads shows all reads, and the others their master's own.
     MasterAndReads,
 }
 
-/// From when an operation's time is counted.
+/// The instant from which an operation's time is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeBasis {
-    /// From when it was sent, as the originals do.
+    /// The sent instant, as in the originals.
     #[default]
     Service,
-    /// From when it was intended, so that waiting counts.
+    /// The intended instant, so that waiting counts.
     Response,
 }
 
@@ -96,11 +95,11 @@ const STORES: [Kind; 6] =
     [Kind::Set, Kind::Add, Kind::Replace, Kind::Append, Kind::Prepend, Kind::Cas];
 
 impl Material {
-    /// The figures of `record`, its rows made of `times`. If agents made load, counts are of all,
-    /// the master's own load included, and `whose` says what the rows are of. The error names a
-    /// histogram that cannot be read back.
+    /// The figures of `record`, with rows of `times`. If agents made load, counts include all
+    /// processes with the master's own load, and `whose` selects the content of the rows. The error
+    /// names a histogram that cannot be read back.
     ///
-    /// There are no segments: which rates were asked for, a record does not say.
+    /// There are no segments, because a record does not contain the requested rates.
     pub fn of(record: &Record, times: TimeBasis, whose: Whose) -> Result<Self, String> {
         let all = Self::of_process(record, times)?;
         if whose == Whose::Process {
@@ -111,7 +110,7 @@ impl Material {
         Ok(own.unwrap_or_default().with_agents(all, whose))
     }
 
-    /// The figures of a master's own load with those of its agents.
+    /// The figures of a master's own load combined with those of its agents.
     fn with_agents(self, agents: Self, whose: Whose) -> Self {
         let own = self;
         let reads = match whose {
@@ -134,13 +133,13 @@ impl Material {
             connections: own.connections.saturating_add(agents.connections),
             started_unix_ms: start.min(agents.started_unix_ms),
             ended_unix_ms: own.ended_unix_ms.max(agents.ended_unix_ms),
-            // Of the master's machine, as the originals look at it.
+            // The master's machine, as in the originals.
             cpu: own.cpu.or(agents.cpu),
             segments: Vec::new(),
         }
     }
 
-    /// The figures of one process, or of several as though they were one.
+    /// The figures of one process, or of several as if they were one.
     fn of_process(record: &Record, times: TimeBasis) -> Result<Self, String> {
         let kinds = match times {
             TimeBasis::Service => &record.service,
@@ -152,7 +151,7 @@ impl Material {
         let mut updates = together(kinds, &STORES, Distribution::times)?;
         let sets = updates.count();
         if times == TimeBasis::Response {
-            // How long operations that were due and never sent took at least.
+            // Lower bounds of the times of operations that were due and never sent.
             reads.absorb(&together(kinds, &READS, Distribution::bounds)?);
             updates.absorb(&together(kinds, &STORES, Distribution::bounds)?);
         }
@@ -166,14 +165,14 @@ impl Material {
             skipped: record.totals.dropped_when_full(),
             bytes_received: record.totals.bytes_received,
             bytes_sent: record.totals.bytes_sent,
-            // A quiet end is measured too: the originals run until their time is over.
+            // An idle end counts, too: the originals run until their time is over.
             measured_s: record.answered_until_s.unwrap_or(0.0).max(record.measured_s),
             connections: u64::from(record.plan.connections),
             started_unix_ms: record.started_unix_ms,
             ended_unix_ms: record.ended_unix_ms,
             cpu: record.machine_cpu.as_ref().map(|cpu| Cpu {
                 mean: cpu.avg * 100.0,
-                // The rest of the last second is in the average alone.
+                // The incomplete last second counts in the average only.
                 min: cpu.least_of_1s.map_or(cpu.avg, |least| least.min(cpu.avg)) * 100.0,
                 max: cpu.most_of_1s.map_or(cpu.avg, |most| most.max(cpu.avg)) * 100.0,
             }),
@@ -181,11 +180,11 @@ impl Material {
         })
     }
 
-    /// The material with a segment for each interval of `record`, which was asked for these rates;
-    /// a load of the master's own is in it.
+    /// Adds a segment for each interval of `record`, with these requested rates; a load of the
+    /// master's own is included.
     ///
     /// # Errors
-    /// When the histogram of an interval cannot be read back.
+    /// If the histogram of an interval cannot be read back.
     pub fn with_segments(
         mut self,
         record: &Record,
@@ -211,18 +210,18 @@ impl Material {
         Ok(self)
     }
 
-    /// Reads and stores together.
+    /// The number of reads and stores.
     pub const fn ops(&self) -> u64 {
         self.gets.saturating_add(self.sets)
     }
 
-    /// Operations per second; 0 when no time passed.
+    /// Operations per second; 0 if no time passed.
     pub fn rate_per_s(&self) -> f64 {
         share(self.ops() as f64, self.measured_s)
     }
 }
 
-/// How long the answered reads of an interval took.
+/// The times of the answered reads of an interval.
 fn reads_of(interval: &IntervalRecord, times: TimeBasis) -> Result<Histogram<u64>, String> {
     let gets = interval.gets.as_ref().map(|gets| match times {
         TimeBasis::Service => &gets.service,
@@ -232,12 +231,12 @@ fn reads_of(interval: &IntervalRecord, times: TimeBasis) -> Result<Histogram<u64
     reads.ok_or_else(|| damaged("an interval"))
 }
 
-/// `part` of `whole`; 0 of nothing.
+/// `part` divided by `whole`; 0 if `whole` is 0.
 pub(super) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// What `times` says of each wanted kind, as one histogram.
+/// The histograms of the wanted kinds, merged into one.
 fn together(
     kinds: &BTreeMap<Kind, Distribution>,
     wanted: &[Kind],

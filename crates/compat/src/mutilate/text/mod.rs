@@ -1,7 +1,7 @@
-//! What the programs of the family print, byte for byte: tables, totals, samples and plots.
+//! The output of the family's programs, byte for byte: tables, totals, samples and plots.
 //!
-//! Scripts parse this text, so a word, a width or a blank line is never improved here; what
-//! memtide knows better is said elsewhere. A formatter opens no file and computes no verdict.
+//! Scripts parse this text, so a word, a width or a blank line is never improved here; memtide's
+//! own figures are printed elsewhere. A formatter opens no file and computes no verdict.
 
 mod report;
 

@@ -1,12 +1,12 @@
 //! The histogram as a file of numbers, as memcache-perf writes it beside its plot.
 //!
-//! Bins are those of its sampler, 8 % wide; the picture is drawn elsewhere.
+//! Bins are those of its sampler, 8 % wide; another module draws the picture.
 
 use memtide_metrics::histogram::Histogram;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How much wider each bin is than the one before.
+/// The ratio of the widths of two neighbouring bins.
 const GROWTH: f64 = 1.08;
 
 /// The name of the plot number `number` of the row `tag`: `histogram_read_00.csv`.
@@ -15,7 +15,7 @@ pub fn histogram_name(tag: &str, number: u32, extension: &str) -> String {
 }
 
 /// Times in ns as bins: the lower edge in ms and the count, from the first bin in use to the one
-/// behind the last, empty ones between them included. `rate_per_s` stands in the first line.
+/// after the last, including empty ones. The first line has `rate_per_s`.
 pub fn histogram_csv(times: &Histogram<u64>, rate_per_s: f64) -> String {
     let thousands = times.count() / 1000;
     let rate = rate_per_s / 1000.0;
@@ -37,13 +37,13 @@ pub fn histogram_csv(times: &Histogram<u64>, rate_per_s: f64) -> String {
     text
 }
 
-/// The bin of a time: bin 0 begins at 1 µs, and takes what is shorter.
+/// The bin of a time: bin 0 begins at 1 µs, and includes shorter times.
 fn bin(ns: u64) -> i32 {
     let us = (ns as f64 / 1e3).max(1.0);
     (us.ln() / GROWTH.ln()).floor() as i32
 }
 
-/// As C's `%.18e`: the exponent has a sign and at least two digits.
+/// Formats as C's `%.18e`: the exponent has a sign and at least two digits.
 fn scientific(number: f64) -> String {
     let text = format!("{number:.18e}");
     let (digits, exponent) = text.split_once('e').expect("the format has an exponent");

@@ -1,36 +1,36 @@
 //! The reports on stdout: of one run, of a search, of a scan row by row, and of a waveform.
 //!
-//! The texts are those of the programs' sources (`mutilate.cc`, `mcperf.cc`), with the numbers
-//! that these meant: whole counts are exact, and nothing is ever printed as nan or inf.
+//! The texts are those of the programs' sources (`mutilate.cc`, `mcperf.cc`), with the intended
+//! numbers: whole counts are exact, and nothing is ever printed as nan or inf.
 
 use super::format::Format;
 use super::material::{Cpu, Material, share};
 use super::table::{header, row};
 use std::fmt::Write;
 
-/// Whose words are used, and what they must mention.
+/// The program whose texts are used, and the facts that they mention.
 #[derive(Clone, Debug)]
 pub struct Formatter {
-    /// Whose output is printed.
+    /// The program whose output is printed.
     pub format: Format,
-    /// The file that samples are saved to, as it was given; none without one.
+    /// The file of samples, as written on the command line; `None` without one.
     pub save: Option<String>,
 }
 
-/// What a waveform is announced with.
+/// The announcement of a waveform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waveform {
-    /// Whether the rates were given one by one.
+    /// True if the rates were listed one by one.
     pub given: bool,
-    /// Whether a seed for drawing them was given.
+    /// True if a seed for drawing them was set.
     pub seeded: bool,
     /// The rate of each interval, per second.
     pub targets_per_s: Vec<u64>,
 }
 
-/// A megabyte, as the originals count.
+/// A megabyte, as the originals define it.
 const MEGABYTE: f64 = 1024.0 * 1024.0;
-/// Above this the originals distrust the machine that makes the load, in percent.
+/// The CPU use in percent above which the originals distrust the machine that makes the load.
 const CPU_MAX: f64 = 95.0;
 
 impl Formatter {
@@ -44,13 +44,13 @@ impl Formatter {
         self.tables(material, None)
     }
 
-    /// The report of a search: of its last run, with the rate that was reached without a limit.
+    /// The report of a search: its last run, with the rate that was reached without a limit.
     pub fn search(&self, last: &Material, peak_per_s: f64) -> String {
         self.tables(last, Some(peak_per_s))
     }
 
-    /// What an agent prints after each run of a master: its own reads, and the rate of all that it
-    /// did. Only memcache-perf's agents print.
+    /// The text that an agent prints after each run of a master: its own reads, and the rate of all
+    /// its operations. Only memcache-perf's agents print it.
     pub fn agent(&self, material: &Material) -> String {
         let mut text = String::new();
         if !self.format.is_mcperf() {
@@ -78,7 +78,7 @@ impl Formatter {
             Format::Mutilate | Format::Mutilate2012 => {
                 format!("{labels} {:>8} {:>8}\n", "QPS", "target")
             }
-            // One space short of its rows: so it is in the original.
+            // One space less than in its rows, as in the original.
             Format::Mcperf => format!("{labels}{:>8} {:>8}\n", "QPS", "target"),
             Format::McperfDynamic => format!(
                 "{labels}{:>9} {:>8} {:>14} {:>14}\n",
@@ -99,14 +99,14 @@ impl Formatter {
         line
     }
 
-    /// What follows the last row of a scan.
+    /// The text after the last row of a scan.
     pub fn scan_end(&self, cpu: Option<&Cpu>) -> String {
         let mut text = String::new();
         self.cpu(&mut text, cpu);
         text
     }
 
-    /// What is said before a run that follows `waveform`.
+    /// The text before a run that follows `waveform`.
     pub fn waveform_header(&self, waveform: &Waveform) -> String {
         if self.format != Format::McperfDynamic {
             return String::new();
@@ -126,7 +126,7 @@ impl Formatter {
         )
     }
 
-    /// The report of a run that followed a waveform: a row per interval, no row for the whole.
+    /// The report of a run that followed a waveform: one row per interval, and none for the whole.
     pub fn waveform(&self, material: &Material) -> String {
         let mut text = String::new();
         self.timestamps(&mut text, material);
@@ -174,7 +174,8 @@ impl Formatter {
         text
     }
 
-    /// When the run was, with the empty line before the table; only the dynamic one says it.
+    /// The start and end of the run, with the empty line before the table; only in the dynamic
+    /// format.
     fn timestamps(&self, text: &mut String, material: &Material) {
         if self.format == Format::McperfDynamic {
             let (start, end) = (material.started_unix_ms, material.ended_unix_ms);
@@ -182,7 +183,7 @@ impl Formatter {
         }
     }
 
-    /// Everything below the totals that is counted.
+    /// All counts below the totals.
     fn counts(&self, text: &mut String, material: &Material) {
         if self.format.is_mcperf() {
             push(text, format_args!("Total connections = {}\n", material.connections));
@@ -202,7 +203,7 @@ impl Formatter {
         }
     }
 
-    /// How busy the machine was; only memcache-perf looks.
+    /// The CPU use; only in memcache-perf's formats.
     fn cpu(&self, text: &mut String, cpu: Option<&Cpu>) {
         let Some(Cpu { mean, min, max }) = cpu.filter(|_| self.format.is_mcperf()) else {
             return;
@@ -214,7 +215,7 @@ impl Formatter {
     }
 }
 
-/// The total rate, without the end of its line.
+/// The total rate, without the line end.
 fn total(text: &mut String, material: &Material) {
     let (rate, ops, s) = (material.rate_per_s(), material.ops(), material.measured_s);
     push(text, format_args!("\nTotal QPS = {rate:.1} ({ops} / {s:.1}s)"));

@@ -1,11 +1,11 @@
-//! The file of `--save`: a line per operation, in the order in which they ended.
+//! The file of `--save`: a line per operation, in the order of their ends.
 //!
-//! It formats; who collects the operations and writes the file is not known here.
+//! It formats lines; its caller collects the operations and writes the file.
 
 use memtide_schema::Kind;
 use memtide_schema::sample::{Sample, SampleOutcome};
 
-/// Which operations a file holds.
+/// The operations in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SavedOperations {
     /// Answered reads, in two columns: the originals' file.
@@ -14,9 +14,9 @@ pub enum SavedOperations {
     All,
 }
 
-/// The line of `sample`: when it was sent, in seconds since the beginning of the run; how long
-/// its answer took from then, in µs; and its kind where all are saved. None for an operation that
-/// has no place in the file, because it was not answered or is no read.
+/// The line of `sample`: the sent instant in seconds since the beginning of the run, the time to
+/// the answer in µs, and the kind if all operations are saved. `None` for an operation without an
+/// answer, or one that is no read in a file of reads.
 pub fn sample_line(sample: &Sample, saved: SavedOperations) -> Option<String> {
     let is_read = matches!(sample.kind, Kind::Get | Kind::Gets | Kind::Gat);
     let is_answered = matches!(

@@ -1,44 +1,44 @@
 //! The progress of a search, as the originals log it on stderr.
 //!
-//! Each line opens with the place in the original's source that prints it: scripts cut there.
+//! Each line begins with the place in the original's source that prints it, which scripts cut off.
 
 use super::format::Format;
 
-/// What is searched for: the highest rate at which a statistic stays within a limit.
+/// The goal of a search: the highest rate at which a statistic stays within a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchGoal {
-    /// The statistic as it was given: `95`, `999`, `avg`.
+    /// The statistic as written: `95`, `999`, `avg`.
     pub order: String,
     /// Its limit, in µs.
     pub limit_us: u64,
 }
 
-/// A step of a search that is worth a line.
+/// A step of a search that is reported by a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SearchStep {
-    /// It begins.
+    /// The search begins.
     Begin,
-    /// The run without a limit is over.
+    /// The run without a limit has ended.
     Peak {
-        /// The rate that was reached, per second.
+        /// The achieved rate, per second.
         rate_per_s: f64,
-        /// The statistic that was measured, in µs.
+        /// The measured statistic, in µs.
         measured_us: f64,
     },
-    /// A run between the bounds is over.
+    /// A run of the bisection has ended.
     Bisected(Trial),
-    /// A run a little below the last one is over.
+    /// A run slightly below the last one has ended.
     Lowered(Trial),
 }
 
-/// A run of a search at a rate of its choice.
+/// A run at a rate that the search chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// The rate that was asked for, per second.
+    /// The requested rate, per second.
     pub target_per_s: u64,
-    /// The rate that was reached, per second.
+    /// The achieved rate, per second.
     pub rate_per_s: f64,
-    /// The statistic that was measured, in µs.
+    /// The measured statistic, in µs.
     pub measured_us: f64,
     /// The highest rate known to be good before this run, per second.
     pub low_per_s: u64,
@@ -46,7 +46,7 @@ pub struct Trial {
     pub high_per_s: u64,
 }
 
-/// The line for `step`, with its end.
+/// The line for `step`, with its line end.
 pub fn search_line(format: Format, goal: &SearchGoal, step: &SearchStep) -> String {
     let is_mcperf = format.is_mcperf();
     let origin = origin(format, goal, step);
@@ -84,20 +84,20 @@ fn begin(is_mcperf: bool, goal: &SearchGoal) -> String {
     if is_mcperf && goal.is_mean() {
         return format!("Search-mode.  Find QPS @ {limit}us avg latency.");
     }
-    // The number a C program would read: its leading digits.
+    // The number that a C program would read: its leading digits.
     let digits: String = goal.order.chars().take_while(char::is_ascii_digit).collect();
     let order = if digits.is_empty() { "0" } else { &digits };
     format!("Search-mode.  Find QPS @ {limit}us {order}th percentile.")
 }
 
 impl SearchGoal {
-    /// Whether memcache-perf takes it for the mean: any piece of the word `avg`.
+    /// True if memcache-perf reads the statistic as the mean: any piece of the word `avg`.
     fn is_mean(&self) -> bool {
         "avg".contains(&self.order)
     }
 }
 
-/// The file and line of the original that says this.
+/// The file and line of the original that prints this.
 fn origin(format: Format, goal: &SearchGoal, step: &SearchStep) -> String {
     let lines = match format {
         Format::Mutilate | Format::Mutilate2012 => [489, 489, 503, 521, 543],
@@ -116,7 +116,7 @@ fn origin(format: Format, goal: &SearchGoal, step: &SearchStep) -> String {
     format!("{file}({line})")
 }
 
-/// A whole number as C's `% 8d` writes it: eight wide, and never without a space before it.
+/// Formats a whole number as C's `% 8d`: at least eight wide, and always with a space in front.
 fn spaced(number: f64) -> String {
     format!("{:>8}", format!(" {number:.0}"))
 }

@@ -1,15 +1,15 @@
 //! The table: a heading and a row per kind of operation.
 //!
-//! Every figure is a finite number with one decimal; where there is nothing to measure it is 0.0.
+//! Every figure is a finite number with one decimal; without a value it is 0.0.
 
 use super::format::{Column, Statistic};
 use memtide_metrics::histogram::Histogram;
 use memtide_metrics::summary::rank;
 use std::fmt::Write;
 
-/// What a row is made of: a distribution, and how many of its units make one of the table's.
+/// The content of a row: a distribution, and its scale to the table's unit.
 ///
-/// Percentiles are nearest-rank and printed however few samples there are: the originals' rule.
+/// Percentiles are nearest-rank and printed even for few samples, as in the originals.
 #[derive(Clone, Debug)]
 pub struct ScaledHistogram {
     values: Histogram<u64>,
@@ -17,23 +17,23 @@ pub struct ScaledHistogram {
 }
 
 impl ScaledHistogram {
-    /// Of times in nanoseconds, printed in microseconds.
+    /// A distribution of times in nanoseconds, printed in microseconds.
     pub const fn times(values: Histogram<u64>) -> Self {
         Self { values, units: 1e3 }
     }
 
-    /// Of plain counts.
+    /// A distribution of plain counts.
     pub const fn counts(values: Histogram<u64>) -> Self {
         Self { values, units: 1.0 }
     }
 
-    /// All values of both.
+    /// Adds all values of `other`.
     pub fn with(mut self, other: &Self) -> Self {
         self.values.absorb(&other.values);
         self
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.values.count()
     }
@@ -43,16 +43,16 @@ impl ScaledHistogram {
         &self.values
     }
 
-    /// The exact mean; 0 of nothing.
+    /// The exact mean; 0 without values.
     pub fn mean(&self) -> f64 {
         self.values.moments().mean().unwrap_or(0.0) / self.units
     }
 
-    /// The exact deviation, of the values themselves (divided by n); 0 of nothing.
+    /// The exact deviation of the values (divided by n); 0 without values.
     pub(super) fn deviation(&self) -> f64 {
         let moments = self.values.moments();
         let count = u128::from(moments.count);
-        // In whole numbers nothing cancels; only sums beyond 2^128 need the rounded way.
+        // Whole numbers are exact; only sums beyond 2^128 need floating point.
         let exact = || {
             let squares = moments.sum_squares.checked_mul(count)?;
             squares.checked_sub(moments.sum.checked_mul(moments.sum)?)
@@ -65,13 +65,14 @@ impl ScaledHistogram {
         deviation / self.units
     }
 
-    /// The exact minimum; 0 of nothing.
+    /// The exact minimum; 0 without values.
     pub(super) fn minimum(&self) -> f64 {
         let moments = self.values.moments();
         if moments.count == 0 { 0.0 } else { moments.min as f64 / self.units }
     }
 
-    /// The value at or below which `percent` of them are, to the width of a bucket; 0 of nothing.
+    /// The value at or below which `percent` of the values lie, to the width of a bucket; 0 without
+    /// values.
     pub fn percentile(&self, percent: f64) -> f64 {
         let rank = rank(percent / 100.0, self.count());
         self.values.value_at_rank(rank).unwrap_or(0) as f64 / self.units
@@ -88,7 +89,7 @@ impl ScaledHistogram {
 }
 
 impl Default for ScaledHistogram {
-    /// Of nothing.
+    /// A distribution without values.
     fn default() -> Self {
         Self::times(Histogram::new())
     }

@@ -1,4 +1,4 @@
-//! The output of every format as files of bytes, and the laws behind single figures.
+//! The output of every format as files of bytes, and the properties of single figures.
 //!
 //! `UPDATE_DOCS=1 cargo test -p memtide-compat` writes the files again.
 
@@ -10,7 +10,7 @@ use memtide_schema::record::{Counts, Distribution, MachineCpu, PlanRecord, Recor
 use memtide_schema::sample::{Sample, SampleOutcome};
 use std::path::Path;
 
-/// Asserts that `text` is what the file `name` of `format` holds.
+/// Asserts that `text` equals the content of the file `name` of `format`.
 fn expect(format: Format, name: &str, text: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/mutilate/expect");
     let path = folder.join(format.name()).join(name);
@@ -22,7 +22,7 @@ fn expect(format: Format, name: &str, text: &str) {
     assert!(expected == text, "{} should be\n{expected}\nbut is\n{text}", path.display());
 }
 
-/// `count` times that grow from `least` to `most` ns, crowded at the lower end.
+/// `count` times that grow from `least` to `most` ns, denser at the lower end.
 fn times(count: u64, least: u64, most: u64) -> Histogram<u64> {
     let mut times = Histogram::new();
     for i in 0..count {
@@ -32,7 +32,7 @@ fn times(count: u64, least: u64, most: u64) -> Histogram<u64> {
     times
 }
 
-/// A run of nine reads to one store.
+/// A run with nine reads for each store.
 fn material() -> Material {
     let mut outstanding = Histogram::new();
     (0..100_000u64).for_each(|i| outstanding.record(1 + i % 4));
@@ -155,7 +155,7 @@ fn a_waveform() {
 #[test]
 fn figures_are_exact_where_they_can_be() {
     let mut values = Histogram::new();
-    // Far from zero and close together: squares of rounded numbers would cancel.
+    // Far from zero and close together: the squares of rounded numbers would cancel.
     [3_600_000_000_001u64, 3_600_000_000_003].iter().for_each(|&ns| values.record(ns));
     let figures = ScaledHistogram::times(values);
     assert_eq!(figures.deviation(), 0.001);

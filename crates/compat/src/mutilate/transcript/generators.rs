@@ -1,5 +1,5 @@
-//! What the originals' generators log of themselves with `-vv` while connections are made: one line
-//! for each distribution, with the place in Generator.h that prints it.
+//! The log of the originals' generators with `-vv` while connections are made: one line for each
+//! distribution, with the place in Generator.h that prints it.
 
 use crate::mutilate::numbers::Law;
 
@@ -8,7 +8,7 @@ use crate::mutilate::numbers::Law;
 pub(super) struct Generators {
     fixed: u16,
     uniform: u16,
-    /// A uniform one with two bounds, where there is one.
+    /// A uniform distribution with two bounds, if the program has one.
     between: Option<u16>,
     normal: u16,
     exponential: u16,

@@ -1,5 +1,5 @@
-//! What the originals log with `-v` and `-vv` as a run goes, each line with the place in their
-//! sources that prints it. The lines of `-vv` about single requests are left out.
+//! The originals' log with `-v` and `-vv` during a run, each line with the place in their sources
+//! that prints it. The lines of `-vv` about single requests are left out.
 
 use super::generators::{self, Generators};
 use crate::mutilate::numbers::Law;
@@ -20,7 +20,7 @@ pub(super) struct Log {
     servers: u32,
     connections: u64,
     connections_each: u32,
-    /// Of each connection: the lengths of values and keys, and the order of keys.
+    /// The laws of each connection: the lengths of values and keys, and the order of keys.
     laws: Vec<Law>,
     gaps: (Law, String),
     rate_ops: u32,
@@ -30,7 +30,7 @@ pub(super) struct Log {
     phase: Option<Phase>,
 }
 
-/// Lines of mutilate.cc or mcperf.cc.
+/// Line numbers in mutilate.cc or mcperf.cc.
 struct Lines {
     file: &'static str,
     resolved: u16,
@@ -39,13 +39,13 @@ struct Lines {
     sleeping: u16,
     started: u16,
     stopped: u16,
-    /// The start of threads, that all have begun, the wait for one; the end of a run.
+    /// The start of threads, their common beginning, the wait for one, and the end of a run.
     threads: [u16; 4],
-    /// What is asked of a server, and the loop that makes connections: its start and its end.
+    /// The commands to a server, and the start and end of the loop that makes connections.
     making: [u16; 3],
     numbers: u16,
     records: u16,
-    /// Of Connection.cc.
+    /// The line number in Connection.cc.
     gaps: u16,
     connected: u16,
     loaded: u16,
@@ -133,7 +133,7 @@ impl Log {
         }
     }
 
-    /// A line of the program's main file.
+    /// A line that the program's main file logs.
     fn line(&self, number: u16, words: &str) -> String {
         format!("{}({number}): {words}\n", self.lines().file)
     }
@@ -146,7 +146,7 @@ impl Log {
         self.verbosity == Verbosity::Debug
     }
 
-    /// What is logged before a wait of `wait` for `--wait`.
+    /// The log before a wait of `wait` for `--wait`.
     pub(super) fn wait(&self, wait: Span) -> String {
         if !self.is_verbose() || wait.is_zero() {
             return String::new();
@@ -155,7 +155,7 @@ impl Log {
         self.line(self.lines().sleeping, &words)
     }
 
-    /// What is logged when `event` happens, `unix_s` seconds after 1970.
+    /// The log for `event`, `unix_s` seconds after 1970.
     pub(super) fn on(&mut self, event: &Event, unix_s: f64) -> String {
         if !self.is_verbose() {
             return String::new();
@@ -171,7 +171,7 @@ impl Log {
         }
     }
 
-    /// The numbers of a run, its servers and its connections.
+    /// Logs the numbers of a run, its servers and its connections.
     fn planned(&self, plan: &PlanRecord) -> String {
         let lines = self.lines();
         let mut text = String::new();
@@ -194,7 +194,7 @@ impl Log {
             text += &self.line(of_threads[1], "Fired all threads.");
             text += &self.line(of_threads[2], "Waiting for thread 0.");
         }
-        // One thread after the other, though the originals' threads all speak at once.
+        // One thread after the other, although the originals' threads log concurrently.
         let shares = u64::from(self.servers) * u64::from(self.threads);
         let each = connections.div_ceil(shares.max(1));
         let of_connection = self.connection(plan);
@@ -204,7 +204,7 @@ impl Log {
         text
     }
 
-    /// What a thread makes `each` connections to each server with, and that they are made.
+    /// Logs that a thread makes `each` connections to each server, and that they are made.
     fn connected(&self, plan: &PlanRecord, each: u64, of_connection: &str) -> String {
         let [asked, begun, done] = self.lines().making;
         let is_mcperf = !self.face.is_mutilate();
@@ -249,7 +249,7 @@ impl Log {
         text
     }
 
-    /// The phase before has ended, and `phase` begins.
+    /// Logs the end of the phase before, and the beginning of `phase`.
     fn phase(&mut self, phase: Phase, unix_s: f64) -> String {
         let before = self.phase.replace(phase);
         if before == Some(phase) {
@@ -265,7 +265,7 @@ impl Log {
             _ => String::new(),
         };
         match phase {
-            // To the mcperfs it is a matter of -vv.
+            // The mcperfs log it only with -vv.
             Phase::Load if self.is_filled && (self.face.is_mutilate() || self.is_debug()) => {
                 let line = self.line(lines.loading, "Loading database.");
                 text += &line.repeat(self.threads as usize);
@@ -274,7 +274,7 @@ impl Log {
             Phase::Measure if self.is_single => {
                 text += &self.line(lines.started, &format!("started at {unix_s:.6}"));
             }
-            // Each thread of the mcperfs says it, in scans and searches too.
+            // Each thread of the mcperfs logs it, even in searches and scans.
             Phase::Cooldown if before.is_some_and(|before| before == Phase::Measure) => {
                 let times = match self.face {
                     Face::Mutilate => u32::from(self.is_single),
@@ -291,7 +291,7 @@ impl Log {
         text
     }
 
-    /// What the mcperfs say of threads that have ended.
+    /// The mcperfs' log of threads that have ended.
     fn joined(&self) -> String {
         if self.face.is_mutilate() || !self.is_debug() {
             return String::new();
@@ -303,8 +303,8 @@ impl Log {
     }
 }
 
-/// The distributions that each connection of `options` has beside its gaps, in the order in which
-/// the originals make them.
+/// The distributions of each connection of `options` other than its gaps, in the order in which the
+/// originals make them.
 fn laws(options: &Options) -> Vec<Law> {
     let order = match options.load.keys {
         Keys::Random => None,

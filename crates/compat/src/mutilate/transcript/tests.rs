@@ -1,4 +1,4 @@
-//! What is said at each event of a run, as files of text: which words, on which stream, and when.
+//! The text at each event of a run, as files: its words, its stream, and its time.
 //!
 //! `UPDATE_DOCS=1 cargo test -p memtide-compat` writes the files again.
 
@@ -15,7 +15,7 @@ use memtide_schema::record::{
 use memtide_schema::steps::Conclusion;
 use std::path::Path;
 
-/// Asserts that the file `name` holds all that is said on `events` to who called with `line`.
+/// Asserts that the file `name` holds the whole output on `events` for the command line `line`.
 fn expect(name: &str, face: Face, line: &str, events: &[(&str, Event)]) {
     let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
     let options = load(face, "program", &argv).unwrap();
@@ -49,14 +49,14 @@ fn write(text: &mut String, what: &str, printed: &Printed) {
     }
 }
 
-/// `count` operations of which each took a little longer than the one before.
+/// `count` times, each slightly longer than the one before.
 fn times(count: u64, least_us: u64) -> Distribution {
     let mut times = Histogram::new();
     (0..count).for_each(|i| times.record((least_us + i % 100) * 1000));
     Distribution::of(&times, 0, Span::ZERO)
 }
 
-/// Nine gets to one set, for a second.
+/// Nine gets for each set, for a second.
 fn record(ops: u64) -> Record {
     let (gets, sets) = (ops - ops / 10, ops / 10);
     let mut outstanding = Histogram::new();
@@ -117,7 +117,7 @@ fn over() -> (&'static str, Event) {
     ("over", Event::StepsDone(Conclusion::default()))
 }
 
-/// What every run makes known besides its result; the originals say nothing of it.
+/// The events of every run before its result; the originals print nothing for them.
 fn beginning() -> [(&'static str, Event); 3] {
     [
         ("started", Event::Started(Box::default())),

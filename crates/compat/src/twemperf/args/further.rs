@@ -1,5 +1,5 @@
-//! What the original does not check, and crashes, hangs or surprises on: the last step from a
-//! command line to decided values.
+//! Checks that the original lacks, and without which it crashes, hangs or measures wrongly: the
+//! last step from a command line to decided values.
 
 use super::{Draft, TIME_S_MAX, span};
 use crate::twemperf::distribution::Distribution;
@@ -7,21 +7,21 @@ use crate::twemperf::options::{Keys, Load, Options, Output, Request, Sizes, Sock
 
 /// The largest value: memcached's own limit, and the original's buffer.
 const VALUE_BYTES_MAX: u64 = 1 << 20;
-/// The largest amount of `incr` and `decr` that a draw still holds exactly.
+/// The largest amount of `incr` and `decr` that a draw still represents exactly.
 const AMOUNT_MAX: u64 = 1 << 53;
 /// The largest draw of an exponential law whose unit has 48 bits, in means: 48 · ln 2.
 const EXPONENTIAL_MEANS_MAX: f64 = 33.3;
-/// Workers that share the load.
+/// The most workers.
 const THREADS_MAX: u32 = 1024;
-/// Keys that differ: the counter has 32 bits, and 0 is not one of them.
+/// The number of distinct keys: the counter has 32 bits, and 0 is not one of them.
 const KEYS: u64 = u32::MAX as u64;
-/// The shortest mean gap, in seconds: 1000000000 a second.
+/// The shortest mean gap, in seconds: 1 000 000 000 per second.
 const GAP_S_MIN: f64 = 1e-9;
-/// Warnings are logged from here on.
+/// The verbosity from which on warnings are logged.
 const VERBOSITY_WARNING: u32 = 4;
 
 impl Draft {
-    /// The values of this command line. The error is a line without the program's name.
+    /// The decided values of this command line. The error is a line without the program's name.
     pub(super) fn decide(self) -> Result<Options, String> {
         self.check()?;
         let notes = match self.verbosity {
@@ -96,7 +96,7 @@ impl Draft {
             [("--conn-rate", &self.connection_gaps), ("--call-rate", &self.call_gaps)]
         {
             let Some(gaps) = gaps else { continue };
-            // A rate of exactly the most is allowed, whatever its inverse was rounded to.
+            // The highest rate itself is allowed, however its inverse was rounded.
             let (least, most) = (GAP_S_MIN * 0.999_999, TIME_S_MAX * 1.000_001);
             let message = format!(
                 "{option}: the mean gap is {:e} seconds; {GAP_S_MIN:e} to {TIME_S_MAX:e} are \
@@ -108,7 +108,7 @@ impl Draft {
         self.check_sizes()
     }
 
-    /// Sizes whose every draw has a bound must keep to what is allowed.
+    /// Checks that sizes with a bound on every draw are within the allowed range.
     fn check_sizes(&self) -> Result<(), String> {
         let (max, law) = (self.size_max(), self.sizes);
         let largest = match law {
@@ -158,7 +158,7 @@ impl Draft {
     }
 
     fn load(&self) -> Load {
-        // Without an end in time, what is not given is 1.
+        // Without a time limit, the default is 1.
         let default = if self.time_s.is_some() { None } else { Some(1) };
         let (client, _) = self.client;
         Load {
@@ -168,7 +168,7 @@ impl Draft {
             call_gaps: self.call_gaps,
             time: self.time_s.map(span),
             threads: self.threads,
-            // C cuts each to sixteen bits.
+            // C truncates each to sixteen bits.
             seed_words: [
                 (0x1234 ^ client) as u16,
                 (0x5678 ^ (client << 8)) as u16,

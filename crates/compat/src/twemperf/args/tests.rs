@@ -1,4 +1,4 @@
-//! Command lines and what becomes of them: the listings beside this file are the specification.
+//! Command lines and their results: the listings beside this file are the specification.
 //! `UPDATE=1 cargo test -p memtide-compat` writes them anew; read the difference before keeping it.
 
 use super::*;
@@ -38,7 +38,7 @@ fn values(options: &Options) -> Vec<String> {
     found
 }
 
-/// What `line` changes against the empty command line, or its complaint.
+/// The changes of `line` against the empty command line, or its error.
 fn outcome(line: &str) -> String {
     let plain: BTreeSet<String> = values(&read("").unwrap()).into_iter().collect();
     match read(line) {
@@ -258,7 +258,7 @@ const WRONG: &[&str] = &[
     "-n x -p 0",
     "-h -n x",
     "-n x -h",
-    // What the original took, and came to grief by.
+    // Values that the original accepts and then fails on.
     "-n 0",
     "-N 0",
     "-r nan",
@@ -321,7 +321,7 @@ fn help_and_version_are_on_stderr() {
 #[test]
 fn draws_are_seeded_by_the_client() {
     let seed = |line: &str| read(line).unwrap().load.seed_words;
-    // What C's unsigned short keeps of 0x1234 ^ id, 0x5678 ^ (id << 8) and 0x9abc ^ ~id.
+    // C's unsigned short truncates 0x1234 ^ id, 0x5678 ^ (id << 8) and 0x9abc ^ ~id.
     assert_eq!(seed(""), [0x1234, 0x5678, 0x6543]);
     assert_eq!(seed("-c 1/8"), [0x1235, 0x5778, 0x6542]);
     assert_eq!(seed("-c 257/300"), [0x1335, 0x5778, 0x6442]);

@@ -1,4 +1,4 @@
-//! Command lines as scenarios, in the words that a scenario file would have.
+//! Command lines as scenarios, in the words of a scenario file.
 
 use super::*;
 use memtide_schema::field::find;
@@ -18,7 +18,7 @@ fn lowered(line: &str) -> Scenario {
     settings(line).scenario
 }
 
-/// What `line` says of `field`.
+/// The word of `field` in the scenario of `line`.
 fn says(line: &str, field: &str) -> String {
     let field = find(field).expect("a field");
     field.show(&settings(line)).join(",")

@@ -1,5 +1,5 @@
-//! What a report is made of: the figures of one run under the names that twemperf has for them.
-//! It is filled from a record as far as a record goes; nothing is estimated.
+//! The content of a report: the figures of one run under twemperf's names. It is filled from a
+//! record as far as the record has the figures; nothing is estimated.
 
 use memtide_metrics::histogram::Histogram;
 use memtide_schema::Kind;
@@ -8,51 +8,51 @@ use memtide_schema::record::{ChurnCounts, Record, Totals};
 /// Nanoseconds in a millisecond, the unit of the report's times.
 const MS_NS: f64 = 1e6;
 
-/// The figures of one run. The default is that of a run in which nothing happened.
+/// The figures of one run. The default is that of a run without any event.
 #[derive(Clone, Debug, Default)]
 pub struct Material {
-    /// Connects that were attempted.
+    /// Connects attempted.
     pub connections: u64,
-    /// Requests that were sent as a whole.
+    /// Requests sent as a whole.
     pub requests: u64,
-    /// Answers that arrived, whatever they said.
+    /// Answers received, errors included.
     pub responses: u64,
-    /// From the beginning of the run to its last event, in seconds.
+    /// Time from the beginning of the run to its last event, in seconds.
     pub duration_s: f64,
-    /// The most connections that lived at once.
+    /// The most connections open at once.
     pub concurrent_max: u64,
-    /// From the connect to the end of a connection that was established, in ms.
+    /// Lifetimes of established connections, from the connect to their end, in ms.
     pub connection_ms: Spread,
-    /// From the connect to when the connection was established, in ms.
+    /// Times from the connect until the connection was established, in ms.
     pub connect_ms: Spread,
     /// The bytes of a request.
     pub request_bytes: Spread,
     /// The bytes of an answer.
     pub response_bytes: Spread,
-    /// From when a request was sent to the last byte of its answer, in nanoseconds.
+    /// Times from the sending of a request to the last byte of its answer, in nanoseconds.
     pub response_ns: Histogram<u64>,
-    /// What the answers said.
+    /// Counts of answers by content.
     pub replies: Replies,
-    /// What went wrong.
+    /// Counts of errors.
     pub errors: Errors,
-    /// What the run cost this process.
+    /// The CPU time of this process.
     pub cpu: Cpu,
 }
 
-/// A distribution in a line: 0 everywhere when it is of nothing.
+/// A distribution in one line; all 0 without values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     /// The mean.
     pub mean: f64,
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// The most.
+    /// The maximum.
     pub max: f64,
-    /// The deviation, estimated (divided by n − 1); 0 of one value.
+    /// The deviation of the sample (divided by n − 1); 0 for a single value.
     pub deviation: f64,
 }
 
-/// Answers by what they said.
+/// Counts of answers by content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replies {
     /// STORED.
@@ -79,10 +79,10 @@ pub struct Replies {
     pub server_error: u64,
 }
 
-/// Connections that came to no good end, by why.
+/// Counts of failed connections by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
-    /// The client's own patience was over.
+    /// The client's timeout.
     pub client_timed_out: u64,
     /// ETIMEDOUT.
     pub socket_timed_out: u64,
@@ -100,7 +100,7 @@ pub struct Errors {
     pub other: u64,
 }
 
-/// What a run cost its process, in seconds of CPU time.
+/// The CPU time that a run cost its process, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cpu {
     /// In the program.
@@ -147,7 +147,7 @@ impl Material {
     }
 }
 
-/// Whether a row holds what no other row holds as well.
+/// True if no other row includes the operations of this kind.
 fn is_single(kind: Kind) -> bool {
     !matches!(kind, Kind::All | Kind::GetHit | Kind::GetMiss)
 }
@@ -173,14 +173,14 @@ impl Replies {
 }
 
 impl Spread {
-    /// Of `values`, of whose units `unit` make one of the report's.
+    /// The distribution of `values`, of whose units `unit` make one of the report's.
     pub fn of(values: &Histogram<u64>, unit: f64) -> Self {
         let moments = values.moments();
         let count = moments.count as f64;
         if moments.count == 0 {
             return Self::default();
         }
-        // In whole numbers nothing cancels; only sums beyond 2^128 need the rounded way.
+        // Whole numbers are exact; only sums beyond 2^128 need floating point.
         let exact = || {
             let squares = moments.sum_squares.checked_mul(u128::from(moments.count))?;
             Some(squares.checked_sub(moments.sum.checked_mul(moments.sum)?)? as f64)
@@ -215,7 +215,7 @@ impl Errors {
         errors
     }
 
-    /// All of them.
+    /// The number of all errors.
     pub const fn total(&self) -> u64 {
         self.client_timed_out
             + self.socket_timed_out

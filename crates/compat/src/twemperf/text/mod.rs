@@ -1,7 +1,7 @@
-//! What twemperf prints, byte for byte: one report at the end of a run.
+//! twemperf's output, byte for byte: one report at the end of a run.
 //!
 //! Scripts parse this text, so a word, a place or a blank line is never improved here. Its numbers
-//! are the true ones, in the units that the labels name. A formatter opens no file.
+//! are correct, in the units that the labels name. A formatter opens no file.
 
 mod report;
 

@@ -1,5 +1,5 @@
-//! The report of a run. A section of which there is nothing is left out, as twemperf leaves it
-//! out; a number of which there is nothing is 0.0, and never nan or inf.
+//! The report of a run. A section without figures is left out, as in twemperf; a number without
+//! values is 0.0, never nan or inf.
 
 use super::material::{Material, Spread};
 use memtide_metrics::histogram::Histogram;
@@ -8,13 +8,13 @@ use std::fmt::{Arguments, Write};
 
 /// Nanoseconds in a millisecond.
 const MS_NS: f64 = 1e6;
-/// The last bin of the histogram, in ms; what took longer is counted there.
+/// The last bin of the histogram, in ms; it includes longer times.
 const BIN_MAX: u64 = 99_999;
 /// Bytes in a KB.
 const KILO: f64 = 1024.0;
 
-/// The report, with an empty line at both ends; `is_histogram_shown` puts response times in it,
-/// counted by the millisecond.
+/// The report, with an empty line at both ends. `is_histogram_shown` adds response times, counted
+/// by the millisecond.
 pub fn report(material: &Material, is_histogram_shown: bool) -> String {
     let mut text = Text(String::from("\n"));
     let Material { connections, requests, responses, duration_s, .. } = material;
@@ -51,12 +51,12 @@ pub fn report(material: &Material, is_histogram_shown: bool) -> String {
     text.0
 }
 
-/// How many a second, and how many ms each.
+/// The number per second, and the ms for each.
 fn pace(count: u64, duration_s: f64) -> (f64, f64) {
     (share(count as f64, duration_s), share(duration_s * 1e3, count as f64))
 }
 
-/// `part` of `whole`; 0 of nothing.
+/// `part` divided by `whole`; 0 if `whole` is 0.
 fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -113,8 +113,8 @@ impl Text {
         ));
     }
 
-    /// A line for each millisecond with times that are rounded to it, and a colon where there are
-    /// milliseconds without.
+    /// Writes a line for each millisecond to which times are rounded, and a colon for each gap of
+    /// milliseconds without times.
     fn histogram(&mut self, times: &Histogram<u64>) {
         let gap = |text: &mut Self| text.line(format_args!("{:>14}", ':'));
         // The first bin that has no line yet.
@@ -178,13 +178,13 @@ impl Text {
     }
 }
 
-/// The millisecond that a time is rounded to; halves go to the even one, as C's lrint does.
+/// The millisecond to which a time is rounded; halves go to the even one, as with C's lrint.
 fn bin(ns: u64) -> u64 {
     let ms = (ns as f64 / MS_NS).round_ties_even() as u64;
     ms.min(BIN_MAX)
 }
 
-/// An amount of bytes in the largest unit of which there is one.
+/// A number of bytes in the largest unit that makes it at least 1.
 fn scaled(bytes: f64) -> (f64, &'static str) {
     let mut amount = bytes;
     let mut units = ["B", "KB", "MB", "GB"].into_iter();

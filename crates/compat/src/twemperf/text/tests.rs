@@ -1,4 +1,4 @@
-//! The report as files of bytes, and the sample that the facts about twemperf give.
+//! The report as files of bytes, and the published sample of twemperf.
 //!
 //! `UPDATE=1 cargo test -p memtide-compat` writes the files again.
 
@@ -6,7 +6,7 @@ use super::*;
 use memtide_metrics::histogram::Histogram;
 use std::path::Path;
 
-/// Asserts that `text` is what the file `name` holds.
+/// Asserts that `text` equals the content of the file `name`.
 fn expect(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/twemperf/text/golden").join(name);
     if std::env::var_os("UPDATE").is_some() {
@@ -27,7 +27,7 @@ fn always(value: f64) -> Spread {
     Spread { mean: value, min: value, max: value, deviation: 0.0 }
 }
 
-/// The run of the sample, as far as its report tells.
+/// The run of the sample, as far as its report shows it.
 fn sample() -> Material {
     Material {
         connections: 3,
@@ -48,7 +48,7 @@ fn sample() -> Material {
 
 #[test]
 fn the_sample_of_the_original() {
-    // But for three figures: percentiles below 1 ms, and the deviation of response times in ms.
+    // Except for three figures: percentiles below 1 ms, and the deviation of response times in ms.
     let text = "
 Total: connections 3 requests 15 responses 15 test-duration 0.006 s
 
@@ -82,7 +82,7 @@ Net I/O: bytes 690.0 B rate 105.3 KB/s (0.9*10^6 bps)
     assert_eq!(report(&sample(), true), text);
 }
 
-/// The run of fatcache's notes that sets values.
+/// The run that sets values in fatcache's notes.
 fn published() -> Material {
     Material {
         connections: 100,
@@ -182,7 +182,7 @@ fn no_number_is_nan_or_infinite() {
     }
 }
 
-/// The lines of the histogram of these times in ms, without their blanks.
+/// The lines of the histogram of these times in ms, without blanks.
 fn bins(ms: &[f64]) -> Vec<String> {
     let response_ns = times(ms.iter().map(|ms| (ms * 1e6) as u64));
     let text = report(&Material { responses: 1, response_ns, ..Material::default() }, true);
@@ -193,7 +193,7 @@ fn bins(ms: &[f64]) -> Vec<String> {
 
 #[test]
 fn the_histogram_has_bins_of_a_millisecond() {
-    // Seen of the original behind a server that took 3, 5 and 9 ms.
+    // Observed with the original behind a server that took 3, 5 and 9 ms.
     assert_eq!(
         bins(&[3.1, 3.2, 3.3, 5.1, 5.2, 6.1, 9.1, 9.2]),
         [":", "3.0 3", ":", "5.0 2", "6.0 1", ":", "9.0 2", ":"]
@@ -212,7 +212,7 @@ fn deviations_are_estimates() {
     assert!((figures.deviation - (14.0f64 / 3.0).sqrt()).abs() < 1e-12);
     assert_eq!(of(&[7_500_000]), always(7.5));
     assert_eq!(of(&[]), Spread::default());
-    // Far from zero and close together: squares of rounded numbers would cancel.
+    // Far from zero and close together: the squares of rounded numbers would cancel.
     let close = of(&[3_600_000_000_001, 3_600_000_000_003]);
     assert!((close.deviation - 2f64.sqrt() / 1e6).abs() < 1e-15, "{}", close.deviation);
 }

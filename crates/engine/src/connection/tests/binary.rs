@@ -1,11 +1,10 @@
-//! A conversation in frames: quiet requests, what comes in another order, what fails in
-//! part.
+//! A conversation in frames: quiet requests, replies in another order, and partial failures.
 
 use super::*;
 use memtide_codec::ErrorReply;
 use memtide_codec::binary::{Answer, encode};
 
-/// Holds the same talk in frames, with bytes cut at several widths.
+/// Repeats a conversation in frames, with bytes cut at several widths.
 fn talks_in_frames(talk: impl Fn(&mut Talk)) {
     for width in [usize::MAX, 1, 7, 24, 25] {
         talk(&mut Talk::speaking(Protocol::Binary, width));

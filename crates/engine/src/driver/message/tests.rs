@@ -1,4 +1,4 @@
-//! A message in slices is the same bytes in the same order, from wherever it is taken up again.
+//! A message in slices has the same bytes in the same order, wherever sending resumes.
 
 use super::{Message, SendBuffer};
 use memtide_base::rng::{Random, Stream, below};
@@ -12,7 +12,7 @@ fn flat(message: Message<'_>, skip: usize) -> Vec<u8> {
     message.slices(skip).flatten().copied().collect()
 }
 
-/// Own bytes and references by turns, as `seed` has it; and what they amount to.
+/// Own bytes and references by turns, drawn by `seed`; and the bytes that they add up to.
 fn made(pool: &Arc<[u8]>, seed: u64) -> (SendBuffer, Vec<u8>) {
     let mut random = Random::at(seed, Stream::KIND, 0);
     let mut draw = |range: u64| below(random.bits(), range) as usize;

@@ -1,5 +1,5 @@
-//! A filter that scrambles all bytes, at both ends: what changes bytes on their way comes through
-//! the engine's door for filters, and the load, greetings and questions do not notice.
+//! A filter that scrambles all bytes, at both ends. It uses the engine's filter interface; load,
+//! authentication and questions are not affected.
 
 use crate::rig::{Change, Script, Watched, World, plan, run, run_through};
 use memtide_base::{ConnectionId, Full, Instant, Span};
@@ -16,22 +16,22 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What both ends say first.
+/// The first bytes that both ends send.
 const HELLO: &[u8] = b"scrambled";
-/// What a server says before some of its answers; the client is to say the same by itself.
+/// The bytes that a server sends before some of its answers; the client must send them in return.
 const RENEW: &[u8] = b"renew";
 
 /// One end of a scrambled connection.
 #[derive(Debug, Default)]
 struct Scramble {
     has_said_hello: bool,
-    /// Bytes of the other end's hello that have come.
+    /// Bytes of the other end's hello that have arrived.
     heard: usize,
-    /// What cannot be said before that.
+    /// Bytes that cannot be sent before the hello has arrived.
     waits: Vec<u8>,
-    /// It was told to renew, and has not said so.
+    /// True if the other end asked to renew and this end has not confirmed it yet.
     renews: bool,
-    /// Bytes said and heard so far, by which each is scrambled in another way.
+    /// Bytes sent and received so far; they select how the next byte is scrambled.
     said: usize,
     told: usize,
 }
@@ -43,7 +43,7 @@ fn scrambled(byte: u8, nth: &mut usize) -> u8 {
 
 impl Filter for Scramble {
     fn handle_bytes(&mut self, wire: &[u8], plain: &mut Vec<u8>) -> Result<(), PeerError> {
-        // A driver of these tests hands over what was written at once as it was written.
+        // A driver of these tests delivers bytes in the pieces in which they were written.
         let rest = wire.strip_prefix(RENEW);
         self.renews |= rest.is_some();
         for &byte in rest.unwrap_or(wire) {
@@ -76,18 +76,18 @@ impl Filter for Scramble {
     }
 }
 
-/// When and on which connections keys were renewed.
+/// The instants and connections of key renewals.
 type Renewals = Vec<(Instant, ConnectionId)>;
 
-/// The world's driver with the servers' end of the filter before it.
+/// The world's driver with the servers' end of the filter in front.
 struct Ends {
     world: Watched,
     ends: BTreeMap<ConnectionId, Scramble>,
-    /// Servers want keys to be renewed with every answer.
+    /// True if servers request a renewal with every answer.
     renewing: bool,
-    /// When they said so to a connection, and when they heard it from there.
+    /// The renewals that servers requested, and those that clients confirmed.
     renewed: Rc<RefCell<[Renewals; 2]>>,
-    /// What servers say by themselves.
+    /// Bytes that servers send by themselves.
     said: VecDeque<(ConnectionId, Vec<u8>)>,
     current: Vec<u8>,
 }
@@ -105,7 +105,7 @@ impl Ends {
     }
 }
 
-/// What `end` makes of bytes that are to be said.
+/// The bytes on the wire for bytes that `end` sends.
 fn say(end: &mut Scramble, bytes: &[u8]) -> Vec<u8> {
     let mut out = SendBuffer::with_capacity(0, 0);
     out.bytes_mut().extend_from_slice(bytes);
@@ -215,7 +215,7 @@ fn a_server_hears_the_same_through_a_filter() {
     }
 }
 
-/// An answer to what a filter hears does not wait for the next request.
+/// The filter's own bytes do not wait for the next request.
 #[test]
 fn what_a_filter_says_by_itself_leaves_at_once() {
     for protocol in [Protocol::Text, Protocol::Binary] {
@@ -247,7 +247,7 @@ fn questions_and_greetings_go_through_a_filter() {
         let mut driver = Ends::new(world.driver());
         let answer = ask(&mut driver, &plan, &plan.servers[0], Question::Version);
         assert!(matches!(answer, Ok(Answer::Version(_))), "{answer:?}");
-        // The embedded server asks for no credentials, and says so: they have reached it.
+        // The embedded server refuses credentials: its refusal shows that they arrived.
         let credentials = Credentials { user: "tim".to_owned(), password: "tan".to_owned() };
         plan.credentials = Some(Arc::new(credentials));
         let mut driver = Ends::new(world.driver());

@@ -1,5 +1,5 @@
-//! The memory for received bytes: buffers of one size on a ring. The kernel takes one per receive,
-//! and gets it back after its bytes were read.
+//! The memory for received bytes: buffers of equal size on a ring. The kernel takes one per
+//! receive, and gets it back once its bytes were read.
 
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
@@ -9,8 +9,8 @@ use std::io;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Bytes of one buffer: large, so that a long reply takes few pieces; pages that are never written
-/// cost nothing.
+/// Bytes of one buffer. Large, so that a long reply arrives in few pieces; pages that are never
+/// written cost nothing.
 const BUFFER_BYTES: usize = 32 * 1024;
 /// The ring's number on its io_uring; each has only this one.
 pub(super) const BUFFER_GROUP: u16 = 0;
@@ -21,7 +21,7 @@ pub(super) struct Buffers {
     memory: NonNull<c_void>,
     bytes: usize,
     entries: u16,
-    /// The number of times that a buffer was given to the kernel.
+    /// The number of times that a buffer was given to the kernel, modulo 2^16.
     tail: u16,
 }
 
@@ -57,7 +57,7 @@ impl Buffers {
         usize::from(self.entries)
     }
 
-    /// The first `len` bytes of `buffer`, which the kernel has filled and not got back yet.
+    /// The first `len` bytes of `buffer`, which the kernel has filled and not received back yet.
     pub(super) fn filled(&self, buffer: u16, len: usize) -> &[u8] {
         assert!(buffer < self.entries && len <= BUFFER_BYTES, "the kernel names our buffers");
         // SAFETY: the range lies within the mapping, and the kernel does not write to a buffer

@@ -34,7 +34,8 @@ impl Files {
     /// Registers a table with a slot for each of `connections`, as far as the kernel allows.
     pub(super) fn register(submitter: &Submitter<'_>, connections: u32) -> Self {
         let wanted = connections.min(PLACES_MAX);
-        // It refuses more places than files may be open. Without places all works, but costs more.
+        // The kernel refuses more slots than files may be open. Without slots all works, at a
+        // higher cost.
         let places = submitter.register_files_sparse(wanted).map_or(0, |()| wanted as usize);
         Self { places: vec![NONE; places], changed: Vec::with_capacity(places) }
     }

@@ -7,7 +7,7 @@ use std::{mem, ptr};
 /// Slices that the kernel takes in one message (`UIO_MAXIOV`).
 const SLICES_MAX: usize = 1024;
 
-/// The headers of the messages that one call sends. They do not keep the bytes alive that they
+/// The headers of the messages that one call sends. They do not keep alive the bytes that they
 /// point to.
 pub(super) struct Headers {
     slices: Vec<libc::iovec>,
@@ -34,7 +34,7 @@ impl Headers {
             assert!(count <= SLICES_MAX, "references are large and what is gathered is bounded");
             self.headers.push(header(count));
         }
-        // Now that no slice is added any more they do not move.
+        // From here on no slice is added, so the slices do not move.
         let mut rest = &mut self.slices[..];
         for header in &mut self.headers {
             // A `size_t` with glibc, an `int` with musl; at most `SLICES_MAX`.
@@ -44,7 +44,7 @@ impl Headers {
         }
     }
 
-    /// The header of message `number` of those that are described.
+    /// The header of described message `number`.
     pub(super) fn get(&self, number: usize) -> &libc::msghdr {
         &self.headers[number]
     }

@@ -1,4 +1,4 @@
-//! Datagrams to a server and back: what leaves, when, and what each fault does to it.
+//! Datagrams to a server and back: which leave, when, and the effect of each fault.
 
 use super::*;
 use crate::{Behaviour, ServerProfile, StoreOptions};
@@ -38,7 +38,7 @@ impl World {
         self.datagrams.handle_datagram(self.clock, (client, &datagram), store, state);
     }
 
-    /// What leaves at once.
+    /// The datagrams that leave at once.
     fn leaving(&mut self) -> Vec<(u8, Header, Vec<u8>)> {
         let mut left = Vec::new();
         while let Some((client, datagram)) = self.datagrams.poll_transmit(self.clock.now) {
@@ -53,7 +53,7 @@ impl World {
         self.leaving()
     }
 
-    /// Over a connection, as it would not fit into a datagram.
+    /// Stores over a connection, because the value does not fit into a datagram.
     fn store(&mut self, key: &str, bytes: usize) {
         let request = format!("set {key} 0 0 {bytes}\r\n{}\r\n", "v".repeat(bytes));
         let mut out = Vec::new();
@@ -99,7 +99,7 @@ fn what_is_no_whole_request_in_one_datagram_is_not_answered() {
     world.send(1, several, b"get a\r\n");
     world.datagrams.handle_datagram(world.clock, (1, b"get a\r\n"), &world.store, None);
     assert_eq!(world.ask(2, b"get a"), []);
-    // What was cut off does not belong to the next.
+    // The truncated part does not belong to the next request.
     assert_eq!(world.ask(3, b"get a\r\n")[0].2, b"END\r\n");
     assert_eq!(world.ask(4, b"set a 0 0 1 noreply\r\n1\r\n"), []);
 }
@@ -171,7 +171,7 @@ fn every_fault_of_datagrams_does_what_it_says_as_often_as_it_counts() {
     let [lost, copied, held] = kinds.map(|kind| world.count(kind));
     let moved = world.count(FaultKind::UdpDisorder);
     assert!([lost, copied, held, moved].into_iter().all(|count| count > 400), "{sum}");
-    // What is held at the end has not left.
+    // Datagrams held at the end have not left.
     let still = world.datagrams.held.values().map(VecDeque::len).sum::<usize>() as u64;
     assert_eq!(sum, 5_000 * 3 - lost + copied - still);
     assert_eq!(late, held - still);

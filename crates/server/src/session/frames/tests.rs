@@ -1,4 +1,4 @@
-//! Talks in frames: what is asked, and what is answered, a line for each.
+//! Conversations in frames: one line for each request and each answer.
 
 use super::*;
 use crate::session::{Flow, Session};

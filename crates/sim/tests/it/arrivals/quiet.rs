@@ -1,5 +1,5 @@
-//! Runs in whose measured window little or nothing happens: it is as long as the scenario says all
-//! the same, and every figure per second is over all of it.
+//! Runs with few or no operations in their measured window: the window keeps the scenario's length,
+//! and every figure per second refers to all of it.
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::Instant;
@@ -10,7 +10,7 @@ fn rehearse(words: &[(&'static str, &str)]) -> Rehearsal {
     World::new(&each).rehearse()
 }
 
-/// The window is `seconds` long, and rows and slices cover it from end to end.
+/// Asserts that the window is `seconds` long, and that rows and slices cover it from end to end.
 fn lasts(rehearsal: &Rehearsal, seconds: f64) {
     let record = &rehearsal.record;
     assert_eq!((record.ended_by, record.partial), (EndedBy::Duration, false));

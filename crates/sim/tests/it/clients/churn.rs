@@ -1,5 +1,5 @@
 //! Connection churn in virtual time: connections and their calls follow their laws, and every one
-//! is counted, whatever goes wrong.
+//! is counted, whatever fails.
 
 use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
 use crate::harness::{Rehearsal, World};
@@ -31,7 +31,7 @@ fn churn(rehearsal: &Rehearsal) -> &ChurnRecord {
     rehearsal.record.churn.as_ref().expect("connections are the load")
 }
 
-/// The intended instants of each connection's calls; nothing was lost. The connections of a slot
+/// The intended instants of each connection's calls; none was lost. The connections of a slot
 /// follow each other, each with all its calls.
 fn calls(rehearsal: &Rehearsal) -> Vec<Vec<Instant>> {
     let mut places: BTreeMap<u32, Vec<Instant>> = BTreeMap::new();
@@ -78,7 +78,7 @@ fn connections_follow_their_law_and_calls_theirs() {
     }
 }
 
-/// The first instants, in seconds, of a client that draws gaps from a given draw of erand48 on.
+/// The first instants, in seconds, of a client that draws gaps from draw `skipped` of erand48 on.
 fn drawn(gap: impl Fn(f64) -> f64, skipped: u64, count: usize) -> Vec<f64> {
     let mut random = Rand48::new([1, 2, 3]).skip(skipped);
     let mut at = 0.0;
@@ -121,7 +121,7 @@ fn growing_gaps_are_a_rate_that_falls() {
     let gaps: Vec<u64> = opened.windows(2).map(|pair| pair[1].since(pair[0]).ns()).collect();
     let expected: Vec<u64> = (1..60).map(|nth| nth * 2_000_000).collect();
     assert_eq!(gaps, expected);
-    // It is what was asked for.
+    // The record states the requested rate.
     let rate =
         rehearsal.record.believable.checks.iter().find(|check| check.code == CheckKind::Rate);
     assert_eq!(rate.map(|check| check.result), Some(CheckResult::Passed), "{rate:?}");
@@ -169,7 +169,8 @@ fn every_connection_and_call_has_one_end_under_faults() {
             world.deaths = vec![(0, ms(100), ms(200))];
             let rehearsal = world.rehearse();
             let ChurnRecord { measure, calls_planned, calls_intended, .. } = churn(&rehearsal);
-            // Sealing has looked whether all adds up; these say that there was something to add.
+            // Sealing has checked that all counts add up; these show that there was something to
+            // add.
             assert_eq!(measure.intended, 2_000, "{faults} {words:?}");
             assert_eq!(*calls_planned, 10_000);
             assert_eq!(*calls_intended + measure.calls_not_made, 10_000);

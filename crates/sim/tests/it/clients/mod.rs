@@ -1,5 +1,5 @@
-//! Clients that are more than their connections: those that come and go, those that write to
-//! several servers, and those with windows of objects.
+//! Clients with several connections or none of their own: connection churn, writes to several
+//! servers, and windows of objects.
 
 mod churn;
 mod replicas;

@@ -1,5 +1,5 @@
-//! Servers that all clients reach: copies of writes add up, one that dies is passed over and taken
-//! back, and gets go by datagrams beside sets in streams.
+//! Servers that all clients reach: copies of writes add up, a server that dies is skipped and used
+//! again once it is back, and gets go over datagrams while sets go over streams.
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::Instant;
@@ -11,7 +11,7 @@ const fn s(seconds: u64) -> Instant {
     Instant::from_ns(seconds * 1_000_000_000)
 }
 
-/// Eight clients of two servers, one set to nine gets in turn.
+/// Eight clients of two servers, with nine gets for each set.
 fn world(more: &[(&'static str, &str)]) -> World {
     let words = [
         ("server", "a,b"),
@@ -30,7 +30,7 @@ fn world(more: &[(&'static str, &str)]) -> World {
     world
 }
 
-/// What the servers count, summed.
+/// A counter summed over the servers.
 fn counted(rehearsal: &Rehearsal, name: &str) -> i64 {
     let of = |figures: &std::collections::BTreeMap<String, Figure>| match figures.get(name) {
         Some(Figure::Whole(number)) => *number,
@@ -63,7 +63,7 @@ fn copies_are_counted_as_servers_count_them_and_the_mix_counts_none() {
         assert_eq!(agreed.map(|check| check.result), Some(CheckResult::Passed), "{more:?}");
         let verification = record.phases.verification();
         assert_eq!(verification.wrong(), 0);
-        // With one copy half of the reads look where nothing was written.
+        // With one copy, half of the reads go to a server without the key.
         assert_eq!(record.totals.misses == 0, replicate == "all", "{}", record.totals.misses);
         assert!(record.servers.iter().all(|server| server.totals.answered > 30_000));
     }
@@ -87,7 +87,7 @@ fn at_a_rate_the_schedule_counts_a_write_once() {
     assert_eq!(rate.map(|check| check.result), Some(CheckResult::Passed), "{rate:?}");
     let asked = record.rate.target_per_s.expect("a rate was asked for");
     assert!((asked / 10_000.0 - 1.0).abs() < 0.05, "{:?}", record.rate);
-    // What is compared with it has each write once, in all and by kind.
+    // The achieved rate counts each write once, in all and by kind.
     assert!((record.rate.achieved_per_s / asked - 1.0).abs() < 0.02, "{:?}", record.rate);
     let by_kind: f64 = record.rate.kinds_per_s.values().sum();
     assert!((by_kind - record.rate.achieved_per_s).abs() < 1e-6, "{:?}", record.rate);
@@ -119,7 +119,8 @@ fn a_server_that_dies_is_passed_over_and_taken_back() {
         assert_eq!(since_start(away.from_unix_ms), 3_000);
         let until = since_start(away.until_unix_ms.expect("it came back"));
         assert!((5_000..6_100).contains(&until), "{away:?}");
-        // What it missed is a miss, and no more than that; it is read again when it is back.
+        // Writes that the dead server missed are misses and no faults; it is read again when it is
+        // back.
         assert!(died.totals.hits > 2_000 && totals.misses > 0, "{totals:?}");
     }
 }

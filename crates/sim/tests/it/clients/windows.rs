@@ -1,5 +1,5 @@
-//! Clients with windows of objects, several connections each, and verification of what they read
-//! and of how long it lives: exact counts in virtual time.
+//! Clients with windows of objects, several connections each, and verification of the values that
+//! they read and of their lifetimes: exact counts in virtual time.
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::{Instant, Span};
@@ -82,7 +82,8 @@ fn keys_are_the_unit_of_rate_and_number_and_none_is_lost() {
     let rehearsal = world("100007", &more).rehearse();
     let (sets, keys) = sets_and_keys(&rehearsal);
     assert_eq!(sets + keys, 100_007);
-    // 100 007 keys are 6 250 each and one more for seven clients: 625 sets each, and no more.
+    // 100 007 keys are 6 250 for each client and one more for seven of them: 625 sets each, no
+    // more.
     assert!((16 * 625..=16 * 625 + 7).contains(&sets), "{sets} sets");
     let paced = [("rate", "10240"), ("arrival", "fixed"), ("duration", "10s")];
     let rehearsal = world("1G", &[&more[..], &paced].concat()).rehearse();
@@ -171,7 +172,7 @@ fn a_client_has_one_operation_at_a_time_and_uses_all_its_connections() {
         rehearsal.samples.iter().for_each(|sample| times[sample.connection as usize] += 1);
         let even = |&times: &u64| if turn == "random" { times > 800 } else { times == 1_000 };
         assert!(times.iter().all(even), "{turn}: {times:?}");
-        // A closed loop is as fast as its answers, whichever connection brings them.
+        // A closed loop is as fast as its answers, over any connection.
         let mut of_client: Vec<_> = rehearsal.samples.iter().filter(|s| s.connection < 8).collect();
         of_client.sort_by_key(|sample| sample.sent);
         assert!(of_client.windows(2).all(|pair| pair[1].intended == pair[0].received));
@@ -227,7 +228,7 @@ fn a_value_that_expires_too_early_is_found_each_time() {
         let rehearsal = faulty(world(ops, &more), "expire-early:0.001").rehearse();
         let counts = found(&rehearsal);
         let struck = planted(&rehearsal, FaultKind::ExpireEarly);
-        // What never expires and is not there is a miss, of which servers are not accused.
+        // A missing value that never expires is a miss, not a server's fault.
         assert_eq!(counts.unexpired_unget + counts.verify_misses, struck);
         assert!(counts.unexpired_unget > 30 && counts.verify_misses > 60, "{counts:?}");
         assert_eq!(counts.expired_get, 0);
@@ -235,8 +236,8 @@ fn a_value_that_expires_too_early_is_found_each_time() {
     }
 }
 
-/// Two windows that are filled at the beginning, with values that end after 20 s. One is read every
-/// 8 s, each once: at 16 s and at 24 s, and so nowhere near the end of anything.
+/// Two windows that are filled at the beginning, with values that expire after 20 s. A client reads
+/// every 8 s, each object once: at 16 s and at 24 s, which is not near any expiry.
 fn slow(faults: &str) -> Rehearsal {
     let more = [
         ("mix", "get=1"),
@@ -267,8 +268,9 @@ fn a_value_that_expires_too_late_is_found_each_time() {
 
 #[test]
 fn expiry_raises_no_false_alarm_whatever_the_moment() {
-    // Objects of 5 s are set, overwritten and read all the time, so reads fall into every part of
-    // a second around their end; answers are late, connections are lost, a worker stands still.
+    // Objects with a lifetime of 5 s are set, overwritten and read all the time, so reads fall into
+    // every part of a second around their expiry; answers are late, connections are lost, a worker
+    // stalls.
     for seed in 1..=4 {
         let more = [
             ("expiry", "5"),

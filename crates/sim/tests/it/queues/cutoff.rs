@@ -1,15 +1,15 @@
-//! Windows after which nothing is sent, at a server of known capacity with more due than it can
-//! take: every figure has a closed form.
+//! Windows after which nothing is sent, at a server of known capacity with more operations due than
+//! it can answer: every figure has a closed form.
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::Span;
 use memtide_schema::Kind;
 use memtide_schema::record::{CheckKind, CheckResult, EndedBy, Missing, Percentile};
 
-/// The server takes 1 ms for each operation and has one connection, on which one operation is
-/// outstanding at most: 1 000/s can be had.
+/// The server takes 1 ms for each operation and has one connection of depth 1, so it can answer 1
+/// 000/s.
 const CAPACITY: u64 = 1_000;
-/// How long is measured, in seconds.
+/// The length of the window, in seconds.
 const LENGTH_S: u64 = 4;
 
 fn rehearse(times: u64, more: &[(&'static str, &str)]) -> Rehearsal {
@@ -52,8 +52,8 @@ fn overload_by_a_factor_leaves_the_rest_unsent_and_says_how_long_it_took_at_leas
     }
 }
 
-/// The answered operation i took 1 ms more than it waited, i − i/times ms; the others took at
-/// least what was left of the window when they were due.
+/// Answered operation i took 1 ms longer than it waited, i − i/times ms. The others took at least
+/// the rest of the window from their intended instant.
 fn known_times(ran: &Rehearsal, times: u64) {
     let (can, all) = (CAPACITY * LENGTH_S, times * CAPACITY * LENGTH_S);
     let ms = 1_000_000;
@@ -104,7 +104,7 @@ fn a_run_that_keeps_up_is_the_same_as_one_that_drains() {
 #[test]
 fn what_is_dropped_when_all_is_full_is_told_from_what_is_left_at_the_end() {
     let totals = rehearse(3, &[("on-full", "skip:5ms,4ms")]).record.totals;
-    // What is 4 to 5 ms behind waits on, at 3 000/s.
+    // At 3 000/s, the operations that are 4 to 5 ms behind still wait.
     assert!((10..=17).contains(&totals.dropped_at_end), "{}", totals.dropped_at_end);
     assert_eq!(totals.dropped_when_full() + totals.dropped_at_end, totals.dropped);
     assert!(totals.dropped_when_full() > 2 * CAPACITY * LENGTH_S - 40);
@@ -134,7 +134,7 @@ fn a_server_that_says_nothing_more_keeps_a_run_for_a_second_at_most() {
     let response = &ran.record.response[&Kind::All];
     let bounds = response.bounds.as_ref().expect("none was answered");
     assert_eq!((bounds.count, bounds.others_at_least_ns), (totals.intended, None));
-    // The first was sent at once, and awaited until a second after the end.
+    // The first operation was sent at once, and awaited until a second after the end.
     let most = Span::from_ns(bounds.max_ns);
     assert!(most > Span::from_ms(1_900) && most <= Span::from_s(2), "{most:?}");
 }

@@ -1,11 +1,11 @@
-//! A share of a run waits, prepared, until all shares begin, or says why it made no load.
+//! A share of a run waits, prepared, until all shares begin, or reports why it made no load.
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::{Instant, Span};
 use memtide_run::{Barrier, NotRun, Share, lower, record_not_run};
 use memtide_schema::record::{Aborted, EndedBy, ShareStart};
 
-/// A barrier that always says this.
+/// A barrier that always returns this result.
 struct Says(Result<Option<Instant>, NotRun>);
 
 impl Barrier for Says {
@@ -39,7 +39,7 @@ impl Barrier for Used {
     }
 }
 
-/// A barrier at which the load begins at once, and is over when it has been asked `looks` times.
+/// A barrier at which the load begins at once, and ends when it has been asked `looks` times.
 struct Over {
     looks: u32,
 }
@@ -63,7 +63,7 @@ impl Barrier for Over {
     }
 }
 
-/// A condition that is true of all shares together.
+/// A condition that all shares together meet.
 fn condition() -> Aborted {
     Aborted {
         condition: "errors>1%".to_owned(),
@@ -79,7 +79,7 @@ fn world(barrier: impl Barrier + 'static) -> World {
     World { share, barrier: Some(Box::new(barrier)), ..World::new(&words) }
 }
 
-/// Holds that `run` made no load, but its part of the fill; returns the reason.
+/// Asserts that `run` made its part of the fill and no load; returns the reason.
 fn not_run(run: Rehearsal) -> String {
     let record = run.record;
     assert_eq!((record.ended_by, record.partial, record.exit), (EndedBy::NotRun, true, 0));
@@ -125,7 +125,8 @@ fn a_share_that_is_interrupted_while_it_waits_makes_no_load() {
     assert_eq!(why, "it was interrupted before its load began");
 }
 
-/// What all shares do together is judged elsewhere; the load of each ends as by its own condition.
+/// A condition of all shares is checked elsewhere; each share's load ends as by a condition of its
+/// own.
 #[test]
 fn a_share_ends_when_all_are_to_end() {
     let mut endless = world(Over { looks: 20 });
@@ -135,14 +136,14 @@ fn a_share_ends_when_all_are_to_end() {
     assert_eq!((record.ended_by, record.aborted), (EndedBy::Aborted, Some(condition())));
     assert!((1.0..3.0).contains(&record.measured_s), "{}", record.measured_s);
     assert_eq!(record.totals.intended, run.samples.len() as u64);
-    // Before the load begins there is nothing to measure, and nothing goes wrong.
+    // Before the load begins there is nothing to measure, and no fault.
     let mut early = world(Over { looks: 1 });
     early.words.push(("duration", "1h".to_owned()));
     let record = early.rehearse().record;
     assert_eq!((record.ended_by, record.totals.intended), (EndedBy::Aborted, 0));
 }
 
-/// A share that was started again refuses before anything is sent; its record is like those of
+/// A share that was started again refuses before anything is sent. Its record is like those of
 /// shares that waited in vain.
 #[test]
 fn a_share_that_refuses_at_once_has_a_record_too() {

@@ -1,5 +1,5 @@
-//! Many shares whose clocks differ, and of which some are lost: what is left is exact, and what is
-//! missing is said.
+//! Many shares whose clocks differ, and some of which are lost: the merged record of the others is
+//! exact, and it names the missing ones.
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::rng::Random;
@@ -18,13 +18,13 @@ use std::ops::Range;
 /// A machine whose time of day is wrong.
 struct Shifted {
     fleet: SimFleet,
-    /// How far it is ahead of the clock that is furthest behind: up to twice [`SHIFT_MAX`].
+    /// The time by which it is ahead of the slowest clock: up to twice [`SHIFT_MAX`].
     ahead: Span,
 }
 
-/// No clock is further ahead of the right time than this, or behind.
+/// The largest error of a clock, ahead or behind.
 const SHIFT_MAX: Span = Span::from_ms(40);
-/// From the beginning of the world to the agreed beginning of the load, by a right clock.
+/// Time from the beginning of the world to the agreed beginning of the load, by a correct clock.
 const LEAD: Span = Span::from_s(2);
 
 impl Fleet for Shifted {
@@ -66,7 +66,7 @@ impl Fleet for Shifted {
     }
 }
 
-/// A beginning at a time of day, given from the beginning of the world on.
+/// A beginning at a time of day, counted from the beginning of the world.
 struct AtTime {
     first: Option<Span>,
     ahead: Span,
@@ -91,29 +91,29 @@ impl Barrier for AtTime {
     }
 }
 
-/// What becomes of a share.
+/// The fate of a share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Whole,
     /// Its machine is gone, and its record with it.
     Lost,
-    /// It is told to end after this part of its window.
+    /// It is commanded to end after this share of its window.
     Ended(f64),
 }
 
-/// A run of `of` shares with `lanes` each.
+/// A run of `of` shares with `lanes` lanes each.
 struct ManyShares {
     of: u32,
     lanes: u32,
     seed: u64,
-    /// Whether each clock is kept in step with the world's.
+    /// True if each clock is kept in step with the world's.
     synchronised: bool,
 }
 
 /// A share that left a record.
 struct Left {
     run: Rehearsal,
-    /// When it began, in ns after the beginning of the world.
+    /// The instant at which it began, in ns after the beginning of the world.
     began_ns: u64,
 }
 
@@ -205,7 +205,7 @@ impl ManyShares {
         }
     }
 
-    /// The skew that is said is true within its bound, or unknown.
+    /// Asserts that the record's skew is true within its bound, or unknown.
     fn check_skew(&self, merged: &Record, shares: &[Left]) {
         let ran = shares.iter().filter(|share| share.run.record.window_start_unix_ns.is_some());
         let starts: Vec<u64> = ran.map(|share| share.began_ns).collect();
@@ -224,7 +224,7 @@ impl ManyShares {
     }
 }
 
-/// The percentiles are those of all samples together.
+/// Asserts that the percentiles are those of all samples together.
 fn check_times(merged: &Record, shares: &[Left]) {
     let mut pooled = Histogram::<u64>::new();
     for sample in shares.iter().flat_map(|share| &share.run.samples) {
@@ -247,7 +247,7 @@ fn merged(records: impl Iterator<Item = Record>) -> Record {
     merging.finish().unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-/// The records merged in groups, and the groups after that.
+/// The merge of groups of records, and then of the merged groups.
 fn grouped<'a>(records: impl Iterator<Item = &'a Record>, random: &mut Random) -> Record {
     let mut groups: Vec<Vec<Record>> = vec![Vec::new(); 5];
     for record in records {
@@ -256,7 +256,7 @@ fn grouped<'a>(records: impl Iterator<Item = &'a Record>, random: &mut Random) -
     merged(groups.into_iter().filter(|group| !group.is_empty()).map(|of| merged(of.into_iter())))
 }
 
-/// The number that the environment names, or a small one.
+/// The number in this environment variable, or a small one.
 fn number(name: &str, few: u32) -> u32 {
     let word = std::env::var(name).ok();
     word.map_or(few, |word| word.parse().unwrap_or_else(|_| panic!("{name}: '{word}'")))

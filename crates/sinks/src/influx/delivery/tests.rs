@@ -1,4 +1,4 @@
-//! A database that is well, busy, away, or of another opinion: every point is somewhere.
+//! A database that accepts, is busy, is unreachable, or rejects: every point is counted once.
 
 use super::super::spool::spooled;
 use super::*;
@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What was posted, in order.
+/// The posted batches, in order.
 type Seen = Arc<Mutex<Vec<String>>>;
 
 struct Fake<F> {
@@ -44,7 +44,7 @@ fn feed(delivery: &Delivery, points: u64) {
     feed.flush();
 }
 
-/// What became of all points; none is missing.
+/// The counts of all points, which must add up.
 fn closed(delivery: &mut Delivery) -> Delivered {
     let it = delivery.close_within(Duration::from_secs(2));
     assert_eq!(it.offered, it.written + it.kept + it.unfit + it.lost, "{it:?}");
@@ -147,7 +147,7 @@ fn of_a_partial_write_the_rest_is_written() {
     }
 }
 
-/// A spool that has three batches of 10, and a delivery that has it.
+/// A spool with three batches of 10 points, and a delivery that uses it.
 fn with_three_kept(
     place: &Path,
     mut answer: impl FnMut(&str) -> Answer + Send + 'static,

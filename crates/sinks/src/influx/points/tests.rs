@@ -1,4 +1,4 @@
-//! Points as lines, read with the eyes of the database.
+//! Points as lines, read as the database reads them.
 
 use super::super::delivery::{Answer, Delivery, Post};
 use super::*;
@@ -27,7 +27,7 @@ fn run() -> InfluxRun {
     }
 }
 
-/// The lines that a sink made of events makes.
+/// The lines that the sink `sink` makes of events.
 fn lines<S: Sink>(sink: impl FnOnce(Feed) -> S, events: &[Event]) -> Vec<String> {
     let text = Arc::new(Mutex::new(String::new()));
     let mut delivery = Delivery::start(Box::new(Reader(Arc::clone(&text))), None).unwrap();

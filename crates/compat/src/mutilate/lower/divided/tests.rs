@@ -1,4 +1,4 @@
-//! The originals' arithmetic: every connection offers the same, and nothing is lost or doubled.
+//! The originals' arithmetic: every connection offers the same rate, and the sum is exact.
 
 use super::*;
 use crate::mutilate::Face;
@@ -27,7 +27,7 @@ fn facts(settings: &Settings) -> (Option<f64>, Option<u32>, Option<u32>, Option<
 
 #[test]
 fn every_connection_offers_the_same() {
-    // Two threads of the master and two agents of four and two: 8 of 32 connections each.
+    // Two threads of the master and two agents of four and two shares: 8 of 32 connections each.
     let line = "-s h -a a -a b -T 2 -c 4 -d 3 -q 8000";
     let Divided { agents, own, rate } = divided(line, &[4, 2]);
     assert_eq!(rate, OwnRate::Fraction { own: 8.0, of: 32.0 });
@@ -44,7 +44,7 @@ fn the_masters_own_options_are_of_the_master_alone() {
     let own = own.unwrap();
     assert_eq!(facts(&own), (Some(100.0), Some(2), Some(2), Some(2)));
     assert_eq!(own.scenario.load, memtide_schema::scenario::Load::Never);
-    // The agents at their peak beside a master that measures, and the other way round.
+    // The agents at full speed beside a master that measures, and vice versa.
     let at_peak = divided("-s h -a a -q 0 -Q 100", &[1]);
     assert_eq!((rate(&at_peak.agents), rate(&at_peak.own.unwrap())), (None, Some(100.0)));
     let flat_out = divided("-s h -a a -q 500 -Q 0", &[1]);
@@ -61,7 +61,7 @@ fn a_master_without_threads_makes_nothing() {
 
 #[test]
 fn servers_taken_in_turn_have_the_connections_of_each_process() {
-    // One agent of one thread has a connection to each of two servers, and so has each other.
+    // One agent of one thread has a connection to each of two servers, and so does the other.
     let line = "-s a,b -R -a x -a y -c 1 -q 600";
     let Divided { agents, own, .. } = divided(line, &[1, 1]);
     assert_eq!((facts(&agents).0, facts(&agents).2), (Some(400.0), Some(2)));
