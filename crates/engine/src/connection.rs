@@ -455,14 +455,20 @@ impl Connection {
         // The bytes left at the start of the present reply, or at the start of `bytes`.
         let mut left = bytes.len();
         loop {
-            let reply = T::next(T::decoder(&mut self.link.reader), &mut bytes);
-            let reply = reply.map_err(|error| PeerError::of(error, bytes))?;
-            let Some((reply, answer_head)) = reply else {
-                self.count_reply(left - bytes.len());
-                return dialect::check_partial::<T>(&mut self.link.reader);
+            let mut answer_head = T::NO_HEAD;
+            let decoder = T::decoder(&mut self.link.reader);
+            // The reply stays where the decoder put it: `?` and `map_err` would each copy it.
+            let next = T::next(decoder, &mut bytes, &mut answer_head);
+            let reply = match next {
+                Ok(Some(ref reply)) => reply,
+                Ok(None) => {
+                    self.count_reply(left - bytes.len());
+                    return dialect::check_partial::<T>(&mut self.link.reader);
+                }
+                Err(error) => return Err(PeerError::of(error, bytes)),
             };
             let turn = (!self.pipeline.is_empty()).then_some(self.answered);
-            match heed(T::role(answer_head, &reply, turn)?, &reply, &mut self.part_failed, sink) {
+            match heed(T::role(answer_head, reply, turn)?, reply, &mut self.part_failed, sink) {
                 Heeded::Answer => {}
                 Heeded::FailedPart => continue,
                 Heeded::Aside => {
@@ -472,16 +478,16 @@ impl Connection {
             }
             if self.stray_error {
                 self.stray_error = false;
-                if is_bare_error(&reply) {
+                if is_bare_error(reply) {
                     // memcached reads the rest of a bad data chunk as a command of its own.
                     (self.reply_bytes, left) = (0, bytes.len());
                     continue;
                 }
             }
             let Some(head) = self.pipeline.front_mut() else {
-                return Err(unasked(&reply));
+                return Err(unasked(reply));
             };
-            let verdict = match reply {
+            let verdict = match *reply {
                 Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
                     sink.value(head, key, bytes);
                     head.hits += 1;
@@ -493,18 +499,18 @@ impl Connection {
                     sink.data(head, bytes, ends);
                     continue;
                 }
-                Reply::Error(error) => {
+                Reply::Error(ref error) => {
                     self.stray_error = error.is_bad_data_chunk();
                     if error.is_too_many_connections() {
                         return Err(PeerError::TooManyConnections);
                     }
-                    sink.refused(Refusal::of(&error));
+                    sink.refused(Refusal::of(error));
                     failure(error.kind)
                 }
                 Reply::End if self.part_failed.is_some() => {
                     failure(self.part_failed.take().expect("it was looked at"))
                 }
-                _ => verdict(head, &reply)?,
+                _ => verdict(head, reply)?,
             };
             self.count_reply(left - bytes.len());
             left = bytes.len();

@@ -73,6 +73,9 @@ pub(crate) trait WireFormat {
     /// The fields of a reply that identify its request; `()` where replies identify nothing.
     type AnswerHead: Copy;
 
+    /// A head that [`Self::next`] has not written yet.
+    const NO_HEAD: Self::AnswerHead;
+
     /// True if an operation of this kind can be sent so that the server does not answer it.
     fn has_quiet_form(&self, kind: OpKind) -> bool;
 
@@ -105,12 +108,14 @@ pub(crate) trait WireFormat {
     /// The decoder of a reader of this format.
     fn decoder(reader: &mut Reader) -> &mut Self::Decoder;
 
-    /// Takes the next reply from the front of `input`. `None` means that more bytes are needed;
-    /// `input` is then empty.
+    /// Takes the next reply from the front of `input`, and writes the fields that identify its
+    /// request to `head`: returned beside the reply, they would have each reply copied. `None`
+    /// means that more bytes are needed; `input` is then empty.
     fn next<'a, 'i: 'a>(
         decoder: &'a mut Self::Decoder,
         input: &mut &'i [u8],
-    ) -> Next<'a, Self::AnswerHead>;
+        head: &mut Self::AnswerHead,
+    ) -> Result<Option<Reply<'a>>, Malformed>;
 
     /// To be called when no further reply is complete: returns an error if the remaining bytes
     /// cannot become one.
@@ -130,9 +135,6 @@ pub(crate) trait WireFormat {
         reply: &Reply<'_>,
     ) -> Option<Result<(), ConnectError>>;
 }
-
-/// A complete reply and the fields that identify its request; `None` if more bytes are needed.
-pub(crate) type Next<'a, AnswerHead> = Result<Option<(Reply<'a>, AnswerHead)>, Malformed>;
 
 /// The relation of a reply to the operations in flight.
 pub(crate) enum Role<'a> {
@@ -282,9 +284,10 @@ impl Reader {
         &'a mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<Reply<'a>>, PeerError> {
-        in_format_of!(self, T => match T::next(T::decoder(self), input) {
-            Ok(next) => Ok(next.map(|(reply, _)| reply)),
-            Err(error) => Err(PeerError::of(error, input)),
+        in_format_of!(self, T => {
+            let mut head = T::NO_HEAD;
+            let next = T::next(T::decoder(self), input, &mut head);
+            next.map_err(|error| PeerError::of(error, input))
         })
     }
 
@@ -309,8 +312,9 @@ pub(crate) fn check_partial<T: WireFormat>(reader: &mut Reader) -> Result<(), Pe
 fn welcome<T: WireFormat>(reader: &mut Reader, bytes: &[u8]) -> Option<Result<(), Rejection>> {
     let mut input = bytes;
     let broken = |error| Some(Err(Rejection::Broken(Closed::Broken(error))));
-    let (reply, answer_head) = match T::next(T::decoder(reader), &mut input) {
-        Ok(Some(next)) => next,
+    let mut answer_head = T::NO_HEAD;
+    let reply = match T::next(T::decoder(reader), &mut input, &mut answer_head) {
+        Ok(Some(reply)) => reply,
         Ok(None) => return check_partial::<T>(reader).err().and_then(broken),
         Err(error) => return broken(PeerError::of(error, bytes)),
     };

@@ -494,6 +494,7 @@ impl Recorder {
     }
 
     /// Records the client's delay of a reply received at `at` by a worker that woke up at `woken`.
+    #[inline]
     pub(crate) fn received(&mut self, at: Instant, woken: Instant) {
         if self.window.segment_of(self.start, at) == segment::MEASURE {
             self.tally.times.client_delay.record(at.since(woken).ns());

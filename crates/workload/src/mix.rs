@@ -56,6 +56,7 @@ impl Mix {
     }
 
     /// The kind drawn by 64 uniform bits.
+    #[inline]
     pub fn pick(&self, bits: u64) -> OpKind {
         let (last, others) = self.entries.split_last().expect("a mix has a positive weight");
         let found = others.iter().find(|entry| bits < entry.below);

@@ -214,6 +214,7 @@ impl MixSource {
 }
 
 impl Source for MixSource {
+    #[inline(always)]
     fn next(&mut self, index: u64, _now: Instant) -> Next {
         let kind = self.kind(index);
         let key = if kind.is_numeric() {

@@ -82,6 +82,7 @@ impl ValueSpace {
     }
 
     /// The position in the pool of key `id`'s value, without a proof.
+    #[inline]
     pub fn pooled(&self, id: u64) -> Range<usize> {
         let len = self.len(id);
         let from = self.pool_offset(Stream::VALUE_BYTES, id, len);

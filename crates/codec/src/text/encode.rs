@@ -181,6 +181,7 @@ impl From<bool> for LineEnd {
 }
 
 /// Writes the rest of a storage command's line.
+#[inline]
 pub fn store_tail(out: &mut Vec<u8>, tail: StoreTail) {
     number(out, u64::from(tail.flags));
     signed(out, tail.expiry);

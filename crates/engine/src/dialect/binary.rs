@@ -3,7 +3,7 @@
 //! operation carry the same number (opaque).
 
 use super::content::Content;
-use super::{GET_KEY, Next, Question, Reader, Role, WireFormat};
+use super::{GET_KEY, Question, Reader, Role, WireFormat};
 use crate::driver::{ConnectError, PeerError, Refusal, SendBuffer};
 use crate::plan::Plan;
 use memtide_codec::binary::encode::{self, Head};
@@ -31,6 +31,9 @@ pub(crate) struct AnswerHead {
 impl WireFormat for Binary {
     type Decoder = ReplyDecoder;
     type AnswerHead = AnswerHead;
+
+    const NO_HEAD: AnswerHead =
+        AnswerHead { opcode: Opcode::Noop, opaque: 0, status: Status::SUCCESS };
 
     fn has_quiet_form(&self, kind: OpKind) -> bool {
         let (loud, quiet) = opcodes(kind, self.keyed);
@@ -113,10 +116,12 @@ impl WireFormat for Binary {
     fn next<'a, 'i: 'a>(
         decoder: &'a mut ReplyDecoder,
         input: &mut &'i [u8],
-    ) -> Next<'a, AnswerHead> {
+        head: &mut AnswerHead,
+    ) -> Result<Option<Reply<'a>>, Malformed> {
         Ok(decoder.next(input)?.map(|answer| {
             let Answer { opcode, opaque, status, reply } = answer;
-            (reply, AnswerHead { opcode, opaque, status })
+            *head = AnswerHead { opcode, opaque, status };
+            reply
         }))
     }
 

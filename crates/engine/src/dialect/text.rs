@@ -1,7 +1,7 @@
 //! The text protocol: operations as lines, and the lines that servers answer with.
 
 use super::content::Content;
-use super::{GET_KEY, Next, Question, Reader, Role, WireFormat};
+use super::{GET_KEY, Question, Reader, Role, WireFormat};
 use crate::driver::{ConnectError, PeerError, Refusal, SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::Plan;
 use memtide_codec::text::ReplyDecoder;
@@ -22,6 +22,8 @@ impl WireFormat for Text {
     type Decoder = ReplyDecoder;
     /// A line repeats nothing of its request.
     type AnswerHead = ();
+
+    const NO_HEAD: () = ();
 
     #[inline]
     fn has_quiet_form(&self, kind: OpKind) -> bool {
@@ -118,8 +120,12 @@ impl WireFormat for Text {
     }
 
     #[inline(always)]
-    fn next<'a, 'i: 'a>(decoder: &'a mut ReplyDecoder, input: &mut &'i [u8]) -> Next<'a, ()> {
-        Ok(decoder.next(input)?.map(|reply| (reply, ())))
+    fn next<'a, 'i: 'a>(
+        decoder: &'a mut ReplyDecoder,
+        input: &mut &'i [u8],
+        _head: &mut (),
+    ) -> Result<Option<Reply<'a>>, Malformed> {
+        decoder.next(input)
     }
 
     #[inline(always)]
@@ -228,6 +234,7 @@ impl Text {
     }
 }
 
+#[inline]
 fn write_key(content: &Content, id: u64, out: &mut Vec<u8>) {
     encode::key_with(out, |out| content.keys.write(id, out));
 }

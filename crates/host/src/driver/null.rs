@@ -7,6 +7,7 @@ use memtide_engine::driver::{
     Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
 use std::collections::VecDeque;
+use std::io::BufRead;
 
 /// The time by which each wait advances the clock.
 const STEP: Span = Span::from_us(1);
@@ -52,8 +53,9 @@ impl NullDriver {
             self.answered.push_back(id);
         }
         while !requests.is_empty() {
-            let line = requests.iter().position(|byte| *byte == b'\n').expect("lines are whole");
-            let (line, rest) = requests.split_at(line + 1);
+            let mut after = requests;
+            let line = after.skip_until(b'\n').expect("memory can always be read");
+            let (line, rest) = requests.split_at(line);
             requests = rest;
             match line[0] {
                 b'g' => {
