@@ -48,6 +48,7 @@ impl UdpSide {
             }
             // A client that is gone may show as an error here, which says nothing of the others.
             let Ok((len, client)) = self.socket.recv_from(&mut self.buffer) else { return };
+            debug_assert!(len <= DATAGRAM_BYTES_MAX, "a datagram is longer than its buffer");
             let datagram = &self.buffer[..len];
             let mut state = shared.profile();
             // Read under the lock, so that it never goes back from one request to the next.

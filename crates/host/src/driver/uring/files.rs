@@ -36,6 +36,7 @@ impl Files {
         let wanted = connections.min(PLACES_MAX);
         // It refuses more places than files may be open. Without places all works, but costs more.
         let places = submitter.register_files_sparse(wanted).map_or(0, |()| wanted as usize);
+        assert!(places <= PLACES_MAX as usize, "the kernel takes no larger table");
         Self { places: vec![NONE; places], changed: Vec::with_capacity(places) }
     }
 
