@@ -21,11 +21,11 @@ const THREADS_MAX: u32 = 1024;
 /// Connections to one server at most.
 const CONNECTIONS_MAX: u32 = 1_000_000;
 /// Outstanding operations on one connection at most.
-const DEPTH_MAX: u32 = 65_536;
+pub const DEPTH_MAX: u32 = 65_536;
 /// Servers at most.
 const SERVERS_MAX: usize = 1024;
 /// The longest time that histograms tell apart, and so the longest useful timeout.
-const TIMEOUT_MAX: Span = Span::from_s(3600);
+pub const TIMEOUT_MAX: Span = Span::from_s(3600);
 /// The longest warm-up and the longest window: a year.
 const DURATION_MAX: Span = Span::from_s(366 * 86_400);
 /// The highest rate: one operation each nanosecond.
