@@ -269,12 +269,12 @@ fn test(root: &Path) -> Result<(), String> {
     run(command.env("RUSTFLAGS", "--cfg loom").args(interleavings).arg("interleavings"))
 }
 
-/// Runs the simulated swarm in a release build: ten thousand seeds take a minute.
+/// Runs the simulated swarm, optimised and with every assertion.
 fn swarm(root: &Path, words: &ArgMatches) -> Result<(), String> {
     let number = |name: &str| *words.get_one::<u64>(name).expect("it has a default");
     let one = words.value_source("seed") == Some(ValueSource::CommandLine);
     let (from, count) = if one { (number("seed"), 1) } else { (number("from"), number("seeds")) };
-    let test = ["test", "--release", "--package", "memtide-sim", "--test", "swarm"];
+    let test = ["test", "--profile", "swarm", "--package", "memtide-sim", "--test", "swarm"];
     let mut command = cargo(root);
     command
         .env("MEMTIDE_SWARM_FROM", from.to_string())

@@ -210,6 +210,7 @@ impl Agent {
         else {
             return;
         };
+        assert_eq!(run.len(), RUN_BYTES, "a share without the name of a run is a breach");
         if self.has_master {
             self.hand_over(&run, &record);
             self.state = State::Handing { run: run.clone() };

@@ -88,6 +88,7 @@ impl ClockBounds {
         let known = self.known.filter(|_| !self.has_jumped)?;
         let now = i128::from(master_now);
         let (low, high) = known.widened(now - known.sent);
+        assert!(low <= high, "a bound holds an offset");
         offset(low, high, now - low.midpoint(high))
     }
 

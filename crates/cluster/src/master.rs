@@ -267,6 +267,8 @@ impl Master {
     /// Begins a round. All agents must have been [gathered](Self::gathered), and no other round may
     /// be in progress.
     pub fn begin(&mut self, round: &Round, now: Instant) {
+        let is_open = matches!(self.phase, Phase::Gathering | Phase::Over);
+        assert!(!is_open, "a round begins with agents that are gathered");
         self.rounds += 1;
         self.phase = Phase::Preparing;
         (self.load_max, self.load_until) = (round.load_max, None);

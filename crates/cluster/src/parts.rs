@@ -44,6 +44,7 @@ impl Assembly {
             return Err("its record is longer than it said".to_owned());
         }
         self.bytes.extend_from_slice(&part.data);
+        assert!(self.bytes.len() as u64 <= RECORD_BYTES_MAX, "a longer record is an error");
         if length < part.bytes_total {
             return Ok(None);
         }

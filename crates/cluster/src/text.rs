@@ -7,6 +7,7 @@ pub fn printable(text: &str, most: usize) -> String {
     if text.chars().filter(is_plain).nth(most).is_some() {
         shown.push('…');
     }
+    assert!(shown.chars().count() <= most + 1, "a text of the other end is cut off");
     shown
 }
 

@@ -96,6 +96,7 @@ impl Calls {
     }
 
     fn advance(&mut self) {
+        debug_assert!(self.next < self.end, "a connection makes more calls than are its own");
         self.next += 1;
         self.schedule.iter_mut().for_each(Schedule::advance);
     }
@@ -242,6 +243,7 @@ impl<S> Client<S> {
     /// Connection `number` of the run opened at `at` and will make `calls` calls.
     pub(crate) fn begin_calls(&mut self, number: u64, count: u64, at: Instant) {
         let ClientPacing::Calls(calls) = &mut self.pacing else { return };
+        debug_assert!(calls.next == calls.end, "the calls of the last connection go on");
         if let Some(schedule) = &mut calls.schedule {
             // The connections before this one drew this many gaps between their calls.
             schedule.restart(Stream::CALL.of_lane(number), number * (count - 1));

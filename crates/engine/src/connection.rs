@@ -88,6 +88,7 @@ impl InFlightStage {
 impl InFlight {
     /// Records that it was sent at `now`; returns how long after it could have been.
     pub(crate) fn hand_over(&mut self, now: Instant) -> Span {
+        debug_assert!(now >= self.intended, "sent before it was intended");
         let late = now.since(self.sent);
         self.sent = now;
         self.generator += late;
@@ -285,6 +286,8 @@ impl Connection {
 
     /// Records that a connect begins at `now`.
     pub(crate) fn open(&mut self, now: Instant) {
+        debug_assert_eq!(self.state(), State::Closed, "a connect begins on a closed connection");
+        debug_assert!(self.pipeline.is_empty(), "a closed connection has nothing in flight");
         self.link.open(now);
     }
 
@@ -306,7 +309,10 @@ impl Connection {
         let awaits_reply = !dialect.is_noreply(entry.kind);
         match awaits_reply {
             true => self.carry(entry),
-            false => out.quiet.push(entry),
+            false => {
+                debug_assert!(!out.is_full(), "full requests without replies are sent first");
+                out.quiet.push(entry);
+            }
         }
         Ok(Issued { bytes, awaits_reply })
     }
@@ -361,6 +367,7 @@ impl Connection {
 
     #[inline]
     fn date_sent(&mut self, now: Instant, sink: &mut impl Sink) {
+        debug_assert!(self.unsent <= self.pipeline.len(), "what is unsent is in flight");
         let first = self.pipeline.len() - self.unsent;
         for (entry, outstanding) in self.pipeline.range_mut(first..).zip(first + 1..) {
             if entry.stage.is_first_request() {
@@ -379,11 +386,13 @@ impl Connection {
         dialect: &Dialect,
         out: &mut Outgoing,
     ) -> bool {
+        debug_assert!(matches!(self.state(), State::Opening(_)), "it opens without a connect");
         self.link.handle_connected(now, dialect, &mut out.bytes)
     }
 
     /// Handles the opening at `now`: an operation can be sent.
     pub(crate) fn opened(&mut self, now: Instant) {
+        debug_assert_eq!(self.state(), State::Open, "an operation can be sent once it is open");
         self.free_since = now;
         self.writable = true;
         self.rests_until = Instant::ZERO;
@@ -533,6 +542,7 @@ impl Connection {
         sink: &mut impl Sink,
     ) {
         let mut entry = self.pipeline.pop_front().expect("a reply was matched to the head");
+        debug_assert!(entry.hits <= entry.keys, "more keys were found than requested");
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;

@@ -74,6 +74,7 @@ impl IdleClock {
         if passed.is_zero() {
             return;
         }
+        debug_assert!(idle_ns <= passed.ns(), "more time was idle than passed");
         if connected {
             self.newest.idle_ns += idle_ns;
         } else {
@@ -106,6 +107,7 @@ impl IdleClock {
             return self.newest;
         }
         let kept = self.begun.min(POINTS);
+        debug_assert!(kept > 0, "the first point is there from the beginning");
         let oldest = self.begun - kept;
         let (mut low, mut high) = (0, kept);
         while low < high {

@@ -412,6 +412,10 @@ impl Plan {
         let own_width = ROW_WIDTH.ns().max(self.timeout.ns().div_ceil(spare));
         let row_width = self.rows.width.unwrap_or(Span::from_ns(own_width));
         let rows_open = self.timeout.ns().div_ceil(row_width.ns()) as usize + 3;
+        assert!(
+            self.rows.width.is_some() || rows_open as u64 <= ROWS_OPEN_MAX,
+            "rows of the default width are open for no longer than a timeout"
+        );
         Shape {
             slots,
             segments: segment::COUNT,

@@ -6,8 +6,11 @@ use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
 use memtide_base::{Instant, ServerId, Span};
+use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally};
 use memtide_workload::{Action, OpKind};
+
+const _: () = assert!(OpKind::COUNT <= KINDS_MAX, "each kind has its counters");
 
 /// The most measured operations that wait to be exported. They are drained after each receive,
 /// which returns at most 64 KiB; the shortest reply has three bytes.
@@ -202,6 +205,12 @@ impl Recorder {
         ending: Ending,
         place: Option<(ServerId, u32)>,
     ) {
+        debug_assert!(entry.sent >= entry.intended, "sent before it was intended");
+        debug_assert_eq!(
+            entry.segment,
+            self.window.segment_of(self.start, entry.intended),
+            "an intended instant was changed"
+        );
         let found = Found::of(entry, ending.fate);
         count(&mut self.tally.segments[usize::from(entry.segment)], entry, &ending, found);
         if entry.segment != segment::MEASURE {
@@ -223,6 +232,7 @@ impl Recorder {
             at.intended += 1;
             count(at, entry, &ending, found);
         }
+        debug_assert!(self.measured_open > 0, "a measured operation ends twice");
         self.measured_open -= 1;
         if let Some(sizes) = &mut self.tally.times.reply_bytes
             && ending.bytes > 0
@@ -443,6 +453,7 @@ impl Recorder {
         let Some(churn) = &mut self.tally.churn else { return };
         churn.segments[usize::from(segment)].opened += 1;
         if segment == segment::MEASURE {
+            debug_assert!(self.measured_open > 0, "a measured connection opens twice");
             self.measured_open -= 1;
             self.churn_open += 1;
             churn.connect_response.record(response.ns());
@@ -462,6 +473,7 @@ impl Recorder {
         self.last_settled = self.last_settled.max(at);
         match end.lifetime {
             Some(lifetime) => {
+                debug_assert!(self.churn_open > 0, "a measured connection ends twice");
                 self.churn_open -= 1;
                 churn.lifetime.record(lifetime.ns());
             }

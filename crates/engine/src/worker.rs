@@ -114,6 +114,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             |seat| Client::new(plan, &seat, JoinedSource::new(source.of_client(seat.number)));
         let clients: Table<_, _> = plan.seats(worker).map(client).collect();
         let places = plan.places(worker);
+        let seated: u32 = plan.seats(worker).map(|seat| seat.count).sum();
+        assert_eq!(seated as usize, places.len(), "each connection has one client");
         let dialect = Dialect::new(plan);
         let connection = |place: &Place| Connection::new(plan, &dialect, *place);
         Self {
@@ -193,6 +195,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub fn prepare(&mut self) -> Option<Instant> {
         let now = self.driver.now();
         self.outbox.fresh = Some(now);
+        debug_assert!(now >= self.idle.waits_from, "the worker's clock went back");
         let acted = self.run_due(now);
         self.outbox.fresh = None;
         let course = &self.course;
@@ -209,6 +212,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// completions. Returns the instant at which the wait ended.
     pub fn resume(&mut self, until: Instant) -> Instant {
         let woken = self.driver.now();
+        debug_assert!(woken >= self.idle.waits_from, "the worker's clock went back");
         let idle_until = woken.min(until);
         self.account_wait(idle_until, woken);
         let completed = self.take_completions(woken);

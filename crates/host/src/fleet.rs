@@ -202,6 +202,8 @@ impl Fleet for HostFleet {
             watched.begin(at);
         }
         for worker in &self.workers {
+            let begun = worker.mailbox.begin_ns.load(Ordering::Relaxed) != NEVER_NS;
+            assert!(!begun || command != Command::Begin, "a load begins once");
             match command {
                 Command::Begin => worker.mailbox.begin_ns.store(at.ns(), Ordering::Release),
                 Command::Stop { grace } => worker.mailbox.stop(at, grace),
@@ -427,6 +429,7 @@ impl Default for CpuMeter {
 
 impl CpuMeter {
     fn window(&mut self, plan: &Plan, start: Instant) {
+        assert!(self.start == Instant::NEVER, "a worker begins its load once");
         self.start = plan.window.measure_start(start);
         self.end = plan.window.measure_end(start);
     }

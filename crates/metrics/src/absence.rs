@@ -77,12 +77,15 @@ impl Absences {
         if self.kept.len() < self.kept_max {
             self.kept.push(absence);
         }
+        debug_assert!(self.kept.len() <= self.kept_max, "more is kept than there is room for");
     }
 
     /// Adds all that `other` holds.
     pub(crate) fn absorb(&mut self, other: &Self) {
+        assert!(other.servers.len() <= self.servers.len(), "merging loses nothing");
         for (sum, part) in self.servers.iter_mut().zip(&other.servers) {
             sum.absorb(part);
+            assert!(sum.returned <= sum.lost, "more connections returned than were lost");
         }
         other.kept.iter().for_each(|&absence| self.push(absence));
     }

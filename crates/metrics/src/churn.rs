@@ -150,6 +150,8 @@ impl Churn<u64> {
     pub(crate) fn absorb(&mut self, other: &Churn<u32>) {
         for (sum, part) in self.segments.iter_mut().zip(&other.segments) {
             *sum += part;
+            assert!(sum.opened <= sum.started && sum.started <= sum.intended, "openings add up");
+            assert!(sum.ended() <= sum.intended, "more connections ended than were intended");
         }
         self.connect_response.absorb(&other.connect_response);
         self.connect_service.absorb(&other.connect_service);

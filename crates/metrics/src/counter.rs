@@ -256,4 +256,13 @@ impl Counters {
     pub fn unanswered(&self) -> u64 {
         self.failed + self.timed_out + self.lost + self.dropped + self.abandoned
     }
+
+    /// Asserts that the counts by kind add up to those of all kinds.
+    pub(crate) fn assert_whole(&self) {
+        let of_kinds = self.kinds.iter().fold((0, 0, 0), |(sent, answered, unanswered), kind| {
+            (sent + kind.sent, answered + kind.answered, unanswered + kind.unanswered)
+        });
+        let of_all = (self.sent, self.answered, self.unanswered());
+        assert_eq!(of_kinds, of_all, "kinds add up (sent, answered, unanswered)");
+    }
 }

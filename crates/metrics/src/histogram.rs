@@ -138,6 +138,12 @@ impl<C: Count> Histogram<C> {
         None
     }
 
+    /// True if the buckets hold as many values as the moments count.
+    fn is_whole(&self) -> bool {
+        let counted = self.recorded().map(|(_, count)| count).sum::<u64>();
+        self.moments.count == 0 || counted == self.moments.count
+    }
+
     /// The buckets in HdrHistogram's V2 format with DEFLATE, as other tools read it.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.buckets.to_bytes()
@@ -193,6 +199,7 @@ impl Histogram<u64> {
         let buckets = without.expect("what was recorded stays recorded");
         let mut later = Self { buckets, moments: self.moments };
         let (whole, before) = (&self.moments, &earlier.moments);
+        assert!(before.count <= whole.count, "what was recorded stays recorded");
         if whole.count == before.count {
             return Self { buckets: later.buckets, moments: Moments::EMPTY };
         }

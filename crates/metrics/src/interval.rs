@@ -344,6 +344,16 @@ impl Tally {
         row.number = row.number.max(number);
     }
 
+    /// Asserts that its counts agree with each other, and its rows with its distributions.
+    fn assert_whole(&mut self) {
+        self.segments.iter().for_each(Counters::assert_whole);
+        let in_rows: u64 = self.rows.iter_mut().map(|row| row.response.settled().count()).sum();
+        let times = self.times.response_ideal.settled().count();
+        assert_eq!(in_rows, times, "each measured answer is in a row");
+        let answered: u64 = self.segments.iter().map(|counters| counters.answered).sum();
+        assert!(times <= answered, "each response time is an answer's");
+    }
+
     fn clear(&mut self) {
         self.segments.fill(Counters::default());
         self.servers.fill(Counters::default());
@@ -442,8 +452,10 @@ impl TallySum {
             && tally.connections.len() <= self.connections.len()
             && tally.churn.is_some() <= self.churn.is_some();
         assert!(has_room, "merging loses nothing");
+        tally.assert_whole();
         for (sum, part) in self.segments.iter_mut().zip(&tally.segments) {
             *sum += part;
+            assert!(sum.settled() <= sum.intended, "more operations ended than were intended");
         }
         for (sum, part) in self.servers.iter_mut().zip(&tally.servers) {
             *sum += part;
@@ -528,6 +540,7 @@ mod tests {
                 tally.row_intended(at);
                 tally.segments[1].settle(0, Fate::Answered);
                 tally.times.response[0].as_mut().unwrap().record(1_000);
+                tally.times.response_ideal.record(1_000);
                 tally.row_answered(at, Span::from_us(1), 1, 0);
                 tally.row_get(at, Span::from_us(1), Span::from_ns(900));
                 tally.sent_with(1 + second as usize % 4);

@@ -55,6 +55,7 @@ impl Mismatches {
         } else {
             self.lost += 1;
         }
+        debug_assert!(self.kept.len() <= self.kept_max, "more is kept than there is room for");
     }
 
     /// Adds all that `other` keeps, and its count of lost ones.

@@ -128,6 +128,7 @@ impl Series {
     /// An empty series; `width` is that of the rows which workers number. At most `rows_max` rows
     /// (at least 1) are kept.
     pub fn new(width: Span, rows_max: usize) -> Self {
+        assert!(rows_max > 0 && !width.is_zero(), "there is a row, and it has a width");
         Self { width, shift: 0, rows_max, rows: Vec::new() }
     }
 
@@ -140,6 +141,7 @@ impl Series {
         if at >= self.rows.len() {
             self.rows.resize(at + 1, Row::default());
         }
+        assert!(self.rows.len() <= self.rows_max, "rows are merged before there are too many");
         &mut self.rows[at]
     }
 
@@ -176,7 +178,9 @@ impl Series {
             rows.iter().for_each(|row| slice.absorb(row));
             slice
         });
-        (self.width() * per_slice as u64, slices.collect())
+        let slices: Vec<Row> = slices.collect();
+        assert!(slices.len() <= SLICES_MAX, "rows are merged until slices are few");
+        (self.width() * per_slice as u64, slices)
     }
 
     fn halve(&mut self) {
@@ -186,7 +190,10 @@ impl Series {
             pair.iter().skip(1).for_each(|next| row.absorb(next));
             row
         });
-        self.rows = halved.collect();
+        let halved: Vec<Row> = halved.collect();
+        let intended = |rows: &[Row]| rows.iter().map(|row| row.intended).sum::<u64>();
+        assert_eq!(intended(&halved), intended(&self.rows), "merging rows loses nothing");
+        self.rows = halved;
     }
 }
 

@@ -24,7 +24,9 @@ use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window};
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
-use memtide_schema::scenario::{self as word, OutputKind, Outputs, Problem, Tags};
+use memtide_schema::scenario::{
+    self as word, DEPTH_MAX, OutputKind, Outputs, Problem, TIMEOUT_MAX, Tags,
+};
 use memtide_schema::{Scenario, natively};
 use memtide_workload::{
     Expiring, Lifetimes, Mix, OpKind, Oracle, RateCurve, SourcePlan, Wave, WindowPlan,
@@ -173,6 +175,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         credentials: credentials(scenario),
         filter: None,
     };
+    assert_whole(&plan);
     if scenario.mix.kinds().any(OpKind::lengthens_value) {
         let reason = "append and prepend change lengths, so memtide does not compare them";
         why.insert("value-size".to_owned(), reason.to_owned());
@@ -192,6 +195,19 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         watches_servers: around.watches_servers(),
         tags: around.outputs.tags.clone(),
     })
+}
+
+/// Asserts what the engine relies on: a scenario that passed its check becomes such a plan.
+fn assert_whole(plan: &Plan) {
+    assert!(!plan.servers.is_empty() && plan.workers > 0, "a plan has a server and a worker");
+    assert!(plan.own_workers().end <= plan.workers, "a share's workers are the plan's");
+    let dealt: u32 = (0..plan.workers).map(|worker| plan.connections_of(worker)).sum();
+    assert_eq!(dealt, plan.connections, "each connection is dealt to one worker");
+    assert!(u32::from(plan.workers) <= plan.connections, "each worker has a connection");
+    assert!((1..=DEPTH_MAX).contains(&plan.depth), "the scenario bounds the depth");
+    assert!(plan.servers.len() <= usize::from(u16::MAX), "each server has a number");
+    assert!((1..=TIMEOUT_MAX.ns()).contains(&plan.timeout.ns()), "the scenario bounds the timeout");
+    assert!((0.0..=1.0).contains(&plan.own_part()), "this process makes a part of the load");
 }
 
 /// `scenario` as it is sent to other machines, for this number of workers on all machines. Each

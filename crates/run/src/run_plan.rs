@@ -297,6 +297,7 @@ impl Ended {
         } else {
             planned.min(self.stopped)
         };
+        assert!(start <= planned, "a window ends after it begins");
         (start, end.max(start))
     }
 
@@ -325,6 +326,7 @@ impl Ended {
         assert_eq!(in_rows, counted, "rows hold all (intended, answered, unanswered)");
         let times: u64 = totals.times.response.iter().flatten().map(|part| part.count()).sum();
         assert_eq!(times, measured.answered, "each answer has its response time");
+        assert_eq!(totals.times.response_ideal.count(), times, "a perfect generator has as many");
     }
 
     /// Adds an empty row for each quiet stretch of the window.

@@ -111,6 +111,7 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
     warnings.extend(material.commands.warnings.iter().cloned());
     warnings.extend(server_warnings(&record, &material));
     record.warnings = warnings.iter().map(WarningRecord::from).collect();
+    assert_eq!(record.warnings.len(), warnings.len(), "a warning is a value in the record");
     if let Err(why) = record.check_conservation() {
         panic!("operations must end exactly once, but in {why}");
     }
@@ -211,12 +212,13 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         let unanswered = unanswered(measured, kind);
         let response = merged(&totals.times.response, kind, plan);
         let bounds = merged(&totals.times.bounds, kind, plan);
-        let response = Distribution::cut_off(&response, unanswered, at_least, &bounds);
-        record.response.insert(kind, response);
+        let ranked = Distribution::cut_off(&response, unanswered, at_least, &bounds);
+        record.response.insert(kind, ranked);
         if !matches!(kind, Kind::GetHit | Kind::GetMiss) {
             let service = merged(&totals.times.service, kind, plan);
             record.service.insert(kind, Distribution::of(&service, 0, at_least));
             let lag = merged(&totals.times.lag, kind, plan);
+            assert_times(measured, kind, [&response, &service, &lag].map(Histogram::count));
             record.lag.insert(kind, Distribution::of(&lag, 0, at_least));
         }
     }
@@ -235,6 +237,16 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     record.rate = rates(ended, plan, record.measured_s);
     record.servers = servers(totals, (plan, survey), record, began);
     record.client = client(ended, plan, record);
+}
+
+/// Asserts that each answered operation of a kind has a response and a service time, and each one
+/// that was sent a lag.
+fn assert_times(measured: &Counters, kind: Kind, times: [u64; 3]) {
+    let (answered, sent) = match kind.op() {
+        Some(op) => (measured.kinds[op.index()].answered, measured.kinds[op.index()].sent),
+        None => (measured.answered, measured.sent),
+    };
+    assert_eq!(times, [answered, answered, sent], "times of {kind}: response, service, lag");
 }
 
 /// Target and achieved rate over the window.

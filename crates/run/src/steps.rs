@@ -116,6 +116,7 @@ pub fn steps(
             Decision::Try(trial) => trial,
         };
         number += 1;
+        assert!(plan.steps_max.is_none_or(|max| number <= max), "steps are counted");
         let (low_per_s, high_per_s) = course.bracket();
         let rate_per_s = (trial.rate > 0.0).then_some(trial.rate);
         let begun = StepBegun { number, rate_per_s, role: trial.role };
@@ -138,6 +139,7 @@ pub fn steps(
         };
         values_wrong |= record.phases.verification().wrong() > 0;
         rest = rest_after(&record);
+        assert!(rest <= REST_MAX, "a rest is bounded");
         let result = result(trial, plan, &record);
         let step = Step {
             number,

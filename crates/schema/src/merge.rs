@@ -146,6 +146,8 @@ fn order(a: &ShardRecord, b: &ShardRecord) -> Ordering {
 
 /// The record of `shards`, which are in order, with the sums over them.
 fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
+    assert!(shards.is_sorted_by(|a, b| order(a, b).is_le()), "the order of reading cannot show");
+    assert!(shards.len() <= SHARDS_MAX, "more shards are an error");
     let windows = Windows::of(&shards);
     let first = &shards[0];
     let length = windows.union();

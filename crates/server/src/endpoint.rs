@@ -253,6 +253,7 @@ impl Outbox {
             Some(answers) if answers.leave == self.last => answers.end = end,
             _ => self.waiting.push_back(Answers { leave: self.last, end }),
         }
+        debug_assert!(self.waiting.len() <= WAITING_INSTANTS_MAX, "too many answers wait");
     }
 
     /// True if there is room at `now` for another waiting answer.
@@ -273,6 +274,7 @@ impl Outbox {
     fn release(&mut self, now: Instant, out: &mut Vec<u8>) {
         let mut end = self.taken;
         while let Some(answers) = self.waiting.front().filter(|answers| answers.leave <= now) {
+            debug_assert!(end <= answers.end, "answers leave in order");
             end = answers.end;
             self.waiting.pop_front();
         }

@@ -142,6 +142,7 @@ impl Session {
         if flow == Flow::Close {
             rest.clear();
         }
+        debug_assert_eq!(flow == Flow::Paused, self.is_behind(), "a paused session has more to do");
         flow
     }
 }

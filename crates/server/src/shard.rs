@@ -275,6 +275,7 @@ impl Shard {
         if !self.has_room_for(target, incoming) {
             return NO_MEMORY;
         }
+        debug_assert!(self.table.find(target.hash, target.key).is_none(), "a key has one item");
         let mut item = Item::new(target.hash, target.key, incoming.value);
         item.cas = target.new_cas();
         item.ends_s = incoming.ends_s;
@@ -343,6 +344,7 @@ impl Shard {
             }
             self.table.remove(at);
         }
+        debug_assert!(self.table.bytes() <= self.memory_bytes_max, "a shard keeps to its memory");
     }
 }
 

@@ -280,7 +280,10 @@ impl Table {
         (entry.newer, entry.older) = (NONE, self.newest);
         match self.newest {
             NONE => self.oldest = at,
-            newest => self.entries[newest as usize].newer = at,
+            newest => {
+                debug_assert_eq!(self.entries[newest as usize].newer, NONE, "the newest is last");
+                self.entries[newest as usize].newer = at;
+            }
         }
         self.newest = at;
     }
@@ -289,11 +292,17 @@ impl Table {
         let Entry { newer, older, .. } = self.entries[at as usize];
         match newer {
             NONE => self.newest = older,
-            newer => self.entries[newer as usize].older = older,
+            newer => {
+                debug_assert_eq!(self.entries[newer as usize].older, at, "linked both ways");
+                self.entries[newer as usize].older = older;
+            }
         }
         match older {
             NONE => self.oldest = newer,
-            older => self.entries[older as usize].newer = newer,
+            older => {
+                debug_assert_eq!(self.entries[older as usize].newer, at, "linked both ways");
+                self.entries[older as usize].newer = newer;
+            }
         }
     }
 }

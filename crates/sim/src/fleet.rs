@@ -181,6 +181,7 @@ impl Fleet for SimFleet {
             crew.workers = (0..count).map(|_| None).collect();
             self.world.borrow_mut().forget_workers(plan.workers);
         }
+        assert!(own.end <= crew.workers.len(), "a fleet makes workers of the plan");
         let source = PlannedSource::new(&plan.source);
         for number in workers {
             let driver = SimDriver::new(Rc::clone(&self.world), number);
@@ -229,6 +230,7 @@ impl Fleet for SimFleet {
             if next > until || crew.is_over() {
                 break;
             }
+            debug_assert!(next >= self.now(), "a worker is woken in the past");
             self.world.borrow_mut().pass_to(next);
             crew.wake(&self.world, next);
         }

@@ -60,7 +60,9 @@ impl Network {
         let resend = if self.loses(seed, nth) { self.resend } else { Span::ZERO };
         let begun = (now + self.delay(seed, nth) + resend).max(busy_until);
         let arrival = begun + self.flow(bytes);
-        self.partition(arrival).map_or(arrival, |&(_, to)| to)
+        let arrival = self.partition(arrival).map_or(arrival, |&(_, to)| to);
+        debug_assert!(arrival >= now.max(busy_until), "bytes overtake earlier ones, or time");
+        arrival
     }
 
     /// The instant at which a datagram of `bytes` bytes arrives that was written at `now` as the

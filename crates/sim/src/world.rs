@@ -257,6 +257,7 @@ impl World {
     pub(crate) fn pass_to(&mut self, at: Instant) {
         while self.next_event() <= at {
             let Reverse(event) = self.queue.pop().expect("it was peeked at");
+            debug_assert!(event.at >= self.now, "the world's time goes back");
             self.now = event.at;
             self.happen(event.coming);
         }
@@ -264,6 +265,7 @@ impl World {
     }
 
     fn schedule(&mut self, at: Instant, coming: Coming) {
+        debug_assert!(at >= self.now, "{coming:?} is caused in the past");
         self.order += 1;
         self.queue.push(Reverse(Scheduled { at, order: self.order, coming }));
     }
@@ -315,6 +317,7 @@ impl World {
         if self.spare.len() < SPARE_MAX && buffer.capacity() > 0 {
             buffer.clear();
             self.spare.push(buffer);
+            debug_assert!(self.spare.len() <= SPARE_MAX, "too many buffers are kept");
         }
     }
 
@@ -414,6 +417,7 @@ impl World {
             }
             Coming::Writable(link) => {
                 if self.links[link].open {
+                    debug_assert!(self.links[link].unsent > 0, "what has left leaves again");
                     self.links[link].unsent -= 1;
                     self.deliver(link, Delivered::Writable);
                 }
@@ -476,6 +480,7 @@ impl World {
         match decided {
             Ok(()) => {
                 self.trace.event(self.now, What::Opened, link, &[]);
+                debug_assert!(!self.links[link].connected, "a connection opens twice");
                 self.links[link].connected = true;
                 self.deliver(link, Delivered::Connected);
             }
@@ -645,7 +650,8 @@ impl World {
     }
 
     fn deliver(&mut self, link: usize, delivered: Delivered) {
-        let Link { worker, connection, .. } = self.links[link];
+        let Link { worker, connection, open, .. } = self.links[link];
+        debug_assert!(open, "something is delivered on a connection that is closed");
         self.mail[usize::from(worker)].push_back((connection, delivered));
     }
 

@@ -136,6 +136,7 @@ impl Outlet {
             return;
         }
         state.waiting.push_back(Arc::clone(event));
+        assert!(state.waiting.len() <= QUEUE_MAX, "an event without room is left out");
         self.queue.changed.notify_all();
     }
 

@@ -218,11 +218,14 @@ impl KeySpace {
             }
         };
         let drawn = self.size.size_at(u);
+        debug_assert!(self.prefix.len() + self.width <= KEY_BYTES_MAX, "an id has room in a key");
         (drawn as usize).clamp(self.prefix.len() + self.width, KEY_BYTES_MAX)
     }
 
     /// Appends the key of `id`, which must be below the count.
     pub fn write(&self, id: u64, out: &mut Vec<u8>) {
+        debug_assert!(id < self.count, "a key of the plan has an id below their count");
+        debug_assert!(self.len(id) <= KEY_BYTES_MAX, "a key is longer than memcached allows");
         let len = self.len(id) - self.prefix.len();
         let number = id + self.first;
         if !self.prefix.is_empty() {

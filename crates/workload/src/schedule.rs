@@ -143,17 +143,31 @@ impl Schedule {
 
     /// Advances to the next operation.
     pub fn advance(&mut self) {
+        let before = self.due;
         self.due.index += u64::from(self.lane.count);
         self.step(u64::from(self.lane.count));
+        self.assert_follows(before);
     }
 
     /// Advances `times` operations (at least one).
     pub fn advance_by(&mut self, times: u16) {
+        debug_assert!(times > 0, "an operation is at least one");
+        let before = self.due;
         self.due.index += u64::from(self.lane.count) * u64::from(times);
         if self.walk == Walk::Own {
             self.gaps.add(&self.arrival, self.seed, u64::from(times) - 1);
         }
         self.step(u64::from(self.lane.count) * u64::from(times));
+        self.assert_follows(before);
+    }
+
+    /// Asserts that the next operation is this lane's and not due before the one `before` it,
+    /// except for the last nanosecond, which may vary within a sine.
+    #[inline(always)]
+    fn assert_follows(&self, before: Due) {
+        let lane = u64::from(self.lane.index);
+        debug_assert_eq!(self.due.index % u64::from(self.lane.count), lane, "it is of the lane");
+        debug_assert!(self.due.at + Span::from_ns(1) >= before.at, "intended instants go back");
     }
 
     /// The number of the lane's operations, from the one due next, that come before operation

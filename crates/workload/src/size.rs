@@ -308,7 +308,9 @@ impl Sizes {
             return size.min(self.size_max);
         }
         let unit = self.draws.unit(self.seed, self.stream, index);
-        self.law.size_at(unit).min(self.size_max)
+        let size = self.law.size_at(unit).min(self.size_max);
+        debug_assert!(size <= self.largest(), "a law draws more than its largest size");
+        size
     }
 }
 

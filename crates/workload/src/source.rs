@@ -217,12 +217,17 @@ impl Source for MixSource {
     #[inline(always)]
     fn next(&mut self, index: u64, _now: Instant) -> Next {
         let kind = self.kind(index);
+        debug_assert!(
+            self.turn.is_some() || self.kind(index) == kind,
+            "a kind follows from a draw"
+        );
         let key = if kind.is_numeric() {
             self.numeric_from + self.numeric.pick(index, 0)
         } else {
             self.ordinary.pick(index, 0)
         };
         let keys = if self.multiget > 1 { self.keys_of(kind, index) } else { 1 };
+        debug_assert!((1..=self.multiget).contains(&keys), "a get asks for 1 to multiget keys");
         Next::Op(Op { index, key, kind, keys })
     }
 
@@ -233,6 +238,7 @@ impl Source for MixSource {
     }
 
     fn key(&self, op: &Op, nth: u16) -> u64 {
+        debug_assert!(nth < op.keys, "an operation has no such key");
         if nth == 0 { op.key } else { self.ordinary.pick(op.index, nth) }
     }
 

@@ -96,6 +96,7 @@ impl ValueSpace {
 
     /// The start in the pool of a slice of `len` bytes, for draw `id` of `stream`.
     fn pool_offset(&self, stream: Stream, id: u64, len: usize) -> usize {
+        debug_assert!(len <= self.pool.len(), "the pool holds the largest value");
         let offsets = (self.pool.len() - len + 1) as u64;
         below(hash(self.seed, stream, id), offsets) as usize
     }

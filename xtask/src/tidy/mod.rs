@@ -105,7 +105,9 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let documents = documents(root)?;
     let pages = documents.iter().map(|(path, _)| path.as_str());
     let pages = pages.filter(|path| path.starts_with(DESIGN));
-    findings.extend(words::named::check_index(&read(root, "ARCHITECTURE.md")?, pages));
+    let architecture = read(root, "ARCHITECTURE.md")?;
+    findings.extend(words::named::check_index(&architecture, pages));
+    findings.extend(words::named::check_assertions(&architecture, &sources, &declared));
     for (path, text) in documents {
         findings.extend(words::check_document(&path, &text));
         // A design page stays as it was decided, with the names of its time.

@@ -159,6 +159,24 @@ fn the_index_names_every_design_page() {
 }
 
 #[test]
+fn the_table_of_assertions_names_files_that_assert_and_every_bound() {
+    let sources = [
+        Source::new("crates/engine/src/a.rs", "const ONE_MAX: u8 = 1; fn f() { assert!(x); }"),
+        Source::new("crates/engine/src/b.rs", "#[cfg(test)] mod t { fn f() { assert!(x); } }"),
+        Source::new("crates/schema/src/c.rs", "const THREE_MAX: u8 = 3;"),
+    ];
+    let declared = words::named::Declared::of(&sources);
+    let found = |section: &str| {
+        let text = format!("## Assertions\n{section}\n## Glossary\n`ONE_MAX`");
+        words::named::check_assertions(&text, &sources, &declared).len()
+    };
+    assert_eq!(found("| `ONE_MAX` | `engine/src/a.rs` |"), 0);
+    assert_eq!(found("`ONE_MAX` is not asserted in `engine/src/b.rs`"), 0);
+    assert_eq!(found("| `ONE_MAX` | `engine/src/b.rs` |"), 1);
+    assert_eq!(found("| all | `engine/src/a.rs` |"), 1);
+}
+
+#[test]
 fn the_table_of_words_says_where_tidy_looks() {
     let style = fs::read_to_string(crate::workspace_root().join("STYLE.md")).unwrap();
     assert_eq!(words::table::check(&style), []);

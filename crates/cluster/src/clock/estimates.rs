@@ -30,6 +30,7 @@ impl Estimates {
         }
         let Clock { clock_ns, ahead_ns, error_ns } = *told;
         self.told.push(Offset { ahead_ns, error_ns, agent_clock_ns: clock_ns });
+        assert!(self.told.len() <= KEPT_MAX, "comparisons are thinned out");
     }
 
     /// The tightest bound of the offset at the instant at which the agent's clock shows `agent_ns`:

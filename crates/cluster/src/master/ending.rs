@@ -118,6 +118,7 @@ impl Master {
         loop {
             let is_awaited = |member: &Member| member.is_loading() && member.seconds.is_empty();
             let most = self.members.iter().map(|member| member.seconds.len()).max().unwrap_or(0);
+            assert!(most <= SECONDS_AHEAD_MAX + 1, "seconds far ahead are reported at once");
             let is_ready = !self.members.iter().any(is_awaited) || most > SECONDS_AHEAD_MAX;
             if most == 0 || !is_ready {
                 return;

@@ -110,6 +110,7 @@ impl Master {
         turned.retain(|(known, _)| known != address);
         if turned.len() < TURNED_MAX {
             turned.push((address.to_owned(), why.to_owned()));
+            assert!(turned.len() <= TURNED_MAX, "few that cannot take part are remembered");
             self.note(format!("{address}: {why}"));
         }
     }
@@ -140,6 +141,7 @@ impl Master {
         let member = Member::new(peer, (&name, address), hello.units, now);
         let is_own = self.rules.own.as_ref() == Some(&name);
         self.members.push(Member { is_own, ..member });
+        assert!(self.members.len() <= self.rules.wanted.count(), "an agent has a place");
         self.say(peer, Says::Welcome(Welcome { version: self.rules.version.clone() }));
         let (here, wanted) = (self.members.len(), self.rules.wanted.count());
         self.note(format!("agent {name} ({address}) is here, {here} of {wanted}"));

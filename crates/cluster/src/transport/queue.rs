@@ -122,7 +122,9 @@ pub(super) struct Backlog {
 impl Backlog {
     /// The number of messages that have left the queue so far; `None` while it is empty.
     pub(super) fn taken(&self) -> Option<u64> {
-        let waits = self.room.available_permits() < WAITING_MAX as usize;
+        let free = self.room.available_permits();
+        assert!(free <= WAITING_MAX as usize, "a place is freed once");
+        let waits = free < WAITING_MAX as usize;
         waits.then(|| self.taken.load(Ordering::Relaxed))
     }
 

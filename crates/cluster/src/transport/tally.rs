@@ -27,6 +27,7 @@ impl Tally {
         } else {
             self.unsaid += 1;
         }
+        assert!(self.said <= SENTENCES_MAX, "further sentences are counted");
         admitted
     }
 

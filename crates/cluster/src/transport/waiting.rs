@@ -28,6 +28,7 @@ impl<T> Waiting<T> {
         for (_, network, _) in &self.peers {
             *counts.entry(*network).or_insert(0_usize) += 1;
         }
+        assert_eq!(self.peers.len(), UNPROVEN_MAX + 1, "one goes for each that is too many");
         let most = counts.values().copied().max().unwrap_or(0);
         let first = self.peers.iter().position(|(_, network, _)| counts[network] == most)?;
         Some(self.peers.remove(first).2)

@@ -4,6 +4,7 @@
 use super::frame::{Answer, Extras, Header, MAGIC_ANSWER, MAGIC_REQUEST, Request};
 use super::opcode::{Opcode, Status};
 use crate::reply::{ErrorReply, Reply};
+use crate::request::KEY_BYTES_MAX;
 
 /// The fields of a request's header, without the lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +50,10 @@ pub fn request_with(
     write_extras(out, extras);
     let key_begin = out.len();
     key(out);
+    debug_assert!(out.len() - key_begin <= KEY_BYTES_MAX, "the caller bounds the key");
     header.key_bytes = (out.len() - key_begin) as u16;
     value(out);
+    debug_assert!(u32::try_from(out.len() - body).is_ok(), "the caller bounds the value");
     header.extras_bytes = (key_begin - body) as u8;
     header.body_bytes = (out.len() - body) as u32;
     out[begin..body].copy_from_slice(&header.bytes(MAGIC_REQUEST));

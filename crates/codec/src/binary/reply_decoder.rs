@@ -96,7 +96,10 @@ impl ReplyDecoder {
             }
         }
         loop {
-            let missing = needed(&self.partial)? - self.partial.len();
+            let needed = needed(&self.partial)?;
+            let longest = HEADER_BYTES + WORDS_BYTES_MAX.max(KEY_BYTES_MAX + usize::from(u8::MAX));
+            debug_assert!((self.partial.len()..=longest).contains(&needed), "a frame is bounded");
+            let missing = needed - self.partial.len();
             if missing == 0 {
                 break;
             }
@@ -125,6 +128,7 @@ impl ReplyDecoder {
         if left > 0 && input.is_empty() {
             return None;
         }
+        debug_assert!(left <= VALUE_BYTES_MAX, "a longer value is an error");
         let (bytes, rest) = input.split_at(left.min(input.len()));
         *input = rest;
         let ends = bytes.len() == left;

@@ -2,7 +2,7 @@
 //! machinery; does not check keys and values.
 
 use crate::reply::{ErrorReply, Reply};
-use crate::request::{Request, Verb};
+use crate::request::{KEY_BYTES_MAX, Request, Verb};
 
 /// Writes a whole request ("Commands").
 pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
@@ -132,7 +132,9 @@ pub fn command(out: &mut Vec<u8>, verb: Verb) {
 /// ("Keys").
 pub fn key_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(b' ');
+    let begin = out.len();
     write(out);
+    debug_assert!((1..=KEY_BYTES_MAX).contains(&(out.len() - begin)), "the caller bounds the key");
 }
 
 /// Writes a space and a decimal number.

@@ -139,6 +139,7 @@ impl ReplyDecoder {
                 Err(TooLong) => Err(too_long(input)),
             };
         }
+        debug_assert!(self.partial.len() < LINE_ENDED_BYTES_MAX, "a longer line is an error");
         let room = LINE_ENDED_BYTES_MAX - self.partial.len();
         match take_line(input, room) {
             Ok(Some(tail)) => self.partial.extend_from_slice(tail),
@@ -163,6 +164,7 @@ impl ReplyDecoder {
         left: usize,
         input: &mut &'i [u8],
     ) -> Result<Option<Reply<'i>>, Malformed> {
+        debug_assert!(left as u64 <= VALUE_BYTES_MAX, "a longer value is an error");
         let (bytes, rest) = input.split_at(left.min(input.len()));
         match rest {
             [b'\r', b'\n', rest @ ..] => {

@@ -149,6 +149,7 @@ impl RequestDecoder {
         }
         *input = rest.get(1..).unwrap_or(&[]);
         if end.is_none() {
+            debug_assert!(self.buffer.len() <= KEYS_LINE_BYTES_MAX + 1, "a longer line hangs up");
             return Ok(None);
         }
         if whole { self.read(without_cr(piece), input) } else { self.read_buffer(input) }
@@ -203,6 +204,7 @@ impl RequestDecoder {
         input: &mut &'i [u8],
     ) -> Result<Option<Request<'a>>, BadRequest> {
         let left = head.value_bytes + 2;
+        debug_assert!(head.key_bytes <= KEY_BYTES_MAX, "a longer key is an error");
         if self.fits(&head) {
             self.buffer.reserve_exact(left);
             self.next_value(head, input)

@@ -98,6 +98,7 @@ impl Reassembler {
             0 | 1 => 0,
             datagrams => datagrams.min(DATAGRAMS_MAX),
         };
+        assert!(datagrams <= DATAGRAMS_MAX, "parts are numbered in 16 bits");
         Self {
             request: u16::MAX,
             begun: 0,
@@ -173,11 +174,13 @@ impl Reassembler {
         }
         self.lengths[at] = body.len() as u16;
         self.bodies[at * BODY_BYTES_MAX..][..body.len()].copy_from_slice(body);
+        debug_assert!(self.received < self.total, "more parts came than a message has");
         self.received += 1;
         self.even &= at + 1 == total || body.len() == BODY_BYTES_MAX;
         let disordered = header.sequence != self.next;
         let here = self.lengths[usize::from(self.next)..total].iter();
         self.next += here.take_while(|&&length| length != MISSING).count() as u16;
+        debug_assert!(usize::from(self.next) <= total, "no part is missing after the last");
         if self.received < self.total {
             return Taken::Part { disordered };
         }

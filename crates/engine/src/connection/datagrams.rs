@@ -35,6 +35,7 @@ impl Connection {
                 read = message
                     .pieces()
                     .try_for_each(|piece| self.handle_plain(now, piece, follow_ups, sink));
+                debug_assert!(self.in_flight() + 1 >= before, "a reply ends one operation");
                 if self.in_flight() < before {
                     reassembler.answered();
                 }

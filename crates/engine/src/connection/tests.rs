@@ -96,6 +96,7 @@ impl Talk {
 
     fn connect(&mut self) {
         let mut out = Outgoing::with_capacity(0, 0, 0);
+        self.connection.open(self.now);
         let is_open = self.connection.handle_connected(self.now, &self.dialect, &mut out);
         assert!(is_open && out.is_empty(), "nothing is said first");
     }

@@ -148,6 +148,11 @@ impl SendBuffer {
         self.len() == 0
     }
 
+    /// The number of its references to values.
+    pub(crate) fn references(&self) -> usize {
+        self.splices.len()
+    }
+
     /// The buffer to append copied bytes to.
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes

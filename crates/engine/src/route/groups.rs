@@ -77,6 +77,7 @@ impl Groups {
     }
 
     pub(super) fn free(&mut self, connection: ConnectionId, freed: u32) {
+        debug_assert!(freed <= self.outstanding, "more copies end than are outstanding");
         self.outstanding -= freed;
         self.of(connection).free(connection, freed);
     }
@@ -93,6 +94,7 @@ impl Groups {
     /// Records that a connection opened or was lost.
     pub(super) fn changed(&mut self, connection: ConnectionId, is_open: bool) {
         let group = self.group_of(connection);
+        debug_assert!(is_open || self.open[group] > 0, "a connection is lost that was not open");
         match is_open {
             true => self.open[group] += 1,
             false => self.open[group] -= 1,
@@ -146,6 +148,7 @@ impl Groups {
                 self.turn = self.turn.wrapping_add(1);
             }
         }
+        debug_assert!(self.aimed.len() <= self.routes.len(), "a server gets one copy of a write");
         &self.aimed
     }
 

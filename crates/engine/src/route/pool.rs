@@ -98,6 +98,7 @@ impl Pool {
     #[inline]
     pub(super) fn pick(&self) -> Option<ConnectionId> {
         let list = self.lists.get(self.least)?;
+        debug_assert!(self.nodes[list.head].is_listed, "the least loaded has room");
         Some(ConnectionId(self.first.0 + list.head.0))
     }
 
@@ -113,7 +114,10 @@ impl Pool {
     }
 
     pub(super) fn free(&mut self, connection: ConnectionId, freed: u32) {
-        self.change(connection, |load| load - freed);
+        self.change(connection, |load| {
+            debug_assert!(freed <= load, "more operations left a connection than it had");
+            load - freed
+        });
     }
 
     pub(super) fn set_available(&mut self, connection: ConnectionId, available: bool) {
@@ -143,6 +147,7 @@ impl Pool {
         let node = &mut self.nodes[spot];
         let before = node.load;
         node.load = load(before);
+        debug_assert!(node.load as usize <= depth, "a connection carries more than its depth");
         if self.refills_whole {
             let less = node.empties || node.load < before || node.load as usize >= depth;
             node.empties = node.load > 0 && less;
@@ -160,13 +165,20 @@ impl Pool {
         if !node.available || node.empties {
             return;
         }
+        debug_assert!(!node.is_listed, "a connection is in one list");
         node.is_listed = true;
         let tail = std::mem::replace(&mut list.tail, spot);
         node.before = tail;
         node.after = NONE;
         match tail {
             NONE => list.head = spot,
-            tail => self.nodes[tail].after = spot,
+            tail => {
+                debug_assert_eq!(
+                    self.nodes[tail].after, NONE,
+                    "nothing follows the last of a list"
+                );
+                self.nodes[tail].after = spot;
+            }
         }
         self.least = self.least.min(load);
     }
@@ -182,11 +194,17 @@ impl Pool {
         let list = self.lists.get_mut(load as usize).expect("a list has its load");
         match before {
             NONE => list.head = after,
-            before => self.nodes[before].after = after,
+            before => {
+                debug_assert_eq!(self.nodes[before].after, spot, "a list is linked both ways");
+                self.nodes[before].after = after;
+            }
         }
         match after {
             NONE => list.tail = before,
-            after => self.nodes[after].before = before,
+            after => {
+                debug_assert_eq!(self.nodes[after].before, spot, "a list is linked both ways");
+                self.nodes[after].before = before;
+            }
         }
     }
 

@@ -59,6 +59,7 @@ impl Single {
     }
 
     pub(super) fn take(&mut self, connection: ConnectionId) {
+        debug_assert!(!self.is_busy, "a client has one operation outstanding");
         self.taken += 1;
         self.is_busy = true;
         self.pool.take(connection);
@@ -66,6 +67,7 @@ impl Single {
 
     /// Counts `freed` fewer operations, which is one or none.
     pub(super) fn free(&mut self, connection: ConnectionId, freed: u32) {
+        debug_assert!(freed <= 1, "more than the one operation of a client ends");
         self.is_busy &= freed == 0;
         self.pool.free(connection, freed);
     }

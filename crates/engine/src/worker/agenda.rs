@@ -67,6 +67,7 @@ impl Agenda {
 
     /// Adds `client`, which has something due at `at`. It must not be on the agenda yet.
     pub(super) fn schedule(&mut self, at: Instant, client: ClientId) {
+        debug_assert!(self.clients.len() < self.clients.capacity(), "a client is listed twice");
         self.clients.push(Reverse((at, client)));
     }
 

@@ -271,7 +271,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     ) {
         let Some(churn) = &mut self.churn else { return };
         churn.advance();
-        churn.free.pop_front();
+        let free = churn.free.pop_front();
+        debug_assert_eq!(free, Some(slot_id), "a connection takes the slot that was free longest");
+        debug_assert!(!churn.is_open(slot_id), "a free slot has a connection");
         let segment = self.recorder.churn_started(at, now);
         let slot = &mut churn.slots[slot_id];
         *slot = Slot { alive: true, intended: at, started: now, segment, number, ..*slot };
@@ -348,6 +350,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             calls_unmade: left.unwrap_or(churn.calls),
         };
         self.recorder.churn_ended(end, at);
+        debug_assert!(churn.free.len() < churn.slots.len(), "more slots are free than there are");
         churn.free.push_back(slot_id);
         if churn.is_closed() && fate.is_failed() {
             // Connects that fail at once must not starve the rest of the worker.

@@ -56,6 +56,7 @@ impl<S: Source> JoinedSource<S> {
 
     /// Expects `copies` endings of operation `index`, at least 1.
     fn expect(&mut self, index: u64, copies: u32) {
+        debug_assert_eq!(self.copies, 0, "a write begins before the last one's copies ended");
         self.index = index;
         self.copies = if copies > 1 { copies } else { 0 };
         self.joined = None;
@@ -65,6 +66,7 @@ impl<S: Source> JoinedSource<S> {
     /// stored only if every copy is.
     #[cold]
     fn join(&mut self, outcome: Outcome) -> Option<Outcome> {
+        debug_assert!(self.copies > 0, "more copies end than were made");
         let joined = match self.joined {
             Some(joined) if joined != Outcome::Stored => joined,
             _ => outcome,

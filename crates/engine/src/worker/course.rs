@@ -25,12 +25,14 @@ impl Course {
 
     /// Starts the schedules at `start`.
     pub(super) fn begin(&mut self, plan: &Plan, start: Instant) {
+        debug_assert!(self.stage < Stage::Running, "a worker begins its load once");
         self.offer = Offer::new(plan, start);
         self.stage = Stage::Running;
     }
 
     /// Ends the offer; operations in flight are awaited until `until`.
     pub(super) fn drain(&mut self, until: Instant) {
+        debug_assert!(self.stage < Stage::Draining, "an offer ends once");
         self.stage = Stage::Draining;
         self.drain_until = until;
     }

@@ -29,18 +29,21 @@ pub(super) struct Outbox {
 
 impl Outbox {
     pub(super) fn new(plan: &Plan) -> Self {
+        let bytes_max = plan.least_transport().gathered_bytes_max(OUT_BYTES_MAX);
+        assert!(bytes_max <= OUT_BYTES_MAX, "what is gathered has room");
         Self {
             connection: ConnectionId(0),
             out: Outgoing::with_capacity(2 * OUT_BYTES_MAX, REFERENCES_MAX, super::BATCH_MAX),
             follow_ups: Vec::with_capacity(plan.depth as usize),
             fresh: None,
-            bytes_max: plan.least_transport().gathered_bytes_max(OUT_BYTES_MAX),
+            bytes_max,
         }
     }
 
     /// True if one more request of `connection` may be gathered.
     #[inline]
     pub(super) fn has_room_for(&self, connection: ConnectionId) -> bool {
+        debug_assert!(self.out.bytes.references() <= REFERENCES_MAX, "references are large");
         self.connection == connection && self.out.bytes.len() <= self.bytes_max
     }
 }

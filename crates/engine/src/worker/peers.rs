@@ -95,6 +95,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let at_connection = &self.connections[connection];
         let client = at_connection.place.client;
         let answered = in_flight_before - at_connection.in_flight();
+        let follow_ups = self.outbox.follow_ups.len();
+        debug_assert!(follow_ups <= answered, "a second request follows no answer");
         if answered > 0 {
             // Only an answer shows that the server serves this connection. A connection that is
             // accepted and dropped again counts as a failure, so that the back-off spares the
@@ -339,6 +341,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if self.course.is_cut_off() {
             self.drop_unsent();
         }
+        debug_assert_eq!(self.agenda.blocked, 0, "a client waits for room after the end");
         self.presence.finish(&mut self.recorder.tally.absences);
         self.course.stage = Stage::Finished;
         let open = (self.recorder.in_flight, self.recorder.measured_open);

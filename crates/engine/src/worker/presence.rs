@@ -75,6 +75,7 @@ impl Presence {
         absences: Option<&mut Absences>,
     ) {
         self.open += 1;
+        debug_assert!(self.open as usize <= self.connections.len(), "a connection opened twice");
         if !over_datagrams {
             self.disconnected_since = None;
         }
@@ -101,6 +102,7 @@ impl Presence {
         if since == Instant::NEVER {
             return;
         }
+        debug_assert!(at >= since, "a connection returns before it was lost");
         absences.returned(server, at.since(since).ns());
         if seen.aside {
             return;
@@ -122,6 +124,7 @@ impl Presence {
         absences: &mut Absences,
     ) {
         self.miss((connection, server), at, absences);
+        debug_assert!(self.open > 0, "a connection is lost that was not open");
         self.open -= 1;
         if self.open == 0 || over_datagrams || self.is_nobody_here() {
             self.disconnected_since.get_or_insert(at);

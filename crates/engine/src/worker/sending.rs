@@ -128,6 +128,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             return;
         };
         op.keys = at_client.advance(&self.course.offer, op.keys);
+        debug_assert!(at <= now, "an operation is made before it is due");
         let ready = at.max(at_client.ready_at);
         if let Some(copies) = at_client.route.aim(&op) {
             return self.issue_aimed(client, (&op, copies), (at, ready), now);
@@ -326,6 +327,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let client = &mut self.clients[client];
         if client.blocked {
             client.blocked = false;
+            debug_assert!(self.agenda.blocked > 0, "more clients left the queue than entered it");
             self.agenda.blocked -= 1;
         }
     }

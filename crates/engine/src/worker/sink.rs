@@ -77,6 +77,7 @@ impl<S: Source> Sink for OperationSink<'_, S> {
     }
 
     fn settle(&mut self, entry: &InFlight, ending: Ending) {
+        debug_assert!(self.recorder.in_flight > 0, "an operation ends that was not in flight");
         self.recorder.in_flight -= 1;
         self.recorder.settle(entry, ending, Some((self.server, self.number)));
         self.source.settle(&entry.op(), ending.outcome);

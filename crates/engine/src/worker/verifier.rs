@@ -109,6 +109,7 @@ impl Verifier {
                 let number = oracle.oldest(source.key(op, nth));
                 if number > 0 && watch.oldest.len() < watch.oldest.capacity() {
                     watch.oldest.push_back(Oldest { index: op.index, nth, number });
+                    debug_assert!(watch.oldest.len() <= OLDEST_MAX, "reads are remembered");
                 }
             }
         }
@@ -300,6 +301,7 @@ impl Verifier {
     fn is_key(&mut self, id: u64, key: &[u8]) -> bool {
         self.key.clear();
         self.keys.write(id, &mut self.key);
+        debug_assert!(self.key.len() <= KEY_BYTES_MAX, "a key of the plan is too long");
         self.key == key
     }
 

@@ -85,6 +85,7 @@ impl EpollDriver {
         ahead_max: usize,
         samples: Option<SyncSender<Sample>>,
     ) -> Result<Self, DriverError> {
+        assert!((1..=AHEAD_MAX).contains(&ahead_max), "{ahead_max} receptions ahead of the first");
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create"))?;
         Ok(Self {
             clock,
@@ -145,6 +146,7 @@ impl EpollDriver {
             let from = self.gathered.end();
             self.gathered.append(message, 0);
             self.pieces.push((id, from..self.gathered.end()));
+            debug_assert!(self.pieces.len() <= GATHERED_MAX, "too many messages are gathered");
             return Submitted::Done;
         }
         self.send_gathered();
@@ -198,6 +200,7 @@ impl EpollDriver {
     /// Waits for `flags` from now on. Events that have occurred already are reported again.
     fn watch(&mut self, id: ConnectionId, flags: EventFlags) {
         let peer = &self.peers[id.index()];
+        debug_assert!(!peer.opening, "a connection is watched for bytes before it is open");
         let socket = peer.socket.as_ref().expect("only open connections are watched");
         epoll::modify(&self.epoll, socket, data(id, peer), flags)
             .expect("an open socket that was added can be modified");
@@ -205,6 +208,8 @@ impl EpollDriver {
 
     /// Waits for events for at most `timeout`, precisely because the timer slack is minimal.
     fn poll(&mut self, timeout: Span) -> Result<(), DriverError> {
+        debug_assert!(self.next >= self.ready.len(), "an edge-triggered event would be lost");
+        debug_assert!(self.ready.capacity() >= READY_MAX, "events have no room");
         self.ready.clear();
         self.next = 0;
         let timeout = Timespec {
@@ -258,6 +263,8 @@ impl EpollDriver {
                     filled = place.end;
                 }
                 let (connection, _) = split(event.data);
+                let last = self.ahead.back().map_or(at, |last| last.at);
+                debug_assert!(last <= at, "a later reception has an earlier instant");
                 self.ahead.push_back(Readiness { connection, at, what });
             }
         }
@@ -283,6 +290,7 @@ impl EpollDriver {
         }
         let peer = &self.peers[id.index()];
         let socket = peer.socket.as_ref().expect("it was there, and nothing happened to it");
+        debug_assert!(at + RECEIVE_BYTES_MAX <= self.buffer.len(), "a reception has no room");
         let room = &mut self.buffer[at..at + RECEIVE_BYTES_MAX];
         match recv(socket, room, RecvFlags::empty()) {
             // An empty datagram is ignored.
@@ -356,6 +364,7 @@ impl Driver for EpollDriver {
     }
 
     fn completion(&mut self) -> Option<Completion<'_>> {
+        debug_assert!(self.ahead.len() <= self.ahead_max, "too much is received ahead");
         if let Some((connection, happened)) = self.early.pop_front() {
             return Some(Completion { connection, at: self.clock.now(), event: happened.into() });
         }

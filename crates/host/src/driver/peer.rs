@@ -45,6 +45,8 @@ impl Peer {
         source: Option<IpAddr>,
         plan: SocketOptions,
     ) -> Result<Connecting, ConnectError> {
+        debug_assert!(self.socket.is_none(), "a connect begins on a closed connection");
+        debug_assert!(self.unsent.is_empty(), "bytes of a closed connection are left over");
         self.generation = (self.generation + 1) % GENERATIONS;
         let (socket, connecting) = socket::connect(address, source, plan)?;
         self.datagrams = matches!(address, Address::Udp(_));
@@ -78,6 +80,7 @@ impl Peer {
         if self.datagrams && self.has_unsent() {
             return;
         }
+        debug_assert!(taken <= message.len(), "the kernel took more than there was");
         self.unsent.append(message, taken);
     }
 
@@ -93,6 +96,7 @@ impl Peer {
                 Err(errno) => return Some(self.lost(errno)),
             }
         }
+        debug_assert_eq!(self.unsent_from, self.unsent.len(), "more was sent than was left over");
         // A large pending message must not keep its memory for the life of the connection.
         self.unsent = SendBuffer::default();
         self.unsent_from = 0;
@@ -138,6 +142,7 @@ pub(crate) fn send_after(
         *place = IoSlice::new(slice);
         count += 1;
     }
+    debug_assert!((1..=SLICES_MAX).contains(&count), "a message has a slice to send");
     sendmsg(socket, &slices[..count], &mut SendAncillaryBuffer::default(), SEND_FLAGS)
 }
 

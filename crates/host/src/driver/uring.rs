@@ -116,6 +116,7 @@ impl UringDriver {
     ) -> Result<Self, DriverError> {
         let completions = connections.saturating_mul(2).max(COMPLETIONS_MIN);
         let completions = completions.min(COMPLETIONS_MAX).next_power_of_two();
+        assert!(completions <= COMPLETIONS_MAX, "the largest queue is a power of two");
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
@@ -126,6 +127,7 @@ impl UringDriver {
         let count = connections as usize;
         let buffers = Buffers::register(&ring.submitter(), count.clamp(BUFFERS_MIN, BUFFERS_MAX))
             .map_err(failed("io_uring_register"))?;
+        assert!(buffers.count() <= BUFFERS_MAX, "the most buffers are a power of two");
         let files = Files::register(&ring.submitter(), connections);
         Ok(Self {
             ring,
@@ -201,6 +203,8 @@ impl UringDriver {
             // must not become one.
             self.send_gathered();
         }
+        let fits = self.pieces.len() < GATHERED_MAX && self.gathered.len() < GATHERED_BYTES_MAX;
+        debug_assert!(fits || self.failure.is_some(), "too much is gathered");
         let from = self.gathered.end();
         self.gathered.append(message, 0);
         let to = self.gathered.end();
@@ -388,6 +392,7 @@ impl UringDriver {
             }
             let mut pieces = self.pieces.iter_mut();
             if let Some(piece) = pieces.find(|piece| piece.id == errand.id) {
+                debug_assert!(piece.result.is_none(), "a message is sent once");
                 piece.result = Some(entry.result());
             }
         }
@@ -493,8 +498,11 @@ impl UringDriver {
 
     fn stamp(&mut self) -> Instant {
         if self.stamp.uses_left == 0 {
+            let before = self.stamp.at;
             self.stamp = Stamp { at: self.clock.now(), uses_left: STAMP_USES_MAX };
+            debug_assert!(before <= self.stamp.at, "a later completion has an earlier instant");
         }
+        debug_assert!((1..=STAMP_USES_MAX).contains(&self.stamp.uses_left), "a reading is fresh");
         self.stamp.uses_left -= 1;
         self.stamp.at
     }

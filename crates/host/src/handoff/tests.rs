@@ -56,6 +56,7 @@ fn record(tally: &mut Tally, count: u64) {
         tally.segments[0].intended += 1;
         tally.segments[0].settle(0, Fate::Answered);
         tally.row_intended(Span::ZERO);
+        tally.times.response_ideal.record(1_000);
         tally.row_answered(Span::ZERO, Span::from_us(1), 1, 0);
     }
 }

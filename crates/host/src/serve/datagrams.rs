@@ -48,6 +48,7 @@ impl UdpSide {
             }
             // A client that is gone may cause an error here, which concerns no other client.
             let Ok((len, client)) = self.socket.recv_from(&mut self.buffer) else { return };
+            debug_assert!(len <= DATAGRAM_BYTES_MAX, "a datagram is longer than its buffer");
             let datagram = &self.buffer[..len];
             let mut state = shared.profile();
             // Read under the lock, so that it never goes back from one request to the next.

@@ -73,7 +73,10 @@ impl Peer {
         }
         if !self.out.is_empty() {
             match send_slices(&self.stream, &self.out) {
-                Ok(sent) => self.out.advance(sent),
+                Ok(sent) => {
+                    debug_assert!(sent <= self.out.waiting(), "more was sent than waited");
+                    self.out.advance(sent);
+                }
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(errno) => return Err(errno),
             }
@@ -152,6 +155,7 @@ fn send_slices(stream: &TcpStream, out: &Outgoing) -> Result<usize, Errno> {
         *place = IoSlice::new(slice);
         count += 1;
     }
+    debug_assert!((1..=SLICES_MAX).contains(&count), "answers have a slice to send");
     match &slices[..count] {
         [slice] => send(stream, slice, SendFlags::NOSIGNAL),
         slices => sendmsg(stream, slices, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL),

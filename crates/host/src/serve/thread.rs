@@ -66,6 +66,7 @@ impl Server {
         let mut ready = Vec::with_capacity(READY_MAX);
         while !stop.load(Ordering::Relaxed) {
             ready.clear();
+            debug_assert!(ready.capacity() >= READY_MAX, "events have no room");
             let timeout = self.timeout();
             let spare = rustix::buffer::spare_capacity(&mut ready);
             match epoll::wait(&self.epoll, spare, Some(&timeout)) {

@@ -50,6 +50,8 @@ fn of_share(
 ) -> Result<Lanes, Problem> {
     let total = u64::from(workers) * u64::from(share.of);
     if total <= u64::from(workers_max.min(LANES_MAX)) {
+        assert!(total <= u64::from(LANES_MAX), "more lanes are an error");
+        assert!(share.number + share.units <= share.of, "a share is a part of its run");
         let (total, each) = (total as u16, workers as u16);
         let first = share.number as u16 * each;
         return Ok(Lanes { total, here: Some(first..first + each * share.units as u16) });
@@ -84,5 +86,7 @@ fn workers(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String
         "threads".to_owned(),
         format!("half of the {cpus} CPUs that may be used, from 1 to {most}"),
     );
-    ((cpus / 2.0) as u32).clamp(1, most)
+    let workers = ((cpus / 2.0) as u32).clamp(1, most);
+    assert!(workers <= WORKERS_MAX, "only the user asks for more threads");
+    workers
 }

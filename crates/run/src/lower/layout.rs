@@ -65,6 +65,8 @@ impl ClientLayout {
             );
             return Err(Problem { field: "window", message });
         }
+        let slots = window.as_ref().map_or(0, |window| window.slots().get());
+        assert!(slots <= OBJECTS_MAX, "more objects are an error");
         Ok(Self { clients, connections, workers_max: count, window })
     }
 }

@@ -150,6 +150,7 @@ fn fill(load: &Plan, server: ServerId, (first, end): (u64, u64)) -> Plan {
     let source = side_source(load, OpKind::Set, Popularity::Onward(first, key_part(load)));
     let fitting = (FILL_BYTES / (value_bytes(load) as usize + 64)) as u32;
     let workers = load.own_workers().len() as u32;
+    assert!(first < end && end <= keys_own(load), "a fill stores keys of this process");
     Plan {
         connections: (workers * FILL_CONNECTIONS_PER_WORKER)
             .min(load.own_connections().max(workers)),
@@ -162,6 +163,7 @@ fn fill(load: &Plan, server: ServerId, (first, end): (u64, u64)) -> Plan {
 fn probe(load: &Plan, server: ServerId, (popularity, keys): (Popularity, u64), ops: u64) -> Plan {
     let source = side_source(load, OpKind::Get, popularity);
     // Ids that contain this number of this process's keys.
+    assert!((1..=keys_own(load)).contains(&keys), "a sample is of keys of this process");
     let keys = if load.here.is_none() { keys } else { key_part(load).id(keys - 1) + 1 };
     let source = SourcePlan { keys, ..source };
     let probe = Plan {

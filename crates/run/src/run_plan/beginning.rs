@@ -32,6 +32,7 @@ pub(super) fn begin<F: Fleet>(
         None => Met::At(fleet.now() + LEAD),
     };
     if let Met::At(start) = met {
+        assert!(start >= opened.at, "a load begins after its connections are open");
         fleet.command(start, Command::Begin)?;
         return Ok(Begun { start, stopped: None, not_run: None });
     }

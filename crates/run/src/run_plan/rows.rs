@@ -45,6 +45,7 @@ impl Rows {
         let told = (from..end)
             .map(|number| IntervalRecord::of(&rows[number as usize], width * number, width));
         let told: Vec<IntervalRecord> = told.collect();
+        assert!(told.is_empty() || self.told < width * end, "each row is reported once");
         self.told = self.told.max(width * end);
         told
     }

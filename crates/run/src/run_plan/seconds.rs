@@ -172,6 +172,7 @@ impl Seconds {
             "servers add up to {sum:?}, the second to {:?}",
             interval.counts
         );
+        assert!(self.passed <= passed, "seconds follow each other");
         (self.counts, self.passed) = (counts, passed);
         self.keep(&interval);
         interval
@@ -236,6 +237,7 @@ impl Seconds {
         if self.kept.len() > SECONDS_MAX {
             self.halve();
         }
+        assert!(self.kept.len() <= SECONDS_MAX, "seconds are merged before there are too many");
     }
 
     fn halve(&mut self) {

@@ -82,6 +82,8 @@ impl Shares {
         self.shards.sort_by(|(_, a), (_, b)| order(a, b));
         apart(&self.shards)?;
         let shards: Vec<ShardRecord> = self.shards.into_iter().map(|(_, shard)| shard).collect();
+        let there: u32 = shards.iter().filter(|s| s.has_run()).map(|s| lanes(s).count).sum();
+        assert!(there <= LANES_MAX, "shares that overlap or have too many lanes are errors");
         let ran = || shards.iter().filter(|shard| shard.has_run());
         let compared = Compared::of(&shards);
         let rate = rate(&shards, &compared, &self.sums);
@@ -354,6 +356,7 @@ fn missing(shards: &[ShardRecord], intended: u64) -> Option<MissingRecord> {
     if next < total {
         gone.push([next, total - 1]);
     }
+    assert!(gone.iter().all(|[first, last]| first <= last && *last < total), "gaps lie within");
     if gone.is_empty() {
         return None;
     }

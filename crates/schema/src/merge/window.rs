@@ -31,6 +31,8 @@ impl Windows {
                 _ => covered.push(start..end),
             }
         }
+        let are_apart = covered.windows(2).all(|pair| pair[0].end < pair[1].start);
+        assert!(are_apart, "no time is covered twice");
         Self { starts, covered }
     }
 
@@ -148,6 +150,7 @@ impl Grid {
         while windows.extent_ns().div_ceil(width_ns) > rows_max as u64 {
             width_ns *= 2;
         }
+        assert!(width_ns > 0, "a row has a width");
         Self { width_ns }
     }
 

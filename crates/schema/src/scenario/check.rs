@@ -21,11 +21,11 @@ const THREADS_MAX: u32 = 1024;
 /// Largest number of connections to one server.
 const CONNECTIONS_MAX: u32 = 1_000_000;
 /// Largest pipeline depth.
-const DEPTH_MAX: u32 = 65_536;
+pub const DEPTH_MAX: u32 = 65_536;
 /// Largest number of servers.
 const SERVERS_MAX: usize = 1024;
 /// Longest time that histograms resolve, and so the longest useful timeout.
-const TIMEOUT_MAX: Span = Span::from_s(3600);
+pub const TIMEOUT_MAX: Span = Span::from_s(3600);
 /// Longest warm-up and longest window: a year.
 const DURATION_MAX: Span = Span::from_s(366 * 86_400);
 /// Highest rate: one operation per nanosecond.

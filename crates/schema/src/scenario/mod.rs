@@ -15,7 +15,7 @@ mod target;
 mod word;
 
 pub use agents::{Agents, AgentsWord};
-pub use check::Problem;
+pub use check::{DEPTH_MAX, Problem, TIMEOUT_MAX};
 pub use choice::{Secret, ValueFill};
 pub use digest::scenario_digest;
 pub(crate) use goal::fraction_word;

@@ -92,7 +92,9 @@ impl<P: Copy + Ord> Datagrams<P> {
                     self.push(leaves, client, datagram);
                 }
                 if !late.is_empty() {
+                    debug_assert!(late.len() <= HELD_MAX, "too many datagrams are held back");
                     self.held.insert(client, late);
+                    debug_assert!(self.held.len() <= HELD_CLIENTS_MAX, "too many clients wait");
                 }
             }
         }
@@ -149,6 +151,7 @@ impl<P: Copy + Ord> Datagrams<P> {
     fn push(&mut self, leaves: Instant, client: P, datagram: Vec<u8>) {
         if self.bytes + datagram.len() <= WAITING_BYTES_MAX {
             self.bytes += datagram.len();
+            debug_assert!(self.bytes <= WAITING_BYTES_MAX, "datagrams without room are lost");
             self.number += 1;
             self.waiting.insert((leaves, self.number), (client, datagram));
         }

@@ -214,6 +214,7 @@ impl Versions {
         let bytes = counted_bytes(key, &before);
         if self.bytes + bytes <= VERSIONS_BYTES_MAX {
             self.bytes += bytes;
+            debug_assert!(self.bytes <= VERSIONS_BYTES_MAX, "versions without room are forgotten");
             self.older.insert(key.into(), Version { value: before, replaced });
         }
     }

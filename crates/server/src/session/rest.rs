@@ -27,6 +27,7 @@ impl Rest {
         self.bytes.extend_from_slice(bytes);
         let mut input = &self.bytes[self.read..];
         let outcome = read(&mut input);
+        debug_assert!(input.len() <= self.bytes.len() - self.read, "reading makes no bytes");
         self.read = self.bytes.len() - input.len();
         if self.is_empty() {
             self.clear();

@@ -105,6 +105,7 @@ impl Outgoing {
             self.larges.pop_front();
             self.large_sent = 0;
         }
+        debug_assert!(self.sent + count <= self.bytes.len(), "more is sent than waited");
         self.sent += count;
         if self.sent == self.bytes.len() {
             empty(&mut self.bytes);

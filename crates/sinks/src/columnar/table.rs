@@ -147,6 +147,9 @@ impl<W: Document> Table<W> {
     fn write_group(&mut self) -> io::Result<()> {
         self.begin()?;
         let Stage::Writing(writer) = &mut self.stage else { return Ok(()) };
+        assert!(self.rows <= GROUP_ROWS_MAX, "a full group is written");
+        let is_whole = self.gathered.iter().all(|gathered| gathered.rows() == self.rows);
+        assert!(is_whole, "each row has a cell in each column");
         if self.rows > 0 {
             let mut group = writer.next_row_group().map_err(io_error)?;
             for gathered in &self.gathered {
@@ -235,6 +238,16 @@ impl Gathered {
             }
             None => own,
         }
+    }
+
+    /// The number of rows that have, or could have had, a cell.
+    fn rows(&self) -> usize {
+        let cells = match &self.cells {
+            Cells::Whole(cells) => cells.len(),
+            Cells::Fraction(cells) => cells.len(),
+            Cells::Bytes(cells) => cells.len(),
+        };
+        self.presence.as_ref().map_or(cells, Vec::len)
     }
 
     fn write(&self, mut column: SerializedColumnWriter<'_>) -> Result<(), ParquetError> {

@@ -249,6 +249,7 @@ impl Feed {
     /// Counts a line that was added.
     pub fn added(&mut self) {
         self.batch.points += 1;
+        assert!(self.batch.points <= POINTS_MAX, "a full batch is handed over");
         if self.batch.points >= POINTS_MAX || self.batch.lines.len() >= BYTES_MAX {
             self.flush();
         }

@@ -93,6 +93,7 @@ impl Queue {
             return Err(batch);
         }
         state.bytes += batch.lines.len();
+        assert!(state.bytes <= BYTES_MAX, "a batch without room is given back");
         state.waiting.push_back(batch);
         self.changed.notify_all();
         Ok(())
@@ -104,6 +105,7 @@ impl Queue {
         let mut state = self.state();
         loop {
             if let Some(batch) = state.waiting.pop_front() {
+                assert!(batch.lines.len() <= state.bytes, "more leaves the queue than came");
                 state.bytes -= batch.lines.len();
                 return Next::Batch(batch);
             }

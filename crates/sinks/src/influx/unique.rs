@@ -36,6 +36,8 @@ impl Instants {
         if self.runs > self.runs_max {
             self.forget();
         }
+        assert!(self.runs <= self.runs_max, "the oldest instants are forgotten");
+        assert!(free >= at, "a point moves back in time");
         free
     }
 

@@ -124,6 +124,7 @@ impl Walker {
     }
 
     fn key(&self, walker: u64, entry: u64, pass: u64) -> u64 {
+        debug_assert!(entry < self.entries, "a walker stays in its cache");
         let Some(drawn) = &self.drawn else { return entry };
         let renewal = drawn
             .passes

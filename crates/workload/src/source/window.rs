@@ -160,6 +160,7 @@ impl WindowSource {
     }
 
     fn id(&self, slot: u32, generation: u32) -> u64 {
+        debug_assert!(slot < self.plan.objects && generation < GENERATIONS, "no such object");
         let clients = u64::from(self.plan.clients);
         u64::from(generation) * self.plan.slots().get() + u64::from(slot) * clients + self.client
     }
@@ -183,9 +184,12 @@ impl WindowSource {
     /// Records that `id` was stored.
     fn stored(&mut self, id: u64) {
         let (generation, slot) = (id / self.plan.slots(), id % self.plan.slots());
+        let client = slot % u64::from(self.plan.clients);
+        debug_assert_eq!(client, self.client, "a client stores its own objects");
         let slot = (slot / u64::from(self.plan.clients)) as u32;
         if slot >= self.filled {
             self.filled = slot + 1;
+            debug_assert!(self.filled <= self.plan.objects, "a window holds its objects");
         } else if self.generations[slot as usize] != generation as u32 {
             self.generations[slot as usize] = generation as u32;
             self.oldest = (slot + 1) % self.plan.objects;
@@ -196,6 +200,7 @@ impl WindowSource {
 impl Source for WindowSource {
     fn of_client(&self, client: u32) -> Self {
         let objects = self.plan.objects;
+        assert!(client < self.plan.clients, "client {client} is one of the plan's");
         let keys = Vec::with_capacity(usize::from(self.multiget));
         Self {
             client: u64::from(client),

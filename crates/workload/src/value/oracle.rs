@@ -108,6 +108,8 @@ impl Oracle {
         let mut before = state.load(Ordering::Relaxed);
         loop {
             let after = change(before);
+            debug_assert!(after.done <= after.issued, "carried out before it was issued");
+            debug_assert!(after.issued <= NUMBER_MAX, "a version has more bits than a proof");
             let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
             match state.compare_exchange_weak(before, after.pack(), success, failure) {
                 Ok(_) => return after,

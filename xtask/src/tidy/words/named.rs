@@ -1,6 +1,6 @@
-//! Checks names in documents: source files, functions beside them, and tests must exist, and the
-//! index of design pages must be complete. It reads code spans and links only, and does not check
-//! what a sentence says about a function.
+//! Checks names in documents: source files, functions beside them, and tests must exist; the index of
+//! design pages names all of them, and the section of assertions all bounds. It reads code spans and
+//! links only, and does not check what a sentence says about a function.
 
 use crate::tidy::source::Source;
 use crate::tidy::{Finding, Rule};
@@ -114,6 +114,62 @@ pub(in crate::tidy) fn check_index<'a>(
         instead: "add it to the row of its theme".to_owned(),
     };
     missing.map(finding).collect()
+}
+
+/// Every file that a table of ARCHITECTURE.md's assertions names and that asserts nothing, and
+/// every bound (`…_MAX`) that the section leaves out.
+pub(in crate::tidy) fn check_assertions(
+    architecture: &str,
+    sources: &[Source],
+    declared: &Declared<'_>,
+) -> Vec<Finding> {
+    let section = architecture.split("## Assertions").nth(1).unwrap_or_default();
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter(|line| line.starts_with('|'));
+    let files = rows.flat_map(|row| row.split('`').filter(|span| is_file(span)));
+    let asserting: HashSet<&str> = sources
+        .iter()
+        .filter(|source| asserts(source))
+        .map(|source| source.path.as_str())
+        .collect();
+    let idle = files.filter_map(|file| declared.source(file));
+    let idle = idle.filter(|path| !asserting.contains(path));
+    let idle = idle.map(|path| (format!("{path} asserts nothing"), "assert it there"));
+    let bounds = sources.iter().filter(|source| bounds_are_listed(source)).flat_map(bounds);
+    let unlisted = bounds.filter(|bound| !section.contains(&format!("`{bound}`")));
+    let unlisted = unlisted.map(|bound| (format!("the bound `{bound}` is left out"), "name it"));
+    let finding = |(what, instead): (String, &str)| Finding {
+        path: "ARCHITECTURE.md".to_owned(),
+        line: 0,
+        rule: Rule::Named,
+        what,
+        why: "the table of assertions says where each promise is checked",
+        instead: instead.to_owned(),
+    };
+    idle.chain(unlisted).map(finding).collect()
+}
+
+/// True if a file has an assertion outside of its tests.
+fn asserts(source: &Source) -> bool {
+    let is_assertion = |word: &str| {
+        ["assert", "assert_eq", "assert_ne"].contains(&word.trim_start_matches("debug_"))
+    };
+    source.words().any(|(at, word)| is_assertion(word) && !source.in_test(at))
+}
+
+/// True if the section of assertions lists the bounds of this file. Those of the other crates limit
+/// what users write or what is shown.
+fn bounds_are_listed(source: &Source) -> bool {
+    let is_listed = !["schema", "compat", "report", "memtide"].contains(&source.part());
+    is_listed && source.path.starts_with("crates/") && source.path.contains("/src/")
+}
+
+/// The bounds that a file declares outside of its tests.
+fn bounds(source: &Source) -> impl Iterator<Item = &str> {
+    let after = source.words().skip(1);
+    let pairs = source.words().zip(after).filter(|((_, before), _)| *before == "const");
+    let names = pairs.map(|(_, name)| name).filter(|(_, name)| name.ends_with("_MAX"));
+    names.filter(|(at, _)| !source.in_test(*at)).map(|(_, name)| name)
 }
 
 fn is_file(span: &str) -> bool {

@@ -29,6 +29,7 @@ impl Buffers {
     /// Registers at least `wanted` buffers, at most 32 768, and gives them all to the kernel.
     pub(super) fn register(submitter: &Submitter<'_>, wanted: usize) -> io::Result<Self> {
         let entries = wanted.next_power_of_two().min(1 << 15) as u16;
+        assert!(entries.is_power_of_two(), "the kernel takes rings of a power of two");
         let bytes = ring_bytes(entries) + usize::from(entries) * BUFFER_BYTES;
         // SAFETY: a new anonymous mapping overlaps nothing.
         let memory = unsafe {
@@ -84,6 +85,7 @@ impl Buffers {
     }
 
     fn address(&self, buffer: u16) -> *mut u8 {
+        debug_assert!(buffer < self.entries, "the kernel names our buffers");
         let offset = ring_bytes(self.entries) + usize::from(buffer) * BUFFER_BYTES;
         // SAFETY: `offset` lies within the mapping for every buffer below `entries`.
         unsafe { self.memory.as_ptr().cast::<u8>().add(offset) }

@@ -28,6 +28,7 @@ pub(super) struct Errand {
 
 impl Errand {
     pub(super) fn pack(self) -> u64 {
+        debug_assert!(self.generation < 1 << 24, "a generation has 24 bits");
         (self.task as u64) << 56 | u64::from(self.generation) << 32 | u64::from(self.id.0)
     }
 

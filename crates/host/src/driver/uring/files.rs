@@ -37,6 +37,7 @@ impl Files {
         // The kernel refuses more slots than files may be open. Without slots all works, at a
         // higher cost.
         let places = submitter.register_files_sparse(wanted).map_or(0, |()| wanted as usize);
+        assert!(places <= PLACES_MAX as usize, "the kernel takes no larger table");
         Self { places: vec![NONE; places], changed: Vec::with_capacity(places) }
     }
 

@@ -60,6 +60,8 @@ impl Bracket {
         let narrow = |rate| Decision::Try(Trial { rate, role: StepRole::Narrow });
         let confirm = |rate| Decision::Try(Trial { rate, role: StepRole::Confirm });
         let close = 1.0 + self.limits.resolution;
+        let is_bracket = self.low.zip(self.high).is_none_or(|(low, high)| low < high);
+        assert!(is_bracket, "what does is below what does not");
         match (self.low, self.high) {
             (None, Some(high)) if high > self.floor => {
                 let half = self.rounded(high / 2.0);

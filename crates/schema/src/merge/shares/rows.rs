@@ -109,6 +109,7 @@ impl Series {
         let Some(new) = width_ns else { return };
         let old = self.width_ns;
         let common = old.map_or(new, |old| least_common_multiple(old, new));
+        assert!(common > 0, "a row has a width");
         self.width_ns = Some(common);
         let Some(old) = old.filter(|old| *old != common) else { return };
         for (number, row) in std::mem::take(&mut self.rows) {

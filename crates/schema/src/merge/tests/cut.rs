@@ -97,6 +97,7 @@ fn note(tally: &mut Tally, operation: &Operation) {
             slot(&mut tally.times.service, response.saturating_sub(lag));
             tally.times.servers[server].record(response.ns());
             tally.times.lag_generator.record(lag.ns());
+            tally.times.response_ideal.record(response.ns());
             tally.row_answered(intended, response, hits, misses);
             if kind == OpKind::Get {
                 tally.row_get(intended, response, response.saturating_sub(lag));
