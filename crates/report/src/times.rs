@@ -161,8 +161,10 @@ fn footnotes(out: &mut Sheet, shown: &[&Distribution]) {
     let worst = shown.iter().max_by_key(|distribution| distribution.unanswered);
     if let Some((worst, at_least_ns)) = worst.and_then(|it| Some((it, it.max_at_least()?))) {
         let count = whole(worst.unanswered);
-        let text =
-            format!("falls among {count} operations that were not answered; means exclude them");
+        let text = format!(
+            "falls among {count} operations that were not answered; means do not include \
+                     these"
+        );
         // Where the window's end cut some off, each cell has a bound of its own.
         let label = worst.bounds.as_ref().map_or_else(|| above(at_least_ns), |_| ">".to_owned());
         labelled(out, &label, &text);

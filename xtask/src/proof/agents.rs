@@ -152,7 +152,7 @@ impl Lab {
     fn joined(&self) -> usize {
         // Lines of several agents may run into one another.
         let log = fs::read_to_string(self.log()).unwrap_or_default();
-        log.matches(") is here").count()
+        log.matches(") joined, ").count()
     }
 
     /// Waits until agents have met masters this often; how long that took since `began`.

@@ -148,7 +148,7 @@ fn each_agent_has_a_row() {
     let merged = merge(&[first, second, late], Scenarios::Same).unwrap();
     let text = text(&merged);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let skew = "their windows started 1.25 ms apart (start skew): by the master's clock, to 71us";
+    let skew = "start skew 1.25 ms (± 71.0 µs)";
     assert!(words.contains(skew), "{words}");
     assert!(words.contains("agent beta (share 1): the busiest worker was busy 83 %"), "{words}");
     expect("agents.txt", &text);

@@ -380,7 +380,7 @@ impl Record {
         }
         let mut reader = serde_json::Deserializer::from_str(text);
         let mut record = serde_path_to_error::deserialize(&mut reader).map_err(no_record)?;
-        reader.end().map_err(|problem| format!("it is more than a record: {problem}"))?;
+        reader.end().map_err(|problem| format!("text follows the record: {problem}"))?;
         version_one::fields::rename(&mut record);
         Ok(record)
     }
@@ -439,8 +439,8 @@ fn no_record(error: serde_path_to_error::Error<serde_json::Error>) -> String {
     let path = error.path().to_string();
     let problem = error.into_inner();
     match path.as_str() {
-        "." => format!("it is no record: {problem}"),
-        _ => format!("it is no record: at {path}, {problem}"),
+        "." => format!("it is not a record: {problem}"),
+        _ => format!("it is not a record: at {path}, {problem}"),
     }
 }
 

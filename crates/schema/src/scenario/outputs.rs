@@ -161,8 +161,13 @@ impl Settings {
         samples.retain(|output| output.kind == OutputKind::Samples);
         if let [first, second, ..] = &samples[..] {
             let (first, second) = (first.name(), second.name());
-            problems
-                .add("out", format!("{second} and {first}: samples go to one place; remove one"));
+            problems.add(
+                "out",
+                format!(
+                    "{second} and {first} both write samples, which go to one \
+                                     place; remove one"
+                ),
+            );
         }
         self.check_points(&mut problems);
         let Scenario { verify, verify_expiry, .. } = self.scenario;
@@ -179,16 +184,18 @@ impl Settings {
         let mut influx = self.outputs.files();
         influx.retain(|output| output.kind == OutputKind::Influx);
         if influx.iter().filter(|output| !output.is_by_agents()).count() > 1 {
-            problems.add("out", "out influx is given twice: points go to one database");
-        }
-        if self.outputs.wants_agents_points() && self.placement.agents.which.is_none() {
             problems.add(
                 "out",
-                "out influx=agents is for runs by agents: add agents, or name a URL in its place",
+                "out influx is given twice, and points go to one database; remove \
+                                 one",
             );
         }
+        if self.outputs.wants_agents_points() && self.placement.agents.which.is_none() {
+            problems
+                .add("out", "out influx=agents needs agents: add agents, or give a URL instead");
+        }
         if self.outputs.spool.is_some() && self.outputs.points().is_none() {
-            problems.add("spool", "spool is for points: add out influx=URL, or remove spool");
+            problems.add("spool", "spool needs out influx=URL: add it, or remove spool");
         }
     }
 }
@@ -246,15 +253,15 @@ impl FromStr for Tag {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
         if !(1..=TAG_NAME_BYTES_MAX).contains(&name.len()) || !name.chars().all(is_plain) {
             return Err(format!(
-                "'{name}' cannot be a tag's key; use 1 to {TAG_NAME_BYTES_MAX} of the characters \
+                "'{name}' is not a valid tag key; use 1 to {TAG_NAME_BYTES_MAX} of the characters \
                  A-Z a-z 0-9 _ . -"
             ));
         }
         if !(1..=TAG_VALUE_BYTES_MAX).contains(&value.len()) || value.chars().any(char::is_control)
         {
             return Err(format!(
-                "the value of {name} must have 1 to {TAG_VALUE_BYTES_MAX} bytes, none of them a \
-                 control character"
+                "the value of {name} must have 1 to {TAG_VALUE_BYTES_MAX} bytes without control \
+                 characters"
             ));
         }
         Ok(Self { name: name.to_owned(), value: value.to_owned() })

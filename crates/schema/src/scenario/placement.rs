@@ -53,8 +53,8 @@ impl Placement {
         if is_divided && self.agents.which.is_some() {
             problems.add(
                 "shard",
-                "shard and agents both divide the run: remove shard, because a master numbers the \
-                 shares of its agents itself",
+                "shard and agents cannot be used together: remove shard, because the master \
+                 numbers its agents' shares",
             );
         }
         for (field, is_given, none) in [
@@ -65,8 +65,8 @@ impl Placement {
                 problems.add(
                     field,
                     format!(
-                        "{field} is for the shares of one run: add shard, such as shard auto or \
-                         shard 0/4, or remove {field} to {none}"
+                        "{field} needs shard: add it, such as shard auto or shard 0/4, or remove \
+                         {field} to {none}"
                     ),
                 );
             }
@@ -74,7 +74,7 @@ impl Placement {
         if self.start_at.is_some() && self.barrier.is_some() {
             problems.add(
                 "start-at",
-                "start-at and barrier both say when the load begins: remove one of them",
+                "start-at and barrier cannot be used together: remove one of them",
             );
         }
         if self.barrier_timeout == Span::ZERO || self.barrier_timeout > TIMEOUT_MAX {
@@ -132,7 +132,7 @@ impl FromStr for ShardWord {
                 let (number, of) = (number(number_word)?, count(of)?);
                 if number >= of {
                     return Err(format!(
-                        "'{word}' names no share: with {of} shares their numbers are 0 to {}",
+                        "'{word}' is not a share: {of} shares are numbered 0 to {}",
                         of - 1
                     ));
                 }

@@ -58,8 +58,8 @@ impl Upset {
             }
             Self::HitRatio { keys, hits, held } => match held {
                 Some(held) => format!(
-                    "{} of {keys} keys were found ({}), but the servers held {} when the load \
-                     started",
+                    "{} of {keys} keys were found ({}), but the servers held {} of the keys when \
+                     the load started",
                     hits,
                     exact_percent(*hits as f64 / *keys as f64),
                     exact_percent(*held)

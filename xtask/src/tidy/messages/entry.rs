@@ -1,8 +1,8 @@
 //! One message as its source makes it: the whole sentence, why it is said and what to do.
 //!
 //! The cause stands in the docstring of the enum's variant, or of the function, that words the
-//! message: in a paragraph that begins with `Cause:`, or else in the first one. A paragraph that
-//! begins with `To do:` is the remedy of a sentence that names none itself.
+//! message: in a paragraph that begins with `Cause:` (of a check: with its name), or else in the
+//! first one. A paragraph that begins with `To do:` is the remedy of a sentence that names none.
 
 use super::super::source::{Source, bracket_end, words};
 use std::collections::BTreeMap;
@@ -90,8 +90,12 @@ pub(super) fn entries(
             None => text.to_owned(),
         };
         let docs = enclosing(source, at).map(|at| docstring(source, at)).unwrap_or_default();
+        let is_of_check = docs.cause.starts_with('`');
         let mut entry = entry(None, docs, &text);
-        entry.is_error |= ERRORS.iter().any(|word| statement.contains(word));
+        entry.is_error |= match is_of_check {
+            true => is_failure(before),
+            false => ERRORS.iter().any(|word| statement.contains(word)),
+        };
         if !entry.is_error {
             entry.remedy.clear();
         }
@@ -102,6 +106,15 @@ pub(super) fn entries(
     }
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// True if the text behind `before`, in a function about a check, says why the check fails: not why
+/// it passes or is skipped. A clause that begins with a semicolon is part of another text.
+fn is_failure(before: &str) -> bool {
+    let last = |words: &[&str]| words.iter().filter_map(|word| before.rfind(word)).max();
+    let failing = last(&["code, false,", "message =", "Failed,", "Some(", "let mut text"]);
+    let other = last(&["skipped(", "code, true,", "Passed,"]);
+    failing > other
 }
 
 /// What a function that words an enum says of one variant.
