@@ -5,6 +5,7 @@
 use crate::kind::Kind;
 use crate::record::{Distribution, GoalRecord, GoalResult, Record};
 use crate::scenario::{Goal, Measure, Relation, Subject};
+use crate::warning::exact_percent;
 use memtide_base::units;
 use memtide_metrics::{Quantile, quantile};
 
@@ -54,7 +55,7 @@ pub fn figure_word(subject: Subject, figure: f64) -> String {
     match subject {
         Subject::Response { .. } | Subject::StartSkew => units::format_time(figure),
         Subject::Rate => units::format_rate(figure),
-        Subject::Errors => format!("{:.4} %", figure * 100.0),
+        Subject::Errors => exact_percent(figure),
     }
 }
 

@@ -245,7 +245,7 @@ mod tests {
             by_time.look(now, s(1_009) + Span::from_ms(500)).unwrap(),
             Some(now + Span::from_ms(500))
         );
-        assert!(by_time.look(now, s(1_012)).unwrap_err().0.contains("2s after --start-at"));
+        assert!(by_time.look(now, s(1_012)).unwrap_err().0.contains("2 s after --start-at"));
         assert!(matches!(open("@999"), Err(Refused::NotRun(_))));
         let Err(Refused::Stop(stop)) = open("@1000000") else { panic!("milliseconds") };
         assert!(stop.message.contains("11 days ahead"), "{}", stop.message);
@@ -263,7 +263,7 @@ mod tests {
                 _ => panic!("it cannot be"),
             }
         };
-        assert!(refused(&[]).contains("no PMI_FD"), "{}", refused(&[]));
+        assert!(refused(&[]).contains("PMI_SIZE is not set"), "{}", refused(&[]));
         let other = refused(&[("PMI_FD", "900"), ("PMI_RANK", "0"), ("PMI_SIZE", "4")]);
         assert!(other.contains("4 processes") && other.contains("2 shares"), "{other}");
         let closed = refused(&[("PMI_FD", "900"), ("PMI_RANK", "0"), ("PMI_SIZE", "2")]);

@@ -243,7 +243,7 @@ fn what_ended_worst_ended_the_whole() {
     aborted.aborted = Some(Aborted {
         condition: "errors>50%".to_owned(),
         measured: Some(0.9),
-        why: "it was 90.0000 %".to_owned(),
+        why: "it was 90 %".to_owned(),
         after_s: 5.1,
     });
     let merged = same(&[run(0, 1), aborted.clone()]);
@@ -384,7 +384,7 @@ fn a_record_that_contradicts_itself_is_refused() {
             r.in_flight_at_send.histogram = Some("!".to_owned());
         }),
         ("a histogram of a:11211", |r| r.servers[0].response.histogram = None),
-        ("its window starts at an impossible time", |r| {
+        ("the start of its window is not a valid time", |r| {
             r.window_start_unix_ns = Some(Wide(u128::MAX))
         }),
         ("a histogram of outstanding_at_send", |r| r.outstanding_at_send.count = 7),

@@ -103,7 +103,7 @@ pub fn stretches(when: &[(f64, Option<f64>)]) -> String {
     });
     let mut text = each.collect::<Vec<_>>().join(", ");
     if let Some(more) = when.len().checked_sub(STRETCHES_MAX).filter(|more| *more > 0) {
-        text.push_str(&format!(" and {more} more times"));
+        text.push_str(&format!(" and {more} more"));
     }
     text
 }

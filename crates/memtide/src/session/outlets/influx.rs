@@ -168,7 +168,7 @@ fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&st
         text += &format!("; {why}");
     }
     if unfit > 0 {
-        text += &format!("; the database refused {unfit} for their form");
+        text += &format!("; {unfit} were refused for their form");
     }
     if let (Some(folder), true) = (spool, kept > 0) {
         text += &format!(

@@ -99,7 +99,7 @@ impl Ends {
 }
 
 /// What is said of answers that are needed and do not come in time.
-const SLOW: &str = "for longer than the timeout of 300ms|operations within the timeout";
+const SLOW: &str = "for longer than the timeout of 300 ms|operations within the timeout";
 
 macro_rules! deeds {
     ($($name:literal: $act:expr => $expect:expr;)*) => {

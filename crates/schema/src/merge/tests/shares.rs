@@ -195,7 +195,7 @@ fn what_is_no_share_of_this_run_is_refused() {
     assert!(sentence.contains("would count twice"), "{sentence}");
     let mut none = first;
     none.lanes = None;
-    assert!(refused(&[none]).contains("does not say which lanes"));
+    assert!(refused(&[none]).contains("the lanes of its share are missing"));
 }
 
 #[test]
@@ -213,8 +213,8 @@ fn clocks_that_cannot_be_compared_give_no_number() {
     assert_eq!(other.alignment.unwrap().error_max_ns, Some(2 * MS));
     let cases: [(Change, &str); 4] = [
         (|clock| clock.synchronised = Some(false), "the clock of share 1 is not synchronised"),
-        (|clock| clock.synchronised = None, "share 1 cannot tell how exact"),
-        (|clock| clock.error_max_ns = None, "share 1 cannot tell how exact"),
+        (|clock| clock.synchronised = None, "the accuracy of share 1's time of day"),
+        (|clock| clock.error_max_ns = None, "the accuracy of share 1's time of day"),
         (|clock| clock.window_start_monotonic_ns = None, ""),
     ];
     for (change, why) in cases {
@@ -384,7 +384,7 @@ fn the_start_skew_is_a_goal_where_it_is_known() {
     };
     let known = with_goal("boot");
     assert_eq!((known.goals[0].result, known.exit), (GoalResult::Met, 0));
-    assert_eq!(known.goals[0].why, "it was 1ms");
+    assert_eq!(known.goals[0].why, "it was 1.00 ms");
     let unknown = with_goal("other");
     assert_eq!((unknown.goals[0].result, unknown.exit), (GoalResult::Undecided, 1));
     assert!(unknown.goals[0].why.contains("not synchronised"));
