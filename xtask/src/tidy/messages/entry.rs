@@ -89,11 +89,14 @@ pub(super) fn entries(
             Some(chain) => sentence(source, chain, remedies),
             None => text.to_owned(),
         };
-        let docs = enclosing(source, at).map(|at| docstring(source, at)).unwrap_or_default();
+        let function = enclosing(source, at);
+        let docs = function.map(|at| docstring(source, at)).unwrap_or_default();
         let is_of_check = docs.cause.starts_with('`');
         let mut entry = entry(None, docs, &text);
         entry.is_error |= match is_of_check {
-            true => is_failure(before),
+            true => {
+                !text.starts_with([';', ',', ' ']) && is_failure(&before[function.unwrap_or(0)..])
+            }
             false => ERRORS.iter().any(|word| statement.contains(word)),
         };
         if !entry.is_error {
@@ -109,8 +112,9 @@ pub(super) fn entries(
 }
 
 /// True if the text behind `before`, in a function about a check, says why the check fails: not why
-/// it passes or is skipped. A clause that begins with a semicolon is part of another text.
+/// it passes or is skipped.
 fn is_failure(before: &str) -> bool {
+    let before = before.split_whitespace().collect::<Vec<_>>().join(" ");
     let last = |words: &[&str]| words.iter().filter_map(|word| before.rfind(word)).max();
     let failing = last(&["code, false,", "message =", "Failed,", "Some(", "let mut text"]);
     let other = last(&["skipped(", "code, true,", "Passed,"]);

@@ -45,8 +45,9 @@ pub(super) const GROUPS: [Group; 10] = [
     Group {
         title: "Checks",
         introduction: "The checks behind the last line of a report. If one of them fails, the \
-                       result is not believable, and the line contains its message. \
-                       [measurement.md](measurement.md#the-verdict) has their formulas.",
+                       result is not believable, and the line contains its message. `own_cpus` \
+                       fails with the message of the warning `shared_cpu`. \
+                       [measurement.md](measurement.md#the-verdict) has the formulas.",
         files: &[
             "crates/run/src/doctor",
             "crates/run/src/survey",
@@ -55,7 +56,7 @@ pub(super) const GROUPS: [Group; 10] = [
         ],
         enums: &[],
         enums_alone: false,
-        words_min: 3,
+        words_min: 2,
         columns: Columns::Cause,
     },
     Group {
