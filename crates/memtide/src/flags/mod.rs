@@ -83,7 +83,11 @@ fn documents() -> [Command; 0] {
 /// What the exit codes of a run mean.
 const EXIT_CODES: [(u8, &str); 6] = [
     (0, "done, and all goals are met"),
-    (1, "a goal was missed or is undecided, or an output could not be written"),
+    (
+        1,
+        "a goal was missed or is undecided, a value was wrong, --abort-on ended the run, or an \
+         output could not be written",
+    ),
     (2, "the command line, environment or scenario is wrong; nothing was sent"),
     (3, "a server cannot be reached, refused the fill, or was lost"),
     (4, "the result is not believable (with --strict)"),

@@ -302,7 +302,11 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
 pub(super) fn scenario(record: &Record) -> Markup {
     html! {
         h2 { "Scenario" }
-        p { "To run the same load again, save this as a file: " code { "memtide run scenario.toml" } "." }
+        p {
+            "To run the same load again, save this as a file: "
+            code { "memtide run scenario.toml" }
+            "."
+        }
         div {
             button.copy type="button" { "Copy" }
             pre tabindex="0" { (scenario_file(&record.scenario)) }
