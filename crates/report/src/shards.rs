@@ -1,5 +1,5 @@
-//! The lines of a merged record: the runs or shares in it, how far apart they began, and which shares
-//! are missing or cannot be believed.
+//! The lines of a merged record: the runs or shares in it, how far apart they began, and which of
+//! the shares are missing or cannot be believed.
 
 mod agents;
 

@@ -211,7 +211,8 @@ fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
 /// Cause: `worker_busy`: a worker had little idle time, or waited for its CPU, so operations waited
 /// in memtide.
 ///
-/// To do: use more threads and CPUs, or a lower rate; give the server and other programs other CPUs.
+/// To do: use more threads and CPUs, or a lower rate; run the server and other programs on other
+/// CPUs.
 fn busy(findings: &Findings<'_>) -> Check {
     let code = CheckKind::WorkerBusy;
     let Some((worker, busy)) =

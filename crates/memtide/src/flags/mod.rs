@@ -429,10 +429,10 @@ fn compare_command() -> Command {
             "Compare records that memtide run --json or memtide merge wrote: first the differences \
              in result, version, machine, servers and scenario, then each figure with its ratio to \
              that of the first record. The comparison is marked unlike if the runs differ in more \
-             than their servers.\n\nA rule of --fail-on names a figure as a goal does. A limit with \
-             a sign applies to the change since the first record: all.p99>+5%, rate<-1k. A limit \
-             without a sign applies to the figure itself: errors>0.1%. A rule fails if its figure \
-             is missing.\n\n\
+             than their servers.\n\nA rule of --fail-on names a figure as a goal does. A limit \
+             with a sign applies to the change since the first record: all.p99>+5%, rate<-1k. A \
+             limit without a sign applies to the figure itself: errors>0.1%. A rule fails if its \
+             figure is missing.\n\n\
              Example:\n  memtide compare before.json after.json --fail-on 'all.p99>+5%'",
         )
         .after_help(

@@ -83,9 +83,9 @@ pub(super) const OUT: Field = Field {
            page with charts. `junit`: a test case for each goal, the verdict and each class of \
            errors. `intervals`: a row per second and kind of operation (`.csv`, `.jsonl` or \
            `.parquet`). `hlog`: a histogram per second and kind, for the HDR tools. `hgrm`: the \
-           percentiles of a run, for the HDR tools. `influx`: a point per operation, and the rows of \
-           `intervals`, to `http://HOST:8086/write?db=NAME`. With `--agents`, `samples=agents` and \
-           `influx=agents` let each agent write its own operations. An output that cannot be \
+           percentiles of a run, for the HDR tools. `influx`: a point per operation, and the rows \
+           of `intervals`, to `http://HOST:8086/write?db=NAME`. With `--agents`, `samples=agents` \
+           and `influx=agents` let each agent write its own operations. An output that cannot be \
            written does not affect the other outputs; memtide reports the reason and exits with 1. \
            See docs/outputs.md.",
     section: Section::Output,

@@ -15,7 +15,7 @@ const PHRASES: [(&str, &str); 18] = [
     ("Asked and", "write: target and achieved"),
     ("apart (start skew)", "write: start skew, and its value"),
     (" questions", "write: stats requests, or the name of the request"),
-    ("is a no", "write: the check fails, or the result is not believable"),
+    ("then a no", "write: the check fails, or the result is not believable"),
     ("generator's", "write: memtide's own delay, if that is meant"),
     ("agent's law", "write: the agent's limits"),
     ("}us", "write times with units::format_time or format_span"),
