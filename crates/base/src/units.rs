@@ -114,6 +114,7 @@ pub fn format_span(span: Span) -> String {
 pub fn format_time(ns: f64) -> String {
     let (value, unit) = with_unit(ns);
     match unit {
+        _ if ns == 0.0 => "0 ns".to_owned(),
         "ns" => format!("{value:.0} ns"),
         _ => format!("{} {unit}", three_digits(value)),
     }
@@ -298,7 +299,7 @@ mod tests {
     #[test]
     fn times_keep_three_digits_and_never_reach_1000_of_a_unit() {
         let cases = [
-            (0.0, "0 s"),
+            (0.0, "0 ns"),
             (812.0, "812 ns"),
             (999.4, "999 ns"),
             (999.6, "1.00 µs"),

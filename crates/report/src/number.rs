@@ -3,11 +3,9 @@
 //! Rounded for the eye; exact figures are in the record. The forms are those of `memtide_base`,
 //! which every text of the program uses.
 
-use memtide_base::Span;
 pub(crate) use memtide_base::units::{
     format_percent as percent, format_rate as rate, format_time as time, format_whole as whole,
 };
-use memtide_base::units::{format_span, format_time};
 use std::fmt::Display;
 
 /// What stands where there is no figure.
@@ -15,7 +13,13 @@ pub(crate) const NONE: &str = "—";
 
 /// A bound that the user chose, such as `5 s`: a time without the zeros of precision.
 pub(crate) fn bound(ns: u64) -> String {
-    format_span(Span::from_ns(ns))
+    let text = time(ns as f64);
+    match text.split_once(' ') {
+        Some((digits, unit)) if digits.contains('.') => {
+            format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
 }
 
 /// Seconds that the user chose or waited for: `10 s`, `2.5 s`.
@@ -29,7 +33,7 @@ pub(crate) fn seconds(s: f64) -> String {
 /// A measured difference of two instants, with a true minus.
 pub(crate) fn signed_time(ns: i64) -> String {
     let sign = if ns < 0 { "−" } else { "" };
-    format!("{sign}{}", format_time(ns.unsigned_abs() as f64))
+    format!("{sign}{}", time(ns.unsigned_abs() as f64))
 }
 
 /// A count and its noun, in the plural unless it is one.

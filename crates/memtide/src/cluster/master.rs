@@ -86,9 +86,7 @@ impl Fleet {
             (Some(AgentsWord::Count(count)), own) => {
                 (Wanted::Count(count + u32::from(own)), Some(&*key.bind))
             }
-            (None, _) => {
-                return Err(Stop::usage("--agents is missing; add it, such as --agents 2"));
-            }
+            (None, _) => return Err(Stop::usage("--agents is missing; add --agents N")),
         };
         let dial = wanted.listed().to_vec();
         let net =

@@ -148,7 +148,7 @@ fn check(settings: &Settings) -> Result<(), Stop> {
     } else if placement.agents.master_rate.is_some() && scenario.churn.calls.is_some() {
         "--master-rate does not work under connection churn; remove --calls, or --master-rate"
     } else if placement.agents.which.is_none() {
-        "--agents is missing; add it, such as --agents 2"
+        "--agents is missing; add --agents N"
     } else {
         return Ok(());
     };

@@ -29,7 +29,8 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     let settings = flags::settings(matches)?;
     if load_only && settings.scenario.servers.is_empty() {
         return Err(Stop::usage(
-            "load needs --server, because an embedded server would end with this command",
+            "load needs a server, because an embedded server would end with this command; name one \
+             with --server",
         ));
     }
     let division = division(settings.placement.shard, &variable)?;

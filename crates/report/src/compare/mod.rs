@@ -219,7 +219,7 @@ mod tests {
         let comparison = compare(&records, &[]);
         assert!(comparison.alike && comparison.differences.is_empty());
         let text = comparison_text(&comparison, &records, None);
-        assert!(text.contains("\nalike      the runs made the same load"), "{text}");
+        assert!(text.contains("\nalike      the runs have the same load"), "{text}");
         assert!(text.contains("1.000"), "{text}");
     }
 }

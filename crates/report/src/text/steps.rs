@@ -144,7 +144,7 @@ impl StepsText {
     fn doubts_about(&self, answer: &Answer) -> Vec<String> {
         let about = |of: Option<f64>, so: &str| {
             let doubt = self.doubts.iter().find(|(doubted, _)| Some(*doubted) == of);
-            doubt.map(|(doubted, why)| format!("at {} {why}{so}", rate(*doubted)))
+            doubt.map(|(doubted, why)| format!("at {}: {why}{so}", rate(*doubted)))
         };
         let client = "; memtide itself may be the limit";
         let both = [about(answer.rate_per_s, ""), about(answer.missed_per_s, client)];

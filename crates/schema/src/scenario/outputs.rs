@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(words, ["json=r.json", "plot=a=b.svg", "md=-", "samples=/dev/fd/3"]);
         let cases = [
             ("r.json", "'r.json' is not KIND=WHERE, such as json=run.json"),
-            ("json", "'json' has no place; write json=FILE"),
+            ("json", "'json' names no file; write json=FILE"),
             ("json=", "json needs a file's path after the ="),
             ("png=x", "'png' is not a kind of output; use one of json, "),
             ("plot=x.gif", "plot='x.gif' must end with .svg or .png"),
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(with("json=b.json,md=-", Some("a.json")), [""; 0]);
         let both = "out md and json cannot both go to stdout: name a file for one";
         assert_eq!(with("md=-", Some("-")), [both]);
-        let twice = "--out samples=b.csv and --out samples=a.csv: samples go to one place";
+        let twice = "--out samples=b.csv and --out samples=a.csv both write samples";
         let found = with("samples=a.csv,samples=b.csv", None);
         assert!(found.len() == 1 && found[0].starts_with(twice), "{found:?}");
     }
@@ -338,8 +338,8 @@ mod tests {
         let many: Vec<String> = (0..=TAGS_MAX).map(|n| format!("t{n}=x")).collect();
         let cases = [
             ("build", "'build' is not KEY=VALUE"),
-            ("=x", "'' cannot be a tag's key"),
-            ("a b=x", "'a b' cannot be a tag's key"),
+            ("=x", "'' is not a valid tag key"),
+            ("a b=x", "'a b' is not a valid tag key"),
             ("a=", "the value of a must have 1 to 256 bytes"),
             ("a=x\ny", "the value of a must have 1 to 256 bytes"),
             ("a=1,a=2", "a is given twice, also as '1'"),

@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_share_has_a_number_below_the_count() {
         let error = |word: &str| word.parse::<ShardWord>().unwrap_err();
-        assert!(error("4/4").contains("numbers are 0 to 3"), "{}", error("4/4"));
+        assert!(error("4/4").contains("numbered 0 to 3"), "{}", error("4/4"));
         assert!(error("0/0").contains("a run has 1 to 65535"), "{}", error("0/0"));
         assert!(error("auto/70000").contains("70000 shares"), "{}", error("auto/70000"));
         assert!(error("+1/4").contains("not I/N"), "{}", error("+1/4"));

@@ -85,7 +85,8 @@ fn figures_are_in_the_sentence() {
     let hits = Warning::Upset(Upset::HitRatio { keys: 1000, hits: 402, held: Some(0.9995) });
     assert_eq!(
         hits.message(),
-        "402 of 1000 keys were found (40.2 %), but the servers held 99.95 % when the load started"
+        "402 of 1000 keys were found (40.2 %), but the servers held 99.95 % of the keys when the \
+         load started"
     );
     let gone = Warning::Upset(Upset::Gone {
         server: "a:1".to_owned(),

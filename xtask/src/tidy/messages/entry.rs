@@ -91,12 +91,10 @@ pub(super) fn entries(
         };
         let function = enclosing(source, at);
         let docs = function.map(|at| docstring(source, at)).unwrap_or_default();
-        let is_of_check = docs.cause.starts_with('`');
+        let is_of_check = docs.cause.starts_with('`') && docs.cause.contains("`: ");
         let mut entry = entry(None, docs, &text);
         entry.is_error |= match is_of_check {
-            true => {
-                !text.starts_with([';', ',', ' ']) && is_failure(&before[function.unwrap_or(0)..])
-            }
+            true => is_whole(&text) && is_failure(&before[function.unwrap_or(0)..]),
             false => ERRORS.iter().any(|word| statement.contains(word)),
         };
         if !entry.is_error {
@@ -109,6 +107,12 @@ pub(super) fn entries(
     }
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// True if a text of a check stands alone: it is neither a clause behind another text nor a name.
+fn is_whole(text: &str) -> bool {
+    let is_name = !text.contains('{') && text.split(' ').count() < 3;
+    !text.starts_with([';', ',', ' ']) && !is_name
 }
 
 /// True if the text behind `before`, in a function about a check, says why the check fails: not why

@@ -51,7 +51,6 @@ pub(super) const GROUPS: [Group; 10] = [
         files: &[
             "crates/run/src/doctor",
             "crates/run/src/survey",
-            "crates/schema/src/judge",
             "crates/schema/src/merge/judgement",
         ],
         enums: &[],
@@ -143,7 +142,7 @@ pub(super) const GROUPS: [Group; 10] = [
         title: "Report",
         introduction: "Labels and sentences of the report, of searches and scans, of progress and \
                        of charts.",
-        files: &["crates/report/src/"],
+        files: &["crates/report/src/", "crates/schema/src/judge"],
         enums: &[],
         enums_alone: false,
         words_min: 1,

@@ -2,7 +2,7 @@
 //! by two names.
 
 /// The words, and what to write instead. Letters are compared as they stand.
-const PHRASES: [(&str, &str); 18] = [
+const PHRASES: [(&str, &str); 17] = [
     ("cannot be meant", "say that it is invalid, and what is allowed"),
     ("takes no file", "say that it cannot be written"),
     ("prove who", "write: authenticates with"),
@@ -20,7 +20,6 @@ const PHRASES: [(&str, &str); 18] = [
     ("agent's law", "write: the agent's limits"),
     ("}us", "write times with units::format_time or format_span"),
     ("}ms", "write times with units::format_time or format_span"),
-    ("} us", "write times with units::format_time or format_span"),
 ];
 
 /// The words in `text` that are not used, and what to write instead.

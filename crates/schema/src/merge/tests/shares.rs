@@ -186,11 +186,11 @@ fn what_is_no_share_of_this_run_is_refused() {
     let sentence = refused(&[first.clone(), other]);
     assert!(sentence.contains("not shares of one run: keys is '"), "{sentence}");
     let sentence = refused(&[first.clone(), share(1, 3, 10)]);
-    assert!(sentence.contains("'4 with 8 lanes' in the one and '3 with 6 lanes'"), "{sentence}");
+    assert!(sentence.contains("'4 with 8 lanes' in one and '3 with 6 lanes'"), "{sentence}");
     let mut again = share(0, 4, 10);
     again.started_unix_ms += 9_000;
     let sentence = refused(&[share(1, 4, 10), first.clone(), again]);
-    assert!(sentence.contains("B.json and C.json both have lanes 0 to 1"), "{sentence}");
+    assert!(sentence.contains("B.json and C.json both contain lanes 0 to 1"), "{sentence}");
     let sentence = refused(&[first.clone(), first.clone()]);
     assert!(sentence.contains("would count twice"), "{sentence}");
     let mut none = first;
