@@ -43,6 +43,8 @@ impl Lanes {
 
 /// The lanes of `share` in a run with this many workers in each share; `workers_max` is how many
 /// the run can have in all.
+///
+/// Cause: The shares have more workers together than the run can have.
 fn of_share(
     scenario: &Scenario,
     share: Share,

@@ -34,11 +34,12 @@ const ERRORS: [&str; 8] =
     ["Err(", "Stop", "message:", ".add(", " add(", "failed(", "explain(", "Error::other("];
 
 /// Words with which advice begins, behind a colon or a semicolon.
-const ADVICE: [&str; 42] = [
-    "use", "give", "name", "add", "remove", "allow", "check", "raise", "set", "choose", "leave",
-    "try", "run", "write", "lower", "reduce", "measure", "compare", "reset", "enable", "let",
-    "search", "merge", "put", "move", "build", "increase", "free", "fill", "make", "start", "stop",
-    "wait", "pass", "is", "ask", "request", "accept", "allowed", "did", "{advice}", "{remedy}",
+const ADVICE: [&str; 44] = [
+    "copy", "install", "use", "give", "name", "add", "remove", "allow", "check", "raise", "set",
+    "choose", "leave", "try", "run", "write", "lower", "reduce", "measure", "compare", "reset",
+    "enable", "let", "search", "merge", "put", "move", "build", "increase", "free", "fill", "make",
+    "start", "stop", "wait", "pass", "is", "ask", "request", "accept", "allowed", "did",
+    "{advice}", "{remedy}",
 ];
 
 /// Members that hold the name of a family of values, or the forms that they can have.

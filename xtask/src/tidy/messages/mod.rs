@@ -205,11 +205,13 @@ fn table(sources: &[Source], group: &Group, remedies: &Remedies) -> String {
     let entries = messages(sources, group, remedies).into_iter().map(|(_, entry)| entry);
     let is_listed = |entry: &Entry| match group.columns {
         Columns::Cause => entry.is_error,
-        Columns::Remedy => !entry.is_form,
+        // A comment that the program writes into a file is no message.
+        Columns::Remedy => !entry.is_form && !entry.message.starts_with('#'),
         Columns::None => false,
     };
     let mut rows: Vec<String> = Vec::new();
-    for Entry { cause, message, remedy, .. } in entries.filter(is_listed) {
+    let whole = entries.filter(|entry| !entry.message.is_empty() && is_listed(entry));
+    for Entry { cause, message, remedy, .. } in whole {
         let row = match group.columns {
             Columns::Cause => format!("| {cause} | {message} | {remedy} |\n"),
             _ => format!("| {message} | {remedy} |\n"),
