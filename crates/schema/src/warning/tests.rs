@@ -96,5 +96,5 @@ fn figures_are_in_the_sentence() {
         gone.message(),
         "a:1 was gone from −500 ms to 1 s, from 2 s to 2.25 s, from 3 s to 4 s and 1 more"
     );
-    assert!(sentences[5].starts_with("64 connections for 4 server threads at 200k/s"));
+    assert!(sentences[5].starts_with("64 connections for 4 server threads at 200 000/s"));
 }
