@@ -98,42 +98,43 @@ fn command() -> Command {
     };
     Command::new("xtask")
         .bin_name("cargo xtask")
-        .about("The chores of this workspace")
+        .about("The tasks of this workspace")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(Command::new("test").about("Install what the tests need, then run all of them"))
+        .subcommand(Command::new("test").about("Install what the tests need, then run all tests"))
         .subcommand(Command::new("tidy").about("Check the house rules of STYLE.md"))
         .subcommand(bench_command())
         .subcommand(
             Command::new("swarm")
-                .about("Run worlds drawn from seeds in simulation, and hold them against the laws")
-                .arg(seeds("seeds", "10000", "How many seeds"))
-                .arg(seeds("from", "1", "The first of them"))
+                .about("Simulate random scenarios, one per seed, and check their invariants")
+                .arg(seeds("seeds", "10000", "Number of seeds"))
+                .arg(seeds("from", "1", "First seed"))
                 .arg(
-                    seeds("seed", "1", "Only this one, described")
+                    seeds("seed", "1", "Run only this seed, and describe it")
                         .conflicts_with_all(["seeds", "from"]),
                 ),
         )
-        .subcommand(
-            Command::new("docs").about("Write anew the documents that are made from the code"),
-        )
-        .subcommand(Command::new("messages").about("Write docs/messages.md anew, and nothing else"))
+        .subcommand(Command::new("docs").about("Write the generated documents again"))
+        .subcommand(Command::new("messages").about(
+            "Write docs/messages.md again, and nothing \
+                                                    else",
+        ))
         .subcommand(
             Command::new("proof")
-                .about("Prove by hand, on a quiet machine, what no test may measure")
+                .about("Measure on a quiet machine what tests cannot measure")
                 .subcommand_required(true)
                 .subcommand(
                     Command::new("first-run")
-                        .about("Run memtide as a newcomer does; the generator's share of p50, p99")
-                        .arg(number("runs", "20", "How many runs")),
+                        .about("Run memtide with defaults; its own delay as a share of p50 and p99")
+                        .arg(number("runs", "20", "Number of runs")),
                 )
                 .subcommand(
                     Command::new("shares")
                         .about("Simulate runs of many shares, with wrong clocks and lost shares")
                         .arg(number("shares", "1000", "Shares of each run"))
                         .arg(number("lanes", "10", "Lanes of each share"))
-                        .arg(seeds("seeds", "20", "How many runs"))
-                        .arg(seeds("from", "1", "The seed of the first of them")),
+                        .arg(seeds("seeds", "20", "Number of runs"))
+                        .arg(seeds("from", "1", "Seed of the first run")),
                 )
                 .subcommand(
                     Command::new("points")
@@ -150,9 +151,8 @@ fn command() -> Command {
         )
         .subcommand(Command::new("readme").about("Put the report of a first run into README.md"))
         .subcommand(
-            Command::new("pictures").about(
-                "Look at the HTML page in a browser, and put pictures of it into docs/images",
-            ),
+            Command::new("pictures")
+                .about("Check the HTML page in a browser, and put screenshots into docs/images"),
         )
         .subcommand(dist_command())
         .subcommand(kubernetes_command())
@@ -160,7 +160,7 @@ fn command() -> Command {
 
 fn dist_command() -> Command {
     Command::new("dist")
-        .about("Make and try a static program in target/dist, and what is installed from it")
+        .about("Build a static program and its packages in target/dist, and try them")
         .arg(switch("image", "Also make a container image"))
         .arg(switch("deb", "Also make a Debian package"))
 }
@@ -171,23 +171,23 @@ fn kubernetes_command() -> Command {
         file.value_parser(value_parser!(PathBuf)).help(help)
     };
     Command::new("kubernetes")
-        .about("Prove deploy/kubernetes on a cluster of one node; needs root, and Go to build it")
-        .arg(file("cluster", "All programs of a cluster in one, instead of building it"))
-        .arg(file("program", "A static memtide, instead of building one by `dist --image`"))
-        .arg(switch("inside", "The part that runs in namespaces of its own").hide(true))
+        .about("Try deploy/kubernetes on a cluster of one node; needs root, and Go to build it")
+        .arg(file("cluster", "Use this binary of all cluster programs instead of building one"))
+        .arg(file("program", "Use this static memtide instead of building one with `dist --image`"))
+        .arg(switch("inside", "Internal: the part that runs in its own namespaces").hide(true))
 }
 
 fn bench_command() -> Command {
     Command::new("bench")
-        .about("Compare what memtide costs with what a bare client costs")
-        .arg(number("rounds", "11", "Rounds; each gives one ratio of every client"))
+        .about("Compare the CPU cost of memtide with that of a bare client")
+        .arg(number("rounds", "11", "Rounds; each gives one ratio per client"))
         .arg(number("seconds", "3", "How long each client runs in a round"))
         .arg(
             Arg::new("shape")
                 .long("shape")
                 .value_name("WORD")
                 .default_value("")
-                .help("Only the shapes whose name holds WORD"),
+                .help("Only the loads whose name contains WORD"),
         )
         .arg(switch("no-peers", "Leave out other load generators that are found on PATH"))
         .arg(
@@ -197,10 +197,10 @@ fn bench_command() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Also write every figure to FILE"),
         )
-        .arg(switch("sinks", "Instead: what sinks cost alone, and all outputs beside a load"))
-        .arg(switch("instructions", "Instead: count instructions; fails when they have grown"))
+        .arg(switch("sinks", "Instead: measure sinks alone, and all outputs beside a load"))
+        .arg(switch("instructions", "Instead: count instructions; fails if they grew"))
         .arg(
-            switch("record", "Record the counted instructions as the allowed ones")
+            switch("record", "Record the counted instructions as the new limits")
                 .requires("instructions"),
         )
         .arg(
@@ -208,7 +208,7 @@ fn bench_command() -> Command {
                 .long("simulated")
                 .value_name("SECONDS")
                 .value_parser(value_parser!(u32).range(1..=604_800))
-                .help("Instead: how long it takes to simulate so many seconds of load"),
+                .help("Instead: measure how long N seconds of load take to simulate"),
         )
 }
 

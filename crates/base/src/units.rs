@@ -1,4 +1,5 @@
-//! Numbers as people write them: `20k`, `1.5M`, `10s`, `64MiB`, `0.1%`.
+//! Numbers as people write them, `20k`, `1.5M`, `10s`, `64MiB`, `0.1%`, and as they read them,
+//! `20 000/s`, `4.01 ms`, `318 µs`.
 //!
 //! Counts and rates: k, M, G are powers of 1 000. Sizes: k, M, G and KiB, MiB, GiB are powers of
 //! 1 024, kB, MB, GB powers of 1 000. Spans: ns, us (or µs), ms, s, m (or min), h, d.
@@ -101,18 +102,78 @@ pub fn span_word(span: Span) -> String {
     }
 }
 
-/// A span with at most four significant digits, in the largest unit in which it is at least 1:
-/// `1.5s`, `90.25us`.
+/// A span that a user chose, or an instant of a run: at most four significant digits and no zeros
+/// behind them, such as `5 s`, `1.5 s` or `250 µs`.
 pub fn format_span(span: Span) -> String {
-    let ns = span.ns() as f64;
-    let (value, unit) = match span.ns() {
-        0 => return "0s".to_owned(),
-        1..1_000 => (ns, "ns"),
-        1_000..1_000_000 => (ns / 1e3, "us"),
-        1_000_000..1_000_000_000 => (ns / 1e6, "ms"),
-        _ => (ns / 1e9, "s"),
-    };
-    format!("{}{unit}", short(value))
+    let (value, unit) = with_unit(span.ns() as f64);
+    format!("{} {unit}", short(value))
+}
+
+/// A measured time in nanoseconds: three significant digits, such as `812 ns`, `90.3 µs`,
+/// `4.01 ms` or `12.5 s`.
+pub fn format_time(ns: f64) -> String {
+    let (value, unit) = with_unit(ns);
+    match unit {
+        _ if ns == 0.0 => "0 ns".to_owned(),
+        "ns" => format!("{value:.0} ns"),
+        _ => format!("{} {unit}", three_digits(value)),
+    }
+}
+
+/// A time in the largest unit in which it is at least 1, half a digit early, so that three digits
+/// never round to 1000 of a unit.
+fn with_unit(ns: f64) -> (f64, &'static str) {
+    match ns {
+        0.0 => (0.0, "s"),
+        ns if ns < 999.5 => (ns, "ns"),
+        ns if ns < 999.5e3 => (ns / 1e3, "µs"),
+        ns if ns < 999.5e6 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    }
+}
+
+/// A rate per second: `20 000/s`, `12.5/s`.
+pub fn format_rate(per_s: f64) -> String {
+    match per_s < 100.0 {
+        true => format!("{}/s", three_digits(per_s)),
+        false => format!("{}/s", format_whole(per_s.round() as u64)),
+    }
+}
+
+/// A whole number in groups of three digits: `36 887`.
+pub fn format_whole(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A fraction in percent: `34 %`, `0.5 %`, `99.4 %`.
+pub fn format_percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    match percent.fract().abs() < 0.05 || percent.fract().abs() > 0.95 {
+        true => format!("{percent:.0} %"),
+        false => format!("{percent:.1} %"),
+    }
+}
+
+/// A relative change in percent with its sign, minus as U+2212: `+12.5 %`, `−5.0 %`.
+pub fn format_change(fraction: f64, decimals: usize) -> String {
+    format!("{:+.decimals$} %", fraction * 100.0).replace('-', "−")
+}
+
+/// Three significant digits; above 1 000, all digits before the point.
+fn three_digits(value: f64) -> String {
+    match value {
+        v if v < 9.995 => format!("{v:.2}"),
+        v if v < 99.95 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
 }
 
 /// A count or rate with k, M or G and at most four significant digits: `20k`, `1.234M`.
@@ -225,11 +286,46 @@ mod tests {
 
     #[test]
     fn numbers_become_words() {
-        assert_eq!(format_span(Span::from_ns(90_250)), "90.25us");
-        assert_eq!(format_span(Span::from_ms(1500)), "1.5s");
+        assert_eq!(format_span(Span::from_ns(90_250)), "90.25 µs");
+        assert_eq!(format_span(Span::from_ms(1500)), "1.5 s");
+        assert_eq!(format_span(Span::from_s(5)), "5 s");
+        assert_eq!(format_span(Span::ZERO), "0 s");
         assert_eq!(format_count(20_000.0), "20k");
         assert_eq!(format_count(1_234_000.0), "1.234M");
         assert_eq!(format_count(9_999.0), "9999");
         assert_eq!(format_bytes(12_345), "12.35 kB");
+    }
+
+    #[test]
+    fn times_keep_three_digits_and_never_reach_1000_of_a_unit() {
+        let cases = [
+            (0.0, "0 ns"),
+            (812.0, "812 ns"),
+            (999.4, "999 ns"),
+            (999.6, "1.00 µs"),
+            (90_250.0, "90.2 µs"),
+            (999_600.0, "1.00 ms"),
+            (1_250_000.0, "1.25 ms"),
+            (9_996_000.0, "10.0 ms"),
+            (12.5e9, "12.5 s"),
+            (3.6e12, "3600 s"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(format_time(ns), text);
+        }
+    }
+
+    #[test]
+    fn counts_rates_and_changes_are_spaced() {
+        assert_eq!(format_whole(0), "0");
+        assert_eq!(format_whole(999), "999");
+        assert_eq!(format_whole(1_000), "1 000");
+        assert_eq!(format_whole(1_234_567), "1 234 567");
+        assert_eq!(format_rate(19_999.6), "20 000/s");
+        assert_eq!(format_rate(12.5), "12.5/s");
+        assert_eq!(format_percent(0.34), "34 %");
+        assert_eq!(format_percent(0.9944), "99.4 %");
+        assert_eq!(format_change(0.125, 1), "+12.5 %");
+        assert_eq!(format_change(-0.05, 1), "−5.0 %");
     }
 }

@@ -146,7 +146,7 @@ impl Agent {
     /// silent for too long counts as lost.
     pub fn tick(&mut self, now: Instant, heard: Instant) {
         if self.has_master && now.since(heard) >= MASTER_SILENT_MAX {
-            let why = format!("it heard nothing of its master for {MASTER_SILENT_MAX}");
+            let why = format!("it heard nothing from its master for {MASTER_SILENT_MAX}");
             self.say(Says::Failed(Failed { exit: EXIT_UNREACHABLE.into(), why }));
             let why = format!("the master has been silent for {MASTER_SILENT_MAX}");
             self.act(Action::Close(why));
@@ -239,16 +239,17 @@ impl Agent {
     }
 
     fn refused_fetch(&mut self) {
-        let why = "it keeps no record of this run: it was handed over, or is older than a day";
+        let why = "it no longer has a record of this run: the record was handed over, or is older \
+                   than a day";
         self.say(Says::Refused(Refused { why: why.to_owned() }));
     }
 
     fn take(&mut self, share: Share) {
         match &self.state {
             State::Working(_) => {
-                self.breach("it sent a share while another one was carried out");
+                self.breach("it sent a second share during a run");
             }
-            _ if share.run.len() != RUN_BYTES => self.breach("it sent a run without a name"),
+            _ if share.run.len() != RUN_BYTES => self.breach("it sent a run without an identifier"),
             State::Idle | State::Handing { .. } => {
                 let run = share.run.clone();
                 let (is_prepared, is_armed, ending) = (false, false, None);
@@ -266,7 +267,7 @@ impl Agent {
             }
             // The share has ended while the message was in transit.
             State::Idle | State::Handing { .. } => {}
-            State::Working(_) => self.breach("it set a beginning for a share that is not prepared"),
+            State::Working(_) => self.breach("it sent a start time for a share that is not ready"),
         }
     }
 

@@ -30,7 +30,7 @@ impl Identity {
     pub fn make(name: &str, random: &dyn SecureRandom) -> Result<Self, String> {
         let failed = |what: &dyn fmt::Display| format!("cannot make a key: {what}");
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, random)
-            .map_err(|_| failed(&"the system gave no random bytes"))?;
+            .map_err(|_| failed(&"the system returned no random bytes"))?;
         let document = PrivatePkcs8KeyDer::from(document.as_ref().to_vec());
         let pair = KeyPair::from_pkcs8_der_and_sign_algo(&document, &PKCS_ECDSA_P256_SHA256)
             .map_err(|error| failed(&error))?;
@@ -50,14 +50,14 @@ impl Identity {
     pub fn parse(text: &str) -> Result<Self, String> {
         let again = "memtide key new makes new files";
         let certificate = CertificateDer::from_pem_slice(text.as_bytes())
-            .map_err(|_| format!("it holds no whole certificate in PEM; {again}"))?;
+            .map_err(|_| format!("it contains no complete PEM certificate; {again}"))?;
         let key = PrivateKeyDer::from_pem_slice(text.as_bytes())
-            .map_err(|_| format!("it holds no whole private key in PEM; {again}"))?;
+            .map_err(|_| format!("it contains no complete PEM private key; {again}"))?;
         let signing = any_supported_type(&key)
             .map_err(|_| format!("its private key is damaged or of an unknown kind; {again}"))?;
-        CertifiedKey::new(vec![certificate.clone()], signing)
-            .keys_match()
-            .map_err(|_| format!("its certificate is damaged or of another key; {again}"))?;
+        CertifiedKey::new(vec![certificate.clone()], signing).keys_match().map_err(|_| {
+            format!("its certificate is damaged or belongs to another key; {again}")
+        })?;
         Ok(Self { certificate, key, text: text.to_owned() })
     }
 

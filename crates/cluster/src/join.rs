@@ -27,7 +27,7 @@ impl Token {
     /// If `random` fails.
     pub fn make(random: &dyn SecureRandom) -> Result<Self, String> {
         let mut bytes = [0; TOKEN_BYTES];
-        random.fill(&mut bytes).map_err(|_| "the system gave no random bytes".to_owned())?;
+        random.fill(&mut bytes).map_err(|_| "the system returned no random bytes".to_owned())?;
         Ok(Self(bytes))
     }
 
@@ -159,8 +159,9 @@ fn parse(text: &str) -> Result<Join, String> {
         Some(Value::Integer(VERSION)) => {}
         Some(Value::Integer(other)) => {
             return Err(format!(
-                "memtide_join: version {other} is unknown; this memtide reads version {VERSION}; \
-                 use the memtide that wrote the file, or make new files with memtide key new"
+                "memtide_join: version {other} is unknown, and this memtide reads version \
+                 {VERSION}; use the memtide that wrote the file, or make new files with memtide \
+                 key new"
             ));
         }
         Some(_) => return Err("memtide_join: not a number; write memtide_join = 1".to_owned()),
@@ -180,12 +181,12 @@ fn parse(text: &str) -> Result<Join, String> {
     };
     no_more(&table, "", "memtide_join, master, token, address, [limits]")?;
     let master = master.strip_prefix("sha256:").and_then(unhex).ok_or(
-        "master: not sha256: and 64 hexadecimal digits; copy the line whole from the file that \
+        "master: not sha256: and 64 hexadecimal digits; copy the whole line from the file that \
          memtide key new wrote",
     )?;
     let token = unhex(&token).ok_or(
-        "token: not 32 hexadecimal digits; copy the line whole from the file that memtide key \
-         new wrote",
+        "token: not 32 hexadecimal digits; copy the whole line from the file that memtide key new \
+         wrote",
     )?;
     checked_address(&address).map_err(|error| format!("address: {error}"))?;
     Ok(Join { master, token: Token(token), address, limits })
@@ -203,8 +204,8 @@ fn toml_table(text: &str) -> Result<Table, String> {
 fn word(table: &mut Table, key: &str) -> Result<String, String> {
     match table.remove(key) {
         Some(Value::String(word)) => Ok(word),
-        Some(_) => Err(format!("{key}: not a word in quotes")),
-        None => Err(format!("{key} is missing; memtide key new writes whole join files")),
+        Some(_) => Err(format!("{key}: not a string in quotes")),
+        None => Err(format!("{key} is missing; memtide key new writes complete join files")),
     }
 }
 
@@ -213,7 +214,7 @@ fn law_words(mut table: Table) -> Result<LawWords, String> {
         None => Ok(None),
         Some(Value::String(word)) => Ok(Some(word)),
         Some(Value::Integer(number)) => Ok(Some(number.to_string())),
-        Some(_) => Err(format!("limits: {key}: not a word in quotes or a whole number")),
+        Some(_) => Err(format!("limits: {key}: not a string in quotes or a whole number")),
     };
     let mut words = LawWords {
         allow_target: Vec::new(),
@@ -223,7 +224,7 @@ fn law_words(mut table: Table) -> Result<LawWords, String> {
         threads_max: number("threads-max")?,
         memory_max: number("memory-max")?,
     };
-    let wrong = || "limits: allow-target: not a list of words in quotes".to_owned();
+    let wrong = || "limits: allow-target: not a list of strings in quotes".to_owned();
     match table.remove("allow-target") {
         None => {}
         Some(Value::String(target)) => words.allow_target.push(target),

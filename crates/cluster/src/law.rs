@@ -159,13 +159,13 @@ impl Law {
     /// A sentence that says what to add.
     pub fn complete(self) -> Result<Self, String> {
         match self.targets.as_deref() {
-            None => Err("no target is allowed, so the agent could load nothing; name what it may \
-                         load with --allow-target, such as --allow-target 10.1.0.0/16:11211, or \
-                         as allow-target among the limits of the join file"
+            None => Err("no target is allowed, so the agent could load no server; allow one with \
+                         --allow-target, such as --allow-target 10.1.0.0/16:11211, or with \
+                         allow-target in the limits of the join file"
                 .to_owned()),
             Some([]) => {
-                Err("no target is in both the agent's --allow-target and the allow-target \
-                             of its join file; name targets that are in both"
+                Err("no target is allowed by both --allow-target and the allow-target of the join \
+                     file; allow one in both"
                     .to_owned())
             }
             Some(_) => Ok(self),

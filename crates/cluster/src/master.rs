@@ -239,8 +239,8 @@ impl Master {
                 self.lose(number, Some(Lost::REFUSED), why, now);
             }
             Some(Hears::Hello(_)) | None => {
-                let why = "it sent what this version does not know; use the same version of \
-                           memtide on all machines";
+                let why = "it sent an unknown message; use the same version of memtide on all \
+                           machines";
                 self.lose(number, None, why.to_owned(), now);
             }
         }
@@ -277,7 +277,7 @@ impl Master {
             self.begin_part(round, part);
         }
         if self.has_lost_too_many() {
-            self.stop(None, "agents were lost before it began", now);
+            self.stop(None, "agents were lost before the load began", now);
         }
         self.look(now);
     }

@@ -82,15 +82,15 @@ impl fmt::Display for BarrierError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Protocol { said } => {
-                write!(f, "the launcher does not answer as PMI-1 does, but '{said}'")
+                write!(f, "the launcher answered '{said}', which is not PMI-1")
             }
-            Self::Late => f.write_str("the other shares did not come in time"),
-            Self::Launcher { why } => write!(f, "the launcher cannot be reached by PMI: {why}"),
+            Self::Late => f.write_str("the other shares did not arrive in time"),
+            Self::Launcher { why } => write!(f, "the launcher cannot be reached over PMI: {why}"),
             Self::Missing { ranks } => f.write_str(&missing(ranks)),
             Self::Twice { rank } => {
-                write!(f, "share {rank} was here before, so this is a restart or an old folder")
+                write!(f, "share {rank} was already here, so this is a restart or an old folder")
             }
-            Self::Passed => f.write_str("it is of a run that has begun without this share"),
+            Self::Passed => f.write_str("the run has begun without this share"),
             Self::Folder { path, why } => write!(f, "'{}' cannot be used: {why}", path.display()),
         }
     }
@@ -105,7 +105,7 @@ fn missing(ranks: &[u32]) -> String {
         more => format!(" and {more} more"),
     };
     let noun = if ranks.len() == 1 { "share" } else { "shares" };
-    format!("{noun} {}{rest} did not come in time, or went away", listed.join(", "))
+    format!("{noun} {}{rest} did not arrive in time, or went away", listed.join(", "))
 }
 
 /// The instant at which all processes begin.

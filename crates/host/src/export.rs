@@ -1,6 +1,7 @@
 //! The export of single operations: a thread takes them from the workers' queues and writes them. A
 //! writer that stalls delays nothing: samples that find no room are lost and counted.
 
+use memtide_base::Span;
 use memtide_engine::driver::Sample;
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -171,8 +172,8 @@ impl Writer {
             }
             if last.1.elapsed() > stall_max || started.elapsed() > DRAIN_MAX {
                 let message = format!(
-                    "nothing took what was written for {stall_max:?}, and at least {} rows are \
-                     missing",
+                    "the disk or reader accepted nothing for {}, and at least {} rows are missing",
+                    Span::from_s_f64(stall_max.as_secs_f64()),
                     self.queues.lost()
                 );
                 return Err(io::Error::new(ErrorKind::TimedOut, message));

@@ -4,7 +4,7 @@
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, percent, whole};
-use memtide_base::units::{format_bytes, format_count};
+use memtide_base::units::format_bytes;
 use memtide_schema::record::{DatagramCounts, Record, ServerLoad, Totals};
 use std::collections::BTreeMap;
 
@@ -62,7 +62,9 @@ pub(crate) fn counts(out: &mut Sheet, record: &Record) {
     for (server, load) in &record.server.during {
         if let Some(text) = served(load) {
             let name = if record.server.during.len() > 1 { server.as_str() } else { "server" };
-            labelled(out, "stats", &format!("{name} {text}"));
+            // A part that begins with a count would read as one of the name.
+            let colon = if text.starts_with(|c: char| c.is_ascii_digit()) { ":" } else { "" };
+            labelled(out, "stats", &format!("{name}{colon} {text}"));
         }
     }
 }
@@ -92,7 +94,7 @@ pub(crate) fn served(load: &ServerLoad) -> Option<String> {
     if report.unanswered > 0 {
         let asked = report.unanswered.saturating_add(report.answers);
         let (missed, asked) = (whole(report.unanswered), whole(asked));
-        parts.push(format!("did not answer {missed} of {asked} questions"));
+        parts.push(format!("{missed} of {asked} stats requests failed"));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }
@@ -177,7 +179,7 @@ fn client(record: &Record) -> Option<String> {
     let cpu_s = user + system;
     let mut text = format!("{cpu_s:.2} s of CPU ({user:.2} user, {system:.2} system)");
     if let Some(per_mops) = client.cpu_s_per_mops.filter(|per_mops| *per_mops > 0.0) {
-        let per_cpu_s = format_count(1e6 / per_mops);
+        let per_cpu_s = whole((1e6 / per_mops).round() as u64);
         text.push_str(&format!(", {per_cpu_s} operations per CPU-second"));
     }
     if let Some(bytes) = client.rss_max_bytes {

@@ -307,7 +307,7 @@ pub(crate) fn bad_day() -> Record {
             Check {
                 code: CheckKind::Rate,
                 result: CheckResult::Failed,
-                message: "the achieved rate is 2 % below the asked one".to_owned(),
+                message: "19 600/s were sent, 20 000/s were requested (−2.00 %)".to_owned(),
                 measured: Some(-0.02),
                 allowed: Some(0.005),
             },

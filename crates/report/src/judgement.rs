@@ -64,8 +64,8 @@ const fn subject(code: CheckKind) -> &'static str {
         CheckKind::Rate => "the rate was",
         CheckKind::GeneratorP50 => "memtide's own delay at p50 was",
         CheckKind::GeneratorP99 => "memtide's own delay at p99 was",
-        CheckKind::WorkerBusy => "the utilisation of the workers was",
-        CheckKind::OwnCpus => "the CPU of the embedded server was",
+        CheckKind::WorkerBusy => "the busy time of the workers was",
+        CheckKind::OwnCpus => "the CPUs of the embedded server were",
         CheckKind::ServerCounters => "the servers' counters were",
         CheckKind::Shares => "the number of shares was",
     }

@@ -2,9 +2,8 @@
 //!
 //! One line of text without control characters; the caller overwrites the line before it.
 
-use crate::number::{or_none, percent, seconds, time, whole};
+use crate::number::{NONE, or_none, percent, rate, seconds, time, whole};
 use memtide_base::Span;
-use memtide_base::units::format_count;
 use memtide_schema::Progress;
 use memtide_schema::record::Phase;
 
@@ -23,7 +22,7 @@ pub fn progress_line(progress: &Progress) -> String {
         _ => format!("{elapsed} s"),
     };
     let mut line = format!("{} {whereabouts}  ", progress.phase);
-    line.push_str(&format!("{}/s", or_none(progress.rate_per_s.map(format_count))));
+    line.push_str(&progress.rate_per_s.map_or_else(|| format!("{NONE}/s"), rate));
     if progress.phase != Phase::Load {
         let p99 = progress.response_p99_ns.map(|ns| time(ns as f64));
         line.push_str(&format!("  p99 {}", or_none(p99)));
@@ -66,10 +65,10 @@ mod tests {
 
     #[test]
     fn a_line_says_where_how_fast_and_how_slow() {
-        assert_eq!(progress_line(&measuring()), "measure 3.2 of 10 s  20.01k/s  p99 412 µs");
+        assert_eq!(progress_line(&measuring()), "measure 3.2 of 10 s  20 012/s  p99 412 µs");
         let bad = Progress { response_p99_ns: None, unanswered: 1200, ..measuring() };
         let line = progress_line(&bad);
-        assert_eq!(line, "measure 3.2 of 10 s  20.01k/s  p99 —  1 200 not answered");
+        assert_eq!(line, "measure 3.2 of 10 s  20 012/s  p99 —  1 200 not answered");
         let first = Progress { rate_per_s: None, response_p99_ns: None, ..measuring() };
         assert_eq!(progress_line(&first), "measure 3.2 of 10 s  —/s  p99 —");
     }
@@ -78,7 +77,7 @@ mod tests {
     fn a_stall_shows_as_the_age_of_the_backlog() {
         let stalled = Progress { oldest_due: Some(Span::from_ms(1_500)), ..measuring() };
         let line = progress_line(&stalled);
-        assert_eq!(line, "measure 3.2 of 10 s  20.01k/s  p99 412 µs  backlog 1.50 s");
+        assert_eq!(line, "measure 3.2 of 10 s  20 012/s  p99 412 µs  backlog 1.50 s");
         let calm = Progress { oldest_due: Some(Span::from_us(40)), ..measuring() };
         assert_eq!(progress_line(&calm), progress_line(&measuring()));
     }
@@ -88,7 +87,7 @@ mod tests {
         let churn = Progress { total: Some(2_000), done: 640, living: Some(12), ..measuring() };
         assert_eq!(
             progress_line(&churn),
-            "measure 3.2 s, 32 % of 2 000  20.01k/s  p99 412 µs  12 open"
+            "measure 3.2 s, 32 % of 2 000  20 012/s  p99 412 µs  12 open"
         );
     }
 
@@ -101,8 +100,8 @@ mod tests {
             length_s: None,
             ..measuring()
         };
-        assert_eq!(progress_line(&load), "load 3.2 s, 99 % of 100 000  20.01k/s");
+        assert_eq!(progress_line(&load), "load 3.2 s, 99 % of 100 000  20 012/s");
         let cooldown = Progress { phase: Phase::Cooldown, length_s: None, ..measuring() };
-        assert_eq!(progress_line(&cooldown), "cooldown 3.2 s  20.01k/s  p99 412 µs");
+        assert_eq!(progress_line(&cooldown), "cooldown 3.2 s  20 012/s  p99 412 µs");
     }
 }

@@ -24,14 +24,13 @@ pub(crate) fn shards(out: &mut Sheet, record: &Record) {
     let mut text = format!("{} merged", counted(count, "run"));
     if !record.is_one_load() {
         text.push_str(
-            "; they did not run at the same time: rates are means over the time in which any of \
-             them measured",
+            "; they did not run at the same time, so each rate is a mean over the time in which at \
+             least one of them measured",
         );
     } else if let Some(skew_ns) = record.start_skew_ns {
-        let skew = time(skew_ns as f64);
-        text.push_str(&format!("; their windows started {skew} apart (start skew)"));
+        text.push_str(&format!("; start skew {}", time(skew_ns as f64)));
     }
-    labelled(out, "shards", &text);
+    labelled(out, "runs", &text);
 }
 
 /// Adds the lines of shares of one run.
@@ -44,14 +43,17 @@ fn shares(out: &mut Sheet, record: &Record, alignment: &AlignmentRecord) {
     let mut text = format!("{} of {} merged", whole(u64::from(there)), counted(of, "share"));
     let why = &alignment.why;
     match record.start_skew_ns {
-        Some(skew_ns) if record.is_one_load() => text.push_str(&format!(
-            "; their windows started {} apart (start skew): {why}",
-            time(skew_ns as f64)
-        )),
+        Some(skew_ns) if record.is_one_load() => {
+            text.push_str(&format!("; start skew {}", time(skew_ns as f64)));
+            let error_ns = alignment.error_max_ns.filter(|error_ns| *error_ns > 0);
+            if let Some(error_ns) = error_ns {
+                text.push_str(&format!(" (± {})", time(error_ns as f64)));
+            }
+        }
         _ if !record.is_one_load() && alignment.by == AlignedBy::Unknown => {
             text.push_str(
-                "; by their clocks, which cannot be compared, they did not run at the \
-                 same time, so they are not one load",
+                "; they did not run at the same time, as far as their clocks can tell, so they \
+                 are not one load",
             );
         }
         _ if !record.is_one_load() => {

@@ -46,7 +46,7 @@ pub fn text_for(record: &Record, columns: Option<usize>) -> String {
     judgement(&mut out, record);
     let mut text = out.into_text();
     if let Some(own) = &record.own {
-        text.push_str("\nmeasured by the master's own load, beside that of the agents:\n\n");
+        text.push_str("\nload of the master itself, beside the agents' load:\n\n");
         text.push_str(&text_for(own, columns));
     }
     text
@@ -153,12 +153,12 @@ pub(crate) fn why_partial(record: &Record) -> String {
     let why = match (record.ended_by, &record.aborted) {
         (EndedBy::Aborted, Some(Aborted { condition, why, after_s, .. })) => {
             return format!(
-                "--abort-on {condition} ended the run after {}: {why} in the second before",
+                "--abort-on {condition} ended the run after {}: {why} in the last second",
                 seconds(*after_s)
             );
         }
         (EndedBy::Interrupted, _) => "the run was interrupted",
-        (EndedBy::ServersLost, _) => "every server was gone for longer than the timeout",
+        (EndedBy::ServersLost, _) => "all servers were gone for longer than the timeout",
         (EndedBy::ConnectionLost, _) => "a connection was lost",
         (EndedBy::NotRun, _) => {
             match record.share.as_ref().and_then(|share| share.not_run.as_ref()) {

@@ -7,6 +7,7 @@ pub(crate) use errors::{Errors, Missed};
 
 use crate::lower::CPUS_OF_A_PAIR;
 use crate::survey::Agreement;
+use memtide_base::units::{format_change, format_percent, format_rate};
 use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
@@ -80,6 +81,11 @@ pub(crate) fn stolen(cpu: Option<&MachineCpu>) -> Option<Warning> {
     Some(Warning::CpuStolen { share })
 }
 
+/// Checks that operations were answered at all.
+///
+/// Cause: `answered`: no operation of the measured window was answered.
+///
+/// To do: Check that the servers run and answer other clients, and that the run is long enough.
 fn answered(findings: &Findings<'_>) -> Check {
     let code = CheckKind::Answered;
     let (times, unanswered) = findings.response;
@@ -88,7 +94,7 @@ fn answered(findings: &Findings<'_>) -> Check {
             judged(code, false, "no connection was opened".to_owned(), 0.0, 1.0)
         }
         (0, 0) if findings.is_aborted => {
-            let message = "the run was aborted before anything was measured";
+            let message = "the run was aborted before an operation was measured";
             judged(code, false, message.to_owned(), 0.0, 1.0)
         }
         (0, 0) if findings.errors.operations.intended == 0 && findings.plan.churn().is_none() => {
@@ -103,6 +109,12 @@ fn answered(findings: &Findings<'_>) -> Check {
     }
 }
 
+/// Checks the achieved rate.
+///
+/// Cause: `rate`: memtide sent another rate than the target, by more than chance explains.
+///
+/// To do: use a lower rate if the servers or memtide cannot keep up: a backlog, full connections
+/// and busy workers show it; otherwise use more connections, depth or threads.
 fn rate(findings: &Findings<'_>) -> Check {
     let code = CheckKind::Rate;
     if let Some(churn) = findings.plan.churn() {
@@ -122,14 +134,19 @@ fn rate(findings: &Findings<'_>) -> Check {
     let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
     let off = findings.sent_per_s / target - 1.0;
     let message = format!(
-        "{:.0} operations per second were sent, {target:.0} were requested ({:+.2} %)",
-        findings.sent_per_s,
-        off * 100.0
+        "{} were sent, {} were requested ({})",
+        format_rate(findings.sent_per_s),
+        format_rate(target),
+        format_change(off, 2)
     );
     judged(code, off.abs() <= allowed, message, off.abs(), allowed)
 }
 
 /// Checks the rate of connection churn.
+///
+/// Cause: `rate`: memtide opened another number of connections than were due.
+///
+/// To do: use a lower connection rate, more threads, or more connections at once.
 fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check {
     let code = CheckKind::Rate;
     let (Some((expected, begun)), Some(openings)) = (counted, &churn.openings) else {
@@ -141,8 +158,10 @@ fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check 
     let four_sigma = 4.0 * (openings.arrival.squared_variation() * expected).sqrt() / expected;
     let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
     let off = begun as f64 / expected - 1.0;
-    let message =
-        format!("{begun} connections were started, {expected:.0} were due ({:+.2} %)", off * 100.0);
+    let message = format!(
+        "{begun} connections were started, {expected:.0} were due ({})",
+        format_change(off, 2)
+    );
     judged(code, off.abs() <= allowed, message, off.abs(), allowed)
 }
 
@@ -154,9 +173,15 @@ fn is_closed(findings: &Findings<'_>) -> bool {
     }
 }
 
+/// Checks memtide's own delay at one percentile.
+///
+/// Cause: `generator_p50`, `generator_p99`: memtide sent operations late by itself, and its own
+/// delay is a large part of the response times.
+///
+/// To do: let workers spin (`--wait spin`), use more threads, or CPUs that the server does not use.
 fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
     if is_closed(findings) {
-        return skipped(code, "a closed loop has no schedule, so memtide cannot be late");
+        return skipped(code, "a closed loop has no schedule, so memtide cannot send late");
     }
     let (times, unanswered) = findings.response;
     let name = format!("p{:.0}", p * 100.0);
@@ -175,13 +200,20 @@ fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
         };
     let share = if seen > 0.0 { 1.0 - ideal / seen } else { 0.0 };
     let message = format!(
-        "memtide's own delay is {:.1} % of {name} (limit {:.0} %)",
-        share * 100.0,
-        GENERATOR_SHARE_MAX * 100.0
+        "memtide's own delay is {} of {name} (limit {})",
+        format_percent(share),
+        format_percent(GENERATOR_SHARE_MAX)
     );
     judged(code, share <= GENERATOR_SHARE_MAX, message, share, GENERATOR_SHARE_MAX)
 }
 
+/// Checks that workers had time to spare.
+///
+/// Cause: `worker_busy`: a worker had little idle time, or waited for its CPU, so operations waited
+/// in memtide.
+///
+/// To do: use more threads and CPUs, or a lower rate; run the server and other programs on other
+/// CPUs.
 fn busy(findings: &Findings<'_>) -> Check {
     let code = CheckKind::WorkerBusy;
     let Some((worker, busy)) =
@@ -194,27 +226,33 @@ fn busy(findings: &Findings<'_>) -> Check {
         && busy < BUSY_MAX
     {
         let message = format!(
-            "worker {worker} waited for its CPU {:.0} % of the time: other threads used it (limit \
-             {:.0} %)",
-            kept * 100.0,
-            KEPT_MAX * 100.0
+            "worker {worker} waited {} of the time for a CPU that other threads used (limit {})",
+            format_percent(kept),
+            format_percent(KEPT_MAX)
         );
         return judged(code, false, message, kept, KEPT_MAX);
     }
-    let message = if busy < BUSY_MAX {
-        format!("the busiest worker was busy {:.0} % of the time", busy * 100.0)
-    } else if is_closed(findings) {
-        format!("memtide is the limit: worker {worker} was busy {:.0} % of the time", busy * 100.0)
+    if busy < BUSY_MAX {
+        let passed = |message| judged(code, true, message, busy, BUSY_MAX);
+        return passed(format!("the busiest worker was busy {} of the time", format_percent(busy)));
+    }
+    let message = if is_closed(findings) {
+        format!(
+            "memtide is the limit: worker {worker} was busy {} of the time",
+            format_percent(busy)
+        )
     } else {
         format!(
-            "worker {worker} was busy {:.0} % of the time (limit {:.0} %)",
-            busy * 100.0,
-            BUSY_MAX * 100.0
+            "worker {worker} was busy {} of the time (limit {})",
+            format_percent(busy),
+            format_percent(BUSY_MAX)
         )
     };
-    judged(code, busy < BUSY_MAX, message, busy, BUSY_MAX)
+    judged(code, false, message, busy, BUSY_MAX)
 }
 
+/// Checks that the embedded server and the workers can run at the same time; the message is that
+/// of the warning `shared_cpu`.
 fn own_cpus(findings: &Findings<'_>) -> Check {
     let code = CheckKind::OwnCpus;
     match findings.shared_cpus {
@@ -225,6 +263,11 @@ fn own_cpus(findings: &Findings<'_>) -> Check {
     }
 }
 
+/// Checks the servers' counters.
+///
+/// Cause: `server_counters`: memtide and the servers counted different numbers of commands.
+///
+/// To do: Report this: a counter of memtide or of the server is wrong. A proxy may change commands.
 fn agreement(findings: &Findings<'_>) -> Check {
     let code = CheckKind::ServerCounters;
     match findings.agreement {

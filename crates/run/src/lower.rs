@@ -290,7 +290,7 @@ fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
     for (nth, server) in servers.iter().enumerate() {
         if servers[..nth].iter().any(|earlier| earlier.addresses == server.addresses) {
             let twice = Sentence::new(format!(
-                "server {} is named twice; name each once, and use ",
+                "server {} is named twice; name it once, and use ",
                 server.name
             ))
             .field("connections")

@@ -522,7 +522,8 @@ fn connections_lost(ended: &Ended, plan: &Plan) -> Option<Warning> {
     let server = match names[..] {
         [] => return None,
         [name] => name.to_owned(),
-        [first, ..] => format!("{first} and {} more", names.len() - 1),
+        [first, _] => format!("{first} and 1 other server"),
+        [first, ..] => format!("{first} and {} other servers", names.len() - 1),
     };
     Some(Warning::ConnectionsLost { server, count })
 }

@@ -137,7 +137,7 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
     let replied = all.answered + all.failed + all.unacknowledged + all.late_replies;
     if all.sent > replied {
         return Agreement::Skipped(format!(
-            "{} operations got no reply, so it is unknown whether they reached the servers",
+            "{} operations got no reply, and whether they reached the servers is unknown",
             all.sent - replied
         ));
     }

@@ -5,7 +5,8 @@
 use crate::kind::Kind;
 use crate::record::{Distribution, GoalRecord, GoalResult, Record};
 use crate::scenario::{Goal, Measure, Relation, Subject};
-use memtide_base::{Span, units};
+use crate::warning::exact_percent;
+use memtide_base::units;
 use memtide_metrics::{Quantile, quantile};
 
 /// Result of each of `goals`, judged by the counts, times and rates of `record`.
@@ -38,7 +39,7 @@ pub fn measured(subject: Subject, record: &Record) -> Measured {
         Subject::StartSkew => match (record.start_skew_ns, &record.alignment) {
             (Some(skew_ns), _) => Measured::Known(skew_ns as f64),
             (None, Some(alignment)) => missing(&alignment.why),
-            (None, None) => missing("one run alone has no start skew; merge the shares"),
+            (None, None) => missing("a single run has no start skew; merge the shares of a run"),
         },
         Subject::Rate => Measured::Known(record.rate.achieved_per_s),
         Subject::Errors if record.totals.intended == 0 => missing("nothing was measured"),
@@ -52,11 +53,9 @@ pub fn measured(subject: Subject, record: &Record) -> Measured {
 /// Formats a figure for people, in the unit of its subject.
 pub fn figure_word(subject: Subject, figure: f64) -> String {
     match subject {
-        Subject::Response { .. } | Subject::StartSkew => {
-            units::format_span(Span::from_ns(figure as u64))
-        }
-        Subject::Rate => units::format_count(figure),
-        Subject::Errors => format!("{:.4} %", figure * 100.0),
+        Subject::Response { .. } | Subject::StartSkew => units::format_time(figure),
+        Subject::Rate => units::format_rate(figure),
+        Subject::Errors => exact_percent(figure),
     }
 }
 
@@ -94,7 +93,7 @@ fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {
             Some(Quantile::Known(ns)) => Measured::Known(ns as f64),
             Some(Quantile::Unanswered) => Measured::Unanswered,
             Some(Quantile::TooFew { needed }) => missing(&format!(
-                "{needed} operations are needed to tell, and {} were measured; measure longer",
+                "it needs {needed} operations, and {} were measured; measure longer",
                 response.count
             )),
             None => missing("the histogram of these times is damaged"),

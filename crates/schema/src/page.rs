@@ -43,7 +43,7 @@ with exit code 2 and a message that names the place and the allowed values. memt
 
 /// A scenario file that the page shows and a test parses.
 pub(crate) const EXAMPLE: &str = "\
-# An hour of a shop's cache: a hot set, mostly reads, values as at Facebook.
+# An hour of a shop's cache: a few hot keys, mostly reads, sizes of Facebook's ETC pool.
 server = [\"10.0.0.1\", \"10.0.0.2:11300\"]
 rate = 50000
 duration = \"1h\"

@@ -16,6 +16,6 @@ pub(crate) fn json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Str
             _ => format!("it is not {what}: at {path}, {problem}"),
         }
     })?;
-    reader.end().map_err(|problem| format!("it is more than {what}: {problem}"))?;
+    reader.end().map_err(|problem| format!("text follows {what}: {problem}"))?;
     Ok(read)
 }

@@ -13,8 +13,7 @@ pub use words::natively;
 
 use crate::kind::Kind;
 use crate::record::{Distribution, Missing, Percentile, WarningRecord};
-use memtide_base::units::format_count;
-use memtide_base::{Span, units};
+use memtide_base::units::{format_count, format_percent, format_rate, format_time};
 use std::collections::BTreeMap;
 
 /// A warning. Figures are of the measured window.
@@ -210,12 +209,12 @@ impl Warning {
             Self::GeneratorLate { percentile, share, lag_ns } => format!(
                 "memtide itself sent late: {} of the {percentile} response time is its own delay \
                  ({} at {percentile})",
-                percent(*share),
-                units::format_span(Span::from_ns(*lag_ns))
+                format_percent(*share),
+                format_time(*lag_ns as f64)
             ),
             Self::ClientSaturated { worker, busy } => format!(
                 "worker {worker} was busy {} of the time, so memtide may limit the result",
-                percent(*busy)
+                format_percent(*busy)
             ),
             Self::SharedCpu { cpus } => shared_cpu(*cpus),
             Self::CpuStolen { share } => cpu_stolen(*share),
@@ -229,9 +228,9 @@ impl Warning {
                 format!("{server} evicted {count} items during the run{}", whose(*own))
             }
             Self::FewConnections { connections, server_threads, rate_per_s } => format!(
-                "{connections} connections for {server_threads} server threads at {}/s: below 50 \
+                "{connections} connections for {server_threads} server threads at {}: below 50 \
                  per thread, single connections can skew the result",
-                format_count(*rate_per_s)
+                format_rate(*rate_per_s)
             ),
             Self::TooManyConnections { server, refused } => {
                 format!("{server} refused {refused} connections because it has too many open")
@@ -347,7 +346,7 @@ fn cpu_stolen(share: f64) -> String {
     format!(
         "the hypervisor withheld {} of this machine's CPU time (steal); response times include \
          these waits",
-        percent(share)
+        format_percent(share)
     )
 }
 
@@ -383,10 +382,6 @@ impl From<&Warning> for WarningRecord {
             remedy: warning.remedy().to_owned(),
         }
     }
-}
-
-fn percent(fraction: f64) -> String {
-    format!("{:.0} %", fraction * 100.0)
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ impl FromStr for Arrival {
             "uniform" if arguments.is_none() => Ok(Self::Uniform),
             "uniform" => {
                 let [least] = GRAMMAR.arguments(word, arguments)?;
-                let range = "a part of the mean gap, from 0 to 1";
+                let range = "a fraction of the mean gap, from 0 to 1";
                 let least = GRAMMAR.number(word, least, range, |v| (0.0..=1.0).contains(&v))?;
                 Ok(if least == 0.0 { Self::Uniform } else { Self::UniformFrom(least) })
             }

@@ -190,7 +190,7 @@ pub(crate) fn simulated(root: &Path, seconds: u32) -> Result<(), String> {
     crate::run(memtide.arg("sim").args(load))?;
     let took_s = began.elapsed().as_secs_f64();
     let per_operation_us = took_s / f64::from(seconds) / 1e5 * 1e6;
-    println!("{seconds} s of load took {took_s:.1} s, {per_operation_us:.2} us per operation");
+    println!("{seconds} s of load took {took_s:.1} s, {per_operation_us:.2} µs per operation");
     Ok(())
 }
 
@@ -218,7 +218,8 @@ impl Bench {
              other shapes: one client after the other, each for the whole {seconds} s"
         );
         if client == server {
-            line + "\nthe client shares its only CPU with the server: these figures mean nothing"
+            line + "\nthe client shares its only CPU with the server, so these figures are not \
+                    valid"
         } else {
             line
         }

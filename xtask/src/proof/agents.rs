@@ -152,7 +152,7 @@ impl Lab {
     fn joined(&self) -> usize {
         // Lines of several agents may be mixed.
         let log = fs::read_to_string(self.log()).unwrap_or_default();
-        log.matches(") is here").count()
+        log.matches(") joined, ").count()
     }
 
     /// Waits until agents have connected to masters this often; returns the time since `began`.

@@ -26,10 +26,10 @@ fn what_is_wrong_with_a_key_file_is_said() {
     let text = made_one.text();
     let (key, certificate) = text.split_once("-----BEGIN CERT").unwrap();
     let certificate = format!("-----BEGIN CERT{certificate}");
-    assert!(refused("").contains("no whole certificate"));
-    assert!(refused(key).contains("no whole certificate"));
-    assert!(refused(&certificate).contains("no whole private key"));
-    assert!(refused(&text[..text.len() - 40]).contains("no whole certificate"));
+    assert!(refused("").contains("no complete PEM certificate"));
+    assert!(refused(key).contains("no complete PEM certificate"));
+    assert!(refused(&certificate).contains("no complete PEM private key"));
+    assert!(refused(&text[..text.len() - 40]).contains("no complete PEM certificate"));
     let other = made();
     let (other, _) = other.text().split_once("-----BEGIN CERT").unwrap();
     assert!(refused(&format!("{other}{certificate}")).contains("of another key"));

@@ -108,17 +108,16 @@ impl Why {
     const fn sentence(self) -> &'static str {
         match self {
             Self::Output => {
-                "is an output, and an agent writes none that a master names: the master has the \
-                 results of all agents; remove it from the scenario"
+                "is an output, and only the master writes outputs; remove it from the agents' \
+                 scenario"
             }
             Self::Credential => {
-                "is not accepted from a master, because names and passwords for the servers are \
-                 the agent's own: remove it from the scenario, and set it where the agent is \
-                 started"
+                "is not accepted from a master, because each agent has its own credentials; remove \
+                 it from the scenario, and set it where the agent is started"
             }
             Self::Meeting => {
-                "is not accepted from a master, which tells its agents itself what their share is \
-                 and when it begins: remove it from the scenario"
+                "is not accepted in a scenario for agents, because the master assigns shares and \
+                 start times; remove it from the scenario"
             }
         }
     }
@@ -160,9 +159,11 @@ pub(super) fn check(settings: &Settings) -> Result<(), String> {
         }
     }
     if settings.scenario.servers.is_empty() {
-        return Err("the scenario names no server, and an agent starts none for a master; add \
-                    server, such as server 10.1.0.5:11211"
-            .to_owned());
+        return Err(
+            "the scenario names no server, and agents start no embedded server; add server, \
+                    such as server 10.1.0.5:11211"
+                .to_owned(),
+        );
     }
     Ok(())
 }

@@ -71,8 +71,8 @@ fn peak(scenario: &Scenario) -> Result<f64, &'static str> {
     let of_wave = scenario.wave.peak();
     if scenario.is_churn() {
         if !scenario.has_connection_rate() {
-            return Err("the scenario has calls without a connection-rate, so a connection opens \
-                        whenever another has closed");
+            return Err("the scenario has calls without a connection-rate, so its rate has no \
+                        limit");
         }
         let connections = of_wave.or(scenario.churn.connection_rate).unwrap_or_default();
         return Ok(connections * scenario.churn.calls.unwrap_or(1) as f64);
@@ -104,8 +104,7 @@ pub(super) fn check_duration(most: Span, asked: &Asked<'_>) -> Result<(), String
     let allowed = format!("this agent allows {} (duration-max)", format_span(most));
     let Some(duration) = scenario.duration else {
         return Err(format!(
-            "the scenario has no duration, so its load can last for any time, and {allowed}; add \
-             a duration"
+            "the scenario has no duration, so its load has no end, and {allowed}; add a duration"
         ));
     };
     let length = duration + scenario.warmup;
@@ -113,8 +112,8 @@ pub(super) fn check_duration(most: Span, asked: &Asked<'_>) -> Result<(), String
         return Ok(());
     }
     Err(format!(
-        "the load lasts {} with its warm-up, and {allowed}; ask for a shorter duration, or start \
-         the agent with a higher --duration-max",
+        "the load with its warm-up takes {}, and {allowed}; use a shorter duration, or start the \
+         agent with a higher --duration-max",
         format_span(length)
     ))
 }

@@ -157,12 +157,12 @@ fn parse_network(place: &str) -> Result<IpNet, String> {
     let ip = match inner {
         Some(v6) => v6.parse().map(IpAddr::V6),
         None if address.contains(':') => {
-            return Err(format!("'{address}' has colons, so it stands in brackets"));
+            return Err(format!("'{address}' has colons and needs brackets"));
         }
         None => address.parse().map(IpAddr::V4),
     };
     let ip = ip.map_err(|_| {
-        format!("'{address}' is not an address, and a name can come to stand for another one")
+        format!("'{address}' is not an address, and names are not allowed because they can change")
     })?;
     let bits = if ip.is_ipv4() { 32 } else { 128 };
     let length = match length {

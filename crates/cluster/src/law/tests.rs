@@ -187,7 +187,7 @@ fn of_two_laws_both_must_allow() {
     let error = unsaid.complete().unwrap_err();
     assert!(error.starts_with("no target is allowed"), "{error}");
     let error = one.narrowed(&law(&["10.2.0.0/16:*"])).complete().unwrap_err();
-    assert!(error.starts_with("no target is in both"), "{error}");
+    assert!(error.starts_with("no target is allowed by both"), "{error}");
 }
 
 /// For any two sets of limits, both together allow an address exactly if each does.
@@ -333,8 +333,8 @@ fn a_duration_counts_with_its_warm_up_and_must_be_there() {
     let law = limited(|words| words.duration_max = Some("60s".to_owned()));
     assert_eq!(said(&law, "duration = '50s'\nwarmup = '10s'"), Ok(()));
     let error = said(&law, "duration = '50s'\nwarmup = '11s'").unwrap_err();
-    assert!(error.starts_with("the load lasts 61s with its warm-up"), "{error}");
-    assert!(error.contains("this agent allows 60s (duration-max)"), "{error}");
+    assert!(error.starts_with("the load with its warm-up takes 61 s"), "{error}");
+    assert!(error.contains("this agent allows 60 s (duration-max)"), "{error}");
     for toml in ["", "ops-max = 10", "calls = 1\nconnections-total = 9"] {
         let error = said(&law, toml).unwrap_err();
         assert!(error.starts_with("the scenario has no duration"), "{toml}: {error}");

@@ -35,7 +35,12 @@ impl Master {
         let member = &mut self.members[number];
         match member.stage {
             Stage::Preparing => member.stage = Stage::Prepared,
-            _ => self.lose(number, None, "it was prepared without a share".to_owned(), now),
+            _ => self.lose(
+                number,
+                None,
+                "it reported that it was ready without a share".to_owned(),
+                now,
+            ),
         }
     }
 

@@ -49,7 +49,7 @@ impl Master {
                 self.lose(number, None, why, now);
             } else if is_overdue && member.is_loading() && member.handing_since.is_none() {
                 let why = format!(
-                    "its load has not ended {HAND_OVER_MAX} after the latest end that was planned"
+                    "its load did not end within {HAND_OVER_MAX} of its latest planned end"
                 );
                 self.lose(number, None, why, now);
             }
@@ -84,7 +84,7 @@ impl Master {
     pub(super) fn second(&mut self, number: usize, interval: Vec<u8>, now: Instant) {
         let member = &mut self.members[number];
         if !member.is_loading() {
-            let why = "it reported a load that had not begun or was over";
+            let why = "it reported a load that was not running";
             return self.lose(number, None, why.to_owned(), now);
         }
         member.seconds.push_back(interval);

@@ -128,12 +128,14 @@ impl Master {
             return Err(why);
         }
         if self.phase != Phase::Gathering || self.members.len() >= self.rules.wanted.count() {
-            return Err("the run has all its agents; this one can take part in the next".to_owned());
+            return Err(
+                "the run already has all its agents; this agent can join the next run".to_owned()
+            );
         }
         let name = name(&hello.name);
         let is_there = |member: &Member| member.name == name;
         if self.rules.own.as_ref() == Some(&name) && self.members.iter().any(is_there) {
-            let why = format!("the master's own agent is called {name}; use another --name");
+            let why = format!("the master's own agent has the name {name}; use another --name");
             self.turned(address, &why);
             return Err(why);
         }
@@ -144,7 +146,7 @@ impl Master {
         assert!(self.members.len() <= self.rules.wanted.count(), "an agent has a place");
         self.say(peer, Says::Welcome(Welcome { version: self.rules.version.clone() }));
         let (here, wanted) = (self.members.len(), self.rules.wanted.count());
-        self.note(format!("agent {name} ({address}) is here, {here} of {wanted}"));
+        self.note(format!("agent {name} ({address}) joined, {here} of {wanted}"));
         Ok(())
     }
 
@@ -153,14 +155,14 @@ impl Master {
         let (ours, theirs) = (&self.rules.version, name(&hello.version));
         if hello.protocol != PROTOCOL || *ours != theirs {
             return Err(format!(
-                "the agent is memtide {theirs} and the master {ours}; install the same version on \
-                 both"
+                "the agent runs memtide {theirs} and the master {ours}; install the same version \
+                 on both"
             ));
         }
         match hello.busy_since_unix_s {
             Some(since) => Err(format!(
-                "the agent has been busy with another run since @{since}; wait for its end, or \
-                 leave it out"
+                "the agent has been busy with another run since @{since}; wait for the end of that \
+                 run, or leave the agent out"
             )),
             None => Ok(()),
         }
@@ -191,7 +193,7 @@ impl Master {
         let wanted = self.rules.wanted.count() - usize::from(self.rules.own.is_some());
         let expect: Span = self.rules.expect;
         let flag = self.rules.expect_flag.map_or_else(String::new, |flag| format!(" ({flag})"));
-        let mut text = format!("{here} of {wanted} agents came within {expect}{flag}");
+        let mut text = format!("{here} of {wanted} agents joined within {expect}{flag}");
         if here > 0 {
             let names: Vec<&str> =
                 elsewhere().take(NAMED_MAX).map(|member| member.name.as_str()).collect();

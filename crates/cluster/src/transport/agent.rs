@@ -294,9 +294,8 @@ impl Shared {
         let (handle, end) = Handle::new(outbox);
         handle.send(self.hello(None));
         let refused = |_| {
-            "it closed the connection when it saw the token: the token of the join file is not \
-             this master's, or the master is ending; if it goes on, copy the master's join file \
-             again"
+            "it refused the token of the join file, or it is ending; if this happens again, copy \
+             the master's join file once more"
                 .to_owned()
         };
         let (incoming, driver) = join(tls, outgoing).await.map_err(refused)?;
@@ -313,7 +312,7 @@ impl Shared {
     ) {
         let (service, call) = once();
         let driver = serve(tls, AgentServer::new(service));
-        let gone = |_| "it closed the connection before it asked for anything".to_owned();
+        let gone = |_| "it closed the connection before its first request".to_owned();
         let call = match within(async {
             self.ready().await;
             call.await.map_err(gone)
@@ -339,7 +338,7 @@ impl Shared {
         };
         let link = Link { incoming: call.answer(outgoing), driver, end, backlog, stop };
         if busy_since.is_some() {
-            guest.turn_away("a second master; it was told that this agent is busy".to_owned());
+            guest.turn_away("a second master, which was told that this agent is busy".to_owned());
             link.finish(Ended::Asked).await;
             return;
         }

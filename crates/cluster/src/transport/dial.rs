@@ -8,7 +8,7 @@ use tokio_rustls::{TlsConnector, TlsStream};
 
 /// Waits for a proof until its deadline.
 pub(super) async fn within<T>(proof: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    let late = |_| format!("it did not prove itself within {} s", PROOF_MAX.as_secs());
+    let late = |_| format!("it did not authenticate within {} s", PROOF_MAX.as_secs());
     timeout(PROOF_MAX, proof).await.map_err(late)?
 }
 
@@ -23,7 +23,7 @@ pub(super) async fn connect(
     let _ = tcp.set_nodelay(true);
     let tls = connector.connect(tls::name(), tcp).await.map_err(|error| tls::why(&error))?;
     if !tls::is_http2(tls.get_ref().1.alpn_protocol()) {
-        return Err("it does not speak HTTP/2: it is no memtide".to_owned());
+        return Err("it does not speak HTTP/2, so it is not memtide".to_owned());
     }
     Ok(tls.into())
 }

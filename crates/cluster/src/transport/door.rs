@@ -25,9 +25,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Listens on the first address of `host:port` that can be bound. Must be called within a runtime.
 pub(super) fn bind(address: &str) -> Result<(TcpListener, SocketAddr), String> {
-    let cannot = |why: &dyn fmt::Display| {
-        format!("cannot wait for connections on {address}: {why}; name another address")
-    };
+    let cannot =
+        |why: &dyn fmt::Display| format!("cannot listen on {address}: {why}; name another address");
     let mut last = None;
     for one in address.to_socket_addrs().map_err(|error| cannot(&error))? {
         match bind_one(one) {
@@ -35,7 +34,7 @@ pub(super) fn bind(address: &str) -> Result<(TcpListener, SocketAddr), String> {
             Err(error) => last = Some(error),
         }
     }
-    Err(last.map_or_else(|| cannot(&"it names no address"), |error| cannot(&error)))
+    Err(last.map_or_else(|| cannot(&"the name has no address"), |error| cannot(&error)))
 }
 
 fn bind_one(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
@@ -139,8 +138,8 @@ impl<E: Send + 'static> Door<E> {
         let first = locked(&self.tally).push_out();
         if first {
             let why = format!(
-                "more than {UNPROVEN_MAX} peers wait to prove themselves; each further one closes \
-                 the oldest of the address with most"
+                "more than {UNPROVEN_MAX} connections are not yet authenticated; each new one \
+                 closes the oldest of the address that has most"
             );
             self.turn_away(&address.to_string(), why);
         }
@@ -184,7 +183,7 @@ async fn shake_hands<E: Send + 'static>(
         Ok(Ok(tls)) if tls::is_http2(tls.get_ref().1.alpn_protocol()) => {
             return Some((tls.into(), guest));
         }
-        Ok(Ok(_)) => "it did not ask for HTTP/2; only memtide speaks on this port".to_owned(),
+        Ok(Ok(_)) => "it did not ask for HTTP/2; this port is for memtide only".to_owned(),
         Ok(Err(error)) => tls::why(&error),
         Err(_) => format!("it did not finish the TLS handshake within {} s", PROOF_MAX.as_secs()),
     };

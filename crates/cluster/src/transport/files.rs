@@ -51,7 +51,7 @@ pub fn make_folder(
         .recursive(true)
         .mode(0o700)
         .create(dir)
-        .map_err(|error| format!("cannot make the folder {}: {error}", dir.display()))?;
+        .map_err(|error| format!("cannot create the folder {}: {error}", dir.display()))?;
     let metadata = dir.metadata().map_err(|error| format!("{}: {error}", dir.display()))?;
     private(dir, &metadata)?;
     write(&dir.join(IDENTITY), identity.text())?;
@@ -72,8 +72,8 @@ pub fn read_identity(dir: &Path) -> Result<Keys, String> {
     let join = read_join(&path)?;
     if join.master != identity.fingerprint() {
         return Err(format!(
-            "{}: it names another master than {IDENTITY} beside it; memtide key new makes files \
-             that fit",
+            "{}: it belongs to another master than {IDENTITY} beside it; memtide key new makes \
+             matching files",
             path.display()
         ));
     }
@@ -121,8 +121,8 @@ fn secret(path: &Path, metadata: &Metadata, groups: &[u32]) -> Result<(), String
         0o040 => {
             let path = path.display();
             Err(format!(
-                "{path}: group {group} can read it (mode {:03o}), it is secret, and this process \
-                 is not in that group; run chmod 600 '{path}'",
+                "{path}: it is secret, but group {group}, of which this process is not a member, \
+                 can read it (mode {:03o}); run chmod 600 '{path}'",
                 metadata.mode() & 0o777
             ))
         }
@@ -147,8 +147,8 @@ fn owned(path: &Path, metadata: &Metadata) -> Result<(), String> {
 fn open_to_others(path: &Path, metadata: &Metadata, mode: &str) -> String {
     let (path, found) = (path.display(), metadata.mode() & 0o777);
     format!(
-        "{path}: others than its owner have access (mode {found:03o}), and it is secret; run \
-         chmod {mode} '{path}'"
+        "{path}: it is secret, but other users have access (mode {found:03o}); run chmod {mode} \
+         '{path}'"
     )
 }
 

@@ -11,7 +11,7 @@ use tokio::time::{interval, timeout};
 use tonic::Streaming;
 
 const TICK: Duration = Duration::from_secs(1);
-const FULL: &str = "it reads too slowly: 1024 messages or 64 MiB wait for it";
+const FULL: &str = "it reads too slowly: 1024 messages or 64 MiB are queued for it";
 
 /// The caller's end of a connection. Dropping it closes the connection; messages sent before are
 /// still written.

@@ -238,7 +238,7 @@ impl Shared {
         let (service, call) = once();
         let driver = serve(tls, MasterServer::new(service));
         let proof = async {
-            let gone = |_| "it closed the connection before it proved anything".to_owned();
+            let gone = |_| "it closed the connection before it authenticated".to_owned();
             let mut call = call.await.map_err(gone)?;
             let hello = self.first_message(&mut call.incoming).await?;
             Ok((call, hello))
@@ -263,12 +263,12 @@ impl Shared {
         let first = incoming.message().await.map_err(|status| why(&status))?;
         let Some(FromAgent { what: Some(from_agent::What::Hello(mut hello)) }) = first else {
             return Err(
-                "it did not begin with a hello; only memtide speaks on this port".to_owned()
+                "its first message is not a hello; this port is for memtide only".to_owned()
             );
         };
         if !self.token.matches(&hello.token) {
-            return Err("it does not know this master's token; give it the join file that lies \
-                        beside this master's key"
+            return Err("it has another token than this master; copy the join file beside this \
+                        master's key to it"
                 .to_owned());
         }
         hello.token.clear();
@@ -342,7 +342,7 @@ impl Shared {
         // An agent of another master may close before its alert is read. Both cases have one
         // sentence, so it is reported once.
         let silent = |_| {
-            "it closed the connection before it said who it is; if its join file is of another \
+            "it closed the connection before it named itself; if its join file belongs to another \
              master, copy this master's join file to it"
                 .to_owned()
         };

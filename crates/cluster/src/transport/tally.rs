@@ -53,8 +53,10 @@ impl Tally {
         let over = !std::mem::take(&mut self.pushed_out_lately);
         if over && self.pushed_out > 1 {
             let count = self.pushed_out;
-            sentences
-                .push(format!("the flood of connections is over; {count} were closed unproven"));
+            sentences.push(format!(
+                "the flood of connections is over; {count} were closed before they \
+                               authenticated"
+            ));
         }
         if over {
             self.pushed_out = 0;

@@ -24,8 +24,8 @@ use tokio_rustls::rustls::{
 const HTTP2: &[u8] = b"h2";
 /// The longest quoted text of the other end, in characters.
 const WORDS_MAX: usize = 200;
-const REFUSED: &str = "it refused this master's key: its join file is of another master; copy this \
-                       master's join file to it";
+const REFUSED: &str = "it refused this master's key, because its join file belongs to another \
+                       master; copy this master's join file to it";
 
 /// The waiting side. With `pin` it serves only the peer that proves to have that certificate's key.
 pub(super) fn server(
@@ -94,9 +94,9 @@ pub(super) fn why(error: &io::Error) -> String {
     match inner {
         Some(error) => why_tls(error),
         None if error.kind() == io::ErrorKind::UnexpectedEof => {
-            "it closed the connection before it proved anything (a port scanner or a health check \
-             does that)"
-                .to_owned()
+            "it closed the connection before it authenticated, as port scanners and health checks \
+             do"
+            .to_owned()
         }
         None => format!("the connection broke: {error}"),
     }
@@ -109,7 +109,7 @@ pub(super) fn why_broken(words: &str) -> String {
         return REFUSED.to_owned();
     }
     if words.contains("close_notify") {
-        return "it closed the connection without a word".to_owned();
+        return "it closed the connection without a message".to_owned();
     }
     let words: String = words.chars().filter(|c| !c.is_control()).take(WORDS_MAX).collect();
     format!("the connection broke: {words}")
@@ -118,18 +118,16 @@ pub(super) fn why_broken(words: &str) -> String {
 fn why_tls(error: &Error) -> String {
     let plain = match error {
         Error::General(sentence) => sentence,
-        Error::InvalidMessage(_) => "what it sent is not TLS; only memtide speaks on this port",
+        Error::InvalidMessage(_) => "it did not send TLS; this port is for memtide only",
         Error::PeerIncompatible(_) => {
-            "it does not speak TLS 1.3 as memtide does; only memtide speaks on this port"
+            "its TLS 1.3 settings are not memtide's; this port is for memtide only"
         }
-        Error::NoApplicationProtocol => {
-            "it did not ask for HTTP/2; only memtide speaks on this port"
-        }
+        Error::NoApplicationProtocol => "it did not ask for HTTP/2; this port is for memtide only",
         Error::NoCertificatesPresented => {
-            "it showed no certificate; only the master that the join file names is served"
+            "it sent no certificate; only the master that the join file names is accepted"
         }
         Error::AlertReceived(_) => REFUSED,
-        other => return format!("its TLS is wrong: {other}"),
+        other => return format!("its TLS handshake failed: {other}"),
     };
     plain.to_owned()
 }
@@ -146,8 +144,8 @@ impl Pinned {
         let shown = fingerprint(certificate);
         match self.pin {
             Some(pin) if pin != shown => Err(Error::General(format!(
-                "it has another key than the join file names: it shows {}, the join file names \
-                 {}; copy the join file of that master, or find out what answers on that address",
+                "its key is {}, but the join file names {}; copy the join file of that master, or \
+                 find out what answers on that address",
                 digest_text(&shown),
                 digest_text(&pin)
             ))),

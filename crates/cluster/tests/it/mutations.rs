@@ -113,7 +113,7 @@ fn a_share_that_stands_still_is_awaited_only_until_it_must_be_over() {
     world.nodes[0].length = 10_000_000_000_000;
     world.run();
     check(&world);
-    assert!(lost(&world).contains("its load has not ended"));
+    assert!(lost(&world).contains("its load did not end"));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn what_comes_at_the_wrong_time_is_refused() {
         let second = FromWhat::Second(Second { interval: vec![0; 8] });
         Some(vec![from(FromWhat::Record(part.clone())), from(second)])
     });
-    assert!(lost(&seconds).contains("was over"));
+    assert!(lost(&seconds).contains("was not running"));
     let garbage = agent_says(|what| {
         let FromWhat::Second(_) = what else { return None };
         Some(vec![from(FromWhat::Second(Second { interval: vec![0; 3] }))])
@@ -145,7 +145,7 @@ fn what_comes_at_the_wrong_time_is_refused() {
         let FromWhat::Prepared(_) = what else { return None };
         Some(vec![from(FromWhat::Hello(Hello::default()))])
     });
-    assert!(lost(&hello).contains("does not know"));
+    assert!(lost(&hello).contains("unknown message"));
     let prepared = agent_says(|what| {
         let FromWhat::Prepared(_) = what else { return None };
         Some(vec![from(FromWhat::Prepared(Prepared {})), from(FromWhat::Prepared(Prepared {}))])
@@ -155,7 +155,7 @@ fn what_comes_at_the_wrong_time_is_refused() {
         let FromWhat::Prepared(_) = what else { return None };
         Some(vec![FromAgent { what: None }])
     });
-    assert!(lost(&empty).contains("does not know"));
+    assert!(lost(&empty).contains("unknown message"));
 }
 
 #[test]

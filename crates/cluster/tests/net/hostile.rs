@@ -52,10 +52,10 @@ fn plaintext_is_turned_away_by_both_ends() {
     for bytes in NOT_TLS {
         assert!(is_alert(&answer(master.local_address().unwrap(), bytes)));
         let why = turned(&master);
-        assert!(why.contains("not TLS") && why.contains("only memtide speaks"), "{why}");
+        assert!(why.contains("did not send TLS") && why.contains("for memtide only"), "{why}");
         assert!(is_alert(&answer(agent.local_address().unwrap(), bytes)));
         let why = turned_at(&agent);
-        assert!(why.contains("not TLS"), "{why}");
+        assert!(why.contains("did not send TLS"), "{why}");
     }
     let other = keys.agent(&master, "a2");
     opened_at(&other);
@@ -92,10 +92,9 @@ fn an_agent_with_another_token_is_turned_away_and_says_so() {
     let join = Join { token: strange_token(), ..keys.join_of(&master) };
     let agent = named(AgentNet::dial(&join, clock).unwrap(), "stranger");
     let why = turned(&master);
-    assert!(why.contains("does not know this master's token"), "{why}");
+    assert!(why.contains("has another token than this master"), "{why}");
     let why = turned_at(&agent);
-    let begins =
-        format!("the master at {} closed the connection when it saw the token", join.address);
+    let begins = format!("the master at {} refused the token of the join file", join.address);
     assert!(why.starts_with(&begins) && why.contains("copy the master's join file"), "{why}");
     // The master continues to dial, and no caller sees the peer as an agent.
     turned(&master);
@@ -111,10 +110,10 @@ fn an_agent_does_not_speak_to_a_master_with_another_key() {
     let join = Join { address: address.clone(), ..other.join.clone() };
     let agent = named(AgentNet::dial(&join, clock).unwrap(), "a1");
     let why = turned_at(&agent);
-    let begins = format!("the master at {address} has another key than the join file names: ");
+    let begins = format!("the master at {address}: its key is ");
     assert!(why.starts_with(&begins) && why.contains("copy the join file"), "{why}");
     let why = turned(&master);
-    assert!(why.contains("its join file is of another master"), "{why}");
+    assert!(why.contains("its join file belongs to another master"), "{why}");
     assert_eq!(agent.next(Duration::from_millis(500)), None);
 }
 
@@ -125,7 +124,7 @@ fn a_listening_agent_says_nothing_to_a_master_with_another_key() {
     let other = Keys::new();
     let master = other.dialing(&[&agent]);
     let why = turned_at(&agent);
-    assert!(why.contains("another key than the join file names"), "{why}");
+    assert!(why.contains("but the join file names"), "{why}");
     let why = at_master(&master, |event| match event {
         FromNet::Unreachable { why, .. } => Some(why.clone()),
         FromNet::Opened { .. } => panic!("{event:?}"),
@@ -146,7 +145,7 @@ fn a_listening_agent_demands_a_certificate() {
     let join = Join { address, ..keys.join.clone() };
     let dialing = named(AgentNet::dial(&join, clock).unwrap(), "a2");
     let why = turned_at(&dialing);
-    assert!(why.contains("has another key than the join file names"), "{why}");
+    assert!(why.contains("but the join file names"), "{why}");
     turned_at(&agent);
     let no_event = agent.next(Duration::from_millis(300));
     assert!(!matches!(no_event, Some(FromMaster::Opened { .. })), "{no_event:?}");
@@ -163,7 +162,7 @@ fn a_listed_agent_with_another_token_is_not_reached() {
         FromNet::Opened { .. } => panic!("{event:?}"),
         _ => None,
     });
-    assert!(why.contains("does not know this master's token"), "{why}");
+    assert!(why.contains("has another token than this master"), "{why}");
 }
 
 /// Opens connections that send nothing.

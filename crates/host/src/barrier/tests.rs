@@ -126,5 +126,5 @@ fn of_many_missing_processes_some_are_listed() {
     let sentence = BarrierError::Missing { ranks }.to_string();
     assert!(sentence.starts_with("shares 0, 1, 2") && sentence.contains("15 and 84 more "));
     let one = BarrierError::Missing { ranks: vec![2] }.to_string();
-    assert_eq!(one, "share 2 did not come in time, or went away");
+    assert_eq!(one, "share 2 did not arrive in time, or went away");
 }

@@ -158,7 +158,7 @@ impl Local {
         let work = move || serve(setup, net, &told);
         let thread = thread::Builder::new().name("agent".to_owned()).spawn(work);
         let thread = thread.map_err(|error| {
-            let message = format!("no thread can be started for the master's share: {error}");
+            let message = format!("the system started no thread for the master's share: {error}");
             Stop { code: crate::exit::FAILED, message }
         })?;
         Ok(Self { stop, thread: Some(thread) })
@@ -241,7 +241,10 @@ impl Shell {
     fn turn(&mut self) {
         match self.net.next(LOOK_EVERY) {
             Some(FromMaster::Opened { address, key }) => {
-                self.log(&format!("master {address} (key {}) is here", hexadecimal(&key[..8])));
+                self.log(&format!(
+                    "connected to master {address} (key {})",
+                    hexadecimal(&key[..8])
+                ));
                 self.agent.opened();
             }
             Some(FromMaster::Message(message)) => self.agent.handle(message),
@@ -270,7 +273,7 @@ impl Shell {
             Ok(events) => Some(events),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => {
-                let why = "the share ended without a result; see the agent's own messages";
+                let why = "the share ended without a result; see the messages of the agent";
                 Some(FromShare::Failed(Stop { code: crate::exit::FAILED, message: why.to_owned() }))
             }
         }
@@ -339,7 +342,7 @@ impl Shell {
     fn keep(&mut self, run: &[u8], record: &[u8]) {
         let Some(kept) = &self.setup.kept else { return };
         if let Err(error) = kept.keep(run, record) {
-            let why = format!("its record could not be kept until it is acknowledged: {error}");
+            let why = format!("its record could not be stored until the master has it: {error}");
             self.log(&why);
             self.agent.note(why);
         }
@@ -400,7 +403,7 @@ impl Shell {
             events,
         };
         let spawned = thread::Builder::new().name("share".to_owned()).spawn(move || work.run());
-        spawned.map_err(|error| format!("no thread can be started for the share: {error}"))?;
+        spawned.map_err(|error| format!("the system started no thread for the share: {error}"))?;
         self.log(&format!("begins {line}"));
         let since_unix_s = memtide_host::clock::since_unix().ns() / 1_000_000_000;
         self.busy = Some(Busy { told, events: heard, line, since_unix_s });
@@ -416,16 +419,15 @@ impl Shell {
         outputs.quiet = true;
         if share.samples {
             let folder = self.setup.samples.as_ref().ok_or(
-                "its operator allows no folder for samples; start it with --samples DIR, or \
-                 remove --samples",
+                "it has no folder for samples; start it with --samples DIR, or remove --samples",
             )?;
             let name = format!("{}-{}.csv", hexadecimal(&share.run), share.number);
             outputs.samples = Some(folder.join(name).display().to_string());
         }
         if share.points {
             let points = self.setup.points.as_ref().ok_or(
-                "its operator names no database for points; start it with --influx URL, or \
-                 remove --out influx=agents",
+                "it has no database for points; start it with --influx URL, or remove --out \
+                 influx=agents",
             )?;
             points.name_in(outputs);
         }
@@ -487,10 +489,10 @@ fn check_step(step: &Step) -> Result<(), String> {
     let is_rate = |rate: f64| rate > 0.0 && rate <= RATE_MAX;
     match step {
         Step { rate_per_s: Some(rate), .. } if !is_rate(*rate) => {
-            Err(format!("there is no rate of {rate}/s"))
+            Err(format!("the master asked for a rate of {rate}/s, which is not possible"))
         }
         Step { rest_ns, .. } if *rest_ns > REST_MAX.ns() => {
-            Err(format!("a rest of {} ns is too long", rest_ns))
+            Err(format!("the master asked for a pause of {} ns, which is too long", rest_ns))
         }
         _ => Ok(()),
     }

@@ -13,8 +13,8 @@ pub(crate) fn state_folder() -> Result<PathBuf, Stop> {
     let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")));
     state.map(|state| state.join("memtide")).ok_or_else(|| {
         Stop::usage(
-            "neither XDG_STATE_HOME nor HOME names a folder, so there is no place for this user's \
-             key and records; set one of them, or use --key, --join and --records",
+            "neither XDG_STATE_HOME nor HOME names a folder, so memtide has nowhere to keep keys \
+             and records; set one of them, or use --key, --join and --records",
         )
     })
 }

@@ -47,7 +47,7 @@ impl Kept {
         if mode & 0o022 != 0 {
             let folder = folder.display();
             return Err(Stop::usage(format!(
-                "--records {folder}: others can write to it; run chmod 700 {folder}, or name \
+                "--records {folder}: other users can write to it; run chmod 700 {folder}, or name \
                  another folder"
             )));
         }

@@ -86,7 +86,7 @@ impl Fleet {
             (Some(AgentsWord::Count(count)), own) => {
                 (Wanted::Count(count + u32::from(own)), Some(&*key.bind))
             }
-            (None, _) => return Err(Stop::usage("--agents is missing; name their number")),
+            (None, _) => return Err(Stop::usage("--agents is missing; add --agents N")),
         };
         let dial = wanted.listed().to_vec();
         let net =
@@ -142,7 +142,7 @@ impl Fleet {
                 Gathered::All => return Ok(()),
                 Gathered::Missing(message) => return Err(Stop { code: UNREACHABLE, message }),
                 Gathered::Waiting if self.stop.is_raised() => {
-                    let message = "interrupted while it waited for agents".to_owned();
+                    let message = "interrupted while waiting for agents".to_owned();
                     return Err(Stop { code: INTERRUPTED, message });
                 }
                 Gathered::Waiting => self.turn(None, observer),
@@ -159,7 +159,7 @@ impl Fleet {
     /// Agents that did not come, and without which the run continues.
     pub(crate) fn missing(&self) -> LostAgents {
         let addresses = self.master.missing_listed();
-        let sentence = |address: &String| format!("agent {address} did not come in time");
+        let sentence = |address: &String| format!("agent {address} did not connect in time");
         let sentences = addresses.iter().map(sentence).collect();
         LostAgents { addresses, sentences }
     }
@@ -187,7 +187,7 @@ impl Fleet {
                 break end;
             }
             if self.stop.is_raised() {
-                self.master.stop(None, "the user has ended the run", now());
+                self.master.stop(None, "the user ended the run", now());
             }
             self.turn(Some(&mut taking), observer);
         };

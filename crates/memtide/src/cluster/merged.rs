@@ -75,7 +75,7 @@ impl TakenPart {
     ) -> Result<(), String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
         let record = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
-        let share = record.share.as_ref().ok_or("its record is not of a share")?;
+        let share = record.share.as_ref().ok_or("its record is not the record of a share")?;
         let given = (range.start, range.len() as u32, self.of());
         if (share.number, share.units, share.of) != given {
             let theirs = (share.number, share.units, share.of);
@@ -84,13 +84,13 @@ impl TakenPart {
                 _ => format!("{number} to {} of {of}", number.saturating_add(units) - 1),
             };
             return Err(format!(
-                "its record is of share {}, but it was given {}",
+                "it sent the record of share {}, but carried out {}",
                 words(theirs),
                 words(given)
             ));
         }
         if share.scenario_digest != self.digest {
-            return Err("its record is of another scenario than the run's".to_owned());
+            return Err("its record has another scenario than the run".to_owned());
         }
         if let (Some(why), false) = (&share.not_run, is_stopping) {
             return Err(format!("it did not run: {why}"));
@@ -156,7 +156,7 @@ impl Taking {
     ) -> Result<(), String> {
         let mut parts = self.parts.iter_mut();
         let found = parts.find_map(|part| Some((part.range(number)?.clone(), part)));
-        let (range, part) = found.ok_or("it has no share of this run")?;
+        let (range, part) = found.ok_or("it carried out no share of this run")?;
         part.record(bytes, &range, is_stopping)
     }
 
@@ -169,7 +169,7 @@ impl Taking {
         let count = self.parts.iter().map(|part| part.count).sum();
         let failure = end.has_failed.then(|| failure(end, count, of));
         let mut parts = self.parts.into_iter();
-        let none = || Failure { exit: 1, sentence: Sentence::new("no agent has sent a record") };
+        let none = || Failure { exit: 1, sentence: Sentence::new("no agent sent a record") };
         let agents = match parts.next() {
             Some(agents) if agents.count > 0 => agents.finish()?,
             _ => return Err(failure.unwrap_or_else(none)),
@@ -196,7 +196,7 @@ fn failure(end: &RoundEnd, count: usize, of: usize) -> Failure {
     let exit = end.lost.first().map_or(1, |(_, _, lost)| lost.exit);
     let rest = match count {
         0 => "there is no result".to_owned(),
-        count => format!("the result is of {count} of {of} agents and partial"),
+        count => format!("the result is partial: {count} of {of} agents"),
     };
     let text = format!("{}; {rest}", lost_sentences(&end.lost).join("; "));
     Failure { exit, sentence: Sentence::new(text) }

@@ -42,7 +42,7 @@ pub(crate) fn status(matches: &ArgMatches) -> Result<u8, Stop> {
     let words: Vec<&str> =
         matches.get_many::<String>("agent").into_iter().flatten().map(String::as_str).collect();
     let AgentsWord::Listed(addresses) = parsed(&words.join(","))? else {
-        return Err(Stop::usage("agent status needs addresses, such as lab1:11299"));
+        return Err(Stop::usage("agent status needs the addresses of agents, such as lab1:11299"));
     };
     let net = open(matches, None, addresses.clone())?;
     let mut found: BTreeMap<String, Result<Hello, String>> = BTreeMap::new();
@@ -102,7 +102,7 @@ pub(crate) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
     let expect = parse_span(expect).map_err(|error| Stop::usage(format!("--expect: {error}")))?;
     let folder = matches.get_one::<PathBuf>("folder").cloned().unwrap_or_default();
     fs::create_dir_all(&folder).map_err(|error| {
-        Stop::usage(format!("folder '{}' cannot be made: {error}", folder.display()))
+        Stop::usage(format!("folder '{}' cannot be created: {error}", folder.display()))
     })?;
     let (wanted, dial) = match &which {
         AgentsWord::Count(count) => (*count as usize, Vec::new()),

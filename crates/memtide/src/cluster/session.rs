@@ -131,23 +131,24 @@ fn misses_only_agents(came: &Came) -> bool {
 fn check(settings: &Settings) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement } = settings;
     let problem = if scenario.servers.is_empty() {
-        "a run by agents needs a --server: an embedded server would be each agent's own"
+        "--agents needs --server, because each agent would start an embedded server of its own"
     } else if outputs.plan {
         "--plan shows what this machine would do, but agents carry out the run; remove --plan, or \
          use --shard 0/N instead of --agents"
     } else if outputs.verify_details.is_some() {
-        "--verify-details is of one process; remove it, or run without --agents"
+        "--verify-details is written by a single process; remove it, or run without --agents"
     } else if outputs.first(OutputKind::Samples).is_some_and(|it| it.place != "agents") {
         "with --agents, each agent writes its own samples: use --samples agents, and start the \
          agents with --samples DIR"
     } else if placement.agents.master_rate.is_some()
         && (scenario.ops_max.is_some() && scenario.duration.is_none())
     {
-        "--master-rate with --ops-max needs a --duration: the master's own load has no other end"
+        "--master-rate with --ops-max needs --duration, because --ops-max does not limit the \
+         master's own load"
     } else if placement.agents.master_rate.is_some() && scenario.churn.calls.is_some() {
-        "--master-rate is for loads of operations; remove --calls, or --master-rate"
+        "--master-rate does not work under connection churn; remove --calls, or --master-rate"
     } else if placement.agents.which.is_none() {
-        "--agents is missing; name their number"
+        "--agents is missing; add --agents N"
     } else {
         return Ok(());
     };

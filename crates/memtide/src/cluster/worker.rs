@@ -422,7 +422,7 @@ impl Barrier for AtMaster {
     }
 
     fn arrive(&mut self) -> Result<(), NotRun> {
-        let gone = |_| NotRun("its agent has ended".to_owned());
+        let gone = |_| NotRun("the agent has ended".to_owned());
         self.events.send(FromShare::Prepared).map_err(gone)
     }
 
@@ -435,7 +435,7 @@ impl Barrier for AtMaster {
             Some(at) if at > now => Ok(Some(at)),
             at => {
                 let late = now.since(at.unwrap_or(Instant::ZERO));
-                Err(NotRun(format!("the master's word to begin reached it {late} late")))
+                Err(NotRun(format!("the master's start message arrived {late} late")))
             }
         }
     }

@@ -84,7 +84,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     if setup.speaks {
         let how = match listen {
             Some(address) => format!("waits for its master at {address}"),
-            None => format!("dials its master at {}", join.address),
+            None => format!("connects to its master at {}", join.address),
         };
         say(&format!("memtide agent: {} {how}", setup.name));
     }
@@ -111,7 +111,7 @@ fn points(matches: &ArgMatches) -> Result<Option<OwnPoints>, Stop> {
     let outputs = Outputs { out: vec![place], spool, ..Outputs::default() };
     match OwnPoints::of(&outputs) {
         Some(points) => Ok(Some(points)),
-        None => Err(wrong("influx", "name the URL of a database".to_owned())),
+        None => Err(wrong("influx", "give the URL of a database".to_owned())),
     }
 }
 

@@ -37,7 +37,7 @@ fn check_number(count: usize) -> Result<(), Stop> {
     match count {
         ..=RECORDS_MAX => Ok(()),
         _ => Err(Stop::usage(format!(
-            "{count} records are too many to compare; name at most {RECORDS_MAX}, or add some up \
+            "{count} records are too many to compare; name at most {RECORDS_MAX}, or merge some \
              with memtide merge"
         ))),
     }
@@ -55,8 +55,8 @@ fn check_kinds(outputs: &Outputs) -> Result<(), Stop> {
     match outputs.files().iter().find(is_other) {
         None => Ok(()),
         Some(output) => Err(Stop::usage(format!(
-            "{} is of one run, and a comparison is of several; use --out json, md or html here, or \
-             memtide report --out {output}",
+            "{} shows a single run and cannot show a comparison; use --out json, md or html here, \
+             or memtide report --out {output}",
             output.flag()
         ))),
     }
@@ -71,7 +71,7 @@ fn record(path: &str) -> Result<(String, Record), Stop> {
     match read(path)? {
         Found::Run(record) => Ok((path.to_owned(), *record)),
         Found::Steps(_) => Err(Stop::usage(format!(
-            "record '{path}' holds the steps of a search or scan, and runs are compared; repeat \
+            "record '{path}' holds the steps of a search or scan, which cannot be compared; repeat \
              one rate with memtide run --json"
         ))),
     }

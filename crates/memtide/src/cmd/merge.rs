@@ -52,7 +52,7 @@ fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
     let path = Path::new(word);
     if word.parse::<u32>().is_ok() && !path.exists() {
         return Err(Stop::usage(format!(
-            "record '{word}' does not exist; if it is a number of shares, write \
+            "record '{word}' does not exist; if you mean a number of shares, write \
              --allow-missing={word}"
         )));
     }
@@ -92,8 +92,9 @@ fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
 /// To do: Name files that `memtide run --json` wrote.
 #[cfg(feature = "globs")]
 fn matching(pattern: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
-    let found = glob::glob(pattern)
-        .map_err(|error| Stop::usage(format!("'{pattern}' is not a pattern of files: {error}")))?;
+    let found = glob::glob(pattern).map_err(|error| {
+        Stop::usage(format!("'{pattern}' is not a valid file pattern: {error}"))
+    })?;
     let is_read = |file: &PathBuf| json.is_none_or(|json| file != Path::new(json));
     let files: Vec<PathBuf> = found.flatten().filter(is_read).collect();
     match files.is_empty() {
@@ -147,7 +148,7 @@ pub(super) fn outputs(matches: &ArgMatches) -> Result<Outputs, Stop> {
     settings.apply(&layer)?;
     if let Some(output) = settings.outputs.first(OutputKind::Samples) {
         return Err(Stop::usage(format!(
-            "{}: a record does not hold single operations; use memtide run --out {output}",
+            "{}: a record does not contain single operations; use memtide run --out {output}",
             output.flag()
         )));
     }

@@ -34,8 +34,8 @@ pub(crate) fn report(matches: &ArgMatches) -> Result<u8, Stop> {
     let paths: Vec<&String> = matches.get_many::<String>("record").into_iter().flatten().collect();
     if paths.len() > 1 && !outputs.files().is_empty() {
         return Err(Stop::usage(format!(
-            "--out makes the outputs of one record, and {} were named: name one, or add \
-             them up with memtide merge --out",
+            "--out takes one record, and {} were named: name one, or merge them with memtide merge \
+             --out",
             paths.len()
         )));
     }
@@ -64,7 +64,7 @@ fn deliver(folder: &Path, outputs: &Outputs) -> Result<u8, Stop> {
     #[cfg(feature = "influx")]
     {
         let points = deliver_spool(folder, output)?;
-        drop(show(&format!("{points} points are in the database\n")));
+        drop(show(&format!("{points} points were delivered to the database\n")));
         Ok(0)
     }
     #[cfg(not(feature = "influx"))]
@@ -155,8 +155,8 @@ fn check_steps(outputs: &Outputs) -> Result<(), Stop> {
     match outputs.files().iter().find(|output| is_of_run(output)) {
         None => Ok(()),
         Some(output) => Err(Stop::usage(format!(
-            "{} is of one run, and the file holds the steps of a search or scan; repeat one rate \
-             with memtide run",
+            "{} shows a single run, and the file holds the steps of a search or scan; repeat one \
+             rate with memtide run",
             output.flag()
         ))),
     }

@@ -29,8 +29,8 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     let settings = flags::settings(matches)?;
     if load_only && settings.scenario.servers.is_empty() {
         return Err(Stop::usage(
-            "load needs a server, because the embedded server ends with this command: \
-             name one with --server",
+            "load needs a server, because an embedded server would end with this command; name one \
+             with --server",
         ));
     }
     let division = division(settings.placement.shard, &variable)?;
@@ -55,13 +55,13 @@ fn check_share(settings: &Settings, load_only: bool) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement } = settings;
     let waits = placement.start_at.is_some() || placement.barrier.is_some();
     let problem = if load_only && waits {
-        "load needs no --start-at and no --barrier: each share stores keys of its own, at any \
+        "load does not need --start-at or --barrier, because shares of a fill may start at any \
          time; remove it"
     } else if scenario.servers.is_empty() {
-        "a share of a run needs a --server: an embedded server would serve this share alone"
+        "--shard needs --server, because an embedded server would serve this share alone"
     } else if !load_only && !outputs.plan && outputs.first(OutputKind::Json).is_none() {
-        "a share of a run needs --json FILE: only memtide merge shows the result of all shares, \
-         and it reads their records"
+        "--shard needs --json FILE, because memtide merge makes the result of the run from the \
+         records of all shares"
     } else {
         return Ok(());
     };

@@ -35,8 +35,8 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
         && options.memory_bytes_max > available.bytes
     {
         say(&format!(
-            "memtide: --memory {} is more than the {} that are {}: a server that fills up would \
-             take what others need",
+            "memtide: --memory {} is more than the {} that are {}, so a full server may run out of \
+             memory",
             format_bytes(options.memory_bytes_max),
             format_bytes(available.bytes),
             available.by
@@ -76,8 +76,8 @@ pub(crate) fn check_faults(
     let faults = matches.get_one::<Faults>("fault").expect("it has a default");
     match faults.of_datagrams().filter(|_| !datagrams) {
         Some(kind) => Err(Stop::usage(format!(
-            "--fault {}: this fault affects datagrams, and over TCP there are none; {remedy}, or \
-             leave the fault out",
+            "--fault {}: this fault affects datagrams only, and TCP has none; {remedy}, or leave \
+             the fault out",
             kind.word()
         ))),
         None => Ok(()),

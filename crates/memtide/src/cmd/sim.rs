@@ -44,8 +44,8 @@ fn check_whole(placement: &Placement) -> Result<(), Stop> {
     match placement.shard {
         None | Some(ShardWord::Whole) => Ok(()),
         Some(word) => Err(Stop::usage(format!(
-            "--shard {word}: a simulation runs in one process; remove --shard, and give it the \
-             workers of all shares with --threads"
+            "--shard {word}: a simulation runs in one process; remove --shard, and set --threads \
+             to the workers of all shares"
         ))),
     }
 }

@@ -40,8 +40,8 @@ pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
     }
     if let Some(goal) = scenario.goals.iter().find(|goal| !grows_harder(goal)) {
         return Err(Stop::usage(format!(
-            "goal {goal} does not get harder as the rate grows: use an upper bound such as \
-             all.p95<10ms or errors<0.1%"
+            "goal {goal} does not become harder to meet at a higher rate: use an upper limit such \
+             as all.p95<10ms or errors<0.1%"
         )));
     }
     let steps_max = matches.get_one::<u32>("steps-max").copied();
@@ -79,7 +79,8 @@ fn settings(matches: &ArgMatches, (command, varies): (&str, &str)) -> Result<Set
         ),
         (
             outputs.first(OutputKind::Hgrm).is_some(),
-            "--out hgrm is of one run: remove it, and repeat one rate with memtide run --out hgrm"
+            "--out hgrm shows a single run: remove it, and repeat one rate with memtide run --out \
+             hgrm"
                 .to_owned(),
         ),
         (

@@ -23,25 +23,26 @@ pub(super) fn key_command() -> Command {
         .value_name("HOST:PORT")
         .default_value("127.0.0.1:11298")
         .help("Where agents reach the master; it is in the join file");
-    let bind = Arg::new("bind").long("bind").value_name("IP:PORT").help(
-        "Where the master waits, if that is not its address, as behind NAT [default: --address]",
-    );
+    let bind = Arg::new("bind")
+        .long("bind")
+        .value_name("IP:PORT")
+        .help("Where the master listens, if not at its address (NAT) [default: --address]");
     let new = Command::new("new")
         .about("Make a master's key, and the join file of its agents")
         .long_about(
             "Make a folder with a master's key (master.pem) and the join file of its agents \
-             (agent.join). Both are readable by their user alone. Copy the join file to each \
-             machine that is to run an agent, by scp or as a secret of the cluster; the key stays \
-             where memtide run is called.\n\nAn agent obeys the master that has the key, and no \
-             other. Who reads the join file can pose as an agent, but cannot command one. Limits \
-             in the join file bind every agent that is started with it.",
+             (agent.join). Only you can read them. Copy the join file to each machine that runs an \
+             agent, by scp or as a secret of the cluster. Keep the key on the machine where you \
+             call memtide run.\n\nAn agent obeys only the master that has the key. A reader of the \
+             join file can pose as an agent, but cannot command one. Limits in the join file apply \
+             to every agent that is started with it.",
         )
         .arg(folder)
         .arg(address)
         .arg(bind)
         .args(limits());
     Command::new("key")
-        .about("Make keys by which masters and agents know each other")
+        .about("Make keys with which masters and agents authenticate each other")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(new)
@@ -55,13 +56,13 @@ pub(super) fn agent_command() -> Command {
     Command::new("agent")
         .about("Make load for a master: memtide run --agents")
         .long_about(
-            "Wait for a master and carry out its shares of runs. With --join, the agent dials the \
-             master that the file names, again and again, from anywhere; with --listen, too, it \
-             waits for that master to dial it. It obeys only the master that has the key, one at \
-             a time, and within the limits that are given here or in the join file.\n\nWithout \
-             --join, it works for masters of the same user on this machine, and loads only servers \
-             on this machine.\n\nName and password for the servers are the agent's own: set \
-             MEMTIDE_USER and MEMTIDE_PASSWORD.",
+            "Wait for a master and carry out its shares of runs. With --join, the agent connects \
+             to the master that the file names, and tries again until it succeeds; with --join and \
+             --listen, the master connects to the agent. The agent obeys only a master that has \
+             the key, one at a time, within the limits given here and in the join file.\n\nWithout \
+             --join, it works for your own masters on this machine, and loads only servers on this \
+             machine.\n\nThe agent authenticates at memcached with its own MEMTIDE_USER and \
+             MEMTIDE_PASSWORD.",
         )
         .after_help(AGENT_CODES)
         .args_conflicts_with_subcommands(true)
@@ -71,14 +72,14 @@ pub(super) fn agent_command() -> Command {
                 .long("listen")
                 .value_name("IP:PORT")
                 .requires("join")
-                .help("Wait for masters at this address instead of dialling; needs --join"),
+                .help("Wait for the master at this address, do not connect to it; needs --join"),
         )
         .args(limits())
         .arg(
             Arg::new("name")
                 .long("name")
                 .value_name("NAME")
-                .help("What the agent is called in reports [default: the machine's name]"),
+                .help("Name of the agent in reports [default: the machine's name]"),
         )
         .args(agent_outputs())
         .arg(path(
@@ -94,9 +95,9 @@ pub(super) fn agent_command() -> Command {
                 .default_value("1")
                 .help("Take N of a run's equal shares, each with the run's --threads workers")
                 .long_help(
-                    "Take N of a run's equal shares, each with the run's --threads workers and \
-                     its part of rate and connections. All shares of a run are equal, so a \
-                     machine that can do twice as much as the others takes 2.",
+                    "Take N of a run's shares, each with the run's --threads workers and its part \
+                     of rate and connections. All shares of a run are equal, so let a machine \
+                     that is twice as fast as the others take 2.",
                 ),
         )
         .arg(
@@ -109,7 +110,7 @@ pub(super) fn agent_command() -> Command {
             Arg::new("quiet")
                 .long("quiet")
                 .action(ArgAction::SetTrue)
-                .help("Say only errors on stderr"),
+                .help("Print only errors on stderr"),
         )
         .subcommand(status_command())
         .subcommand(records_command())
@@ -121,22 +122,22 @@ fn agent_outputs() -> [Arg; 3] {
         .long("samples")
         .value_name("DIR")
         .value_parser(value_parser!(PathBuf))
-        .help("Allow masters to have samples written, into this folder");
+        .help("Write samples into this folder if a master asks for them");
     let influx = Arg::new("influx")
         .long("influx")
         .value_name("URL")
-        .help("Allow masters to have points of operations written, into this InfluxDB")
+        .help("Send points to this InfluxDB if a master asks for them")
         .long_help(
-            "Allow masters to have points of operations written, into this InfluxDB: what \
-             `memtide run` names as `--out influx=URL`. The master asks for them by \
-             `--out influx=agents`. The agent's own MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER \
-             and MEMTIDE_INFLUX_PASSWORD, prove who it is.",
+            "Send points to this InfluxDB if a master asks for them with `--out influx=agents`. \
+             The URL has the form that `memtide run --out influx=URL` takes. The agent \
+             authenticates with its own MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER and \
+             MEMTIDE_INFLUX_PASSWORD.",
         );
     let spool = Arg::new("spool")
         .long("spool")
         .value_name("DIR,SIZE")
         .requires("influx")
-        .help("Keep points here that the database does not take now");
+        .help("Keep points here while the database does not accept them");
     [samples, influx, spool]
 }
 
@@ -144,8 +145,9 @@ fn status_command() -> Command {
     Command::new("status")
         .about("Show which agents are free")
         .long_about(
-            "Dial agents that were started with --listen, and show what each is at. The exit code \
-             is 0 if all of them are free, 1 if one is busy, 3 if one cannot be reached.",
+            "Connect to agents that were started with --listen, and show what each is doing. The \
+             exit code is 0 if all agents are free, 1 if one is busy, and 3 if one cannot be \
+             reached.",
         )
         .arg(key())
         .arg(
@@ -159,12 +161,12 @@ fn status_command() -> Command {
 
 fn records_command() -> Command {
     Command::new("records")
-        .about("Fetch records that agents keep, after a master was lost")
+        .about("Fetch the records that agents keep after their master was lost")
         .long_about(
-            "An agent keeps its record for a day until its master has it. This command takes the \
-             place of the master that was lost: it waits for agents, as memtide run does, writes \
-             each record that they keep to DIR, and lets them forget it. memtide merge DIR makes \
-             one record of them.",
+            "An agent keeps each record until its master has it, at most for a day. This command \
+             takes the place of a lost master: it waits for agents, as memtide run does, writes \
+             the records that they keep to DIR, and lets the agents delete them. memtide merge DIR \
+             then makes one record.",
         )
         .arg(key())
         .arg(
@@ -195,7 +197,7 @@ fn key() -> Arg {
         .long("key")
         .value_name("DIR")
         .value_parser(value_parser!(PathBuf))
-        .help("Folder with the master's key [default: that of the user's own agents]")
+        .help("Folder with the master's key [default: the key of your own agents]")
 }
 
 /// Flags of `memtide install-faces` that concern agents.
@@ -204,13 +206,13 @@ pub(super) fn install_flags() -> Vec<Arg> {
         .long("join")
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
-        .help("Join file by which masters (-a) and agents (-A) of these links know each other")
+        .help("Join file for the masters (-a) and agents (-A) of these links")
         .long_help(
-            "Join file by which masters (-a) and agents (-A) of these links know each other. The \
-             folder gets a link to it, memtide.join; on the machine of the master, name the file \
-             in the folder that memtide key new has made. With limits, such as --allow-target, \
-             the folder gets a copy that has them. The variable MEMTIDE_JOIN overrides it. \
-             Without a join file, agents work for masters of the same user on this machine.",
+            "Join file with which masters (-a) and agents (-A) of these links authenticate each \
+             other. On the master's machine, name the file in the folder that memtide key new \
+             made. The folder of the links gets a link to it, memtide.join, or, with limits such \
+             as --allow-target, a copy that contains them. The variable MEMTIDE_JOIN overrides it. \
+             Without a join file, agents work for your own masters on this machine.",
         );
     let limits = limits().into_iter().map(|limit| limit.requires("join").hide_short_help(true));
     std::iter::once(join).chain(limits).collect()
@@ -228,10 +230,14 @@ fn limits() -> Vec<Arg> {
             "Servers that may be loaded: 10.0.0.0/8:11211, [fd00::]/8:*, unix:PATH",
         )
         .action(ArgAction::Append),
-        limit("rate-max", "N", "Most operations per second of this agent; then no closed loop"),
+        limit("rate-max", "N", "Most operations per second of this agent; excludes closed loops"),
         limit("connections-max", "N", "Most connections of this agent"),
-        limit("duration-max", "TIME", "Longest run, with its warm-up"),
+        limit("duration-max", "TIME", "Longest run, warm-up included"),
         limit("threads-max", "N", "Most threads"),
-        limit("memory-max", "BYTES", "Most memory that a run may need, by an estimate beforehand"),
+        limit(
+            "memory-max",
+            "BYTES",
+            "Most memory that a run may need, as estimated before it starts",
+        ),
     ]
 }

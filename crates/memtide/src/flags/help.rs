@@ -25,7 +25,7 @@ pub(crate) enum Length {
     Summary,
     /// The common flags with their details, and the names of all others.
     Common,
-    /// Every flag with its details.
+    /// Every flag with its details, below a list of their groups.
     All,
 }
 
@@ -84,6 +84,14 @@ fn text(command: &Command, page: &Page, length: Length) -> String {
         format!("{} memtide {}", bold("Usage:"), page.usage),
     ];
     let groups = groups(command, length);
+    if length == Length::All {
+        let titles: Vec<&str> = groups.iter().map(|(title, _)| title.as_str()).collect();
+        parts.push(format!(
+            "{}\n{}",
+            bold("Groups of flags, each below its name with a colon:"),
+            wrapped(&titles.join(", "), 2)
+        ));
+    }
     let column = 2 + groups.iter().flat_map(|(_, flags)| flags).map(Flag::width).max().unwrap_or(0);
     for (title, flags) in &groups {
         let lines: Vec<String> = flags.iter().map(|flag| flag.text(length, column)).collect();

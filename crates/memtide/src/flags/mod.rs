@@ -82,7 +82,11 @@ fn documents() -> [Command; 0] {
 /// Meaning of the exit codes of a run.
 const EXIT_CODES: [(u8, &str); 6] = [
     (0, "done, and all goals are met"),
-    (1, "a goal was missed or is undecided, or an output could not be written"),
+    (
+        1,
+        "a goal was missed or is undecided, a value was wrong, --abort-on ended the run, or an \
+         output could not be written",
+    ),
     (2, "the command line, environment or scenario is wrong; nothing was sent"),
     (3, "a server cannot be reached, refused the fill, or was lost"),
     (4, "the result is not believable (with --strict)"),
@@ -94,7 +98,7 @@ fn run_command(length: Length) -> Command {
         "run",
         "Send load to memcached and report response times",
         "Send load to memcached, measure each operation from the moment it was due, and report \
-         the response times with a verdict: can they be believed? Without --server, memtide \
+         the response times and whether they can be believed. Without --server, memtide \
          starts an embedded server, so a first run needs no flags.",
     );
     let page = Page {
@@ -109,8 +113,8 @@ fn load_command(length: Length) -> Command {
     let command = scenario_command(
         "load",
         "Fill the servers with the scenario's keys, and stop",
-        "Fill the servers with the scenario's keys, whatever they hold already, and stop. It \
-         takes the same flags as memtide run and ignores --load.",
+        "Store the scenario's keys in the servers, even if they already hold items, and stop. \
+         It has the flags of memtide run and ignores --load.",
     );
     let page = Page {
         usage: "load [OPTIONS] [SCENARIO.toml]",
@@ -308,9 +312,9 @@ fn install_command() -> Command {
         .value_parser(|word: &str| word.parse::<Mcperf>())
         .help("Program that the link mcperf stands for: dynamic, 0.3 or twemperf")
         .long_help(
-            "Program that the link mcperf stands for: dynamic, 0.3 or twemperf. By default each \
-             command line decides: an option that only one of them has selects it, and 0.3 is \
-             used if all have them. The variable MEMTIDE_MCPERF overrides both.",
+            "Program that the link mcperf stands for: dynamic, 0.3 or twemperf. By default, the \
+             options decide: an option that only one of the three programs has selects that \
+             program; otherwise it is 0.3. The variable MEMTIDE_MCPERF overrides both.",
         );
     let command = Command::new("install-faces")
         .about("Create links so that scripts run memtide as mutilate, mcperf, twemperf or memaslap")
@@ -332,12 +336,12 @@ fn merge_command() -> Command {
         .about("Merge the records of several runs into one record and report")
         .long_about(
             "Merge the records of several runs into one record and one report, as if a single run \
-             had made them. Counts and histograms add up exactly, rates are divided by the union \
-             of the measured windows, and goals are evaluated again. Merged records can be merged \
-             again.\n\nRecords of shares of one run (memtide run --shard) become the record of the \
-             whole run: missing shares are named, the servers' counters are compared with what all \
-             shares sent, and the rate is that of the time in which all of them measured. There \
-             can be thousands of them.",
+             had made them. Counts and histograms add up exactly, rates refer to the time in which \
+             at least one run measured, and goals are evaluated again. Merged records can be \
+             merged again.\n\nThe records of the shares of one run (memtide run --shard), up to \
+             thousands, become the record of the whole run: it names missing shares, compares the \
+             servers' counters with what all shares sent, and its rate is that of the time in \
+             which all shares measured.",
         )
         .after_help(
             "Exit codes:\n    0  done, and all goals are met\n    \
@@ -350,7 +354,7 @@ fn merge_command() -> Command {
                 .required(true)
                 .num_args(1..)
                 .value_name("PATH")
-                .help("Records written by memtide run --json, or folders of them, or patterns"),
+                .help("Records that memtide run --json wrote: files, folders or patterns"),
         )
         .arg(
             Arg::new("allow-missing")
@@ -360,7 +364,7 @@ fn merge_command() -> Command {
                 .default_missing_value("4294967295")
                 .value_name("N")
                 .value_parser(value_parser!(u32))
-                .help("Exit with 0 even if shares are missing; at most N of them, if given"),
+                .help("Exit with 0 if shares are missing; with N, at most this number"),
         )
         .arg(
             Arg::new("json")
@@ -391,8 +395,8 @@ fn report_command() -> Command {
         .about("Show the report of a record again, or make outputs of it")
         .long_about(
             "Show the report of a record that memtide run --json wrote, or of the steps of a \
-             search or scan, and make the outputs of --out. Nothing is measured and nothing \
-             judged again. What a record does not hold cannot be made of it: single operations.",
+             search or scan, and write the outputs of --out. It measures and judges nothing \
+             again. Samples cannot be made this way, because a record has no single operations.",
         )
         .after_help(
             "Exit codes:\n    0  done\n    1  an output could not be written\n    \
@@ -403,7 +407,7 @@ fn report_command() -> Command {
                 .required_unless_present("from-spool")
                 .num_args(1..)
                 .value_name("RECORD")
-                .help("Files written by --json; --out takes one"),
+                .help("Files that --json wrote; with --out, a single one"),
         )
         .arg(
             Arg::new("from-spool")
@@ -412,7 +416,7 @@ fn report_command() -> Command {
                 .conflicts_with("record")
                 .requires("out")
                 .value_parser(value_parser!(PathBuf))
-                .help("Deliver the points that --spool has kept, to --out influx=URL"),
+                .help("Deliver the points that --spool kept to --out influx=URL"),
         )
         .arg(out_argument())
 }
@@ -421,12 +425,13 @@ fn compare_command() -> Command {
     Command::new("compare")
         .about("Compare the records of runs with the first of them")
         .long_about(
-            "Compare records that memtide run --json or memtide merge wrote: first what differs in \
-             result, version, machine, servers and scenario, then each figure with its ratio to \
-             that of the first record. Runs that differ in more than their servers are said to be \
-             unlike.\n\nA rule of --fail-on names a figure as a goal does. A bound with a sign is \
-             the change since the first record: all.p99>+5%, rate<-1k; one without is the figure \
-             itself: errors>0.1%. A figure that is missing fails its rule.\n\n\
+            "Compare records that memtide run --json or memtide merge wrote: first the differences \
+             in result, version, machine, servers and scenario, then each figure with its ratio to \
+             that of the first record. The comparison is marked unlike if the runs differ in more \
+             than their servers.\n\nA rule of --fail-on names a figure as a goal does. A limit \
+             with a sign applies to the change since the first record: all.p99>+5%, rate<-1k. A \
+             limit without a sign applies to the figure itself: errors>0.1%. A rule fails if its \
+             figure is missing.\n\n\
              Example:\n  memtide compare before.json after.json --fail-on 'all.p99>+5%'",
         )
         .after_help(
@@ -439,7 +444,7 @@ fn compare_command() -> Command {
                 .required(true)
                 .num_args(2..)
                 .value_name("RECORD")
-                .help("Records written by --json; the others are compared with the first"),
+                .help("Records that --json wrote; each is compared with the first"),
         )
         .arg(
             Arg::new("fail-on")

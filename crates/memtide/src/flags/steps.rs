@@ -9,7 +9,7 @@ use memtide_run::steps::Rates;
 
 /// Meaning of the exit codes of a search or a scan.
 const EXIT_CODES: [(u8, &str); 6] = [
-    (0, "done; with goals: some rate meets them"),
+    (0, "done; with goals, at least one rate meets them"),
     (1, "no tested rate meets the goals, or an output could not be written"),
     (2, "the command line, environment or scenario is wrong; nothing was sent"),
     (3, "a server cannot be reached, refused the fill, or was lost"),
@@ -21,8 +21,8 @@ const EXIT_CODES: [(u8, &str); 6] = [
 pub(super) fn search_command(length: Length) -> Command {
     let about = "Find the highest rate that meets goals";
     let long = "Find the highest rate that meets all goals, such as --goal 'all.p95<10ms'. Each \
-         step is a full run at one rate, with its warm-up; the data are loaded once. memtide \
-         prints a row when a step ends, and the result at the end.";
+         step is a full run at one rate, with its warm-up; the servers are filled once. memtide \
+         prints a row after each step, and the result at the end.";
     let page = Page {
         usage: "search --goal <GOAL> [OPTIONS] [SCENARIO.toml]",
         example: "memtide search -s cache1:11211 --goal 'all.p95<10ms' --duration 20s",
@@ -36,7 +36,7 @@ pub(super) fn search_command(length: Length) -> Command {
 pub(super) fn scan_command(length: Length) -> Command {
     let about = "Run a scenario at a series of rates";
     let long = "Run a scenario at a series of rates. Each step is a full run at one rate, with its \
-         warm-up; the data are loaded once. memtide prints a row when a step ends. With goals, \
+         warm-up; the servers are filled once. memtide prints a row after each step. With goals, \
          the result is the highest rate that meets them.";
 
     let rates = Arg::new("rates")
@@ -76,9 +76,10 @@ fn bounds() -> [Arg; 4] {
             .value_name("FRACTION")
             .value_parser(|word: &str| units::parse_fraction(word))
             .default_value("2%")
-            .help("Largest gap between result and failure")
+            .help("Precision of the result, as a fraction of the rate")
             .long_help(
-                "How close the result must be to a rate that misses the goals, as a fraction.",
+                "The search ends when the lowest rate that missed the goals is at most this \
+                 fraction above the highest rate that met them.",
             ),
         Arg::new("steps-max")
             .long("steps-max")
@@ -98,8 +99,7 @@ fn data() -> Arg {
         .default_value("kept")
         .help("Fill for the first step only, or for each")
         .long_help(
-            "kept: only the first step checks whether the servers hold the data, and fills them. \
-             anew: every step does what --load says. Use anew for mixes that delete, and for data \
-             that expire.",
+            "kept: only the first step checks what the servers hold, and fills them. anew: every \
+             step does what --load says. Use anew if the mix deletes keys or items expire.",
         )
 }

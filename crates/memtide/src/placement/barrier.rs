@@ -73,8 +73,8 @@ fn launcher(
     let fd = number("PMI_FD").and_then(|fd| i32::try_from(fd).ok());
     let (Some(fd), Some(rank), Some(size)) = (fd, number("PMI_RANK"), number("PMI_SIZE")) else {
         return Err(Stop::usage(
-            "--barrier pmi: the environment has no PMI_FD, PMI_RANK and PMI_SIZE; start the shares \
-             with srun --mpi=pmi2 or mpiexec.hydra, or use --barrier dir:PATH or --start-at",
+            "--barrier pmi: PMI_FD, PMI_RANK or PMI_SIZE is not set in the environment; start the \
+             shares with srun --mpi=pmi2 or mpiexec.hydra, or use --barrier dir:PATH or --start-at",
         ));
     };
     match division.share.of {
@@ -112,7 +112,7 @@ impl ByTime {
     /// Cause: Start, fill or connections took longer than expected, or the share was started late.
     fn late(&self, since_unix: Span) -> NotRun {
         NotRun(format!(
-            "it was ready {} after --start-at; allow more time for the start and the fill",
+            "it was ready {} after --start-at; choose a later time",
             format_span(since_unix.saturating_sub(self.at))
         ))
     }
@@ -163,7 +163,7 @@ impl Barrier for Agreed {
         };
         let late = |late: Span| {
             let late = format_span(late);
-            NotRun(format!("it saw the start {late} late at {}", self.words.name))
+            NotRun(format!("it learned of the start {late} late at {}", self.words.name))
         };
         match monotonic_ns {
             Some(ns) => match self.clock.at_monotonic(ns) {
@@ -245,7 +245,7 @@ mod tests {
             by_time.look(now, s(1_009) + Span::from_ms(500)).unwrap(),
             Some(now + Span::from_ms(500))
         );
-        assert!(by_time.look(now, s(1_012)).unwrap_err().0.contains("2s after --start-at"));
+        assert!(by_time.look(now, s(1_012)).unwrap_err().0.contains("2 s after --start-at"));
         assert!(matches!(open("@999"), Err(Refused::NotRun(_))));
         let Err(Refused::Stop(stop)) = open("@1000000") else { panic!("milliseconds") };
         assert!(stop.message.contains("11 days ahead"), "{}", stop.message);
@@ -263,7 +263,7 @@ mod tests {
                 _ => panic!("it cannot be"),
             }
         };
-        assert!(refused(&[]).contains("no PMI_FD"), "{}", refused(&[]));
+        assert!(refused(&[]).contains("PMI_SIZE is not set"), "{}", refused(&[]));
         let other = refused(&[("PMI_FD", "900"), ("PMI_RANK", "0"), ("PMI_SIZE", "4")]);
         assert!(other.contains("4 processes") && other.contains("2 shares"), "{other}");
         let closed = refused(&[("PMI_FD", "900"), ("PMI_RANK", "0"), ("PMI_SIZE", "2")]);

@@ -39,8 +39,8 @@ impl Division {
         match self.restarts {
             0 => Ok(()),
             count => Err(NotRun(format!(
-                "Slurm started it again ({}={count}), and its part of the load belongs to the \
-                 first start; submit the whole job anew",
+                "Slurm restarted it ({}={count}), and the other shares began without it; submit \
+                 the whole job anew",
                 launcher::SLURM_RESTARTS
             ))),
         }
@@ -62,7 +62,10 @@ pub(crate) fn division(
         Some(ShardWord::Whole) => return Ok(None),
         None => {
             return alone(variable, |count| {
-                format!("add --shard auto to divide it, or --shard none to send it {count} times")
+                format!(
+                    "add --shard auto to divide the load, or --shard none to send it {count} \
+                         times"
+                )
             });
         }
         Some(ShardWord::One { number, of }) => Share::one(number, of),
@@ -79,12 +82,15 @@ pub(crate) fn check_undivided(
     word: Option<ShardWord>,
     variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<(), Stop> {
-    let why = format!("memtide {command} cannot be divided, because it acts on each step's result");
+    let why = format!(
+        "memtide {command} cannot be divided into shares, because each step depends \
+                       on the result of the one before"
+    );
     match word {
         Some(ShardWord::Whole) => Ok(()),
         Some(word) => Err(Stop::usage(format!(
-            "--shard {word}: {why}; start it once, with more --threads, or divide memtide run at \
-             one --rate after the other"
+            "--shard {word}: {why}; start it once, with more --threads, or use memtide run --shard \
+             for each rate"
         ))),
         None => alone(variable, |count| {
             format!("{why}; start it once, or use --shard none to start it {count} times")
@@ -110,8 +116,8 @@ fn alone(
         return Ok(None);
     };
     Err(Stop::usage(format!(
-        "{launcher} started {size} processes and this is number {rank} ({variable}): each would \
-         send the whole load; {}",
+        "{launcher} started {size} processes, and each would send the whole load (this is process \
+         {rank}, {variable}); {}",
         instead(size)
     )))
 }
@@ -126,27 +132,27 @@ fn automatic(of: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Res
     let Some(Placed { launcher, variable, rank, size }) = found else {
         return refused(match of {
             None => format!(
-                "--shard auto: the environment has none of {WITH_SIZE}; give the share, such as \
-                 --shard 0/4"
+                "--shard auto: none of these variables is set: {WITH_SIZE}; give the share, such \
+                 as --shard 0/4"
             ),
             Some(of) => format!(
-                "--shard auto/{of}: the environment has none of {WITH_SIZE}, {WITHOUT_SIZE}; give \
-                 the share, such as --shard 0/{of}"
+                "--shard auto/{of}: none of these variables is set: {WITH_SIZE}, {WITHOUT_SIZE}; \
+                 give the share, such as --shard 0/{of}"
             ),
         });
     };
     match (of, size) {
         (None, None) => refused(format!(
-            "--shard auto: {launcher} does not say how many processes there are, only that this \
-             is number {rank} ({variable}); use --shard auto/N with their number"
+            "--shard auto: {launcher} gives the number of this process ({variable}={rank}) but not \
+             their count; use --shard auto/N"
         )),
         (Some(of), Some(size)) if of != size => refused(format!(
             "--shard auto/{of}: {launcher} started {size} processes; use --shard auto/{size} or \
              --shard auto"
         )),
         (Some(of), _) if rank >= of => refused(format!(
-            "--shard auto/{of}: {variable} is {rank}, but the shares are 0 to {}; give the number \
-             of processes that {launcher} starts",
+            "--shard auto/{of}: {variable} is {rank}, but shares are numbered 0 to {}; give the \
+             number of processes that {launcher} starts",
             of - 1
         )),
         (Some(of), _) | (None, Some(of)) => Ok(Share::one(rank, of)),

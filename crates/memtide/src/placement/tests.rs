@@ -45,12 +45,12 @@ fn words_and_launchers_name_a_share() {
 #[test]
 fn accidents_are_refused_with_what_was_found_and_what_to_do() {
     for (word, words, sentence) in [
-        ("", STEP, &["Slurm started 4 processes", "number 2 (SLURM_PROCID)", "--shard auto"][..]),
+        ("", STEP, &["Slurm started 4 processes", "process 2, SLURM_PROCID", "--shard auto"][..]),
         ("", STEP, &["--shard none to send it 4 times"]),
-        ("auto", &[], &["none of SLURM_STEP_ID", "PMI_RANK", "--shard 0/4"]),
-        ("auto", BATCH, &["none of SLURM_STEP_ID"]),
+        ("auto", &[], &["is set: SLURM_STEP_ID", "PMI_RANK", "--shard 0/4"]),
+        ("auto", BATCH, &["is set: SLURM_STEP_ID"]),
         ("auto/3", &[], &["JOB_COMPLETION_INDEX", "NOMAD_ALLOC_INDEX", "--shard 0/3"]),
-        ("auto", POD, &["Kubernetes does not say", "number 2", "--shard auto/N"]),
+        ("auto", POD, &["Kubernetes gives the number", "JOB_COMPLETION_INDEX=2", "--shard auto/N"]),
         ("auto/2", POD, &["JOB_COMPLETION_INDEX is 2", "0 to 1"]),
         ("auto/2", STEP, &["Slurm started 4 processes", "--shard auto/4"]),
         ("auto", &[("PMI_RANK", "a")], &["PMI_RANK is 'a'", "not a number", "--shard none"]),

@@ -107,7 +107,10 @@ fn await_end(outlets: &Outlets, is_quiet: bool) {
     let mut slow = outlets.stop(HASTE);
     let Some(mut line) = StatusLine::new(is_quiet).filter(|_| !slow.is_empty()) else { return };
     while !slow.is_empty() {
-        line.update(&format!("waiting for {}; Ctrl-C twice ends without it", slow.join(", ")));
+        line.update(&format!(
+            "waiting for {}; press Ctrl-C twice to end without it",
+            slow.join(", ")
+        ));
         slow = outlets.stop(HASTE);
     }
     line.clear();

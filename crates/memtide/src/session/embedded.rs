@@ -55,8 +55,8 @@ pub(super) fn keep_on(serving: &Serving, placement: &CpuPlacement) -> Result<(),
     serving.keep_on(cpu).map_err(|error| Stop {
         code: FAILED,
         message: format!(
-            "the embedded server cannot be kept on CPU {cpu}: {error}; start a server of its own \
-             (memtide serve) and name it with --server"
+            "the embedded server cannot be pinned to CPU {cpu}: {error}; start one with memtide \
+             serve and name it with --server"
         ),
     })?;
     stay_off(&placement.workers);

@@ -400,8 +400,7 @@ pub(crate) fn check_distinct(
     let Some(report) = report.and_then(|out| identity_of(&out)) else { return Ok(()) };
     match seen.iter().find(|(_, place, seen)| *place != "-" && *seen == report) {
         Some((flag, place, _)) => Err(format!(
-            "{flag} '{place}' is the file that stdout goes to, which the report is for; name \
-             another file"
+            "{flag} '{place}' is the file to which stdout writes the report; name another file"
         )),
         None => Ok(()),
     }

@@ -186,7 +186,8 @@ pub(crate) fn attach(
     outlets.add(flag, sink).map_err(|error| Stop {
         code: FAILED,
         message: format!(
-            "{flag}: no thread can be started to write it: {error}; allow this user more processes"
+            "{flag}: the system started no thread to write it: {error}; allow this user more \
+             processes"
         ),
     })
 }
@@ -205,10 +206,8 @@ pub(crate) fn close(mut outlets: Outlets) -> Vec<(String, Stop)> {
 fn trouble(Ending { name, result, events_lost }: Ending) -> Option<Stop> {
     let lost = match events_lost {
         0 => Ok(()),
-        1 => Err(io::Error::other("it was too slow for 1 event, which is missing")),
-        count => {
-            Err(io::Error::other(format!("it was too slow for {count} events, which are missing")))
-        }
+        1 => Err(io::Error::other("it was too slow, and 1 event is missing")),
+        count => Err(io::Error::other(format!("it was too slow, and {count} events are missing"))),
     };
     failed(&name, result.and(lost))
 }

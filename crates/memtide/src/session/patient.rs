@@ -1,6 +1,7 @@
 //! Writes rows to a reader that may stall, on a separate thread. A reader that takes nothing for a
 //! while is given up, so that it delays no report; the error says that rows were lost.
 
+use memtide_base::Span;
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -152,8 +153,9 @@ impl<'a> Stall<'a> {
             self.last = (taken, Instant::now());
         }
         if self.last.1.elapsed() > self.max {
-            let max = self.max;
-            let message = format!("nothing took what was written for {max:?}; rows are missing");
+            let max = Span::from_s_f64(self.max.as_secs_f64());
+            let message =
+                format!("the disk or reader accepted nothing for {max}; rows are missing");
             return Err(io::Error::new(ErrorKind::TimedOut, message));
         }
         thread::sleep(LOOK_EVERY);

@@ -60,7 +60,7 @@ impl CurveChart {
     fn draw(&mut self) -> io::Result<()> {
         let mut points = std::mem::take(&mut self.points);
         points.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-        let title = "response time over the rate".to_owned();
+        let title = "response time against rate".to_owned();
         let curve = Curve { title, points, goal: self.goal.take() };
         write(&mut self.out, || match self.is_png {
             true => curve_png(&curve),

@@ -51,7 +51,7 @@ pub(crate) fn about(compared: &Compared, record: &Record) -> String {
     let version = &record.machine.memtide_version;
     let believable = match compared.believable {
         Verdict::Yes => "believable",
-        Verdict::Within => "believable within its bounds",
+        Verdict::Within => "believable within the given bounds",
         Verdict::No => "not believable",
     };
     format!("{}: memtide {version}, {}, {believable}", compared.name, what(record))
@@ -60,15 +60,12 @@ pub(crate) fn about(compared: &Compared, record: &Record) -> String {
 /// Sentence that says whether the figures measure the same thing.
 pub(crate) fn likeness(comparison: &Comparison) -> String {
     if comparison.alike {
-        return "the runs made the same load, with one version of memtide on like machines"
+        return "the runs have the same load, the same version of memtide, and equal machines"
             .to_owned();
     }
     let unlike = comparison.differences.iter().filter(|difference| difference.unlike);
     let names: Vec<&str> = unlike.map(|difference| difference.name.as_str()).collect();
-    format!(
-        "the runs differ in {}: a ratio below may come from that, and not from the servers",
-        names.join(", ")
-    )
+    format!("the runs differ in {}, which may explain a ratio below", names.join(", "))
 }
 
 /// Rows of the differences, heading first.
@@ -222,7 +219,7 @@ mod tests {
         let comparison = compare(&records, &[]);
         assert!(comparison.alike && comparison.differences.is_empty());
         let text = comparison_text(&comparison, &records, None);
-        assert!(text.contains("\nalike      the runs made the same load"), "{text}");
+        assert!(text.contains("\nalike      the runs have the same load"), "{text}");
         assert!(text.contains("1.000"), "{text}");
     }
 }

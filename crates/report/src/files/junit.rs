@@ -56,7 +56,7 @@ impl StepsJunit {
                 Fate::Failed("missed", "no tested rate meets the goals".to_owned())
             }
             (None, StepsEnd::Done, _) => Fate::Passed,
-            (None, _, _) => Fate::Failed("partial", "it ended early".to_owned()),
+            (None, _, _) => Fate::Failed("partial", "the search or scan ended early".to_owned()),
         };
         let name = match self.kind {
             CourseKind::Search => "search",
@@ -137,7 +137,7 @@ fn error_cases(record: &Record) -> Vec<Case> {
         let fate = match count {
             0 => Fate::Passed,
             _ if too_many => Fate::Failed("errors", told),
-            _ => Fate::Skipped(format!("{told}, which the run allows")),
+            _ => Fate::Skipped(format!("{told}, within --errors-max")),
         };
         Case { class: "memtide.errors", name: class.to_owned(), fate }
     };

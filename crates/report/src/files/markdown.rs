@@ -27,7 +27,7 @@ pub fn markdown(record: &Record) -> String {
     }
     out += &warnings(&record.warnings);
     if let Some(own) = &record.own {
-        let title = "measured by the master's own load, beside that of the agents";
+        let title = "load of the master itself, beside the agents' load";
         out += &format!("**{title}:** {}\n\n", escaped(&summary(own)));
         out += &table(response_table(own).0.rows());
     }

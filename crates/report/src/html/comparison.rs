@@ -30,7 +30,7 @@ pub fn comparison_page(comparison: &Comparison, records: &[(String, Record)]) ->
         @for note in notes(comparison) { p.faint { (note) } }
         @if !comparison.differences.is_empty() {
             h2 { "What differs" }
-            (figures::words("Everything that is not the same in all records.",
+            (figures::words("Everything that differs between the records.",
                 &differences(comparison)))
         }
     };
@@ -43,7 +43,8 @@ fn spectra(comparison: &Comparison, records: &[(String, Record)]) -> Markup {
         let times = record.judged().response.get(&Kind::All)?;
         Some(spectrum::line(&format!("{} {}", compared.letter, compared.name), times))
     });
-    let about = "Response of all operations: the time that this part of them stayed below.";
+    let about = "Response of all operations: the time within which this share of them was \
+                 answered.";
     spectrum::chart("Percentile spectrum", about.to_owned(), lines.collect()).markup()
 }
 
@@ -76,5 +77,5 @@ fn rows(comparison: &Comparison) -> Markup {
     };
     let rows: Vec<figures::Row> = comparison.figures.iter().map(row).collect();
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
-    figures::table("Each figure, and its ratio to that of A.", &headings, &rows)
+    figures::table("Each figure, with its ratio to record A.", &headings, &rows)
 }

@@ -179,8 +179,8 @@ const fn check_name(code: CheckKind) -> &'static str {
         CheckKind::Rate => "rate",
         CheckKind::GeneratorP50 => "memtide's own delay at p50",
         CheckKind::GeneratorP99 => "memtide's own delay at p99",
-        CheckKind::WorkerBusy => "utilisation of the workers",
-        CheckKind::OwnCpus => "CPU of the embedded server",
+        CheckKind::WorkerBusy => "busy time of the workers",
+        CheckKind::OwnCpus => "CPUs of the embedded server",
         CheckKind::ServerCounters => "servers' counters",
         CheckKind::Shares => "number of shares",
     }
@@ -242,7 +242,7 @@ fn unanswered(totals: &Totals) -> [(&'static str, &'static str, u64); 6] {
         ("timed_out", "timed out", totals.timed_out),
         ("lost", "lost with their connection", totals.lost),
         ("dropped", "dropped", totals.dropped),
-        ("unacknowledged", "without a reply on purpose", totals.unacknowledged),
+        ("unacknowledged", "sent with noreply", totals.unacknowledged),
         ("abandoned", "abandoned at the end", totals.abandoned),
     ]
 }
@@ -264,7 +264,7 @@ fn client(record: &Record) -> Markup {
 
 /// A row for each merged share, agent or run.
 pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
-    let heading = ["part", "agent", "rate", "asked", "CPU", "lag p99", "warnings", "believable"];
+    let heading = ["part", "agent", "rate", "target", "CPU", "lag p99", "warnings", "believable"];
     let row = |(number, shard): (usize, &ShardRecord)| {
         let share = shard.share.as_ref();
         let agent = share.and_then(|share| share.agent.as_ref()).map(|agent| agent.name.clone());
@@ -293,7 +293,7 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
     html! {
         @if !shards.is_empty() {
             h2 { "Parts of this run" }
-            (words("What was merged.", &rows))
+            (words("The merged runs or shares.", &rows))
         }
     }
 }
@@ -302,7 +302,11 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
 pub(super) fn scenario(record: &Record) -> Markup {
     html! {
         h2 { "Scenario" }
-        p { "As a file, this runs the same load again: " code { "memtide run scenario.toml" } "." }
+        p {
+            "To run the same load again, save this as a file: "
+            code { "memtide run scenario.toml" }
+            "."
+        }
         div {
             button.copy type="button" { "Copy" }
             pre tabindex="0" { (scenario_file(&record.scenario)) }

@@ -140,18 +140,22 @@ pub(super) fn response(record: &Record) -> Markup {
 /// The lag by cause.
 pub(super) fn lag_split(split: &LagSplit) -> Markup {
     let headings: Vec<&str> =
-        ["part of the lag", "count", "unanswered", "rate"].into_iter().chain(TIMES).collect();
+        ["cause of lag", "count", "unanswered", "rate"].into_iter().chain(TIMES).collect();
     let parts = [
-        ("generator", "memtide", &split.generator),
-        ("client_busy", "memtide, busy", &split.client_busy),
+        ("generator", "generator", &split.generator),
+        ("client_busy", "client busy", &split.client_busy),
         ("server", "server", &split.server),
-        ("disconnected", "no connection", &split.disconnected),
+        ("disconnected", "disconnected", &split.disconnected),
     ];
     let parts = parts.into_iter().filter(|(_, _, times)| times.count > 0);
     let rows: Vec<Row> = parts
         .map(|(name, label, times)| row(format!("lag_split.{name}"), label.to_owned(), times, None))
         .collect();
-    table("Who made operations late.", &headings, &rows)
+    table(
+        "Lag by cause: memtide (generator, client busy), the server, or no open connection.",
+        &headings,
+        &rows,
+    )
 }
 
 /// A row per server.
@@ -208,7 +212,7 @@ fn at(times: &Distribution, percentile: Percentile, name: &'static str) -> Figur
     };
     let why = times.missing.get(&percentile).map(|why| match why {
         Missing::TooFew { needed, has } => {
-            format!("{} operations are needed, and {} were measured", whole(*needed), whole(*has))
+            format!("it needs {} operations, and {} were measured", whole(*needed), whole(*has))
         }
         Missing::Unanswered => "it falls among operations that were not answered".to_owned(),
     });

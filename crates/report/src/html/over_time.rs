@@ -62,9 +62,9 @@ fn response(record: &Record) -> Chart {
     let end_s = slices.last().map_or(record.measured_s, |slice| slice.start_s + slice.length_s);
     Chart {
         title: "Response over time",
-        about: "By the instant at which operations were due, in seconds of the measured window. \
-                The darker a cell, the more operations took this long; lines break where \
-                operations were not answered."
+        about: "Response time by when operations were due, in seconds of the measured window. A \
+                darker cell holds more operations. A line breaks where operations were not \
+                answered."
             .to_owned(),
         x: time_axis(end_s.max(record.measured_s)),
         cells: cells(&histograms, &y),
@@ -115,9 +115,8 @@ fn rates(record: &Record) -> Chart {
         lines.push(line("not answered", |row| row.unanswered));
     }
     let end_s = record.intervals.last().map_or(1.0, |row| row.start_s + row.length_s);
-    let about = "Operations per second of the measured window, by the instant at which they were \
-                 due.";
-    of_lines("Asked and achieved rate", about, lines, (time_axis(end_s), rate, 1.0))
+    let about = "Operations per second, by when they were due, in seconds of the measured window.";
+    of_lines("Target and achieved rate", about, lines, (time_axis(end_s), rate, 1.0))
 }
 
 /// A chart of lines from zero to the largest value, or to `least` if that is more.
@@ -150,7 +149,7 @@ fn load_axis(record: &Record) -> Axis {
 fn backlog_age(record: &Record) -> Chart {
     let age = |second: &SecondRecord| second.under_way.oldest_due_s.map(|s| s * 1e9);
     let lines = vec![of_seconds("oldest unsent operation", &record.seconds, age)];
-    let about = "How long the oldest unsent operation had been due at the end of each second of \
+    let about = "How long the oldest unsent operation had been due, at the end of each second of \
                  the load, warm-up included.";
     of_lines("Backlog age", about, lines, (load_axis(record), time, NS_PER_MS))
 }
@@ -161,12 +160,13 @@ fn counts(record: &Record) -> Chart {
     };
     let lines = vec![
         count("in flight", |second| second.under_way.in_flight),
-        count("due and not sent", |second| second.under_way.backlog),
+        count("backlog (due, not sent)", |second| second.under_way.backlog),
         count("open connections", |second| second.under_way.connections_open),
     ];
-    let about = "Operations and connections at the end of each second of the load.";
+    let about = "Operations in flight, operations due but not sent, and open connections, at the \
+                 end of each second of the load.";
     let word = |count: f64| whole(count.round() as u64);
-    of_lines("Under way", about, lines, (load_axis(record), word, 5.0))
+    of_lines("In flight and backlog", about, lines, (load_axis(record), word, 5.0))
 }
 
 /// Answers by server, if there are several.
@@ -179,6 +179,6 @@ fn servers(record: &Record) -> Chart {
     };
     let names = record.plan.servers.iter().map(|server| server.name.clone());
     let lines: Vec<Line> = names.enumerate().map(of_server).collect();
-    let about = "Answers per second of the load.";
+    let about = "Replies per second from each server.";
     of_lines("Rate of each server", about, lines, (load_axis(record), rate, 1.0))
 }

@@ -14,7 +14,7 @@ pub(super) fn run(record: &Record) -> Markup {
         (measured(record))
         (servers::servers(record))
         @if let Some(own) = &record.own {
-            h2 { "Measured by the master's own load, beside that of the agents" }
+            h2 { "Load of the master itself, beside the agents' load" }
             (facts::verdict(own))
             (figures::response(own))
             (spectrum::response(own).markup())

@@ -27,8 +27,8 @@ pub(super) fn servers(record: &Record) -> Markup {
         @if !record.server.during.is_empty() || !timeline.names.is_empty() {
             h2 { "Servers" }
             p.faint {
-                "What the servers said of themselves, asked once a second while the load ran. \
-                 Their counters have the commands of all clients."
+                "The servers' answers to stats, requested once a second during the load. Their \
+                 counters include the commands of all clients."
             }
             @for chart in timeline.charts() { (chart.markup()) }
             ul {
@@ -88,7 +88,7 @@ impl<'a> Timeline<'a> {
         let is_all = names.len() == record.plan.servers.len();
         Self {
             stretches: stretches(&record.seconds, step),
-            sum: if is_all { "all servers" } else { "all that were asked" },
+            sum: if is_all { "all servers" } else { "servers that were asked" },
             names,
         }
     }
@@ -155,7 +155,7 @@ impl<'a> Timeline<'a> {
 
     /// A server's report on the whole load, with its restarts and the reason for missing replies.
     fn sentence(&self, name: &str, load: &ServerLoad) -> String {
-        let mut sentence = served(load).unwrap_or_else(|| "said nothing".to_owned());
+        let mut sentence = served(load).unwrap_or_else(|| "reported nothing".to_owned());
         let is_restart =
             |stretch: &&Stretch<'_>| stretch.reports.get(name).is_some_and(|of| of.restarts > 0);
         let at: Vec<String> =
@@ -163,10 +163,10 @@ impl<'a> Timeline<'a> {
         if !at.is_empty() {
             let listed = at[..at.len().min(LISTED_MAX)].join(", ");
             let more = if at.len() > LISTED_MAX { " and later" } else { "" };
-            sentence += &format!("; restarts were seen after {listed}{more}");
+            sentence += &format!("; restarts seen at {listed}{more}");
         }
         if let Some(why) = &load.why_unanswered {
-            sentence += &format!("; why it did not answer: {why}");
+            sentence += &format!("; reason: {why}");
         }
         sentence
     }
@@ -205,11 +205,11 @@ type Own = fn(&Stretch<'_>) -> Option<f64>;
 const FIGURES: [Figure; 8] = [
     Figure {
         title: "Rate at the servers",
-        about: "Keys read, and commands that store, touch, delete or count, per second. memtide \
-                counts a read of several keys as one operation. Lines break where a server did not \
-                answer.",
+        about: "Keys read plus store, touch, delete and counting commands, per second. memtide \
+                counts a read of several keys as one operation. A line breaks where a server did \
+                not answer.",
         of_all: |all| sum(all, |report| per_s(report, report.operations)),
-        own: Some(("answered, as memtide counts", |stretch| {
+        own: Some(("answered, counted by memtide", |stretch| {
             (stretch.length_s > 0.0).then(|| stretch.answered as f64 / stretch.length_s)
         })),
         word: rate,
@@ -217,12 +217,12 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         title: "Hit ratio",
-        about: "The part of the keys read that were found.",
+        about: "Fraction of the keys read that were found.",
         of_all: |all| {
             let (hits, misses) = (sum(all, |of| count(of.hits))?, sum(all, |of| count(of.misses))?);
             (hits + misses > 0.0).then(|| hits / (hits + misses))
         },
-        own: Some(("as memtide counts", |stretch| {
+        own: Some(("counted by memtide", |stretch| {
             let keys = stretch.hits + stretch.misses;
             (keys > 0).then(|| stretch.hits as f64 / keys as f64)
         })),
@@ -231,8 +231,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         title: "CPU of the servers",
-        about: "Processor time, in the servers and in the kernel on their behalf; 100 % is one \
-                core.",
+        about: "CPU time of the servers, in user space and in the kernel; 100 % is one CPU.",
         of_all: |all| sum(all, |report| per_s(report, cpu_us(report)).map(|us| us / 1e6)),
         own: None,
         word: percent,
@@ -240,8 +239,8 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         title: "CPU per million operations",
-        about: "Processor seconds of the servers for a million keys read and commands. There is no \
-                point where a server was restarted, which takes time for no operation.",
+        about: "CPU seconds of the servers per million keys read and commands. Seconds in which a \
+                server was restarted have no point.",
         of_all: |all| {
             if all.iter().any(|report| report.restarts > 0) {
                 return None;
@@ -257,7 +256,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         title: "Items",
-        about: "Items that the servers held.",
+        about: "Items in the servers.",
         of_all: |all| sum(all, |report| answered(report, report.items)),
         own: None,
         word: |items| whole(items.round() as u64),
@@ -265,7 +264,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         title: "Memory of items",
-        about: "Bytes that these items took.",
+        about: "Bytes that the items occupy.",
         of_all: |all| sum(all, |report| answered(report, report.item_bytes)),
         own: None,
         word: |bytes| format_bytes(bytes.round() as u64),
@@ -273,7 +272,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         title: "Evictions",
-        about: "Items per second that were removed for lack of memory.",
+        about: "Items per second that the servers evicted to make room.",
         of_all: |all| sum(all, |report| per_s(report, report.evictions)),
         own: None,
         word: rate,
@@ -281,7 +280,8 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         title: "Connections at the servers",
-        about: "Open connections of all clients, with the one that asks and those that listen.",
+        about: "Open connections of all clients, including listening sockets and memtide's \
+                connection for stats.",
         of_all: |all| sum(all, |report| answered(report, report.connections)),
         own: None,
         word: |connections| whole(connections.round() as u64),

@@ -24,22 +24,28 @@ pub(super) fn response(record: &Record) -> Chart {
     for (name, by_kind) in [("service", &record.service), ("lag", &record.lag)] {
         lines.extend(by_kind.get(&Kind::All).map(|times| line(name, times)));
     }
-    let about = "The time that this part of the operations stayed below. A line ends where too few \
-                 operations tell, or where they were not answered.";
+    let about = "The time within which this share of the operations was answered. A line ends \
+                 where there are too few operations, or where operations were not answered.";
     chart("Percentile spectrum", about.to_owned(), lines)
 }
 
 /// The spectrum of the lag by cause.
 pub(super) fn lag(split: &LagSplit) -> Chart {
     let parts = [
-        ("memtide", &split.generator),
-        ("memtide, busy", &split.client_busy),
+        ("generator", &split.generator),
+        ("client busy", &split.client_busy),
         ("server", &split.server),
-        ("no connection", &split.disconnected),
+        ("disconnected", &split.disconnected),
     ];
     let parts = parts.into_iter().filter(|(_, times)| times.max_ns.is_some_and(|max| max > 0));
     let lines = parts.map(|(name, times)| line(name, times)).collect();
-    chart("Lag by cause", "What operations waited for before they were sent.".to_owned(), lines)
+    chart(
+        "Lag by cause",
+        "The time that this share of the operations waited before sending, by \
+                           cause."
+            .to_owned(),
+        lines,
+    )
 }
 
 /// A chart of spectrum lines.

@@ -93,7 +93,7 @@ impl StepsPage {
                 }
             }
             (self.curve(answer).markup())
-            (figures::words("The steps, in their order.", &self.rows))
+            (figures::words("All steps, in order.", &self.rows))
             @for step in &self.steps { (step) }
             h2 { "What was run" }
             (self.facts)
@@ -128,7 +128,7 @@ impl StepsPage {
         let rates = self.points.iter().map(|point| point.achieved_per_s);
         let x = Axis::over(Scale::Linear, rates.chain(answer.iter().map(|it| it.at)), rate);
         let limits = limits.into_iter().chain(answer).collect();
-        let about = "Times against the rate that was sent.".to_owned();
+        let about = "Times against the achieved rate.".to_owned();
         Chart { title: "Times against rate", about, x, y, lines, cells: Vec::new(), limits }
     }
 }

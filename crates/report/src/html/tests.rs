@@ -186,7 +186,7 @@ fn a_page_shows_the_records_figures_exactly_and_loads_nothing() {
             assert!(row.contains(&format!("<data value=\"{ns}\">")), "{kind}: {row}");
         }
     }
-    for title in ["Percentile spectrum", "Response over time", "Asked and achieved rate"] {
+    for title in ["Percentile spectrum", "Response over time", "Target and achieved rate"] {
         assert!(page.contains(title), "{title}");
     }
     for loads in ["http://", "https://", "src=", "url(", "@import", "fetch("] {
@@ -283,7 +283,7 @@ fn a_server_tells_of_itself_and_of_its_restart() {
     let page = page(&watched(run(), &["a:11211"], restarted));
     let rate = chart(&page, "Rate at the servers");
     assert_eq!(values(rate, "a:11211")[0], "20 101/s");
-    assert_eq!(values(rate, "answered, as memtide counts"), vec!["20 000/s"; 12]);
+    assert_eq!(values(rate, "answered, counted by memtide"), vec!["20 000/s"; 12]);
     assert_eq!(values(chart(&page, "Hit ratio"), "a:11211"), vec!["94.4 %"; 12]);
     assert_eq!(values(chart(&page, "CPU of the servers"), "a:11211")[0], "20.1 %");
     // A process that starts uses CPU time without operations.
@@ -300,11 +300,7 @@ fn a_server_tells_of_itself_and_of_its_restart() {
     );
     assert_eq!(page.matches("style=\"right:8.33%\">stats reset</span>").count(), 8);
     assert!(rate.contains("<path class=\"limit\" d=\"M333.3 0V400\">"), "{rate}");
-    assert!(
-        page.contains(
-            "was restarted once, had its counters reset once; restarts were seen after 4 s"
-        )
-    );
+    assert!(page.contains("was restarted once, had its counters reset once; restarts seen at 4 s"));
 }
 
 #[test]
@@ -326,7 +322,7 @@ fn a_silent_server_leaves_a_gap_in_its_line_and_in_the_sum() {
     assert_eq!((b.len(), b[4].as_str()), (10, "20 000/s"));
     assert_eq!((all.len(), all[0].as_str(), all[4].as_str()), (10, "40 202/s", "40 107/s"));
     assert_eq!(values(chart(&page, "Items"), "all servers").len(), 10);
-    assert!(page.contains("did not answer 2 of 12 questions; why it did not answer: too late"));
+    assert!(page.contains("2 of 12 stats requests failed; reason: too late"));
 }
 
 #[test]
@@ -334,7 +330,7 @@ fn what_is_not_known_has_no_chart_and_many_servers_have_only_their_sum() {
     let without_cpu = |_: &str, end_s| ServerReport { cpu_user_us: None, ..report(end_s) };
     let page = page(&watched(run(), &["a:11211"], without_cpu));
     assert!(!page.contains("CPU of the servers") && page.contains("Memory of items"));
-    assert!(!super::page(&run()).contains("What the servers said"));
+    assert!(!super::page(&run()).contains("The servers' answers to stats"));
     let names: Vec<String> = (0..9).map(|n| format!("{n}:11211")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let many = super::page(&watched(run(), &names, |_, end_s| report(end_s)));

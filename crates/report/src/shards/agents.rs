@@ -2,7 +2,7 @@
 
 use crate::judgement::shard_verdict;
 use crate::layout::{Sheet, Table, wrapped};
-use crate::number::{NONE, or_none, percent, time};
+use crate::number::{NONE, or_none, percent, signed_time, time};
 use memtide_schema::record::{Lanes, ShardRecord, ShareRecord};
 
 /// Largest number of agents with a row; the record has all.
@@ -67,7 +67,6 @@ fn lanes(lanes: Lanes) -> String {
 /// Lead of the master's clock over the agent's, with its largest error.
 fn clock(shard: &ShardRecord) -> Option<String> {
     let reference = shard.clock.as_ref()?.reference?;
-    let sign = if reference.ahead_ns < 0 { "−" } else { "" };
-    let ahead = time(reference.ahead_ns.unsigned_abs() as f64);
-    Some(format!("{sign}{ahead} ± {}", time(reference.error_max_ns as f64)))
+    let (ahead, error) = (signed_time(reference.ahead_ns), time(reference.error_max_ns as f64));
+    Some(format!("{ahead} ± {error}"))
 }

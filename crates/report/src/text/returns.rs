@@ -38,7 +38,7 @@ fn sentence(server: &ServerRecord, start_ms: f64) -> String {
         text.push_str(&format!("; gone {}", told.join(", ")));
     }
     if let Some(more) = server.outages.len().checked_sub(STRETCHES_MAX).filter(|more| *more > 0) {
-        text.push_str(&format!(" and {} more times", whole(more as u64)));
+        text.push_str(&format!(" and {} more", whole(more as u64)));
     }
     text
 }
@@ -86,6 +86,6 @@ mod tests {
         server.outages = vec![away(1_000, Some(1_001)); 10];
         let text = sentence(&server, 0.0);
         assert!(text.starts_with("a:1: 0 of 1 lost connections reopened; gone from 1 s"), "{text}");
-        assert!(text.ends_with(" and 2 more times"), "{text}");
+        assert!(text.ends_with(" and 2 more"), "{text}");
     }
 }

@@ -108,14 +108,11 @@ impl StepsText {
         match (ended_by, self.begun) {
             (StepsEnd::Done, _) => None,
             (StepsEnd::StepsMax, _) => Some(
-                "the search did not finish; allow more steps with --steps-max, or a coarser \
-                 --resolution",
+                "the search did not finish; use a larger --steps-max, or a coarser --resolution",
             ),
             (StepsEnd::Interrupted, true) => Some("interrupted; these are the results so far"),
             (StepsEnd::Interrupted, false) => Some("interrupted before the first step ended"),
-            (StepsEnd::Aborted, _) => {
-                Some("a condition of --abort-on ended a step; these are the results so far")
-            }
+            (StepsEnd::Aborted, _) => Some("--abort-on ended a step; these are the results so far"),
             (StepsEnd::Failed, _) => Some("a step failed; these are the results so far"),
         }
     }
@@ -148,9 +145,9 @@ impl StepsText {
     fn doubts_about(&self, answer: &Answer) -> Vec<String> {
         let about = |of: Option<f64>, so: &str| {
             let doubt = self.doubts.iter().find(|(doubted, _)| Some(*doubted) == of);
-            doubt.map(|(doubted, why)| format!("at {} {why}{so}", rate(*doubted)))
+            doubt.map(|(doubted, why)| format!("at {}: {why}{so}", rate(*doubted)))
         };
-        let client = "; the limit may be memtide's own";
+        let client = "; memtide itself may be the limit";
         let both = [about(answer.rate_per_s, ""), about(answer.missed_per_s, client)];
         both.into_iter().flatten().collect()
     }

@@ -39,10 +39,14 @@ pub(crate) struct Missed {
 
 impl Errors<'_> {
     /// Reason why the load differed from the requested one, if it did.
+    ///
+    /// Cause: `errors`: servers were gone for so long that the load was not the requested one.
+    ///
+    /// To do: Check the servers' logs, and run again on servers that stay up.
     fn deserted(&self) -> Option<String> {
         let Missed { share, at_end } = self.missed;
         if self.servers_lost {
-            return Some("every server was gone for longer than the timeout".to_owned());
+            return Some("all servers were gone for longer than the timeout".to_owned());
         }
         if at_end {
             let which = if self.several_servers { "a server" } else { "the server" };
@@ -91,6 +95,10 @@ impl Tried {
 }
 
 /// Judges operations and, under connection churn, connections, by the worse of the two.
+///
+/// Cause: `errors`: more operations or connections failed than `--errors-max` allows.
+///
+/// To do: Find the reason in the counts by class and in the servers' logs, or allow more.
 pub(super) fn check(errors: &Errors<'_>) -> Check {
     let code = CheckKind::Errors;
     let of_operations = (operations(errors.operations), "operations had errors");
@@ -141,7 +149,7 @@ fn causes(counters: &Counters) -> Vec<String> {
         (counters.timed_out, "timed out"),
         (counters.lost, "lost"),
         (counters.abandoned, "abandoned"),
-        (counters.dropped_at_end, "not sent before the end"),
+        (counters.dropped_at_end, "not sent before the window ended"),
     ];
     let some = parts.into_iter().filter(|(count, _)| *count > 0);
     some.map(|(count, what)| format!("{count} {what}")).collect()

@@ -227,13 +227,13 @@ fn connections_that_are_the_load_are_judged_as_operations_are() {
 
 #[test]
 fn a_run_that_lost_its_servers_is_not_believed_and_says_which() {
-    let gone = vec!["a:1 was gone from 3s to the end".to_owned()];
+    let gone = vec!["a:1 was gone from 3 s to the end".to_owned()];
     for counted in [counted(10_000, &[]), counted(0, &[])] {
         let case = Case { counted, gone: gone.clone(), servers_lost: true, ..Case::new() };
         let check = case.check(CheckKind::Errors);
         assert_eq!(check.result, CheckResult::Failed);
-        assert!(check.message.starts_with("every server was gone"), "{}", check.message);
-        assert!(check.message.ends_with("; a:1 was gone from 3s to the end"), "{}", check.message);
+        assert!(check.message.starts_with("all servers were gone"), "{}", check.message);
+        assert!(check.message.ends_with("; a:1 was gone from 3 s to the end"), "{}", check.message);
     }
 }
 

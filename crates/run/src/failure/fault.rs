@@ -170,12 +170,12 @@ impl Fault {
             ))
             .remedy(Remedy::FewerConnectionsOrTime),
             Self::ServersLost { timeout, server, what } => Sentence::new(format!(
-                "every server was gone for longer than the timeout of {timeout}; last \
-                 error: {server} "
+                "all servers were gone for longer than the timeout of {timeout}; last error: \
+                 {server} "
             ))
             .and(what),
             Self::Silence { who, timeout } => Sentence::new(format!(
-                "{who} stopped answering: nothing came for longer than the timeout of {timeout}"
+                "{who} stopped answering: no reply for longer than the timeout of {timeout}"
             )),
             Self::Unserved { server, what } => Sentence::new(format!(
                 "nothing was answered, and every connection ended: {server} "
@@ -183,7 +183,7 @@ impl Fault {
             .and(what),
             Self::ConnectionLost { server, what } => Sentence::new(format!("{server} "))
                 .and(what)
-                .text(", and one lost connection ends a run")
+                .text(", and one lost connection ends the run")
                 .remedy(Remedy::Reconnect),
             Self::NoneOpened { server, what } => {
                 Sentence::new(format!("no connection could be opened; last error: {server} "))
@@ -209,7 +209,7 @@ impl FillFault {
             .remedy(Remedy::AcceptPartial),
             Self::Breach { who, what } => Sentence::new(format!("{who} ")).and(what),
             Self::Unserved { who, said } => {
-                Sentence::new(format!("{who} ended every connection before it answered anything"))
+                Sentence::new(format!("{who} closed every connection before its first reply"))
                     .and(said)
             }
             Self::Silence { who, awaited, timeout, said } => Sentence::new(format!(
@@ -222,7 +222,7 @@ impl FillFault {
             Self::NoRoom(room) => room.sentence(),
             Self::Foreign { server, items, resized } => {
                 let sentence = Sentence::new(format!(
-                    "server {server} holds {items} items that are not of this scenario"
+                    "server {server} holds {items} items that do not belong to this scenario"
                 ));
                 let sentence = match resized {
                     None => sentence,
@@ -256,7 +256,7 @@ impl NoRoom {
         let Self { server, keys, sampled, missing, advice, .. } = self;
         let stopped = match self.stopped_after {
             None => "after the fill".to_owned(),
-            Some(end) => format!("after {end} of them were stored, where the fill was stopped"),
+            Some(end) => format!("when the fill was stopped after {end} keys"),
         };
         let evicted = match self.evicted {
             None => String::new(),

@@ -122,7 +122,7 @@ impl<'a> Room<'a> {
         let needed = data.saturating_add(others).max(limit).saturating_mul(5) / 4;
         let beside = match others / MIB {
             0 => String::new(),
-            others => format!(", of which {others} MiB for the other items that it holds"),
+            others => format!(", including {others} MiB for the other items that it holds"),
         };
         format!("give it about -m {}{beside}", (needed / MIB + 1).max(64))
     }

@@ -94,13 +94,21 @@ pub(super) fn wait(
     let (wait, reason) = if placement.server.is_some() {
         (Wait::Hybrid, OWN)
     } else if has_own_server(around) {
-        (Wait::Sleep, "spinning would take CPU from the embedded server, which has none of its own")
+        (
+            Wait::Sleep,
+            "spinning would take CPU time from the embedded server, which has no CPU of \
+                       its own",
+        )
     } else if around.cpus_allowed.len() <= 2 {
-        (Wait::Sleep, "spinning would take CPU from the server: at most 2 CPUs may be used")
+        (
+            Wait::Sleep,
+            "spinning would take CPU time from the server, because at most 2 CPUs may be \
+                       used",
+        )
     } else if around.cpu_quota.is_some() {
         (Wait::Sleep, "spinning would use up the control group's quota")
     } else if is_local(around) {
-        (Wait::Sleep, "spinning would take CPU from the server on this machine")
+        (Wait::Sleep, "spinning would take CPU time from the server on this machine")
     } else {
         (Wait::Hybrid, "the server is elsewhere and CPUs are free")
     };

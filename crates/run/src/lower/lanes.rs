@@ -43,6 +43,8 @@ impl Lanes {
 
 /// Lanes of `share` in a run with this number of workers per share; `workers_max` is the largest
 /// number for the whole run.
+///
+/// Cause: The shares have more workers together than the run can have.
 fn of_share(
     scenario: &Scenario,
     share: Share,
@@ -56,16 +58,17 @@ fn of_share(
         let first = share.number as u16 * each;
         return Ok(Lanes { total, here: Some(first..first + each * share.units as u16) });
     }
+    let change = if workers_max > LANES_MAX { "fewer" } else { "more" };
     let (field, what) = match () {
-        () if workers_max > LANES_MAX => ("threads", format!("at most {LANES_MAX} are possible")),
+        () if workers_max > LANES_MAX => ("threads", format!("a run has at most {LANES_MAX}")),
         () if scenario.client.clients.is_some() => {
-            ("clients", format!("clients {workers_max} are fewer"))
+            ("clients", format!("each needs a client, and there are {workers_max}"))
         }
-        () => ("connections", format!("there are {workers_max} connections in all")),
+        () => ("connections", format!("each needs a connection, and there are {workers_max}")),
     };
     let message = format!(
-        "{} shares of threads {workers} are {total} workers, but {what}; use more {field}, or \
-         fewer shares",
+        "{} shares with threads {workers} make {total} workers, but {what}; use {change} {field}, \
+         or fewer shares",
         share.of
     );
     Err(Problem { field, message })
@@ -76,7 +79,7 @@ fn workers(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String
         return threads;
     }
     if around.share.is_some() {
-        let reason = "1 per share: the lanes of a run must not depend on the machines";
+        let reason = "1 per share, so that the load does not depend on the machines";
         why.insert("threads".to_owned(), reason.to_owned());
         return 1;
     }

@@ -60,8 +60,8 @@ impl ClientLayout {
             && all > OBJECTS_MAX
         {
             let message = format!(
-                "the windows of {count} clients would have {all} objects, and each costs memory: \
-                 use a smaller window or fewer clients, for at most {OBJECTS_MAX} objects"
+                "the windows of {count} clients would have {all} objects, which is too many: use a \
+                 smaller window or fewer clients, for at most {OBJECTS_MAX} objects"
             );
             return Err(Problem { field: "window", message });
         }

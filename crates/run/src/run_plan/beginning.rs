@@ -77,5 +77,5 @@ fn meet<F: Fleet>(
 }
 
 fn late_by(late: Span) -> NotRun {
-    NotRun(format!("it was ready {late} after the shares of the run had begun"))
+    NotRun(format!("it was ready {late} after the other shares had begun"))
 }

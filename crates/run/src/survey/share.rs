@@ -31,7 +31,7 @@ pub(crate) fn expected_of_share(
     let not_compared = match &survey.unavailable {
         Some(why) => Some(why.clone()),
         None if all.sent > replied => Some(format!(
-            "{} operations got no reply, so it is unknown whether they reached the servers",
+            "{} operations got no reply, and whether they reached the servers is unknown",
             all.sent - replied
         )),
         None if survey.is_touched => {

@@ -21,7 +21,7 @@ fn a_server_that_says_nothing_is_said_so() {
     let ran = run_toml(script, PACED);
     let (exit, message) = ran.failure();
     assert_eq!(exit, 3);
-    assert!(message.contains("did not answer within 500ms"), "{message}");
+    assert!(message.contains("did not answer within 500 ms"), "{message}");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_server_that_dies_ends_the_run_after_the_timeout_with_a_partial_record() {
     let ran = run_toml(script, PACED);
     let (exit, message) = ran.failure();
     assert_eq!(exit, 3);
-    assert!(message.contains("gone for longer than the timeout of 500ms"), "{message}");
+    assert!(message.contains("gone for longer than the timeout of 500 ms"), "{message}");
     let record = ran.record();
     assert_eq!((record.exit, record.partial), (3, true));
     assert_eq!(record.ended_by, EndedBy::ServersLost);

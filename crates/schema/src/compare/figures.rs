@@ -95,9 +95,9 @@ fn at(times: Option<Distribution>, percentile: Percentile) -> Value {
             ..missing("it falls among operations that were not answered")
         },
         (None, Some(Missing::TooFew { needed, has })) => {
-            missing(&format!("{needed} operations are needed to tell, and {has} were measured"))
+            missing(&format!("it needs {needed} operations, and {has} were measured"))
         }
-        (None, None) => missing("the record does not have it"),
+        (None, None) => missing("the record does not contain it"),
     }
 }
 

@@ -5,6 +5,7 @@ use super::{RuleOutcome, RuleResult};
 use crate::judge::{Measured, figure_word, measured};
 use crate::record::Record;
 use crate::scenario::{Goal, Relation, Subject};
+use memtide_base::units;
 use std::fmt;
 use std::str::FromStr;
 
@@ -144,8 +145,8 @@ impl Rule {
         };
         let word = |figure| figure_word(self.subject, figure);
         let by = match share {
-            Some(share) => format!("{:+.1} %", share * 100.0),
-            None => "more than nothing".to_owned(),
+            Some(share) => units::format_change(share, 1),
+            None => "up from zero,".to_owned(),
         };
         let why = format!("it is {}, {by} compared with {} in A", word(is), word(was));
         let holds = self.relation.holds(changed, bound);

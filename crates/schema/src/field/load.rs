@@ -169,9 +169,9 @@ pub(super) const AFTER: Field = Field {
     value: Some("LINE"),
     default: "",
     help: "Send this command to every server after the load ends",
-    long: "Like `before`, but sent when the last measured operation has ended, however the run \
-           ended, and before memtide reads the servers' counters. If the server is gone by then, \
-           that is a warning: the measurement stands. Example: `verbosity 0`.",
+    long: "As `before`, but sent after the last measured operation has ended, in every run that \
+           was started, and before memtide reads the servers' counters. If a server no longer \
+           answers, the report has a warning, and the result is valid. Example: `verbosity 0`.",
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {

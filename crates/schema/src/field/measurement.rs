@@ -16,10 +16,11 @@ pub(super) const GOAL: Field = Field {
     long: "`KIND.MEASURE`, `rate` or `errors`, then `<`, `<=`, `>` or `>=`, then a limit. KIND is \
            `all`, an operation of the mix, `get_hit` or `get_miss`. MEASURE is `mean`, `max` or a \
            percentile of the response times such as `p99.9`. `errors` is the fraction of \
-           operations that failed. `start_skew` is how far apart the shares of a merged run \
-           began. Limits are times, rates or fractions. Repeat the flag or give a comma list. The \
-           report shows met, missed or undecided for each goal; the exit code is 1 unless all are \
-           met. Examples: `'all.p99.9<=5ms'`, `'rate>=50k'`, `'errors<0.1%'`.",
+           operations that failed. `start_skew` is the time between the first and the last start \
+           of the shares of a merged run. Limits are times, rates or fractions. Repeat the flag or \
+           give a comma list. The report shows met, missed or undecided for each goal; the exit \
+           code is 1 unless all are met. Examples: `'all.p99.9<=5ms'`, `'rate>=50k'`, \
+           `'errors<0.1%'`.",
     section: Section::Measurement,
     many: true,
     set: Set::Scenario(|scenario, word| {
@@ -79,8 +80,8 @@ pub(super) const STRICT: Field = Field {
     value: None,
     default: "off",
     help: "Exit with code 4 if the result is not believable",
-    long: "Use it in scripts and CI. Without it, the report ends with `believable: yes` or no and \
-           the reason, but a no does not change the exit code.",
+    long: "Use it in scripts and CI. Without it, the exit code does not depend on the last line of \
+           the report (`believable: yes`, or no with its reasons).",
     section: Section::Measurement,
     many: false,
     set: Set::Scenario(|scenario, word| {

@@ -14,8 +14,8 @@ pub(super) const JSON: Field = Field {
     help: "Write the record as JSON; - for stdout",
     long: "The full result in the format `memtide.record/2`: see docs/record.md and \
            docs/record.schema.json. `-` writes it to stdout in place of the report. memtide \
-           replaces a regular file only when the new record is complete, and keeps its mode. Pipes \
-           and devices are written directly.",
+           replaces an existing file only when the new record is complete, and keeps the file's \
+           mode. It writes to pipes and devices directly.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {
@@ -55,12 +55,13 @@ pub(super) const SAMPLES: Field = Field {
     long: "Columns: `intended_ns,sent_ns,received_ns,op,outcome,bytes,connection`, then \
            `index,key,size`. Instants count from the beginning of the load, `index` is the \
            operation's position in the run, `key` its first key, `size` the length of the value \
-           that it sends. A cell is empty if the operation did not get that far or has nothing \
-           there. Another thread writes the rows, at least once a second, so you can read them \
-           during the run and after a kill. Rows that it cannot keep up with are lost, counted and \
-           reported as a warning. A reader that accepts nothing for 2s is given up. `-` writes to \
-           stdout. Rows are CSV; a name that ends with `.jsonl` takes JSON Lines, and one with \
-           `.parquet` takes Parquet, which is there when the run is over and not after a kill.",
+           that it sends. A cell is empty if the operation did not get that far or sends no \
+           value. The format follows the file's name: CSV, `.jsonl` for JSON Lines, `.parquet` \
+           for Parquet. CSV and JSON Lines are written at least once a second, so they can be \
+           read during the run and after a kill; a Parquet file is complete only when the run has \
+           ended. Rows that come faster than the disk takes them are lost and counted in a \
+           warning. If the reader of a pipe accepts nothing for 2s, memtide stops writing. `-` \
+           writes to stdout.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {
@@ -76,17 +77,17 @@ pub(super) const OUT: Field = Field {
     value: Some("KIND=WHERE"),
     default: "",
     help: "Write an output, such as md=run.md; repeat it for more",
-    long: "WHERE is a file, or `-` for stdout, which one output can have in place of the report. \
-           Kinds: `json`, `plot` and `samples` are those of the flags of these names; `md` is the \
-           result as Markdown, which is also appended to the file that the variable \
-           `GITHUB_STEP_SUMMARY` names; `html` is one page for browsers that loads nothing, with \
-           charts; `junit` a test case for each goal, the verdict and each class of errors; \
-           `intervals` a row for each second and kind of operation (`.csv`, `.jsonl` or \
-           `.parquet`); `hlog` a histogram for each, and `hgrm` the percentiles of a run, as the \
-           HDR tools read them; `influx` a point per operation and second, to \
-           `http://HOST:8086/write?db=NAME`. With `--agents`, `samples=agents` and `influx=agents` \
-           let each agent write its own operations. An output that cannot be written costs no \
-           other one: memtide says why and exits with 1. See docs/outputs.md.",
+    long: "KIND=FILE; one output can have `-` for stdout, in place of the report. `json`, `plot`, \
+           `samples`: as the flags of these names. `md`: the result as Markdown, also appended to \
+           the file that the variable `GITHUB_STEP_SUMMARY` names. `html`: one self-contained HTML \
+           page with charts. `junit`: a test case for each goal, the verdict and each class of \
+           errors. `intervals`: a row per second and kind of operation (`.csv`, `.jsonl` or \
+           `.parquet`). `hlog`: a histogram per second and kind, for the HDR tools. `hgrm`: the \
+           percentiles of a run, for the HDR tools. `influx`: a point per operation, and the rows \
+           of `intervals`, to `http://HOST:8086/write?db=NAME`. With `--agents`, `samples=agents` \
+           and `influx=agents` let each agent write its own operations. An output that cannot be \
+           written does not affect the other outputs; memtide reports the reason and exits with 1. \
+           See docs/outputs.md.",
     section: Section::Output,
     many: true,
     set: Set::Outputs(|outputs, word| {
@@ -101,12 +102,12 @@ pub(super) const SPOOL: Field = Field {
     short: None,
     value: Some("DIR,SIZE"),
     default: "",
-    help: "Keep points that InfluxDB does not take in DIR, up to SIZE",
-    long: "For `--out influx=URL`: points that cannot be delivered while the database is away, \
-           busy or refuses them are kept in files of this folder, in `SIZE` bytes at most (`1GB`), \
-           and delivered once it takes them again. What is left at the end is delivered by \
-           `memtide report --from-spool DIR --out influx=URL`. Without a spool such points are \
-           lost and counted.",
+    help: "Keep points in DIR, up to SIZE, while InfluxDB does not accept them",
+    long: "For `--out influx=URL`. While the database is unreachable, busy or refuses points, \
+           memtide keeps them in files of this folder, at most `SIZE` bytes (such as `1GB`), and \
+           delivers them when the database accepts points again. `memtide report --from-spool DIR \
+           --out influx=URL` delivers what is left after the run. Without a spool, such points \
+           are lost and counted.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {

@@ -16,12 +16,12 @@ pub(super) const SHARD: Field = Field {
     help: "Carry out share I of N of this run: I/N, auto, auto/N or none",
     long: "Start the same scenario N times, each with its number I from 0: together the shares \
            send what one process with N times `threads` workers sends. `rate`, `connections` and \
-           `ops-max` are those of the whole run. `threads` is 1 by default and is per share. \
+           `ops-max` are totals of the whole run; `threads` applies to each share, default 1. \
            `auto` takes I and N from a Slurm step, PMI or Open MPI; `auto/N` takes only I, also \
            from `JOB_COMPLETION_INDEX` (Kubernetes) or `NOMAD_ALLOC_INDEX`. Without this field, \
            memtide refuses to run in a step of several processes, because each would send the \
-           whole load; `none` sends it all the same. A share of `run` needs `json`, and exits with \
-           0 when its record is written: `memtide merge` makes one record of all of them. See \
+           whole load; with `none`, each does. A share of `run` needs `json` and exits with 0 \
+           when its record is written; `memtide merge` then makes one record of all shares. See \
            docs/cluster.md.",
     section: Section::Placement,
     many: false,
@@ -38,11 +38,11 @@ pub(super) const START_AT: Field = Field {
     value: Some("TIME"),
     default: "",
     help: "Begin the load at this time of day",
-    long: "All shares begin at this time by their machines' clocks: RFC 3339 with a zone, such as \
-           `2026-01-31T12:00:00Z`, or seconds since 1970, such as `@1769860800`. Servers are \
-           filled and connections opened before it. A share that is not ready by then sends \
-           nothing, and its record says so. At most 7 days ahead. Needs `shard`; excludes \
-           `barrier`.",
+    long: "All shares begin to send at this time by their machines' clocks: RFC 3339 with a zone, \
+           such as `2026-01-31T12:00:00Z`, or seconds since 1970, such as `@1769860800`; at most 7 \
+           days ahead. Each share fills servers and opens connections before this time. A share \
+           that is not ready in time sends nothing, and its record says so. Needs `shard`; not \
+           available with `barrier`.",
     section: Section::Placement,
     many: false,
     set: Set::Placement(|placement, word| {
@@ -58,11 +58,11 @@ pub(super) const BARRIER: Field = Field {
     value: Some("WHERE"),
     default: "",
     help: "Begin the load when all shares are ready: pmi or dir:PATH",
-    long: "Each share fills its keys and opens its connections, waits until all others have done \
-           so, and begins at a time on which they agree. `pmi` asks the launcher (`srun \
-           --mpi=pmi2` or `mpiexec.hydra`). `dir:PATH` uses a folder that all shares see, such as \
-           `dir:/shared/start`; inside a Slurm step memtide makes a folder of the step in it, \
-           otherwise give each run a new folder. Needs `shard`; excludes `start-at`.",
+    long: "Each share fills its keys, opens its connections, and waits for the other shares; then \
+           all begin at the same time. `pmi`: through the launcher (`srun --mpi=pmi2` or \
+           `mpiexec.hydra`). `dir:PATH`: through a folder that all shares can write to, such as \
+           `dir:/shared/start`. In a Slurm step, memtide makes a folder for the step inside it; \
+           elsewhere, give each run a new folder. Needs `shard`; not available with `start-at`.",
     section: Section::Placement,
     many: false,
     set: Set::Placement(|placement, word| {
@@ -78,9 +78,9 @@ pub(super) const BARRIER_TIMEOUT: Field = Field {
     value: Some("TIME"),
     default: "60s",
     help: "How long a share waits at the barrier for the others",
-    long: "A time with its unit, above 0 and at most 24h. After it the share sends nothing; its \
-           record says so and, with `barrier dir:PATH`, names the shares that are missing. Allow \
-           for the slowest fill.",
+    long: "A time with its unit, above 0 and at most 24h; longer than the slowest fill. A share \
+           that has waited this long sends nothing. Its record says so and, with `barrier \
+           dir:PATH`, names the missing shares.",
     section: Section::Placement,
     many: false,
     set: Set::Placement(|placement, word| {
@@ -95,14 +95,13 @@ pub(super) const AGENTS: Field = Field {
     short: None,
     value: Some("N|LIST"),
     default: "",
-    help: "Let agents on other machines make the load: their number or addresses",
-    long: "With a number, this command waits until that many agents (`memtide agent`) have dialled \
-           it; with a list, such as `lab1,lab2:11299`, it dials agents that were started with \
-           `--listen`. They carry out one run: each has a share, as with `shard`, all begin at one \
-           instant, and their records become one record. `rate`, `connections` and `ops-max` are \
-           those of the whole run; `threads` is 1 by default and is per agent. Needs the key that \
-           `memtide key new` makes, except for the user's own agents on this machine. See \
-           docs/cluster.md.",
+    help: "Drive one run from agents on several machines: N or addresses",
+    long: "A number: wait until this many agents (`memtide agent`) have connected. A list, such as \
+           `lab1,lab2:11299`: connect to agents that were started with `--listen`. Each agent \
+           carries out a share of the run, as with `shard`; all begin at the same time, and \
+           memtide merges their records. `rate`, `connections` and `ops-max` are totals of the \
+           whole run; `threads` applies to each agent, default 1. Needs the key that `memtide key \
+           new` makes, except for your own agents on this machine. See docs/cluster.md.",
     section: Section::Placement,
     many: false,
     set: Set::Placement(|placement, word| {
@@ -118,9 +117,9 @@ pub(super) const KEY: Field = Field {
     value: Some("DIR"),
     default: "",
     help: "Folder with the master's key, made by memtide key new",
-    long: "Agents obey only the master that has this key. Without this field, the key in the \
-           user's own state folder is used, which agents without a join file know; they work on \
-           this machine alone. Needs `agents`.",
+    long: "Agents obey only the master that has this key. Without this field, memtide uses the key \
+           in your state folder, which your agents without a join file on this machine accept. \
+           Needs `agents`.",
     section: Section::Placement,
     many: false,
     set: Set::Placement(|placement, word| {
@@ -136,8 +135,8 @@ pub(super) const EXPECT: Field = Field {
     value: Some("TIME"),
     default: "30s",
     help: "How long to wait for the agents",
-    long: "A time with its unit, above 0 and at most 24h. If agents are missing after it, nothing \
-           is sent, and those that are missing are named. Needs `agents`.",
+    long: "A time with its unit, above 0 and at most 24h. If agents are still missing then, \
+           memtide names them and sends nothing. Needs `agents`.",
     section: Section::Placement,
     many: false,
     set: Set::Placement(|placement, word| {
@@ -152,8 +151,8 @@ pub(super) const MASTER_SHARE: Field = Field {
     short: None,
     value: None,
     default: "false",
-    help: "Make a share of the load on this machine, too",
-    long: "The run then has one share more than agents. Needs `agents`.",
+    help: "Carry out a share of the load on this machine too",
+    long: "The run then has one more share than agents. Needs `agents`.",
     section: Section::Placement,
     many: false,
     set: Set::Placement(|placement, word| {
@@ -169,11 +168,11 @@ pub(super) const MASTER_RATE: Field = Field {
     value: Some("RATE"),
     default: "",
     help: "Measure on this machine at this rate while agents load",
-    long: "This machine then makes a load of its own, in operations per second, beside the \
-           agents' load: with one worker, as many connections as an agent has, and times that \
-           no busy agent has disturbed. Goals, and the answer of a search, are judged by it; \
-           `rate` is the agents' alone. The record has it as `own`, and the report shows it \
-           after the agents' load. Needs `agents`; excludes `master-share`.",
+    long: "This machine sends a small load of its own, in operations per second, with one worker \
+           and as many connections as one agent. Its response times are free of delays in busy \
+           agents. Goals and the result of a search refer to this load; `rate` applies to the \
+           agents. The record contains it as `own`, and the report shows it after the agents' \
+           load. Needs `agents`; not available with `master-share`.",
     section: Section::Placement,
     many: false,
     set: Set::Placement(|placement, word| {
@@ -189,10 +188,10 @@ pub(super) const ALLOW_LOST: Field = Field {
     short: None,
     value: Some("N"),
     default: "0",
-    help: "Go on when up to N agents are lost",
-    long: "By default the run ends when an agent is lost, and its record is partial. Otherwise the \
-           others go on at their own rates, nothing is given to them in its place, and the record \
-           names what is missing. Needs `agents`.",
+    help: "Continue the run while at most N agents are lost",
+    long: "With 0, the run ends when an agent is lost, and its record is partial. With N, the \
+           remaining agents continue with their own shares until more than N are lost. The \
+           share of a lost agent is not sent; the record names it. Needs `agents`.",
     section: Section::Placement,
     many: false,
     set: Set::Placement(|placement, word| {

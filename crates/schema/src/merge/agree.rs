@@ -95,20 +95,20 @@ impl MergeError {
                 both(records)
             ),
             Self::TwoLoads { record } => format!(
-                "{} cannot be merged: it has a load of the master's own beside that of its \
-                 agents; use memtide report to see both",
+                "{} cannot be merged: it contains the master's own load beside the agents' load; \
+                 use memtide report to see both",
                 name(*record)
             ),
             Self::Unlike { records, field, words: [a, b] } => format!(
-                "{} are not shares of one run: {field} is {} in the one and {} in the other; merge \
-                 shares that were started with the same words",
+                "{} are not shares of one run: {field} is {} in one and {} in the other; merge \
+                 shares that were started with the same flags",
                 both(records),
                 word(a),
                 word(b)
             ),
             Self::Overlap { records, lanes: [first, last] } => format!(
-                "{} both have lanes {first} to {last} of the run, which would count twice; leave \
-                 one of them out",
+                "{} both contain lanes {first} to {last} of the run, which would count twice; \
+                 leave one of them out",
                 both(records)
             ),
             Self::Damaged { record, why } => format!(
@@ -116,27 +116,26 @@ impl MergeError {
                 name(*record)
             ),
             Self::Scenarios { records, field, words: [a, b] } => format!(
-                "{} are of different scenarios: {field} is {} in the one and {} in the \
-                 other; merge runs of one scenario, or insist with --force",
+                "{} have different scenarios: {field} is {} in one and {} in the other; merge runs \
+                 of one scenario, or add --force",
                 both(records),
                 word(a),
                 word(b)
             ),
             Self::Loops { records } => format!(
-                "{} cannot be merged: one is of an open loop and one of a closed loop, whose times \
-                 are not comparable; merge records of one kind of loop",
+                "{} cannot be merged: one is an open loop and one a closed loop, whose times are \
+                 not comparable; merge records of one kind of loop",
                 both(records)
             ),
             Self::Twice { records } => match records {
                 [a, b] if a == b => {
                     format!(
-                        "{} holds the same run twice and counts it twice; merge its runs again, \
-                         each once",
+                        "{} contains the same run twice; merge its runs again, each once",
                         name(*a)
                     )
                 }
                 _ => format!(
-                    "the same run is in {}, and would count twice; leave one of them out",
+                    "the same run is in {} and would count twice; leave one of them out",
                     both(records)
                 ),
             },
@@ -197,12 +196,12 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
     if let Some(start) = shard.window_start_unix_ns {
         let start = u64::try_from(start.0).ok();
         if start.and_then(|start| start.checked_add(shard.window_ns)).is_none() {
-            return Err("its window starts at an impossible time".to_owned());
+            return Err("the start of its window is not a valid time".to_owned());
         }
     }
     for (number, slice) in shard.slices.iter().enumerate() {
         if slice.row().is_none() {
-            return Err(format!("slice {number} does not hold as many times as were answered"));
+            return Err(format!("slice {number} does not contain one time per answered operation"));
         }
     }
     for (number, interval) in shard.intervals.iter().enumerate() {

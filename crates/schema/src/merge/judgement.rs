@@ -75,7 +75,7 @@ fn name(shards: &[ShardRecord], at: usize) -> (&'static str, String) {
             ("agent", format!("agent {name} (share {number})"))
         }
         Some(share) => ("share", format!("share {}", share.number)),
-        None => ("shard", format!("shard {}", at + 1)),
+        None => ("run", format!("run {}", at + 1)),
     }
 }
 

@@ -183,6 +183,10 @@ const NAMED_MAX: usize = 8;
 
 /// Sentence on the missing shares: which they are, how much of the load, and their reasons, if
 /// given.
+///
+/// Cause: `shares`: the record does not contain all shares of the run.
+///
+/// To do: Merge the records of all shares, or repeat the run.
 fn sentence(missing: &MissingRecord, shards: &[ShardRecord]) -> String {
     let of = shards[0].share.as_ref().map_or(0, |share| share.of);
     let ranges = |all: &[[u32; 2]]| {
@@ -262,7 +266,7 @@ fn lanes(shard: &ShardRecord) -> Lanes {
 /// To do: Merge records as they were written.
 fn plausible(shard: &ShardRecord) -> Result<(), String> {
     let (Some(share), Some(lanes)) = (&shard.share, &shard.lanes) else {
-        return Err("it does not say which lanes its share has".to_owned());
+        return Err("the lanes of its share are missing".to_owned());
     };
     // Every share has the same number of lanes, and shares follow each other.
     let each = u64::from(lanes.count) / u64::from(share.units.max(1));
@@ -286,7 +290,7 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
     }
     let start = shard.window_start_unix_ns.map_or(Some(0), |start| u64::try_from(start.0).ok());
     if start.and_then(|start| start.checked_add(shard.window_ns)).is_none() {
-        return Err("its window starts at an impossible time".to_owned());
+        return Err("the start of its window is not a valid time".to_owned());
     }
     Ok(())
 }

@@ -102,7 +102,7 @@ impl Sums {
 }
 
 fn histogram_damaged(place: &str) -> String {
-    format!("a histogram of {place} does not hold what its figures say")
+    format!("a histogram of {place} contradicts its figures")
 }
 
 fn absorb_kinds(

@@ -153,12 +153,12 @@ fn a_no_of_any_shard_is_a_no_that_names_it() {
     bad.believable = generate::believable(CheckResult::Failed, 0.9);
     let merged = same(&[bad.clone(), run(0, 10), run(9, 10)]);
     assert_eq!(merged.believable.verdict, Verdict::No);
-    assert_eq!(merged.believable.reasons[0].message, "shard 2 of 3: busy 0.9");
+    assert_eq!(merged.believable.reasons[0].message, "run 2 of 3: busy 0.9");
     bad.window_start_unix_ns = run(6, 10).window_start_unix_ns;
     bad.believable = generate::believable(CheckResult::Failed, 0.8);
     let worse = same(&[merged, bad]);
     let reason = &worse.believable.reasons[0].message;
-    assert_eq!(reason, "2 of 4 shards failed; worst is shard 2: busy 0.9");
+    assert_eq!(reason, "2 of 4 runs failed; worst is run 2: busy 0.9");
     let good = same(&[run(0, 10), run(5, 10)]);
     assert_eq!(good.believable.verdict, Verdict::Yes);
     let nothing = Record { believable: Believable::default(), ..run(0, 10) };
@@ -216,10 +216,10 @@ fn that_generators_were_late_is_told_once() {
         late.map(|warning| warning.message).collect()
     };
     let [one] = &messages([None, Some(7_000), None])[..] else { panic!("it is one") };
-    assert!(one.starts_with("shard 2 of 3: memtide itself sent late"), "{one}");
+    assert!(one.starts_with("run 2 of 3: memtide itself sent late"), "{one}");
     let [all] = &messages([None, Some(7_000), Some(9_000)])[..] else { panic!("it is one") };
-    assert!(all.starts_with("2 of 3 shards, such as shard 2: memtide itself"), "{all}");
-    assert!(all.contains("7us at p99"), "{all}");
+    assert!(all.starts_with("2 of 3 runs, such as run 2: memtide itself"), "{all}");
+    assert!(all.contains("7.00 µs at p99"), "{all}");
     assert_eq!(messages([None; 3]), [""; 0]);
 }
 
@@ -243,7 +243,7 @@ fn what_ended_worst_ended_the_whole() {
     aborted.aborted = Some(Aborted {
         condition: "errors>50%".to_owned(),
         measured: Some(0.9),
-        why: "it was 90.0000 %".to_owned(),
+        why: "it was 90 %".to_owned(),
         after_s: 5.1,
     });
     let merged = same(&[run(0, 1), aborted.clone()]);
@@ -318,8 +318,8 @@ fn different_scenarios_are_refused_unless_the_user_insists() {
     let records = [run(0, 10), free, faster];
     assert_eq!(
         refused(&records, Scenarios::Same),
-        "A.json and C.json are of different scenarios: rate is not given in the one and '20000' in \
-         the other; merge runs of one scenario, or insist with --force"
+        "A.json and C.json have different scenarios: rate is not given in one and '20000' in the \
+         other; merge runs of one scenario, or add --force"
     );
     let forced = merge(&records, Scenarios::Any).unwrap();
     assert_eq!(forced.shards.len(), 3);
@@ -351,7 +351,7 @@ fn runs_may_have_servers_of_their_own() {
     assert!(alike.warnings.iter().all(|warning| warning.code != "servers_differ"));
     // A run with an embedded server is not among them.
     let sentence = refused(&[a, of(4, &[])], Scenarios::Same);
-    assert!(sentence.contains("server is 'a:1,b:1' in the one and not given"), "{sentence}");
+    assert!(sentence.contains("server is 'a:1,b:1' in one and not given"), "{sentence}");
 }
 
 #[test]
@@ -360,12 +360,12 @@ fn what_does_not_belong_together_is_refused_in_any_case() {
     let merged = same(&[a.clone(), b.clone()]);
     assert_eq!(
         refused(&[merged.clone(), run(3, 10), a.clone()], Scenarios::Any),
-        "the same run is in A.json and C.json, and would count twice; leave one of them out"
+        "the same run is in A.json and C.json and would count twice; leave one of them out"
     );
     let mut closed = run(2, 10);
     closed.plan.loop_kind = crate::record::LoopKind::Closed;
     let sentence = refused(&[a.clone(), closed], Scenarios::Any);
-    assert!(sentence.starts_with("A.json and B.json cannot be merged: one is of an open loop"));
+    assert!(sentence.starts_with("A.json and B.json cannot be merged: one is an open loop"));
     let client = Record { shards: vec![merged.shards[0].clone(); 600], ..merged };
     let sentence = refused(&[client.clone(), client], Scenarios::Any);
     assert!(sentence.starts_with("1200 runs are more than the 1024"), "{sentence}");
@@ -384,14 +384,14 @@ fn a_record_that_contradicts_itself_is_refused() {
             r.in_flight_at_send.histogram = Some("!".to_owned());
         }),
         ("a histogram of a:11211", |r| r.servers[0].response.histogram = None),
-        ("its window starts at an impossible time", |r| {
+        ("the start of its window is not a valid time", |r| {
             r.window_start_unix_ns = Some(Wide(u128::MAX))
         }),
         ("a histogram of outstanding_at_send", |r| r.outstanding_at_send.count = 7),
         ("a histogram of interval 3 is damaged", |r| {
             r.intervals[3].gets.get_or_insert_default().service.count += 1;
         }),
-        ("slice 0 does not hold", |r| r.slices[0].answered += 1),
+        ("slice 0 does not contain", |r| r.slices[0].answered += 1),
         ("a goal of its scenario", |r| r.scenario["goal"] = vec!["warp<9"].into()),
     ];
     for (words, damage) in cases {

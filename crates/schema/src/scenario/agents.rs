@@ -60,19 +60,18 @@ impl Agents {
                 problems.add(
                     field,
                     format!(
-                        "{field} is for runs by agents: add agents, such as agents 2, or remove \
-                         {field}"
+                        "{field} needs agents: add agents, such as agents 2, or remove {field}"
                     ),
                 );
             }
         }
         if self.master_share && self.master_rate.is_some() {
-            let message = "master-rate is a load of the master's own and master-share a share of \
-                           its agents' load: use one of them";
+            let message = "master-rate and master-share cannot be used together: remove one of \
+                           them";
             problems.add("master-rate", message);
         }
         if self.master_rate == Some(0.0) {
-            let message = "master-rate 0 is no load: use a rate above 0, or leave it out";
+            let message = "master-rate 0 sends nothing: use a rate above 0, or remove it";
             problems.add("master-rate", message);
         }
         if self.expect == Span::ZERO || self.expect > EXPECT_MAX {

@@ -185,11 +185,11 @@ impl Scenario {
     fn check_load(&self, problems: &mut Problems) {
         let waves = self.wave != Wave::Constant;
         if waves && let Some(rate) = self.rate {
-            let what = if rate == 0.0 { "is a closed loop" } else { "is a second rate" };
-            problems.add(
-                "rate",
-                format!("rate {rate} {what} beside wave {}: remove one of them", self.wave),
-            );
+            let both = match rate {
+                0.0 => format!("rate 0 is a closed loop, which cannot follow wave {}", self.wave),
+                _ => format!("rate {rate} and wave {} both set the rate", self.wave),
+            };
+            problems.add("rate", format!("{both}: remove one of them"));
         }
         if matches!(self.wave, Wave::Ramp { .. })
             && self.duration.is_none()

@@ -72,8 +72,8 @@ impl Scenario {
             add(
                 "connection-rate",
                 format!(
-                    "connection-rate {rate} is a second rate beside wave {}: remove one of them, \
-                     and use calls for connection churn",
+                    "connection-rate {rate} and wave {} both set the rate: remove one of them, and \
+                     use calls for connection churn",
                     self.wave
                 ),
             );

@@ -161,8 +161,13 @@ impl Settings {
         samples.retain(|output| output.kind == OutputKind::Samples);
         if let [first, second, ..] = &samples[..] {
             let (first, second) = (first.name(), second.name());
-            problems
-                .add("out", format!("{second} and {first}: samples go to one place; remove one"));
+            problems.add(
+                "out",
+                format!(
+                    "{second} and {first} both write samples, which go to one \
+                                     place; remove one"
+                ),
+            );
         }
         self.check_points(&mut problems);
         let Scenario { verify, verify_expiry, .. } = self.scenario;
@@ -179,16 +184,18 @@ impl Settings {
         let mut influx = self.outputs.files();
         influx.retain(|output| output.kind == OutputKind::Influx);
         if influx.iter().filter(|output| !output.is_by_agents()).count() > 1 {
-            problems.add("out", "out influx is given twice: points go to one database");
-        }
-        if self.outputs.wants_agents_points() && self.placement.agents.which.is_none() {
             problems.add(
                 "out",
-                "out influx=agents is for runs by agents: add agents, or name a URL in its place",
+                "out influx is given twice, and points go to one database; remove \
+                                 one",
             );
         }
+        if self.outputs.wants_agents_points() && self.placement.agents.which.is_none() {
+            problems
+                .add("out", "out influx=agents needs agents: add agents, or give a URL instead");
+        }
         if self.outputs.spool.is_some() && self.outputs.points().is_none() {
-            problems.add("spool", "spool is for points: add out influx=URL, or remove spool");
+            problems.add("spool", "spool needs out influx=URL: add it, or remove spool");
         }
     }
 }
@@ -246,15 +253,15 @@ impl FromStr for Tag {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
         if !(1..=TAG_NAME_BYTES_MAX).contains(&name.len()) || !name.chars().all(is_plain) {
             return Err(format!(
-                "'{name}' cannot be a tag's key; use 1 to {TAG_NAME_BYTES_MAX} of the characters \
+                "'{name}' is not a valid tag key; use 1 to {TAG_NAME_BYTES_MAX} of the characters \
                  A-Z a-z 0-9 _ . -"
             ));
         }
         if !(1..=TAG_VALUE_BYTES_MAX).contains(&value.len()) || value.chars().any(char::is_control)
         {
             return Err(format!(
-                "the value of {name} must have 1 to {TAG_VALUE_BYTES_MAX} bytes, none of them a \
-                 control character"
+                "the value of {name} must have 1 to {TAG_VALUE_BYTES_MAX} bytes without control \
+                 characters"
             ));
         }
         Ok(Self { name: name.to_owned(), value: value.to_owned() })
@@ -293,7 +300,7 @@ mod tests {
         assert_eq!(words, ["json=r.json", "plot=a=b.svg", "md=-", "samples=/dev/fd/3"]);
         let cases = [
             ("r.json", "'r.json' is not KIND=WHERE, such as json=run.json"),
-            ("json", "'json' has no place; write json=FILE"),
+            ("json", "'json' names no file; write json=FILE"),
             ("json=", "json needs a file's path after the ="),
             ("png=x", "'png' is not a kind of output; use one of json, "),
             ("plot=x.gif", "plot='x.gif' must end with .svg or .png"),
@@ -318,7 +325,7 @@ mod tests {
         assert_eq!(with("json=b.json,md=-", Some("a.json")), [""; 0]);
         let both = "out md and json cannot both go to stdout: name a file for one";
         assert_eq!(with("md=-", Some("-")), [both]);
-        let twice = "--out samples=b.csv and --out samples=a.csv: samples go to one place";
+        let twice = "--out samples=b.csv and --out samples=a.csv both write samples";
         let found = with("samples=a.csv,samples=b.csv", None);
         assert!(found.len() == 1 && found[0].starts_with(twice), "{found:?}");
     }
@@ -331,8 +338,8 @@ mod tests {
         let many: Vec<String> = (0..=TAGS_MAX).map(|n| format!("t{n}=x")).collect();
         let cases = [
             ("build", "'build' is not KEY=VALUE"),
-            ("=x", "'' cannot be a tag's key"),
-            ("a b=x", "'a b' cannot be a tag's key"),
+            ("=x", "'' is not a valid tag key"),
+            ("a b=x", "'a b' is not a valid tag key"),
             ("a=", "the value of a must have 1 to 256 bytes"),
             ("a=x\ny", "the value of a must have 1 to 256 bytes"),
             ("a=1,a=2", "a is given twice, also as '1'"),

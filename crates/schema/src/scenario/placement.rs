@@ -54,8 +54,8 @@ impl Placement {
         if is_divided && self.agents.which.is_some() {
             problems.add(
                 "shard",
-                "shard and agents both divide the run: remove shard, because a master numbers the \
-                 shares of its agents itself",
+                "shard and agents cannot be used together: remove shard, because the master \
+                 numbers its agents' shares",
             );
         }
         for (field, is_given, none) in [
@@ -66,8 +66,8 @@ impl Placement {
                 problems.add(
                     field,
                     format!(
-                        "{field} is for the shares of one run: add shard, such as shard auto or \
-                         shard 0/4, or remove {field} to {none}"
+                        "{field} needs shard: add it, such as shard auto or shard 0/4, or remove \
+                         {field} to {none}"
                     ),
                 );
             }
@@ -75,7 +75,7 @@ impl Placement {
         if self.start_at.is_some() && self.barrier.is_some() {
             problems.add(
                 "start-at",
-                "start-at and barrier both say when the load begins: remove one of them",
+                "start-at and barrier cannot be used together: remove one of them",
             );
         }
         if self.barrier_timeout == Span::ZERO || self.barrier_timeout > TIMEOUT_MAX {
@@ -133,7 +133,7 @@ impl FromStr for ShardWord {
                 let (number, of) = (number(number_word)?, count(of)?);
                 if number >= of {
                     return Err(format!(
-                        "'{word}' names no share: with {of} shares their numbers are 0 to {}",
+                        "'{word}' is not a share: {of} shares are numbered 0 to {}",
                         of - 1
                     ));
                 }
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_share_has_a_number_below_the_count() {
         let error = |word: &str| word.parse::<ShardWord>().unwrap_err();
-        assert!(error("4/4").contains("numbers are 0 to 3"), "{}", error("4/4"));
+        assert!(error("4/4").contains("numbered 0 to 3"), "{}", error("4/4"));
         assert!(error("0/0").contains("a run has 1 to 65535"), "{}", error("0/0"));
         assert!(error("auto/70000").contains("70000 shares"), "{}", error("auto/70000"));
         assert!(error("+1/4").contains("not I/N"), "{}", error("+1/4"));

@@ -83,22 +83,20 @@ fn parse_item(item: &str) -> Result<Vec<Target>, String> {
 fn split_host(item: &str) -> Result<(&str, Option<&str>), String> {
     if let Some(rest) = item.strip_prefix('[') {
         let (host, after) =
-            rest.split_once(']').ok_or_else(|| "the bracket is not closed".to_owned())?;
+            rest.split_once(']').ok_or_else(|| "the closing bracket is missing".to_owned())?;
         check_v6(host)?;
         return match after.strip_prefix(':') {
             Some(ports) => Ok((host, Some(ports))),
             None if after.is_empty() => Ok((host, None)),
-            None => Err("only :port may follow the bracket".to_owned()),
+            None => Err("only :port may follow the closing bracket".to_owned()),
         };
     }
     match item.split_once(':') {
         // Several colons without brackets are an address without a port, because a port would be
         // ambiguous.
-        Some((_, rest)) if rest.contains(':') => {
-            check_v6(item).map(|()| (item, None)).map_err(|why| {
-                format!("{why}; an address with colons stands in brackets before its port")
-            })
-        }
+        Some((_, rest)) if rest.contains(':') => check_v6(item)
+            .map(|()| (item, None))
+            .map_err(|why| format!("{why}; put an address with colons in brackets")),
         Some((host, ports)) => check_name(host).map(|()| (host, Some(ports))),
         None => check_name(item).map(|()| (item, None)),
     }

@@ -79,13 +79,14 @@ fn figures_are_in_the_sentence() {
     let sentences: Vec<String> = every_warning().iter().map(Warning::message).collect();
     assert_eq!(
         sentences[0],
-        "memtide itself sent late: 34 % of the p99 response time is its own delay (412us at p99)"
+        "memtide itself sent late: 34 % of the p99 response time is its own delay (412 µs at p99)"
     );
     assert_eq!(sentences[2], "too few operations for p99.9 of set: 3688 needed, 1010 measured");
     let hits = Warning::Upset(Upset::HitRatio { keys: 1000, hits: 402, held: Some(0.9995) });
     assert_eq!(
         hits.message(),
-        "402 of 1000 keys were found (40.2 %), but the servers held 99.95 % when the load started"
+        "402 of 1000 keys were found (40.2 %), but the servers held 99.95 % of the keys when the \
+         load started"
     );
     let gone = Warning::Upset(Upset::Gone {
         server: "a:1".to_owned(),
@@ -93,7 +94,7 @@ fn figures_are_in_the_sentence() {
     });
     assert_eq!(
         gone.message(),
-        "a:1 was gone from −500ms to 1s, from 2s to 2.25s, from 3s to 4s and 1 more times"
+        "a:1 was gone from −500 ms to 1 s, from 2 s to 2.25 s, from 3 s to 4 s and 1 more"
     );
-    assert!(sentences[5].starts_with("64 connections for 4 server threads at 200k/s"));
+    assert!(sentences[5].starts_with("64 connections for 4 server threads at 200 000/s"));
 }

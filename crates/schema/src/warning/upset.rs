@@ -59,8 +59,8 @@ impl Upset {
             }
             Self::HitRatio { keys, hits, held } => match held {
                 Some(held) => format!(
-                    "{} of {keys} keys were found ({}), but the servers held {} when the load \
-                     started",
+                    "{} of {keys} keys were found ({}), but the servers held {} of the keys when \
+                     the load started",
                     hits,
                     exact_percent(*hits as f64 / *keys as f64),
                     exact_percent(*held)
@@ -104,7 +104,7 @@ pub fn stretches(when: &[(f64, Option<f64>)]) -> String {
     });
     let mut text = each.collect::<Vec<_>>().join(", ");
     if let Some(more) = when.len().checked_sub(STRETCHES_MAX).filter(|more| *more > 0) {
-        text.push_str(&format!(" and {more} more times"));
+        text.push_str(&format!(" and {more} more"));
     }
     text
 }

@@ -24,11 +24,11 @@ impl Words for Native {
                 "; lower --connections, give more source addresses with --bind, or widen \
                  net.ipv4.ip_local_port_range"
             }
-            Remedy::LocalSource => " from the --bind address; it is not of this machine",
+            Remedy::LocalSource => " from the --bind address, which this machine does not have",
             Remedy::CheckCredentials => "; check --user and --password",
             Remedy::LeaveCredentials => {
-                "; leave out --user and --password, or let it ask for them (memcached: -S for \
-                 --protocol binary, -Y FILE for --protocol text)"
+                "; leave out --user and --password, or start it with authentication (memcached -S \
+                 for --protocol binary, -Y FILE for --protocol text)"
             }
             Remedy::GiveCredentials => "; give it --user and --password",
             Remedy::SpeakText => "; use --protocol text, or check the port",

@@ -1,8 +1,8 @@
 //! One message from its source: the whole sentence, its cause and its remedy.
 //!
-//! The cause is in the docstring of the enum's variant, or of the function, that words the message:
-//! in a paragraph that begins with `Cause:`, or else the first one. A paragraph that begins with
-//! `To do:` is the remedy of a sentence that names none itself.
+//! The cause stands in the docstring of the enum's variant, or of the function, that words the
+//! message: in a paragraph that begins with `Cause:` (of a check: with its name), or else in the
+//! first one. A paragraph that begins with `To do:` is the remedy of a sentence that names none.
 
 use super::super::source::{Source, bracket_end, words};
 use std::collections::BTreeMap;
@@ -33,12 +33,13 @@ const TO_DO: &str = "To do: ";
 const ERRORS: [&str; 8] =
     ["Err(", "Stop", "message:", ".add(", " add(", "failed(", "explain(", "Error::other("];
 
-/// First words of advice behind a colon or a semicolon.
-const ADVICE: [&str; 42] = [
-    "use", "give", "name", "add", "remove", "allow", "check", "raise", "set", "choose", "leave",
-    "try", "run", "write", "lower", "reduce", "measure", "compare", "reset", "enable", "let",
-    "search", "merge", "put", "move", "build", "increase", "free", "fill", "make", "start", "stop",
-    "wait", "pass", "is", "ask", "request", "accept", "allowed", "did", "{advice}", "{remedy}",
+/// Words with which advice begins, behind a colon or a semicolon.
+const ADVICE: [&str; 44] = [
+    "copy", "install", "use", "give", "name", "add", "remove", "allow", "check", "raise", "set",
+    "choose", "leave", "try", "run", "write", "lower", "reduce", "measure", "compare", "reset",
+    "enable", "let", "search", "merge", "put", "move", "build", "increase", "free", "fill", "make",
+    "start", "stop", "wait", "pass", "is", "ask", "request", "accept", "allowed", "did",
+    "{advice}", "{remedy}",
 ];
 
 /// Members that hold the name of a family of values, or the forms that they can have.
@@ -89,9 +90,14 @@ pub(super) fn entries(
             Some(chain) => sentence(source, chain, remedies),
             None => text.to_owned(),
         };
-        let docs = enclosing(source, at).map(|at| docstring(source, at)).unwrap_or_default();
+        let function = enclosing(source, at);
+        let docs = function.map(|at| docstring(source, at)).unwrap_or_default();
+        let is_of_check = docs.cause.starts_with('`') && docs.cause.contains("`: ");
         let mut entry = entry(None, docs, &text);
-        entry.is_error |= ERRORS.iter().any(|word| statement.contains(word));
+        entry.is_error |= match is_of_check {
+            true => is_whole(&text) && is_failure(&before[function.unwrap_or(0)..]),
+            false => ERRORS.iter().any(|word| statement.contains(word)),
+        };
         if !entry.is_error {
             entry.remedy.clear();
         }
@@ -104,7 +110,23 @@ pub(super) fn entries(
     found.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// The text of one variant in a function that words an enum.
+/// True if a text of a check stands alone: it is neither a clause behind another text nor a name.
+fn is_whole(text: &str) -> bool {
+    let is_name = !text.contains('{') && text.split(' ').count() < 3;
+    !text.starts_with([';', ',', ' ']) && !is_name
+}
+
+/// True if the text behind `before`, in a function about a check, says why the check fails: not why
+/// it passes or is skipped.
+fn is_failure(before: &str) -> bool {
+    let before = before.split_whitespace().collect::<Vec<_>>().join(" ");
+    let last = |words: &[&str]| words.iter().filter_map(|word| before.rfind(word)).max();
+    let failing = last(&["code, false,", "message =", "Failed,", "Some(", "let mut text"]);
+    let other = last(&["skipped(", "code, true,", "Passed,"]);
+    failing > other
+}
+
+/// What a function that words an enum says of one variant.
 struct Arm {
     of: String,
     /// The place of the variant's declaration.

@@ -1,4 +1,5 @@
-//! The sections of docs/messages.md, with the sources and enums whose texts belong to each.
+//! The program's texts by subject: which sources and enums word them, and which of these subjects
+//! are sections of docs/messages.md.
 
 /// Texts that are listed together.
 pub(super) struct Group {
@@ -15,17 +16,15 @@ pub(super) struct Group {
     pub(super) columns: Columns,
 }
 
-/// The columns of a text's row.
+/// What the page says of each message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Columns {
     /// Cause, message and remedy.
     Cause,
-    /// Message and remedy.
+    /// Message, and its remedy if it names one; the section says the cause.
     Remedy,
-    /// Message and remedy; possible values are listed separately.
-    Value,
-    /// Only the text.
-    Text,
+    /// Nothing: labels and help are no section of the page.
+    None,
 }
 
 /// The group of the enum of this name.
@@ -42,21 +41,22 @@ pub(super) fn subject(name: &str) -> Option<&'static str> {
     }
 }
 
-pub(super) const GROUPS: [Group; 9] = [
+pub(super) const GROUPS: [Group; 10] = [
     Group {
-        title: "Verdict",
-        introduction: "The checks behind the last line of a report: reasons for a no, and notes on \
-                       checks that were skipped.",
+        title: "Checks",
+        introduction: "The checks behind the last line of a report. If one of them fails, the \
+                       result is not believable, and the line contains its message. `own_cpus` \
+                       fails with the message of the warning `shared_cpu`. \
+                       [measurement.md](measurement.md#the-verdict) has the formulas.",
         files: &[
             "crates/run/src/doctor",
             "crates/run/src/survey",
-            "crates/schema/src/judge",
             "crates/schema/src/merge/judgement",
         ],
         enums: &[],
         enums_alone: false,
-        words_min: 3,
-        columns: Columns::Remedy,
+        words_min: 2,
+        columns: Columns::Cause,
     },
     Group {
         title: "Errors: scenario",
@@ -70,8 +70,9 @@ pub(super) const GROUPS: [Group; 9] = [
     },
     Group {
         title: "Errors: values",
-        introduction: "A value does not have a form that its field accepts (exit code 2). What to \
-                       do: give a value of the form that the message names.",
+        introduction: "The value of a field does not have a form that the field accepts (exit code \
+                       2). Give a value of a form that the message names; \
+                       [scenario.md](scenario.md) describes each field.",
         files: &[
             "crates/schema/src/scenario",
             "crates/schema/src/field",
@@ -85,7 +86,7 @@ pub(super) const GROUPS: [Group; 9] = [
         enums: &[],
         enums_alone: false,
         words_min: 3,
-        columns: Columns::Value,
+        columns: Columns::Remedy,
     },
     Group {
         title: "Errors: connections and servers",
@@ -117,9 +118,20 @@ pub(super) const GROUPS: [Group; 9] = [
         columns: Columns::Cause,
     },
     Group {
-        title: "Plans: errors and reasons",
-        introduction: "Scenarios that cannot run on this machine (exit code 2); and the reasons \
-                       that `--plan` shows for decisions that the scenario leaves open.",
+        title: "Errors: agents and masters",
+        introduction: "What a master says of an agent, and an agent of its master: keys, join \
+                       files, limits of an agent, and connections between them (exit code 2 \
+                       before the run, 3 in it). The sentences begin with \"it\" where the \
+                       master or agent is named in front of them.",
+        files: &["crates/cluster/src/"],
+        enums: &[],
+        enums_alone: false,
+        words_min: 3,
+        columns: Columns::Remedy,
+    },
+    Group {
+        title: "Errors: plans",
+        introduction: "Scenarios that cannot run on this machine (exit code 2).",
         files: &["crates/run/src/lower"],
         enums: &[],
         enums_alone: false,
@@ -130,11 +142,11 @@ pub(super) const GROUPS: [Group; 9] = [
         title: "Report",
         introduction: "Labels and sentences of the report, of searches and scans, of progress and \
                        of charts.",
-        files: &["crates/report/src/"],
+        files: &["crates/report/src/", "crates/schema/src/judge"],
         enums: &[],
         enums_alone: false,
         words_min: 1,
-        columns: Columns::Text,
+        columns: Columns::None,
     },
     Group {
         title: "Help of the program's own flags",
@@ -143,6 +155,6 @@ pub(super) const GROUPS: [Group; 9] = [
         enums: &[],
         enums_alone: false,
         words_min: 3,
-        columns: Columns::Text,
+        columns: Columns::None,
     },
 ];

@@ -1,10 +1,12 @@
-//! docs/messages.md: every text that the program shows to users, extracted from the strings of its
-//! sources, so that none can be missing.
+//! docs/messages.md: warnings, checks and errors with their causes and remedies, read from the
+//! strings of the sources, so that none can be missing; and the words that no text of the program
+//! contains, labels and help included.
 //!
-//! It judges no text. Texts of the faces of other load generators are theirs, and left out.
+//! The outputs of the faces of other load generators are theirs, and are left out.
 
 mod entry;
 mod groups;
+mod phrases;
 
 use super::source::Source;
 use super::{Finding, Rule};
@@ -21,12 +23,12 @@ const INTRODUCTION: &str = "\
 <!-- Generated from the strings of the sources; do not edit.
      `cargo xtask messages` generates it again. -->
 
-Every text that memtide shows, except the output of the compatible commands (mutilate, mcperf,
-twemperf, memaslap), which is that of the original programs. Words in braces stand for values.
+memtide's warnings, checks and errors, each with its cause and what to do. To find a message, search
+this page for its words; `{words in braces}` stand for values. memtide prints the message and, if
+there is room, what to do. The record also contains a stable code for each warning and each check.
 
-To find a message, search this page for its words. Each warning and each error has its cause and
-what to do; memtide itself prints the message and, if the message has room for it, what to do. A
-warning also has a stable code, which the record contains.
+The messages of the compatible commands (mutilate, mcperf, twemperf, memaslap) are those of the
+original programs and are not listed.
 ";
 
 /// The page, whole.
@@ -36,24 +38,34 @@ pub(super) fn page(sources: &[Source]) -> String {
         page.push_str(&format!("\n## {title}\n\n{introduction}\n\n{table}"));
     };
     add(
-        "Flags",
-        "The fields of a scenario; [scenario.md](scenario.md) describes each.",
-        flags(sources),
-    );
-    add(
         "Warnings",
-        "A warning does not end a run. The report shows it; the record lists it.",
+        "A warning does not end a run. The report shows it, and the record contains its code.",
         warnings(sources),
     );
     let remedies = in_our_words(sources);
-    for group in &GROUPS {
-        add(group.title, group.introduction, tables(sources, group, &remedies));
+    for group in GROUPS.iter().filter(|group| group.columns != Columns::None) {
+        add(group.title, group.introduction, table(sources, group, &remedies));
     }
     page
 }
 
-/// A finding if the list at `PATH`, which is `written`, differs from the sources, and one for each
-/// error without a cause or a remedy.
+/// Every text that the program shows to people, with the path of its source: also labels, help and
+/// parts of messages, which the page leaves out.
+fn texts(sources: &[Source]) -> Vec<(String, String)> {
+    let remedies = in_our_words(sources);
+    let of_groups = GROUPS.iter().flat_map(|group| messages(sources, group, &remedies));
+    let mut texts: Vec<(String, String)> = of_groups
+        .flat_map(|(path, entry)| [(path.clone(), entry.message), (path, entry.remedy)])
+        .collect();
+    for source in of(sources, &["crates/schema/src/field/", "crates/schema/src/warning"]) {
+        let shown = source.strings().map(|(_, text)| (source.path.clone(), shown(text)));
+        texts.extend(shown);
+    }
+    texts
+}
+
+/// A finding if the list at `PATH`, which is `written`, is not what the sources say, one for each
+/// error without a cause or a remedy, and one for each text with words that are not used.
 pub(super) fn check(sources: &[Source], written: &str) -> Vec<Finding> {
     let finding = |path: String, what: String, instead: &str| Finding {
         path,
@@ -67,6 +79,12 @@ pub(super) fn check(sources: &[Source], written: &str) -> Vec<Finding> {
     if page(sources) != written {
         let what = "the list of messages is not what the sources say".to_owned();
         findings.push(finding(PATH.to_owned(), what, "run cargo xtask messages, and read it"));
+    }
+    for (path, text) in texts(sources) {
+        if let Some((words, instead)) = phrases::found(&text) {
+            let what = format!("the text '{text}' contains '{words}'");
+            findings.push(finding(path, what, instead));
+        }
     }
     let remedies = in_our_words(sources);
     for group in GROUPS.iter().filter(|group| group.columns == Columns::Cause) {
@@ -89,24 +107,6 @@ pub(super) fn check(sources: &[Source], written: &str) -> Vec<Finding> {
 /// The remedies of memtide itself; each face of another program has others.
 fn in_our_words(sources: &[Source]) -> Remedies {
     of(sources, &["crates/schema/src/warning/words"]).flat_map(remedies).collect()
-}
-
-/// Name and help of each field of a scenario.
-fn flags(sources: &[Source]) -> String {
-    let mut rows = BTreeSet::new();
-    for source in of(sources, &["crates/schema/src/field/"]) {
-        let mut name = String::new();
-        for (at, text) in source.strings() {
-            match source.code[..at].trim_end() {
-                code if code.ends_with("name:") => name = shown(text),
-                code if code.ends_with("help:") => {
-                    rows.insert(format!("| `--{name}` | {} |\n", shown(text)));
-                }
-                _ => {}
-            }
-        }
-    }
-    format!("| flag | help |\n|---|---|\n{}", rows.into_iter().collect::<String>())
 }
 
 /// Code, cause, message and remedy of each warning.
@@ -200,56 +200,34 @@ fn messages(sources: &[Source], group: &Group, remedies: &Remedies) -> Vec<(Stri
     found
 }
 
-/// The tables of a group.
-fn tables(sources: &[Source], group: &Group, remedies: &Remedies) -> String {
-    let entries: Vec<Entry> =
-        messages(sources, group, remedies).into_iter().map(|(_, entry)| entry).collect();
-    let Columns::Cause = group.columns else {
-        let is_form = |entry: &Entry| entry.is_form && group.columns == Columns::Value;
-        let (forms, entries): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(is_form);
-        let list_of_all = list(&entries, group.columns);
-        return match forms.is_empty() {
-            true => list_of_all,
-            false => format!(
-                "{list_of_all}\nThe names and forms in these messages:\n\n{}",
-                list(&forms, Columns::Text)
-            ),
-        };
+/// The table of a group: its errors, each once.
+fn table(sources: &[Source], group: &Group, remedies: &Remedies) -> String {
+    let entries = messages(sources, group, remedies).into_iter().map(|(_, entry)| entry);
+    let is_listed = |entry: &Entry| match group.columns {
+        Columns::Cause => entry.is_error,
+        // A comment that the program writes into a file is no message.
+        Columns::Remedy => !entry.is_form && !entry.message.starts_with('#'),
+        Columns::None => false,
     };
-    let (errors, parts): (Vec<Entry>, Vec<Entry>) =
-        entries.into_iter().partition(|entry| entry.is_error);
     let mut rows: Vec<String> = Vec::new();
-    for Entry { cause, message, remedy, .. } in errors {
-        let row = format!("| {cause} | {message} | {remedy} |\n");
+    let whole = entries.filter(|entry| !entry.message.is_empty() && is_listed(entry));
+    for Entry { cause, message, remedy, .. } in whole {
+        let row = match group.columns {
+            Columns::Cause => format!("| {cause} | {message} | {remedy} |\n"),
+            _ => format!("| {message} | {remedy} |\n"),
+        };
         if !rows.contains(&row) {
             rows.push(row);
         }
     }
-    let errors = format!("| cause | message | what to do |\n|---|---|---|\n{}", rows.concat());
-    match parts.is_empty() {
-        true => errors,
-        false => format!(
-            "{errors}\nParts of these messages, notes and reasons:\n\n{}",
-            list(&parts, Columns::Text)
-        ),
-    }
-}
-
-/// Messages without their causes, by the alphabet.
-fn list(entries: &[Entry], columns: Columns) -> String {
-    let rows: BTreeSet<String> = entries
-        .iter()
-        .map(|Entry { message, remedy, .. }| match (columns, remedy.as_str()) {
-            (Columns::Remedy | Columns::Value, _) => format!("| {message} | {remedy} |\n"),
-            (_, "") => format!("| {message} |\n"),
-            (_, remedy) => format!("| {message}: {remedy} |\n"),
-        })
-        .collect();
-    let head = match columns {
-        Columns::Remedy | Columns::Value => "| message | what to do |\n|---|---|\n",
-        _ => "| text |\n|---|\n",
+    let head = match group.columns {
+        Columns::Cause => "| cause | message | what to do |\n|---|---|---|\n",
+        _ => "| message | what to do |\n|---|---|\n",
     };
-    format!("{head}{}", rows.into_iter().collect::<String>())
+    if group.columns != Columns::Cause {
+        rows.sort();
+    }
+    format!("{head}{}", rows.concat())
 }
 
 /// True if a file belongs to this group, and not to one that names it more exactly.

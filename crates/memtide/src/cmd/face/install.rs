@@ -24,14 +24,14 @@ pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
     })?;
     fs::create_dir_all(folder).map_err(|error| {
         Stop::usage(format!(
-            "the folder '{}' cannot be made: {error}; name another folder",
+            "the folder '{}' cannot be created: {error}; name another folder",
             folder.display()
         ))
     })?;
     let links = links(folder, &program, mcperf);
     if let Some((taken, _)) = links.iter().find(|(place, _)| !is_free(place, &program)) {
         return Err(failed(format!(
-            "'{}' is something else already; move it away first, or name another folder",
+            "'{}' exists and is not a link of memtide; move it away, or name another folder",
             taken.display()
         )));
     }
@@ -39,7 +39,7 @@ pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
     for (place, target) in links {
         link(&target, &place).map_err(|error| {
             failed(format!(
-                "the link '{}' cannot be made: {error}; name another folder",
+                "the link '{}' cannot be created: {error}; name another folder",
                 place.display()
             ))
         })?;

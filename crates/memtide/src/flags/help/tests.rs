@@ -55,6 +55,21 @@ fn every_flag_is_in_the_long_help_and_described_in_the_full_one() {
 }
 
 #[test]
+fn the_full_help_begins_with_the_names_of_its_groups() {
+    for command in COMMANDS {
+        let all = printed(&format!("{command} --help-all"));
+        let list = all.split("Groups of flags").nth(1).and_then(|rest| rest.split("\n\n").next());
+        let list = list.unwrap().lines().skip(1).collect::<Vec<_>>().join(" ");
+        for title in list.split(", ").map(str::trim) {
+            assert_eq!(all.matches(&format!("\n{title}:\n")).count(), 1, "{command}: {title}");
+        }
+        for section in Section::ALL {
+            assert!(list.contains(section.title()), "{command}: {list}");
+        }
+    }
+}
+
+#[test]
 fn the_help_command_is_the_long_help() {
     assert_eq!(printed("help run"), printed("run --help"));
 }

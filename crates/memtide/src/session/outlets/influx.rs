@@ -67,8 +67,8 @@ fn run(place: &InfluxPlace, settings: &Settings, recorded: Recorded) -> Result<I
     let tags = &settings.outputs.tags;
     if let Some(name) = taken.into_iter().find(|name| tags.contains_key(*name)) {
         return Err(Stop::usage(format!(
-            "--tag {name}: points have a tag of that name already; use another word, or call \
-             theirs otherwise: --out 'influx=URL#{name}=other'"
+            "--tag {name}: points already have a tag of that name; use another name, or rename \
+             theirs with --out 'influx=URL#{name}=other'"
         )));
     }
     let share = match (recorded, settings.placement.shard) {
@@ -110,7 +110,7 @@ fn open_spool(spool: &SpoolPlace, run: &str) -> Result<Spool, Stop> {
     let own = format!("{:x}-{run}", clock::since_unix().ns());
     Spool::open(Path::new(&spool.folder), spool.bytes, &own).map_err(|error| {
         Stop::usage(format!(
-            "--spool '{}' cannot be used: {error}; name a folder of your own",
+            "--spool '{}' cannot be used: {error}; name a folder that only you can write to",
             spool.folder
         ))
     })
@@ -120,7 +120,7 @@ fn open_spool(spool: &SpoolPlace, run: &str) -> Result<Spool, Stop> {
 ///
 /// To do: Allow this user more processes.
 fn no_thread(error: io::Error) -> Stop {
-    Stop { code: FAILED, message: format!("no thread can be started for points: {error}") }
+    Stop { code: FAILED, message: format!("the system started no thread for points: {error}") }
 }
 
 /// Points of a load's seconds, if they are written here; and the end of all points.
@@ -163,16 +163,16 @@ impl Sink for SecondPoints {
 /// To do: See what it said. Points in the spool are delivered by memtide report --from-spool.
 fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&str>) -> Stop {
     let Delivered { offered: all, written, kept, unfit, lost, .. } = *delivered;
-    let mut text = format!("{name}: {written} of {all} points are in the database");
+    let mut text = format!("{name}: {written} of {all} points were delivered");
     if let Some(why) = &delivered.why {
         text += &format!("; {why}");
     }
     if unfit > 0 {
-        text += &format!("; {unfit} are of a kind that it does not take");
+        text += &format!("; {unfit} were refused for their form");
     }
     if let (Some(folder), true) = (spool, kept > 0) {
         text += &format!(
-            "; {kept} wait in the spool: memtide report --from-spool '{folder}' --out '{place}' \
+            "; {kept} are in the spool: memtide report --from-spool '{folder}' --out '{place}' \
              delivers them"
         );
     }
@@ -181,7 +181,7 @@ fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&st
         text += &match (&delivered.spool, spool) {
             (Some(why), _) => format!(": {why}"),
             (None, Some(_)) => String::new(),
-            (None, None) => ": --spool DIR,SIZE keeps them".to_owned(),
+            (None, None) => ": --spool DIR,SIZE would keep them".to_owned(),
         };
     }
     Stop { code: FAILED, message: text }

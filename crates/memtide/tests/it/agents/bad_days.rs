@@ -25,9 +25,9 @@ fn who_is_missing_at_the_start_is_said() {
     let _agent = lab.agent("here");
     let json = lab.path("run.json");
     let some = lab.start(&peer, "2", "--expect 2s", &json).finish();
-    some.fails(3, &["1 of 2 agents came within 2s", "here"]);
+    some.fails(3, &["1 of 2 agents joined within 2 s", "joined, 1 of 2"]);
     let listed = lab.start(&peer, "127.0.0.1:1", "--expect 1s", &json).finish();
-    listed.fails(3, &["0 of 1 agents came within 1s", "127.0.0.1:1"]);
+    listed.fails(3, &["0 of 1 agents joined within 1 s", "127.0.0.1:1"]);
     super::is_untouched(&peer);
 }
 
@@ -57,7 +57,7 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     let running = under_way(&lab, &peer, "3", words);
     agents[2].kill();
     let restarted = lab.agent("a2");
-    restarted.await_log("the run has all its agents; this one can take part in the next");
+    restarted.await_log("the run already has all its agents; this agent can join the next run");
     // The user allows lost agents, as with merge --allow-missing.
     let finished = running.finish().exits(0);
     let record = record(&lab.path("run.json"));
@@ -96,7 +96,7 @@ fn an_agent_that_is_stopped_for_seven_seconds_ends_its_load_and_says_why() {
     let before = peer.figure("cmd_get");
     sleep(Duration::from_millis(6_500));
     agents[0].signal(Signal::CONT);
-    running.finish().fails(3, &["a0", "it heard nothing of its master for 5s"]);
+    running.finish().fails(3, &["a0", "it heard nothing from its master for 5 s"]);
     load_lasts(&peer);
     let after = peer.figure("cmd_get") - before;
     assert!(after <= 64, "{after} operations came after it went on");
@@ -110,7 +110,7 @@ fn an_agent_that_is_stopped_for_long_is_lost_and_makes_no_load_afterwards() {
     let agents = lab.agents(2);
     let running = under_way(&lab, &peer, "2", LONG);
     agents[0].signal(Signal::STOP);
-    running.finish().fails(3, &["a0", "it has been silent for 10s", "partial"]);
+    running.finish().fails(3, &["a0", "it has been silent for 10 s", "partial"]);
     let before = peer.figure("cmd_get");
     agents[0].signal(Signal::CONT);
     agents[0].await_log("done with share");

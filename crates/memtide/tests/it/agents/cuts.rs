@@ -139,7 +139,7 @@ fn run(name: &str, cut: Cut, most: Duration) {
     wire.cut(cut);
     let lasts = load_lasts(&peer);
     assert!(lasts < most, "{name}: {lasts:?}");
-    running.finish().fails(3, &["a0", "it has been silent for 10s"]);
+    running.finish().fails(3, &["a0", "it has been silent for 10 s"]);
     until(|| agent.kept().len() == 1, || agent.said());
     wire.mend(cut);
     agent.await_log("done with share");

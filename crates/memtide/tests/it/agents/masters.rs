@@ -90,7 +90,7 @@ fn an_interrupted_master_has_the_record_so_far_and_its_agents_are_free() {
     let waiting = lab.start(&peer, "5", "", &json);
     std::thread::sleep(Duration::from_millis(500));
     waiting.signal(Signal::INT);
-    waiting.finish().fails(130, &["interrupted while it waited for agents"]);
+    waiting.finish().fails(130, &["interrupted while waiting for agents"]);
 }
 
 #[test]

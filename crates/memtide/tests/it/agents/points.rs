@@ -90,7 +90,10 @@ fn what_an_agent_cannot_deliver_is_said_by_its_master() {
     let (open, closed) = (taking(), Stub::start(|_, _| Reply::Whole(401, "", "")));
     let agents = [writing(&lab, "a0", &open), writing(&lab, "a1", &closed)];
     let ended = by_two(&lab, &peer, "run", "--rate 4k --duration 500ms --out influx=agents");
-    ended.fails(1, &["a1", "0 of ", "are in the database", "set MEMTIDE_INFLUX_TOKEN", "are lost"]);
+    ended.fails(
+        1,
+        &["a1", "0 of ", "points were delivered", "set MEMTIDE_INFLUX_TOKEN", "are lost"],
+    );
     assert!(ended.out.contains("answered"), "the report is there: {ended}");
     drop(agents);
 }
@@ -100,12 +103,12 @@ fn points_go_nowhere_without_a_database() {
     let (lab, peer) = (Lab::new("points-nowhere"), Peer::memcached(""));
     let agent = lab.agent("a0");
     let line = format!("run -s {} {WORDS} --rate 4k --duration 1s --out influx=agents", peer.name);
-    memtide(&line).fails(2, &["out influx=agents is for runs by agents"]);
+    memtide(&line).fails(2, &["out influx=agents needs agents"]);
     let alone = format!("{line} --agents 1");
-    lab.refuses(&alone, 2, &["a0", "its operator names no database for points", "--influx URL"]);
+    lab.refuses(&alone, 2, &["a0", "it has no database for points", "--influx URL"]);
     drop(agent);
     for (words, said) in [
-        ("--influx agents", "name the URL of a database"),
+        ("--influx agents", "give the URL of a database"),
         ("--influx ftp://x", "influx needs a URL such as http://HOST:8086/write?db=NAME"),
         ("--influx http://x/write?db=a --spool x", "'x' is not DIR,SIZE"),
     ] {

@@ -116,7 +116,7 @@ fn agents_of_the_same_user_need_no_key_on_this_machine() {
         command
     };
     let agent = Agent::start(&lab, "mine", "agent --once", own());
-    agent.await_log("dials its master");
+    agent.await_log("connects to its master");
     let line = |server: &str| {
         format!("run -s {server} --quiet --keys 50 --agents 1 --expect 10s {WORDS} --json -")
     };
@@ -140,17 +140,17 @@ fn what_agents_cannot_do_is_refused_before_they_are_asked() {
         ("--agents 1 --samples x.csv", &["--samples agents"][..]),
         ("--agents 1 --plan", &["--plan"]),
         ("--agents 1 --verify 1 --verify-details x", &["--verify-details"]),
-        ("--agents 1 --shard 0/2 --json -", &["both divide the run"]),
+        ("--agents 1 --shard 0/2 --json -", &["shard and agents cannot be used together"]),
     ] {
         let line = format!("run -s {} {words}", peer.name);
         lab.refuses(&line, 2, said);
     }
-    lab.refuses("run --agents 1", 2, &["needs a --server"]);
-    lab.refuses(&format!("run -s {} --allow-lost 1", peer.name), 2, &["for runs by agents"]);
+    lab.refuses("run --agents 1", 2, &["--agents needs --server"]);
+    lab.refuses(&format!("run -s {} --allow-lost 1", peer.name), 2, &["allow-lost needs agents"]);
     is_untouched(&peer);
     let agent = lab.agent("a0");
     let line = format!("run -s {} --agents 1 --keys 50 --samples agents {WORDS}", peer.name);
-    lab.refuses(&line, 2, &["a0", "its operator allows no folder for samples"]);
+    lab.refuses(&line, 2, &["a0", "it has no folder for samples"]);
     until(|| agent.said().contains("refused share 0 of 1"), || agent.said());
     is_untouched(&peer);
 }
@@ -169,7 +169,7 @@ fn an_agent_for_one_master_ends_after_its_runs() {
     assert_eq!(agent.said().matches("done with share").count(), 2, "{}", agent.said());
     assert_eq!(agent.code(), Some(0));
     let json = lab.path("none.json");
-    lab.start(&peer, "1", "--expect 500ms", &json).finish().fails(3, &["0 of 1 agents came"]);
+    lab.start(&peer, "1", "--expect 500ms", &json).finish().fails(3, &["0 of 1 agents joined"]);
     assert!(!json.exists() || record(&json).totals.intended == 0);
 }
 
@@ -185,7 +185,7 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     assert_eq!((own.totals.intended, own.rate.target_per_s), (500, Some(500.0)), "{finished}");
     assert_eq!((own.goals.len(), &own.goals), (1, &record.goals));
     assert_eq!(record.goals[0].result, GoalResult::Met);
-    assert!(finished.out.contains("measured by the master's own load"), "{finished}");
+    assert!(finished.out.contains("load of the master itself"), "{finished}");
     // The servers saw both loads.
     let code = CheckKind::ServerCounters;
     let mut checks = record.believable.checks.iter();
@@ -193,9 +193,9 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     assert_eq!(counters.result, CheckResult::Passed, "{}", counters.message);
     let json = lab.folder.join("own.json");
     std::fs::write(&json, record.to_json()).unwrap();
-    memtide(&format!("merge {}", json.display())).complains(2, &["load of the master's own"]);
+    memtide(&format!("merge {}", json.display())).complains(2, &["the master's own load"]);
     let shown = memtide(&format!("report {}", json.display()));
-    assert!(shown.out.contains("measured by the master's own load"), "{shown}");
+    assert!(shown.out.contains("load of the master itself"), "{shown}");
     // A goal that the master misses is missed, whatever the agents measure.
     let words = "--rate 1k --duration 500ms --warmup 0 --master-rate 200 --goal all.p50<1ns";
     let missed = lab.master(&format!("run -s {} --agents 2 {words}", peer.name)).finish();
@@ -205,9 +205,9 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     assert_eq!(scan.out.matches("missed").count(), 2, "{scan}");
     for (wrong, said) in [
         ("--agents 2 --master-rate 0", "above 0"),
-        ("--master-rate 10", "for runs by agents"),
-        ("--agents 2 --master-rate 10 --master-share", "use one of them"),
-        ("--agents 2 --master-rate 10 --ops-max 10", "needs a --duration"),
+        ("--master-rate 10", "master-rate needs agents"),
+        ("--agents 2 --master-rate 10 --master-share", "remove one of them"),
+        ("--agents 2 --master-rate 10 --ops-max 10", "needs --duration"),
     ] {
         lab.refuses(&format!("run -s {} {wrong}", peer.name), 2, &[said]);
     }

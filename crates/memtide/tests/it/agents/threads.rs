@@ -62,7 +62,7 @@ fn the_network_stays_off_the_cpus_of_pinned_workers() {
     }
     let (lab, peer) = (Lab::new("threads"), Peer::memcached(""));
     let agent = lab.agent("a0");
-    agent.await_log("dials its master");
+    agent.await_log("connects to its master");
     let net = || cpus_of(agent.id(), "memtide-net").0;
     let free = net();
     let load = |words: &str| {

@@ -133,18 +133,21 @@ fn what_a_spool_has_no_room_for_is_counted() {
     thread::sleep(Duration::from_millis(1_500));
     database.kill();
     let ended = running.finish().exits(1);
-    let said = ended.err.lines().find(|line| line.contains("points are in the database"));
+    let said = ended.err.lines().find(|line| line.contains("points were delivered"));
     let said = said.unwrap_or_else(|| panic!("{ended}"));
-    let all = number(said, " points are in");
+    let all = number(said, " points were delivered");
     let written = number(said, &format!(" of {all} points"));
-    let (kept, lost) = (number(said, " wait in the spool"), number(said, " are lost"));
+    let (kept, lost) = (number(said, " are in the spool"), number(said, " are lost"));
     assert!(written > 0 && kept > 0 && lost > 0, "{said}");
     assert_eq!(written + kept + lost, all, "{said}");
     assert!(all > ended.record().totals.intended, "operations and seconds: {said}");
     database.start_again();
     let left = format!("report --from-spool {at} --out influx={place}");
     let left = run(&left).exits(0);
-    assert!(left.out.starts_with(&format!("{kept} points are in the database")), "{left}");
+    assert!(
+        left.out.starts_with(&format!("{kept} points were delivered to the database")),
+        "{left}"
+    );
     let seconds = database.ask("SELECT COUNT(length_s) FROM memtide_interval");
     let seconds = seconds["series"][0]["values"][0][1].as_u64().unwrap_or(0);
     assert_eq!(database.counts().values().sum::<u64>() + seconds, all - lost);
@@ -216,12 +219,12 @@ fn costs_points(name: &str, stub: &Stub, words: &str) {
     let ended = run(&format!("{RUN} --out influx={}", stub.url("/write?db=x"))).exits(1);
     assert!(began.elapsed() < Duration::from_secs(40), "{name}: {ended}");
     let record = ended.record();
-    let line = ended.err.lines().find(|line| line.contains("points are in the database"));
+    let line = ended.err.lines().find(|line| line.contains("points were delivered"));
     let line = line.unwrap_or_else(|| panic!("{name}: {ended}"));
     assert!(line.contains(words), "{name}: {ended}");
-    let all = number(line, " points are in");
+    let all = number(line, " points were delivered");
     let written = number(line, &format!(" of {all} points"));
-    let parts = number(line, " are of a kind") + number(line, " are lost");
+    let parts = number(line, " were refused") + number(line, " are lost");
     assert_eq!(written + parts, all, "{name}: {line}");
     assert!(all > record.totals.intended, "{name}: operations and seconds: {line}");
 }
@@ -233,7 +236,7 @@ fn a_database_that_does_not_take_points_costs_them_alone() {
     let cases: [(_, Answer, _); 7] = [
         ("400", |_, _| Reply::Whole(400, "", r#"{"error":"unable to parse"}"#), "unable to parse"),
         ("401", |_, _| Reply::Whole(401, "", ""), "set MEMTIDE_INFLUX_TOKEN"),
-        ("404", |_, _| Reply::Whole(404, "", "database not found"), "make the database"),
+        ("404", |_, _| Reply::Whole(404, "", "database not found"), "create the database"),
         ("413", |_, _| Reply::Whole(413, "", "too large"), "it answered 413 (too large)"),
         ("503", |_, _| Reply::Whole(503, "", "timeout"), "it answered 503 (timeout)"),
         ("half", |_, _| Reply::Half, "it cannot be reached"),
@@ -248,7 +251,7 @@ fn a_database_that_does_not_take_points_costs_them_alone() {
                 0 => Reply::Whole(400, "", json),
                 _ => Reply::Whole(204, "", ""),
             });
-            costs_points("partial", &partial, "; 3 are of a kind");
+            costs_points("partial", &partial, "; 3 were refused");
         });
     });
 }

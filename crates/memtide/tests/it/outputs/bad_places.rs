@@ -298,7 +298,8 @@ fn every_output_into_a_pipe_that_is_not_read_is_given_up_alone() {
     let line = format!("{RUN} {} {} --json short", lost.join(" "), all_in("good").join(" "));
     let run = run_in(&room, &format!("{line} {}", placed(SAMPLES, "held"))).exits(1);
     lost.push("--json".to_owned());
-    lost.iter().for_each(|output| is_lost(&run, output, "nothing took what was written for 10s"));
+    lost.iter()
+        .for_each(|output| is_lost(&run, output, "the disk or reader accepted nothing for 10 s"));
     is_lost(&run, &placed(SAMPLES, "held"), "rows are missing");
     are_whole(&room.join("good"), &run);
     drop(held);

@@ -99,7 +99,7 @@ impl Ends {
 }
 
 /// Messages about required answers that do not come in time.
-const SLOW: &str = "for longer than the timeout of 300ms|operations within the timeout";
+const SLOW: &str = "for longer than the timeout of 300 ms|operations within the timeout";
 
 macro_rules! deeds {
     ($($name:literal: $act:expr => $expect:expr;)*) => {

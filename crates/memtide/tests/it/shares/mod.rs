@@ -101,7 +101,7 @@ fn shares_meet_in_a_folder_and_fill_each_key_once() {
     let line =
         format!("run -s {} --keys 500 --shard 0/2 {barrier} --json {}", peer.name, json.display());
     let again = Running::start(&line).finish().exits(0);
-    assert!(not_run(&json, &again).contains("was here before"), "{again}");
+    assert!(not_run(&json, &again).contains("was already here"), "{again}");
     assert_eq!(peer.figure("cmd_set"), 500);
     drop(std::fs::remove_dir_all(path));
 }
@@ -184,7 +184,7 @@ fn shares_that_do_not_come_are_named() {
     for (running, json) in [start(0), start(2)] {
         let finished = running.finish().exits(0);
         let why = not_run(&json, &finished);
-        assert!(why.contains("shares 1, 3 did not come"), "{why}");
+        assert!(why.contains("shares 1, 3 did not arrive"), "{why}");
     }
     drop(std::fs::remove_dir_all(path));
 }
@@ -255,18 +255,26 @@ fn copies_and_contradictions_are_refused() {
     let json = "--json -";
     for (line, is_step, words) in [
         ("run -s a", true, &["Slurm started 4 processes", "--shard auto", "--shard none"][..]),
-        ("load -s a", true, &["Slurm started 4 processes", "number 1 (SLURM_PROCID)"]),
+        ("load -s a", true, &["Slurm started 4 processes", "process 1, SLURM_PROCID"]),
         ("search -s a --goal all.p95<1ms", true, &["search cannot be divided"]),
         ("scan -s a --rates 1k", true, &["scan cannot be divided", "--shard none"]),
         ("search -s a --goal all.p95<1ms --shard 0/2", false, &["search cannot be divided"]),
         ("sim --shard 0/2", false, &["a simulation runs in one process"]),
-        ("run -s a --shard auto --json -", false, &["none of SLURM_STEP_ID"]),
-        ("run -s a --shard 0/2", false, &["needs --json"]),
-        ("run --shard 0/2 --json -", false, &["needs a --server"]),
-        ("run -s a --shard 4/4 --json -", false, &["numbers are 0 to 3"]),
-        ("run -s a --barrier pmi", false, &["barrier is for the shares"]),
-        ("run -s 127.0.0.1:1 --shard 0/2 --barrier pmi --json -", false, &["no PMI_FD"]),
-        (&format!("run -s a --start-at @9 --shard 0/2 {dir} {json}"), false, &["both say when"]),
+        ("run -s a --shard auto --json -", false, &["is set: SLURM_STEP_ID"]),
+        ("run -s a --shard 0/2", false, &["--shard needs --json"]),
+        ("run --shard 0/2 --json -", false, &["--shard needs --server"]),
+        ("run -s a --shard 4/4 --json -", false, &["numbered 0 to 3"]),
+        ("run -s a --barrier pmi", false, &["barrier needs shard"]),
+        (
+            "run -s 127.0.0.1:1 --shard 0/2 --barrier pmi --json -",
+            false,
+            &["PMI_FD, PMI_RANK or PMI_SIZE is not set"],
+        ),
+        (
+            &format!("run -s a --start-at @9 --shard 0/2 {dir} {json}"),
+            false,
+            &["start-at and barrier cannot be used together"],
+        ),
     ] {
         let variables = if is_step { &STEP[..] } else { &[] };
         Running::of(&mut placed(line, variables)).finish().complains(2, words);

@@ -208,8 +208,8 @@ fn the_plan_is_that_of_the_first_step() {
 fn what_cannot_be_searched_or_scanned_is_refused() {
     for (line, words) in [
         ("search", &["goal", "all.p95<10ms"][..]),
-        ("search --goal rate>5k", &["rate>5000", "upper bound"]),
-        ("search --goal all.p95>5ms", &["all.p95>5ms", "upper bound"]),
+        ("search --goal rate>5k", &["rate>5000", "upper limit"]),
+        ("search --goal all.p95>5ms", &["all.p95>5ms", "upper limit"]),
         ("search --goal all.p95<5ms --rate 5k", &["rate", "remove it"]),
         ("search --goal all.p95<5ms --wave sine:5k,1k,10s", &["wave"]),
         ("search --goal all.p95<5ms --samples x.csv", &["samples"]),

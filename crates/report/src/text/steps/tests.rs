@@ -82,7 +82,7 @@ fn progress_says_which_step_it_is() {
     };
     let begun = StepBegun { number: 7, rate_per_s: Some(2e4), role: StepRole::Narrow };
     let line = step_progress_line(&begun, &progress);
-    assert_eq!(line, "step 7 20 000/s  measure 3.2 of 10 s  20.01k/s  p99 412 µs");
+    assert_eq!(line, "step 7 20 000/s  measure 3.2 of 10 s  20 012/s  p99 412 µs");
     let peak = StepBegun { rate_per_s: None, ..begun };
     assert!(step_progress_line(&peak, &progress).starts_with("step 7 peak  measure"));
 }

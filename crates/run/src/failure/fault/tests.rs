@@ -180,7 +180,7 @@ fn what_to_do_about_a_server_is_said_in_the_words_of_whoever_speaks() {
         ),
         (
             TroubleKind::Connect(ConnectError::SourceNotLocal),
-            "cannot be reached from the --bind address; it is not of this machine",
+            "cannot be reached from the --bind address, which this machine does not have",
             "cannot be reached",
         ),
         (

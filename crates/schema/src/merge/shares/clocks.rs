@@ -1,7 +1,7 @@
 //! Compares the windows of shares, as far as their clocks allow.
 
 use crate::record::{AlignedBy, AlignmentRecord, ClockRecord, ShardRecord};
-use memtide_base::{Span, units};
+use memtide_base::Span;
 use std::collections::BTreeMap;
 
 /// The windows of shares on one time axis.
@@ -64,7 +64,7 @@ fn by_master(measured: &[(usize, &ShardRecord)]) -> Option<Starts> {
         _ => bound(all.iter().map(|(_, (_, error))| *error).collect()),
     };
     let starts = all.iter().map(|(at, (start, _))| (*at, *start)).collect();
-    let why = format!("by the master's clock, to {}", units::format_span(Span::from_ns(bound)));
+    let why = "by the master's clock".to_owned();
     Some(Ok((starts, AlignedBy::Reference, bound, why)))
 }
 
@@ -85,7 +85,7 @@ fn starts(measured: &[(usize, &ShardRecord)]) -> Starts {
         && all.iter().all(|(_, domain, _)| *domain == all[0].1)
     {
         let starts = all.iter().map(|(at, _, start)| (*at, *start)).collect();
-        let why = "all shares read one monotonic clock".to_owned();
+        let why = "by one monotonic clock".to_owned();
         return Ok((starts, AlignedBy::Monotonic, 0, why));
     }
     let mut errors: Vec<u64> = Vec::new();
@@ -93,12 +93,12 @@ fn starts(measured: &[(usize, &ShardRecord)]) -> Starts {
         let number = shard.share.as_ref().map_or(0, |share| share.number);
         let clock = shard.clock.as_ref();
         let Some(clock) = clock else {
-            return Err(format!("share {number} does not say which clock it read"));
+            return Err(format!("the record of share {number} names no clock"));
         };
         match (clock.synchronised, clock.error_max_ns) {
             (Some(true), Some(error)) => errors.push(error),
             (Some(true), None) | (None, _) => {
-                return Err(format!("share {number} cannot tell how exact its time of day is"));
+                return Err(format!("the accuracy of share {number}'s time of day is unknown"));
             }
             (Some(false), _) => {
                 return Err(format!("the clock of share {number} is not synchronised"));
@@ -108,8 +108,7 @@ fn starts(measured: &[(usize, &ShardRecord)]) -> Starts {
     consistent(measured)?;
     let bound = bound(errors);
     let starts = measured.iter().filter_map(|(at, shard)| Some((*at, time_of_day(shard)?)));
-    let why =
-        format!("by synchronised times of day, to {}", units::format_span(Span::from_ns(bound)));
+    let why = "by synchronised times of day".to_owned();
     Ok((starts.collect(), AlignedBy::TimeOfDay, bound, why))
 }
 

@@ -95,14 +95,15 @@ pub(super) fn judged(record: &Record, ran: &[ShardRecord]) -> (Check, Option<War
         Check { code, result, message, measured: None, allowed: None }
     };
     if record.missing.is_some() {
-        let why = "shares are missing, so it is unknown what all of them sent";
+        let why = "shares are missing, so the total that was sent is unknown";
         return (skipped(why.to_owned()), None);
     }
     let Some(expected) = &record.server.expected else {
         let of = |shard: &&ShardRecord| shard.share.as_ref().is_some_and(|s| s.number == 0);
         let checks = ran.iter().find(of).into_iter().flat_map(|of| &of.believable.checks);
         let own = checks.into_iter().find(|check| check.code == code);
-        let why = own.map_or("no share says what it expects", |check| &check.message);
+        let why =
+            own.map_or("no share contains the counts to compare with", |check| &check.message);
         return (skipped(why.to_owned()), None);
     };
     let server = match record.plan.servers.as_slice() {

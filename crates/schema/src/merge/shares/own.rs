@@ -41,7 +41,7 @@ fn compared_elsewhere(own: &mut Record) {
     own.warnings.retain(|it| !counters::JUDGED_ANEW.contains(&it.code.as_str()));
     let code = CheckKind::ServerCounters;
     if let Some(check) = own.believable.checks.iter_mut().find(|check| check.code == code) {
-        let message = "they are compared with what the agents sent too".to_owned();
+        let message = "they are compared together with the agents' load".to_owned();
         *check = Check { result: CheckResult::Skipped, message, ..check.clone() };
     }
 }

@@ -63,7 +63,7 @@ impl Rows {
         }
         for (number, slice) in record.slices.iter().enumerate() {
             let row = slice.row().ok_or_else(|| {
-                format!("slice {number} does not hold as many times as were answered")
+                format!("slice {number} does not contain one time per answered operation")
             })?;
             self.slices.add(slice.start_s, &row);
         }

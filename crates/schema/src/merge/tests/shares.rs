@@ -186,16 +186,16 @@ fn what_is_no_share_of_this_run_is_refused() {
     let sentence = refused(&[first.clone(), other]);
     assert!(sentence.contains("not shares of one run: keys is '"), "{sentence}");
     let sentence = refused(&[first.clone(), share(1, 3, 10)]);
-    assert!(sentence.contains("'4 with 8 lanes' in the one and '3 with 6 lanes'"), "{sentence}");
+    assert!(sentence.contains("'4 with 8 lanes' in one and '3 with 6 lanes'"), "{sentence}");
     let mut again = share(0, 4, 10);
     again.started_unix_ms += 9_000;
     let sentence = refused(&[share(1, 4, 10), first.clone(), again]);
-    assert!(sentence.contains("B.json and C.json both have lanes 0 to 1"), "{sentence}");
+    assert!(sentence.contains("B.json and C.json both contain lanes 0 to 1"), "{sentence}");
     let sentence = refused(&[first.clone(), first.clone()]);
     assert!(sentence.contains("would count twice"), "{sentence}");
     let mut none = first;
     none.lanes = None;
-    assert!(refused(&[none]).contains("does not say which lanes"));
+    assert!(refused(&[none]).contains("the lanes of its share are missing"));
 }
 
 #[test]
@@ -213,8 +213,8 @@ fn clocks_that_cannot_be_compared_give_no_number() {
     assert_eq!(other.alignment.unwrap().error_max_ns, Some(2 * MS));
     let cases: [(Change, &str); 4] = [
         (|clock| clock.synchronised = Some(false), "the clock of share 1 is not synchronised"),
-        (|clock| clock.synchronised = None, "share 1 cannot tell how exact"),
-        (|clock| clock.error_max_ns = None, "share 1 cannot tell how exact"),
+        (|clock| clock.synchronised = None, "the accuracy of share 1's time of day"),
+        (|clock| clock.error_max_ns = None, "the accuracy of share 1's time of day"),
         (|clock| clock.window_start_monotonic_ns = None, ""),
     ];
     for (change, why) in cases {
@@ -270,7 +270,7 @@ fn shares_of_agents_are_compared_by_the_masters_clock() {
     let record = merged(&all);
     let alignment = record.alignment.as_ref().unwrap();
     assert_eq!((alignment.by, alignment.error_max_ns), (AlignedBy::Reference, Some(85_000)));
-    assert_eq!(alignment.why, "by the master's clock, to 85us");
+    assert_eq!(alignment.why, "by the master's clock");
     assert_eq!((record.start_skew_ns, record.goals[0].result), (Some(3 * MS), GoalResult::Met));
     assert_eq!(record.rate.achieved_per_s, 400.0);
     let again = Record::from_json(&json(&record)).unwrap();
@@ -385,7 +385,7 @@ fn the_start_skew_is_a_goal_where_it_is_known() {
     };
     let known = with_goal("boot");
     assert_eq!((known.goals[0].result, known.exit), (GoalResult::Met, 0));
-    assert_eq!(known.goals[0].why, "it was 1ms");
+    assert_eq!(known.goals[0].why, "it was 1.00 ms");
     let unknown = with_goal("other");
     assert_eq!((unknown.goals[0].result, unknown.exit), (GoalResult::Undecided, 1));
     assert!(unknown.goals[0].why.contains("not synchronised"));

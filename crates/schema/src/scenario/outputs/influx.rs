@@ -94,9 +94,11 @@ impl InfluxPlace {
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (host, path) = path.split_at(path.find('/').unwrap_or(path.len()));
         if host.contains('@') {
-            return Err("influx takes no password in its URL: set MEMTIDE_INFLUX_USER and \
+            return Err(
+                "influx: the URL must not contain a password; set MEMTIDE_INFLUX_USER and \
                         MEMTIDE_INFLUX_PASSWORD, or MEMTIDE_INFLUX_TOKEN"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         if host.is_empty() || url.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(format!("influx: the URL has no host; write {EXAMPLE}"));
@@ -107,7 +109,7 @@ impl InfluxPlace {
             "/api/v3/write_lp" => (InfluxVersion::V3, &["db"], "nanosecond"),
             _ => {
                 return Err(format!(
-                    "influx: '{path}' is no place for points; use /write?db=NAME, \
+                    "influx: '{path}' does not accept points; use /write?db=NAME, \
                      /api/v2/write?org=NAME&bucket=NAME or /api/v3/write_lp?db=NAME"
                 ));
             }
@@ -117,12 +119,12 @@ impl InfluxPlace {
             pairs.find(|(key, value)| *key == name && !value.is_empty()).map(|(_, value)| value)
         };
         if let Some(missing) = needs.iter().find(|name| given(name).is_none()) {
-            return Err(format!("influx: the URL has no {missing}=NAME behind {path}?"));
+            return Err(format!("influx: {missing}=NAME is missing behind {path}? in the URL"));
         }
         for secret in ["p", "token", "password"] {
             if given(secret).is_some() {
                 return Err(format!(
-                    "influx: '{secret}=' would show a secret in the list of processes; set \
+                    "influx: '{secret}=' would show a secret in the process list; set \
                      MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER and MEMTIDE_INFLUX_PASSWORD"
                 ));
             }
@@ -179,11 +181,11 @@ mod tests {
         for (word, said) in [
             ("h:8086", "needs a URL"),
             ("http:///write?db=x", "has no host"),
-            ("http://h/", "is no place for points"),
-            ("http://h/write", "has no db=NAME"),
-            ("http://h/write?db=", "has no db=NAME"),
-            ("http://h/api/v2/write?org=o", "has no bucket=NAME"),
-            ("http://u:p@h/write?db=x", "takes no password"),
+            ("http://h/", "does not accept points"),
+            ("http://h/write", "db=NAME is missing"),
+            ("http://h/write?db=", "db=NAME is missing"),
+            ("http://h/api/v2/write?org=o", "bucket=NAME is missing"),
+            ("http://u:p@h/write?db=x", "must not contain a password"),
             ("http://h/write?db=x&p=secret", "would show a secret"),
             ("http://h/write?db=x&precision=s", "must be precision=ns"),
             ("http://h/write?db=x#what=y", "is none of"),

@@ -201,7 +201,7 @@ impl FromStr for Output {
         let Some((kind, place)) = word.split_once('=') else {
             let kind = OutputKind::from_str(word);
             return Err(match kind {
-                Ok(kind) => format!("'{word}' has no place; write {kind}=FILE"),
+                Ok(kind) => format!("'{word}' names no file; write {kind}=FILE"),
                 Err(_) => format!("'{word}' is not KIND=WHERE, such as json=run.json"),
             });
         };

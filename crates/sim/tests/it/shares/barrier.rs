@@ -106,7 +106,7 @@ fn the_load_begins_at_the_instant_that_was_agreed() {
 fn a_share_that_is_ready_too_late_makes_no_load() {
     let late = world(Says(Ok(Some(Instant::from_ns(1))))).rehearse();
     let why = not_run(late);
-    assert!(why.contains("after the shares of the run had begun"), "{why}");
+    assert!(why.contains("after the other shares had begun"), "{why}");
 }
 
 #[test]

@@ -20,19 +20,20 @@ pub(super) fn install(path: &Path, folder: &Path, limits: LawWords) -> Result<St
         Err(_) => true,
     };
     if !is_ours {
-        return Err(format!("'{}' is there already; remove it first", place.display()));
+        return Err(format!("'{}' already exists; remove it first", place.display()));
     }
     if limits == LawWords::default() {
         let target = fs::canonicalize(path)
             .map_err(|error| format!("the path of '{}' is unknown: {error}", path.display()))?;
-        link(&target, &place)
-            .map_err(|error| format!("the link '{}' cannot be made: {error}", place.display()))?;
+        link(&target, &place).map_err(|error| {
+            format!("the link '{}' cannot be created: {error}", place.display())
+        })?;
         return Ok(format!("{} -> {}\n", place.display(), target.display()));
     }
     if join.limits != LawWords::default() {
         return Err(format!(
-            "{} has limits already; remove --allow-target and the other limits, or name a join \
-             file without any",
+            "{} already contains limits; remove --allow-target and the other limits, or name a \
+             join file without limits",
             path.display()
         ));
     }

@@ -130,7 +130,7 @@ fn answer(response: &mut Response<Body>) -> Answer {
     let text = match body.read_to_string() {
         Ok(text) => text,
         Err(error) if (200..300).contains(&status) => {
-            return Answer::Unreachable(format!("its answer did not come whole: {error}"));
+            return Answer::Unreachable(format!("its answer was incomplete: {error}"));
         }
         Err(_) => String::new(),
     };
@@ -150,7 +150,7 @@ fn answer(response: &mut Response<Body>) -> Answer {
         401 | 403 => Answer::Refused(said(
             ": set MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER and MEMTIDE_INFLUX_PASSWORD",
         )),
-        404 => Answer::Refused(said(": make the database, or name another one in the URL")),
+        404 => Answer::Refused(said(": create the database, or name another one in the URL")),
         429 | 500..600 => Answer::Busy { said: said(""), after: after.map(Duration::from_secs) },
         _ => Answer::Refused(said("")),
     }
