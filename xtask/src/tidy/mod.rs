@@ -101,6 +101,8 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     }
     findings.extend(words::check_types(&sources, &read(root, "ARCHITECTURE.md")?));
     findings.extend(words::table::check(&read(root, "STYLE.md")?));
+    let promises = read(root, words::promises::PATH)?;
+    findings.extend(words::promises::check(&promises, &sources));
     let declared = words::named::Declared::of(&sources);
     let documents = documents(root)?;
     let pages = documents.iter().map(|(path, _)| path.as_str());

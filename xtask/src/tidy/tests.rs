@@ -150,6 +150,38 @@ fn documents_name_what_exists() {
 }
 
 #[test]
+fn every_promise_names_a_test_that_exists() {
+    let test = |name: &str| format!("#[test]\nfn {name}() {{}}\nfn no_test() {{}}\n");
+    let sources = [
+        Source::new("crates/run/src/lib.rs", "mod goals;"),
+        Source::new("crates/run/src/goals.rs", format!("mod tests {{ {} }}", test("met"))),
+        Source::new("crates/sim/tests/it/main.rs", "mod queues;"),
+        Source::new("crates/sim/tests/it/queues/mod.rs", test("wait")),
+        Source::new("crates/memtide/tests/it/steps.rs", test("end")),
+        Source::new("crates/engine/tests/alloc.rs", test("nothing")),
+        Source::new("xtask/src/main.rs", test("own")),
+    ];
+    let table = [
+        ("`run::goals::tests::met`, `sim it queues::wait`; by hand: `cargo bench`", None),
+        ("`it steps::end`, `engine alloc nothing`, `xtask::own`", None),
+        ("not held by a test; by hand: `cargo xtask dist`", None),
+        ("somewhere", Some("no test beside 'It holds.'")),
+        ("by hand: `cargo xtask dist`", Some("no test beside 'It holds.'")),
+        ("`run::goals::tests::no_test`", Some("no test `run::goals::tests::no_test`")),
+        ("`sim it queues::no_test`", Some("no test `sim it queues::no_test`")),
+        ("`it queues::wait`", Some("no test `it queues::wait`")),
+        ("`run::tests::met`", Some("no test `run::tests::met`")),
+    ];
+    for (held, expected) in table {
+        let page = format!("| promise | held by |\n|---|---|\n| It holds. | {held} |\n");
+        let found = words::promises::check(&page, &sources);
+        let what: Vec<&str> = found.iter().map(|finding| finding.what.as_str()).collect();
+        assert_eq!(what, expected.as_slice(), "{held}");
+        assert!(found.iter().all(|finding| finding.line == 3), "{held}");
+    }
+}
+
+#[test]
 fn the_index_names_every_design_page() {
     let text = "[a](docs/design/0002-b.md)\n## The design pages\n[a](docs/design/0001-a.md)\n";
     let pages = ["docs/design/0001-a.md", "docs/design/0002-b.md"];

@@ -34,6 +34,7 @@ mod mutilate;
 mod twemperf;
 mod memaslap;
 mod streams;
+mod commands;
 
 mod peer;
 mod child;

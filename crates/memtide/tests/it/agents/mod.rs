@@ -18,12 +18,16 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Time limit for anything except a run.
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Agents and masters without a key all meet at one port, so one pair of them works at a time.
+pub(crate) static OWN_ADDRESS: Mutex<()> = Mutex::new(());
 
 /// A master's key, and agents that accept it. All of them end with this value.
 struct Lab {
@@ -164,9 +168,7 @@ impl Agent {
 
     /// The records that it keeps.
     fn kept(&self) -> Vec<PathBuf> {
-        let files = fs::read_dir(&self.records).into_iter().flatten().flatten();
-        let is_record = |path: &PathBuf| path.extension().is_some_and(|it| it == "json");
-        files.map(|file| file.path()).filter(is_record).collect()
+        kept(&self.records)
     }
 
     fn id(&self) -> u32 {
@@ -201,6 +203,13 @@ impl Drop for Agent {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// The records in the folder of an agent.
+pub(crate) fn kept(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_record = |path: &PathBuf| path.extension().is_some_and(|it| it == "json");
+    files.map(|file| file.path()).filter(is_record).collect()
 }
 
 /// Waits until `is_so`; fails the test with the text of `why` if it takes too long.

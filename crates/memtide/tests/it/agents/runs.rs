@@ -1,9 +1,10 @@
 //! Successful runs by agents: every command and flag.
 
-use super::{Agent, Lab, is_untouched, names, record, until};
+use super::{Agent, Lab, OWN_ADDRESS, is_untouched, names, record, until};
 use crate::child::{assert_counters_equal, memtide, program, shared};
 use crate::peer::Peer;
 use memtide_schema::record::{CheckKind, CheckResult, EndedBy, GoalResult, ShareStart};
+use std::sync::PoisonError;
 
 const WORDS: &str = "--rate 2k --duration 1s --arrival fixed";
 
@@ -108,6 +109,7 @@ fn goals_and_conditions_are_judged_over_all_agents() {
 #[test]
 fn agents_of_the_same_user_need_no_key_on_this_machine() {
     let _turn = shared();
+    let _address = OWN_ADDRESS.lock().unwrap_or_else(PoisonError::into_inner);
     let (lab, peer) = (Lab::new("state"), Peer::memcached(""));
     let state = lab.path("state");
     let own = || {

@@ -1,0 +1,104 @@
+//! docs/tests.md: every test that a promise names exists where its name says. It reads the table
+//! alone, and does not judge whether a test holds its promise.
+
+use crate::tidy::source::Source;
+use crate::tidy::{Finding, Rule};
+
+/// The page with the table.
+pub(in crate::tidy) const PATH: &str = "docs/tests.md";
+/// What a row says that names no test.
+const NOT_HELD: &str = "not held by a test";
+/// What stands before a proof that is no test.
+const BY_HAND: &str = "by hand:";
+
+/// Every row of the page that names no test, or one that does not exist. A test is written as
+/// `crate::module::test`, one of a binary of tests as `crate binary module::test`; the crate
+/// `memtide` may be left out.
+pub(in crate::tidy) fn check(page: &str, sources: &[Source]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, line) in page.lines().enumerate() {
+        let Some((promise, held)) = cells(line) else { continue };
+        if promise == "promise" || promise.starts_with("---") {
+            continue;
+        }
+        let mut found = |what: String, instead: &str| {
+            findings.push(Finding {
+                path: PATH.to_owned(),
+                line: index + 1,
+                rule: Rule::Named,
+                what,
+                why: "a promise without its test is only hoped for",
+                instead: instead.to_owned(),
+            });
+        };
+        let tests = held.split(BY_HAND).next().unwrap_or_default();
+        // The parts of odd number are code spans.
+        let tests: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+        if tests.is_empty() && !held.starts_with(NOT_HELD) {
+            found(format!("no test beside '{promise}'"), "name one, or say 'not held by a test'");
+        }
+        for test in tests.iter().filter(|test| !exists(test, sources)) {
+            found(format!("no test `{test}`"), "name the test that holds the promise now");
+        }
+    }
+    findings
+}
+
+/// The two cells of a table's row.
+fn cells(line: &str) -> Option<(&str, &str)> {
+    let inner = line.strip_prefix('|')?.strip_suffix('|')?;
+    let (promise, held) = inner.split_once('|')?;
+    Some((promise.trim(), held.trim()))
+}
+
+/// True if `test` is a test of the module that it names.
+fn exists(test: &str, sources: &[Source]) -> bool {
+    let words: Vec<&str> = test.split(' ').collect();
+    let (roots, path) = match words[..] {
+        [path] => {
+            let Some((part, path)) = path.split_once("::") else { return false };
+            let folder = if part == "xtask" { part.to_owned() } else { format!("crates/{part}") };
+            let src = format!("{folder}/src");
+            ([format!("{src}/lib.rs"), format!("{src}/main.rs")], (src, path))
+        }
+        [binary, path] => of_binary("memtide", binary, path),
+        [part, binary, path] => of_binary(part, binary, path),
+        _ => return false,
+    };
+    let (folder, path) = path;
+    let mut modules: Vec<&str> = path.split("::").collect();
+    let Some(name) = modules.pop() else { return false };
+    // A module is a file, or stands inside the file of one above it.
+    (0..=modules.len()).any(|depth| {
+        let (files, inline) = modules.split_at(depth);
+        let stem = format!("{folder}/{}", files.join("/"));
+        let paths = match depth {
+            0 => roots.clone(),
+            _ => [format!("{stem}.rs"), format!("{stem}/mod.rs")],
+        };
+        let file = sources.iter().find(|source| paths.contains(&source.path));
+        file.is_some_and(|source| {
+            inline.iter().all(|module| declares(source, "mod", module).is_some())
+                && declares(source, "fn", name).is_some_and(|before| before.contains("#[test]"))
+        })
+    })
+}
+
+fn of_binary<'a>(part: &str, binary: &str, path: &'a str) -> ([String; 2], (String, &'a str)) {
+    let folder = format!("crates/{part}/tests/{binary}");
+    ([format!("{folder}.rs"), format!("{folder}/main.rs")], (folder, path))
+}
+
+/// The code between the end of the item before `keyword name` and that declaration, which holds
+/// its attributes; none if the file does not declare it.
+fn declares<'a>(source: &'a Source, keyword: &str, name: &str) -> Option<&'a str> {
+    let mut before = (0, "");
+    for (at, word) in source.words() {
+        if before.1 == keyword && word == name {
+            let code = &source.code[..before.0];
+            return Some(&code[code.rfind(['}', ';']).map_or(0, |end| end + 1)..]);
+        }
+        before = (at, word);
+    }
+    None
+}
