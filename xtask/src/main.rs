@@ -240,33 +240,46 @@ fn test(root: &Path) -> Result<(), String> {
         command
     };
     run(tests().args(["test", "--workspace"]))?;
-    // By default io_uring is used if it is available; the program's promises hold without it.
-    // Faces, texts, pages, other machines and databases do not depend on it.
-    let integration = ["test", "--package", "memtide", "--test", "it", "--"];
-    let words = [
-        "mutilate::",
-        "twemperf::",
-        "memaslap::",
-        "streams::",
-        "hostile::",
-        "words::",
-        "terminal::",
-        "slurm::",
-        "agents::",
-        "shares::",
-        "merging::",
-        "influx::",
-        "outputs::compare::",
-        "outputs::page::",
-        "readers::",
-    ];
-    let native = integration.into_iter().chain(words.iter().flat_map(|words| ["--skip", *words]));
-    run(tests().env("IT_IO", "epoll").args(native))?;
-    // A separate build, in which threads are loom's; in a folder of its own, so that neither build
-    // invalidates the other.
-    let interleavings = ["test", "--package", "memtide-host", "--target-dir", "target/loom"];
-    let mut command = cargo(root);
-    run(command.env("RUSTFLAGS", "--cfg loom").args(interleavings).arg("interleavings"))
+    // The default takes io_uring where the kernel offers it; what differs by the driver must hold over
+    // epoll too. Modules that choose a driver themselves, and all that stands around the engine, hold
+    // over either. The program itself is started: `cargo test --package` would compile it again.
+    let mut native = process::Command::new(integration_tests(root)?);
+    native.current_dir(root.join("crates/memtide")).env("RUST_TEST_THREADS", &threads);
+    run(native.env("IT_IO", "epoll").args(BY_DRIVER))
+}
+
+/// Modules of the integration tests that run once more over epoll.
+const BY_DRIVER: [&str; 11] = [
+    "backlogs::",
+    "binary::",
+    "endings::",
+    "errors::",
+    "instants::",
+    "operations::",
+    "pacing::",
+    "pauses::",
+    "rogues::",
+    "signals::",
+    "verification::",
+];
+
+/// The program of the integration tests, as `cargo test --workspace` has built it.
+///
+/// Cause: Cargo names no such program: the tests were moved.
+///
+/// To do: Name their package and target in `xtask/src/main.rs`.
+fn integration_tests(root: &Path) -> Result<PathBuf, String> {
+    let words = ["test", "--workspace", "--no-run", "--message-format=json", "--quiet"];
+    let messages = told(root, &words)?;
+    let mut artifacts = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let manifest = root.join("crates/memtide/Cargo.toml");
+    let is_it = |artifact: &Value| {
+        artifact["target"]["name"] == "it"
+            && artifact["manifest_path"].as_str().is_some_and(|path| Path::new(path) == manifest)
+    };
+    let it: Option<Value> = artifacts.find(is_it);
+    let program = it.as_ref().and_then(|artifact| artifact["executable"].as_str());
+    program.map(PathBuf::from).ok_or_else(|| "cargo builds no integration tests".to_owned())
 }
 
 /// Runs the simulated swarm, optimised and with every assertion.

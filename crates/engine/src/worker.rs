@@ -224,6 +224,11 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         woken
     }
 
+    /// How far it has come.
+    pub fn stage(&self) -> Stage {
+        self.course.stage
+    }
+
     /// True if there is nothing more to do.
     pub fn is_finished(&self) -> bool {
         self.course.stage == Stage::Finished
@@ -269,6 +274,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             cpu: None,
             run_delay: None,
         }
+    }
+
+    /// True if its load runs and nothing more will be measured: the window is over, or a fixed number
+    /// of operations has ended. Cheap before that, so that it can be asked after each turn.
+    pub fn is_through(&self) -> bool {
+        let past = self.recorder.is_past(self.driver.now());
+        let counted = self.recorder.in_flight == 0 && self.course.offer.ops_end != u64::MAX;
+        self.course.stage == Stage::Running
+            && (past || counted && self.is_used_up())
+            && self.report().measured_done
     }
 
     /// True if a fixed number of operations or connections, and not time, has ended its offer.

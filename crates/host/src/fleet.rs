@@ -20,14 +20,15 @@ use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, Worke
 use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
 use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Wait, Worker};
 use memtide_metrics::{Tally, TallySum};
-use memtide_workload::PlannedSource;
+use memtide_workload::{PlannedSource, Source};
 use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 use watch::Watched;
 
 /// The interval between hand-overs.
@@ -72,9 +73,19 @@ struct Mailbox {
     stop_ns: AtomicU64,
     /// The grace of the stop; stored before the stop.
     stop_grace_ns: AtomicU64,
+    /// True if the worker has handed over early, because it reached what its fleet waits for.
+    reached: AtomicBool,
+    /// The thread that collects, asleep between hand-overs.
+    collector: thread::Thread,
 }
 
 impl Mailbox {
+    /// Wakes the collector for what the worker has handed over.
+    fn reach(&self) {
+        self.reached.store(true, Ordering::Release);
+        self.collector.unpark();
+    }
+
     fn stop(&self, at: Instant, grace: Span) {
         self.stop_grace_ns.store(grace.ns(), Ordering::Relaxed);
         self.stop_ns.store(at.ns(), Ordering::Release);
@@ -147,6 +158,8 @@ impl HostFleet {
             begin_ns: AtomicU64::new(NEVER_NS),
             stop_ns: AtomicU64::new(NEVER_NS),
             stop_grace_ns: AtomicU64::new(0),
+            reached: AtomicBool::new(false),
+            collector: thread::current(),
         });
         let job = Job {
             plan: Arc::clone(plan),
@@ -220,10 +233,15 @@ impl Fleet for HostFleet {
             let over = running && self.workers.iter().all(Thread::is_over);
             let interrupted = self.stop.is_raised() && !interrupted_before;
             let refused = self.guard.refused().is_some();
-            if now >= until || over || interrupted || refused {
+            // Each worker's word is taken, so that none ends the next wait.
+            let reached = self.workers.iter().fold(false, |any, worker| {
+                any | worker.mailbox.reached.swap(false, Ordering::Acquire)
+            });
+            if now >= until || over || interrupted || refused || reached {
                 break;
             }
-            self.clock.sleep_until(until.min(now + COLLECT_STEP));
+            let step = until.since(now).min(COLLECT_STEP);
+            thread::park_timeout(Duration::from_nanos(step.ns()));
         }
         for thread in &mut self.workers {
             let number = thread.number;
@@ -357,6 +375,7 @@ impl Job {
         let mut begun = false;
         let mut stops_at = Instant::NEVER;
         let mut handover = self.clock.now();
+        let mut told = Reached::Nothing;
         loop {
             opening = opening && worker.open_more(OPENED_AT_ONCE);
             let begin_ns = self.mailbox.begin_ns.load(Ordering::Acquire);
@@ -382,7 +401,8 @@ impl Job {
                 let tally = std::mem::replace(worker.tally_mut(), empty);
                 return Ok(Parcel { tally, report });
             }
-            if now >= handover {
+            let reached = Reached::by(&worker).max(told);
+            if now >= handover || reached > told {
                 handover = now + HANDOVER_EVERY;
                 // A process that was suspended must not first send operations that became due
                 // meanwhile.
@@ -391,8 +411,31 @@ impl Job {
                     worker.stop(now, SILENT_GRACE.min(self.plan.timeout));
                 }
                 let report = meter.complete(worker.report(), false);
-                self.giver.give(worker.tally_mut(), report);
+                if self.giver.give(worker.tally_mut(), report) && reached > told {
+                    told = reached;
+                    self.mailbox.reach();
+                }
             }
+        }
+    }
+}
+
+/// What a fleet waits for: its worker hands over at once, not when the next hand-over is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reached {
+    Nothing,
+    /// Every connection is open.
+    Ready,
+    /// Nothing more will be measured.
+    Through,
+}
+
+impl Reached {
+    fn by<D: Driver, S: Source + Clone>(worker: &Worker<D, S>) -> Self {
+        match worker.stage() {
+            Stage::Ready => Self::Ready,
+            Stage::Running if worker.is_through() => Self::Through,
+            _ => Self::Nothing,
         }
     }
 }

@@ -60,11 +60,11 @@ pub(crate) fn handoff(empty: Parcel) -> (Giver, Taker) {
 
 impl Giver {
     /// Hands over `tally` and replaces it by an empty one. If the collector is behind, the worker
-    /// keeps the same tally.
-    pub(crate) fn give(&mut self, tally: &mut Box<Tally>, report: WorkerReport) {
+    /// keeps the same tally, and the answer is false.
+    pub(crate) fn give(&mut self, tally: &mut Box<Tally>, report: WorkerReport) -> bool {
         let parcel = self.0.empty.swap(ptr::null_mut(), Ordering::Acquire);
         if parcel.is_null() {
-            return;
+            return false;
         }
         // SAFETY: a pointer in a slot came from `Box::into_raw`, and the swap above made us its
         // only holder.
@@ -72,6 +72,7 @@ impl Giver {
         std::mem::swap(&mut parcel.tally, tally);
         parcel.report = report;
         put(&self.0.full, parcel);
+        true
     }
 }
 
@@ -94,9 +95,6 @@ fn put(slot: &AtomicPtr<Parcel>, parcel: Box<Parcel>) {
     let before = slot.swap(Box::into_raw(parcel), Ordering::AcqRel);
     assert!(before.is_null(), "there is one parcel");
 }
-
-#[cfg(all(test, loom))]
-mod interleavings;
 
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -95,6 +95,7 @@ const ALLOWED: &[Arrows] = &[
         ],
         outside: &["clap", "libc", "rustix", "io-uring", "serde_json"],
     },
+    Arrows { package: "loom", inside: &[], outside: &[] },
     Arrows {
         package: "fuzz",
         inside: &["base", "codec", "server", "schema", "cluster"],
@@ -182,7 +183,7 @@ pub(super) fn short(package: &str) -> &str {
 
 pub(super) fn manifest(package: &str) -> String {
     match short(package) {
-        part @ ("xtask" | "bench" | "fuzz") => format!("{part}/Cargo.toml"),
+        part @ ("xtask" | "bench" | "fuzz" | "loom") => format!("{part}/Cargo.toml"),
         part => format!("crates/{part}/Cargo.toml"),
     }
 }

@@ -194,7 +194,7 @@ fn documents(root: &Path) -> Result<Vec<(String, String)>, String> {
 /// Every Rust file of the workspace, in the order of its paths.
 fn sources(root: &Path) -> Result<Vec<Source>, String> {
     let mut sources = Vec::new();
-    for part in ["crates", "xtask", "bench", "fuzz"] {
+    for part in ["crates", "xtask", "bench", "fuzz", "loom"] {
         read_folder(root, &root.join(part), &mut sources)?;
     }
     sources.sort_by(|a, b| a.path.cmp(&b.path));

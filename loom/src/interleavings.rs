@@ -1,7 +1,6 @@
-//! Every order in which two threads can hand over and take, tried by loom. Built only with
-//! `RUSTFLAGS="--cfg loom"`, as `cargo xtask test` does.
+//! Every order in which two threads can hand over and take, tried by loom.
 
-use super::{Parcel, handoff};
+use crate::handoff::{Parcel, handoff};
 use memtide_base::{Instant, Span};
 use memtide_engine::{Stage, WorkerReport};
 use memtide_metrics::{Shape, Tally};
@@ -52,7 +51,7 @@ fn in_no_order_is_anything_lost_or_taken_twice() {
             let mut mine = tally();
             for _ in 0..GIVEN {
                 mine.segments[0].intended += 1;
-                giver.give(&mut mine, REPORT);
+                let _ = giver.give(&mut mine, REPORT);
             }
             mine.segments[0].intended
         });

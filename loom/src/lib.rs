@@ -1,0 +1,9 @@
+//! The hand-over of host, compiled with loom's threads and atomics, and tried in every interleaving.
+//!
+//! It is a crate because host itself is compiled with the atomics of the machine.
+
+#[cfg(test)]
+#[path = "../../crates/host/src/handoff.rs"]
+mod handoff;
+#[cfg(test)]
+mod interleavings;
