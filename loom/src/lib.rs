@@ -1,4 +1,4 @@
-//! The hand-over of host, compiled with loom's threads and atomics, and tried in every interleaving.
+//! The hand-over of host, compiled with loom's atomics, and tried in every interleaving.
 //!
 //! It is a crate because host itself is compiled with the atomics of the machine.
 

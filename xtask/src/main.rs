@@ -240,9 +240,10 @@ fn test(root: &Path) -> Result<(), String> {
         command
     };
     run(tests().args(["test", "--workspace"]))?;
-    // The default takes io_uring where the kernel offers it; what differs by the driver must hold over
-    // epoll too. Modules that choose a driver themselves, and all that stands around the engine, hold
-    // over either. The program itself is started: `cargo test --package` would compile it again.
+    // The default takes io_uring where the kernel offers it; what differs by the driver must hold
+    // over epoll too. Modules that choose a driver themselves, and all that is around the engine,
+    // hold over either. The program itself is started: `cargo test --package` would compile it
+    // again.
     let mut native = process::Command::new(integration_tests(root)?);
     native.current_dir(root.join("crates/memtide")).env("RUST_TEST_THREADS", &threads);
     run(native.env("IT_IO", "epoll").args(BY_DRIVER))

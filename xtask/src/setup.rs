@@ -56,7 +56,7 @@ pub(crate) const PICTURES: &[Need] =
 pub(crate) const STATIC: &[Need] = &[Need {
     program: "musl-gcc",
     package: "musl-tools",
-    why: "it compiles the C of the cryptography and of zstd for a static program",
+    why: "it compiles the C of the cryptography for a static program",
 }];
 
 /// The programs for `cargo xtask kubernetes`, other than compilers.

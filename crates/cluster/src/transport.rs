@@ -6,7 +6,7 @@
 pub mod files;
 mod master;
 mod agent;
-mod door;
+mod admission;
 mod dial;
 mod stream;
 mod link;

@@ -452,7 +452,8 @@ impl Connection {
         in_format_of!(self.link.reader, T => self.handle_replies::<T>(now, bytes, follow_ups, sink))
     }
 
-    /// Decodes replies and ends the operations that they answer.
+    /// Decodes replies and ends the operations that they answer. A reply stays where the decoder
+    /// put it: `?` and `map_err` would each copy it.
     #[inline]
     fn handle_replies<T: WireFormat>(
         &mut self,
@@ -465,9 +466,7 @@ impl Connection {
         let mut left = bytes.len();
         loop {
             let mut answer_head = T::NO_HEAD;
-            let decoder = T::decoder(&mut self.link.reader);
-            // The reply stays where the decoder put it: `?` and `map_err` would each copy it.
-            let next = T::next(decoder, &mut bytes, &mut answer_head);
+            let next = T::next(T::decoder(&mut self.link.reader), &mut bytes, &mut answer_head);
             let reply = match next {
                 Ok(Some(ref reply)) => reply,
                 Ok(None) => {

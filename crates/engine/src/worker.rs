@@ -276,8 +276,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// True if its load runs and nothing more will be measured: the window is over, or a fixed number
-    /// of operations has ended. Cheap before that, so that it can be asked after each turn.
+    /// True if its load runs and nothing more will be measured: the window is over, or a fixed
+    /// number of operations has ended. Cheap before that, so that it can be asked after each turn.
     pub fn is_through(&self) -> bool {
         let past = self.recorder.is_past(self.driver.now());
         let counted = self.recorder.in_flight == 0 && self.course.offer.ops_end != u64::MAX;

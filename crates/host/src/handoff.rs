@@ -96,5 +96,7 @@ fn put(slot: &AtomicPtr<Parcel>, parcel: Box<Parcel>) {
     assert!(before.is_null(), "there is one parcel");
 }
 
+// The path is for loom's crate, which includes this file.
 #[cfg(all(test, not(loom)))]
+#[path = "handoff/tests.rs"]
 mod tests;

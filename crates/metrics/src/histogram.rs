@@ -146,6 +146,7 @@ impl<C: Count> Histogram<C> {
 
     /// The buckets in HdrHistogram's V2 format with DEFLATE, as other tools read it.
     pub fn to_bytes(&self) -> Vec<u8> {
+        assert!(self.is_whole(), "buckets hold what the moments count");
         self.buckets.to_bytes()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A line that would only say "none" is left out, unless readers look for it.
 
-use crate::layout::{Sheet, labelled};
+use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, whole};
 use memtide_base::units::format_bytes;
 use memtide_schema::record::{DatagramCounts, Record, ServerLoad, Totals};
@@ -15,7 +15,7 @@ fn trimmed(mean: f64) -> String {
 }
 
 /// Adds all lines of counts.
-pub(crate) fn counts(out: &mut Sheet, record: &Record) {
+pub(crate) fn counts(out: &mut TextLayout, record: &Record) {
     let totals = &record.totals;
     labelled(out, "operations", &outcomes(totals));
     if totals.keys > 0 {
@@ -159,7 +159,7 @@ fn datagrams(counts: &DatagramCounts) -> String {
 
 /// Adds a line of the counts that are not zero, by name; no line if all are zero.
 fn line_of(
-    out: &mut Sheet,
+    out: &mut TextLayout,
     label: &str,
     counts: &BTreeMap<String, u64>,
     shown: impl Fn(&str) -> bool,

@@ -2,13 +2,13 @@
 //!
 //! It words the judgements; it makes none.
 
-use crate::layout::{Sheet, unbroken, wrapped};
+use crate::layout::{TextLayout, unbroken, wrapped};
 use memtide_schema::record::{
     Check, CheckKind, CheckResult, GoalResult, LoopKind, Reason, Record, ShardRecord, Verdict,
 };
 
 /// Adds everything from the goals to the last line.
-pub(crate) fn judgement(out: &mut Sheet, record: &Record) {
+pub(crate) fn judgement(out: &mut TextLayout, record: &Record) {
     if !record.goals.is_empty() {
         out.push('\n');
     }

@@ -12,13 +12,13 @@ const LABEL: usize = 11;
 
 /// A text under construction, with its largest width.
 #[derive(Debug)]
-pub(crate) struct Sheet {
+pub(crate) struct TextLayout {
     text: String,
     /// Columns of the terminal for which the text is made; none for no terminal.
     columns: Option<usize>,
 }
 
-impl Sheet {
+impl TextLayout {
     /// An empty sheet, for a terminal of `columns` columns or for no terminal.
     pub(crate) fn new(columns: Option<usize>) -> Self {
         let columns = columns.map(|columns| columns.max(COLUMNS_MIN));
@@ -41,7 +41,7 @@ impl Sheet {
 
 /// Adds a line that programs search for: only a terminal's width breaks it. Begins with `first`;
 /// further lines begin with `rest`.
-pub(crate) fn unbroken(out: &mut Sheet, first: &str, rest: &str, text: &str) {
+pub(crate) fn unbroken(out: &mut TextLayout, first: &str, rest: &str, text: &str) {
     match out.columns {
         Some(_) => wrapped(out, first, rest, text),
         None => out.text.push_str(&format!("{first}{text}\n")),
@@ -49,14 +49,14 @@ pub(crate) fn unbroken(out: &mut Sheet, first: &str, rest: &str, text: &str) {
 }
 
 /// Adds a line with its label; further lines are indented by the label's width.
-pub(crate) fn labelled(out: &mut Sheet, label: &str, text: &str) {
+pub(crate) fn labelled(out: &mut TextLayout, label: &str, text: &str) {
     let first = format!("{label:<LABEL$}");
     wrapped(out, &first, &" ".repeat(LABEL), text);
 }
 
 /// Adds a sentence that begins with `first`; further lines begin with `rest`. It is broken at
 /// spaces, and a word that is longer than a line after its commas.
-pub(crate) fn wrapped(out: &mut Sheet, first: &str, rest: &str, text: &str) {
+pub(crate) fn wrapped(out: &mut TextLayout, first: &str, rest: &str, text: &str) {
     let width_max = out.width();
     let out = &mut out.text;
     out.push_str(first);
@@ -123,7 +123,7 @@ impl Table {
     }
 
     /// Adds the table to `out`, with two spaces between columns.
-    pub(crate) fn render(&self, out: &mut Sheet) {
+    pub(crate) fn render(&self, out: &mut TextLayout) {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn sentences_are_wrapped_under_themselves() {
-        let mut out = Sheet::new(None);
+        let mut out = TextLayout::new(None);
         let text = "word ".repeat(40);
         labelled(&mut out, "label", text.trim_end());
         let out = out.into_text();
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_list_longer_than_a_line_is_broken_after_commas() {
         let list = "uniform:1,2;".repeat(5) + &"123:0.5,".repeat(30);
-        let mut out = Sheet::new(None);
+        let mut out = TextLayout::new(None);
         labelled(&mut out, "data", &format!("values {list} and more"));
         let out = out.into_text();
         assert!(out.lines().count() > 2 && out.lines().all(|line| line.chars().count() <= WIDTH));
@@ -199,7 +199,7 @@ mod tests {
         let mut table = Table::new(&["op", "p50"]);
         table.row(vec!["all".to_owned(), "90.3 µs".to_owned()]);
         table.row(vec!["set".to_owned(), "—".to_owned()]);
-        let mut out = Sheet::new(None);
+        let mut out = TextLayout::new(None);
         table.render(&mut out);
         assert_eq!(out.into_text(), "op       p50\nall  90.3 µs\nset        —\n");
     }
@@ -209,7 +209,7 @@ mod tests {
         let mut table = Table::new(&["op", "p50", "p90", "max"]).without(&["p90", "p50"]);
         table.row(["all", "0123456789", "0123456789", "0123456789"].map(str::to_owned).to_vec());
         let headings = |columns| {
-            let mut out = Sheet { text: String::new(), columns };
+            let mut out = TextLayout { text: String::new(), columns };
             table.render(&mut out);
             let text = out.into_text();
             assert!(columns.is_none_or(|most| text.lines().all(|l| l.chars().count() <= most)));
@@ -225,7 +225,7 @@ mod tests {
     fn what_is_never_broken_in_a_pipe_is_wrapped_on_a_terminal() {
         let text = "word ".repeat(30);
         let lines = |columns| {
-            let mut out = Sheet::new(columns);
+            let mut out = TextLayout::new(columns);
             unbroken(&mut out, "first: ", "  ", text.trim_end());
             out.into_text().lines().map(|line| line.chars().count()).collect::<Vec<_>>()
         };

@@ -2,7 +2,7 @@
 //!
 //! It shows decisions and makes none.
 
-use crate::layout::{Sheet, labelled};
+use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
 use memtide_schema::record::{ChurnPlanRecord, LoopKind, PlanRecord};
 use memtide_schema::{FIELDS, Scenario};
@@ -33,7 +33,7 @@ const FIELD_WIDTH: usize = 12;
 /// The plan, one line per decision, ending in a line break; for a terminal of `columns` columns, or
 /// for none.
 pub fn plan_text(plan: &PlanRecord, columns: Option<usize>) -> String {
-    let mut out = Sheet::new(columns);
+    let mut out = TextLayout::new(columns);
     let mut decisions = decisions(plan);
     let mut unusual = unusual(plan);
     unusual.retain(|(field, _)| decisions.iter().all(|(told, _)| told != field));

@@ -4,7 +4,7 @@ mod agents;
 
 pub(crate) use agents::agents;
 
-use crate::layout::{Sheet, labelled};
+use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, time, whole};
 use memtide_schema::Record;
 use memtide_schema::record::{AlignedBy, AlignmentRecord, ShardRecord, Verdict};
@@ -13,7 +13,7 @@ use memtide_schema::record::{AlignedBy, AlignmentRecord, ShardRecord, Verdict};
 const NAMED_MAX: usize = 3;
 
 /// Adds the lines of a merged record; none if the record was not merged.
-pub(crate) fn shards(out: &mut Sheet, record: &Record) {
+pub(crate) fn shards(out: &mut TextLayout, record: &Record) {
     let count = record.shards.len() as u64;
     if count == 0 {
         return;
@@ -34,7 +34,7 @@ pub(crate) fn shards(out: &mut Sheet, record: &Record) {
 }
 
 /// Adds the lines of shares of one run.
-fn shares(out: &mut Sheet, record: &Record, alignment: &AlignmentRecord) {
+fn shares(out: &mut TextLayout, record: &Record, alignment: &AlignmentRecord) {
     let ran: Vec<&ShardRecord> = record.shards.iter().filter(|shard| shard.has_run()).collect();
     let share = record.shards[0].share.as_ref();
     let of = share.map_or(0, |share| u64::from(share.of));
@@ -69,7 +69,7 @@ fn shares(out: &mut Sheet, record: &Record, alignment: &AlignmentRecord) {
 }
 
 /// Adds the shares with the worst figures, if some cannot be believed.
-fn worst(out: &mut Sheet, ran: &[&ShardRecord]) {
+fn worst(out: &mut TextLayout, ran: &[&ShardRecord]) {
     let mut bad: Vec<(u32, Option<&str>, &str)> = ran
         .iter()
         .filter(|shard| shard.believable.verdict == Verdict::No)

@@ -12,7 +12,7 @@ pub use steps::{StepsText, step_progress_line};
 
 use crate::counts::counts;
 use crate::judgement::judgement;
-use crate::layout::{Sheet, labelled, unbroken};
+use crate::layout::{TextLayout, labelled, unbroken};
 use crate::number::{counted, seconds, whole};
 use crate::plan::{churn_words, connection_words, data_words, rate_of, rate_words, servers};
 use crate::shards::{agents, shards};
@@ -31,7 +31,7 @@ pub fn text(record: &Record) -> String {
 /// The report for a terminal of `columns` columns: every line fits, and tables show fewer columns.
 /// Without a terminal the same as [`text`].
 pub fn text_for(record: &Record, columns: Option<usize>) -> String {
-    let mut out = Sheet::new(columns);
+    let mut out = TextLayout::new(columns);
     heading(&mut out, record);
     agents(&mut out, &record.shards);
     if record.measured_s > 0.0 {
@@ -53,7 +53,7 @@ pub fn text_for(record: &Record, columns: Option<usize>) -> String {
 }
 
 /// What was run, in a few lines.
-fn heading(out: &mut Sheet, record: &Record) {
+fn heading(out: &mut TextLayout, record: &Record) {
     let plan = &record.plan;
     if record.loop_kind == LoopKind::Closed && plan.churn.is_none() {
         let mut text =

@@ -2,7 +2,7 @@
 //!
 //! A percentile without a figure shows as a dash or a bound, and a line below gives the reason.
 
-use crate::layout::{Sheet, Table, labelled};
+use crate::layout::{Table, TextLayout, labelled};
 use crate::number::{NONE, bound, rate, time, whole};
 use memtide_schema::Kind;
 use memtide_schema::record::{Distribution, Missing, Percentile, RateRecord, Record};
@@ -18,7 +18,7 @@ const NAME: usize = 24;
 
 /// Adds response by kind, service, lag and its causes; a row per server if there are several; and
 /// notes on the cells.
-pub(crate) fn times(out: &mut Sheet, record: &Record) {
+pub(crate) fn times(out: &mut TextLayout, record: &Record) {
     let (table, mut shown) = response_table(record);
     table.render(out);
     if record.servers.len() > 1 {
@@ -65,7 +65,7 @@ pub(crate) fn response_table(record: &Record) -> (Table, Vec<&Distribution>) {
 }
 
 /// Adds a row per server; returns the distributions shown.
-fn servers<'a>(out: &mut Sheet, record: &'a Record) -> Vec<&'a Distribution> {
+fn servers<'a>(out: &mut TextLayout, record: &'a Record) -> Vec<&'a Distribution> {
     let mut table = table("server", "answered", "rate");
     for server in &record.servers {
         let answered = whole(server.totals.answered);
@@ -138,7 +138,7 @@ fn above(at_least_ns: u64) -> String {
 }
 
 /// Adds notes on cells that are not plain times.
-fn footnotes(out: &mut Sheet, shown: &[&Distribution]) {
+fn footnotes(out: &mut TextLayout, shown: &[&Distribution]) {
     if shown.iter().all(|distribution| distribution.count == 0) {
         labelled(out, NONE, "no times were measured");
         return;

@@ -9,7 +9,7 @@ use crate::run_plan::{EACH_MAX, Ended, Loss, Rows, Seconds, Watch, oldest_due, r
 use crate::seal::{Began, Material, none_opened, seal, service_so_far, wrong_values};
 use crate::share::{Barrier, Share};
 use crate::survey::{
-    Agreement, Discreet, ServerCommands, Survey, compare, expected_of_share, figures, is_closed,
+    Agreement, QueryFilter, ServerCommands, Survey, compare, expected_of_share, figures, is_closed,
 };
 use memtide_base::{Instant, Sentence, ServerId, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
@@ -69,7 +69,7 @@ fn carry_out<F: Fleet>(
     let began = Began { at: fleet.now(), unix_ns: fleet.since_unix().ns() };
     let plan = &signed(&lowered.plan, writer(&began, lowered));
     observer.on(&Event::Started(Box::new(lowered.record.clone())));
-    let fleet = &mut Discreet::new(fleet, scenario.trust.no_stats);
+    let fleet = &mut QueryFilter::new(fleet, scenario.trust.no_stats);
     let mut survey = first_survey(fleet, plan, observer)?;
     let load = match scenario.load {
         _ if load_only => Load::Always,

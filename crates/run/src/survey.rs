@@ -1,12 +1,12 @@
 //! The servers' `stats` before and after the load, and their comparison with memtide's counts.
 
 use memtide_schema::natively;
-mod discreet;
+mod query_filter;
 mod commands;
 mod share;
 
 pub(crate) use commands::ServerCommands;
-pub(crate) use discreet::{Discreet, is_closed};
+pub(crate) use query_filter::{QueryFilter, is_closed};
 pub(crate) use share::expected_of_share;
 
 use crate::failure::{Failure, Fault};

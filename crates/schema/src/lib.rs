@@ -24,8 +24,6 @@ pub mod sample;
 
 mod wrong_value;
 
-mod read;
-
 mod exit;
 
 #[cfg(test)]

@@ -222,7 +222,7 @@ impl Steps {
     /// Reads a search or scan. The error is a sentence that names
     /// the place at which `text` is invalid.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::read::json("a search or scan", text)
+        crate::record::read_json("a search or scan", text)
     }
 }
 

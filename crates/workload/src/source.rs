@@ -237,11 +237,13 @@ impl Source for MixSource {
         Some((kind, if self.multiget > 1 { self.keys_of(kind, index) } else { 1 }))
     }
 
+    #[inline]
     fn key(&self, op: &Op, nth: u16) -> u64 {
         debug_assert!(nth < op.keys, "an operation has no such key");
         if nth == 0 { op.key } else { self.ordinary.pick(op.index, nth) }
     }
 
+    #[inline]
     fn settle(&mut self, _op: &Op, _outcome: Outcome) {}
 }
 

@@ -65,8 +65,6 @@ const ALLOWED: &[Arrows] = &[
             "ipnet",
             "rustix",
             "toml",
-            "protox",
-            "tonic-prost-build",
         ],
     },
     Arrows {

@@ -32,7 +32,7 @@ fn what_is_wrong_with_a_key_file_is_said() {
     assert!(refused(&text[..text.len() - 40]).contains("no complete PEM certificate"));
     let other = made();
     let (other, _) = other.text().split_once("-----BEGIN CERT").unwrap();
-    assert!(refused(&format!("{other}{certificate}")).contains("of another key"));
+    assert!(refused(&format!("{other}{certificate}")).contains("belongs to another key"));
     let damaged = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
     assert!(refused(&format!("{damaged}{certificate}")).contains("private key is damaged"));
     let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";

@@ -88,8 +88,8 @@ fn values_of_the_wrong_form_are_refused_by_key() {
         ("token = \"00", "token = \"000", "token: not 32"),
         ("token = \"00", "token = \"0g", "token: not 32"),
         ("token = \"00", "token = \"é", "token: not 32"),
-        ("token = \"", "token = 1 #", "token: not a word"),
-        ("master = \"", "master = [] #", "master: not a word"),
+        ("token = \"", "token = 1 #", "token: not a string"),
+        ("master = \"", "master = [] #", "master: not a string"),
         ("a.lab:7411", "a.lab", "address: 'a.lab' is not HOST:PORT"),
         ("a.lab:7411", "a.lab:0", "address: 'a.lab:0'"),
         ("a.lab:7411", "a.lab:65536", "address: "),
@@ -118,7 +118,7 @@ fn unknown_keys_are_refused_by_name() {
     let error = refused(&format!("{}[limits]\nrate = 1\n", file()));
     assert!(error.contains("limits: 'rate' is unknown"), "{error}");
     let error = refused(&format!("{}[limits]\nrate-max = true\n", file()));
-    assert!(error.contains("limits: rate-max: not a word"), "{error}");
+    assert!(error.contains("limits: rate-max: not a string"), "{error}");
     let error = refused(&format!("{}[limits]\nallow-target = [1]\n", file()));
     assert!(error.contains("limits: allow-target: not a list"), "{error}");
     let error = refused(&format!("{}limits = 1\n", file()));

@@ -79,7 +79,7 @@ fn wrong_targets_are_refused_with_what_would_be_right() {
         ("10.0.0.0/+8:1", "'/+8' is not a length"),
         ("10.0.0.9/8:1", "10.0.0.9 is an address within the network 10.0.0.0/8"),
         ("localhost:1", "'localhost' is not an address"),
-        ("fd00::/8:1", "'fd00::' has colons, so it stands in brackets"),
+        ("fd00::/8:1", "'fd00::' has colons and needs brackets"),
         ("[fd00::/8:1", "'[fd00::' has colons"),
         ("[10.0.0.1]:1", "'[10.0.0.1]' is not an address"),
         ("[fd00::]/129:1", "'/129' is not a length from /0 to /128"),

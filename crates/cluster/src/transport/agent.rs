@@ -1,7 +1,7 @@
 //! An agent's network: it dials its master, or waits for masters, and answers pings by itself.
 
+use super::admission::{AdmissionQueue, PendingPeer, bind};
 use super::dial::{connect, within};
-use super::door::{Door, Guest, bind};
 use super::link::{Ended, Handle, Link};
 use super::queue::{Events, Inbox, events, locked, outgoing};
 use super::stream::{join, once, serve};
@@ -96,7 +96,7 @@ impl AgentNet {
         let acceptor = TlsAcceptor::from(tls::server(&own, Some(join.master))?);
         let inside = runtime.enter();
         let (listener, local) = bind(address)?;
-        let door = Door::new(inbox.clone(), turned);
+        let door = AdmissionQueue::new(inbox.clone(), turned);
         drop(inside);
         let shared = Shared::new(join, clock, inbox);
         let thread = NetThread::start(runtime, |runtime, stop| {
@@ -307,7 +307,7 @@ impl Shared {
     async fn welcome(
         self: Arc<Self>,
         tls: TlsStream<TcpStream>,
-        guest: Guest<FromMaster>,
+        guest: PendingPeer<FromMaster>,
         stop: Stop,
     ) {
         let (service, call) = once();

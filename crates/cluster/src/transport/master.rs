@@ -1,7 +1,7 @@
 //! The master's network: agents that dial it, and agents that it dials.
 
+use super::admission::{AdmissionQueue, PendingPeer, bind};
 use super::dial::{connect, within};
-use super::door::{Door, Guest, bind};
 use super::link::{Ended, Handle, Link};
 use super::queue::{Events, Inbox, events, locked, outgoing};
 use super::stream::{call_agent, once, serve, why};
@@ -101,7 +101,7 @@ impl MasterNet {
         let listener = listen.map(bind).transpose()?;
         let acceptor = TlsAcceptor::from(tls::server(identity, None)?);
         let connector = TlsConnector::from(tls::client(Some(identity), None)?);
-        let door = Door::new(inbox.clone(), turned);
+        let door = AdmissionQueue::new(inbox.clone(), turned);
         drop(inside);
         let peers = Mutex::new(HashMap::new());
         let (number, called) = (AtomicU64::new(1), Mutex::new(time::Instant::now()));
@@ -232,7 +232,7 @@ impl Shared {
     async fn welcome(
         self: Arc<Self>,
         tls: TlsStream<TcpStream>,
-        guest: Guest<FromNet>,
+        guest: PendingPeer<FromNet>,
         stop: Stop,
     ) {
         let (service, call) = once();

@@ -88,7 +88,7 @@ mod tests {
         assert!(tally.summary().is_empty());
         assert!(!tally.push_out());
         assert!(tally.summary().is_empty());
-        let over = "the flood of connections is over; 501 were closed unproven";
+        let over = "the flood of connections is over; 501 were closed before they authenticated";
         assert_eq!(tally.summary(), [over]);
         assert!(tally.push_out());
     }

@@ -18,12 +18,16 @@ pub(crate) struct Text {
     line_end: LineEnd,
 }
 
+/// A text reply says nothing of its request; the order of replies does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoHead;
+
 impl WireFormat for Text {
     type Decoder = ReplyDecoder;
     /// A line repeats nothing of its request.
-    type AnswerHead = ();
+    type AnswerHead = NoHead;
 
-    const NO_HEAD: () = ();
+    const NO_HEAD: NoHead = NoHead;
 
     #[inline]
     fn has_quiet_form(&self, kind: OpKind) -> bool {
@@ -123,7 +127,7 @@ impl WireFormat for Text {
     fn next<'a, 'i: 'a>(
         decoder: &'a mut ReplyDecoder,
         input: &mut &'i [u8],
-        _head: &mut (),
+        _head: &mut NoHead,
     ) -> Result<Option<Reply<'a>>, Malformed> {
         decoder.next(input)
     }
@@ -134,11 +138,11 @@ impl WireFormat for Text {
     }
 
     #[inline(always)]
-    fn role<'a>(_: (), _: &Reply<'a>, _: Option<u32>) -> Result<Role<'a>, PeerError> {
+    fn role<'a>(_: NoHead, _: &Reply<'a>, _: Option<u32>) -> Result<Role<'a>, PeerError> {
         Ok(Role::Answer)
     }
 
-    fn welcome(_: (), reply: &Reply<'_>) -> Option<Result<(), ConnectError>> {
+    fn welcome(_: NoHead, reply: &Reply<'_>) -> Option<Result<(), ConnectError>> {
         match reply {
             Reply::Stored => Some(Ok(())),
             Reply::Error(error) if error.is_authentication_failure() => {

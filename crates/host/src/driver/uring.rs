@@ -3,7 +3,7 @@
 //! either sent or returned when the call ends.
 
 mod buffers;
-mod errand;
+mod request_tag;
 mod files;
 mod headers;
 
@@ -12,7 +12,6 @@ use crate::driver::guard::ConnectGuard;
 use crate::driver::peer::{Happened, Peer, SEND_FLAGS};
 use crate::driver::socket::{close_reason, prepare_close};
 use buffers::{BUFFER_GROUP, Buffers};
-use errand::{Errand, Task};
 use files::{File, Files};
 use headers::Headers;
 use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
@@ -22,6 +21,7 @@ use memtide_engine::driver::{
     Closed, Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
 use memtide_engine::{Address, BufferPosition, Message, SendBuffer, SocketOptions, Wait};
+use request_tag::{RequestTag, Task};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown};
@@ -57,9 +57,9 @@ pub(crate) struct UringDriver {
     wait: Wait,
     peers: Vec<Peer>,
     /// Requests of the next call other than sends.
-    errands: Vec<Errand>,
+    errands: Vec<RequestTag>,
     /// Receives that ended because no buffer was free.
-    starved: VecDeque<Errand>,
+    starved: VecDeque<RequestTag>,
     /// Messages that the next call sends.
     gathered: SendBuffer,
     pieces: Vec<Piece>,
@@ -252,7 +252,7 @@ impl UringDriver {
     }
 
     fn ask(&mut self, task: Task, id: ConnectionId) {
-        self.errands.push(Errand { task, generation: self.peers[id.index()].generation, id });
+        self.errands.push(RequestTag { task, generation: self.peers[id.index()].generation, id });
     }
 
     /// Sends the gathered messages at once; the next wait returns a failure.
@@ -316,7 +316,7 @@ impl UringDriver {
         }
         while let Some((id, entry)) = self.files.next_change() {
             let generation = self.peers[id.index()].generation;
-            let errand = Errand { task: Task::Place, generation, id };
+            let errand = RequestTag { task: Task::Place, generation, id };
             let entry = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(errand.pack());
             self.push(&entry)?;
         }
@@ -356,7 +356,7 @@ impl UringDriver {
                     opcode::SendMsg::new(fd, self.headers.get(header)).flags(flags as u32).build()
                 }
             };
-            let errand = Errand { task: Task::Send, generation, id };
+            let errand = RequestTag { task: Task::Send, generation, id };
             let named = named | squeue::Flags::SKIP_SUCCESS;
             self.push(&entry.flags(named).user_data(errand.pack()))?;
         }
@@ -385,7 +385,7 @@ impl UringDriver {
     /// Takes completions from the kernel's queue, and records the results of pieces.
     fn take_completed(&mut self) {
         for entry in self.ring.completion() {
-            let errand = Errand::unpack(entry.user_data());
+            let errand = RequestTag::unpack(entry.user_data());
             if errand.task != Task::Send {
                 self.completed.push_back(entry);
                 continue;
@@ -423,7 +423,7 @@ impl UringDriver {
 
     /// The event of a completion; for a receive the buffer and the number of bytes.
     fn look(&mut self, entry: &cqueue::Entry) -> Option<Result<Happened, (u16, usize)>> {
-        let Errand { task, generation, id } = Errand::unpack(entry.user_data());
+        let RequestTag { task, generation, id } = RequestTag::unpack(entry.user_data());
         let buffer = cqueue::buffer_select(entry.flags());
         if self.file(id, generation).is_none() {
             if let Some(buffer) = buffer {
@@ -485,7 +485,7 @@ impl UringDriver {
         }
         match Errno::from_raw_os_error(-result) {
             Errno::NOBUFS => {
-                self.starved.push_back(Errand::unpack(entry.user_data()));
+                self.starved.push_back(RequestTag::unpack(entry.user_data()));
                 None
             }
             Errno::AGAIN | Errno::INTR => {
@@ -564,7 +564,7 @@ impl Driver for UringDriver {
             return Some(Completion { connection, at: self.clock.now(), event: happened.into() });
         }
         while let Some(entry) = self.completed.pop_front() {
-            let connection = Errand::unpack(entry.user_data()).id;
+            let connection = RequestTag::unpack(entry.user_data()).id;
             match self.look(&entry) {
                 None => {}
                 Some(Ok(happened)) => {

@@ -4,11 +4,11 @@
 use super::master::Fleet;
 use super::rows::OwnRows;
 use crate::exit::{FAILED, INTERRUPTED, Stop};
-use crate::session::audience::Audience;
 use crate::session::host::HostWorld;
 use crate::session::outlets::failed;
 #[cfg(feature = "influx")]
 use crate::session::outlets::influx::name_run;
+use crate::session::run_observer::RunObserver;
 use crate::session::{Came, Ended, Front, Manner, Opened, Steps, Task, World, caught};
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
@@ -62,7 +62,7 @@ impl MasterSession {
         }
         let mut fleet = Fleet::open(settings, around, &**front, rows.clone(), stop)?;
         let gauge = HostWorld::new(None).gauge();
-        let mut audience = Audience::new(gauge, settings.outputs.quiet, outlets, reader);
+        let mut audience = RunObserver::new(gauge, settings.outputs.quiet, outlets, reader);
         audience.show(front.screens(settings));
         if let Err(stop) = fleet.gather(&mut audience) {
             drop(audience);

@@ -548,7 +548,7 @@ fn world() -> [Arg; 4] {
             .value_name("FRACTION")
             .value_parser(|word: &str| units::parse_fraction(word))
             .default_value("0")
-            .help("Fraction of writes lost; over TCP they arrive 200ms late instead"),
+            .help("Fraction of writes lost; over TCP: 200ms late"),
         Arg::new("duplicates")
             .long("duplicates")
             .value_name("FRACTION")

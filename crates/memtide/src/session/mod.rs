@@ -9,13 +9,13 @@ pub(crate) mod simulated;
 pub(crate) mod embedded;
 pub(crate) mod room;
 pub(crate) mod outlets;
-pub(crate) mod audience;
+pub(crate) mod run_observer;
 pub(crate) mod world;
 pub(crate) mod front;
 #[cfg(feature = "plot")]
 pub(crate) mod plot;
-pub(crate) mod late;
-mod patient;
+pub(crate) mod pending_file;
+mod bounded_writer;
 
 #[cfg(feature = "cluster")]
 pub(crate) use front::LostAgents;
@@ -25,7 +25,6 @@ pub(crate) use world::World;
 use crate::exit::{INTERRUPTED, Stop, unwritable};
 use crate::output::{columns, say, show};
 use crate::placement::barrier::Refused;
-use audience::Audience;
 use memtide_base::{Remedy, Words};
 use memtide_engine::Fleet;
 use memtide_host::signal::StopFlag;
@@ -40,6 +39,7 @@ use memtide_run::{
 use memtide_schema::scenario::Problem;
 use memtide_schema::{Event, Record, Scenario, Settings, Warning, WrongValues};
 use outlets::failed;
+use run_observer::RunObserver;
 use std::io;
 
 /// Everything that a run needs to begin.
@@ -222,7 +222,7 @@ impl<W: World> Session<W> {
         let (flag, rows) = samples.map_or((String::new(), None), |it| (it.flag, Some(it.rows)));
         let mut fleet = world.fleet(&lowered, stop, rows)?;
         let meeting = meeting(task, world, settings)?;
-        let mut audience = Audience::new(world.gauge(), outputs.quiet, outlets, reader);
+        let mut audience = RunObserver::new(world.gauge(), outputs.quiet, outlets, reader);
         audience.show(front.screens(settings));
         let asked = (scenario, &around);
         let came = task.carry_out(&mut fleet, asked, (&lowered, meeting), &mut audience);

@@ -6,9 +6,9 @@ pub(crate) mod kinds;
 pub(crate) mod pair;
 mod whole;
 
+use super::bounded_writer::BoundedWriter;
 use super::front::{Opened, Rows, Samples};
-use super::late::{LateFile, Sheet, check_distinct};
-use super::patient::Patient;
+use super::pending_file::{PendingFile, ResultWriter, check_distinct};
 use crate::exit::{FAILED, Stop, Worded, unwritable};
 use memtide_base::Instant;
 use memtide_schema::{
@@ -118,10 +118,10 @@ pub(crate) fn unix_s() -> Option<f64> {
 /// Opens the output of measured operations.
 fn open_samples(output: &Output, settings: &Settings, rows_by: RowsBy) -> Result<Samples, Stop> {
     let rows = match output.row_form() {
-        RowForm::Text(form) => match (kinds::placed(output, LateFile::stream)?, rows_by) {
+        RowForm::Text(form) => match (kinds::placed(output, PendingFile::stream)?, rows_by) {
             (Err(why), _) => Box::new(why),
             (Ok(out), RowsBy::Fleet) => rows(form, out),
-            (Ok(out), RowsBy::Themselves) => rows(form, Patient::new(out)),
+            (Ok(out), RowsBy::Themselves) => rows(form, BoundedWriter::new(out)),
         },
         RowForm::Parquet => parquet_rows(output, settings)?,
     };
@@ -143,7 +143,7 @@ fn rows(form: RowText, out: impl Write + Send + 'static) -> Box<dyn Rows> {
 /// To do: Name a file that ends with .csv or .jsonl, or build memtide with the feature parquet.
 fn parquet_rows(output: &Output, settings: &Settings) -> Result<Box<dyn Rows>, Stop> {
     #[cfg(feature = "parquet")]
-    return Ok(match kinds::bounded(output, LateFile::open)? {
+    return Ok(match kinds::bounded(output, PendingFile::open)? {
         Ok(out) => Box::new(ParquetSamples::new(out, kinds::parquet_run(settings))),
         Err(why) => Box::new(why),
     });
@@ -246,26 +246,30 @@ pub(crate) fn check_places(outputs: &Outputs, beside: &[(&str, Option<&str>)]) -
     check_distinct(&places, !outputs.is_on_stdout()).map_err(Stop::usage)
 }
 
-fn plain(flag: &str, place: Option<&str>) -> Result<Option<Sheet>, Stop> {
+fn plain(flag: &str, place: Option<&str>) -> Result<Option<ResultWriter>, Stop> {
     Ok(match place {
         None => None,
-        Some("-") => Some(Sheet::Stdout(io::stdout())),
-        Some(path) => Some(Sheet::File(create(flag, path)?).bounded(Path::new(path))),
+        Some("-") => Some(ResultWriter::Stdout(io::stdout())),
+        Some(path) => Some(ResultWriter::File(create(flag, path)?).bounded(Path::new(path))),
     })
 }
 
 /// Opens a file for a result that is written as a whole.
-pub(crate) fn create(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop> {
-    opened(flag, path, LateFile::open(Path::new(path)))
+pub(crate) fn create(flag: &str, path: &str) -> Result<BufWriter<PendingFile>, Stop> {
+    opened(flag, path, PendingFile::open(Path::new(path)))
 }
 
 /// Opens a file for rows that can be read as they come.
-pub(crate) fn stream(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop> {
-    opened(flag, path, LateFile::stream(Path::new(path)))
+pub(crate) fn stream(flag: &str, path: &str) -> Result<BufWriter<PendingFile>, Stop> {
+    opened(flag, path, PendingFile::stream(Path::new(path)))
 }
 
 /// Buffers an output's file; an error names its flag.
-fn opened(flag: &str, path: &str, file: io::Result<LateFile>) -> Result<BufWriter<LateFile>, Stop> {
+fn opened(
+    flag: &str,
+    path: &str,
+    file: io::Result<PendingFile>,
+) -> Result<BufWriter<PendingFile>, Stop> {
     file.map(BufWriter::new).map_err(|error| no_file(flag, path, &error))
 }
 

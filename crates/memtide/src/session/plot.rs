@@ -1,6 +1,6 @@
 //! `--plot`: charts of the result of a run, a search or a scan.
 
-use super::late::Sheet;
+use super::pending_file::ResultWriter;
 use memtide_report::chart::{
     Curve, CurveGoal, CurvePoint, curve_png, curve_svg, histogram_png, histogram_svg,
 };
@@ -12,13 +12,13 @@ use std::io::{self, Write};
 
 /// A chart of a run's response times, drawn at its end.
 pub(crate) struct RunChart {
-    out: Option<Sheet>,
+    out: Option<ResultWriter>,
     is_png: bool,
 }
 
 impl RunChart {
     /// A chart written to `out`, as PNG or as SVG.
-    pub(crate) const fn new(out: Sheet, is_png: bool) -> Self {
+    pub(crate) const fn new(out: ResultWriter, is_png: bool) -> Self {
         Self { out: Some(out), is_png }
     }
 }
@@ -41,7 +41,7 @@ impl Sink for RunChart {
 
 /// A chart of a search or a scan, drawn at its end.
 pub(crate) struct CurveChart {
-    out: Option<Sheet>,
+    out: Option<ResultWriter>,
     is_png: bool,
     goal: Option<CurveGoal>,
     points: Vec<CurvePoint>,
@@ -49,7 +49,7 @@ pub(crate) struct CurveChart {
 
 impl CurveChart {
     /// A chart with the first of `goals` that limits a time; written to `out`, as PNG or as SVG.
-    pub(crate) fn new(out: Sheet, is_png: bool, goals: &[Goal]) -> Self {
+    pub(crate) fn new(out: ResultWriter, is_png: bool, goals: &[Goal]) -> Self {
         let is_time = |goal: &&Goal| matches!(goal.subject, Subject::Response { .. });
         let goal = goals.iter().find(is_time);
         let goal =
@@ -93,7 +93,7 @@ impl Sink for CurveChart {
 }
 
 /// Writes the picture to `out`, once.
-fn write(out: &mut Option<Sheet>, picture: impl FnOnce() -> Vec<u8>) -> io::Result<()> {
+fn write(out: &mut Option<ResultWriter>, picture: impl FnOnce() -> Vec<u8>) -> io::Result<()> {
     let Some(mut out) = out.take() else { return Ok(()) };
     out.write_all(&picture())?;
     out.complete()

@@ -1,8 +1,8 @@
 //! The simulated world: load in virtual time, against simulated servers.
 
+use super::bounded_writer::BoundedWriter;
 use super::front::{Manner, Rows};
 use super::outlets::{failed, row, stream};
-use super::patient::Patient;
 use super::world::{Gauge, World};
 use crate::exit::Stop;
 use crate::output::say;
@@ -49,7 +49,7 @@ impl SimWorld {
             None => Trace::new(),
             Some("-") => Trace::with_lines(say),
             Some(path) => {
-                lines.borrow_mut().out = Some(Patient::new(stream("--trace", path)?));
+                lines.borrow_mut().out = Some(BoundedWriter::new(stream("--trace", path)?));
                 Trace::with_lines(move |line| lines.borrow_mut().write(line))
             }
         })
@@ -154,7 +154,7 @@ impl SimSamples {
 /// Destination of a trace's lines, with the first error of writing them.
 #[derive(Default)]
 struct Lines {
-    out: Option<Patient>,
+    out: Option<BoundedWriter>,
     error: Option<io::Error>,
 }
 

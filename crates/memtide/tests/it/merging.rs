@@ -25,7 +25,7 @@ fn the_counts_of_two_runs_add_up_in_a_record_and_a_report() {
     let out = scratch("merge-ab.json").display().to_string();
     let report = memtide(&format!("merge {a} {b} --json {out}")).exits(0);
     assert!(
-        report.out.contains("\nshards     2 runs merged; they did not run at the same time"),
+        report.out.contains("\nruns       2 runs merged; they did not run at the same time"),
         "{report}"
     );
     assert!(report.out.lines().last().unwrap().starts_with("believable: "), "{report}");

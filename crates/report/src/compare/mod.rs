@@ -7,7 +7,7 @@ mod markdown;
 
 pub use markdown::comparison_markdown;
 
-use crate::layout::{Sheet, Table, labelled, unbroken, wrapped};
+use crate::layout::{Table, TextLayout, labelled, unbroken, wrapped};
 use crate::number::{NONE, bound, rate, time, whole};
 use crate::text::what;
 use memtide_schema::Record;
@@ -23,7 +23,7 @@ pub fn comparison_text(
     records: &[(String, Record)],
     columns: Option<usize>,
 ) -> String {
-    let mut out = Sheet::new(columns);
+    let mut out = TextLayout::new(columns);
     for (compared, (_, record)) in comparison.records.iter().zip(records) {
         labelled(&mut out, &compared.letter.to_string(), &about(compared, record));
     }

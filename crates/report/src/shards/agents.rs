@@ -1,7 +1,7 @@
 //! The table of the agents that made the load of a run.
 
 use crate::judgement::shard_verdict;
-use crate::layout::{Sheet, Table, wrapped};
+use crate::layout::{Table, TextLayout, wrapped};
 use crate::number::{NONE, or_none, percent, signed_time, time};
 use memtide_schema::record::{Lanes, ShardRecord, ShareRecord};
 
@@ -11,7 +11,7 @@ const ROWS_MAX: usize = 64;
 const DISPENSABLE: [&str; 3] = ["lanes", "began late", "master ahead"];
 
 /// Adds a row for each agent; nothing if no agent made load.
-pub(crate) fn agents(out: &mut Sheet, shards: &[ShardRecord]) {
+pub(crate) fn agents(out: &mut TextLayout, shards: &[ShardRecord]) {
     let all: Vec<(&str, &ShardRecord)> =
         shards.iter().filter_map(|shard| Some((name(shard)?, shard))).collect();
     if all.is_empty() {

@@ -1,11 +1,11 @@
 //! Lines about connection churn: the rate of connections, and their outcomes.
 
-use crate::layout::{Sheet, labelled};
+use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, rate, whole};
 use memtide_schema::record::{ChurnCounts, ChurnRecord, Record};
 
 /// Adds the line with the connections per second, under connection churn.
-pub(crate) fn churn_rate(out: &mut Sheet, record: &Record) {
+pub(crate) fn churn_rate(out: &mut TextLayout, record: &Record) {
     let Some(churn) = &record.churn else { return };
     let begun = rate(churn.started_per_s);
     let text = match churn.target_per_s {
@@ -16,7 +16,7 @@ pub(crate) fn churn_rate(out: &mut Sheet, record: &Record) {
 }
 
 /// Adds the lines with the outcomes of connections.
-pub(crate) fn churn(out: &mut Sheet, record: &Record) {
+pub(crate) fn churn(out: &mut TextLayout, record: &Record) {
     let Some(churn) = &record.churn else { return };
     let mut text = outcomes(&churn.measure);
     text.push_str(&format!("; at most {} open at once", whole(churn.concurrent_max)));

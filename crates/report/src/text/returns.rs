@@ -1,7 +1,7 @@
 //! Lines about servers that lost connections: how many were restored and how soon, and when a
 //! server was away.
 
-use crate::layout::{Sheet, labelled};
+use crate::layout::{TextLayout, labelled};
 use crate::number::{seconds, whole};
 use memtide_schema::record::{Outage, Reconnects, Record, ServerRecord};
 
@@ -11,7 +11,7 @@ const NS_PER_S: f64 = 1e9;
 const MS_PER_S: f64 = 1e3;
 
 /// Adds a line for each server that lost connections; none under connection churn.
-pub(super) fn returns(out: &mut Sheet, record: &Record) {
+pub(super) fn returns(out: &mut TextLayout, record: &Record) {
     for server in record.servers.iter().filter(|server| !server.reconnects.is_zero()) {
         labelled(out, "recovery", &sentence(server, window_start_ms(record)));
     }

@@ -2,7 +2,7 @@
 //!
 //! Rows are written before the next step is known, so columns have fixed widths.
 
-use crate::layout::{Sheet, shown_columns, wrapped};
+use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, rate, time};
 use memtide_schema::record::{GoalResult, WarningRecord};
 use memtide_schema::steps::{Answer, Conclusion, Point, Step, StepRole, StepsEnd};
@@ -70,7 +70,7 @@ impl StepsText {
 
     /// The text below the rows; empty if there is none.
     pub fn conclusion(&self, conclusion: &Conclusion) -> String {
-        let mut out = Sheet::new(self.columns);
+        let mut out = TextLayout::new(self.columns);
         for (label, text) in self.sentences(conclusion) {
             let first = format!("{label}: ");
             wrapped(&mut out, &first, &" ".repeat(first.len()), &text);

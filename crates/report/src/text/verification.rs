@@ -1,11 +1,11 @@
 //! The line about verification: whether the servers returned the stored values.
 
-use crate::layout::{Sheet, labelled};
+use crate::layout::{TextLayout, labelled};
 use crate::number::whole;
 use memtide_schema::record::{Record, VerificationCounts};
 
 /// Adds the results of verification over all phases; nothing without verification.
-pub(super) fn verification(out: &mut Sheet, record: &Record) {
+pub(super) fn verification(out: &mut TextLayout, record: &Record) {
     let found = record.phases.verification();
     if found.checked > 0 {
         labelled(out, "verified", &sentence(&found));

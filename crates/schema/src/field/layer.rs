@@ -13,7 +13,7 @@ use std::fmt;
 /// Prefix of memtide's environment variables.
 const PREFIX: &str = "MEMTIDE_";
 
-/// Former names of fields, each with its present name, for the errors of those who still use them.
+/// Former names of fields, each with its present name, for the error of a former name.
 pub(crate) const FORMER_NAMES: [(&str, &str); 2] =
     [("pick", "window-pick"), ("trailing-blank", "trailing-space")];
 

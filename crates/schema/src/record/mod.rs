@@ -40,6 +40,7 @@ use crate::kind::Kind;
 use crate::scenario::Tags;
 #[cfg(test)]
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -372,7 +373,7 @@ impl Record {
     /// Reads a record. The error is a sentence that names the place at which
     /// `text` is not JSON, or not a record.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        crate::read::json("a record", text)
+        read_json("a record", text)
     }
 
     /// Checks that every intended operation of every phase has exactly one outcome, that the totals
@@ -423,6 +424,23 @@ impl Record {
 /// Reads null as NaN, which JSON cannot express.
 fn null_is_nan<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(reader)?.unwrap_or(f64::NAN))
+}
+
+/// Reads `what`, such as "a record", from JSON. The error is a clause that names the place at which
+/// `text` is not JSON, or not `what`. It is the only way to read, because each costs the compiler as
+/// much as a quarter of this crate.
+pub(crate) fn read_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let problem = error.into_inner();
+        match path.as_str() {
+            "." | "?" => format!("it is not {what}: {problem}"),
+            _ => format!("it is not {what}: at {path}, {problem}"),
+        }
+    })?;
+    reader.end().map_err(|problem| format!("text follows {what}: {problem}"))?;
+    Ok(read)
 }
 
 #[cfg(test)]

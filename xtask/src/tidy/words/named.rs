@@ -1,6 +1,6 @@
-//! Checks names in documents: source files, functions beside them, and tests must exist; the index of
-//! design pages names all of them, and the section of assertions all bounds. It reads code spans and
-//! links only, and does not check what a sentence says about a function.
+//! Checks names in documents: source files, functions beside them, and tests must exist; the index
+//! of design pages names all of them, and the section of assertions all bounds. It reads code spans
+//! and links only, and does not check what a sentence says about a function.
 
 use crate::tidy::source::Source;
 use crate::tidy::{Finding, Rule};

@@ -5,7 +5,7 @@ use super::screen::{Text, json, written};
 use super::{Asked, Face};
 use crate::exit::{Stop, UNREACHABLE};
 use crate::output::{complain, complaint, say, say_part, wants_notes};
-use crate::session::late::check_distinct;
+use crate::session::pending_file::check_distinct;
 use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, failed_in, unfit};
 use memtide_compat::memaslap::text::failure;
 use memtide_compat::memaslap::{

@@ -3,8 +3,8 @@
 
 use crate::exit::{Stop, Worded, unwritable};
 use crate::output::{say_part, show_part};
-use crate::session::late::{Sheet, finish};
 use crate::session::outlets::{attach, create};
+use crate::session::pending_file::{ResultWriter, finish};
 use crate::session::{Ended, InStep, Opened, Screen};
 use memtide_base::Span;
 use memtide_compat::mutilate::text::{
@@ -121,7 +121,7 @@ pub(super) fn damaged(message: String) -> io::Error {
 pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Opened, Stop> {
     let mut opened = Opened::default();
     let Some(path) = path else { return Ok(opened) };
-    let out = Sheet::File(create("--json", path)?).bounded(Path::new(path));
+    let out = ResultWriter::File(create("--json", path)?).bounded(Path::new(path));
     match steps {
         None => attach(&mut opened.outlets, "--json", RecordJson::new(out))?,
         Some(kind) => {

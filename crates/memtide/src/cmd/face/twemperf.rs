@@ -5,7 +5,7 @@ use super::screen::{damaged, json, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::{say, say_part, show_part, wants_notes};
-use crate::session::late::check_distinct;
+use crate::session::pending_file::check_distinct;
 use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, failed_in, unfit};
 use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, TwemperfWords, lower, parse};

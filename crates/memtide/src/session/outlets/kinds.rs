@@ -1,6 +1,6 @@
 //! The sink of each kind of output: for a run, for a search or scan, and for an existing record.
 
-use super::super::late::{LateFile, Sheet};
+use super::super::pending_file::{PendingFile, ResultWriter};
 #[cfg(feature = "plot")]
 use super::super::plot::{CurveChart, RunChart};
 use super::whole::{ReadyText, RecordText, StepsFile, Unwritable};
@@ -217,26 +217,26 @@ fn intervals(outlets: &mut Outlets, output: &Output, settings: &Settings) -> Res
 fn stream<S: Sink + 'static>(
     outlets: &mut Outlets,
     output: &Output,
-    sink: impl FnOnce(Sheet) -> S,
+    sink: impl FnOnce(ResultWriter) -> S,
 ) -> Result<(), Stop> {
-    placed_in(outlets, output, LateFile::stream, sink)
+    placed_in(outlets, output, PendingFile::stream, sink)
 }
 
 /// Adds the sink of an output that is written as a whole.
 fn whole<S: Sink + 'static>(
     outlets: &mut Outlets,
     output: &Output,
-    sink: impl FnOnce(Sheet) -> S,
+    sink: impl FnOnce(ResultWriter) -> S,
 ) -> Result<(), Stop> {
-    placed_in(outlets, output, LateFile::open, sink)
+    placed_in(outlets, output, PendingFile::open, sink)
 }
 
 /// Adds the sink of an output whose file `open` opens.
 fn placed_in<S: Sink + 'static>(
     outlets: &mut Outlets,
     output: &Output,
-    open: fn(&Path) -> io::Result<LateFile>,
-    sink: impl FnOnce(Sheet) -> S,
+    open: fn(&Path) -> io::Result<PendingFile>,
+    sink: impl FnOnce(ResultWriter) -> S,
 ) -> Result<(), Stop> {
     let name = output.name();
     match bounded(output, open)? {
@@ -254,8 +254,8 @@ fn is_png(output: &Output) -> bool {
 /// Opens the destination of an output; a stalled reader delays the end only for a limited time.
 pub(super) fn bounded(
     output: &Output,
-    open: fn(&Path) -> io::Result<LateFile>,
-) -> Result<Result<Sheet, Unwritable>, Stop> {
+    open: fn(&Path) -> io::Result<PendingFile>,
+) -> Result<Result<ResultWriter, Unwritable>, Stop> {
     let place = placed(output, open)?;
     Ok(place.map(|sheet| sheet.bounded(Path::new(&output.place))))
 }
@@ -264,13 +264,13 @@ pub(super) fn bounded(
 /// requested by `--out`.
 pub(super) fn placed(
     output: &Output,
-    open: fn(&Path) -> io::Result<LateFile>,
-) -> Result<Result<Sheet, Unwritable>, Stop> {
+    open: fn(&Path) -> io::Result<PendingFile>,
+) -> Result<Result<ResultWriter, Unwritable>, Stop> {
     if output.is_stdout() {
-        return Ok(Ok(Sheet::Stdout(io::stdout())));
+        return Ok(Ok(ResultWriter::Stdout(io::stdout())));
     }
     match open(Path::new(&output.place)) {
-        Ok(file) => Ok(Ok(Sheet::File(BufWriter::new(file)))),
+        Ok(file) => Ok(Ok(ResultWriter::File(BufWriter::new(file)))),
         Err(error) if output.is_general() && takes_no_file(&error) => {
             Ok(Err(Unwritable::new(error)))
         }
@@ -288,10 +288,10 @@ fn takes_no_file(error: &io::Error) -> bool {
 fn append<S: Sink + 'static>(
     outlets: &mut Outlets,
     path: &str,
-    sink: impl FnOnce(Sheet) -> S,
+    sink: impl FnOnce(ResultWriter) -> S,
 ) -> Result<(), Stop> {
     match OpenOptions::new().append(true).create(true).open(path) {
-        Ok(file) => attach(outlets, SUMMARY, sink(Sheet::Appended(file))),
+        Ok(file) => attach(outlets, SUMMARY, sink(ResultWriter::Appended(file))),
         Err(error) => attach(outlets, SUMMARY, Unwritable::new(error)),
     }
 }

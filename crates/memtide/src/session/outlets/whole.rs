@@ -2,7 +2,7 @@
 //! outputs.
 
 use super::super::front::Rows;
-use super::super::late::Sheet;
+use super::super::pending_file::ResultWriter;
 #[cfg(feature = "junit")]
 use memtide_report::StepsJunit;
 #[cfg(feature = "html")]
@@ -16,18 +16,18 @@ use std::mem;
 
 /// A text made from a run's record.
 pub(super) struct RecordText {
-    out: Option<Sheet>,
+    out: Option<ResultWriter>,
     text: fn(&Record) -> String,
 }
 
 impl RecordText {
     /// Writes `text` of the first record to `out`.
-    pub(super) const fn new(out: Sheet, text: fn(&Record) -> String) -> Self {
+    pub(super) const fn new(out: ResultWriter, text: fn(&Record) -> String) -> Self {
         Self { out: Some(out), text }
     }
 
     /// Writes the record as Markdown.
-    pub(super) const fn markdown(out: Sheet) -> Self {
+    pub(super) const fn markdown(out: ResultWriter) -> Self {
         Self::new(out, markdown)
     }
 }
@@ -45,13 +45,13 @@ impl Sink for RecordText {
 
 /// A complete text.
 pub(super) struct ReadyText {
-    out: Option<Sheet>,
+    out: Option<ResultWriter>,
     text: String,
 }
 
 impl ReadyText {
     /// Writes `text` to `out` at the end.
-    pub(super) const fn new(out: Sheet, text: String) -> Self {
+    pub(super) const fn new(out: ResultWriter, text: String) -> Self {
         Self { out: Some(out), text }
     }
 }
@@ -113,14 +113,14 @@ impl StepsText for StepsJunit {
 
 /// A file with the text of a search or scan. If none began, it is not written.
 pub(super) struct StepsFile<P> {
-    out: Option<Sheet>,
+    out: Option<ResultWriter>,
     page: P,
     has_begun: bool,
 }
 
 impl<P: StepsText> StepsFile<P> {
     /// Writes `page` to `out` after the last step.
-    pub(super) const fn new(out: Sheet, page: P) -> Self {
+    pub(super) const fn new(out: ResultWriter, page: P) -> Self {
         Self { out: Some(out), page, has_begun: false }
     }
 }
@@ -146,7 +146,7 @@ impl<P: StepsText> Sink for StepsFile<P> {
 }
 
 /// Writes `text` to `out`, once.
-fn write(out: &mut Option<Sheet>, text: impl FnOnce() -> String) -> io::Result<()> {
+fn write(out: &mut Option<ResultWriter>, text: impl FnOnce() -> String) -> io::Result<()> {
     let Some(mut out) = out.take() else { return Ok(()) };
     out.write_all(text().as_bytes())?;
     out.complete()

@@ -160,7 +160,7 @@ fn an_agent_of_another_version_is_told_to_install_the_same() {
     let (protocol, version) = (memtide_cluster::PROTOCOL, "0.0.1".to_owned());
     agent.set_hello(Hello { protocol, version, name: "old".to_owned(), ..Hello::default() });
     let run = lab.start(&peer, "1", "--expect 3s", &lab.path("run.json")).finish();
-    run.fails(3, &["0 of 1 agents came", "memtide 0.0.1", "install the same version on both"]);
+    run.fails(3, &["0 of 1 agents joined", "memtide 0.0.1", "install the same version on both"]);
     let mut heard = Vec::new();
     while let Some(event) = agent.next(Duration::from_millis(200)) {
         heard.push(format!("{event:?}"));

@@ -148,7 +148,7 @@ fn what_agents_cannot_do_is_refused_before_they_are_asked() {
         lab.refuses(&line, 2, said);
     }
     lab.refuses("run --agents 1", 2, &["--agents needs --server"]);
-    lab.refuses(&format!("run -s {} --allow-lost 1", peer.name), 2, &["allow-lost needs agents"]);
+    lab.refuses(&format!("run -s {} --allow-lost 1", peer.name), 2, &["needs agents: add agents"]);
     is_untouched(&peer);
     let agent = lab.agent("a0");
     let line = format!("run -s {} --agents 1 --keys 50 --samples agents {WORDS}", peer.name);
@@ -207,7 +207,7 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     assert_eq!(scan.out.matches("missed").count(), 2, "{scan}");
     for (wrong, said) in [
         ("--agents 2 --master-rate 0", "above 0"),
-        ("--master-rate 10", "master-rate needs agents"),
+        ("--master-rate 10", "needs agents: add agents"),
         ("--agents 2 --master-rate 10 --master-share", "remove one of them"),
         ("--agents 2 --master-rate 10 --ops-max 10", "needs --duration"),
     ] {

@@ -41,7 +41,7 @@ fn an_agent_without_the_right_token_gets_no_work() {
     let agent = stranger(&lab, "liar", &join.replace(&token, &other));
     let json = lab.path("run.json");
     let run = lab.start(&peer, "1", "--expect 2s", &json).finish();
-    run.fails(3, &["0 of 1 agents came", "token"]);
+    run.fails(3, &["0 of 1 agents joined", "token"]);
     for text in [&run.err, &run.out, &agent.said()] {
         assert!(!text.contains(&token) && !text.contains(&other), "{text}");
     }
@@ -57,12 +57,12 @@ fn an_agent_obeys_no_master_with_another_key() {
     let (theirs, ours) = (foreign.port.to_string(), lab.port.to_string());
     let agent = stranger(&lab, "dials", &join.replace(&theirs, &ours));
     let run = lab.start(&peer, "1", "--expect 2s", &lab.path("run.json")).finish();
-    run.fails(3, &["0 of 1 agents came"]);
+    run.fails(3, &["0 of 1 agents joined"]);
     until(|| agent.said().contains("key"), || agent.said());
     // It waits for the other master, and this one dials it.
     let (waits, address) = foreign.listening("waits");
     let run = lab.start(&peer, &address, "--expect 2s", &lab.path("run.json")).finish();
-    run.fails(3, &["0 of 1 agents came", &address]);
+    run.fails(3, &["0 of 1 agents joined", &address]);
     assert!(!waits.said().contains("begins"), "{}", waits.said());
     is_untouched(&peer);
 }

@@ -44,7 +44,7 @@ fn a_full_disk_at_the_agent_does_not_cost_the_master_its_record() {
     let words = "--rate 1k --duration 1s --warmup 0 --arrival fixed";
     let (finished, record) = lab.run(&peer, "1", words);
     assert_eq!((record.totals.intended, record.ended_by), (1_000, EndedBy::Duration), "{finished}");
-    agent.await_log("its record could not be kept until it is acknowledged: No space left");
+    agent.await_log("its record could not be stored until the master has it: No space left");
     // The requested samples are missing, so the run fails; its figures are complete.
     let json = lab.path("samples.json");
     let sampled = lab.start(&peer, "1", &format!("{words} --samples agents"), &json).finish();

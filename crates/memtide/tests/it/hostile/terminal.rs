@@ -29,7 +29,7 @@ const ROWS: &[Row] = &[
     ("export TERM=dumb", "run --keys 10 --duration 300ms --rate 1k", 0, USUAL),
     ("", "--help", 0, (1, 1)),
     ("", "run --rate x", 2, (1, 1)),
-    ("", "sim --rate 0.1 --duration 40h --keys 10", 0, USUAL),
+    ("", "sim --rate 0.1 --duration 8h --keys 10", 0, USUAL),
     (
         "",
         "search --goal 'all.p99<1h' --rate-max 2k --steps-max 3 --duration 3s --keys 10",

@@ -53,7 +53,7 @@ fn searches_scans_and_records_that_are_there_have_outputs_too() {
         ("report r.json --out samples=x.csv", &["--out samples", "memtide run"][..]),
         ("report r.json s.json --out md=x.md", &["one record", "memtide merge"]),
         ("report nothing.json", &["nothing.json", "cannot be read"]),
-        ("report s.json --out influx=http://127.0.0.1:1/write?db=x", &["influx", "one run"]),
+        ("report s.json --out influx=http://127.0.0.1:1/write?db=x", &["influx", "a single run"]),
         ("merge r.json --out json=m.json --out md=m.json", &["--out md 'm.json'", "same file"]),
     ] {
         run_in(&folder, line).complains(2, words);
@@ -126,12 +126,12 @@ fn an_output_that_cannot_be_meant_is_refused_with_what_is_allowed() {
     for (flags, words) in [
         ("--out run.json", &["--out", "'run.json'", "KIND=WHERE", "json=run.json"][..]),
         ("--out jsn=x", &["'jsn'", "json, md, html, junit, plot, hlog, hgrm, intervals, samples"]),
-        ("--out json", &["no place", "json=FILE"]),
+        ("--out json", &["names no file", "json=FILE"]),
         ("--out plot=x.gif", &["plot='x.gif'", ".svg or .png"]),
         ("--out md=- --json -", &["out md and json", "stdout", "name a file"]),
         ("--out md=/tmp/x.md --json /tmp/x.md", &["--out md '/tmp/x.md'", "the same file"]),
         ("--out md=/no-such-folder/x.md", &["--out md", "/no-such-folder/x.md", "name another"]),
-        ("--samples a.csv --out samples=b.csv", &["samples go to one place"]),
+        ("--samples a.csv --out samples=b.csv", &["both write samples", "remove one"]),
     ] {
         memtide(&format!("run --quiet --ops-max 5 --keys 10 {flags}")).complains(2, words);
     }

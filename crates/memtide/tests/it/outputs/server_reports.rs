@@ -98,7 +98,7 @@ fn a_server_that_does_not_answer_costs_only_its_figures_of_that_time() {
     let load = of_load(&record);
     assert!(load.unanswered >= 1 && load.answers >= 2 && load.restarts == 0, "{run}");
     assert!(record.server.during[&peer.name].why_unanswered.is_some(), "{run}");
-    assert_eq!(run.out.matches("did not answer").count(), 1, "{run}");
+    assert_eq!(run.out.matches("stats requests failed").count(), 1, "{run}");
 }
 
 /// Number of `stats` queries in the server's own log.

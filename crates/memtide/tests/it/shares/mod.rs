@@ -162,7 +162,7 @@ fn a_launcher_whose_other_processes_never_come_is_not_waited_for_longer_than_all
     let mut command = placed(&line, &[]);
     launcher.hand_to(1, &mut command);
     let alone = Running::of(&mut command).finish().exits(0);
-    assert!(not_run(&json, &alone).contains("--barrier-timeout 500ms"), "{alone}");
+    assert!(not_run(&json, &alone).contains("--barrier-timeout 500 ms"), "{alone}");
 }
 
 #[test]

@@ -239,7 +239,7 @@ fn figures_that_contradict_each_other_are_refused() {
     let too_long = Interval::from_bytes(&vec![b' '; (4 << 20) + 1]).unwrap_err();
     assert!(too_long.contains("4194305 bytes long, more than 4194304"), "{too_long}");
     let cut = Interval::from_bytes(b"{\"start_ns\": 0").unwrap_err();
-    assert!(cut.starts_with("it is no second of the load: EOF"), "{cut}");
+    assert!(cut.starts_with("it is not a second of the load: EOF"), "{cut}");
     type Change = fn(&mut serde_json::Value);
     let cases: [(Change, &str); 9] = [
         (|it| it["counts"]["answered"] = 3.into(), "2 operations ended, but their outcomes add up"),

@@ -112,7 +112,7 @@ impl Interval {
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|problem| format!("it is not a second of the load: {problem}"))?;
-        let travelling: Travelling = crate::read::json("a second of the load", text)?;
+        let travelling: Travelling = crate::record::read_json("a second of the load", text)?;
         let interval = Self {
             start: Span::from_ns(travelling.start_ns),
             length: Span::from_ns(travelling.length_ns),

@@ -11,9 +11,9 @@ use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop};
 use crate::flags::check_pictures;
 use crate::output::{complain, say, say_part, wants_notes};
-use crate::session::late::{LateFile, check_distinct};
 use crate::session::outlets::pair::paired;
 use crate::session::outlets::{Recorded, add_points, create};
+use crate::session::pending_file::{PendingFile, check_distinct};
 use crate::session::{
     Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Steps, Task, failed_in, unfit,
 };
@@ -302,7 +302,7 @@ fn samples(options: &Options) -> Result<Option<Samples>, Stop> {
 
 /// The files of `--save` and `--save_all`.
 struct Saved {
-    files: Vec<(BufWriter<LateFile>, SavedOperations)>,
+    files: Vec<(BufWriter<PendingFile>, SavedOperations)>,
 }
 
 impl Sink for Saved {

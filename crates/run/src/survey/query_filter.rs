@@ -11,21 +11,21 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A fleet, with the servers that it does not query.
-pub(crate) struct Discreet<'a, F> {
+pub(crate) struct QueryFilter<'a, F> {
     fleet: &'a mut F,
     asks_none: bool,
     /// Names of the servers that closed the connection when queried.
     closing: BTreeSet<String>,
 }
 
-impl<'a, F: Fleet> Discreet<'a, F> {
+impl<'a, F: Fleet> QueryFilter<'a, F> {
     /// Wraps `fleet`; it queries no server at all if `asks_none`.
     pub(crate) fn new(fleet: &'a mut F, asks_none: bool) -> Self {
         Self { fleet, asks_none, closing: BTreeSet::new() }
     }
 }
 
-impl<F: Fleet> Fleet for Discreet<'_, F> {
+impl<F: Fleet> Fleet for QueryFilter<'_, F> {
     fn now(&self) -> Instant {
         self.fleet.now()
     }

@@ -16,7 +16,7 @@ use std::io;
 use std::time::Duration;
 
 /// The observer of a run.
-pub(crate) struct Audience<'a> {
+pub(crate) struct RunObserver<'a> {
     gauge: Box<dyn Gauge>,
     is_quiet: bool,
     /// Outlet of the terminal's progress line; empty without one.
@@ -51,7 +51,7 @@ const HASTE: Duration = Duration::from_secs(1);
 /// Longest wait for an output between two steps; the next step then begins anyway.
 const SETTLING: Duration = Duration::from_secs(2);
 
-impl<'a> Audience<'a> {
+impl<'a> RunObserver<'a> {
     /// An audience that passes events to `outlets`, and to the user's terminal unless `is_quiet`.
     pub(crate) fn new(
         gauge: Box<dyn Gauge>,
@@ -151,7 +151,7 @@ impl Sink for Status {
     }
 }
 
-impl Observer for Audience<'_> {
+impl Observer for RunObserver<'_> {
     fn on(&mut self, event: &Event) {
         if let Event::StepBegun(_) = event {
             // Each step has its own window.

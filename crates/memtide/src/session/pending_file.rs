@@ -2,7 +2,7 @@
 //! beside its file, which it then replaces; a stream of rows, a pipe and a device are written
 //! directly.
 
-use super::patient::Patient;
+use super::bounded_writer::BoundedWriter;
 use memtide_sinks::Document;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, IntoInnerError, Seek, Write};
@@ -19,7 +19,7 @@ const NAMES_MAX: u32 = 100;
 /// A file for a result that may never come. A wrong name is reported when it is opened, before the
 /// run. Until the commit the file keeps its old content.
 #[derive(Debug)]
-pub(crate) struct LateFile(Way);
+pub(crate) struct PendingFile(Way);
 
 #[derive(Debug)]
 enum Way {
@@ -27,7 +27,7 @@ enum Way {
     Direct(Direct),
 }
 
-impl LateFile {
+impl PendingFile {
     /// Opens a file for a whole result. Links are followed; the file keeps its mode, and if
     /// possible its owner.
     ///
@@ -98,7 +98,7 @@ impl LateFile {
     }
 }
 
-impl Write for LateFile {
+impl Write for PendingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.begin()?.write(bytes)
     }
@@ -115,27 +115,27 @@ impl Write for LateFile {
 
 /// A whole result that is being written, to stdout or to a file.
 #[derive(Debug)]
-pub(crate) enum Sheet {
+pub(crate) enum ResultWriter {
     Stdout(io::Stdout),
-    File(BufWriter<LateFile>),
+    File(BufWriter<PendingFile>),
     /// A pipe, whose reader may stall.
-    Piped(Patient),
+    Piped(BoundedWriter),
     /// A file to which the result is appended.
     Appended(File),
 }
 
-impl Sheet {
+impl ResultWriter {
     /// This sheet. If `path` is a pipe, a reader that stalls for too long is given up.
     pub(crate) fn bounded(self, path: &Path) -> Self {
         let is_pipe = fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo());
         match self {
-            Self::File(file) if is_pipe => Self::Piped(Patient::for_results(file)),
+            Self::File(file) if is_pipe => Self::Piped(BoundedWriter::for_results(file)),
             other => other,
         }
     }
 }
 
-impl Document for Sheet {
+impl Document for ResultWriter {
     fn complete(self) -> io::Result<()> {
         match self {
             Self::Stdout(mut out) => out.flush(),
@@ -158,7 +158,7 @@ impl Document for Sheet {
     }
 }
 
-impl Write for Sheet {
+impl Write for ResultWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout(out) => out.write(bytes),
@@ -179,7 +179,7 @@ impl Write for Sheet {
 }
 
 /// Writes the buffered bytes and replaces the file.
-pub(crate) fn finish(file: BufWriter<LateFile>) -> io::Result<()> {
+pub(crate) fn finish(file: BufWriter<PendingFile>) -> io::Result<()> {
     file.into_inner().map_err(IntoInnerError::into_error)?.commit()
 }
 

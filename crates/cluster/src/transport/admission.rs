@@ -47,7 +47,7 @@ fn bind_one(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
 }
 
 /// Peers that have not proved themselves, and the reports about them.
-pub(super) struct Door<E> {
+pub(super) struct AdmissionQueue<E> {
     inbox: Inbox<E>,
     turned: fn(String, String) -> E,
     tally: Mutex<Tally>,
@@ -56,7 +56,7 @@ pub(super) struct Door<E> {
     opened: Instant,
 }
 
-impl<E: Send + 'static> Door<E> {
+impl<E: Send + 'static> AdmissionQueue<E> {
     /// `turned` makes the event that reports a refused peer's address and the reason.
     pub(super) fn new(inbox: Inbox<E>, turned: fn(String, String) -> E) -> Arc<Self> {
         Arc::new(Self {
@@ -95,7 +95,7 @@ impl<E: Send + 'static> Door<E> {
         mut stop: Stop,
         serve: F,
     ) where
-        F: Fn(TlsStream<TcpStream>, Guest<E>) -> Served + Clone + Send + 'static,
+        F: Fn(TlsStream<TcpStream>, PendingPeer<E>) -> Served + Clone + Send + 'static,
         Served: Future<Output = ()> + Send + 'static,
     {
         let mut tick = interval(Duration::from_secs(1));
@@ -118,7 +118,7 @@ impl<E: Send + 'static> Door<E> {
                 }
             };
             let number = self.number.fetch_add(1, Ordering::Relaxed);
-            let guest = Guest { door: Arc::clone(&self), number, address };
+            let guest = PendingPeer { door: Arc::clone(&self), number, address };
             let (acceptor, serve) = (acceptor.clone(), serve.clone());
             let task = tokio::spawn(async move {
                 if let Some((tls, guest)) = shake_hands(tcp, acceptor, guest).await {
@@ -147,26 +147,26 @@ impl<E: Send + 'static> Door<E> {
 }
 
 /// A connection that has not proved itself.
-pub(super) struct Guest<E> {
-    door: Arc<Door<E>>,
+pub(super) struct PendingPeer<E> {
+    door: Arc<AdmissionQueue<E>>,
     number: u64,
     pub(super) address: SocketAddr,
 }
 
-impl<E> Guest<E> {
+impl<E> PendingPeer<E> {
     /// Records that the peer has proved itself: it no longer counts as waiting.
     pub(super) fn proved(&self) {
         locked(&self.door.waiting).remove(self.number);
     }
 }
 
-impl<E: Send + 'static> Guest<E> {
+impl<E: Send + 'static> PendingPeer<E> {
     pub(super) fn turn_away(&self, why: String) {
         self.door.turn_away(&self.address.to_string(), why);
     }
 }
 
-impl<E> Drop for Guest<E> {
+impl<E> Drop for PendingPeer<E> {
     fn drop(&mut self) {
         self.proved();
     }
@@ -175,8 +175,8 @@ impl<E> Drop for Guest<E> {
 async fn shake_hands<E: Send + 'static>(
     tcp: TcpStream,
     acceptor: TlsAcceptor,
-    guest: Guest<E>,
-) -> Option<(TlsStream<TcpStream>, Guest<E>)> {
+    guest: PendingPeer<E>,
+) -> Option<(TlsStream<TcpStream>, PendingPeer<E>)> {
     // With Nagle's algorithm, pings would wait for acknowledgements.
     let _ = tcp.set_nodelay(true);
     let why = match timeout(PROOF_MAX, acceptor.accept(tcp)).await {

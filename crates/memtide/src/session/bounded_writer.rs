@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// A writer that waits for its reader only for a limited time.
 #[derive(Debug)]
-pub(crate) struct Patient {
+pub(crate) struct BoundedWriter {
     /// Longest wait for a stalled reader.
     stall_max: Duration,
     gathered: Vec<u8>,
@@ -33,7 +33,7 @@ pub(crate) struct Patient {
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-impl Patient {
+impl BoundedWriter {
     /// A writer for rows of measured operations, which come in quick succession.
     pub(crate) fn new(out: impl Write + Send + 'static) -> Self {
         Self::within(STALL_MAX, out)
@@ -79,7 +79,7 @@ impl Patient {
     }
 }
 
-impl Write for Patient {
+impl Write for BoundedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Pieces are limited, so that progress within a long text is visible.
         let taken = bytes.len().min(PIECE_BYTES);
@@ -105,7 +105,7 @@ impl Write for Patient {
     }
 }
 
-impl Drop for Patient {
+impl Drop for BoundedWriter {
     /// Drops the writer; its thread removes a file that stayed empty.
     fn drop(&mut self) {
         self.pieces = None;
@@ -196,9 +196,9 @@ mod tests {
         }
     }
 
-    fn reader(bytes_max: usize, fails: bool) -> (Patient, Arc<Mutex<Vec<u8>>>) {
+    fn reader(bytes_max: usize, fails: bool) -> (BoundedWriter, Arc<Mutex<Vec<u8>>>) {
         let seen = Arc::default();
-        (Patient::new(Reader { seen: Arc::clone(&seen), bytes_max, fails }), seen)
+        (BoundedWriter::new(Reader { seen: Arc::clone(&seen), bytes_max, fails }), seen)
     }
 
     #[test]

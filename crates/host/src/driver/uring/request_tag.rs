@@ -19,14 +19,14 @@ pub(super) enum Task {
 
 /// A task, the connection, and the generation of its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Errand {
+pub(super) struct RequestTag {
     pub(super) task: Task,
     /// Below 2²⁴.
     pub(super) generation: u32,
     pub(super) id: ConnectionId,
 }
 
-impl Errand {
+impl RequestTag {
     pub(super) fn pack(self) -> u64 {
         debug_assert!(self.generation < 1 << 24, "a generation has 24 bits");
         (self.task as u64) << 56 | u64::from(self.generation) << 32 | u64::from(self.id.0)
