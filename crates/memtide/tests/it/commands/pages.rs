@@ -96,7 +96,8 @@ impl Block {
         let line = line.strip_prefix(STEP).unwrap_or(line).replace(BY_CARGO, PROGRAM);
         let Some((mut words, rest)) = split(&line) else {
             // It is prose, or nothing that can be run.
-            return has_program(&line).then(|| Line::Within(place, line));
+            let is_within = has_program(&line);
+            return is_within.then_some(Line::Within(place, line));
         };
         let variables: Vec<_> = words.iter().map_while(|word| assignment(word)).collect();
         words.drain(..variables.len());
@@ -105,7 +106,7 @@ impl Block {
             return Some(Line::Command(Command { place, text: line, variables, words, rest }));
         }
         let is_within = has_program(&words.join(" ")) || has_program(&rest);
-        is_within.then(|| Line::Within(place, line))
+        is_within.then_some(Line::Within(place, line))
     }
 }
 
@@ -230,7 +231,8 @@ impl Block {
 
 #[test]
 fn lines_are_split_as_a_shell_splits_them() {
-    let cases: [(&str, Option<(&[&str], &str)>); 6] = [
+    type Expected = Option<(&'static [&'static str], &'static str)>;
+    let cases: [(&str, Expected); 6] = [
         (
             "memtide run -s a  --rate 1k # why",
             Some((&["memtide", "run", "-s", "a", "--rate", "1k"], "")),
