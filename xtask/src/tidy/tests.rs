@@ -367,9 +367,9 @@ fn packages_from_outside_are_counted_once() {
 #[test]
 fn who_is_free_of_a_ban_needs_it() {
     let text = "fn f() { println!(); std::fs::read(); unsafe { g() } }";
-    let parts = ["memtide", "sinks", "xtask", "bench", "host"];
+    let parts = ["memtide", "sinks", "xtask", "bench", "loom", "host"];
     let path = |part: &str| match part {
-        "xtask" | "bench" | "fuzz" => format!("{part}/src/a.rs"),
+        "xtask" | "bench" | "fuzz" | "loom" => format!("{part}/src/a.rs"),
         _ => format!("crates/{part}/src/a.rs"),
     };
     let idle = |idle: &str| {
