@@ -169,7 +169,7 @@ impl World {
         self.servers.entry(name.to_owned()).or_insert_with(start).name.clone()
     }
 
-    /// An instant that lies ahead, the same for all of the block.
+    /// An instant in the future, shared by all commands of the block.
     pub(super) fn instant(&mut self) -> String {
         let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
         let start = || format!("@{}", now() + 1 + BEFORE_START_S);
