@@ -5,7 +5,7 @@
 use memtide_base::{Instant, Span};
 use memtide_cluster::PROTOCOL;
 use memtide_cluster::agent::{self, Agent};
-use memtide_cluster::master::{self, Master, Part, Round, Rules, Wanted};
+use memtide_cluster::master::{self, Master, Round, RoundLoad, Rules, Wanted};
 use memtide_cluster::message::{FromAgent, Hello, ToAgent};
 use memtide_schema::Interval;
 use prost::Message;
@@ -35,7 +35,7 @@ pub fn from_agent(data: &[u8]) {
     assert_eq!(master.gathered(now), master::Gathered::All);
     let scenario = "server = '10.0.0.5'".to_owned();
     let members = vec![(0, 1), (1, 2)];
-    let parts = vec![Part { scenario, step: None, members }];
+    let parts = vec![RoundLoad { scenario, step: None, members }];
     let load_max = Some(Span::from_s(1));
     let round = Round { parts, load_only: false, samples: false, points: false, load_max };
     master.begin(&round, now);

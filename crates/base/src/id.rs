@@ -53,6 +53,15 @@ id!(
     ServerId(u16)
 );
 
+/// A connection and the server at its other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The connection, within its worker.
+    pub connection: ConnectionId,
+    /// The server that it leads to.
+    pub server: ServerId,
+}
+
 /// One row for each id of a kind, indexed by the id.
 #[derive(Clone, Debug)]
 pub struct Table<I, T> {

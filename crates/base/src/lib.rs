@@ -16,7 +16,7 @@ pub mod full;
 pub mod id;
 
 pub use full::Full;
-pub use id::{ClientId, ConnectionId, Id, ServerId, Table};
+pub use id::{ClientId, ConnectionId, Id, Link, ServerId, Table};
 pub use law::Law;
 pub use rng::Random;
 pub use sentence::{Remedy, Sentence, Words};

@@ -56,7 +56,7 @@ pub struct Rules {
 #[derive(Clone, Debug)]
 pub struct Round {
     /// The loads of the round, which begin together. Each agent takes part in one of them.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RoundLoad>,
     /// True to fill the servers and do nothing else.
     pub load_only: bool,
     /// True to write measured operations to each agent's own folder.
@@ -70,7 +70,7 @@ pub struct Round {
 
 /// One load of a round, and the agents that make it.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct RoundLoad {
     /// The scenario as TOML.
     pub scenario: String,
     /// The step of a search or scan.
@@ -79,7 +79,7 @@ pub struct Part {
     pub members: Vec<(u32, u32)>,
 }
 
-impl Part {
+impl RoundLoad {
     /// The number of its shares.
     pub fn units(&self) -> u32 {
         self.members.iter().map(|(_, units)| units).sum()
@@ -282,7 +282,7 @@ impl Master {
         self.look(now);
     }
 
-    fn begin_part(&mut self, round: &Round, part: &Part) {
+    fn begin_part(&mut self, round: &Round, part: &RoundLoad) {
         let (run, of) = (self.run(), part.units());
         let mut first = 0;
         for &(member, units) in &part.members {

@@ -50,7 +50,7 @@ pub struct Found<'a> {
 
 /// The error in a word; it prints as glibc prints it, without the program's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum OptionError {
     /// No option has the name.
     Unrecognized(String),
     /// Several options begin with this name.
@@ -65,7 +65,7 @@ pub enum Fault {
     ShortRequires(char),
 }
 
-impl Fault {
+impl OptionError {
     /// True if an option is unknown; false if an argument is wrong or missing.
     pub(crate) fn is_unknown(&self) -> bool {
         !matches!(self, Self::Requires(_) | Self::ShortRequires(_))
@@ -122,12 +122,12 @@ impl<'a> Words<'a> {
         Some(word)
     }
 
-    fn letter(&mut self) -> Result<Found<'a>, Fault> {
+    fn letter(&mut self) -> Result<Found<'a>, OptionError> {
         let letter = self.cluster.chars().next().expect("a cluster holds a letter");
         self.cluster = &self.cluster[letter.len_utf8()..];
         let named = |entry: &Entry| entry.short == Some(letter);
         let Some(index) = self.entries.iter().position(named) else {
-            return Err(Fault::Invalid(letter));
+            return Err(OptionError::Invalid(letter));
         };
         let joined = Some(self.cluster).filter(|rest| !rest.is_empty());
         let argument = match self.entries[index].argument {
@@ -139,7 +139,7 @@ impl<'a> Words<'a> {
             Argument::Required => {
                 self.cluster = "";
                 let argument = joined.or_else(|| self.word());
-                Some(argument.ok_or(Fault::ShortRequires(letter))?)
+                Some(argument.ok_or(OptionError::ShortRequires(letter))?)
             }
             Argument::Integer => match joined {
                 Some(rest) if is_integer(rest) => {
@@ -161,7 +161,7 @@ impl<'a> Words<'a> {
     }
 
     /// Reads a long option; `rest` is the text behind `--`.
-    fn long(&mut self, rest: &'a str) -> Result<Found<'a>, Fault> {
+    fn long(&mut self, rest: &'a str) -> Result<Found<'a>, OptionError> {
         let (name, joined) = match rest.split_once('=') {
             Some((name, joined)) => (name, Some(joined)),
             None => (rest, None),
@@ -169,18 +169,20 @@ impl<'a> Words<'a> {
         let index = self.named(name, rest)?;
         let entry = &self.entries[index];
         let argument = match (entry.argument, joined) {
-            (Argument::None, Some(_)) => return Err(Fault::DoesNotAllow(entry.long)),
+            (Argument::None, Some(_)) => return Err(OptionError::DoesNotAllow(entry.long)),
             (Argument::None, None) => None,
             (_, Some(_)) => joined,
             (Argument::Optional, None) => None,
-            (Argument::Required, None) => Some(self.word().ok_or(Fault::Requires(entry.long))?),
+            (Argument::Required, None) => {
+                Some(self.word().ok_or(OptionError::Requires(entry.long))?)
+            }
             (Argument::Integer, None) => self.integer(),
         };
         Ok(Found { index, argument })
     }
 
     /// The position of the option that `name` names or abbreviates.
-    fn named(&self, name: &str, rest: &str) -> Result<usize, Fault> {
+    fn named(&self, name: &str, rest: &str) -> Result<usize, OptionError> {
         let long = || self.entries.iter().enumerate().filter(|(_, entry)| !entry.long.is_empty());
         if let Some((exact, _)) = long().find(|(_, entry)| entry.long == name) {
             return Ok(exact);
@@ -196,17 +198,17 @@ impl<'a> Words<'a> {
             }
             // glibc lists the first match, and those others that differ from it.
             let listed = found.iter().filter(|(index, other)| index == first || !same(other));
-            return Err(Fault::Ambiguous(
+            return Err(OptionError::Ambiguous(
                 rest.to_owned(),
                 listed.map(|(_, entry)| entry.long).collect(),
             ));
         }
-        Err(Fault::Unrecognized(rest.to_owned()))
+        Err(OptionError::Unrecognized(rest.to_owned()))
     }
 }
 
 impl<'a> Iterator for Words<'a> {
-    type Item = Result<Found<'a>, Fault>;
+    type Item = Result<Found<'a>, OptionError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if !self.cluster.is_empty() {
@@ -234,7 +236,7 @@ fn is_integer(word: &str) -> bool {
     word.starts_with(|first: char| first.is_ascii_digit()) && number::integer(word).is_some()
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for OptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unrecognized(word) => write!(f, "unrecognized option '--{word}'"),

@@ -142,7 +142,7 @@ impl Ending {
 }
 
 /// Takes endings directly, without a queue.
-pub(crate) trait Sink {
+pub(crate) trait ConnectionEvents {
     /// `entry` was handed to the socket, `late` after it could have been. `outstanding` is the
     /// number of operations in flight on its connection, itself included; zero if it gets no reply.
     fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize);
@@ -355,7 +355,12 @@ impl Connection {
 
     /// Records that the transmitted requests are handed to the socket at `now`.
     #[inline]
-    pub(crate) fn mark_sent(&mut self, now: Instant, out: &mut Outgoing, sink: &mut impl Sink) {
+    pub(crate) fn mark_sent(
+        &mut self,
+        now: Instant,
+        out: &mut Outgoing,
+        sink: &mut impl ConnectionEvents,
+    ) {
         self.date_sent(now, sink);
         for entry in &mut out.quiet {
             let late = entry.hand_over(now);
@@ -366,7 +371,7 @@ impl Connection {
     }
 
     #[inline]
-    fn date_sent(&mut self, now: Instant, sink: &mut impl Sink) {
+    fn date_sent(&mut self, now: Instant, sink: &mut impl ConnectionEvents) {
         debug_assert!(self.unsent <= self.pipeline.len(), "what is unsent is in flight");
         let first = self.pipeline.len() - self.unsent;
         for (entry, outstanding) in self.pipeline.range_mut(first..).zip(first + 1..) {
@@ -406,7 +411,7 @@ impl Connection {
         now: Instant,
         bytes: &[u8],
         follow_ups: &mut Vec<FollowUp>,
-        sink: &mut impl Sink,
+        sink: &mut impl ConnectionEvents,
     ) -> Result<Heard, PeerError> {
         if self.link.state() != State::Open {
             return Ok(self.link.handle_greeting(bytes));
@@ -430,7 +435,7 @@ impl Connection {
         now: Instant,
         bytes: &[u8],
         follow_ups: &mut Vec<FollowUp>,
-        sink: &mut impl Sink,
+        sink: &mut impl ConnectionEvents,
     ) -> Result<(), PeerError> {
         let wrap = std::mem::replace(&mut self.link.wrap, Wrap::None);
         let Wrap::Filtered(mut filtered) = wrap else { unreachable!("it has a filter") };
@@ -447,7 +452,7 @@ impl Connection {
         now: Instant,
         bytes: &[u8],
         follow_ups: &mut Vec<FollowUp>,
-        sink: &mut impl Sink,
+        sink: &mut impl ConnectionEvents,
     ) -> Result<(), PeerError> {
         in_format_of!(self.link.reader, T => self.handle_replies::<T>(now, bytes, follow_ups, sink))
     }
@@ -460,7 +465,7 @@ impl Connection {
         now: Instant,
         mut bytes: &[u8],
         follow_ups: &mut Vec<FollowUp>,
-        sink: &mut impl Sink,
+        sink: &mut impl ConnectionEvents,
     ) -> Result<(), PeerError> {
         // The bytes left at the start of the present reply, or at the start of `bytes`.
         let mut left = bytes.len();
@@ -538,7 +543,7 @@ impl Connection {
         now: Instant,
         verdict: Verdict,
         follow_ups: &mut Vec<FollowUp>,
-        sink: &mut impl Sink,
+        sink: &mut impl ConnectionEvents,
     ) {
         let mut entry = self.pipeline.pop_front().expect("a reply was matched to the head");
         debug_assert!(entry.hits <= entry.keys, "more keys were found than requested");
@@ -569,7 +574,7 @@ impl Connection {
         &mut self,
         now: Instant,
         timeout: Span,
-        sink: &mut impl Sink,
+        sink: &mut impl ConnectionEvents,
     ) -> Instant {
         if self.is_over_datagrams() {
             return self.give_up(now, timeout, sink);
@@ -592,7 +597,7 @@ impl Connection {
     }
 
     /// Handles the end of the connection: every operation in flight ends as `fate`.
-    pub(crate) fn handle_closed(&mut self, fate: Fate, sink: &mut impl Sink) {
+    pub(crate) fn handle_closed(&mut self, fate: Fate, sink: &mut impl ConnectionEvents) {
         while let Some(mut entry) = self.pipeline.pop_front() {
             // The room that a reply makes is reused at once, and the rest of the same bytes may be
             // the protocol violation that closes the connection: that new request was never sent.
@@ -672,7 +677,7 @@ fn heed(
     role: Role<'_>,
     reply: &Reply<'_>,
     part_failed: &mut Option<ErrorKind>,
-    sink: &mut impl Sink,
+    sink: &mut impl ConnectionEvents,
 ) -> Heeded {
     match role {
         Role::Answer => Heeded::Answer,

@@ -92,13 +92,13 @@ fn pieces(word: &str, room: usize) -> Vec<&str> {
 }
 
 /// Rows of cells. The first column is aligned to the left, the others to the right.
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
     /// Headings of columns that a narrow terminal may omit, least needed first.
     dispensable: &'static [&'static str],
 }
 
-impl Table {
+impl TextTable {
     /// A table with its heading row.
     pub(crate) fn new(heading: &[&str]) -> Self {
         let rows = vec![heading.iter().map(|&cell| cell.to_owned()).collect()];
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_by_characters() {
-        let mut table = Table::new(&["op", "p50"]);
+        let mut table = TextTable::new(&["op", "p50"]);
         table.row(vec!["all".to_owned(), "90.3 µs".to_owned()]);
         table.row(vec!["set".to_owned(), "—".to_owned()]);
         let mut out = TextLayout::new(None);
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_gets_fewer_columns_and_a_pipe_gets_all() {
-        let mut table = Table::new(&["op", "p50", "p90", "max"]).without(&["p90", "p50"]);
+        let mut table = TextTable::new(&["op", "p50", "p90", "max"]).without(&["p90", "p50"]);
         table.row(["all", "0123456789", "0123456789", "0123456789"].map(str::to_owned).to_vec());
         let headings = |columns| {
             let mut out = TextLayout { text: String::new(), columns };

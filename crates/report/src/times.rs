@@ -2,7 +2,7 @@
 //!
 //! A percentile without a figure shows as a dash or a bound, and a line below gives the reason.
 
-use crate::layout::{Table, TextLayout, labelled};
+use crate::layout::{TextLayout, TextTable, labelled};
 use crate::number::{NONE, bound, rate, time, whole};
 use memtide_schema::Kind;
 use memtide_schema::record::{Distribution, Missing, Percentile, RateRecord, Record};
@@ -29,7 +29,7 @@ pub(crate) fn times(out: &mut TextLayout, record: &Record) {
 }
 
 /// The first table, with the distributions that it shows. A kind without operations has no row.
-pub(crate) fn response_table(record: &Record) -> (Table, Vec<&Distribution>) {
+pub(crate) fn response_table(record: &Record) -> (TextTable, Vec<&Distribution>) {
     let mut table = table("response", "count", "rate");
     let mut shown = Vec::new();
     for (kind, response) in &record.response {
@@ -86,12 +86,12 @@ fn shortened(name: &str) -> String {
     }
 }
 
-fn table(subject: &str, count: &str, rate: &str) -> Table {
+fn table(subject: &str, count: &str, rate: &str) -> TextTable {
     let percentiles = COLUMNS.map(|percentile| percentile.to_string());
     let mut heading = vec![subject, count, rate, "mean"];
     heading.extend(percentiles.iter().map(String::as_str));
     heading.push("max");
-    Table::new(&heading).without(&DISPENSABLE)
+    TextTable::new(&heading).without(&DISPENSABLE)
 }
 
 /// A row of one kind. Whether a get hits is unknown when it is sent, so hits and misses have no

@@ -23,7 +23,7 @@ use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues,
 
 /// A run that has ended, by its plan or early.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// The record.
     pub record: Record,
     /// Failure that ended the run early, as a sentence; the record is then partial.
@@ -50,7 +50,7 @@ pub fn run<F: Fleet>(
     load_only: bool,
     barrier: Option<&mut dyn Barrier>,
     observer: &mut impl Observer,
-) -> Result<Outcome, Failure> {
+) -> Result<RunOutcome, Failure> {
     let ended = carry_out(fleet, scenario, lowered, (load_only, barrier), observer);
     match ended {
         // A failure after the user's interrupt is its consequence.
@@ -65,7 +65,7 @@ fn carry_out<F: Fleet>(
     lowered: &Lowered,
     (load_only, barrier): (bool, Option<&mut dyn Barrier>),
     observer: &mut impl Observer,
-) -> Result<Outcome, Failure> {
+) -> Result<RunOutcome, Failure> {
     let began = Began { at: fleet.now(), unix_ns: fleet.since_unix().ns() };
     let plan = &signed(&lowered.plan, writer(&began, lowered));
     observer.on(&Event::Started(Box::new(lowered.record.clone())));
@@ -126,7 +126,7 @@ fn carry_out<F: Fleet>(
     let wrong_values = wrong_values(plan, &filled, main.as_ref());
     observer.on(&Event::WrongValues(Box::new(wrong_values.clone())));
     observer.on(&Event::Done(Box::new(record.clone())));
-    Ok(Outcome { record, failure, wrong_values })
+    Ok(RunOutcome { record, failure, wrong_values })
 }
 
 /// The plan for the servers' final query.

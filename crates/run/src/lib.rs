@@ -20,7 +20,7 @@ mod failure;
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
 
-pub use controller::{Outcome, run};
+pub use controller::{RunOutcome, run};
 pub use failure::Failure;
 pub use lower::{CpuPlacement, Doors, Lowered, Planner, Surroundings, Unplannable, Wanted, lower};
 pub use observer::Observer;

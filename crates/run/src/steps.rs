@@ -16,7 +16,7 @@ pub use runner::{FleetRunner, RestedStep, Runner, plan_step, run_step};
 pub use scan::{Rates, Scan};
 pub use search::{Bisect, Bracket, Limits};
 
-use crate::controller::Outcome;
+use crate::controller::RunOutcome;
 use crate::failure::{Failure, Fault};
 use crate::lower::{Lowered, Surroundings, document};
 use crate::observer::Observer;
@@ -122,20 +122,20 @@ pub fn steps(
         let begun = StepBegun { number, rate_per_s, role: trial.role };
         observer.on(&Event::StepBegun(begun));
         let record = match runner.carry_out(step_task(plan, begun), rest, observer) {
-            Ok(Outcome { failure: Some(failure), .. }) | Err(failure) => {
+            Ok(RunOutcome { failure: Some(failure), .. }) | Err(failure) => {
                 break match failure.exit {
                     Failure::INTERRUPTED => concluded(course, StepsEnd::Interrupted, None),
                     _ => concluded(course, StepsEnd::Failed, Some(failure)),
                 };
             }
-            Ok(Outcome { record, .. }) if record.ended_by == EndedBy::Interrupted => {
+            Ok(RunOutcome { record, .. }) if record.ended_by == EndedBy::Interrupted => {
                 break concluded(course, StepsEnd::Interrupted, None);
             }
-            Ok(Outcome { record: Record { aborted: Some(aborted), .. }, .. }) => {
+            Ok(RunOutcome { record: Record { aborted: Some(aborted), .. }, .. }) => {
                 let fault = Fault::Aborted { step: number, aborted };
                 break concluded(course, StepsEnd::Aborted, Some(fault.into()));
             }
-            Ok(Outcome { record, .. }) => record,
+            Ok(RunOutcome { record, .. }) => record,
         };
         values_wrong |= record.phases.verification().wrong() > 0;
         rest = rest_after(&record);

@@ -44,7 +44,7 @@ mod prose;
 pub use compare::{Comparison, Rule, compare};
 pub use event::{Event, Interval, LoadSoFar, Progress, StepBegun, TimesSoFar};
 pub use exit::Exit;
-pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section, scenario_file};
+pub use field::{AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, scenario_file};
 pub use file::from_toml;
 pub use judge::judge;
 pub use kind::Kind;

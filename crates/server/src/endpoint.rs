@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::profile::{ProfileState, Then};
 use crate::session::{self, Decoding, Frames, Read, Rest};
 use crate::store::Store;
-use crate::table::{self, Outgoing, Sink};
+use crate::table::{self, Outgoing, ReplyBuffer};
 use memtide_base::Instant;
 use memtide_codec::text::RequestDecoder;
 use memtide_codec::{Request, Then as StreamThen};

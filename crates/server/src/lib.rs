@@ -25,5 +25,5 @@ pub use fault::{FaultKind, Faults};
 pub use profile::{ProfileState, ServerProfile};
 pub use session::{Flow, Session};
 pub use store::{Store, StoreOptions};
-pub use table::{Outgoing, Sink};
+pub use table::{Outgoing, ReplyBuffer};
 pub use word::WordError;

@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::fault::FaultCounts;
 use crate::shard::Incoming;
 use crate::store::Store;
-use crate::table::{Outgoing, Sink};
+use crate::table::{Outgoing, ReplyBuffer};
 use memtide_codec::text::{RequestDecoder, encode};
 use memtide_codec::{BadRequest, ErrorKind, ErrorReply, Keys, Reply, Request, Then, Verb};
 
@@ -117,7 +117,7 @@ impl Session {
         clock: Clock,
         bytes: &[u8],
         store: &Store,
-        out: &mut impl Sink,
+        out: &mut impl ReplyBuffer,
         most: usize,
     ) -> Flow {
         self.format.hear(bytes);
@@ -153,7 +153,7 @@ fn read_lines(
     decoder: &mut RequestDecoder,
     input: &mut &[u8],
     (clock, store): (Clock, &Store),
-    out: &mut impl Sink,
+    out: &mut impl ReplyBuffer,
     most: usize,
 ) -> Result<Flow, Unfinished> {
     loop {
@@ -184,7 +184,7 @@ fn read_frames(
     frames: &mut Frames,
     input: &mut &[u8],
     (clock, store): (Clock, &Store),
-    out: &mut impl Sink,
+    out: &mut impl ReplyBuffer,
     most: usize,
 ) -> Flow {
     loop {
@@ -214,7 +214,7 @@ impl Retrieval<'_> {
     pub fn go_on(
         &mut self,
         (clock, store): (Clock, &Store),
-        out: &mut impl Sink,
+        out: &mut impl ReplyBuffer,
         most: usize,
     ) -> bool {
         let with_cas = matches!(self.verb, Verb::Gets | Verb::Gats);
@@ -251,7 +251,7 @@ impl Unfinished {
         Self { verb, expiry, keys: keys.rest().to_vec(), done: 0 }
     }
 
-    fn go_on(&mut self, place: (Clock, &Store), out: &mut impl Sink, most: usize) -> bool {
+    fn go_on(&mut self, place: (Clock, &Store), out: &mut impl ReplyBuffer, most: usize) -> bool {
         let keys = Keys::spaced(&self.keys[self.done..]);
         let mut retrieval = Retrieval { verb: self.verb, expiry: self.expiry, keys };
         let finished = retrieval.go_on(place, out, most);
@@ -278,7 +278,12 @@ pub(crate) fn refuse(
 }
 
 /// Carries out any request but quit and appends the answer, however long.
-pub(crate) fn answer(clock: Clock, request: &Request<'_>, store: &Store, out: &mut impl Sink) {
+pub(crate) fn answer(
+    clock: Clock,
+    request: &Request<'_>,
+    store: &Store,
+    out: &mut impl ReplyBuffer,
+) {
     let (silent, reply) = match *request {
         Request::Retrieve { verb, expiry, keys } => {
             let mut retrieval = Retrieval { verb, expiry, keys };

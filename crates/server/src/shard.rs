@@ -2,7 +2,7 @@
 //! holds the lock and passes the time.
 
 use crate::counter::Counters;
-use crate::table::{At, Item, Sink, Table};
+use crate::table::{At, Item, ItemTable, ReplyBuffer};
 use memtide_base::Random;
 use memtide_codec::text::{self, encode};
 use memtide_codec::{ErrorKind, ErrorReply, Reply, Verb};
@@ -19,7 +19,7 @@ const NO_MEMORY: Reply<'static> =
 
 /// The key and the time of a command.
 #[derive(Clone, Copy)]
-pub(crate) struct Target<'a> {
+pub(crate) struct KeyAccess<'a> {
     /// The key.
     pub key: &'a [u8],
     /// Its hash.
@@ -32,7 +32,7 @@ pub(crate) struct Target<'a> {
     pub cas_source: &'a AtomicU64,
 }
 
-impl Target<'_> {
+impl KeyAccess<'_> {
     fn new_cas(&self) -> u64 {
         self.cas_source.fetch_add(1, Ordering::Relaxed)
     }
@@ -68,7 +68,7 @@ pub(crate) struct Incoming<'a> {
 /// A part of all keys.
 #[derive(Debug)]
 pub(crate) struct Shard {
-    table: Table,
+    table: ItemTable,
     counters: Counters,
     memory_bytes_max: u64,
     item_bytes_max: usize,
@@ -77,7 +77,7 @@ pub(crate) struct Shard {
 impl Shard {
     /// A shard without items.
     pub fn new(memory_bytes_max: u64, item_bytes_max: usize) -> Self {
-        let (table, counters) = (Table::new(), Counters::default());
+        let (table, counters) = (ItemTable::new(), Counters::default());
         Self { table, counters, memory_bytes_max, item_bytes_max }
     }
 
@@ -98,11 +98,11 @@ impl Shard {
 
     /// Removes every item.
     pub fn clear(&mut self) {
-        self.table = Table::new();
+        self.table = ItemTable::new();
     }
 
     /// get and gets: writes the value if the key has one.
-    pub fn get(&mut self, target: &Target<'_>, with_cas: bool, out: &mut impl Sink) {
+    pub fn get(&mut self, target: &KeyAccess<'_>, with_cas: bool, out: &mut impl ReplyBuffer) {
         match self.find(target) {
             Some(at) => {
                 self.counters.get_hits += 1;
@@ -116,10 +116,10 @@ impl Shard {
     /// gat and gats: as get, and sets a new expiry. Counted as touch, not as get.
     pub fn get_and_touch(
         &mut self,
-        target: &Target<'_>,
+        target: &KeyAccess<'_>,
         ends_s: u64,
         with_cas: bool,
-        out: &mut impl Sink,
+        out: &mut impl ReplyBuffer,
     ) {
         if let Some(at) = self.touch_found(target, ends_s) {
             write_value(self.table.item(at), with_cas, out);
@@ -127,7 +127,7 @@ impl Shard {
     }
 
     /// touch: sets a new expiry.
-    pub fn touch(&mut self, target: &Target<'_>, ends_s: u64) -> Reply<'static> {
+    pub fn touch(&mut self, target: &KeyAccess<'_>, ends_s: u64) -> Reply<'static> {
         match self.touch_found(target, ends_s) {
             Some(_) => Reply::Touched,
             None => Reply::NotFound,
@@ -135,7 +135,7 @@ impl Shard {
     }
 
     /// delete.
-    pub fn delete(&mut self, target: &Target<'_>) -> Reply<'static> {
+    pub fn delete(&mut self, target: &KeyAccess<'_>) -> Reply<'static> {
         match self.find(target) {
             Some(at) => {
                 self.counters.delete_hits += 1;
@@ -151,14 +151,14 @@ impl Shard {
 
     /// Removes the item that a set with too large a value would have replaced: memcached prefers no
     /// value to an old one.
-    pub fn forget(&mut self, target: &Target<'_>) {
+    pub fn forget(&mut self, target: &KeyAccess<'_>) {
         if let Some(at) = self.find(target) {
             self.table.remove(at);
         }
     }
 
     /// set, add, replace, append, prepend and cas.
-    pub fn store(&mut self, target: &Target<'_>, incoming: &Incoming<'_>) -> Reply<'static> {
+    pub fn store(&mut self, target: &KeyAccess<'_>, incoming: &Incoming<'_>) -> Reply<'static> {
         self.counters.cmd_set += 1;
         match (incoming.verb, self.find(target)) {
             (Verb::Set, Some(at)) | (Verb::Replace, Some(at)) => self.replace(target, at, incoming),
@@ -192,7 +192,7 @@ impl Shard {
     }
 
     /// incr and decr. A result shorter than the previous value is padded with spaces.
-    pub fn count(&mut self, target: &Target<'_>, verb: Verb, delta: u64) -> Reply<'static> {
+    pub fn count(&mut self, target: &KeyAccess<'_>, verb: Verb, delta: u64) -> Reply<'static> {
         let up = verb == Verb::Incr;
         let Some(at) = self.find(target) else {
             let misses =
@@ -216,13 +216,13 @@ impl Shard {
     }
 
     /// The value of the key; the access is neither counted nor a use.
-    pub fn value(&self, target: &Target<'_>) -> Option<Vec<u8>> {
+    pub fn value(&self, target: &KeyAccess<'_>) -> Option<Vec<u8>> {
         let item = self.table.item(self.table.find(target.hash, target.key)?);
         target.is_there(item).then(|| item.value().to_vec())
     }
 
     /// Flags, cas number and value of the key if it has expired and is still held.
-    pub fn expired(&self, target: &Target<'_>) -> Option<(u32, u64, Vec<u8>)> {
+    pub fn expired(&self, target: &KeyAccess<'_>) -> Option<(u32, u64, Vec<u8>)> {
         let item = self.table.item(self.table.find(target.hash, target.key)?);
         let is_late = target.has_expired(item) && !target.is_flushed(item);
         is_late.then(|| (item.flags, item.cas, item.value().to_vec()))
@@ -232,7 +232,7 @@ impl Shard {
     /// few items are searched.
     pub fn other_value(
         &self,
-        target: &Target<'_>,
+        target: &KeyAccess<'_>,
         value: &[u8],
         random: &mut Random,
     ) -> Option<Vec<u8>> {
@@ -244,7 +244,7 @@ impl Shard {
     }
 
     /// The position of the key's item. An expired item is removed.
-    fn find(&mut self, target: &Target<'_>) -> Option<At> {
+    fn find(&mut self, target: &KeyAccess<'_>) -> Option<At> {
         let at = self.table.find(target.hash, target.key)?;
         let item = self.table.item(at);
         if target.is_flushed(item) {
@@ -258,7 +258,7 @@ impl Shard {
         None
     }
 
-    fn touch_found(&mut self, target: &Target<'_>, ends_s: u64) -> Option<At> {
+    fn touch_found(&mut self, target: &KeyAccess<'_>, ends_s: u64) -> Option<At> {
         let at = self.find(target);
         match at {
             Some(at) => {
@@ -271,7 +271,7 @@ impl Shard {
         at
     }
 
-    fn make(&mut self, target: &Target<'_>, incoming: &Incoming<'_>) -> Reply<'static> {
+    fn make(&mut self, target: &KeyAccess<'_>, incoming: &Incoming<'_>) -> Reply<'static> {
         if !self.has_room_for(target, incoming) {
             return NO_MEMORY;
         }
@@ -287,7 +287,12 @@ impl Shard {
         Reply::Stored
     }
 
-    fn replace(&mut self, target: &Target<'_>, at: At, incoming: &Incoming<'_>) -> Reply<'static> {
+    fn replace(
+        &mut self,
+        target: &KeyAccess<'_>,
+        at: At,
+        incoming: &Incoming<'_>,
+    ) -> Reply<'static> {
         if !self.has_room_for(target, incoming) {
             self.table.remove(at);
             return NO_MEMORY;
@@ -302,7 +307,7 @@ impl Shard {
     }
 
     /// append and prepend: flags and expiry do not change.
-    fn lengthen(&mut self, target: &Target<'_>, at: At, value: &[u8]) -> Reply<'static> {
+    fn lengthen(&mut self, target: &KeyAccess<'_>, at: At, value: &[u8]) -> Reply<'static> {
         let flags = self.table.item(at).flags;
         let counted = text::item_bytes(target.key.len(), value.len(), flags);
         if counted > self.item_bytes_max || counted as u64 > self.memory_bytes_max {
@@ -313,7 +318,7 @@ impl Shard {
         Reply::Stored
     }
 
-    fn rewrite(&mut self, target: &Target<'_>, at: At, value: &[u8]) {
+    fn rewrite(&mut self, target: &KeyAccess<'_>, at: At, value: &[u8]) {
         self.table.update(at, |item| {
             item.set_value(value);
             item.cas = target.new_cas();
@@ -323,7 +328,7 @@ impl Shard {
         self.make_room(target);
     }
 
-    fn has_room_for(&mut self, target: &Target<'_>, incoming: &Incoming<'_>) -> bool {
+    fn has_room_for(&mut self, target: &KeyAccess<'_>, incoming: &Incoming<'_>) -> bool {
         let value_bytes = incoming.value.len();
         let counted = text::item_bytes(target.key.len(), value_bytes, incoming.flags) as u64;
         let fits = counted <= self.memory_bytes_max;
@@ -333,7 +338,7 @@ impl Shard {
 
     /// Evicts the least recently used items until the limit holds. The item that was just used is
     /// the last to go, and it fits alone.
-    fn make_room(&mut self, target: &Target<'_>) {
+    fn make_room(&mut self, target: &KeyAccess<'_>) {
         while self.table.bytes() > self.memory_bytes_max {
             let at = self.table.oldest().expect("no items need no bytes");
             let item = self.table.item(at);
@@ -348,7 +353,7 @@ impl Shard {
     }
 }
 
-fn write_value(item: &Item, with_cas: bool, out: &mut impl Sink) {
+fn write_value(item: &Item, with_cas: bool, out: &mut impl ReplyBuffer) {
     let (key, value) = (item.key(), item.value());
     let cas = with_cas.then_some(item.cas);
     encode::reply(out.bytes(), &Reply::Value { key, flags: item.flags, bytes: value.len(), cas });

@@ -3,8 +3,8 @@
 
 use crate::clock::Clock;
 use crate::counter::{Counters, Snapshot};
-use crate::shard::{Incoming, Shard, Target};
-use crate::table::{self, Sink};
+use crate::shard::{Incoming, KeyAccess, Shard};
+use crate::table::{self, ReplyBuffer};
 use memtide_base::Random;
 use memtide_codec::{Reply, Verb};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -83,7 +83,7 @@ impl Store {
         self.threads.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn get(&self, clock: Clock, key: &[u8], with_cas: bool, out: &mut impl Sink) {
+    pub(crate) fn get(&self, clock: Clock, key: &[u8], with_cas: bool, out: &mut impl ReplyBuffer) {
         let target = self.target(clock, key);
         self.shard(target.hash).get(&target, with_cas, out);
     }
@@ -94,7 +94,7 @@ impl Store {
         key: &[u8],
         expiry: i64,
         with_cas: bool,
-        out: &mut impl Sink,
+        out: &mut impl ReplyBuffer,
     ) {
         let target = self.target(clock, key);
         let ends_s = clock.ends_s(expiry);
@@ -208,10 +208,10 @@ impl Store {
         self.shards().for_each(|mut shard| shard.reset_counters());
     }
 
-    fn target<'a>(&'a self, clock: Clock, key: &'a [u8]) -> Target<'a> {
+    fn target<'a>(&'a self, clock: Clock, key: &'a [u8]) -> KeyAccess<'a> {
         let flush_s = self.flush_s.load(Relaxed);
         let hash = table::hash(key);
-        Target { key, hash, now_s: clock.unix_s, flush_s, cas_source: &self.cas_source }
+        KeyAccess { key, hash, now_s: clock.unix_s, flush_s, cas_source: &self.cas_source }
     }
 
     fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {

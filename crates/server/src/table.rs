@@ -4,7 +4,7 @@
 mod outgoing;
 
 pub(crate) use outgoing::empty;
-pub use outgoing::{Outgoing, Sink};
+pub use outgoing::{Outgoing, ReplyBuffer};
 
 use memtide_base::rng;
 use memtide_codec::text;
@@ -134,7 +134,7 @@ struct Entry {
 
 /// Items by key and by last use.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct ItemTable {
     /// The first position of each chain; a power of two.
     buckets: Box<[u32]>,
     entries: Vec<Entry>,
@@ -145,7 +145,7 @@ pub(crate) struct Table {
     bytes: u64,
 }
 
-impl Table {
+impl ItemTable {
     /// A table without items.
     pub fn new() -> Self {
         let buckets = vec![NONE; 64].into();

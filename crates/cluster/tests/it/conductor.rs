@@ -2,7 +2,9 @@
 
 use crate::node::read;
 use memtide_base::{Instant, Span};
-use memtide_cluster::master::{Action, Gathered, Master, Part, Round, RoundEnd, Rules, Wanted};
+use memtide_cluster::master::{
+    Action, Gathered, Master, Round, RoundEnd, RoundLoad, Rules, Wanted,
+};
 use memtide_cluster::message::ToAgent;
 use std::collections::BTreeMap;
 
@@ -112,7 +114,7 @@ impl Conductor {
         self.rounds.push(Found { agents, ..Found::default() });
         let load_only = self.load_only;
         let members = self.master.agents().iter().map(|agent| (agent.number, 1)).collect();
-        let parts = vec![Part { scenario: String::new(), step: None, members }];
+        let parts = vec![RoundLoad { scenario: String::new(), step: None, members }];
         let load_max = Some(LOAD_MAX);
         let round = Round { parts, load_only, samples: false, points: false, load_max };
         self.master.begin(&round, now);

@@ -24,7 +24,7 @@ const TABLE: &[Entry] = &[
 
 fn read(line: &str) -> String {
     let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    let say = |found: Result<Found<'_>, Fault>| match found {
+    let say = |found: Result<Found<'_>, OptionError>| match found {
         Err(fault) => fault.to_string(),
         Ok(Found { index, argument }) => {
             let entry = &TABLE[index];

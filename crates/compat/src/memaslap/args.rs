@@ -59,7 +59,7 @@ fn with_help(message: &str) -> Stop {
     Stop { stdout: page::help(), ..Stop::complaint(message, USAGE) }
 }
 
-fn complaint(fault: configuration::Fault) -> Stop {
+fn complaint(fault: configuration::ConfigurationError) -> Stop {
     Stop::complaint(fault.to_string(), USAGE)
 }
 

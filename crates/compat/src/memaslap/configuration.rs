@@ -55,7 +55,7 @@ impl Default for Configuration {
 
 /// The error in a file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fault {
+pub(super) enum ConfigurationError {
     /// The file has only blank lines and comments.
     Empty,
     /// A share is negative or no number.
@@ -74,14 +74,14 @@ pub(super) fn default_files(home: &str) -> [String; 2] {
 impl Configuration {
     /// Parses `text`, the file's content, and returns notes on what memaslap would have misread.
     /// Does not check the lengths.
-    pub(super) fn read(text: &[u8]) -> Result<(Self, Vec<&'static str>), Fault> {
-        let found = scan(text, Reading::Meant).ok_or(Fault::Empty)?;
+    pub(super) fn read(text: &[u8]) -> Result<(Self, Vec<&'static str>), ConfigurationError> {
+        let found = scan(text, Reading::Meant).ok_or(ConfigurationError::Empty)?;
         let (sets, gets) = found.shares_by_type();
         let ranges = found.keys.iter().chain(&found.values);
         let shares = ranges.map(|range| range.share).chain(found.commands.iter().map(|row| row.1));
         let refused = |share: &f64| !share.is_finite() || *share < 0.0;
         if let Some(share) = shares.into_iter().find(refused) {
-            return Err(Fault::Share(share));
+            return Err(ConfigurationError::Share(share));
         }
         let differences = differences(text, &found);
         let default = Self::default();
@@ -91,7 +91,7 @@ impl Configuration {
     }
 
     /// Refuses lengths as memaslap does, in its order.
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), ConfigurationError> {
         let any = |ranges: &[Range], refused: &dyn Fn(u64) -> bool| {
             ranges.iter().any(|range| refused(range.least) || refused(range.most))
         };
@@ -111,7 +111,7 @@ impl Configuration {
             ),
         ];
         let refused = checks.into_iter().find(|(refused, _)| *refused);
-        refused.map_or(Ok(()), |(_, message)| Err(Fault::Length(message)))
+        refused.map_or(Ok(()), |(_, message)| Err(ConfigurationError::Length(message)))
     }
 
     /// The mean length of a key plus that of a value, each in whole bytes, as memaslap computes
@@ -154,7 +154,7 @@ fn differences(text: &[u8], found: &Found) -> Vec<&'static str> {
     differences
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ConfigurationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("Bad configuration file, no configuration find."),

@@ -68,8 +68,8 @@ impl Parsed {
                 ("version", _) => return Err(Stop::asked(page::VERSION.to_owned())),
                 (flag, None) => given.flags.push(flag),
                 (long, Some(word)) => given.take(long, word).map_err(|fault| match fault {
-                    Fault::Theirs(message) => Stop::complaint(message, USAGE),
-                    Fault::Ours(why) => complain(format!("--{long} '{word}': {why}")),
+                    ValueError::Theirs(message) => Stop::complaint(message, USAGE),
+                    ValueError::Ours(why) => complain(format!("--{long} '{word}': {why}")),
                 })?,
             }
         }
@@ -83,7 +83,7 @@ impl Parsed {
     }
 
     /// Takes the argument of one option.
-    fn take(&mut self, long: &str, word: &str) -> Result<(), Fault> {
+    fn take(&mut self, long: &str, word: &str) -> Result<(), ValueError> {
         match long {
             "servers" => self.servers = Some(word.to_owned()),
             "threads" => self.threads = counted(word, THREADS_MAX, THREADS)?,
@@ -109,12 +109,12 @@ impl Parsed {
     }
 
     /// Reads a rate; 0 is no limit, as with memaslap.
-    fn rate(&mut self, word: &str) -> Result<Option<u32>, Fault> {
-        let rate = quantity::count(word).ok_or(Fault::Theirs(TPS))?;
+    fn rate(&mut self, word: &str) -> Result<Option<u32>, ValueError> {
+        let rate = quantity::count(word).ok_or(ValueError::Theirs(TPS))?;
         match u32::try_from(rate) {
             Ok(0) => Ok(None),
             Ok(rate_ops) if i64::from(rate_ops) <= RATE_OPS_MAX => Ok(Some(rate_ops)),
-            _ if rate < 0 => Err(Fault::Ours("a throughput is not below 0".to_owned())),
+            _ if rate < 0 => Err(ValueError::Ours("a throughput is not below 0".to_owned())),
             _ => {
                 self.notes.push(format!(
                     "--tps {word}: no machine gets near it, so throughput is not limited."
@@ -153,62 +153,62 @@ impl Default for Parsed {
 }
 
 /// The error in a word.
-enum Fault {
+enum ValueError {
     /// An error of memaslap, in its words.
     Theirs(&'static str),
     /// An error of ours: memaslap would crash, or do something else than requested.
     Ours(String),
 }
 
-fn counted(word: &str, most: i64, message: &'static str) -> Result<u32, Fault> {
+fn counted(word: &str, most: i64, message: &'static str) -> Result<u32, ValueError> {
     let count = number::leading_integer(word);
     if count <= 0 {
-        return Err(Fault::Theirs(message));
+        return Err(ValueError::Theirs(message));
     }
     let within = u32::try_from(count).ok().filter(|_| count <= most);
-    within.ok_or_else(|| Fault::Ours(format!("at most {most} are allowed")))
+    within.ok_or_else(|| ValueError::Ours(format!("at most {most} are allowed")))
 }
 
-fn operations(word: &str) -> Result<u64, Fault> {
+fn operations(word: &str) -> Result<u64, ValueError> {
     let count = u64::try_from(number::leading_integer(word)).ok().filter(|count| *count > 0);
-    count.ok_or(Fault::Theirs(OPERATIONS))
+    count.ok_or(ValueError::Theirs(OPERATIONS))
 }
 
 /// Reads a time; `messages` are for a missing unit and for a time of 0.
-fn time(word: &str, messages: [&'static str; 2]) -> Result<Span, Fault> {
+fn time(word: &str, messages: [&'static str; 2]) -> Result<Span, ValueError> {
     match quantity::seconds(word) {
-        None => Err(Fault::Theirs(messages[0])),
-        Some(0) => Err(Fault::Theirs(messages[1])),
+        None => Err(ValueError::Theirs(messages[0])),
+        Some(0) => Err(ValueError::Theirs(messages[1])),
         Some(seconds) if (1..=TIME_S_MAX).contains(&seconds) => {
             Ok(Span::from_s(seconds.unsigned_abs()))
         }
-        Some(_) => Err(Fault::Ours("a time is from 1s to 366d".to_owned())),
+        Some(_) => Err(ValueError::Ours("a time is from 1s to 366d".to_owned())),
     }
 }
 
-fn window(word: &str) -> Result<u64, Fault> {
-    let objects = quantity::count(word).ok_or(Fault::Theirs(WINDOW))?;
+fn window(word: &str) -> Result<u64, ValueError> {
+    let objects = quantity::count(word).ok_or(ValueError::Theirs(WINDOW))?;
     match objects {
         1..=WINDOW_MAX => Ok(objects.unsigned_abs()),
-        _ => Err(Fault::Ours("a task window is from 1k to 1g".to_owned())),
+        _ => Err(ValueError::Ours("a task window is from 1k to 1g".to_owned())),
     }
 }
 
-fn value_bytes(word: &str) -> Result<u64, Fault> {
+fn value_bytes(word: &str) -> Result<u64, ValueError> {
     match number::leading_integer(word) {
         bytes @ 1..=VALUE_BYTES_MAX => Ok(bytes.unsigned_abs()),
-        _ => Err(Fault::Theirs(VALUE)),
+        _ => Err(ValueError::Theirs(VALUE)),
     }
 }
 
-fn share(word: &str, message: &'static str) -> Result<f64, Fault> {
+fn share(word: &str, message: &'static str) -> Result<f64, ValueError> {
     let share = number::leading_decimal(word);
     // The comparison refuses NaN, which memaslap accepts.
-    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(Fault::Theirs(message)) }
+    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(ValueError::Theirs(message)) }
 }
 
-fn seed(word: &str) -> Result<u64, Fault> {
-    word.parse().map_err(|_| Fault::Ours("a seed is a whole number below 2^64".to_owned()))
+fn seed(word: &str) -> Result<u64, ValueError> {
+    word.parse().map_err(|_| ValueError::Ours("a seed is a whole number below 2^64".to_owned()))
 }
 
 const THREADS: &str = "Threads number must be greater than 0.:-)";

@@ -6,7 +6,7 @@ mod further;
 use super::distribution::{Distribution, real};
 use super::options::{Method, Options};
 use super::page;
-use crate::getopt::{Argument, Entry, Fault, Found, Reading, Words};
+use crate::getopt::{Argument, Entry, Found, OptionError, Reading, Words};
 use crate::{Stop, number};
 use memtide_base::Span;
 
@@ -248,7 +248,7 @@ impl Draft {
 }
 
 /// The error for a word that getopt cannot read.
-fn misread(fault: &Fault) -> String {
+fn misread(fault: &OptionError) -> String {
     let named = |name: &str| {
         let entry = OPTIONS.iter().find(|entry| entry.long == name);
         entry.expect("getopt names only what the table has")
@@ -256,14 +256,14 @@ fn misread(fault: &Fault) -> String {
     let invalid = |letter: char| format!("invalid option -- '{letter}'");
     match fault {
         // For a long option getopt remembers no letter.
-        Fault::Unrecognized(_) | Fault::Ambiguous(..) => invalid(' '),
-        Fault::Invalid(letter) => invalid(*letter),
-        Fault::DoesNotAllow(name) => match named(name).short {
+        OptionError::Unrecognized(_) | OptionError::Ambiguous(..) => invalid(' '),
+        OptionError::Invalid(letter) => invalid(*letter),
+        OptionError::DoesNotAllow(name) => match named(name).short {
             Some(letter) => invalid(letter),
             None => format!("option --{name} takes no argument"),
         },
-        Fault::Requires(name) => wanting(named(name)),
-        Fault::ShortRequires(letter) => {
+        OptionError::Requires(name) => wanting(named(name)),
+        OptionError::ShortRequires(letter) => {
             let entry = OPTIONS.iter().find(|entry| entry.short == Some(*letter));
             wanting(entry.expect("getopt names only what the table has"))
         }

@@ -3,7 +3,7 @@
 //! parts of its reply are counted and discarded. Nothing is retransmitted.
 
 use super::link::Wrap;
-use super::{Connection, Ending, FollowUp, Sink};
+use super::{Connection, ConnectionEvents, Ending, FollowUp};
 use crate::driver::PeerError;
 use memtide_base::{Instant, Span};
 use memtide_codec::udp::Taken;
@@ -22,7 +22,7 @@ impl Connection {
         now: Instant,
         datagram: &[u8],
         follow_ups: &mut Vec<FollowUp>,
-        sink: &mut impl Sink,
+        sink: &mut impl ConnectionEvents,
     ) -> Result<(), PeerError> {
         let wrap = std::mem::replace(&mut self.link.wrap, Wrap::None);
         let Wrap::Datagrams(mut reassembler) = wrap else {
@@ -57,7 +57,12 @@ impl Connection {
     /// Times out the operation in flight if `timeout` has passed since its intended instant.
     /// Returns the instant of the next check.
     #[cold]
-    pub(super) fn give_up(&mut self, now: Instant, timeout: Span, sink: &mut impl Sink) -> Instant {
+    pub(super) fn give_up(
+        &mut self,
+        now: Instant,
+        timeout: Span,
+        sink: &mut impl ConnectionEvents,
+    ) -> Instant {
         let Some(entry) = self.pipeline.front().copied() else { return Instant::NEVER };
         let deadline = entry.intended + timeout;
         if deadline > now {

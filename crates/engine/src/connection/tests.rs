@@ -38,7 +38,7 @@ struct Seen {
     settled_sent: Vec<Instant>,
 }
 
-impl Sink for Seen {
+impl ConnectionEvents for Seen {
     fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
         self.outstanding.push(outstanding);
         self.sent.push((entry.index, late));

@@ -5,13 +5,13 @@ use super::Worker;
 use super::agenda::Timer;
 use super::churn::lost_as;
 use super::sink::sink_of;
-use crate::connection::{Ending, Heard, Sink, State};
+use crate::connection::{ConnectionEvents, Ending, Heard, State};
 use crate::dialect::Rejection;
 use crate::driver::{Closed, ConnectError, Driver, Event, Submission};
 use crate::fleet::{Stage, Trouble, TroubleKind};
 use crate::plan::{Backoff, Place, Reconnect};
 use memtide_base::rng::Stream;
-use memtide_base::{ClientId, ConnectionId, Instant, Random, Span};
+use memtide_base::{ClientId, ConnectionId, Instant, Link, Random, Span};
 use memtide_metrics::Fate;
 use memtide_workload::Source;
 
@@ -103,8 +103,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             // server.
             let at_connection = &mut self.connections[connection];
             if std::mem::take(&mut at_connection.failures) > 0 {
-                let place = (connection, at_connection.place.server);
-                self.presence.returned(place, at, &mut self.recorder.tally.absences);
+                let link = Link { connection, server: at_connection.place.server };
+                self.presence.returned(link, at, &mut self.recorder.tally.absences);
             }
             self.presence.disconnected_since = None;
         }
@@ -223,7 +223,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.connected(server);
         let over_datagrams = at_connection.is_over_datagrams();
         let absences = self.churn.is_none().then_some(&mut self.recorder.tally.absences);
-        self.presence.opened((connection, server), at, over_datagrams, absences);
+        self.presence.opened(Link { connection, server }, at, over_datagrams, absences);
         let all = self.presence.open as usize == self.connections.len();
         if self.course.stage == Stage::Opening && all {
             self.course.stage = Stage::Ready;
@@ -289,7 +289,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         assert!(self.outbox.out.is_empty(), "nothing is gathered while completions are taken");
         self.recorder.connection_lost(server, at, why);
-        self.presence.lost((connection, server), at, unheard, &mut self.recorder.tally.absences);
+        self.presence.lost(
+            Link { connection, server },
+            at,
+            unheard,
+            &mut self.recorder.tally.absences,
+        );
         self.presence.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
         self.export();
         self.made_room_elsewhere(client, at);

@@ -3,7 +3,7 @@
 
 use crate::fleet::Trouble;
 use crate::plan::{Place, Plan};
-use memtide_base::{ConnectionId, Instant, ServerId, Table};
+use memtide_base::{ConnectionId, Instant, Link, ServerId, Table};
 use memtide_metrics::{Absence, Absences};
 use std::ops::Range;
 
@@ -69,7 +69,7 @@ impl Presence {
     /// (connection churn) losses are not recorded.
     pub(super) fn opened(
         &mut self,
-        (connection, server): (ConnectionId, ServerId),
+        Link { connection, server }: Link,
         at: Instant,
         over_datagrams: bool,
         absences: Option<&mut Absences>,
@@ -85,7 +85,7 @@ impl Presence {
             Instant::NEVER if seen.aside => {}
             Instant::NEVER => self.servers[server].connections += 1,
             _ if over_datagrams => {}
-            _ => self.returned((connection, server), at, absences),
+            _ => self.returned(Link { connection, server }, at, absences),
         }
     }
 
@@ -93,7 +93,7 @@ impl Presence {
     #[cold]
     pub(super) fn returned(
         &mut self,
-        (connection, server): (ConnectionId, ServerId),
+        Link { connection, server }: Link,
         at: Instant,
         absences: &mut Absences,
     ) {
@@ -118,12 +118,12 @@ impl Presence {
     /// Records that `connection` was lost, possibly again before it was known to have returned.
     pub(super) fn lost(
         &mut self,
-        (connection, server): (ConnectionId, ServerId),
+        Link { connection, server }: Link,
         at: Instant,
         over_datagrams: bool,
         absences: &mut Absences,
     ) {
-        self.miss((connection, server), at, absences);
+        self.miss(Link { connection, server }, at, absences);
         debug_assert!(self.open > 0, "a connection is lost that was not open");
         self.open -= 1;
         if self.open == 0 || over_datagrams || self.is_nobody_here() {
@@ -131,12 +131,7 @@ impl Presence {
         }
     }
 
-    fn miss(
-        &mut self,
-        (connection, server): (ConnectionId, ServerId),
-        at: Instant,
-        absences: &mut Absences,
-    ) {
+    fn miss(&mut self, Link { connection, server }: Link, at: Instant, absences: &mut Absences) {
         let seen = &mut self.connections[connection];
         if seen.lost_since != Instant::NEVER {
             return;

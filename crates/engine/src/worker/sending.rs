@@ -10,7 +10,7 @@ use crate::connection::{Ending, InFlight, InFlightStage, Issued};
 use crate::driver::{Driver, Submission, Submitted};
 use crate::fleet::Stage;
 use crate::plan::Place;
-use memtide_base::{ClientId, ConnectionId, Instant, Span};
+use memtide_base::{ClientId, ConnectionId, Instant, Link, Span};
 use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
 
@@ -183,7 +183,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let Place { server, .. } = at_connection.place;
         let client = &mut self.clients[client];
         let verifier = self.verifier.as_mut();
-        let version = verifier.and_then(|v| v.announce((connection, server), &op, &client.source));
+        let version =
+            verifier.and_then(|v| v.announce(Link { connection, server }, &op, &client.source));
         let said = (&client.source, version);
         let issued = at_connection.issue(entry, &self.dialect, said, &mut self.outbox.out);
         let Ok(Issued { bytes, awaits_reply }) = issued else {
@@ -212,7 +213,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let at_connection = &self.connections[connection];
         let Place { server, number, client, .. } = at_connection.place;
         if let Some(verifier) = &mut self.verifier {
-            verifier.replied((connection, server), entry, Outcome::Failed, now);
+            verifier.replied(Link { connection, server }, entry, Outcome::Failed, now);
         }
         let entry = InFlight { sent: Instant::NEVER, ..*entry };
         self.recorder.settle(&entry, Ending::too_long(), Some((server, number)));

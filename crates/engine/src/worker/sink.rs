@@ -4,11 +4,11 @@
 use super::copies::JoinedSource;
 use super::verifier::Verifier;
 use crate::client::Client;
-use crate::connection::{Connection, Ending, InFlight, Sink};
+use crate::connection::{Connection, ConnectionEvents, Ending, InFlight};
 use crate::driver::Refusal;
 use crate::plan::Place;
 use crate::recorder::Recorder;
-use memtide_base::{ClientId, ConnectionId, Instant, ServerId, Span, Table};
+use memtide_base::{ClientId, ConnectionId, Instant, Link, Span, Table};
 use memtide_metrics::DatagramClass;
 use memtide_workload::{Outcome, Source};
 
@@ -17,9 +17,8 @@ pub(super) struct OperationSink<'a, S> {
     recorder: &'a mut Recorder,
     source: &'a mut S,
     verifier: Option<&'a mut Verifier>,
-    connection: ConnectionId,
-    server: ServerId,
-    /// Its number among all connections of the run.
+    link: Link,
+    /// The connection's number among all connections of the run.
     number: u32,
 }
 
@@ -38,7 +37,8 @@ pub(super) fn sink_of<'a, S: Source>(
     let Place { server, number, client, .. } = at_connection.place;
     let source = &mut clients[client].source;
     let verifier = verifier.as_mut();
-    (at_connection, OperationSink { recorder, source, verifier, connection, server, number })
+    let link = Link { connection, server };
+    (at_connection, OperationSink { recorder, source, verifier, link, number })
 }
 
 impl<S: Source> OperationSink<'_, S> {
@@ -46,11 +46,10 @@ impl<S: Source> OperationSink<'_, S> {
     #[inline(never)]
     fn verify_head(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
         let Some(verifier) = &mut self.verifier else { return };
-        let at = (self.connection, self.server);
         if verifier.is_resized(key, bytes) {
             self.recorder.resized(entry);
         }
-        if let Some(expired) = verifier.value(at, entry, (key, bytes), self.source) {
+        if let Some(expired) = verifier.value(self.link, entry, (key, bytes), self.source) {
             self.recorder.mistimed(entry, expired);
         }
     }
@@ -59,17 +58,16 @@ impl<S: Source> OperationSink<'_, S> {
     #[inline(never)]
     fn verify_replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
         let Some(verifier) = &mut self.verifier else { return };
-        let at = (self.connection, self.server);
         if outcome == Outcome::Miss {
-            verifier.missed(at, (entry, now), self.source, self.recorder);
+            verifier.missed(self.link, (entry, now), self.source, self.recorder);
         }
-        verifier.replied(at, entry, outcome, now);
+        verifier.replied(self.link, entry, outcome, now);
     }
 }
 
-impl<S: Source> Sink for OperationSink<'_, S> {
+impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
     fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
-        self.recorder.sent(entry, late, outstanding, self.server);
+        self.recorder.sent(entry, late, outstanding, self.link.server);
     }
 
     fn refused(&mut self, refusal: Refusal) {
@@ -79,16 +77,16 @@ impl<S: Source> Sink for OperationSink<'_, S> {
     fn settle(&mut self, entry: &InFlight, ending: Ending) {
         debug_assert!(self.recorder.in_flight > 0, "an operation ends that was not in flight");
         self.recorder.in_flight -= 1;
-        self.recorder.settle(entry, ending, Some((self.server, self.number)));
+        self.recorder.settle(entry, ending, Some((self.link.server, self.number)));
         self.source.settle(&entry.op(), ending.outcome);
     }
 
     fn late(&mut self, entry: &InFlight, bytes: u32) {
-        self.recorder.late(entry, bytes, self.server);
+        self.recorder.late(entry, bytes, self.link.server);
     }
 
     fn half_way(&mut self, entry: &InFlight, bytes: u32) {
-        self.recorder.half_way(entry, bytes, self.server);
+        self.recorder.half_way(entry, bytes, self.link.server);
     }
 
     #[inline]
@@ -100,20 +98,19 @@ impl<S: Source> Sink for OperationSink<'_, S> {
 
     #[inline]
     fn values(&mut self, entry: &InFlight, bytes: u64) {
-        self.recorder.values_read(entry, bytes, self.server);
+        self.recorder.values_read(entry, bytes, self.link.server);
     }
 
     #[inline]
     fn data(&mut self, entry: &InFlight, bytes: &[u8], ends: bool) {
         let Some(verifier) = &mut self.verifier else { return };
-        let at = (self.connection, self.server);
-        if let Some(verified) = verifier.data(at, entry, (bytes, ends)) {
-            self.recorder.verified(entry, self.server, verified);
+        if let Some(verified) = verifier.data(self.link, entry, (bytes, ends)) {
+            self.recorder.verified(entry, self.link.server, verified);
         }
     }
 
     fn datagrams(&mut self, now: Instant, class: DatagramClass, count: u64) {
-        self.recorder.datagrams(now, class, count, self.server);
+        self.recorder.datagrams(now, class, count, self.link.server);
     }
 
     #[inline]

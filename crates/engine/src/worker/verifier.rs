@@ -6,7 +6,7 @@ use crate::connection::InFlight;
 use crate::plan::{Plan, Verify};
 use crate::recorder::Recorder;
 use memtide_base::rng::{Stream, hash, unit};
-use memtide_base::{ConnectionId, Instant, ServerId, Table};
+use memtide_base::{ConnectionId, Instant, Link, ServerId, Table};
 use memtide_metrics::{Mismatch, VerifyClass};
 use memtide_workload::{
     Action, Finding, KeySpace, Op, OpKind, Oracle, Outcome, Source, ValueCheck, ValueSpace,
@@ -95,7 +95,7 @@ impl Verifier {
     /// it carries, if any.
     pub(super) fn announce<S: Source>(
         &mut self,
-        (connection, server): (ConnectionId, ServerId),
+        Link { connection, server }: Link,
         op: &Op,
         source: &S,
     ) -> Option<Version> {
@@ -134,7 +134,7 @@ impl Verifier {
     /// should be no such value.
     pub(super) fn value<S: Source>(
         &mut self,
-        (connection, server): (ConnectionId, ServerId),
+        Link { connection, server }: Link,
         entry: &InFlight,
         (key, bytes): (&[u8], usize),
         source: &S,
@@ -183,7 +183,7 @@ impl Verifier {
     /// been in it.
     pub(super) fn missed<S: Source>(
         &self,
-        (connection, server): (ConnectionId, ServerId),
+        Link { connection, server }: Link,
         (entry, now): (&InFlight, Instant),
         source: &S,
         recorder: &mut Recorder,
@@ -211,7 +211,7 @@ impl Verifier {
     /// Handles the next bytes of the value that began last. Returns the result at its end.
     pub(super) fn data(
         &mut self,
-        (connection, server): (ConnectionId, ServerId),
+        Link { connection, server }: Link,
         entry: &InFlight,
         (bytes, ends): (&[u8], bool),
     ) -> Option<Verified> {
@@ -236,7 +236,7 @@ impl Verifier {
     /// Handles the complete answer to `entry`, in time or late.
     pub(super) fn replied(
         &mut self,
-        (connection, server): (ConnectionId, ServerId),
+        Link { connection, server }: Link,
         entry: &InFlight,
         outcome: Outcome,
         now: Instant,

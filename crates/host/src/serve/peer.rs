@@ -4,7 +4,7 @@
 use super::shared::Shared;
 use crate::clock::Clock;
 use memtide_base::Instant;
-use memtide_server::{After, Endpoint, Flow, Outgoing, Session, Sink};
+use memtide_server::{After, Endpoint, Flow, Outgoing, ReplyBuffer, Session};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};

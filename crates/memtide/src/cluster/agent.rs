@@ -4,7 +4,7 @@ use super::folder::hexadecimal;
 use super::kept::Kept;
 use super::points::OwnPoints;
 use super::rows::OwnRows;
-use super::worker::{FromShare, Part, Told, Work};
+use super::worker::{AgentTask, FromShare, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
 use memtide_base::{Instant, Span};
@@ -381,9 +381,9 @@ impl Shell {
             settings.scenario.wait = Some(Wait::Sleep);
         }
         let task = match (share.load_only, share.step) {
-            (true, _) => Part::Load,
-            (false, Some(step)) => Part::Step(step_of(&step)),
-            (false, None) => Part::Run,
+            (true, _) => AgentTask::Load,
+            (false, Some(step)) => AgentTask::Step(step_of(&step)),
+            (false, None) => AgentTask::Run,
         };
         let line = line_of(share, &settings);
         let stop = StopFlag::on_silence(self.net.heard(), MASTER_SILENT_MAX);

@@ -12,7 +12,7 @@ use crate::session::{Front, LostAgents};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
 use memtide_cluster::master::{
-    Action, Gathered, Lost, Master, Part, Round, RoundEnd, Rules, Wanted,
+    Action, Gathered, Lost, Master, Round, RoundEnd, RoundLoad, Rules, Wanted,
 };
 use memtide_cluster::message::{self, Step};
 use memtide_cluster::transport::{FromNet, MasterNet, files};
@@ -20,7 +20,7 @@ use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::{Runner, plan_step};
-use memtide_run::{Failure, Lowered, Observer, Outcome, Surroundings, load_max, lower};
+use memtide_run::{Failure, Lowered, Observer, RunOutcome, Surroundings, load_max, lower};
 use memtide_schema::record::{Aborted, EndedBy};
 use memtide_schema::scenario::{Agents, AgentsWord, Placement, Tags};
 use memtide_schema::{Event, OutputKind, Outputs, Scenario, Settings, scenario_digest};
@@ -34,7 +34,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The loads of a round and the parts that collect their records, with the longest time that they
 /// may take; none if unknown.
-type Parts = (Vec<Part>, (Vec<TakenPart>, Option<Span>));
+type Parts = (Vec<RoundLoad>, (Vec<TakenPart>, Option<Span>));
 
 /// The master of a run, with its agents.
 pub(crate) struct Fleet {
@@ -175,7 +175,7 @@ impl Fleet {
         load_only: bool,
         step: Option<Step>,
         observer: &mut impl Observer,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<RunOutcome, Failure> {
         let (parts, (taken, load_max)) = self.parts(load_only, step)?;
         let load_max = load_max.filter(|_| !load_only);
         let Self { samples, points, .. } = *self;
@@ -246,10 +246,10 @@ impl Fleet {
         scenario: &Scenario,
         step: Option<Step>,
         members: Vec<(u32, u32)>,
-    ) -> Result<(Part, TakenPart, Option<Span>), Failure> {
+    ) -> Result<(RoundLoad, TakenPart, Option<Span>), Failure> {
         let lowered = self.lowered(scenario, step.as_ref())?;
         let taken = TakenPart::new(scenario_digest(&lowered.document), &members);
-        let part = Part { scenario: document(scenario, &self.tags), step, members };
+        let part = RoundLoad { scenario: document(scenario, &self.tags), step, members };
         Ok((part, taken, load_max(&lowered.plan)))
     }
 
@@ -360,7 +360,7 @@ impl Runner for Fleet {
         task: StepTask,
         rest: Span,
         observer: &mut impl Observer,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<RunOutcome, Failure> {
         let StepTask { number, rate_per_s, keeps_data } = task;
         let step = Step { number, rate_per_s, keeps_data, rest_ns: rest.ns() };
         Self::carry_out(self, false, Some(step), observer)

@@ -3,7 +3,7 @@
 use memtide_base::Sentence;
 use memtide_base::Span;
 use memtide_cluster::master::{Lost, RoundEnd};
-use memtide_run::{Failure, Outcome};
+use memtide_run::{Failure, RunOutcome};
 use memtide_schema::event::LoadSoFar;
 use memtide_schema::record::Aborted;
 use memtide_schema::scenario::Goal;
@@ -165,7 +165,7 @@ impl Taking {
     /// Cause: Agents were lost, and more than --allow-lost allows.
     ///
     /// To do: see why each was lost, and start the run again.
-    pub(super) fn finish(self, end: &RoundEnd, of: usize) -> Result<Outcome, Failure> {
+    pub(super) fn finish(self, end: &RoundEnd, of: usize) -> Result<RunOutcome, Failure> {
         let count = self.parts.iter().map(|part| part.count).sum();
         let failure = end.has_failed.then(|| failure(end, count, of));
         let mut parts = self.parts.into_iter();
@@ -179,7 +179,7 @@ impl Taking {
             Some(Some(own)) => (beside(agents, own), failure),
             Some(None) => (agents, failure.or_else(|| Some(unmeasured()))),
         };
-        Ok(Outcome { record, failure, wrong_values: WrongValues::default() })
+        Ok(RunOutcome { record, failure, wrong_values: WrongValues::default() })
     }
 }
 

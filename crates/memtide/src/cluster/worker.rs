@@ -93,7 +93,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// The part of the run that a share belongs to.
-pub(super) enum Part {
+pub(super) enum AgentTask {
     /// A fill.
     Load,
     /// One run.
@@ -108,7 +108,7 @@ pub(super) struct Work {
     pub(super) settings: Settings,
     /// The master's settings as it sent them; in a step, with the step's rate.
     pub(super) sent: Settings,
-    pub(super) task: Part,
+    pub(super) task: AgentTask,
     pub(super) share: Share,
     /// The limits of this machine's operator; none if everything is allowed.
     pub(super) law: Option<Arc<Law>>,
@@ -133,8 +133,8 @@ impl Work {
         // The previous share may have used other CPUs for its workers.
         keep_process_on(&cpus);
         let step = match &task {
-            Part::Step(step) => Some(step.task.number),
-            Part::Load | Part::Run => None,
+            AgentTask::Step(step) => Some(step.task.number),
+            AgentTask::Load | AgentTask::Run => None,
         };
         let front = AgentFront {
             name,
@@ -150,9 +150,9 @@ impl Work {
             host = host.within(guard(law));
         }
         let (task, load_only) = match task {
-            Part::Load => (Task::Load, true),
-            Part::Run => (Task::Once, false),
-            Part::Step(step) => (Task::Step(step), false),
+            AgentTask::Load => (Task::Load, true),
+            AgentTask::Run => (Task::Once, false),
+            AgentTask::Step(step) => (Task::Step(step), false),
         };
         let world = AgentWorld { host, sent, load_only, law, cpus, told, events };
         Session { settings, task, front: Box::new(front), world }.run();

@@ -15,7 +15,7 @@ use crate::session::{
 use clap::ArgMatches;
 use memtide_host::signal::StopFlag;
 use memtide_report::text_for;
-use memtide_run::{Failure, Outcome};
+use memtide_run::{Failure, RunOutcome};
 use memtide_schema::record::{ShareRecord, Verdict};
 use memtide_schema::scenario::Problem;
 use memtide_schema::{Event, OutputKind, Record, Scenario, Settings, Warning};
@@ -161,7 +161,7 @@ impl Front for Native {
 
 /// Prints the result of a share; returns its exit code. Schedulers restart a process, or end the
 /// others, if it exits with anything but 0: whether its record is good is decided by the merge.
-fn end_of_share(share: &ShareRecord, outcome: &Outcome, is_recorded: bool) -> u8 {
+fn end_of_share(share: &ShareRecord, outcome: &RunOutcome, is_recorded: bool) -> u8 {
     if let Some(failure) = &outcome.failure {
         complain(&failure.message());
     }

@@ -206,7 +206,7 @@ impl Front for NativeSteps {
         }
         let text = StepsText::new(&self.goals, columns());
         let is_only = outputs.files().iter().all(|output| output.kind == OutputKind::Plot);
-        let table = Table { text, steps: 0, is_only, is_unread: false };
+        let table = StepsTable { text, steps: 0, is_only, is_unread: false };
         vec![InStep { name: "stdout", screen: Box::new(table) }]
     }
 
@@ -241,7 +241,7 @@ impl Front for NativeSteps {
 }
 
 /// The table on stdout: a row for each step as it ends.
-struct Table {
+struct StepsTable {
     text: StepsText,
     steps: u32,
     /// True if the steps have no other output: the search or scan can then end when its reader has
@@ -251,7 +251,7 @@ struct Table {
     is_unread: bool,
 }
 
-impl Table {
+impl StepsTable {
     fn show(&mut self, text: &str) -> io::Result<()> {
         let shown = show_part(text);
         let kind = shown.as_ref().err().map(io::Error::kind);
@@ -269,13 +269,13 @@ impl Table {
     }
 }
 
-impl Screen for Table {
+impl Screen for StepsTable {
     fn is_gone(&self) -> bool {
         self.is_only && self.is_unread
     }
 }
 
-impl Sink for Table {
+impl Sink for StepsTable {
     fn on(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::StepDone(step) => {

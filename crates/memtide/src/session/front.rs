@@ -11,7 +11,7 @@ use division::Division;
 use memtide_base::Span;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::StepsOutcome;
-use memtide_run::{Failure, Outcome};
+use memtide_run::{Failure, RunOutcome};
 use memtide_schema::scenario::Problem;
 use memtide_schema::{Scenario, Settings, Warning};
 use memtide_sinks::{Outlets, Sink};
@@ -202,7 +202,7 @@ pub(crate) struct InStep<'a> {
 /// The result of a run, or of a search or scan.
 pub(crate) enum Came {
     /// The result of one run.
-    Run(Box<Outcome>),
+    Run(Box<RunOutcome>),
     /// The result of a search or scan.
     Steps(StepsOutcome),
 }

@@ -33,7 +33,7 @@ use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 #[cfg(feature = "cluster")]
 use memtide_run::steps::{RestedStep, plan_step, run_step};
 use memtide_run::{
-    Barrier, Failure, Lowered, NotRun, Observer, Outcome, Share, Surroundings, Wanted, lower,
+    Barrier, Failure, Lowered, NotRun, Observer, RunOutcome, Share, Surroundings, Wanted, lower,
     record_not_run,
 };
 use memtide_schema::scenario::Problem;
@@ -160,7 +160,7 @@ impl Task {
         lowered: &Lowered,
         barrier: Option<&mut dyn Barrier>,
         observer: &mut impl Observer,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<RunOutcome, Failure> {
         #[cfg(feature = "cluster")]
         if let Self::Step(step) = self {
             return run_step(fleet, (scenario, around), *step, barrier, observer);
@@ -181,11 +181,11 @@ fn sat_out(
     (scenario, lowered): (&Scenario, &Lowered),
     why: &NotRun,
     observer: &mut impl Observer,
-) -> Outcome {
+) -> RunOutcome {
     let record = record_not_run(scenario, lowered, why, fleet.since_unix());
     let record = Record { machine: observer.machine(), ..record };
     observer.on(&Event::Done(Box::new(record.clone())));
-    Outcome { record, failure: None, wrong_values: WrongValues::default() }
+    RunOutcome { record, failure: None, wrong_values: WrongValues::default() }
 }
 
 impl<W: World> Session<W> {

@@ -17,7 +17,7 @@ use memtide_schema::{
 use memtide_sinks::{DetailsJson, Ending, Outlets, SampleCsv, SampleLines, Sink};
 #[cfg(feature = "parquet")]
 use memtide_sinks::{Document, ParquetSamples};
-use memtide_workload::Outcome as OpOutcome;
+use memtide_workload::Outcome;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -293,21 +293,21 @@ pub(crate) fn row(contents: &memtide_engine::Contents, sample: &memtide_engine::
         received: known(sample.received),
         kind: sample.kind.into(),
         outcome: match sample.outcome {
-            OpOutcome::Hit => SampleOutcome::Hit,
-            OpOutcome::Miss => SampleOutcome::Miss,
-            OpOutcome::Failed => SampleOutcome::Failed,
-            OpOutcome::TimedOut => SampleOutcome::TimedOut,
-            OpOutcome::Lost => SampleOutcome::Lost,
-            OpOutcome::Dropped => SampleOutcome::Dropped,
-            OpOutcome::Unacknowledged => SampleOutcome::Unacknowledged,
-            OpOutcome::Abandoned => SampleOutcome::Abandoned,
-            OpOutcome::Stored
-            | OpOutcome::NotStored
-            | OpOutcome::Exists
-            | OpOutcome::NotFound
-            | OpOutcome::Deleted
-            | OpOutcome::Touched
-            | OpOutcome::Number => SampleOutcome::Answered,
+            Outcome::Hit => SampleOutcome::Hit,
+            Outcome::Miss => SampleOutcome::Miss,
+            Outcome::Failed => SampleOutcome::Failed,
+            Outcome::TimedOut => SampleOutcome::TimedOut,
+            Outcome::Lost => SampleOutcome::Lost,
+            Outcome::Dropped => SampleOutcome::Dropped,
+            Outcome::Unacknowledged => SampleOutcome::Unacknowledged,
+            Outcome::Abandoned => SampleOutcome::Abandoned,
+            Outcome::Stored
+            | Outcome::NotStored
+            | Outcome::Exists
+            | Outcome::NotFound
+            | Outcome::Deleted
+            | Outcome::Touched
+            | Outcome::Number => SampleOutcome::Answered,
         },
         bytes: u64::from(sample.bytes),
         connection: (sample.connection != u32::MAX).then_some(sample.connection),

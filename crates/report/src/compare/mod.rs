@@ -7,12 +7,12 @@ mod markdown;
 
 pub use markdown::comparison_markdown;
 
-use crate::layout::{Table, TextLayout, labelled, unbroken, wrapped};
+use crate::layout::{TextLayout, TextTable, labelled, unbroken, wrapped};
 use crate::number::{NONE, bound, rate, time, whole};
 use crate::text::what;
 use memtide_schema::Record;
 use memtide_schema::compare::{
-    Compared, Comparison, Difference, FigureRow, Part, RuleOutcome, RuleResult, Unit, Value,
+    Compared, Comparison, Difference, FigureRow, RecordPart, RuleOutcome, RuleResult, Unit, Value,
 };
 use memtide_schema::record::Verdict;
 
@@ -74,11 +74,11 @@ pub(crate) fn differences(comparison: &Comparison) -> Vec<Vec<String>> {
     heading.extend(comparison.records.iter().map(|record| record.letter.to_string()));
     let row = |difference: &Difference| {
         let part = match difference.part {
-            Part::Result => "result",
-            Part::Scenario => "scenario",
-            Part::Machine => "machine",
-            Part::Server => "server",
-            Part::Version => "version",
+            RecordPart::Result => "result",
+            RecordPart::Scenario => "scenario",
+            RecordPart::Machine => "machine",
+            RecordPart::Server => "server",
+            RecordPart::Version => "version",
         };
         let mut row = vec![format!("{part}: {}", difference.name)];
         let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| NONE.to_owned());
@@ -168,9 +168,9 @@ pub(crate) fn rule_line(rule: &RuleResult) -> String {
 }
 
 /// Formats rows, heading first, as a table.
-fn table(rows: &[Vec<String>]) -> Table {
+fn table(rows: &[Vec<String>]) -> TextTable {
     let heading: Vec<&str> = rows[0].iter().map(String::as_str).collect();
-    let mut table = Table::new(&heading);
+    let mut table = TextTable::new(&heading);
     rows[1..].iter().for_each(|row| table.row(row.clone()));
     table
 }

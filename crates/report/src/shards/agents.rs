@@ -1,7 +1,7 @@
 //! The table of the agents that made the load of a run.
 
 use crate::judgement::shard_verdict;
-use crate::layout::{Table, TextLayout, wrapped};
+use crate::layout::{TextLayout, TextTable, wrapped};
 use crate::number::{NONE, or_none, percent, signed_time, time};
 use memtide_schema::record::{Lanes, ShardRecord, ShareRecord};
 
@@ -19,7 +19,7 @@ pub(crate) fn agents(out: &mut TextLayout, shards: &[ShardRecord]) {
     }
     let heading =
         ["agent", "share", "lanes", "CPU", "lag p99", "began late", "master ahead", "believable"];
-    let mut table = Table::new(&heading).without(&DISPENSABLE);
+    let mut table = TextTable::new(&heading).without(&DISPENSABLE);
     for (name, shard) in all.iter().take(ROWS_MAX) {
         table.row(row(name, shard));
     }

@@ -1,6 +1,6 @@
 //! Runners, which carry out steps: a fleet of this process, or other machines.
 
-use crate::controller::{Outcome, run};
+use crate::controller::{RunOutcome, run};
 use crate::failure::{Failure, Fault};
 use crate::lower::{Lowered, Surroundings, lower_step, step_scenario};
 use crate::observer::Observer;
@@ -27,7 +27,7 @@ pub trait Runner {
         task: StepTask,
         rest: Span,
         observer: &mut impl Observer,
-    ) -> Result<Outcome, Failure>;
+    ) -> Result<RunOutcome, Failure>;
 }
 
 /// A runner whose load a fleet makes.
@@ -47,7 +47,7 @@ impl<F: Fleet> Runner for FleetRunner<'_, F> {
         task: StepTask,
         rest: Span,
         observer: &mut impl Observer,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<RunOutcome, Failure> {
         let asked = (self.scenario, self.around);
         run_step(self.fleet, asked, RestedStep { task, rest }, None, observer)
     }
@@ -85,7 +85,7 @@ pub fn run_step<F: Fleet>(
     RestedStep { task, rest: length }: RestedStep,
     barrier: Option<&mut dyn Barrier>,
     observer: &mut impl Observer,
-) -> Result<Outcome, Failure> {
+) -> Result<RunOutcome, Failure> {
     let lowered = plan_step(scenario, task, around)
         .map_err(|it| Failure::from(Fault::Unplannable { why: it.message }))?;
     let scenario = step_scenario(scenario, task);

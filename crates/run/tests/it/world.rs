@@ -7,7 +7,7 @@ use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Address, Plan, ServerPlan};
 use memtide_metrics::TallySum;
-use memtide_run::{Doors, Failure, Observer, Outcome, Surroundings, Wanted, lower, run};
+use memtide_run::{Doors, Failure, Observer, RunOutcome, Surroundings, Wanted, lower, run};
 use memtide_schema::record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Interval as Settled, Progress, Record, Scenario, Settings, from_toml};
 use memtide_server::{ServerProfile, StoreOptions};
@@ -202,7 +202,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
 pub struct Ran {
     pub fleet: WatchedFleet,
     pub observer: Notes,
-    pub result: Result<Outcome, Failure>,
+    pub result: Result<RunOutcome, Failure>,
 }
 
 impl Ran {

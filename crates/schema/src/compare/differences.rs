@@ -1,6 +1,6 @@
 //! Differences between runs: in result, scenario, machine, servers, and version of memtide.
 
-use super::{Difference, Part};
+use super::{Difference, RecordPart};
 use crate::field::{FIELDS, Section};
 use crate::record::{Figure, Record, Verdict};
 use serde_json::Value;
@@ -19,24 +19,24 @@ pub(super) fn differences(records: &[&Record]) -> Vec<Difference> {
         records.iter().map(|record| words(record)).collect()
     };
     let mut all = Vec::new();
-    add(&mut all, Part::Result, &of_all(result));
-    add(&mut all, Part::Version, &of_all(version));
-    add(&mut all, Part::Machine, &of_all(machine));
-    add(&mut all, Part::Server, &of_all(server));
-    add(&mut all, Part::Scenario, &scenarios(records));
+    add(&mut all, RecordPart::Result, &of_all(result));
+    add(&mut all, RecordPart::Version, &of_all(version));
+    add(&mut all, RecordPart::Machine, &of_all(machine));
+    add(&mut all, RecordPart::Server, &of_all(server));
+    add(&mut all, RecordPart::Scenario, &scenarios(records));
     // List it as well if no record is believable.
     if !all.iter().any(|difference| difference.name == "believable")
         && records.iter().all(|record| record.believable.verdict == Verdict::No)
     {
         let values = records.iter().map(|record| result(record).remove("believable")).collect();
         let name = "believable".to_owned();
-        all.insert(0, Difference { part: Part::Result, name, values, unlike: true });
+        all.insert(0, Difference { part: RecordPart::Result, name, values, unlike: true });
     }
     all
 }
 
 /// Adds each name whose words differ between records.
-fn add(all: &mut Vec<Difference>, part: Part, words: &[Words]) {
+fn add(all: &mut Vec<Difference>, part: RecordPart, words: &[Words]) {
     let names: BTreeSet<&String> = words.iter().flat_map(BTreeMap::keys).collect();
     for name in names {
         let values: Vec<Option<String>> =
@@ -49,13 +49,13 @@ fn add(all: &mut Vec<Difference>, part: Part, words: &[Words]) {
 }
 
 /// True if a difference in this field makes the runs unlike.
-fn is_unlike(part: Part, name: &str) -> bool {
+fn is_unlike(part: RecordPart, name: &str) -> bool {
     match part {
-        Part::Result | Part::Version => true,
-        Part::Machine => name != "memory_bytes",
+        RecordPart::Result | RecordPart::Version => true,
+        RecordPart::Machine => name != "memory_bytes",
         // Comparing two servers is a usual purpose.
-        Part::Server => false,
-        Part::Scenario => {
+        RecordPart::Server => false,
+        RecordPart::Scenario => {
             let field = FIELDS.iter().find(|field| field.name == name);
             let is_of_load = field.is_none_or(|field| {
                 use Section::{Measurement, Output, Placement};
@@ -132,7 +132,7 @@ fn scenarios(records: &[&Record]) -> Vec<Words> {
         true => records.iter().map(|record| record.plan.decided.clone()).collect(),
         false => records.iter().map(|record| given(record)).collect(),
     };
-    // Addresses of servers are listed under `Part::Server`.
+    // Addresses of servers are listed under `RecordPart::Server`.
     words.iter_mut().for_each(|words| {
         words.remove("server");
     });

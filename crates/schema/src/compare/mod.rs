@@ -68,7 +68,7 @@ pub struct Compared {
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Difference {
     /// Part of the record that differs.
-    pub part: Part,
+    pub part: RecordPart,
     /// Name: a field of the scenario, or a member of the record.
     pub name: String,
     /// Value in each record; none where it is unknown or was not given.
@@ -81,7 +81,7 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum RecordPart {
     /// The end of the run, and its verdict.
     Result,
     /// The decided scenario.

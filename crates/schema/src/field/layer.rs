@@ -3,7 +3,7 @@
 //! A higher layer is applied later and wins; its lists replace lower ones. An error names the field
 //! as its origin spells it.
 
-use super::{FIELDS, Field, Show, find, nearest};
+use super::{FIELDS, Field, Member, find, nearest};
 use crate::scenario::{Scenario, Settings};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -133,9 +133,11 @@ pub fn scenario_file(words: &Words) -> String {
 impl Scenario {
     /// The scenario's part of [`Settings::words`]: all but outputs and placement.
     pub fn words(&self) -> Words {
-        let word = |field: &Field| match field.show {
-            Show::Scenario(show) => Some((field.name.to_owned(), field.value_of(show(self))?)),
-            Show::Outputs(_) | Show::Placement(_) => None,
+        let word = |field: &Field| match field.member {
+            Member::Scenario { show, .. } => {
+                Some((field.name.to_owned(), field.value_of(show(self))?))
+            }
+            Member::Outputs { .. } | Member::Placement { .. } => None,
         };
         FIELDS.iter().filter_map(word).collect()
     }

@@ -3,12 +3,11 @@
 //!
 //! It knows words and their origin; it opens no file and reads no environment itself.
 
-mod clients;
+mod churn;
 mod data;
 mod layer;
-mod limits;
-mod churn;
 mod load;
+mod machine;
 mod measurement;
 mod output;
 mod parse;
@@ -20,9 +19,11 @@ pub(crate) use layer::FORMER_NAMES;
 pub(crate) use layer::unknown;
 pub use layer::{FieldError, Layer, Origin, renamed, scenario_file};
 
+use self::parse::member;
 use crate::scenario::{Outputs, Placement, Scenario, Settings};
 
 /// One field of a scenario.
+#[derive(Clone, Copy)]
 pub struct Field {
     /// Name of the TOML key, and of the flag after its two dashes.
     pub name: &'static str,
@@ -40,27 +41,38 @@ pub struct Field {
     pub section: Section,
     /// True if the field is a list: it may be repeated, and takes comma lists.
     pub many: bool,
-    /// Parses a word into the value.
-    set: Set,
-    /// Formats the value as words.
-    show: Show,
+    /// The rule for a scenario that a master sends to its agents.
+    pub agents: AgentRule,
+    /// The member of the settings that holds the value.
+    member: Member,
 }
 
-/// Sets a field from a word; a list field, from a whole comma list that replaces its value. The
-/// error says what is wrong with the word and what is allowed.
+/// The member of the settings that holds a field's value: `set` reads it from a word, for a list
+/// from a whole comma list that replaces it, or says what is wrong with the word and what is
+/// allowed; `show` returns the words from which `set` would restore it, none if it is not set.
 #[derive(Clone, Copy)]
-enum Set {
-    Scenario(fn(&mut Scenario, &str) -> Result<(), String>),
-    Outputs(fn(&mut Outputs, &str) -> Result<(), String>),
-    Placement(fn(&mut Placement, &str) -> Result<(), String>),
+enum Member {
+    Scenario { set: Set<Scenario>, show: Show<Scenario> },
+    Outputs { set: Set<Outputs>, show: Show<Outputs> },
+    Placement { set: Set<Placement>, show: Show<Placement> },
 }
 
-/// Formats a field as the words from which `Set` would restore it; none if it is not set.
-#[derive(Clone, Copy)]
-enum Show {
-    Scenario(fn(&Scenario) -> Vec<String>),
-    Outputs(fn(&Outputs) -> Vec<String>),
-    Placement(fn(&Placement) -> Vec<String>),
+type Set<T> = fn(&mut T, &str) -> Result<(), String>;
+type Show<T> = fn(&T) -> Vec<String>;
+
+/// The rule for a field in a scenario that a master sends to its agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentRule {
+    /// The master decides: the field describes the load and its judgement, and names no file of the
+    /// agent's machine.
+    Allowed,
+    /// Refused: it names a file or a stream that the agent would write.
+    Output,
+    /// Refused: it is a credential for a server.
+    Credential,
+    /// Refused: it lets the parts of a run find each other, which master and agents do by
+    /// themselves.
+    Meeting,
 }
 
 /// A group of fields.
@@ -135,110 +147,35 @@ const COMMON: [&str; 10] = [
 ];
 
 /// Every field, section by section.
-pub static FIELDS: &[Field] = &[
-    target::SERVER,
-    target::PROTOCOL,
-    target::TRANSPORT,
-    target::BIND,
-    target::USER,
-    target::PASSWORD,
-    load::BEFORE,
-    load::AFTER,
-    target::NAGLE,
-    target::SEND_BUFFER,
-    target::RECEIVE_BUFFER,
-    target::BUSY_POLL,
-    target::TRAILING_BLANK,
-    target::CONNECTIONS,
-    target::DEPTH,
-    target::REFILL,
-    clients::CLIENTS,
-    clients::CONNECTIONS_PER_CLIENT,
-    clients::CONNECTION_TURN,
-    target::RECONNECT,
-    clients::WRITERS,
-    clients::REPLICATE,
-    load::RATE,
-    limits::DURATION,
-    limits::WARMUP,
-    limits::OPS_MAX,
-    limits::TIMEOUT,
-    measurement::COOLDOWN,
-    load::WAVE,
-    load::ARRIVAL,
-    load::SCHEDULE,
-    load::ON_FULL,
-    load::PAUSE_AFTER_REPLY,
-    load::RATE_UNIT,
-    data::KEYS,
-    data::KEY_SIZE,
-    data::KEY_FORM,
-    data::KEY_PREFIX,
-    data::KEY_FIRST,
-    data::VALUE_SIZE,
-    data::VALUE_DRAWS,
-    data::VALUE_FILL,
-    data::VALUE_MAX,
-    data::MIX,
-    clients::MIX_ORDER,
-    data::POPULARITY,
-    clients::WINDOW,
-    clients::OVERWRITE,
-    clients::PICK,
-    data::MULTIGET,
-    data::MULTIGET_SHARE,
-    data::DELTA,
-    data::NUMERIC_KEYS,
-    data::CAS_UNIQUE,
-    data::EXPIRY,
-    data::EXPIRY_SHARE,
-    data::FLAGS,
-    data::NOREPLY,
-    data::LOAD,
-    data::LOAD_PARTIAL,
-    measurement::GOAL,
-    measurement::ABORT_ON,
-    measurement::ERRORS_MAX,
-    measurement::STRICT,
-    measurement::NO_STATS,
-    measurement::INTERVAL,
-    measurement::INTERVAL_TIMES,
-    measurement::MESSAGE_SIZES,
-    measurement::SEED,
-    measurement::VERIFY,
-    measurement::VERIFY_KEYS,
-    measurement::VERIFY_EXPIRY,
-    output::VERIFY_DETAILS,
-    output::JSON,
-    output::PLOT,
-    output::SAMPLES,
-    output::OUT,
-    output::SPOOL,
-    output::TAG,
-    output::PLAN,
-    output::QUIET,
-    churn::CALLS,
-    churn::CONNECTION_RATE,
-    churn::CONNECTION_ARRIVAL,
-    churn::CALL_RATE,
-    churn::GAP_DRAWS,
-    churn::LINGER,
-    churn::CONNECTIONS_TOTAL,
-    load::THREADS,
-    load::PIN,
-    load::WAIT,
-    load::IO,
-    placement::SHARD,
-    placement::START_AT,
-    placement::BARRIER,
-    placement::BARRIER_TIMEOUT,
-    placement::AGENTS,
-    placement::KEY,
-    placement::EXPECT,
-    placement::MASTER_SHARE,
-    placement::MASTER_RATE,
-    placement::ALLOW_LOST,
-];
+pub static FIELDS: &[Field] = &joined::<102>(&[
+    target::TARGET_FIELDS,
+    target::CONNECTIONS_FIELDS,
+    load::FIELDS,
+    data::FIELDS,
+    measurement::MEASUREMENT_FIELDS,
+    measurement::VERIFICATION_FIELDS,
+    output::FIELDS,
+    churn::FIELDS,
+    machine::FIELDS,
+    placement::FIELDS,
+]);
+
+/// The fields of all sections in a row; does not compile unless they are `N`.
+const fn joined<const N: usize>(sections: &[&[Field]]) -> [Field; N] {
+    let mut all = [sections[0][0]; N];
+    let (mut count, mut section) = (0, 0);
+    while section < sections.len() {
+        let mut row = 0;
+        while row < sections[section].len() {
+            all[count] = sections[section][row];
+            count += 1;
+            row += 1;
+        }
+        section += 1;
+    }
+    assert!(count == N, "the number of fields");
+    all
+}
 
 /// The field with this name; `_` may stand for `-`.
 pub fn find(name: &str) -> Option<&'static Field> {
@@ -262,22 +199,38 @@ pub fn nearest(name: &str) -> Option<&'static str> {
 }
 
 impl Field {
+    /// A switch of `section`, off by default: what a row says changes it.
+    const fn of(section: Section, agents: AgentRule) -> Self {
+        Self {
+            name: "",
+            short: None,
+            value: None,
+            default: "",
+            help: "",
+            long: "",
+            section,
+            many: false,
+            agents,
+            member: Member::Scenario { set: |_, _| Ok(()), show: |_| Vec::new() },
+        }
+    }
+
     /// Sets the field from a word; a list, from a whole comma list that replaces its value. The
     /// error says what is wrong with the word and what is allowed.
     pub fn set(&self, settings: &mut Settings, word: &str) -> Result<(), String> {
-        match self.set {
-            Set::Scenario(set) => set(&mut settings.scenario, word),
-            Set::Outputs(set) => set(&mut settings.outputs, word),
-            Set::Placement(set) => set(&mut settings.placement, word),
+        match self.member {
+            Member::Scenario { set, .. } => set(&mut settings.scenario, word),
+            Member::Outputs { set, .. } => set(&mut settings.outputs, word),
+            Member::Placement { set, .. } => set(&mut settings.placement, word),
         }
     }
 
     /// The words from which [`Field::set`] would restore the present value; none if it is not set.
     pub fn show(&self, settings: &Settings) -> Vec<String> {
-        match self.show {
-            Show::Scenario(show) => show(&settings.scenario),
-            Show::Outputs(show) => show(&settings.outputs),
-            Show::Placement(show) => show(&settings.placement),
+        match self.member {
+            Member::Scenario { show, .. } => show(&settings.scenario),
+            Member::Outputs { show, .. } => show(&settings.outputs),
+            Member::Placement { show, .. } => show(&settings.placement),
         }
     }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const SECONDS_MAX: u64 = 1024;
 
 /// A second of a shard: its beginning and end in ns since 1970, and its counts.
-struct Part<'a> {
+struct ShareSecond<'a> {
     start: u64,
     end: u64,
     shard: usize,
@@ -33,7 +33,7 @@ struct Loads {
 /// has no seconds or does not say when they were.
 pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondRecord> {
     let each = shards.iter().enumerate().flat_map(|(number, shard)| parts(number, shard));
-    let parts: Vec<Part<'_>> = each.collect();
+    let parts: Vec<ShareSecond<'_>> = each.collect();
     let (Some(zero), Some(end)) =
         (parts.iter().map(|part| part.start).min(), parts.iter().map(|part| part.end).max())
     else {
@@ -43,13 +43,13 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
     while (end - zero).div_ceil(width) > SECONDS_MAX {
         width *= 2;
     }
-    let mut rows: BTreeMap<u64, Vec<&Part<'_>>> = BTreeMap::new();
+    let mut rows: BTreeMap<u64, Vec<&ShareSecond<'_>>> = BTreeMap::new();
     for part in &parts {
         let middle = part.start + (part.end - part.start) / 2;
         rows.entry((middle - zero) / width).or_default().push(part);
     }
     let loads = Loads::of(shards, &parts);
-    let seal = |(number, of): (&u64, &Vec<&Part<'_>>)| {
+    let seal = |(number, of): (&u64, &Vec<&ShareSecond<'_>>)| {
         let start = number.saturating_mul(width);
         let length = width.min((end - zero).saturating_sub(start));
         merged(of, &loads, (Span::from_ns(start), Span::from_ns(length)))
@@ -60,14 +60,14 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
 }
 
 /// The seconds of a shard; none if it does not say when its load began.
-fn parts(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Part<'_>> {
+fn parts(number: usize, shard: &ShardRecord) -> impl Iterator<Item = ShareSecond<'_>> {
     let window = shard.window_start_unix_ns.and_then(|start| u64::try_from(start.0).ok());
     let warmup = Span::from_s_f64(shard.plan.warmup_s).ns();
     let load = window.and_then(|start| start.checked_sub(warmup));
     shard.seconds.iter().filter_map(move |second| {
         let start = load?.checked_add(Span::from_s_f64(second.start_s).ns())?;
         let end = start.checked_add(Span::from_s_f64(second.length_s).ns())?;
-        Some(Part { start, end, shard: number, second })
+        Some(ShareSecond { start, end, shard: number, second })
     })
 }
 
@@ -79,7 +79,7 @@ pub(super) fn of_load(phases: &Phases) -> SettledCounts {
 }
 
 impl Loads {
-    fn of(shards: &[ShardRecord], parts: &[Part<'_>]) -> Self {
+    fn of(shards: &[ShardRecord], parts: &[ShareSecond<'_>]) -> Self {
         let mut extents: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
         for part in parts {
             let extent = extents.entry(part.shard).or_insert((part.start, part.end));
@@ -101,10 +101,10 @@ impl Loads {
 
     /// The last second in `row` of each shard that was running then; none if a shard has no second
     /// there, so that its in flight and backlog are unknown.
-    fn ends<'a>(&self, row: &[&Part<'a>]) -> Option<Vec<&'a SecondRecord>> {
+    fn ends<'a>(&self, row: &[&ShareSecond<'a>]) -> Option<Vec<&'a SecondRecord>> {
         let (from, until) =
             (row.iter().map(|of| of.start).min()?, row.iter().map(|of| of.end).max()?);
-        let mut last: BTreeMap<usize, &Part<'a>> = BTreeMap::new();
+        let mut last: BTreeMap<usize, &ShareSecond<'a>> = BTreeMap::new();
         for part in row {
             let known = last.entry(part.shard).or_insert(part);
             if known.end < part.end {
@@ -118,7 +118,7 @@ impl Loads {
 
 /// One merged second of those in `row`, with what was in flight in each shard at the end of its
 /// last one.
-fn merged(row: &[&Part<'_>], loads: &Loads, (start, length): (Span, Span)) -> SecondRecord {
+fn merged(row: &[&ShareSecond<'_>], loads: &Loads, (start, length): (Span, Span)) -> SecondRecord {
     let counts = row.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.second.counts));
     let ends = loads.ends(row);
     let (servers, no_server) = by_server(row, loads.servers, ends.as_deref());
@@ -135,7 +135,7 @@ fn merged(row: &[&Part<'_>], loads: &Loads, (start, length): (Span, Span)) -> Se
 }
 
 /// Each server's report to the shard whose reports are kept.
-fn reports(row: &[&Part<'_>], loads: &Loads) -> BTreeMap<String, ServerReport> {
+fn reports(row: &[&ShareSecond<'_>], loads: &Loads) -> BTreeMap<String, ServerReport> {
     let mut reports = BTreeMap::new();
     for part in row {
         let told = part.second.reports.iter();
@@ -161,7 +161,7 @@ fn under_way(ends: &[&SecondRecord]) -> UnderWay {
 
 /// The counts of each of the `servers`, if all seconds in `row` have them.
 fn by_server(
-    row: &[&Part<'_>],
+    row: &[&ShareSecond<'_>],
     servers: usize,
     ends: Option<&[&SecondRecord]>,
 ) -> (Vec<ServerSecond>, Option<SettledCounts>) {

@@ -7,7 +7,7 @@
 use super::answer;
 use crate::clock::Clock;
 use crate::store::Store;
-use crate::table::{Outgoing, Sink};
+use crate::table::{Outgoing, ReplyBuffer};
 use memtide_codec::binary::encode;
 use memtide_codec::binary::{
     Answer, Extras, NEVER_CREATE, Opcode, Refused, Request as Frame, RequestDecoder, Status,
@@ -51,7 +51,7 @@ impl Frames {
         &mut self,
         input: &mut &[u8],
         (clock, store): (Clock, &Store),
-        out: &mut impl Sink,
+        out: &mut impl ReplyBuffer,
         carry_out: impl FnOnce(&Request<'_>, &mut Outgoing) -> T,
     ) -> Read<T> {
         let Self { decoder, lines } = self;
@@ -182,7 +182,7 @@ fn first_number(frame: &Frame<'_>, lines: &[u8]) -> Option<u64> {
 }
 
 /// Translates `lines`, the answer to a request with at most one key, into frames.
-fn translate(lines: &Outgoing, frame: &Frame<'_>, out: &mut impl Sink) {
+fn translate(lines: &Outgoing, frame: &Frame<'_>, out: &mut impl ReplyBuffer) {
     let (lines, large) = lines.parts();
     translate_lines(lines, frame, out.bytes());
     if let Some(value) = large {

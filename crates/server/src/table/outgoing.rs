@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The buffer that answers are written to.
-pub trait Sink {
+pub trait ReplyBuffer {
     /// The buffer for everything but large values.
     fn bytes(&mut self) -> &mut Vec<u8>;
     /// Appends a large value of the store.
@@ -14,7 +14,7 @@ pub trait Sink {
 }
 
 /// A plain buffer: large values are copied.
-impl Sink for Vec<u8> {
+impl ReplyBuffer for Vec<u8> {
     fn bytes(&mut self) -> &mut Vec<u8> {
         self
     }
@@ -114,7 +114,7 @@ impl Outgoing {
     }
 }
 
-impl Sink for Outgoing {
+impl ReplyBuffer for Outgoing {
     fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }

@@ -8,7 +8,7 @@ const SEED: u64 = 11;
 #[test]
 fn it_holds_what_a_plain_list_holds() {
     let mut random = Random::new(SEED);
-    let mut table = Table::new();
+    let mut table = ItemTable::new();
     // Oldest first, in the order of use.
     let mut plain: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for step in 0..20_000 {
@@ -62,7 +62,7 @@ fn keys_that_differ_little_are_spread_evenly() {
 
 #[test]
 fn a_large_value_that_is_being_sent_stays_what_it_was() {
-    let mut table = Table::new();
+    let mut table = ItemTable::new();
     let hash = hash(b"key");
     let mut value = vec![b'a'; LARGE_BYTES_MIN];
     table.insert(Item::new(hash, b"key", &value));

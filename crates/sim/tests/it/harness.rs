@@ -5,7 +5,7 @@ use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{Fleet, Plan, ServerPlan};
 use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 use memtide_run::{
-    Barrier, Doors, Failure, Observer, Outcome, Share, Surroundings, Wanted, lower, run,
+    Barrier, Doors, Failure, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
 };
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::steps::{Conclusion, Step};
@@ -119,7 +119,7 @@ impl World {
         let mut fleet = make(whole);
         let barrier = barrier.as_deref_mut().map(|barrier| barrier as &mut dyn Barrier);
         let outcome = run(&mut fleet, &scenario, &lowered, false, barrier, &mut Nobody)?;
-        let Outcome { record, failure, .. } = outcome;
+        let RunOutcome { record, failure, .. } = outcome;
         let (hash, events) = world.trace_hash();
         let count = |kind| (0..plans).map(|server| world.fault_count(server, kind)).sum();
         let faults = FaultKind::ALL.iter().map(|&kind| (kind, count(kind))).collect();

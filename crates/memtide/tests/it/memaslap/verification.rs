@@ -19,10 +19,10 @@ fn expiry(ran: &Ran) -> [u64; 2] {
 fn a_healthy_server_is_not_accused() {
     let peer = Peer::memcached_udp("-m 1024");
     for line in ["", "-B", "-U", "-U -B", "-d 10 -T 2", "-B -d 10", "--raw-keys"] {
-        let line = format!("-x 200000 -v 1 -e 0.1 -o 0.3 -b --fail-on-error {line}");
+        let line = format!("-x 60000 -v 1 -e 0.1 -o 0.3 -b --fail-on-error {line}");
         let ran = memaslap(&[&peer], &line, 0);
         assert_eq!((ran.wrong(), expiry(&ran)), ([0, 0], [0, 0]), "{}", ran.run);
-        assert!(ran.record.totals.verification.checked > 100_000, "{}", ran.run);
+        assert!(ran.record.totals.verification.checked > 30_000, "{}", ran.run);
         assert!(!ran.run.err.contains("verification failed"), "{}", ran.run);
     }
 }
@@ -30,11 +30,11 @@ fn a_healthy_server_is_not_accused() {
 #[test]
 fn each_kind_of_fault_is_found_every_time() {
     for (fault, way) in [
-        ("flip:0.1%@get", "-x 1000000 -c 32 -X 64"),
-        ("flip:0.1%", "-x 200000 -B"),
-        ("flip:0.1%@get", "-x 100000 -U"),
-        ("other-key:0.1%@get", "-x 200000"),
-        ("truncate:0.1%@get", "-x 200000 -d 5"),
+        ("flip:0.1%@get", "-x 200000 -c 32 -X 64"),
+        ("flip:0.1%", "-x 60000 -B"),
+        ("flip:0.1%@get", "-x 60000 -U"),
+        ("other-key:0.1%@get", "-x 60000"),
+        ("truncate:0.1%@get", "-x 60000 -d 5"),
     ] {
         let peer = Peer::embedded(&format!("--udp --fault {fault}"));
         let ran = memaslap(&[&peer], &format!("{way} -v 1"), 0);

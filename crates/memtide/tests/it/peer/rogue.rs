@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -182,4 +183,12 @@ impl Recorder {
         counts.sort_unstable_by(|a, b| b.cmp(a));
         counts
     }
+}
+
+/// True if something can be read within a moment.
+pub(crate) fn readable(from: &impl AsRawFd) -> bool {
+    let mut poll = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: the call receives one entry, which lives as long as the call.
+    let ready = unsafe { libc::poll(&mut poll, 1, 20) };
+    ready == 1 && poll.revents & libc::POLLIN != 0
 }

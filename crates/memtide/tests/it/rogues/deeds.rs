@@ -144,7 +144,8 @@ deeds! {
     "a length of 2^63": |it| it.value("9223372036854775808", b"x\r\n") =>
         all(3, "9223372036854775808");
     "a gibibyte": |it| { it.value("1073741824", b"")?; it.forever(b"\0") } =>
-        all(3, "VALUE|after the last byte of a value").but(Load, 0, "timed out");
+        all(3, "VALUE|after the last byte of a value").but(Load, 0, "timed out")
+            .but(Probe, 3, "VALUE|after the last byte of a value|within the timeout");
     "no END": |it| it.value("1", b"x\r\n") => all(3, "VALUE");
     "another key": |it| it.say(b"VALUE another 0 1\r\nx\r\nEND\r\n") =>
         all(3, "VALUE").but(Probe, 1, "wrong").but(Load, 1, "wrong");

@@ -2,7 +2,7 @@
 //! measured, and missing data are reported.
 
 use crate::child::{Finished, Running, check, memtide, program};
-use crate::peer::rogue::{Answer, Rogue, say};
+use crate::peer::rogue::{Answer, Rogue, readable, say};
 use memtide_schema::record::{CheckKind, CheckResult};
 use rustix::process::Signal;
 use std::io::{Read, Write};
@@ -95,18 +95,20 @@ fn connections_that_were_opened_are_counted_when_others_were_not() {
     let end = Arc::clone(&over);
     let server = thread::spawn(move || {
         let mut open = Vec::new();
-        for _ in 0..11 {
+        while !end.load(Ordering::Acquire) {
+            if open.len() == 11 || !readable(&listener) {
+                thread::sleep(Duration::from_millis(1));
+                continue;
+            }
             let (mut stream, _) = listener.accept().unwrap();
             if open.is_empty() {
+                stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
                 let mut request = [0; 100];
                 let len = stream.read(&mut request).unwrap();
                 assert_eq!(&request[..len], b"stats\r\n");
                 stream.write_all(b"STAT pid 1\r\nEND\r\n").unwrap();
             }
             open.push(stream);
-        }
-        while !end.load(Ordering::Acquire) {
-            thread::sleep(Duration::from_millis(20));
         }
     });
     let run = memtide(&format!("run -s {name} --load never --connections 60 --timeout 500ms"));
