@@ -5,7 +5,9 @@
 //! back. The list below is the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
 
+pub mod calendar;
 pub mod choice;
+pub mod hex;
 pub mod law;
 pub mod rng;
 pub mod units;

@@ -4,6 +4,7 @@
 //! error and no `Debug` of this module shows its token.
 
 use crate::law::LawWords;
+use memtide_base::hex::{from_hex, to_hex};
 use ring::rand::SecureRandom;
 use std::fmt::{self, Write};
 use subtle::ConstantTimeEq;
@@ -92,7 +93,7 @@ impl Join {
         };
         line("memtide_join", Value::Integer(VERSION));
         line("master", digest_text(&self.master).into());
-        line("token", hex(&self.token.0).into());
+        line("token", to_hex(&self.token.0).into());
         line("address", self.address.as_str().into());
         let limits = &self.limits;
         let words = [
@@ -121,7 +122,7 @@ impl Join {
 /// A certificate's digest as join files and messages write it: `sha256:` and 64 digits.
 #[must_use]
 pub fn digest_text(digest: &[u8; DIGEST_BYTES]) -> String {
-    format!("sha256:{}", hex(digest))
+    format!("sha256:{}", to_hex(digest))
 }
 
 /// True if `address` is `host:port` with a port from 1 to 65 535.
@@ -180,11 +181,12 @@ fn parse(text: &str) -> Result<Join, String> {
         None => LawWords::default(),
     };
     no_more(&table, "", "memtide_join, master, token, address, [limits]")?;
-    let master = master.strip_prefix("sha256:").and_then(unhex).ok_or(
-        "master: not sha256: and 64 hexadecimal digits; copy the whole line from the file that \
+    let master =
+        master.strip_prefix("sha256:").and_then(from_hex).and_then(|it| it.try_into().ok()).ok_or(
+            "master: not sha256: and 64 hexadecimal digits; copy the whole line from the file that \
          memtide key new wrote",
-    )?;
-    let token = unhex(&token).ok_or(
+        )?;
+    let token = from_hex(&token).and_then(|token| token.try_into().ok()).ok_or(
         "token: not 32 hexadecimal digits; copy the whole line from the file that memtide key new \
          wrote",
     )?;
@@ -258,27 +260,6 @@ fn without_secrets(error: &str) -> String {
         rest = &rest[taken..];
     }
     clean
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
-fn unhex<const BYTES: usize>(text: &str) -> Option<[u8; BYTES]> {
-    let digits = text.as_bytes();
-    if digits.len() != 2 * BYTES {
-        return None;
-    }
-    let mut bytes = [0; BYTES];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        let digit = |at: usize| char::from(pair[at]).to_digit(16);
-        *byte = u8::try_from(digit(0)? * 16 + digit(1)?).ok()?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -396,6 +396,8 @@ pub mod slot {
 /// be open at once.
 const ROW_WIDTH: Span = Span::from_s(1);
 const ROWS_OPEN_MAX: u64 = 64;
+/// The longest time between two hand-overs of a tally, unless its worker was kept from its CPU.
+const HANDOVER_AFTER: Span = Span::from_ms(200);
 
 impl Plan {
     /// The room that the tallies of this plan need.
@@ -406,15 +408,17 @@ impl Plan {
         }
         slots[slot::GET_HIT] = slots[OpKind::Get.index()];
         slots[slot::GET_MISS] = slots[OpKind::Get.index()];
-        // An operation ends at most a timeout after its intended instant; two rows more cover
-        // the row that has just begun and a worker that is late to notice.
+        // An operation ends at most a timeout after its intended instant, and its row is kept until
+        // the next hand-over; two rows more cover the row that has just begun and a worker that is
+        // late to notice.
         let spare = ROWS_OPEN_MAX - 3;
-        let own_width = ROW_WIDTH.ns().max(self.timeout.ns().div_ceil(spare));
+        let open = (self.timeout + HANDOVER_AFTER).ns();
+        let own_width = ROW_WIDTH.ns().max(open.div_ceil(spare));
         let row_width = self.rows.width.unwrap_or(Span::from_ns(own_width));
-        let rows_open = self.timeout.ns().div_ceil(row_width.ns()) as usize + 3;
+        let rows_open = open.div_ceil(row_width.ns()) as usize + 3;
         assert!(
             self.rows.width.is_some() || rows_open as u64 <= ROWS_OPEN_MAX,
-            "rows of the default width are open for no longer than a timeout"
+            "rows of the default width are open for no longer than that"
         );
         Shape {
             slots,

@@ -7,6 +7,7 @@
 mod buckets;
 mod tallying;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub use buckets::Count;
 use buckets::{Buckets, VALUE_MAX};
 pub use tallying::Tallying;
@@ -144,10 +145,10 @@ impl<C: Count> Histogram<C> {
         self.moments.count == 0 || counted == self.moments.count
     }
 
-    /// The buckets in HdrHistogram's V2 format with DEFLATE, as other tools read it.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    /// The buckets in HdrHistogram's V2 format with DEFLATE and base64, as other tools read it.
+    pub fn to_text(&self) -> String {
         assert!(self.is_whole(), "buckets hold what the moments count");
-        self.buckets.to_bytes()
+        BASE64_STANDARD.encode(self.buckets.to_bytes())
     }
 }
 
@@ -220,10 +221,10 @@ impl Histogram<u64> {
         later
     }
 
-    /// Reads back [`Histogram::to_bytes`] together with its exact moments. `None` if the bytes are
-    /// no valid histogram or hold a different number of values than the moments.
-    pub fn from_bytes(bytes: &[u8], moments: Moments) -> Option<Self> {
-        let buckets = Buckets::from_bytes(bytes)?;
+    /// Reads back [`Histogram::to_text`] together with its exact moments. `None` if the text is no
+    /// valid histogram or holds a different number of values than the moments.
+    pub fn from_text(text: &str, moments: Moments) -> Option<Self> {
+        let buckets = Buckets::from_bytes(&BASE64_STANDARD.decode(text).ok()?)?;
         (buckets.count() == moments.count).then_some(Self { buckets, moments })
     }
 }
@@ -262,9 +263,9 @@ mod tests {
         assert_eq!(whole.moments().mean(), Some(500_500.0));
         assert_eq!((whole.moments().min, whole.moments().max), (1_000, 1_000_000));
         assert!((whole.moments().deviation().unwrap() - 288_674.99).abs() < 0.01);
-        let back = Histogram::<u64>::from_bytes(&whole.to_bytes(), *whole.moments()).unwrap();
+        let back = Histogram::<u64>::from_text(&whole.to_text(), *whole.moments()).unwrap();
         assert_eq!(back.value_at_rank(990), whole.value_at_rank(990));
-        assert!(Histogram::<u64>::from_bytes(b"nonsense", *whole.moments()).is_none());
+        assert!(Histogram::<u64>::from_text("nonsense", *whole.moments()).is_none());
     }
 
     #[test]

@@ -172,6 +172,24 @@ struct OpenRow {
     gets: Option<Box<OpenGets>>,
 }
 
+impl OpenRow {
+    fn new(number: u64, gets: bool) -> Self {
+        Self {
+            number,
+            intended: 0,
+            unanswered: 0,
+            hits: 0,
+            misses: 0,
+            response: Tallying::default(),
+            gets: gets.then(Box::default),
+        }
+    }
+
+    fn is_empty(&mut self) -> bool {
+        self.intended + self.unanswered + self.response.settled().count() == 0
+    }
+}
+
 /// The times of the gets of an open row.
 #[derive(Clone, Debug, Default)]
 struct OpenGets {
@@ -209,7 +227,11 @@ pub struct Tally {
     /// For each number of outstanding operations, the number of sends that found it on their
     /// connection.
     outstanding: Vec<u32>,
+    /// The open rows, each at its number modulo their count.
     rows: Vec<OpenRow>,
+    /// Rows whose place another one needed: those of a worker that stood still for longer than
+    /// open rows last. Only these are allocated while a load runs.
+    displaced: Vec<OpenRow>,
     row_width_ns: u64,
     /// The row that was found last: its place, and the start of its time.
     row_at: usize,
@@ -258,15 +280,7 @@ crate::connection_counters!(of_connections);
 impl Tally {
     /// An empty tally; all its memory is allocated here.
     pub fn new(shape: &Shape) -> Self {
-        let row = |_| OpenRow {
-            number: 0,
-            intended: 0,
-            unanswered: 0,
-            hits: 0,
-            misses: 0,
-            response: Tallying::default(),
-            gets: shape.rows_get_times.then(Box::default),
-        };
+        let row = |_| OpenRow::new(0, shape.rows_get_times);
         Self {
             segments: vec![Counters::default(); shape.segments],
             servers: vec![Counters::default(); shape.servers],
@@ -282,6 +296,7 @@ impl Tally {
             absences: Absences::reserved(shape.servers, TALLY_ABSENCES_MAX),
             outstanding: vec![0; shape.depth + 1],
             rows: (0..shape.rows_open).map(row).collect(),
+            displaced: Vec::new(),
             row_width_ns: shape.row_width.ns(),
             row_at: 0,
             row_from_ns: 0,
@@ -339,15 +354,29 @@ impl Tally {
         self.row_from_ns = number * self.row_width_ns;
         self.row_at = (number % self.rows.len() as u64) as usize;
         let row = &mut self.rows[self.row_at];
-        // A place is reused only when its former row can have no operation left. If it still held
-        // one, which the shape's `rows_open` rules out, the count goes to the newer row.
-        row.number = row.number.max(number);
+        if row.number == number {
+            return;
+        }
+        if row.is_empty() {
+            row.number = number;
+            return;
+        }
+        let known = self.displaced.iter().position(|row| row.number == number);
+        let next = match known {
+            Some(at) => self.displaced.swap_remove(at),
+            None => OpenRow::new(number, row.gets.is_some()),
+        };
+        self.displaced.push(std::mem::replace(row, next));
+    }
+
+    fn all_rows(&mut self) -> impl Iterator<Item = &mut OpenRow> {
+        self.rows.iter_mut().chain(&mut self.displaced)
     }
 
     /// Asserts that its counts agree with each other, and its rows with its distributions.
     fn assert_whole(&mut self) {
         self.segments.iter().for_each(Counters::assert_whole);
-        let in_rows: u64 = self.rows.iter_mut().map(|row| row.response.settled().count()).sum();
+        let in_rows: u64 = self.all_rows().map(|row| row.response.settled().count()).sum();
         let times = self.times.response_ideal.settled().count();
         assert_eq!(in_rows, times, "each measured answer is in a row");
         let answered: u64 = self.segments.iter().map(|counters| counters.answered).sum();
@@ -371,6 +400,7 @@ impl Tally {
         self.mismatches.clear();
         self.absences.clear();
         self.outstanding.fill(0);
+        self.displaced.clear();
         for row in &mut self.rows {
             row.intended = 0;
             row.unanswered = 0;
@@ -481,11 +511,11 @@ impl TallySum {
         for (sum, part) in self.outstanding.iter_mut().zip(&tally.outstanding) {
             *sum += u64::from(*part);
         }
-        for open in &mut tally.rows {
-            let response = open.response.settled();
-            if open.intended + open.unanswered + response.count() == 0 {
+        for open in tally.all_rows() {
+            if open.is_empty() {
                 continue;
             }
+            let response = open.response.settled();
             self.series.absorb_times(open.number, response);
             let row = self.series.row_mut(open.number);
             row.intended += open.intended;
@@ -528,6 +558,25 @@ mod tests {
             message_sizes: true,
             bounds: true,
         }
+    }
+
+    #[test]
+    fn rows_of_a_worker_that_stood_still_keep_their_own_counts() {
+        let mut tally = Tally::new(&shape());
+        let width = shape().row_width;
+        let mut totals = TallySum::new(&shape());
+        // Three rows are open; the fourth needs the place of the first, which is needed again.
+        for number in [0, 3, 1, 0, 6, 3, 0] {
+            tally.row_intended(width * number);
+            tally.row_unanswered(width * number);
+        }
+        totals.absorb(&mut tally);
+        let intended: Vec<u64> = totals.series.rows().iter().map(|row| row.intended).collect();
+        assert_eq!(intended, [3, 1, 0, 2, 0, 0, 1]);
+        let unanswered = totals.series.rows().iter().map(|row| row.unanswered);
+        assert_eq!(unanswered.collect::<Vec<_>>(), intended);
+        totals.absorb(&mut tally);
+        assert_eq!(totals.series.rows()[3].intended, 2, "nothing is kept twice");
     }
 
     #[test]

@@ -22,7 +22,9 @@ mod prose;
 
 pub use controller::{RunOutcome, run};
 pub use failure::Failure;
-pub use lower::{CpuPlacement, Doors, Lowered, Planner, Surroundings, Unplannable, Wanted, lower};
+pub use lower::{
+    CpuPlacement, Doors, Lowered, Planner, Surroundings, Unplannable, Wanted, decided, lower,
+};
 pub use observer::Observer;
 pub use run_plan::load_max;
 pub use seal::record_not_run;

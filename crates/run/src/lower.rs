@@ -18,6 +18,7 @@ pub(crate) use plans::{
 
 use crate::share::Share;
 use decide::decide;
+pub use decide::decided;
 use lanes::Lanes;
 use layout::{ClientLayout, Data};
 use memtide_base::{Sentence, Span};

@@ -50,7 +50,6 @@ pub use judge::judge;
 pub use kind::Kind;
 pub use merge::{MergeError, Merging, Scenarios, beside, merge};
 pub use record::Record;
-pub use record::base64::encode as base64;
 pub use sample::{CellForm, Column, Sample, SampleOutcome};
 pub use scenario::{
     Output, OutputKind, Outputs, RowForm, RowText, Scenario, Settings, scenario_digest,

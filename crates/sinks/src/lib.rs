@@ -1,5 +1,5 @@
-//! Destinations of results: a record or the steps of a search as JSON, samples and seconds as rows,
-//! wrong values as lines of JSON; and the queues through which events reach them.
+//! Destinations of results: a record or the steps of a search as JSON, samples, seconds and whole
+//! runs as rows, wrong values as lines of JSON; and the queues through which events reach them.
 //!
 //! Each sink writes to a writer that it is passed and opens nothing, except for the spool of points
 //! for InfluxDB. [`Outlets`] starts a thread for each sink, and [`Delivery`] one that posts points.
@@ -14,6 +14,7 @@ mod columnar;
 mod details;
 mod json;
 mod steps;
+mod summary;
 mod influx;
 mod sink;
 
@@ -30,3 +31,4 @@ pub use lines::SampleLines;
 pub use outlet::{Ending, Outlets};
 pub use sink::{Document, Sink};
 pub use steps::StepsJson;
+pub use summary::SummaryRows;

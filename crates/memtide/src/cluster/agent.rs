@@ -1,12 +1,12 @@
 //! An agent: it waits for a master, carries out its shares, and hands over their records.
 
-use super::folder::hexadecimal;
 use super::kept::Kept;
 use super::points::OwnPoints;
 use super::rows::OwnRows;
 use super::worker::{AgentTask, FromShare, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
+use memtide_base::hex::to_hex;
 use memtide_base::{Instant, Span};
 use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent};
@@ -241,10 +241,7 @@ impl Shell {
     fn turn(&mut self) {
         match self.net.next(LOOK_EVERY) {
             Some(FromMaster::Opened { address, key }) => {
-                self.log(&format!(
-                    "connected to master {address} (key {})",
-                    hexadecimal(&key[..8])
-                ));
+                self.log(&format!("connected to master {address} (key {})", to_hex(&key[..8])));
                 self.agent.opened();
             }
             Some(FromMaster::Message(message)) => self.agent.handle(message),
@@ -421,7 +418,7 @@ impl Shell {
             let folder = self.setup.samples.as_ref().ok_or(
                 "it has no folder for samples; start it with --samples DIR, or remove --samples",
             )?;
-            let name = format!("{}-{}.csv", hexadecimal(&share.run), share.number);
+            let name = format!("{}-{}.csv", to_hex(&share.run), share.number);
             outputs.samples = Some(folder.join(name).display().to_string());
         }
         if share.points {
@@ -516,7 +513,7 @@ fn line_of(share: &ShareMessage, settings: &Settings) -> String {
         "share {} of {} of run {}, scenario {}, targets {}",
         share.number,
         share.of,
-        hexadecimal(&share.run),
+        to_hex(&share.run),
         &scenario_digest(&settings.scenario)[..16],
         targets.join(",")
     )

@@ -2,7 +2,6 @@
 
 use crate::exit::Stop;
 use std::env;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// The user's folder for memtide's state: `$XDG_STATE_HOME/memtide`, or `~/.local/state/memtide`.
@@ -16,13 +15,5 @@ pub(crate) fn state_folder() -> Result<PathBuf, Stop> {
             "neither XDG_STATE_HOME nor HOME names a folder, so memtide has nowhere to keep keys \
              and records; set one of them, or use --key, --join and --records",
         )
-    })
-}
-
-/// Formats `bytes` as hexadecimal digits.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes all that is written");
-        text
     })
 }

@@ -1,8 +1,9 @@
 //! Records not yet acknowledged by a master: an agent keeps them for a day, readable only by its
 //! user.
 
-use super::folder::{hexadecimal, state_folder};
+use super::folder::state_folder;
 use crate::exit::Stop;
+use memtide_base::hex::{from_hex, to_hex};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -84,7 +85,7 @@ impl Kept {
             if changed.elapsed().unwrap_or_default() > AGE_MAX {
                 return None;
             }
-            let run = bytes_of(path.file_stem()?.to_str()?)?;
+            let run = from_hex(path.file_stem()?.to_str()?)?;
             Some(KeptFile { run, bytes: *bytes })
         };
         files.iter().filter_map(kept).collect()
@@ -116,7 +117,7 @@ impl Kept {
     }
 
     fn place(&self, run: &[u8]) -> PathBuf {
-        self.folder.join(hexadecimal(run)).with_extension("json")
+        self.folder.join(to_hex(run)).with_extension("json")
     }
 }
 
@@ -128,13 +129,4 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file: File = options.write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
-}
-
-/// Parses hexadecimal digits to bytes.
-fn bytes_of(digits: &str) -> Option<Vec<u8>> {
-    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
-        return None;
-    }
-    let pairs = (0..digits.len()).step_by(2).map(|at| &digits[at..at + 2]);
-    pairs.map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }

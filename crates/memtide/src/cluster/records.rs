@@ -1,11 +1,11 @@
 //! `memtide agent status` and `records`: what agents are doing, and the records that they keep.
 
-use super::folder::hexadecimal;
 use super::master::own_key;
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::{say, show};
 use crate::session::caught;
 use clap::ArgMatches;
+use memtide_base::hex::to_hex;
 use memtide_base::units::parse_span;
 use memtide_cluster::agent::RUN_BYTES;
 use memtide_cluster::message::from_agent::What as Says;
@@ -203,7 +203,7 @@ impl Fetching {
         match of.assembly.add(&run, part) {
             Ok(None) => {}
             Ok(Some(record)) => {
-                let name = format!("{}-{}.json", hexadecimal(&run), file_word(&of.name));
+                let name = format!("{}-{}.json", to_hex(&run), file_word(&of.name));
                 let place = self.folder.join(name);
                 write(&place, &record)?;
                 self.written += 1;

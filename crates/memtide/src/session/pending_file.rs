@@ -65,6 +65,16 @@ impl PendingFile {
         Direct::open(path).map(|direct| Self(Way::Direct(direct)))
     }
 
+    /// Opens a file to which rows are appended; what is there stays.
+    ///
+    /// # Errors
+    /// If the file can be neither created nor written.
+    pub(crate) fn append(path: &Path) -> io::Result<Self> {
+        let mut direct = Direct::open(path)?;
+        direct.appends = true;
+        Ok(Self(Way::Direct(direct)))
+    }
+
     /// Discards everything, including written bytes, and begins again.
     ///
     /// # Errors
@@ -278,6 +288,8 @@ struct Direct {
     /// True if the file has a name in a folder. One passed as `/dev/fd/3` may have none.
     has_name: bool,
     begun: bool,
+    /// True if what is there stays.
+    appends: bool,
 }
 
 impl Direct {
@@ -298,7 +310,7 @@ impl Direct {
             },
         };
         let has_name = file.as_ref().is_some_and(has_name);
-        Ok(Self { file, path: path.to_owned(), is_new, has_name, begun: false })
+        Ok(Self { file, path: path.to_owned(), is_new, has_name, begun: false, appends: false })
     }
 
     /// Fails if the file was removed from its folder, so that later output would be lost.
@@ -319,15 +331,17 @@ impl Direct {
         if self.file.is_none() {
             self.file = Some(OpenOptions::new().write(true).open(&self.path)?);
         }
-        let file = self.file.as_mut().expect("it was just opened");
-        if !self.begun {
-            self.begun = true;
-            // A pipe or a terminal cannot be truncated.
-            if file.metadata()?.is_file() {
-                file.set_len(0)?;
-                file.rewind()?;
-            }
+        if !self.begun && self.appends {
+            // Each row then goes to the end, also if another run appends at the same time.
+            self.file = Some(OpenOptions::new().append(true).open(&self.path)?);
         }
+        let file = self.file.as_mut().expect("it was just opened");
+        // A pipe or a terminal cannot be truncated.
+        if !self.begun && !self.appends && file.metadata()?.is_file() {
+            file.set_len(0)?;
+            file.rewind()?;
+        }
+        self.begun = true;
         Ok(file)
     }
 }

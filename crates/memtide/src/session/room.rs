@@ -5,6 +5,7 @@ use crate::exit::Stop;
 use memtide_base::units::{format_bytes, format_count};
 use memtide_base::{Law, Span};
 use memtide_host::memory::{self, Available};
+use memtide_run::decided;
 use memtide_schema::Scenario;
 use memtide_schema::scenario::Load;
 use memtide_workload::{OpKind, SizeLaw, WindowLaw};
@@ -21,14 +22,10 @@ const PLACE_BYTES: u64 = 4;
 const VERIFIED_KEY_BYTES: u64 = 8;
 /// Additional memory of a key whose expiry is verified.
 const LIFETIME_BYTES: u64 = 16;
-/// Default number of connections to a server, and of operations in flight on one with a rate.
-const CONNECTIONS: u32 = 16;
-const DEPTH_WITH_RATE: u64 = 64;
 /// Longest key.
 const KEY_BYTES_MAX: u64 = 250;
 /// Largest rate of a closed loop, in operations per second.
 const RATE_MAX: f64 = 10e6;
-const DURATION: Span = Span::from_s(10);
 
 /// Mean size of an item in the embedded server, in bytes.
 pub(crate) fn item_bytes(scenario: &Scenario) -> u64 {
@@ -92,14 +89,16 @@ struct Need {
 
 /// Everything that a run keeps in this process, including `copies` servers.
 fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
+    let servers = scenario.servers.len().max(1) as u32;
+    let scenario = &decided(scenario, servers);
     let longest = match scenario.value_size.law() {
         Law::Fixed(bytes) => (*bytes as u64).min(scenario.value_max),
         _ => scenario.value_max,
     };
-    let (connections, depth) = (connections(scenario), depth(scenario));
+    let connections = connections(scenario, servers);
+    let depth = u64::from(scenario.depth.unwrap_or(1));
     // A simulated or embedded server has its own end of each connection.
     let ends = 1 + u64::from(copies > 0);
-    let servers = servers(scenario);
     let clients = u64::from(scenario.client.clients.unwrap_or(1));
     let windows = places(scenario);
     let verified = match windows {
@@ -108,7 +107,7 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
         None => scenario.verify_keys.min(scenario.keys),
     };
     let lifetimes = if scenario.verify_expiry { verified * LIFETIME_BYTES } else { 0 };
-    let oracles = verified.saturating_mul(VERIFIED_KEY_BYTES).saturating_mul(servers);
+    let oracles = verified.saturating_mul(VERIFIED_KEY_BYTES).saturating_mul(servers.into());
     let need = |bytes: u64, what: String, advice| Need { bytes, what, advice };
     vec![
         need(
@@ -146,35 +145,18 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
     ]
 }
 
-fn servers(scenario: &Scenario) -> u64 {
-    scenario.servers.len().max(1) as u64
-}
-
 /// Number of connections to all servers.
-fn connections(scenario: &Scenario) -> u64 {
-    let servers = servers(scenario);
-    match scenario.client.clients {
-        Some(clients) => {
-            let each = scenario.connections_of_client(servers as u32);
-            u64::from(clients).saturating_mul(each)
-        }
-        None => u64::from(scenario.connections.unwrap_or(CONNECTIONS)).saturating_mul(servers),
+fn connections(decided: &Scenario, servers: u32) -> u64 {
+    match decided.client.clients {
+        Some(clients) => u64::from(clients).saturating_mul(decided.connections_of_client(servers)),
+        None => u64::from(decided.connections.unwrap_or(1)).saturating_mul(servers.into()),
     }
-}
-
-fn depth(scenario: &Scenario) -> u64 {
-    let is_counted = scenario.client.clients.is_some() || scenario.client.window.is_some();
-    let usual = if scenario.is_closed_loop() { 1 } else { DEPTH_WITH_RATE };
-    if is_counted { 1 } else { scenario.depth.map_or(usual, u64::from) }
 }
 
 /// Number of objects in all windows; none without windows.
-fn places(scenario: &Scenario) -> Option<u64> {
-    let clients = u64::from(scenario.client.clients.unwrap_or(1));
-    match scenario.client.window? {
-        WindowLaw::Objects(objects) => Some(u64::from(objects).saturating_mul(clients)),
-        WindowLaw::Cache { bytes, .. } => Some(bytes / item_bytes(scenario)),
-    }
+fn places(decided: &Scenario) -> Option<u64> {
+    let WindowLaw::Objects(objects) = decided.client.window? else { return None };
+    Some(u64::from(objects).saturating_mul(decided.client.clients.unwrap_or(1).into()))
 }
 
 fn data_bytes(scenario: &Scenario) -> u64 {
@@ -201,7 +183,7 @@ fn items(scenario: &Scenario) -> u64 {
 
 /// Largest number of operations that the scenario can make.
 fn operations(scenario: &Scenario) -> u64 {
-    let length = scenario.warmup.as_s_f64() + scenario.duration.unwrap_or(DURATION).as_s_f64();
+    let length = (scenario.warmup + scenario.duration.unwrap_or(Span::ZERO)).as_s_f64();
     let rate = scenario.rate.filter(|&rate| rate > 0.0).unwrap_or(RATE_MAX);
     let by_time = (rate * length) as u64;
     let connections = scenario.churn.connections_total;

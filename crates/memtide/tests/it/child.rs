@@ -4,6 +4,7 @@
 use memtide_schema::Record;
 use memtide_schema::record::{CheckKind, CheckResult};
 use rustix::process::{Pid, Signal, kill_process};
+use std::cell::Cell;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -19,14 +20,55 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Tests about pauses run alone; all others run in parallel.
 static TURN: RwLock<()> = RwLock::new(());
 
-/// A turn shared with other tests.
-pub(crate) fn shared() -> RwLockReadGuard<'static, ()> {
-    TURN.read().unwrap_or_else(PoisonError::into_inner)
+/// A turn: others may run beside it, or none may.
+pub(crate) struct Turn(#[expect(dead_code, reason = "held, not read")] Option<Lock>);
+
+#[expect(dead_code, reason = "held, not read")]
+enum Lock {
+    Shared(RwLockReadGuard<'static, ()>),
+    Alone(RwLockWriteGuard<'static, ()>),
+}
+
+thread_local! {
+    /// Number of turns of this thread. Only the first one locks: a second one behind a test that
+    /// waits for its turn alone would wait for ever.
+    static TURNS: Cell<u32> = const { Cell::new(0) };
+}
+
+impl Turn {
+    fn take(lock: impl FnOnce() -> Lock) -> Self {
+        let before = TURNS.replace(TURNS.get() + 1);
+        Self((before == 0).then(lock))
+    }
+
+    /// The turn of the thread that waits for this one.
+    fn take_on() -> Self {
+        TURNS.set(TURNS.get() + 1);
+        Self(None)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        TURNS.set(TURNS.get() - 1);
+    }
+}
+
+/// A turn beside other tests.
+pub(crate) fn shared() -> Turn {
+    Turn::take(|| Lock::Shared(TURN.read().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// An exclusive turn.
-pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
-    TURN.write().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn alone() -> Turn {
+    assert_eq!(TURNS.get(), 0, "a test takes its turn alone before anything else");
+    Turn::take(|| Lock::Alone(TURN.write().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// Does a part of a test on another thread, within the turn that the test has.
+pub(crate) fn within_turn<T>(act: impl FnOnce() -> T) -> T {
+    let _turn = Turn::take_on();
+    act()
 }
 
 /// Runs the program with the words of `line` to its end.

@@ -6,6 +6,7 @@ use crate::number::{NONE, counted, or_none, percent, rate, seconds, time, whole}
 use crate::plan::{data_words, servers};
 use crate::text::why_partial;
 use maud::{Markup, html};
+use memtide_base::calendar::utc;
 use memtide_schema::record::{
     CheckKind, CheckResult, GoalResult, ShardRecord, Totals, Verdict, WarningRecord,
 };
@@ -62,22 +63,6 @@ fn began(record: &Record) -> String {
         0 => String::new(),
         ms => utc(ms / 1000),
     }
-}
-
-/// Formats seconds since 1970 as `2026-11-23 08:01:38 UTC`, by the Gregorian calendar with years
-/// counted from March.
-fn utc(unix_s: u64) -> String {
-    let (days, second) = (unix_s / 86_400, unix_s % 86_400);
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
 /// The verdict, each check, and the goals.

@@ -33,6 +33,11 @@ pub(super) fn decide(
     decided
 }
 
+/// `scenario` as a run on this number of servers decides it, machine-independent fields only.
+pub fn decided(scenario: &Scenario, servers: u32) -> Scenario {
+    decide(scenario, servers, &mut BTreeMap::new())
+}
+
 /// Target rate in operations per second; none if connections or a wave set it.
 fn rate(scenario: &Scenario) -> Option<f64> {
     let constant = scenario.wave == Wave::Constant && !scenario.is_churn();

@@ -50,7 +50,7 @@ fn what_settled_in_all_seconds_is_what_the_load_came_to() {
         let mut times = Histogram::<u64>::new();
         let parts = intervals.iter().filter_map(|interval| interval.response.get(kind));
         parts.for_each(|part| times.absorb(part));
-        assert_eq!(times.to_bytes(), response.times().unwrap().to_bytes(), "{kind}");
+        assert_eq!(times.to_text(), response.times().unwrap().to_text(), "{kind}");
         let above = intervals.iter().filter_map(|interval| interval.unanswered.get(kind));
         assert_eq!(above.sum::<u64>(), response.unanswered, "{kind}");
     }

@@ -59,6 +59,7 @@ pub(super) const FIELDS: &[Field] = &[
                verdict and each class of errors. `intervals`: a row per second and kind of \
                operation (`.csv`, `.jsonl` or `.parquet`). `hlog`: a histogram per second and \
                kind, for the HDR tools. `hgrm`: the percentiles of a run, for the HDR tools. \
+               `summary`: a row with the run's totals, appended to a `.csv` of many runs. \
                `influx`: a point per operation, and the rows of `intervals`, to \
                `http://HOST:8086/write?db=NAME`. With `--agents`, `samples=agents` and \
                `influx=agents` let each agent write its own operations. An output that cannot be \

@@ -2,7 +2,6 @@
 //!
 //! No sums are computed here: each figure gets its name, or the reason for its absence.
 
-use super::base64;
 use super::count::PhaseCounts;
 use super::distribution::{Bounds, Counts, Distribution, Missing, Percentile, Wide};
 use super::{IntervalRecord, IntervalTimes, SliceRecord};
@@ -43,7 +42,7 @@ impl Distribution {
             saturated: moments.saturated,
             sum_ns: Wide(moments.sum),
             sum_squares_ns2: Wide(moments.sum_squares),
-            histogram: some(0).map(|_| base64::encode(&times.to_bytes())),
+            histogram: some(0).map(|_| times.to_text()),
             ..Self::default()
         };
         for percentile in Percentile::ALL {
@@ -89,7 +88,7 @@ impl Distribution {
             saturated: moments.saturated,
             sum_ns: Wide(moments.sum),
             sum_squares_ns2: Wide(moments.sum_squares),
-            histogram: base64::encode(&bounds.to_bytes()),
+            histogram: bounds.to_text(),
         });
     }
 
@@ -161,7 +160,7 @@ fn read(histogram: Option<&str>, moments: Moments) -> Option<Histogram<u64>> {
         return None;
     }
     match histogram {
-        Some(text) => Histogram::from_bytes(&base64::decode(text)?, moments),
+        Some(text) => Histogram::from_text(text, moments),
         None => (moments == Moments::EMPTY).then(Histogram::new),
     }
 }
@@ -184,7 +183,7 @@ impl Counts {
             max: some(moments.max),
             sum: Wide(moments.sum),
             sum_squares: Wide(moments.sum_squares),
-            histogram: some(0).map(|_| base64::encode(&counts.to_bytes())),
+            histogram: some(0).map(|_| counts.to_text()),
         }
     }
 
@@ -274,7 +273,7 @@ impl SliceRecord {
             length_s: length.as_s_f64(),
             answered: row.answered,
             unanswered: row.unanswered,
-            histogram: base64::encode(&times.to_bytes()),
+            histogram: times.to_text(),
         }
     }
 
@@ -288,7 +287,7 @@ impl SliceRecord {
     pub(crate) fn row(&self) -> Option<Row> {
         // A slice keeps only its buckets.
         let moments = Moments { count: self.answered, ..Moments::EMPTY };
-        let times = Histogram::from_bytes(&base64::decode(&self.histogram)?, moments)?;
+        let times = Histogram::from_text(&self.histogram, moments)?;
         Some(Row {
             answered: self.answered,
             unanswered: self.unanswered,

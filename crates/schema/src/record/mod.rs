@@ -3,7 +3,6 @@
 //! Numbers only: verdicts and results of goals are decided elsewhere. A time is in nanoseconds if
 //! its name ends in `_ns`, in seconds if it ends in `_s`.
 
-pub(crate) mod base64;
 mod count;
 mod distribution;
 mod judgement;
@@ -48,7 +47,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub enum SchemaName {
-    /// The second version. Records of the first are read, too, and converted.
+    /// The second version, the only one that is read.
     #[default]
     #[serde(rename = "memtide.record/2")]
     V2,

@@ -233,32 +233,12 @@ fn histograms_and_sums_merge_exactly_after_the_way_through_json() {
         sum: read.sum_ns.0,
         sum_squares: read.sum_squares_ns2.0,
     };
-    let bytes = decode(&read.histogram.unwrap());
-    let times = Histogram::<u64>::from_bytes(&bytes, moments).unwrap();
+    let times = Histogram::<u64>::from_text(&read.histogram.unwrap(), moments).unwrap();
     assert_eq!(Distribution::of(&times, read.unanswered, Span::from_s(5)), response);
     let wide = Wide(u128::MAX);
     let text = serde_json::to_string(&wide).unwrap();
     assert_eq!(serde_json::from_str::<Wide>(&text).unwrap(), wide);
     assert!(serde_json::from_str::<Wide>("\"-1\"").is_err());
-}
-
-/// Decodes base 64, four characters at a time.
-fn decode(text: &str) -> Vec<u8> {
-    let digit = |c: u8| match c {
-        b'A'..=b'Z' => c - b'A',
-        b'a'..=b'z' => c - b'a' + 26,
-        b'0'..=b'9' => c - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => 0,
-    };
-    let mut bytes = Vec::new();
-    for chunk in text.as_bytes().chunks(4) {
-        let bits = chunk.iter().fold(0u32, |bits, &c| bits << 6 | u32::from(digit(c)));
-        let padding = chunk.iter().filter(|&&c| c == b'=').count();
-        bytes.extend_from_slice(&bits.to_be_bytes()[1..4 - padding]);
-    }
-    bytes
 }
 
 #[test]

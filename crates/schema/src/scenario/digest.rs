@@ -1,10 +1,10 @@
 //! Digest of a scenario: equal for all shares of one run.
 
 use super::Scenario;
+use memtide_base::hex::to_hex;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// Fields that are not hashed: the password, and each machine's own decisions. The number of
 /// threads shows in a share's lanes.
@@ -17,11 +17,7 @@ pub fn scenario_digest(scenario: &Scenario) -> String {
     let mut words: BTreeMap<String, Value> = scenario.words().into_iter().collect();
     words.retain(|field, _| !LEFT_OUT.contains(&field.as_str()));
     let text = serde_json::to_string(&words).expect("words are names and texts");
-    let mut digest = String::with_capacity(64);
-    for byte in Sha256::digest(text) {
-        write!(digest, "{byte:02x}").expect("a string takes all that is written");
-    }
-    digest
+    to_hex(&Sha256::digest(text))
 }
 
 #[cfg(test)]

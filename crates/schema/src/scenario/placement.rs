@@ -7,6 +7,7 @@
 use super::agents::Agents;
 use super::check::Problems;
 use memtide_base::Span;
+use memtide_base::calendar::days_since_1970;
 use std::fmt;
 use std::str::FromStr;
 use toml::value::{Datetime, Offset};
@@ -246,18 +247,6 @@ fn of_datetime(said: Datetime) -> Option<Span> {
     let seconds = u64::try_from(seconds).ok()?;
     let ns = u64::from(time.nanosecond.unwrap_or(0));
     Some(Span::from_ns(seconds.checked_mul(NS_PER_S)?.checked_add(ns)?))
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar. Years are counted from March, so that
-/// a leap day is the last day of its year. Source: Howard Hinnant, "chrono-Compatible Low-Level
-/// Date Algorithms", `days_from_civil`, for years from 0 on.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ use memtide_schema::scenario::Goal;
 use memtide_schema::scenario_file;
 use memtide_schema::steps::CourseKind;
 use memtide_schema::{Output, OutputKind, Outputs, Record, RowForm, RowText, Settings};
-use memtide_sinks::{IntervalLog, IntervalRows, Outlets, RecordJson, Sink, StepsJson};
+use memtide_sinks::{IntervalLog, IntervalRows, Outlets, RecordJson, Sink, StepsJson, SummaryRows};
 #[cfg(feature = "parquet")]
 use memtide_sinks::{ParquetIntervals, ParquetRun};
-use std::fs::OpenOptions;
-use std::io::{self, BufWriter, ErrorKind};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read};
 use std::path::Path;
 
 /// The variable in which GitHub names the file of a job's summary.
@@ -40,6 +40,114 @@ impl CourseFacts<'_> {
     }
 }
 
+/// The facts of a command that its sinks may need.
+struct Facts<'a> {
+    settings: &'a Settings,
+    /// The time of day in seconds since 1970, if there is one.
+    unix_s: fn() -> Option<f64>,
+    /// Of a search or scan; `None` for a run and for a record.
+    course: Option<&'a CourseFacts<'a>>,
+}
+
+impl Facts<'_> {
+    fn course(&self) -> (CourseKind, Vec<String>) {
+        let course = self.course.expect("the sink is of a search or scan");
+        (course.kind, course.words())
+    }
+}
+
+/// Adds the sink of an output.
+type Add = fn(&mut Outlets, &Output, &Facts<'_>) -> Result<(), Stop>;
+
+/// A kind of output that goes to a file.
+struct FileKind {
+    kind: OutputKind,
+    /// Of a run while it runs.
+    run: Add,
+    /// Of the steps of a search or scan.
+    steps: Add,
+    /// Of an existing record.
+    record: Add,
+}
+
+/// Nothing: such an output was refused before.
+const NONE: Add = |_, _, _| Ok(());
+
+/// A kind whose outputs are the same for a run and for its record.
+const fn of_record(kind: OutputKind, run: Add, steps: Add) -> FileKind {
+    FileKind { kind, run, steps, record: run }
+}
+
+/// The files of this build, by their kinds. Samples and points are added separately.
+const FILES: &[FileKind] = &[
+    of_record(
+        OutputKind::Json,
+        |to, it, _| whole(to, it, RecordJson::new),
+        |to, it, of| whole(to, it, |out| StepsJson::new(out, of.course().0, of.course().1)),
+    ),
+    of_record(
+        OutputKind::Md,
+        |to, it, _| whole(to, it, RecordText::markdown),
+        |to, it, of| whole(to, it, |out| steps_markdown(out, of)),
+    ),
+    #[cfg(feature = "html")]
+    of_record(
+        OutputKind::Html,
+        |to, it, _| whole(to, it, |out| RecordText::new(out, page)),
+        |to, it, of| {
+            let (kind, goals) = of.course();
+            whole(to, it, |out| StepsFile::new(out, StepsPage::new(kind, &goals)))
+        },
+    ),
+    #[cfg(feature = "plot")]
+    of_record(
+        OutputKind::Plot,
+        |to, it, _| whole(to, it, |out| RunChart::new(out, is_png(it))),
+        |to, it, of| {
+            let goals = of.course.map_or(&[][..], |course| course.goals);
+            whole(to, it, |out| CurveChart::new(out, is_png(it), goals))
+        },
+    ),
+    #[cfg(feature = "junit")]
+    of_record(
+        OutputKind::Junit,
+        |to, it, _| whole(to, it, |out| RecordText::new(out, junit)),
+        |to, it, of| whole(to, it, |out| StepsFile::new(out, StepsJunit::new(of.course().0))),
+    ),
+    of_record(OutputKind::Hgrm, |to, it, _| whole(to, it, |out| RecordText::new(out, hgrm)), NONE),
+    of_record(
+        OutputKind::Summary,
+        |to, it, _| summary_rows(to, it, |rows| rows),
+        |to, it, _| summary_rows(to, it, SummaryRows::of_steps),
+    ),
+    // What is written second by second during a run is in its record afterwards.
+    FileKind {
+        kind: OutputKind::Hlog,
+        run: |to, it, of| stream(to, it, |out| IntervalLog::new(out, of.unix_s)),
+        steps: |to, it, of| stream(to, it, |out| IntervalLog::new(out, of.unix_s)),
+        record: |to, it, _| whole(to, it, |out| RecordText::new(out, log_of)),
+    },
+    FileKind {
+        kind: OutputKind::Intervals,
+        run: intervals,
+        steps: intervals,
+        record: intervals_of_record,
+    },
+];
+
+/// Adds the sink of `output` that `which` of its kind says, if this build has one.
+fn add(
+    outlets: &mut Outlets,
+    output: &Output,
+    facts: &Facts<'_>,
+    which: fn(&FileKind) -> Add,
+) -> Result<(), Stop> {
+    match FILES.iter().find(|file| file.kind == output.kind) {
+        Some(file) => which(file)(outlets, output, facts),
+        None => Ok(()),
+    }
+}
+
 /// Adds the sinks of all outputs of a run except its samples. `unix_s` is the time of day in
 /// seconds since 1970, if there is one.
 pub(super) fn add_of_run(
@@ -47,31 +155,11 @@ pub(super) fn add_of_run(
     settings: &Settings,
     unix_s: fn() -> Option<f64>,
 ) -> Result<(), Stop> {
-    let outputs = &settings.outputs;
-    for output in outputs.files() {
-        match output.kind {
-            OutputKind::Json => whole(outlets, &output, RecordJson::new)?,
-            OutputKind::Md => whole(outlets, &output, RecordText::markdown)?,
-            OutputKind::Html => {
-                #[cfg(feature = "html")]
-                whole(outlets, &output, |out| RecordText::new(out, page))?;
-            }
-            OutputKind::Plot => {
-                #[cfg(feature = "plot")]
-                whole(outlets, &output, |out| RunChart::new(out, is_png(&output)))?;
-            }
-            OutputKind::Junit => {
-                #[cfg(feature = "junit")]
-                whole(outlets, &output, |out| RecordText::new(out, junit))?;
-            }
-            OutputKind::Hgrm => whole(outlets, &output, |out| RecordText::new(out, hgrm))?,
-            OutputKind::Hlog => log(outlets, &output, unix_s)?,
-            OutputKind::Intervals => intervals(outlets, &output, settings)?,
-            // Points are added separately: they go to no file.
-            OutputKind::Samples | OutputKind::Influx => {}
-        }
+    let facts = Facts { settings, unix_s, course: None };
+    for output in settings.outputs.files() {
+        add(outlets, &output, &facts, |file| file.run)?;
     }
-    match summary(outputs) {
+    match summary(&settings.outputs) {
         Some(path) => append(outlets, &path, RecordText::markdown),
         None => Ok(()),
     }
@@ -80,34 +168,17 @@ pub(super) fn add_of_run(
 /// Adds the sinks of all outputs made from an existing record; returns the errors of those that
 /// cannot be opened.
 pub(crate) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Stop> {
-    let files = outputs.files().into_iter();
+    let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
+    let facts = Facts { settings: &settings, unix_s: || None, course: None };
     let mut add = |output: Output| match output.kind {
-        // Data written second by second during a run are now in the record.
-        OutputKind::Hlog => whole(outlets, &output, |out| RecordText::new(out, log_of)),
-        OutputKind::Intervals => match output.row_form() {
-            RowForm::Text(RowText::Csv) => {
-                whole(outlets, &output, |it| RecordText::new(it, csv_of))
-            }
-            RowForm::Text(RowText::JsonLines) => {
-                whole(outlets, &output, |out| RecordText::new(out, lines_of))
-            }
-            RowForm::Parquet => {
-                #[cfg(feature = "parquet")]
-                return whole(outlets, &output, ParquetIntervals::of_record);
-                #[cfg(not(feature = "parquet"))]
-                Ok(())
-            }
-        },
-        OutputKind::Influx => {
-            let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
-            add_points(outlets, &settings, Recorded::Record).map(drop)
-        }
-        _ => {
-            let one = Outputs { out: vec![output], ..Outputs::default() };
-            add_of_run(outlets, &Settings { outputs: one, ..Settings::default() }, || None)
-        }
+        OutputKind::Influx => add_points(outlets, &settings, Recorded::Record).map(drop),
+        _ => add(outlets, &output, &facts, |file| file.record),
     };
-    files.filter_map(|output| add(output).err()).collect()
+    let mut failed: Vec<Stop> =
+        outputs.files().into_iter().filter_map(|output| add(output).err()).collect();
+    let appended = summary(outputs).map(|path| append(outlets, &path, RecordText::markdown));
+    failed.extend(appended.and_then(Result::err));
+    failed
 }
 
 /// Adds the sinks of all outputs of a search or scan.
@@ -117,38 +188,20 @@ pub(crate) fn add_of_steps(
     course: &CourseFacts<'_>,
     unix_s: fn() -> Option<f64>,
 ) -> Result<(), Stop> {
-    let outputs = &settings.outputs;
-    let json = |out| StepsJson::new(out, course.kind, course.words());
-    let markdown = |out| StepsFile::new(out, StepsMarkdown::new(course.kind, &course.words()));
-    for output in outputs.files() {
-        match output.kind {
-            OutputKind::Json => whole(outlets, &output, json)?,
-            OutputKind::Md => whole(outlets, &output, markdown)?,
-            OutputKind::Html => {
-                #[cfg(feature = "html")]
-                {
-                    let page = StepsPage::new(course.kind, &course.words());
-                    whole(outlets, &output, |out| StepsFile::new(out, page))?;
-                }
-            }
-            OutputKind::Plot => {
-                #[cfg(feature = "plot")]
-                whole(outlets, &output, |out| CurveChart::new(out, is_png(&output), course.goals))?;
-            }
-            OutputKind::Junit => {
-                #[cfg(feature = "junit")]
-                whole(outlets, &output, |out| StepsFile::new(out, StepsJunit::new(course.kind)))?;
-            }
-            OutputKind::Hlog => log(outlets, &output, unix_s)?,
-            OutputKind::Intervals => intervals(outlets, &output, settings)?,
-            // Refused earlier: each step has its own operations and percentiles.
-            OutputKind::Hgrm | OutputKind::Samples | OutputKind::Influx => {}
-        }
+    let facts = Facts { settings, unix_s, course: Some(course) };
+    for output in settings.outputs.files() {
+        add(outlets, &output, &facts, |file| file.steps)?;
     }
-    match summary(outputs) {
-        Some(path) => append(outlets, &path, markdown),
+    match summary(&settings.outputs) {
+        Some(path) => append(outlets, &path, |out| steps_markdown(out, &facts)),
         None => Ok(()),
     }
+}
+
+/// The steps of a search or scan as Markdown.
+fn steps_markdown(out: ResultWriter, facts: &Facts<'_>) -> StepsFile<StepsMarkdown> {
+    let (kind, goals) = facts.course();
+    StepsFile::new(out, StepsMarkdown::new(kind, &goals))
 }
 
 /// Adds the sink of an output whose text is complete; for Markdown, also the sink of a job's
@@ -195,22 +248,64 @@ pub(super) fn parquet_run(settings: &Settings) -> ParquetRun {
     }
 }
 
-/// Adds the sink of histograms of each second.
-fn log(outlets: &mut Outlets, output: &Output, unix_s: fn() -> Option<f64>) -> Result<(), Stop> {
-    stream(outlets, output, |out| IntervalLog::new(out, unix_s))
-}
-
 /// Adds the sink of rows of each second.
-fn intervals(outlets: &mut Outlets, output: &Output, settings: &Settings) -> Result<(), Stop> {
+fn intervals(outlets: &mut Outlets, output: &Output, facts: &Facts<'_>) -> Result<(), Stop> {
     match output.row_form() {
         RowForm::Text(form) => stream(outlets, output, |out| IntervalRows::new(out, form)),
         RowForm::Parquet => {
             #[cfg(feature = "parquet")]
-            whole(outlets, output, |out| ParquetIntervals::live(out, parquet_run(settings)))?;
-            let _ = settings;
+            whole(outlets, output, |out| ParquetIntervals::live(out, parquet_run(facts.settings)))?;
+            let _ = facts;
             Ok(())
         }
     }
+}
+
+/// Adds the sink of the seconds of a record.
+fn intervals_of_record(outlets: &mut Outlets, output: &Output, _: &Facts<'_>) -> Result<(), Stop> {
+    match output.row_form() {
+        RowForm::Text(RowText::Csv) => whole(outlets, output, |it| RecordText::new(it, csv_of)),
+        RowForm::Text(RowText::JsonLines) => {
+            whole(outlets, output, |out| RecordText::new(out, lines_of))
+        }
+        RowForm::Parquet => {
+            #[cfg(feature = "parquet")]
+            whole(outlets, output, ParquetIntervals::of_record)?;
+            Ok(())
+        }
+    }
+}
+
+/// Adds the sink that appends totals to a table of runs.
+///
+/// Cause: The file is another table, or one of another version of memtide.
+///
+/// To do: Name a new file, and join the tables in the spreadsheet.
+fn summary_rows(
+    outlets: &mut Outlets,
+    output: &Output,
+    of: fn(SummaryRows<ResultWriter>) -> SummaryRows<ResultWriter>,
+) -> Result<(), Stop> {
+    let heading = SummaryRows::<ResultWriter>::heading();
+    let mut first = String::new();
+    // Opening a pipe would wait for its writer.
+    if !output.is_stdout()
+        && fs::metadata(&output.place).is_ok_and(|there| there.is_file())
+        && let Ok(file) = File::open(&output.place)
+    {
+        BufReader::new(file.take(2 * heading.len() as u64))
+            .read_line(&mut first)
+            .map_err(|error| no_file(&output.flag(), &output.place, &error))?;
+    }
+    if !first.is_empty() && first != heading {
+        return Err(Stop::usage(format!(
+            "{} '{}' has another first line than this version's table of runs; name another file",
+            output.flag(),
+            output.place
+        )));
+    }
+    let sink = |out| of(SummaryRows::new(out, !first.is_empty()));
+    placed_in(outlets, output, PendingFile::append, sink)
 }
 
 /// Adds the sink of an output that grows with each second of the load.

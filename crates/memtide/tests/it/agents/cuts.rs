@@ -3,7 +3,7 @@
 //! Each test creates two networks and a wire between them, and leaves this machine's network alone.
 
 use super::{Agent, Lab, load_lasts, record, until};
-use crate::child::{Running, cleared, shared};
+use crate::child::{Running, cleared, shared, within_turn};
 use crate::peer::{Peer, free_port};
 use memtide_schema::record::EndedBy;
 use std::fs;
@@ -155,8 +155,8 @@ fn run(name: &str, cut: Cut, most: Duration) {
 fn a_network_that_is_cut_ends_the_load_and_the_record_waits() {
     let _turn = shared();
     thread::scope(|scope| {
-        scope.spawn(|| run("to-agent", Cut::ToAgent, SILENT_MAX));
-        scope.spawn(|| run("to-master", Cut::ToMaster, UNHEARD_MAX));
-        scope.spawn(|| run("both", Cut::Both, SILENT_MAX));
+        scope.spawn(|| within_turn(|| run("to-agent", Cut::ToAgent, SILENT_MAX)));
+        scope.spawn(|| within_turn(|| run("to-master", Cut::ToMaster, UNHEARD_MAX)));
+        scope.spawn(|| within_turn(|| run("both", Cut::Both, SILENT_MAX)));
     });
 }

@@ -34,13 +34,17 @@ fn each_kind_of_fault_is_found_every_time() {
         ("flip:0.1%", "-x 60000 -B"),
         ("flip:0.1%@get", "-x 60000 -U"),
         ("other-key:0.1%@get", "-x 60000"),
-        ("truncate:0.1%@get", "-x 60000 -d 5"),
+        ("truncate:0.1%@get", "-x 200000 -d 5"),
     ] {
         let peer = Peer::embedded(&format!("--udp --fault {fault}"));
         let ran = memaslap(&[&peer], &format!("{way} -v 1"), 0);
         let done = planted(&peer, &fault.split(':').next().unwrap().replace('-', "_"));
         assert!(done > 10, "{fault}: {}", ran.run);
-        assert_eq!(ran.wrong(), [0, done], "{fault}: {}", ran.run);
+        // A datagram that the kernel drops takes its fault with it.
+        let [missed, found] = ran.wrong();
+        let unseen = ran.record.totals.unanswered();
+        let is_each = found <= done && found + unseen >= done;
+        assert!(missed == 0 && is_each, "{fault}: {done} planted, {unseen} unseen: {}", ran.run);
     }
 }
 

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Outputs that are written at the end.
-const WHOLE: [&str; 7] = [
+const WHOLE: [&str; 8] = [
     "json=r.json",
     "md=r.md",
     "html=r.html",
@@ -22,6 +22,7 @@ const WHOLE: [&str; 7] = [
     "plot=p.svg",
     "plot=p.png",
     "hgrm=r.h",
+    "summary=runs.csv",
 ];
 /// Outputs that grow with each second.
 const GROWING: [&str; 3] = ["hlog=r.hlog", "intervals=i.csv", "intervals=i.jsonl"];
@@ -126,12 +127,15 @@ fn every_output_on_a_full_disk_is_lost_alone() {
     [room.join("seen/full"), room.join("good")].iter().for_each(|folder| has_no_temporary(folder));
     // Outputs of existing records, and of a scan.
     for (command, kinds) in [
-        ("report good/r.json", &["json", "md", "html", "junit", "plot", "hlog", "hgrm"][..]),
-        ("merge good/r.json", &["json", "md", "html", "junit", "plot", "hlog", "hgrm"]),
+        (
+            "report good/r.json",
+            &["json", "md", "html", "junit", "plot", "hlog", "hgrm", "summary"][..],
+        ),
+        ("merge good/r.json", &["json", "md", "html", "junit", "plot", "hlog", "hgrm", "summary"]),
         ("compare good/r.json good/r.json", &["json", "md", "html"]),
         (
             "scan --rates 1k,2k --duration 100ms --keys 50",
-            &["json", "md", "html", "junit", "plot", "hlog", "intervals"],
+            &["json", "md", "html", "junit", "plot", "hlog", "intervals", "summary"],
         ),
     ] {
         let all = WHOLE.iter().chain(&GROWING);

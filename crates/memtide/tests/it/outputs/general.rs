@@ -25,6 +25,36 @@ fn one_flag_writes_every_kind_and_the_short_forms_stay() {
 }
 
 #[test]
+fn runs_become_rows_of_one_table() {
+    let folder = room("out-summary");
+    let text = || fs::read_to_string(folder.join("runs.csv")).unwrap();
+    let one = "--out summary=runs.csv";
+    run_in(&folder, &format!("{SHORT} {one} --tag why=first --json r.json")).exits(0);
+    let record = read_record(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
+    run_in(&folder, &format!("scan --rates 1k,2k --duration 100ms --keys 50 {one}")).exits(0);
+    run_in(&folder, &format!("report r.json {one}")).exits(0);
+    let all = text();
+    let rows: Vec<Vec<&str>> = all.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 5, "{all}");
+    let cell = |row: usize, name: &str| {
+        let column = rows[0].iter().position(|known| *known == name).unwrap();
+        rows[row][column]
+    };
+    assert_eq!(cell(1, "tags"), "why=first");
+    assert_eq!(cell(1, "intended"), "200");
+    assert_eq!(cell(1, "max_ns"), record.response[&Kind::All].max_ns.unwrap().to_string());
+    assert_eq!(cell(1, "believable"), format!("{:?}", record.believable.verdict).to_lowercase());
+    assert_eq!((cell(2, "target_per_s"), cell(3, "loop")), ("1000", "open"));
+    assert_eq!(rows[4], rows[1], "a record gives the row of its run");
+    run_in(&folder, &format!("{SHORT} --out summary=-")).exits(0);
+    fs::write(folder.join("runs.csv"), "another,table\n").unwrap();
+    run_in(&folder, &format!("{SHORT} {one}")).complains(2, &["runs.csv", "name another file"]);
+    assert_eq!(text(), "another,table\n");
+    run_in(&folder, &format!("run -s 127.0.0.1:1 {} --quiet", "--out summary=none.csv")).exits(3);
+    assert!(!folder.join("none.csv").exists(), "a run that never began leaves nothing");
+}
+
+#[test]
 fn searches_scans_and_records_that_are_there_have_outputs_too() {
     let folder = room("out-steps");
     let scan = "scan --rates 1k,2k --duration 100ms --keys 50 --goal all.p50<1s";
@@ -125,7 +155,10 @@ fn seconds_in_files_add_up_to_the_record() {
 fn an_output_that_cannot_be_meant_is_refused_with_what_is_allowed() {
     for (flags, words) in [
         ("--out run.json", &["--out", "'run.json'", "KIND=WHERE", "json=run.json"][..]),
-        ("--out jsn=x", &["'jsn'", "json, md, html, junit, plot, hlog, hgrm, intervals, samples"]),
+        (
+            "--out jsn=x",
+            &["'jsn'", "json, md, html, junit, plot, hlog, hgrm, intervals, samples, summary"],
+        ),
         ("--out json", &["names no file", "json=FILE"]),
         ("--out plot=x.gif", &["plot='x.gif'", ".svg or .png"]),
         ("--out md=- --json -", &["out md and json", "stdout", "name a file"]),

@@ -2,14 +2,13 @@
 //! outside its temporary folder and namespaces, and ends with its handle: also if a test panics, if
 //! it only half starts, and if the tests' process is killed.
 
-use crate::child::{Finished, Running, cleared, shared};
+use crate::child::{Finished, Running, Turn, cleared, shared};
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::RwLockReadGuard;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -48,7 +47,7 @@ pub(super) struct Cluster {
     /// stdin.
     holder: Child,
     folder: Folder,
-    _turn: RwLockReadGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl Cluster {

@@ -4,7 +4,7 @@
 
 use super::Interval;
 use crate::kind::Kind;
-use crate::record::{Distribution, Record, base64};
+use crate::record::{Distribution, Record};
 use memtide_metrics::Histogram;
 use std::fmt::Write;
 
@@ -72,7 +72,7 @@ fn tag(kind: Kind, step: Option<u32>) -> String {
 
 fn line(tag: &str, (start_s, length_s): (f64, f64), times: &Histogram<u64>) -> String {
     let max_ms = times.moments().max as f64 / NS_PER_MS;
-    let bytes = base64::encode(&times.to_bytes());
+    let bytes = times.to_text();
     format!("Tag={tag},{start_s:.3},{length_s:.3},{max_ms:.6},{bytes}\n")
 }
 
@@ -117,7 +117,7 @@ mod tests {
         let moments = *times.moments();
         let line = line("all", (0.0, 1.0), &times);
         let text = line.trim_end().rsplit(',').next().unwrap();
-        let back = Histogram::from_bytes(&base64::decode(text).unwrap(), moments).unwrap();
+        let back = Histogram::from_text(text, moments).unwrap();
         assert_eq!(back, times);
     }
 }

@@ -6,7 +6,7 @@
 use super::Interval;
 use crate::kind::Kind;
 use crate::record::{
-    ServerReport, ServerSecond, SettledCounts, UnderWay, Wide, WorkerSecond, are_possible, base64,
+    ServerReport, ServerSecond, SettledCounts, UnderWay, Wide, WorkerSecond, are_possible,
 };
 use memtide_base::Span;
 use memtide_metrics::Histogram;
@@ -55,7 +55,7 @@ impl Values {
     fn of(values: &Histogram<u64>) -> Self {
         let &Moments { count, saturated, min, max, sum, sum_squares } = values.moments();
         let (sum, sum_squares) = (Wide(sum), Wide(sum_squares));
-        let histogram = base64::encode(&values.to_bytes());
+        let histogram = values.to_text();
         Self { count, saturated, min, max, sum, sum_squares, histogram }
     }
 
@@ -69,8 +69,7 @@ impl Values {
             sum: self.sum.0,
             sum_squares: self.sum_squares.0,
         };
-        let bytes = base64::decode(&self.histogram).filter(|_| are_possible(&moments))?;
-        Histogram::from_bytes(&bytes, moments)
+        are_possible(&moments).then(|| Histogram::from_text(&self.histogram, moments)).flatten()
     }
 }
 

@@ -80,7 +80,7 @@ impl Scenario {
                 "multiget",
                 format!(
                     "multiget {keys} with keys of {key_least} bytes does not fit into a datagram \
-                     of {DATAGRAM_BYTES_MAX} bytes: request fewer than {most}, or use transport tcp"
+                     of {DATAGRAM_BYTES_MAX} bytes: request at most {most}, or use transport tcp"
                 ),
             );
         }

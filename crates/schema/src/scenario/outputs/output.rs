@@ -6,72 +6,63 @@ use super::influx::InfluxPlace;
 use std::fmt;
 use std::str::FromStr;
 
-/// Content of an output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputKind {
+/// Declares the kinds of outputs: the word before the `=` of `--out`, and the file extensions of
+/// which a file must have one, if not any name is allowed.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $word:literal $([$($ending:expr),*])?;)*) => {
+        /// Content of an output.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum OutputKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl OutputKind {
+            /// Every kind, in the order of help and messages.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
+
+            /// The word before the `=` of `--out`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $word,)*
+                }
+            }
+
+            /// File extensions, of which a file must have one; empty if any name is allowed.
+            const fn endings(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$kind => &[$($($ending),*)?],)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// The record, or the steps of a search or scan, as JSON.
-    Json,
+    Json "json";
     /// The result as Markdown.
-    Md,
+    Md "md";
     /// The result as one self-contained HTML page.
-    Html,
+    Html "html";
     /// A test case for each goal, the verdict and each class of errors, for continuous integration.
-    Junit,
+    Junit "junit";
     /// A chart.
-    Plot,
+    Plot "plot" [".svg", ".png"];
     /// A histogram for each second and kind of operation, as an HdrHistogram log.
-    Hlog,
+    Hlog "hlog";
     /// The percentiles of response time, in the format that HdrHistogram prints.
-    Hgrm,
+    Hgrm "hgrm";
     /// A row for each second and kind of operation.
-    Intervals,
+    Intervals "intervals" [CSV, JSON_LINES, PARQUET];
     /// A row per measured operation.
-    Samples,
+    Samples "samples" [CSV, JSON_LINES, PARQUET];
+    /// A row with the totals of the run, or of each step, appended to those of earlier runs.
+    Summary "summary" [CSV];
     /// Points in InfluxDB: one per measured operation, and one for each second and kind.
-    Influx,
+    Influx "influx";
 }
 
 impl OutputKind {
-    /// Every kind, in the order of help and messages.
-    pub const ALL: [Self; 10] = [
-        Self::Json,
-        Self::Md,
-        Self::Html,
-        Self::Junit,
-        Self::Plot,
-        Self::Hlog,
-        Self::Hgrm,
-        Self::Intervals,
-        Self::Samples,
-        Self::Influx,
-    ];
-
-    /// The word before the `=` of `--out`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Md => "md",
-            Self::Html => "html",
-            Self::Junit => "junit",
-            Self::Plot => "plot",
-            Self::Hlog => "hlog",
-            Self::Hgrm => "hgrm",
-            Self::Intervals => "intervals",
-            Self::Samples => "samples",
-            Self::Influx => "influx",
-        }
-    }
-
-    /// File extensions, of which a file must have one; empty if any name is allowed.
-    const fn endings(self) -> &'static [&'static str] {
-        match self {
-            Self::Json | Self::Md | Self::Html | Self::Junit | Self::Hlog | Self::Hgrm => &[],
-            Self::Influx => &[],
-            Self::Plot => &[".svg", ".png"],
-            Self::Intervals | Self::Samples => &[".csv", JSON_LINES, PARQUET],
-        }
-    }
-
     /// True if a destination without an extension, such as a pipe or `-`, is allowed.
     const fn is_text(self) -> bool {
         !matches!(self, Self::Plot)
@@ -88,9 +79,9 @@ impl FromStr for OutputKind {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|kind| kind.name() == word).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("'{word}' is not a kind of output; use one of {names}")
+        Self::ALL.iter().copied().find(|kind| kind.name() == word).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
+            format!("'{word}' is not a kind of output; use one of {}", names.join(", "))
         })
     }
 }
@@ -100,6 +91,8 @@ fn is_by_agents(kind: OutputKind, place: &str) -> bool {
     matches!(kind, OutputKind::Samples | OutputKind::Influx) && place == "agents"
 }
 
+/// File extension of comma-separated values.
+const CSV: &str = ".csv";
 /// File extension of JSON Lines.
 const JSON_LINES: &str = ".jsonl";
 /// File extension of Parquet.

@@ -1,7 +1,7 @@
 //! HTTP client of a database: posts batches, and classifies answers by what to do next.
 
 use crate::exit::Stop;
-use memtide_schema::base64;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use memtide_schema::scenario::{InfluxPlace, InfluxVersion};
 use memtide_sinks::{Answer, Post};
 use std::time::Duration;
@@ -70,7 +70,7 @@ fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
         // Version 1 takes no token; later versions accept this form, too.
         (None, _) if !user.is_empty() => {
             let pair = format!("{user}:{}", password.unwrap_or_default());
-            Some(format!("Basic {}", base64(pair.as_bytes())))
+            Some(format!("Basic {}", BASE64_STANDARD.encode(pair)))
         }
         (None, _) => None,
     })

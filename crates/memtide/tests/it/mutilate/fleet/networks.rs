@@ -3,7 +3,7 @@
 
 use super::super::fresh;
 use super::{Tally, assert_counted, record};
-use crate::child::{Running, cleared, memtide, shared};
+use crate::child::{Running, cleared, memtide, shared, within_turn};
 use crate::peer::Peer;
 use std::ffi::CString;
 use std::fs;
@@ -112,7 +112,7 @@ fn the_example_of_the_pages_with_one_file_and_no_change() {
     for program in ["mutilate", "mcperf"] {
         // A separate thread, which leaves its namespaces behind when it ends.
         std::thread::scope(|scope| {
-            scope.spawn(|| example(program)).join().unwrap();
+            scope.spawn(|| within_turn(|| example(program))).join().unwrap();
         });
     }
 }
