@@ -230,9 +230,9 @@ fn test(root: &Path) -> Result<(), String> {
     setup::install_missing(setup::TESTS)?;
     setup::install_cluster();
     setup::install_readers(root);
-    // Most of the time tests wait for a load to end, so a few more than the CPUs can run at once.
+    // Most of the time tests wait for a load to end, so more than the CPUs can run at once.
     // Tests that measure pauses run alone.
-    let threads = available_parallelism().map_or(1, usize::from) + 1;
+    let threads = 2 * available_parallelism().map_or(1, usize::from);
     let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| threads.to_string());
     let tests = || {
         let mut command = cargo(root);

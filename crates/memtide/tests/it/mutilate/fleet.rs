@@ -10,7 +10,6 @@ use crate::peer::{Peer, free_port};
 use memtide_schema::Record;
 use rustix::process::Signal;
 use std::fs;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,6 +24,16 @@ struct User {
     state: PathBuf,
     /// Join file of all processes; none for the user's own key.
     join: Option<PathBuf>,
+}
+
+/// True if a socket listens on this TCP port, by the kernel's tables.
+fn is_listened_on(port: u16) -> bool {
+    let local = format!(":{port:04X}");
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
+    let lines = tables.iter().flatten().flat_map(|table| table.lines());
+    let mut sockets = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
+    // `0A` is the state LISTEN.
+    sockets.any(|cells| cells.len() > 3 && cells[1].ends_with(&local) && cells[3] == "0A")
 }
 
 impl User {
@@ -50,8 +59,8 @@ impl User {
         let running = Running::of(&mut self.command(&format!("{line} -p {port}")));
         let agent = Agent { running, port };
         let until = Instant::now() + PATIENCE;
-        // A bound port is refused to others; the agent prints nothing to wait for.
-        while TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        // The agent prints nothing to wait for, and its port must not be taken to find out.
+        while !is_listened_on(port) {
             assert!(Instant::now() < until, "{line} does not wait for masters");
             thread::sleep(Duration::from_millis(10));
         }
