@@ -49,8 +49,6 @@ pub(crate) struct Findings<'a> {
     pub(crate) response: (&'a Histogram<u64>, u64),
     /// Response times minus memtide's own delay.
     pub(crate) response_ideal: &'a Histogram<u64>,
-    /// memtide's own delay.
-    pub(crate) lag_generator: &'a Histogram<u64>,
     /// Fraction of time in which each worker could have run while another thread had its CPU.
     pub(crate) kept: &'a [f64],
     /// Busy fraction of each worker.
@@ -183,21 +181,16 @@ fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
     if is_closed(findings) {
         return skipped(code, "a closed loop has no schedule, so memtide cannot send late");
     }
-    let (times, unanswered) = findings.response;
     let name = format!("p{:.0}", p * 100.0);
-    let (seen, ideal) =
-        match (quantile(times, unanswered, p), quantile(findings.response_ideal, unanswered, p)) {
-            (Quantile::Known(seen), Quantile::Known(ideal)) => (seen as f64, ideal as f64),
-            (Quantile::TooFew { needed }, _) => {
-                return skipped(code, &format!("too few operations for {name}: {needed} needed"));
-            }
-            _ => {
-                return skipped(
-                    code,
-                    &format!("{name} falls among operations that were not answered"),
-                );
-            }
-        };
+    let (seen, ideal) = match seen_and_ideal(findings, p) {
+        (Quantile::Known(seen), Quantile::Known(ideal)) => (seen as f64, ideal as f64),
+        (Quantile::TooFew { needed }, _) => {
+            return skipped(code, &format!("too few operations for {name}: {needed} needed"));
+        }
+        _ => {
+            return skipped(code, &format!("{name} falls among operations that were not answered"));
+        }
+    };
     let share = if seen > 0.0 { 1.0 - ideal / seen } else { 0.0 };
     let message = format!(
         "memtide's own delay is {} of {name} (limit {})",
@@ -205,6 +198,12 @@ fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
         format_percent(GENERATOR_SHARE_MAX)
     );
     judged(code, share <= GENERATOR_SHARE_MAX, message, share, GENERATOR_SHARE_MAX)
+}
+
+/// A percentile of response time, and the same without memtide's own delay.
+fn seen_and_ideal(findings: &Findings<'_>, p: f64) -> (Quantile, Quantile) {
+    let (times, unanswered) = findings.response;
+    (quantile(times, unanswered, p), quantile(findings.response_ideal, unanswered, p))
 }
 
 /// Checks that workers had time to spare.
@@ -317,15 +316,12 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
     let mut warnings = Vec::new();
     let late =
         [(CheckKind::GeneratorP99, Percentile::P99), (CheckKind::GeneratorP50, Percentile::P50)];
-    let late = late.into_iter().find_map(|(code, percentile)| {
-        failed(code).and_then(|check| check.measured).map(|share| (percentile, share))
-    });
-    if let Some((percentile, share)) = late {
-        let lag_ns = match quantile(findings.lag_generator, 0, percentile.fraction()) {
-            Quantile::Known(ns) => ns,
-            Quantile::Unanswered | Quantile::TooFew { .. } => findings.lag_generator.moments().max,
-        };
-        warnings.push(Warning::GeneratorLate { percentile, share, lag_ns });
+    let late = late.into_iter().find(|(code, _)| failed(*code).is_some());
+    if let Some((_, percentile)) = late
+        && let (Quantile::Known(seen_ns), Quantile::Known(ideal_ns)) =
+            seen_and_ideal(findings, percentile.fraction())
+    {
+        warnings.push(Warning::GeneratorLate { percentile, seen_ns, ideal_ns });
     }
     if let Some(cpus) = findings.shared_cpus {
         warnings.push(Warning::SharedCpu { cpus });

@@ -325,7 +325,6 @@ fn judge<W: Observer>(
         },
         response: (&response, measured.unanswered()),
         response_ideal: &totals.times.response_ideal,
-        lag_generator: &totals.times.lag_generator,
         kept: &kept,
         busy: &record.client.worker_busy,
         shared_cpus: material.lowered.placement.shared,

@@ -23,10 +23,10 @@ pub enum Warning {
     GeneratorLate {
         /// Percentile of response time that is affected.
         percentile: Percentile,
-        /// memtide's own delay as a part of that percentile, 0 to 1.
-        share: f64,
-        /// That percentile of memtide's own delay, in ns.
-        lag_ns: u64,
+        /// That percentile, in ns.
+        seen_ns: u64,
+        /// That percentile of the response times less memtide's own delay, in ns.
+        ideal_ns: u64,
     },
     /// A worker had little idle time left.
     ClientSaturated {
@@ -206,11 +206,11 @@ impl Warning {
     /// The problem, with its figures: a sentence without its full stop.
     pub fn message(&self) -> String {
         match self {
-            Self::GeneratorLate { percentile, share, lag_ns } => format!(
-                "memtide itself sent late: {} of the {percentile} response time is its own delay \
-                 ({} at {percentile})",
-                format_percent(*share),
-                format_time(*lag_ns as f64)
+            Self::GeneratorLate { percentile, seen_ns, ideal_ns } => format!(
+                "memtide itself sent late: {percentile} is {}; without memtide's own delay it is \
+                 {}",
+                format_time(*seen_ns as f64),
+                format_time(*ideal_ns as f64)
             ),
             Self::ClientSaturated { worker, busy } => format!(
                 "worker {worker} was busy {} of the time, so memtide may limit the result",

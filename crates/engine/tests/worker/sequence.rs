@@ -4,10 +4,12 @@
 use crate::rig::{Change, Script, Stretch, World, closes, ms, plan, run};
 use memtide_base::Span;
 use memtide_engine::fleet::TroubleKind;
+use memtide_engine::plan::slot;
 use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{
     ConnectError, Cooldown, Credentials, Plan, Protocol, Sharing, SocketOptions, Stage, Worker,
 };
+use memtide_metrics::Histogram;
 use memtide_workload::{Arrival, OpKind, PlannedSource};
 use std::sync::Arc;
 
@@ -92,6 +94,20 @@ fn both_protocols_come_to_the_same() {
         (all.answered, all.hits, all.misses, all.replies)
     };
     assert_eq!(counted(Protocol::Binary), counted(Protocol::Text));
+}
+
+/// A get of several keys is timed with the hits only if it finds all of them.
+#[test]
+fn a_get_that_finds_some_of_its_keys_is_a_miss() {
+    let mut plan = plan().mixing("get=9,set=1");
+    plan.source.multiget = 3;
+    let ran = run(&plan, Script::default());
+    let count = |at: usize| ran.totals.times.response[at].as_ref().map_or(0, Histogram::count);
+    let (hits, misses) = (count(slot::GET_HIT), count(slot::GET_MISS));
+    let measured = ran.measured();
+    assert_eq!(hits + misses, measured.kinds[OpKind::Get.index()].answered);
+    assert!(misses > 0 && 3 * hits < measured.hits, "some find one key or two of three");
+    assert_eq!(measured.hits + measured.misses, 3 * (hits + misses));
 }
 
 #[test]

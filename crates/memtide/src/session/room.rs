@@ -266,6 +266,6 @@ mod tests {
         assert_eq!(bytes(1) - bytes(0), 20_000 * CONNECTION_BYTES, "the server has its end");
         let servers = "server = ['a:1', 'b:1']\nverify = 1\nverify-keys = '100M'\nkeys = '1G'\n";
         let message = refused(servers, 0, 1 << 30).expect("100M keys of 8 bytes on two servers");
-        assert!(message.contains("1600 MB of memory: to verify 100M keys;"), "{message}");
+        assert!(message.contains("1601 MB of memory: to verify 100M keys;"), "{message}");
     }
 }

@@ -114,7 +114,8 @@ pub(super) fn warnings(shards: &[ShardRecord], record: &Record) -> Vec<WarningRe
         }
         .code(),
     ];
-    let late = Warning::GeneratorLate { percentile: Percentile::P99, share: 0.0, lag_ns: 0 }.code();
+    let percentile = Percentile::P99;
+    let late = Warning::GeneratorLate { percentile, seen_ns: 0, ideal_ns: 0 }.code();
     let mut warnings: Vec<WarningRecord> = Vec::new();
     for warning in shards.iter().flat_map(|shard| &shard.warnings) {
         let told = if warning.code == late { once(late, shards) } else { Some(warning.clone()) };

@@ -203,11 +203,11 @@ fn warnings_stand_once_and_too_few_is_cured_by_more() {
 
 #[test]
 fn that_generators_were_late_is_told_once() {
-    let record = |start_ms: u64, lag_ns: Option<u64>| {
+    let record = |start_ms: u64, ideal_ns: Option<u64>| {
         let mut record = run(start_ms, 1);
         let percentile = Percentile::P99;
-        let late = |lag_ns| Warning::GeneratorLate { percentile, share: 0.5, lag_ns };
-        record.warnings = lag_ns.map(|ns| (&late(ns)).into()).into_iter().collect();
+        let late = |ideal_ns| Warning::GeneratorLate { percentile, seen_ns: 20_000, ideal_ns };
+        record.warnings = ideal_ns.map(|ns| (&late(ns)).into()).into_iter().collect();
         record
     };
     let messages = |lags: [Option<u64>; 3]| -> Vec<String> {
@@ -219,7 +219,7 @@ fn that_generators_were_late_is_told_once() {
     assert!(one.starts_with("run 2 of 3: memtide itself sent late"), "{one}");
     let [all] = &messages([None, Some(7_000), Some(9_000)])[..] else { panic!("it is one") };
     assert!(all.starts_with("2 of 3 runs, such as run 2: memtide itself"), "{all}");
-    assert!(all.contains("7.00 µs at p99"), "{all}");
+    assert!(all.contains("p99 is 20.0 µs; without memtide's own delay it is 7.00 µs"), "{all}");
     assert_eq!(messages([None; 3]), [""; 0]);
 }
 

@@ -29,7 +29,8 @@ pub(crate) fn sample() -> Record {
         measured: Some(0.5),
         allowed: None,
     };
-    let late = Warning::GeneratorLate { percentile: Percentile::P99, share: 0.3, lag_ns: 12_000 };
+    let late =
+        Warning::GeneratorLate { percentile: Percentile::P99, seen_ns: 40_000, ideal_ns: 28_000 };
     Record {
         scenario: Scenario::default().words(),
         totals: counts.totals.clone(),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 fn every_warning() -> Vec<Warning> {
     let server = || "10.0.0.1:11211".to_owned();
     vec![
-        Warning::GeneratorLate { percentile: Percentile::P99, share: 0.34, lag_ns: 412_000 },
+        Warning::GeneratorLate { percentile: Percentile::P99, seen_ns: 596_000, ideal_ns: 273_000 },
         Warning::ClientSaturated { worker: 1, busy: 0.87 },
         Warning::TooFewSamples {
             kind: Kind::Set,
@@ -79,7 +79,7 @@ fn figures_are_in_the_sentence() {
     let sentences: Vec<String> = every_warning().iter().map(Warning::message).collect();
     assert_eq!(
         sentences[0],
-        "memtide itself sent late: 34 % of the p99 response time is its own delay (412 µs at p99)"
+        "memtide itself sent late: p99 is 596 µs; without memtide's own delay it is 273 µs"
     );
     assert_eq!(sentences[2], "too few operations for p99.9 of set: 3688 needed, 1010 measured");
     let hits = Warning::Upset(Upset::HitRatio { keys: 1000, hits: 402, held: Some(0.9995) });
