@@ -117,7 +117,8 @@ fn connections_that_were_opened_are_counted_when_others_were_not() {
     run.complains(3, &[&name, "did not accept", "of 60 connections had been opened"]);
     let (_, told) = run.err.split_once("(when ").unwrap();
     let opened: u64 = told.split(' ').next().unwrap().parse().unwrap();
-    assert!((10..60).contains(&opened), "{run}");
+    // Up to eleven, and a few that wait in the backlog; on a busy machine fewer in that time.
+    assert!((1..60).contains(&opened), "{run}");
 }
 
 #[test]
