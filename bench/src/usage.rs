@@ -1,4 +1,5 @@
 //! The resources that this process has used. Both figures come from the kernel.
+#![expect(unsafe_code, reason = "it calls the C library")]
 
 use std::fs;
 use std::mem::MaybeUninit;

@@ -4,7 +4,7 @@
 
 use memtide_base::{Instant, Span};
 use memtide_cluster::PROTOCOL;
-use memtide_cluster::agent::{self, Agent};
+use memtide_cluster::agent::{self, Agent, Report};
 use memtide_cluster::master::{self, Master, Round, RoundLoad, Rules, Wanted};
 use memtide_cluster::message::{FromAgent, Hello, ToAgent};
 use memtide_schema::Interval;
@@ -62,12 +62,10 @@ fn obey_master(master: &mut Master, now: Instant) {
             None => return,
             Some(master::Action::Send(_, message)) => repeats(&message),
             Some(master::Action::Close(peer)) => master.closed(peer, "it was told to", now),
-            Some(master::Action::Seconds(seconds)) => {
-                for (number, bytes) in seconds {
-                    if let Err(why) = Interval::from_bytes(&bytes) {
-                        assert!(!why.is_empty(), "an error says nothing");
-                        master.unfit(number, why, now);
-                    }
+            Some(master::Action::Second(number, bytes)) => {
+                if let Err(why) = Interval::from_bytes(&bytes) {
+                    assert!(!why.is_empty(), "an error says nothing");
+                    master.unfit(number, why, now);
                 }
             }
             Some(master::Action::Record(number, record)) => match record.len() % 2 {
@@ -90,9 +88,9 @@ pub fn to_agent(data: &[u8]) {
         agent.handle(message);
         obey_agent(&mut agent);
         match turn % 3 {
-            0 => agent.prepared(),
-            1 => agent.second(Vec::new()),
-            _ => agent.ended(b"record".to_vec()),
+            0 => agent.report(Report::Prepared),
+            1 => agent.report(Report::Second(Vec::new())),
+            _ => agent.report(Report::Ended(b"record".to_vec())),
         }
         obey_agent(&mut agent);
         if !agent.has_master() {
@@ -103,7 +101,7 @@ pub fn to_agent(data: &[u8]) {
     agent.tick(silent, Instant::ZERO);
     obey_agent(&mut agent);
     assert!(!agent.has_master(), "an agent keeps a master that is silent");
-    agent.ended(Vec::new());
+    agent.report(Report::Ended(Vec::new()));
     obey_agent(&mut agent);
     assert!(!agent.is_working() && !agent.is_handing(), "an agent without a master has a share");
 }

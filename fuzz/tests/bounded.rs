@@ -1,4 +1,5 @@
 //! A bounded run of every target; the crate's own page says how to run longer.
+#![expect(clippy::disallowed_methods, reason = "seeds come from outside")]
 
 use memtide_fuzz::generate::{
     ANSWER_FRAMES, Generator, REPLIES, REQUEST_FRAMES, REQUESTS, SCENARIOS,

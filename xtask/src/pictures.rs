@@ -1,7 +1,9 @@
 //! Pictures of the page that `--out html` writes, taken by a browser without a screen, and checks
 //! of the page in it: no message on the console, no request, figures equal to the record's.
 
-use crate::{cargo, run, setup};
+use crate::commands::{cargo, run};
+use crate::files::{self, at, emptied, put};
+use crate::setup;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -38,12 +40,9 @@ pub(crate) fn pictures(root: &Path) -> Result<(), String> {
     }
     let browser = setup::find("chromium").ok_or("chromium was installed and is not found")?;
     run(cargo(root).args(["build", "--package", "memtide"]))?;
-    let folder = root.join("target/pictures");
-    drop(fs::remove_dir_all(&folder));
+    let folder = emptied(root.join("target/pictures"))?;
     let images = root.join("docs/images");
-    for made in [&folder, &images] {
-        fs::create_dir_all(made).map_err(|error| format!("{}: {error}", made.display()))?;
-    }
+    fs::create_dir_all(&images).map_err(at(&images))?;
     let program = root.join("target/debug/memtide");
     let pages = [("run", RUN), ("scan", SCAN)];
     for (name, words) in pages {
@@ -54,7 +53,7 @@ pub(crate) fn pictures(root: &Path) -> Result<(), String> {
     for name in ["run", "scan", "merged", "compare"] {
         let page = folder.join(format!("{name}.html"));
         behaves(&browser, &folder, &page)?;
-        let size = fs::metadata(&page).map_err(|error| error.to_string())?.len();
+        let size = fs::metadata(&page).map_err(at(&page))?.len();
         println!("pictures: {name}.html holds, {} kB", size / 1000);
     }
     for name in ["run", "merged"] {
@@ -118,10 +117,10 @@ fn browse(browser: &Path, page: &Path, words: &[String]) -> Result<Output, Strin
 /// Opens a page: the console must be silent, nothing may be loaded, and every chart must be
 /// readable by keyboard.
 fn behaves(browser: &Path, folder: &Path, page: &Path) -> Result<(), String> {
-    let text = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))?;
+    let text = fs::read_to_string(page).map_err(at(page))?;
     let copy = folder.join("probe.html");
     let probed = text.replacen("</body>", &format!("{PROBE}</body>"), 1);
-    fs::write(&copy, probed).map_err(|error| format!("{}: {error}", copy.display()))?;
+    put(&copy, probed.as_bytes())?;
     for opened in [page, &copy] {
         let output = browse(browser, opened, &["--dump-dom".to_owned()])?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -152,12 +151,9 @@ fn check_probe(shown: &str) -> Result<(), String> {
 
 /// Compares every figure of a page's tables with the record; returns the number of figures.
 fn same_figures(folder: &Path, name: &str) -> Result<usize, String> {
-    let read = |ending: &str| {
-        let path = folder.join(format!("{name}.{ending}"));
-        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
-    };
-    let record: Value = serde_json::from_str(&read("json")?).map_err(|error| error.to_string())?;
-    let page = read("html")?;
+    let record = files::json(&folder.join(format!("{name}.json")))?;
+    let page = folder.join(format!("{name}.html"));
+    let page = fs::read_to_string(&page).map_err(at(&page))?;
     let mut figures = 0;
     for row in page.split("<tr data-figures=\"").skip(1) {
         let (path, rest) = row.split_once('"').ok_or("a row has no path")?;
@@ -214,7 +210,7 @@ fn shoot(
     let style = format!("border:0;width:{width}px;height:{height}px");
     let body =
         format!("<body style='margin:0'><iframe src='{name}' style='{style}'></iframe></body>");
-    fs::write(&frame, body).map_err(|error| format!("{}: {error}", frame.display()))?;
+    put(&frame, body.as_bytes())?;
     let words = [
         format!("--blink-settings=preferredColorScheme={scheme}"),
         format!("--window-size={width},{height}"),

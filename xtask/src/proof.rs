@@ -3,9 +3,11 @@
 
 pub mod agents;
 
+use crate::commands::{self, json, succeeded};
+use crate::files::{at, put};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The largest share of a percentile that the generator may add.
@@ -22,11 +24,11 @@ const COLUMNS: &str = "120";
 /// # Errors
 /// If memtide cannot be built or run, or does not write a record.
 pub fn first_run(root: &Path, runs: u32) -> Result<(), String> {
-    crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
+    let memtide = released(root)?;
     println!("run   share of p50   share of p99   stolen   wait     believable");
     let mut held = [0; 2];
     for number in 1..=runs {
-        let record = record(root)?;
+        let record = json(Command::new(&memtide).args(["run", "--quiet", "--json", "-"]))?;
         let shares = ["generator_p50", "generator_p99"].map(|code| share(&record, code));
         for (held, share) in held.iter_mut().zip(shares) {
             *held += u32::from(share.is_some_and(|share| share <= SHARE_MAX));
@@ -47,14 +49,13 @@ pub fn first_run(root: &Path, runs: u32) -> Result<(), String> {
 /// # Errors
 /// If memtide cannot be built or run, or the README has no such marks.
 pub fn readme(root: &Path) -> Result<(), String> {
-    crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
-    let output = output(memtide(root).arg("run").env("COLUMNS", COLUMNS))?;
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let output = succeeded(Command::new(released(root)?).arg("run").env("COLUMNS", COLUMNS))?;
+    let report = [output.stderr, output.stdout].concat();
+    let report = String::from_utf8_lossy(&report);
     let path = root.join("README.md");
-    let old = fs::read_to_string(&path).map_err(|error| format!("README.md: {error}"))?;
-    let new = with_sample(&old, &format!("{err}{out}"))?;
-    fs::write(&path, new).map_err(|error| format!("README.md: {error}"))?;
-    println!("{}", out.lines().last().unwrap_or_default());
+    let old = fs::read_to_string(&path).map_err(at(&path))?;
+    put(&path, with_sample(&old, &report)?.as_bytes())?;
+    println!("{}", report.lines().last().unwrap_or_default());
     Ok(())
 }
 
@@ -68,27 +69,9 @@ fn with_sample(readme: &str, report: &str) -> Result<String, String> {
     Ok(format!("{before}{SAMPLE_BEGINS}\n{sample}\n{SAMPLE_ENDS}{after}"))
 }
 
-fn record(root: &Path) -> Result<Value, String> {
-    let output = output(memtide(root).args(["run", "--quiet", "--json", "-"]))?;
-    serde_json::from_slice(&output.stdout).map_err(|error| {
-        format!("memtide's record is no JSON: {error}; it said '{}'", text(&output.stderr))
-    })
-}
-
-fn memtide(root: &Path) -> Command {
-    Command::new(root.join("target/release/memtide"))
-}
-
-fn output(command: &mut Command) -> Result<std::process::Output, String> {
-    let output = command.output().map_err(|error| format!("cannot start memtide: {error}"))?;
-    match output.status.success() {
-        true => Ok(output),
-        false => Err(format!("memtide ended with {}: {}", output.status, text(&output.stderr))),
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// Builds memtide; returns its path.
+fn released(root: &Path) -> Result<PathBuf, String> {
+    commands::released(root, &["memtide"]).map(|folder| folder.join("memtide"))
 }
 
 /// The figure of a check; `None` if it was skipped.
@@ -114,25 +97,4 @@ fn verdict(record: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sample_replaces_what_stands_between_the_marks() {
-        let readme = format!("a\n{SAMPLE_BEGINS}\nold\n{SAMPLE_ENDS}\nz\n");
-        let new = with_sample(&readme, "report\n").expect("it has both marks");
-        let sample = "```text\n$ cargo run --release -- run\nreport\n```";
-        assert_eq!(new, format!("a\n{SAMPLE_BEGINS}\n{sample}\n{SAMPLE_ENDS}\nz\n"));
-        assert_eq!(with_sample(&new, "report\n").as_deref(), Ok(new.as_str()));
-        assert!(with_sample("a", "report").is_err());
-    }
-
-    #[test]
-    fn shares_are_those_of_the_checks() {
-        let record = serde_json::json!({
-            "believable": {"checks": [{"code": "generator_p50", "measured": 0.02}]}
-        });
-        assert_eq!(share(&record, "generator_p50"), Some(0.02));
-        assert_eq!(share(&record, "generator_p99"), None);
-    }
-}
+mod tests;

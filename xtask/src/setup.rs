@@ -2,76 +2,55 @@
 //!
 //! Installs only as root or with a sudo that needs no password; otherwise it prints the command.
 
+use crate::files;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program that tests start, and its package.
-pub(crate) struct Need {
-    program: &'static str,
-    package: &'static str,
-    why: &'static str,
-}
+/// A program that tests start, its package, and what it is for.
+pub(crate) type Need = (&'static str, &'static str, &'static str);
+
+const MEMCACHED: Need = ("memcached", "memcached", "the server under test");
 
 /// The programs that the tests use.
 pub(crate) const TESTS: &[Need] = &[
-    Need { program: "memcached", package: "memcached", why: "the server under test" },
-    Need {
-        program: "saslpasswd2",
-        package: "sasl2-bin",
-        why: "it makes users for servers with SASL",
-    },
-    Need { program: "influxd", package: "influxdb", why: "points of runs are written there" },
+    MEMCACHED,
+    ("saslpasswd2", "sasl2-bin", "it makes users for servers with SASL"),
+    ("influxd", "influxdb", "points of runs are written there"),
 ];
 /// The programs that the tests on a cluster use. These tests need root, and report that they were
 /// skipped without it.
 const CLUSTER: &[Need] = &[
-    Need { program: "slurmctld", package: "slurmctld", why: "the controller of a cluster" },
-    Need { program: "slurmd", package: "slurmd", why: "a node of a cluster" },
-    Need { program: "srun", package: "slurm-client", why: "it starts shares of a run" },
-    Need { program: "munged", package: "munge", why: "the nodes of a cluster trust its key" },
-    Need { program: "ip", package: "iproute2", why: "each node has a network of its own" },
-    Need { program: "nsenter", package: "util-linux", why: "each node has namespaces of its own" },
-    Need { program: "faketime", package: "faketime", why: "a machine's time of day is wrong" },
+    ("slurmctld", "slurmctld", "the controller of a cluster"),
+    ("slurmd", "slurmd", "a node of a cluster"),
+    ("srun", "slurm-client", "it starts shares of a run"),
+    ("munged", "munge", "the nodes of a cluster trust its key"),
+    ("ip", "iproute2", "each node has a network of its own"),
+    ("nsenter", "util-linux", "each node has namespaces of its own"),
+    ("faketime", "faketime", "a machine's time of day is wrong"),
 ];
 /// The programs that make a Python environment, if Python cannot.
-const PYTHON: &[Need] = &[Need {
-    program: "python3",
-    package: "python3",
-    why: "others' readers of our files run in it",
-}];
+const PYTHON: &[Need] = &[("python3", "python3", "others' readers of our files run in it")];
 /// The list of Python packages with which tests read memtide's files, below the root.
 const READERS: &str = "crates/memtide/tests/it/readers/requirements.txt";
 /// The folder in which they are installed, below the root.
 const READERS_FOLDER: &str = "target/readers";
 /// The programs for counting instructions.
-pub(crate) const INSTRUCTIONS: &[Need] =
-    &[Need { program: "valgrind", package: "valgrind", why: "it counts instructions" }];
-
+pub(crate) const INSTRUCTIONS: &[Need] = &[("valgrind", "valgrind", "it counts instructions")];
 /// The programs for `cargo xtask pictures`.
-pub(crate) const PICTURES: &[Need] =
-    &[Need { program: "chromium", package: "chromium", why: "it shows the HTML page" }];
-
+pub(crate) const PICTURES: &[Need] = &[("chromium", "chromium", "it shows the HTML page")];
 /// The programs for `cargo xtask dist`.
-pub(crate) const STATIC: &[Need] = &[Need {
-    program: "musl-gcc",
-    package: "musl-tools",
-    why: "it compiles the C of the cryptography for a static program",
-}];
-
+pub(crate) const STATIC: &[Need] =
+    &[("musl-gcc", "musl-tools", "it compiles the C of the cryptography for a static program")];
 /// The programs for `cargo xtask kubernetes`, other than compilers.
 pub(crate) const KUBERNETES: &[Need] = &[
-    Need { program: "memcached", package: "memcached", why: "the server under test" },
-    Need { program: "containerd", package: "containerd", why: "it runs the containers of pods" },
-    Need { program: "runc", package: "runc", why: "containerd starts containers by it" },
-    Need {
-        program: "/usr/lib/cni/bridge",
-        package: "containernetworking-plugins",
-        why: "it gives pods their network",
-    },
-    Need { program: "ip", package: "iproute2", why: "the node has a network of its own" },
-    Need { program: "unshare", package: "util-linux", why: "the node has namespaces of its own" },
-    Need { program: "openssl", package: "openssl", why: "it makes the keys of the cluster" },
+    MEMCACHED,
+    ("containerd", "containerd", "it runs the containers of pods"),
+    ("runc", "runc", "containerd starts containers by it"),
+    ("/usr/lib/cni/bridge", "containernetworking-plugins", "it gives pods their network"),
+    ("ip", "iproute2", "the node has a network of its own"),
+    ("unshare", "util-linux", "the node has namespaces of its own"),
+    ("openssl", "openssl", "it makes the keys of the cluster"),
 ];
 
 /// Packaged servers live outside an ordinary user's PATH on some systems.
@@ -82,14 +61,14 @@ const MORE_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 /// # Errors
 /// If a program is missing and may not be installed from here; the message is the command to type.
 pub(crate) fn install_missing(needs: &[Need]) -> Result<(), String> {
-    let missing: Vec<&Need> = needs.iter().filter(|need| find(need.program).is_none()).collect();
+    let missing: Vec<&Need> = needs.iter().filter(|need| find(need.0).is_none()).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    for need in &missing {
-        eprintln!("xtask: {} is missing ({})", need.program, need.why);
+    for (program, _, why) in &missing {
+        eprintln!("xtask: {program} is missing ({why})");
     }
-    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let packages: Vec<&str> = missing.iter().map(|need| need.1).collect();
     match privilege() {
         Some(prefix) => apt_install(prefix, &packages),
         None => Err(format!("please run\n\n    {}\n\nand then this again", by_hand(&packages))),
@@ -123,7 +102,7 @@ fn make_readers(root: &Path) -> Result<(), String> {
     // The list of the wanted packages, and that of the installed ones, written after their
     // installation.
     let (wanted, installed) = (root.join(READERS), folder.join("requirements.txt"));
-    let text = fs::read(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
+    let text = files::read(&wanted)?;
     if fs::read(&installed).is_ok_and(|there| there == text) {
         return Ok(());
     }
@@ -134,10 +113,10 @@ fn make_readers(root: &Path) -> Result<(), String> {
             None => return Err(format!("please run {}", by_hand(&["python3-venv"]))),
         }
     }
-    crate::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+    crate::commands::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
     let words = ["--quiet", "--disable-pip-version-check", "install", "--requirement"];
-    crate::run(Command::new(folder.join("bin/pip")).args(words).arg(&wanted))?;
-    fs::write(&installed, text).map_err(|error| format!("{}: {error}", installed.display()))
+    crate::commands::run(Command::new(folder.join("bin/pip")).args(words).arg(&wanted))?;
+    files::put(&installed, &text)
 }
 
 /// The path of `program`, if it is installed.
@@ -165,7 +144,7 @@ fn apt_install(prefix: &[&str], packages: &[&str]) -> Result<(), String> {
         let mut command = Command::new(prefix[0]);
         command.args(&prefix[1..]).args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]);
         command.args(words).stdin(Stdio::null());
-        crate::run(&mut command)
+        crate::commands::run(&mut command)
     };
     let install = [&["install", "-y", "--no-install-recommends"], packages].concat();
     let by_hand = || by_hand(packages);
@@ -184,9 +163,7 @@ fn by_hand(packages: &[&str]) -> String {
 
 /// The trimmed output of a command, if it can be started and succeeds.
 fn answers(program: &str, words: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(words).stdin(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    output.status.success().then_some(text)
+    crate::commands::told(Command::new(program).args(words)).ok()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Receives stay armed and fill buffers of a ring; one call sends and waits. It counts bytes and
 //! sends one request for each reply that they complete; it neither parses nor measures times.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
+#![expect(unsafe_code, reason = "a bare client")]
 
 use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};

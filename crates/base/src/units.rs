@@ -140,6 +140,15 @@ pub fn format_rate(per_s: f64) -> String {
     }
 }
 
+/// A rate per second that was given, with all its digits: `20 000/s`, `1 000.5/s`.
+pub fn format_rate_exactly(per_s: f64) -> String {
+    let digits = per_s.to_string();
+    match digits.split_once('.') {
+        Some((_, decimals)) => format!("{}.{decimals}/s", format_whole(per_s.trunc() as u64)),
+        None => format!("{}/s", format_whole(per_s as u64)),
+    }
+}
+
 /// A whole number in groups of three digits: `36 887`.
 pub fn format_whole(number: u64) -> String {
     let digits = number.to_string();
@@ -269,6 +278,19 @@ mod tests {
         assert_eq!(parse_span("2m"), Ok(Span::from_s(120)));
         assert_eq!(parse_span("0"), Ok(Span::ZERO));
         assert_eq!(parse_fraction("20%"), Ok(0.2));
+    }
+
+    #[test]
+    fn a_rate_that_was_given_keeps_its_digits() {
+        let rates = [
+            (1_000.5, "1 000.5/s"),
+            (20_000.0, "20 000/s"),
+            (0.25, "0.25/s"),
+            (3e9, "3 000 000 000/s"),
+        ];
+        for (per_s, word) in rates {
+            assert_eq!(format_rate_exactly(per_s), word);
+        }
     }
 
     #[test]

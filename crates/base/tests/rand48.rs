@@ -1,6 +1,7 @@
 //! `Rand48` against the C library's `erand48`, bit by bit, and laws fed by it against C's own
 //! arithmetic.
 #![cfg(unix)]
+#![expect(unsafe_code, reason = "it calls the C library's own generator")]
 
 use memtide_base::Law;
 use memtide_base::rng::{Rand48, Random};

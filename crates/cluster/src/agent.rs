@@ -68,6 +68,30 @@ pub enum Action {
     },
 }
 
+/// A report of the code that carries out a share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// The servers are filled, and the connections are open.
+    Prepared,
+    /// Another second of the load is over, as memtide-schema encodes it.
+    Second(Vec<u8>),
+    /// A note for the user, as a sentence without its full stop.
+    Note(String),
+    /// A failure beside the load, such as that of an output, as a sentence without its full stop.
+    Trouble(String),
+    /// The share has ended with this record.
+    Ended(Vec<u8>),
+    /// The share could not be carried out, so that there is no record.
+    Failed {
+        /// The exit code that it would have ended a program with.
+        exit: u8,
+        /// The reason, as a sentence without its full stop.
+        why: String,
+    },
+    /// The agent's limits do not allow the share, for this reason.
+    Refused(String),
+}
+
 #[derive(Debug, PartialEq)]
 enum State {
     /// It has nothing to do.
@@ -181,31 +205,31 @@ impl Agent {
         }
     }
 
-    /// Reports that the share's servers are filled and its connections are open.
-    pub fn prepared(&mut self) {
-        if let State::Working(work) = &mut self.state {
-            work.is_prepared = true;
-            self.say(Says::Prepared(Prepared {}));
+    /// Handles a report of the share that is carried out.
+    pub fn report(&mut self, report: Report) {
+        match report {
+            Report::Prepared => {
+                if let State::Working(work) = &mut self.state {
+                    work.is_prepared = true;
+                    self.say(Says::Prepared(Prepared {}));
+                }
+            }
+            Report::Second(interval) => self.say(Says::Second(Second { interval })),
+            Report::Note(text) => self.say(Says::Note(Note { text, is_trouble: false })),
+            Report::Trouble(text) => self.say(Says::Note(Note { text, is_trouble: true })),
+            Report::Ended(record) => self.ended(record),
+            Report::Failed { exit, why } => {
+                self.state = State::Idle;
+                self.say(Says::Failed(Failed { exit: exit.into(), why }));
+            }
+            Report::Refused(why) => {
+                self.state = State::Idle;
+                self.say(Says::Refused(Refused { why }));
+            }
         }
     }
 
-    /// Reports another second of the share's load.
-    pub fn second(&mut self, interval: Vec<u8>) {
-        self.say(Says::Second(Second { interval }));
-    }
-
-    /// Reports a note for the user.
-    pub fn note(&mut self, text: String) {
-        self.say(Says::Note(Note { text, is_trouble: false }));
-    }
-
-    /// Reports a failure beside the load, such as that of an output.
-    pub fn trouble(&mut self, text: String) {
-        self.say(Says::Note(Note { text, is_trouble: true }));
-    }
-
-    /// Reports that the share has ended with this record.
-    pub fn ended(&mut self, record: Vec<u8>) {
+    fn ended(&mut self, record: Vec<u8>) {
         let State::Working(Work { run, .. }) = std::mem::replace(&mut self.state, State::Idle)
         else {
             return;
@@ -216,18 +240,6 @@ impl Agent {
             self.state = State::Handing { run: run.clone() };
         }
         self.act(Action::Keep { run, record });
-    }
-
-    /// Reports that the share could not be carried out, so that there is no record.
-    pub fn failed(&mut self, exit: u8, why: String) {
-        self.state = State::Idle;
-        self.say(Says::Failed(Failed { exit: exit.into(), why }));
-    }
-
-    /// Reports that the agent's limits do not allow the share.
-    pub fn refused(&mut self, why: String) {
-        self.state = State::Idle;
-        self.say(Says::Refused(Refused { why }));
     }
 
     /// Answers [`Action::Find`]: the record of `run`, or `None`.

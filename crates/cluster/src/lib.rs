@@ -3,6 +3,7 @@
 //! Both ends are pure state machines: messages and the time are arguments. Their messages are
 //! carried by the network or by a simulation. The list below is the reading order.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
 pub mod master;
 pub mod agent;
@@ -25,14 +26,17 @@ pub mod message {
 }
 
 use memtide_base::Span;
+use memtide_schema::Exit;
 
 /// The version of the messages. Both ends must have the same one.
 pub const PROTOCOL: u32 = 1;
 /// The silence of its master after which an agent ends its load.
 pub const MASTER_SILENT_MAX: Span = Span::from_s(5);
+/// The most shares of one run that an agent takes.
+pub const UNITS_MAX: u32 = 1024;
 /// The silence of an agent after which its master gives it up. A busy agent still answers within
 /// seconds, because a separate thread answers.
 pub const AGENT_SILENT_MAX: Span = Span::from_s(10);
 
 /// The exit code of a run in which one end can no longer reach the other.
-pub(crate) const EXIT_UNREACHABLE: u8 = 3;
+pub(crate) const EXIT_UNREACHABLE: u8 = Exit::Unreachable.code();

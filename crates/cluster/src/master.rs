@@ -23,6 +23,7 @@ use crate::text::printable;
 use crate::{AGENT_SILENT_MAX, PROTOCOL};
 use member::{Member, Stage};
 use memtide_base::{Instant, Span, rng};
+use memtide_schema::Exit;
 use std::collections::VecDeque;
 
 /// The longest text of an agent that is shown whole, in characters.
@@ -100,9 +101,9 @@ pub enum Action {
     Trouble(String),
     /// The load of all agents begins at this instant of the master's clock.
     Begins(Instant),
-    /// Another second of the load is over: each agent's interval by its number, as memtide-schema
-    /// encodes it. Report one that cannot be read to [`Master::unfit`].
-    Seconds(Vec<(u32, Vec<u8>)>),
+    /// Another second of the load of the agent with this number is over: its interval, as
+    /// memtide-schema encodes it. Report one that cannot be read to [`Master::unfit`].
+    Second(u32, Vec<u8>),
     /// The record of the agent with this number. Answer with [`Master::fit`] or
     /// [`Master::unfit`].
     Record(u32, Vec<u8>),
@@ -230,7 +231,7 @@ impl Master {
             Some(Hears::Second(second)) => self.second(number, second.interval, now),
             Some(Hears::Record(part)) => self.part(number, &part, now),
             Some(Hears::Failed(failed)) => {
-                let exit = u8::try_from(failed.exit).unwrap_or(1).max(1);
+                let exit = Exit::of_failure(failed.exit).code();
                 let why = printable(&failed.why, TEXT_CHARS_MAX);
                 self.lose(number, Some(exit), why, now);
             }
@@ -320,6 +321,12 @@ impl Master {
                 self.say(member.peer, Says::Stop(stop));
             }
         }
+    }
+
+    /// The numbers of the agents whose load runs, as far as is known: each may report more seconds.
+    pub fn loading(&self) -> Vec<u32> {
+        let each = self.members.iter().enumerate().filter(|(_, member)| member.is_loading());
+        each.map(|(number, _)| number as u32).collect()
     }
 
     /// True if the round ends early.

@@ -2,10 +2,11 @@
 //!
 //! It admits peers, carries messages, and answers pings. Its callers, which exchange only values
 //! with it, interpret the messages.
+#![allow(clippy::disallowed_types, reason = "this part reaches the world")]
 
 pub mod files;
-mod master;
-mod agent;
+mod master_net;
+mod agent_net;
 mod admission;
 mod dial;
 mod stream;
@@ -16,8 +17,8 @@ mod tls;
 mod tally;
 mod waiting;
 
-pub use agent::{AgentNet, FromMaster};
-pub use master::{FromNet, MasterNet};
+pub use agent_net::{AgentNet, FromMaster};
+pub use master_net::{FromNet, MasterNet};
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! The types of messages in the tree are those that `proto/cluster.proto` describes.
 //!
 //! `UPDATE_DOCS=1 cargo test -p memtide-cluster --test messages` writes them again.
+#![expect(clippy::disallowed_methods, reason = "tests use files")]
 
 use std::path::Path;
 use std::{env, fs, process};

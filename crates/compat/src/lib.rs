@@ -3,6 +3,7 @@
 //!
 //! Pure: words in, values and text out. Makes no load, opens nothing, reads no clock.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
 mod mcperf;
 pub mod mutilate;
@@ -13,6 +14,9 @@ mod printed;
 mod stop;
 pub mod getopt;
 mod number;
+
+#[cfg(test)]
+mod tests;
 
 pub use mcperf::Mcperf;
 pub use printed::Printed;

@@ -3,6 +3,13 @@
 //! its state in globals and writes to the process's stderr.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(clippy::print_stdout, reason = "the seed is printed")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    unsafe_code,
+    reason = "it calls the C library's own parser"
+)]
 
 use memtide_compat::getopt::{Argument, Entry, Found, Words};
 use std::ffi::{CStr, CString, c_char, c_int};

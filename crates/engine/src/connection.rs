@@ -11,7 +11,7 @@ mod outgoing;
 
 use crate::dialect::{self, Dialect, Rejection, Role, WireFormat, in_format_of, name};
 use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
-use crate::plan::{Place, Plan, Transport};
+use crate::plan::{OPERATION_BYTES, Place, Plan, Transport};
 use link::Wrap;
 pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
@@ -42,7 +42,7 @@ pub(crate) struct InFlight {
     pub(crate) stage: InFlightStage,
 }
 
-const _: () = assert!(size_of::<InFlight>() <= 48, "an entry in flight grew");
+const _: () = assert!(size_of::<InFlight>() as u64 <= OPERATION_BYTES, "an entry in flight grew");
 
 /// The stage of an operation in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +221,8 @@ pub(crate) struct Connection {
     pub(crate) rests_until: Instant,
     /// True if a timer is armed for the end of that pause.
     pub(crate) rest_armed: bool,
+    /// An answer that is received this long after its operation was intended comes too late.
+    timeout: Span,
     pipeline: VecDeque<InFlight>,
     unsent: usize,
     /// Requests that were answered, modulo 2^32: the number (opaque) of the next answer.
@@ -253,6 +255,7 @@ impl Connection {
             writable: false,
             rests_until: Instant::ZERO,
             rest_armed: false,
+            timeout: plan.timeout,
             pipeline: VecDeque::with_capacity(plan.depth as usize),
             unsent: 0,
             answered: 0,
@@ -554,6 +557,11 @@ impl Connection {
             sink.values(&entry, std::mem::take(&mut self.value_bytes));
         }
         sink.replied(&entry, verdict.outcome, now);
+        if entry.intended + self.timeout <= now && !entry.stage.is_expired() {
+            // The worker looks late: its timer should have ended the operation before.
+            sink.settle(&entry, Ending::unanswered(Fate::TimedOut));
+            entry.stage = entry.stage.expired();
+        }
         if entry.stage.is_expired() {
             sink.late(&entry, bytes);
             return;
@@ -697,6 +705,7 @@ fn heed(
 
 /// Matches the last part of a reply with the oldest operation. An error means that the protocol
 /// does not allow this reply, so later replies cannot be matched either.
+#[inline]
 fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
     let kind = head.kind;
     let second = head.stage.is_second();

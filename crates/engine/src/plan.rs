@@ -1,10 +1,13 @@
 //! The decided facts of a run. A scenario holds the user's words; a plan holds what will happen,
 //! and leaves nothing undecided.
 
+mod memory;
 mod task;
 mod topology;
 
 use crate::driver::{Address, FilterPlan, SocketOptions};
+pub(crate) use memory::OPERATION_BYTES;
+pub use memory::{CONNECTION_BYTES, PlanMemory};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,

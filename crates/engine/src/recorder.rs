@@ -548,6 +548,7 @@ impl Found {
 }
 
 /// Counts one ending.
+#[inline(always)]
 fn count(counters: &mut Counters, entry: &InFlight, ending: &Ending, found: Found) {
     counters.settle(entry.kind.index(), ending.fate);
     counters.keys += found.keys;

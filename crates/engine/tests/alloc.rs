@@ -1,5 +1,6 @@
 //! In steady state a worker's turns allocate nothing. Allocations of the test world itself are not
 //! counted.
+#![expect(unsafe_code, reason = "it counts allocations")]
 
 #[path = "rig/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "a part of the rig is wanted here")]

@@ -1,5 +1,6 @@
 //! Every sentence about a server, in each variant. The sentences lack their subject, which the
 //! front puts in front.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;

@@ -2,6 +2,7 @@
 //!
 //! The only crate in which `unsafe` is allowed, and one of the few with access to the system. It
 //! decides nothing about load or measurement. The list below is the reading order.
+#![allow(unsafe_code, reason = "what the compiler cannot check stands in one crate")]
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("memtide's real world is Linux: it needs epoll, timer slack and /proc");

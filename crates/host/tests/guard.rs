@@ -1,75 +1,39 @@
 //! A fleet whose operator restricts its targets: a refused address gets no connection and ends the
 //! run with an error that names it.
 
+#[path = "../../engine/tests/rig/plan.rs"]
+mod plan;
+
 use memtide_base::Span;
 use memtide_engine::driver::ConnectError;
 use memtide_engine::fleet::{Fleet, FleetError};
-use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan};
+use memtide_engine::plan::{Backoff, Reconnect};
 use memtide_engine::probe::{AskError, Question};
-use memtide_engine::{
-    Address, Clients, Cooldown, Io, Pacing, Plan, RateUnit, Refill, ServerPlan, SocketOptions,
-    Task, Wait, Window,
-};
+use memtide_engine::{Address, Io, Plan, ServerPlan, Window};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet};
 use memtide_metrics::TallySum;
-use memtide_workload::{KeySpace, MixOrder, Popularity, SizeLaw, SourcePlan, ValueSpace};
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const SEED: u64 = 7;
 const LONG: Span = Span::from_s(20);
 
 /// A closed loop of one worker with one connection.
 fn plan(addresses: Vec<Address>) -> Plan {
-    let window =
-        Window { warmup: Span::ZERO, duration: LONG, ops_max: None, cooldown: Cooldown::Load };
-    let source = SourcePlan {
-        seed: SEED,
-        mix: "get=1".parse().expect("a mix"),
-        order: MixOrder::Drawn,
-        popularity: Popularity::Uniform,
-        keys: 100,
-        walkers: 1,
-        multiget: 1,
-        multiget_share: 1.0,
-        numeric_keys: 100,
-        window: None,
-    };
+    let base = plan::closed_plan();
     let first = Span::from_ms(1);
     Plan {
-        task: Task::default(),
         servers: vec![ServerPlan { name: "web".to_owned(), addresses }],
-        workers: 1,
-        here: None,
         connections: 1,
         depth: 1,
-        refill: Refill::Each,
-        clients: Clients::Workers,
-        unit: RateUnit::Operations,
-        pacing: Pacing::Closed,
-        pause: Span::ZERO,
-        window,
-        source,
-        keys: KeySpace::new(200, SizeLaw::fixed(30), SEED).expect("room for 200 keys"),
-        values: ValueSpace::new(SizeLaw::fixed(200), 1 << 20, SEED),
-        numeric_from: 100,
-        requests: RequestPlan::default(),
+        window: Window { warmup: Span::ZERO, duration: LONG, ..base.window },
         timeout: LONG,
         reconnect: Reconnect::After(Backoff { first, longest: first }),
-        seed: SEED,
-        wait: Wait::Sleep,
         io: Io::Epoll,
         samples: false,
-        message_sizes: false,
-        rows: RowPlan::default(),
-        verify: None,
-        sources: Vec::new(),
-        sockets: SocketOptions::default(),
-        credentials: None,
-        filter: None,
+        ..base
     }
 }
 

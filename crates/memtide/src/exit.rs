@@ -1,5 +1,7 @@
 //! The program's end: exit codes that scripts rely on, and sentences for people.
 
+mod foreign;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use memtide_run::Failure;
 use memtide_schema::scenario::Problem;
@@ -85,22 +87,45 @@ pub(crate) fn no_text(word: &OsStr) -> Option<String> {
         .then(|| format!("the argument {word:?} is not UTF-8 text; give it as UTF-8"))
 }
 
-/// The error of a flag that was renamed; clap would suggest any similar flag.
-fn former_flag(error: &clap::Error) -> Option<FieldError> {
-    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
-    let name = flag.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
-    field::renamed(name, &Origin::Flag)
+/// The flag that does not exist, if that is the error.
+fn unknown_flag(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) if error.kind() == ErrorKind::UnknownArgument => {
+            Some(flag)
+        }
+        _ => None,
+    }
+}
+
+/// The error of a flag that was renamed, or that another program has; clap would suggest any
+/// similar flag.
+///
+/// Cause: The flag is another program's.
+///
+/// To do: Use memtide's flag, which the message names.
+fn known_otherwise(error: &clap::Error) -> Option<Stop> {
+    let flag = unknown_flag(error)?;
+    let renamed = flag.strip_prefix("--").and_then(|name| field::renamed(name, &Origin::Flag));
+    let foreign = || {
+        let ours = foreign::ours(flag)?;
+        Some(Stop::usage(format!("there is no flag {flag}; memtide has {ours}")))
+    };
+    renamed.map(Stop::from).or_else(foreign)
 }
 
 /// Prints clap's own text: help and version to stdout with success, the rest to stderr. For an
 /// argument that is not UTF-8, the text names it, which clap's does not.
-pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn of_usage(mut error: clap::Error) -> ExitCode {
     if error.kind() == ErrorKind::InvalidUtf8 {
         let garbled = std::env::args_os().find_map(|word| no_text(&word));
         return Stop::usage(garbled.unwrap_or_else(|| error.to_string())).report();
     }
-    if let Some(renamed) = former_flag(error) {
-        return Stop::from(renamed).report();
+    if let Some(stop) = known_otherwise(&error) {
+        return stop.report();
+    }
+    if unknown_flag(&error).is_some() {
+        // A flag is never meant as a scenario file.
+        error.remove(ContextKind::Suggested);
     }
     // A reader that has gone away is no error.
     drop(error.print());

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     }
     let matches = match flags::command(flags::Length::of(std::env::args_os())).try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => return exit::of_usage(&error),
+        Err(error) => return exit::of_usage(error),
     };
     match cmd::dispatch(&matches) {
         Ok(code) => ExitCode::from(code),

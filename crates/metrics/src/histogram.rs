@@ -41,10 +41,10 @@ impl Moments {
     pub const EMPTY: Self =
         Self { count: 0, saturated: 0, min: u64::MAX, max: 0, sum: 0, sum_squares: 0 };
 
+    /// Counts a value of at most [`VALUE_MAX`].
     #[inline]
     fn record(&mut self, value: u64) {
         self.count += 1;
-        self.saturated += u64::from(value > VALUE_MAX);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.sum += u128::from(value);
@@ -93,6 +93,9 @@ impl<C: Count> Histogram<C> {
     /// Counts one value. Never fails and never allocates.
     #[inline]
     pub fn record(&mut self, value: u64) {
+        if value > VALUE_MAX {
+            return self.record_many(value, 1);
+        }
         self.moments.record(value);
         self.buckets.record(value);
     }

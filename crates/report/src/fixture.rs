@@ -246,6 +246,7 @@ pub(crate) fn nothing() -> Record {
 }
 
 /// An interrupted run over two servers with many kinds of failures.
+#[expect(clippy::too_many_lines, reason = "a record has many members")]
 pub(crate) fn bad_day() -> Record {
     let open = open();
     let response = with_unanswered(40_000, 800, [88_000, 121_000, 0, 0]);

@@ -75,15 +75,10 @@ const fn subject(code: CheckKind) -> &'static str {
 pub(crate) fn believable(record: &Record) -> String {
     match record.believable.verdict {
         Verdict::Yes => "yes".to_owned(),
-        Verdict::Within if record.missing.is_some() => {
-            let is_it = |reason: &&Reason| reason.code == CheckKind::Shares;
-            let why = record.believable.reasons.iter().find(is_it);
-            format!(
-                "only for the shares that were merged: {}",
-                why.map_or("shares are missing", |reason| reason.message.as_str())
-            )
-        }
-        Verdict::Within => "within the given bounds".to_owned(),
+        Verdict::Within => match missing_shares(record) {
+            Some(why) => format!("only for the shares that were merged: {why}"),
+            None => "within the given bounds".to_owned(),
+        },
         Verdict::No => {
             let reasons: Vec<&str> =
                 record.believable.reasons.iter().map(|reason| reason.message.as_str()).collect();
@@ -93,6 +88,14 @@ pub(crate) fn believable(record: &Record) -> String {
             }
         }
     }
+}
+
+/// The sentence on the shares that are missing in a merged record, if any are.
+pub(crate) fn missing_shares(record: &Record) -> Option<&str> {
+    record.missing.as_ref()?;
+    let is_it = |reason: &&Reason| reason.code == CheckKind::Shares;
+    let why = record.believable.reasons.iter().find(is_it);
+    Some(why.map_or("shares are missing", |reason| reason.message.as_str()))
 }
 
 /// Verdict on the figures of one of several processes, in a word.

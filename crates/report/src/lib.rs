@@ -5,6 +5,7 @@
 //! could disagree with the record; the caller decides where the text goes. The list below is
 //! the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
 #[cfg(feature = "html")]
 mod html;

@@ -4,6 +4,7 @@
 
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
+use memtide_base::units::format_rate_exactly;
 use memtide_schema::record::{ChurnPlanRecord, LoopKind, PlanRecord};
 use memtide_schema::{FIELDS, Scenario};
 
@@ -219,16 +220,20 @@ pub(crate) fn servers(plan: &PlanRecord) -> String {
 pub(crate) fn rate_words(plan: &PlanRecord) -> String {
     match (plan.loop_kind, plan.rate_per_s) {
         (LoopKind::Closed, _) => "closed loop".to_owned(),
-        (LoopKind::Open, Some(per_s)) => rate_of(plan, per_s),
+        (LoopKind::Open, Some(per_s)) => in_unit(plan, format_rate_exactly(per_s)),
         (LoopKind::Open, None) => shortened(&plan.wave),
     }
 }
 
-/// A rate in the plan's unit, which is named if it is not operations.
+/// A measured rate in the plan's unit, which is named if it is not operations.
 pub(crate) fn rate_of(plan: &PlanRecord, per_s: f64) -> String {
+    in_unit(plan, rate(per_s))
+}
+
+fn in_unit(plan: &PlanRecord, rate: String) -> String {
     match &plan.rate_unit {
-        None => rate(per_s),
-        Some(unit) => rate(per_s).replace("/s", &format!(" {unit}/s")),
+        None => rate,
+        Some(unit) => rate.replace("/s", &format!(" {unit}/s")),
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) use steps::{HEADING, cells};
 pub use steps::{StepsText, step_progress_line};
 
 use crate::counts::counts;
-use crate::judgement::judgement;
+use crate::judgement::{judgement, missing_shares};
 use crate::layout::{TextLayout, labelled, unbroken};
 use crate::number::{counted, seconds, whole};
 use crate::plan::{churn_words, connection_words, data_words, rate_of, rate_words, servers};
@@ -19,7 +19,7 @@ use crate::shards::{agents, shards};
 use crate::times::times;
 use churn::{churn, churn_rate};
 use memtide_base::units::format_count;
-use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Reason, Record};
+use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Record};
 use returns::returns;
 use verification::verification;
 
@@ -58,9 +58,8 @@ fn heading(out: &mut TextLayout, record: &Record) {
     if record.loop_kind == LoopKind::Closed && plan.churn.is_none() {
         let mut text =
             "throughput is the result; response times are those at saturation.".to_owned();
-        // No advice from a rate that consists of errors.
-        if !has_errors(record) && record.is_one_load() {
-            let rate = format_count(two_digits(0.7 * record.rate.achieved_per_s));
+        if is_servers_rate(record) && record.is_one_load() {
+            let rate = format_count(two_digits(0.7 * record.rate.in_schedule_unit()));
             text.push_str(&format!(" For response times, try --rate {rate}"));
         }
         unbroken(out, "closed loop: ", "             ", &text);
@@ -95,7 +94,7 @@ fn heading(out: &mut TextLayout, record: &Record) {
     if record.measured_s <= 0.0 {
         return;
     }
-    let per_s = record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s);
+    let per_s = record.rate.in_schedule_unit();
     let achieved = rate_of(plan, per_s);
     let text = match record.rate.target_per_s {
         _ if per_s.is_nan() => {
@@ -108,11 +107,16 @@ fn heading(out: &mut TextLayout, record: &Record) {
     churn_rate(out, record);
 }
 
-/// True if too many operations had no good answer.
-fn has_errors(record: &Record) -> bool {
-    let failed = |reason: &Reason| matches!(reason.code, CheckKind::Answered | CheckKind::Errors);
-    record.believable.reasons.iter().any(failed)
+/// True if the rate of a closed loop is what the servers could do: it does not consist of errors,
+/// and memtide had the CPU time to ask for more.
+fn is_servers_rate(record: &Record) -> bool {
+    use CheckKind::{Answered, Errors, OwnCpus, WorkerBusy};
+    let spoils = |code| matches!(code, Answered | Errors | OwnCpus | WorkerBusy);
+    !record.believable.reasons.iter().any(|reason| spoils(reason.code))
 }
+
+/// The `io` of a plan whose clients, network and servers were simulated.
+const SIMULATED: &str = "simulated";
 
 /// The kind of load of a record, and its length.
 pub(crate) fn what(record: &Record) -> String {
@@ -129,6 +133,9 @@ pub(crate) fn what(record: &Record) -> String {
             format!("open loop at {rate}, {} arrivals", plan.arrival)
         }
     };
+    if plan.io == SIMULATED {
+        text.insert_str(0, "simulated ");
+    }
     if record.measured_s <= 0.0 {
         text.push_str(", nothing measured");
         return text;
@@ -148,27 +155,35 @@ pub(crate) fn what(record: &Record) -> String {
     text
 }
 
-/// Reason why a run ended before its scenario was done.
+/// Reasons why a record is partial: shares of the run are missing, or it ended before its scenario
+/// was done.
 pub(crate) fn why_partial(record: &Record) -> String {
+    let missing = missing_shares(record).map(str::to_owned);
+    let why: Vec<String> = missing.into_iter().chain(why_ended(record)).collect();
+    if why.is_empty() { "the run ended early".to_owned() } else { why.join("; ") }
+}
+
+/// Reason why a run ended before its scenario was done, if the record has one.
+fn why_ended(record: &Record) -> Option<String> {
     let why = match (record.ended_by, &record.aborted) {
         (EndedBy::Aborted, Some(Aborted { condition, why, after_s, .. })) => {
-            return format!(
+            return Some(format!(
                 "--abort-on {condition} ended the run after {}: {why} in the last second",
                 seconds(*after_s)
-            );
+            ));
         }
         (EndedBy::Interrupted, _) => "the run was interrupted",
         (EndedBy::ServersLost, _) => "all servers were gone for longer than the timeout",
         (EndedBy::ConnectionLost, _) => "a connection was lost",
         (EndedBy::NotRun, _) => {
             match record.share.as_ref().and_then(|share| share.not_run.as_ref()) {
-                Some(why) => return why.clone(),
+                Some(why) => return Some(why.clone()),
                 None => "the run never began",
             }
         }
-        (EndedBy::Duration | EndedBy::Operations | EndedBy::Aborted, _) => "the run ended early",
+        (EndedBy::Duration | EndedBy::Operations | EndedBy::Aborted, _) => return None,
     };
-    why.to_owned()
+    Some(why.to_owned())
 }
 
 /// Rounds to two significant digits: advice need not be more precise.

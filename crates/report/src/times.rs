@@ -118,9 +118,13 @@ fn time_row(label: &str, distribution: &Distribution) -> Vec<String> {
 fn time_cells(distribution: &Distribution) -> Vec<String> {
     let mut cells = vec![distribution.mean_ns.map_or_else(|| NONE.to_owned(), time)];
     cells.extend(COLUMNS.map(|percentile| percentile_cell(distribution, percentile)));
-    let max = distribution.max_ns.map_or_else(|| NONE.to_owned(), |max| time(max as f64));
     // If some operations were unanswered, the maximum is one of them.
-    cells.push(distribution.max_at_least().map_or(max, above));
+    cells.push(match (distribution.max_at_least(), distribution.max_ns) {
+        (Some(at_least_ns), _) => above(at_least_ns),
+        (None, _) if distribution.unanswered > 0 => UNBOUNDED.to_owned(),
+        (None, Some(max)) => time(max as f64),
+        (None, None) => NONE.to_owned(),
+    });
     cells
 }
 
@@ -128,9 +132,15 @@ fn percentile_cell(distribution: &Distribution, percentile: Percentile) -> Strin
     match (distribution.percentile(percentile), distribution.percentile_at_least(percentile)) {
         (Some(ns), _) => time(ns as f64),
         (None, Some(at_least_ns)) => above(at_least_ns),
+        (None, None) if distribution.missing.get(&percentile) == Some(&Missing::Unanswered) => {
+            UNBOUNDED.to_owned()
+        }
         (None, None) => NONE.to_owned(),
     }
 }
+
+/// A time above all those that are known, such as the service time of an operation without answer.
+const UNBOUNDED: &str = "> ?";
 
 /// Formats a lower bound: `> 5 s`, for unanswered operations.
 fn above(at_least_ns: u64) -> String {
@@ -158,7 +168,13 @@ fn footnotes(out: &mut TextLayout, shown: &[&Distribution]) {
         let each = each.collect::<Vec<_>>().join(", ");
         labelled(out, NONE, &format!("too few operations for this percentile: {each}"));
     }
-    let worst = shown.iter().max_by_key(|distribution| distribution.unanswered);
+    let lost = shown.iter().filter(|it| it.unanswered > 0 && it.max_at_least().is_none());
+    if let Some(lost) = lost.map(|it| it.unanswered).max() {
+        let count = whole(lost);
+        labelled(out, UNBOUNDED, &format!("falls among {count} operations sent and not answered"));
+    }
+    let bounded = shown.iter().filter(|it| it.max_at_least().is_some());
+    let worst = bounded.max_by_key(|distribution| distribution.unanswered);
     if let Some((worst, at_least_ns)) = worst.and_then(|it| Some((it, it.max_at_least()?))) {
         let count = whole(worst.unanswered);
         let text =

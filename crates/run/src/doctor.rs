@@ -11,8 +11,8 @@ use memtide_base::units::{format_change, format_percent, format_rate};
 use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
-use memtide_schema::Warning;
 use memtide_schema::record::{Check, CheckKind, CheckResult, MachineCpu, Percentile};
+use memtide_schema::{LateCause, Warning};
 
 /// Largest difference between achieved and target rate, as a fraction; 4 σ of the arrival
 /// distribution if that is more.
@@ -53,6 +53,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) kept: &'a [f64],
     /// Busy fraction of each worker.
     pub(crate) busy: &'a [f64],
+    /// Fraction of all CPUs' time that the hypervisor withheld; none if unknown.
+    pub(crate) stolen: Option<f64>,
     /// Number of CPUs that the embedded server and the workers share, if fewer than two.
     pub(crate) shared_cpus: Option<f64>,
     /// Comparison of the servers' counters with memtide's.
@@ -208,11 +210,11 @@ fn seen_and_ideal(findings: &Findings<'_>, p: f64) -> (Quantile, Quantile) {
 
 /// Checks that workers had time to spare.
 ///
-/// Cause: `worker_busy`: a worker had little idle time, or waited for its CPU, so operations waited
-/// in memtide.
+/// Cause: `worker_busy`: a worker worked most of the time, or waited for a CPU that other threads
+/// used, so operations waited in memtide.
 ///
-/// To do: use more threads and CPUs, or a lower rate; run the server and other programs on other
-/// CPUs.
+/// To do: if it worked, use more threads and CPUs, or a lower rate; if it waited, run the server
+/// and other programs on other CPUs.
 fn busy(findings: &Findings<'_>) -> Check {
     let code = CheckKind::WorkerBusy;
     let Some((worker, busy)) =
@@ -221,8 +223,7 @@ fn busy(findings: &Findings<'_>) -> Check {
         return skipped(code, "no worker ran");
     };
     let most_kept = findings.kept.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((worker, kept)) = most_kept.filter(|(_, kept)| *kept > KEPT_MAX)
-        && busy < BUSY_MAX
+    if let Some((worker, kept)) = most_kept.filter(|(_, kept)| *kept > KEPT_MAX && busy < BUSY_MAX)
     {
         let message = format!(
             "worker {worker} waited {} of the time for a CPU that other threads used (limit {})",
@@ -321,10 +322,16 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
         && let (Quantile::Known(seen_ns), Quantile::Known(ideal_ns)) =
             seen_and_ideal(findings, percentile.fraction())
     {
-        warnings.push(Warning::GeneratorLate { percentile, seen_ns, ideal_ns });
+        let cause = late_cause(findings);
+        warnings.push(Warning::GeneratorLate { percentile, seen_ns, ideal_ns, cause });
     }
     if let Some(cpus) = findings.shared_cpus {
         warnings.push(Warning::SharedCpu { cpus });
+    }
+    for (worker, &share) in findings.kept.iter().enumerate() {
+        if share > KEPT_MAX {
+            warnings.push(Warning::CpuTaken { worker: worker as u32, share });
+        }
     }
     for (worker, &busy) in findings.busy.iter().enumerate() {
         if busy >= BUSY_MAX {
@@ -334,19 +341,40 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
     warnings
 }
 
-/// Fraction of `measured_s` in which a worker was not free to act: the time that it did not spend
-/// waiting (for a sleeping worker its CPU time if that is more, because a wait that returns at once
-/// is work), and the time in which it was ready to run while another thread had its CPU.
+/// The likeliest cause of operations that memtide sent late: what keeps workers from running comes
+/// before what they do while they run.
+fn late_cause(findings: &Findings<'_>) -> LateCause {
+    let is_any = |shares: &[f64], limit: f64| shares.iter().any(|&share| share > limit);
+    if is_any(findings.kept, KEPT_MAX) {
+        LateCause::OtherThreads
+    } else if findings.stolen.is_some_and(|share| share > STOLEN_MAX) {
+        LateCause::Steal
+    } else if is_any(findings.busy, BUSY_MAX) {
+        LateCause::Overload
+    } else if findings.plan.wait == Wait::Spin {
+        LateCause::Unknown
+    } else {
+        LateCause::Wake
+    }
+}
+
+/// Fraction of `measured_s` in which a worker was at work: it did not wait for anything, and other
+/// threads did not have its CPU. A sleeping worker loses its CPU while it has work; its CPU time
+/// counts if that is more, because a wait that returns at once is work too. A worker that spins
+/// loses its CPU at any time.
 pub(crate) fn busy_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) -> f64 {
     if measured_s <= 0.0 {
         return 0.0;
     }
-    let not_idle = 1.0 - worker.idle.as_s_f64() / measured_s;
-    let cpu = match (plan.wait, worker.cpu) {
-        (Wait::Sleep, Some(cpu)) => (cpu.user + cpu.system).as_s_f64() / measured_s,
-        _ => 0.0,
+    let not_idle = (1.0 - worker.idle.as_s_f64() / measured_s).max(0.0);
+    let kept = kept_share(worker, measured_s).min(1.0);
+    let share = match (plan.wait, worker.cpu) {
+        (Wait::Sleep, Some(cpu)) => {
+            (not_idle - kept).max((cpu.user + cpu.system).as_s_f64() / measured_s)
+        }
+        _ => not_idle * (1.0 - kept),
     };
-    (not_idle.max(cpu) + kept_share(worker, measured_s)).clamp(0.0, 1.0)
+    share.clamp(0.0, 1.0)
 }
 
 /// Fraction of `measured_s` in which a worker was ready to run while another thread had its CPU.

@@ -23,7 +23,7 @@ mod prose;
 pub use controller::{RunOutcome, run};
 pub use failure::Failure;
 pub use lower::{
-    CpuPlacement, Doors, Lowered, Planner, Surroundings, Unplannable, Wanted, decided, lower,
+    CpuPlacement, Doors, Lowered, PlanSizes, Planner, Surroundings, Unplannable, Wanted, lower,
 };
 pub use observer::Observer;
 pub use run_plan::load_max;

@@ -7,6 +7,7 @@ mod lanes;
 mod decide;
 mod plans;
 mod churn;
+mod memory;
 
 pub(crate) use cpus::CPUS_OF_A_PAIR;
 pub use cpus::CpuPlacement;
@@ -18,9 +19,9 @@ pub(crate) use plans::{
 
 use crate::share::Share;
 use decide::decide;
-pub use decide::decided;
 use lanes::Lanes;
 use layout::{ClientLayout, Data};
+pub use memory::PlanSizes;
 use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window};

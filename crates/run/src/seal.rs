@@ -9,7 +9,7 @@ use crate::doctor::{self, Errors, Findings};
 use crate::fill::Filled;
 use crate::lower::Lowered;
 use crate::observer::Observer;
-use crate::run_plan::{Ended, Loss, Seconds, kinds, merged, unanswered};
+use crate::run_plan::{Ended, Loss, Seconds, kinds, merged, sent_unanswered, unanswered};
 use crate::share::{NotRun, Share};
 use crate::survey::{Agreement, ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
@@ -19,11 +19,11 @@ use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
 use memtide_schema::record::{
-    Believable, ClientRecord, Counts, Distribution, EndedBy, GoalResult, IntervalRecord, LagSplit,
-    Lanes, LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
-    ShareRecord, ShareStart, SliceRecord, Totals, WarningRecord, Wide,
+    Believable, ClientRecord, Counts, Distribution, EndedBy, IntervalRecord, LagSplit, Lanes,
+    LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
+    ShareRecord, ShareStart, SliceRecord, Totals, WarningRecord, Wide, per_second,
 };
-use memtide_schema::{Exit, Kind, Record, Scenario, Warning};
+use memtide_schema::{Kind, Record, Scenario, Warning};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
@@ -84,7 +84,6 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         machine_cpu: observer.machine_cpu(),
         partial: material.interrupted,
         ended_by: if material.interrupted { EndedBy::Interrupted } else { EndedBy::Duration },
-        exit: if material.interrupted { Exit::Interrupted } else { Exit::Done }.code(),
         ..Record::default()
     };
     record.seconds = material.seconds.records();
@@ -104,9 +103,7 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         record.clock = observer.clock(ended.window(&lowered.plan).0);
         judge(&mut record, ended, &material, &mut warnings);
     }
-    if record.exit == 0 && record.phases.verification().wrong() > 0 {
-        record.exit = Exit::Failed.code();
-    }
+    record.exit = record.exit_code();
     warnings.extend(doctor::stolen(record.machine_cpu.as_ref()));
     warnings.extend(material.commands.warnings.iter().cloned());
     warnings.extend(server_warnings(&record, &material));
@@ -153,7 +150,7 @@ fn not_run<W>(material: &Material<'_, W>) -> Option<NotRun> {
 /// The record of a share that made no load. Its process did what it should: the exit code is 0, so
 /// that no scheduler starts it again or ends the others.
 fn unrun(record: Record) -> Record {
-    Record { partial: true, ended_by: EndedBy::NotRun, exit: Exit::Done.code(), ..record }
+    Record { partial: true, ended_by: EndedBy::NotRun, ..record }
 }
 
 /// The record of a share that makes no load, before anything is sent.
@@ -187,12 +184,10 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
             Loss::Servers | Loss::Silence | Loss::Unserved => EndedBy::ServersLost,
             Loss::Connection => EndedBy::ConnectionLost,
         };
-        record.exit = Exit::Unreachable.code();
     } else if let Some(aborted) = &ended.aborted {
         record.partial = true;
         record.ended_by = EndedBy::Aborted;
         record.aborted = Some(aborted.clone());
-        record.exit = Exit::Failed.code();
     } else if ended.is_counted_out() && !ended.interrupted {
         record.ended_by = EndedBy::Operations;
     }
@@ -216,7 +211,8 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         record.response.insert(kind, ranked);
         if !matches!(kind, Kind::GetHit | Kind::GetMiss) {
             let service = merged(&totals.times.service, kind, plan);
-            record.service.insert(kind, Distribution::of(&service, 0, at_least));
+            let lost = sent_unanswered(measured, kind, plan);
+            record.service.insert(kind, Distribution::of(&service, lost, Span::ZERO));
             let lag = merged(&totals.times.lag, kind, plan);
             assert_times(measured, kind, [&response, &service, &lag].map(Histogram::count));
             record.lag.insert(kind, Distribution::of(&lag, 0, at_least));
@@ -234,7 +230,11 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     record.sent_in_window = sent.collect();
     let copies = kinds().map(|kind| (kind.into(), totals.copies_in_window[kind.index()]));
     record.copies_in_window = copies.filter(|(_, copies)| *copies > 0).collect();
-    record.rate = rates(ended, plan, record.measured_s);
+    record.rate = RateRecord {
+        target_per_s: target(plan, ended),
+        keys_per_s: (plan.unit == RateUnit::Keys).then(|| keys_per_s(record, measured)),
+        ..RateRecord::of(&record.sent_once(), |count| per_second(count, length))
+    };
     record.servers = servers(totals, (plan, survey), record, began);
     record.client = client(ended, plan, record);
 }
@@ -249,45 +249,21 @@ fn assert_times(measured: &Counters, kind: Kind, times: [u64; 3]) {
     assert_eq!(times, [answered, answered, sent], "times of {kind}: response, service, lag");
 }
 
-/// Target and achieved rate over the window.
-fn rates(ended: &Ended, plan: &Plan, measured_s: f64) -> RateRecord {
-    let totals = &ended.totals;
-    // All copies of a write are one operation of the schedule.
-    let sent = |kind: usize| totals.sent_in_window[kind] - once(totals, kind);
-    RateRecord {
-        target_per_s: target(plan, ended),
-        achieved_per_s: per_second((0..totals.sent_in_window.len()).map(sent).sum(), measured_s),
-        kinds_per_s: plan
-            .source
-            .mix
-            .kinds()
-            .map(|kind| (kind.into(), per_second(sent(kind.index()), measured_s)))
-            .collect(),
-        keys_per_s: (plan.unit == RateUnit::Keys)
-            .then(|| record_keys(totals, ended.measured(), measured_s)),
-    }
-}
-
-/// Second and further copies of writes of a kind that were sent in the window. Copies made in the
-/// window that waited may have been sent after it.
-fn once(totals: &TallySum, kind: usize) -> u64 {
-    totals.copies_in_window[kind].min(totals.sent_in_window[kind])
-}
-
 /// Keys sent per second of the window; an operation without keys counts as one. Operations sent in
 /// the window are assumed to have the mean number of keys of measured operations, whose keys are
 /// counted.
-fn record_keys(totals: &TallySum, measured: &Counters, measured_s: f64) -> f64 {
+fn keys_per_s(record: &Record, measured: &Counters) -> f64 {
     let asks_by_key =
         |kind: &OpKind| matches!(kind.action(), Action::Read | Action::CompareAndStore);
     let asking = OpKind::ALL.into_iter().filter(asks_by_key);
     let by_keys: u64 = asking.map(|kind| measured.kinds[kind.index()].sent).sum();
     let keys = measured.sent - by_keys + measured.keys_asked;
     let each = keys as f64 / measured.sent.max(1) as f64;
-    let copies = (0..totals.copies_in_window.len()).map(|kind| once(totals, kind)).sum();
+    let sent: u64 = record.sent_in_window.values().sum();
+    let copies = sent - record.sent_once().values().sum::<u64>();
+    let length = Span::from_ns(record.window_ns);
     // A copy of a write has one key.
-    per_second(totals.sent_in_window.iter().sum(), measured_s) * each
-        - per_second(copies, measured_s)
+    per_second(sent, length) * each - per_second(copies, length)
 }
 
 /// Sets verdict, goals and warnings.
@@ -309,7 +285,7 @@ fn judge<W: Observer>(
         plan,
         measured_s: record.measured_s,
         target_per_s: record.rate.target_per_s,
-        sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s),
+        sent_per_s: record.rate.in_schedule_unit(),
         connections: churn::kept_up(ended, plan),
         none_opened: none_opened(ended),
         is_aborted: ended.aborted.is_some(),
@@ -327,6 +303,7 @@ fn judge<W: Observer>(
         response_ideal: &totals.times.response_ideal,
         kept: &kept,
         busy: &record.client.worker_busy,
+        stolen: record.machine_cpu.as_ref().and_then(|cpu| cpu.stolen),
         shared_cpus: material.lowered.placement.shared,
         agreement: &material.agreement,
     };
@@ -335,12 +312,6 @@ fn judge<W: Observer>(
     warnings.extend(measurement_warnings(record, ended, material));
     record.believable = Believable::from_checks(checks);
     record.goals = memtide_schema::judge(&material.scenario.goals, record);
-    if record.exit == 0 && none_opened(ended) {
-        record.exit = Exit::Unreachable.code();
-    }
-    if record.exit == 0 && record.goals.iter().any(|goal| goal.result != GoalResult::Met) {
-        record.exit = Exit::Failed.code();
-    }
 }
 
 /// Service times of the operations answered so far, for every row of the plan's tables but all.
@@ -442,7 +413,7 @@ fn servers(
             name: server.name.clone(),
             address: server.addresses.first().map(ToString::to_string),
             connections: connections as u32,
-            rate_per_s: per_second(counts.answered, record.measured_s),
+            rate_per_s: per_second(counts.answered, Span::from_ns(record.window_ns)),
             totals: ServerTotals::of(counts, &(&totals.no_server).into()),
             response,
             reconnects,
@@ -457,15 +428,12 @@ fn client(ended: &Ended, plan: &Plan, record: &Record) -> ClientRecord {
         ended.workers.iter().map(|worker| worker.cpu.map(|cpu| of(cpu).as_s_f64())).sum()
     };
     let (user, system) = (cpu(|cpu| cpu.user), cpu(|cpu| cpu.system));
-    let both = user.zip(system).map(|(user, system)| user + system);
     let sent: u64 = ended.totals.sent_in_window.iter().sum();
     let busy = |worker| doctor::busy_share(plan, worker, record.measured_s);
     ClientRecord {
-        cpu_user_s: user,
-        cpu_system_s: system,
-        cpu_s_per_mops: both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64),
         rss_max_bytes: record.client.rss_max_bytes,
         worker_busy: ended.workers.iter().map(busy).collect(),
+        ..ClientRecord::of_cpu(user, system, sent)
     }
 }
 
@@ -560,8 +528,4 @@ fn server_warnings<W: Observer>(record: &Record, material: &Material<'_, W>) -> 
         Agreement::Equal(_) | Agreement::Differs(..) | Agreement::OfShares => {}
     }
     warnings
-}
-
-fn per_second(count: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }

@@ -12,20 +12,20 @@ mod runner;
 
 pub use aim::{Aim, Measured, Time};
 pub use course::{Course, Decision, StepResult, Trial};
-pub use runner::{FleetRunner, RestedStep, Runner, plan_step, run_step};
+pub use runner::{FleetRunner, RestedStep, RunTask, Runner};
 pub use scan::{Rates, Scan};
 pub use search::{Bisect, Bracket, Limits};
 
 use crate::controller::RunOutcome;
 use crate::failure::{Failure, Fault};
-use crate::lower::{Lowered, Surroundings, document};
+use crate::lower::{Lowered, Surroundings, document, lower_step};
 use crate::observer::Observer;
 use memtide_base::Span;
 use memtide_engine::plan::StepTask;
 use memtide_schema::record::{EndedBy, Record};
 use memtide_schema::scenario::Problem;
-use memtide_schema::steps::{Conclusion, Step, StepRole, StepsEnd};
-use memtide_schema::{Event, Scenario, StepBegun};
+use memtide_schema::steps::{Conclusion, LostAgent, Step, StepRole, StepsEnd};
+use memtide_schema::{Event, Exit, Scenario, StepBegun};
 
 /// Factor by which the rest after a step exceeds the time that servers need for its remaining
 /// operations.
@@ -71,7 +71,7 @@ impl StepsPlan<'_> {
         };
         let rate_per_s = (rate > 0.0).then_some(rate);
         let begun = StepBegun { number: 1, rate_per_s, role };
-        plan_step(self.scenario, step_task(self, begun), around)
+        lower_step(self.scenario, Some(step_task(self, begun)), around)
     }
 
     /// The scenario for another machine that makes the load of the steps; `first` is the plan of
@@ -93,7 +93,8 @@ pub struct StepsOutcome {
 
 /// Lets `runner` carry out steps until `course` or the user ends them, or a step fails. Each result
 /// is passed to `observer` when its step ends. A step that was interrupted or lost its servers says
-/// nothing about its rate, and does not count as a step.
+/// nothing about its rate, and does not count as a step. A step from which agents are missing is
+/// judged by what was asked of the others.
 pub fn steps(
     runner: &mut impl Runner,
     plan: &StepsPlan<'_>,
@@ -102,6 +103,7 @@ pub fn steps(
 ) -> StepsOutcome {
     let mut number = 0;
     let mut values_wrong = false;
+    let mut lost = Vec::new();
     let mut rest = Span::ZERO;
     let mut decision = course.first();
     let concluded = loop {
@@ -117,11 +119,14 @@ pub fn steps(
         };
         number += 1;
         assert!(plan.steps_max.is_none_or(|max| number <= max), "steps are counted");
-        let (low_per_s, high_per_s) = course.bracket();
+        let bracket = course.bracket();
         let rate_per_s = (trial.rate > 0.0).then_some(trial.rate);
         let begun = StepBegun { number, rate_per_s, role: trial.role };
         observer.on(&Event::StepBegun(begun));
-        let record = match runner.carry_out(step_task(plan, begun), rest, observer) {
+        let step = RestedStep { task: step_task(plan, begun), rest };
+        let ran = runner.carry_out(RunTask::Step(step), observer);
+        note_lost(&mut lost, runner.lost(), number);
+        let record = match ran {
             Ok(RunOutcome { failure: Some(failure), .. }) | Err(failure) => {
                 break match failure.exit {
                     Failure::INTERRUPTED => concluded(course, StepsEnd::Interrupted, None),
@@ -141,26 +146,56 @@ pub fn steps(
         rest = rest_after(&record);
         assert!(rest <= REST_MAX, "a rest is bounded");
         let result = result(trial, plan, &record);
-        let step = Step {
-            number,
-            role: trial.role,
-            rate_per_s,
-            achieved_per_s: result.achieved_per_s,
-            behind: result.behind,
-            goal: result.goal,
-            figure_ns: plan.aim.figure_ns(&record),
-            low_per_s,
-            high_per_s,
-            record,
-        };
+        let figure_ns = plan.aim.figure_ns(&record);
+        let step = Step { figure_ns, ..step_of(begun, &result, bracket, record) };
         observer.on(&Event::StepDone(Box::new(step)));
         decision = course.next(&result);
     };
     let StepsOutcome { conclusion, failure } = concluded;
-    let exit = if conclusion.exit == 0 { u8::from(values_wrong) } else { conclusion.exit };
-    let conclusion = Conclusion { exit, ..conclusion };
+    let exit = exit(conclusion.exit, values_wrong, &lost);
+    let conclusion = Conclusion { exit, lost, ..conclusion };
     observer.on(&Event::StepsDone(conclusion.clone()));
     StepsOutcome { conclusion, failure }
+}
+
+/// Adds to `known` the agents that are lost since step `step`.
+fn note_lost(known: &mut Vec<LostAgent>, lost: Vec<LostAgent>, step: u32) {
+    for agent in lost {
+        if known.iter().all(|known| known.agent != agent.agent) {
+            known.push(LostAgent { step, ..agent });
+        }
+    }
+}
+
+/// A step whose rate was chosen within this bracket.
+fn step_of(
+    StepBegun { number, rate_per_s, role }: StepBegun,
+    &StepResult { achieved_per_s, behind, goal, .. }: &StepResult,
+    (low_per_s, high_per_s): (Option<f64>, Option<f64>),
+    record: Record,
+) -> Step {
+    Step {
+        number,
+        role,
+        rate_per_s,
+        achieved_per_s,
+        behind,
+        goal,
+        figure_ns: None,
+        low_per_s,
+        high_per_s,
+        record,
+    }
+}
+
+/// Exit code of a search or scan that would end with `exit` if no value was wrong and no agent was
+/// lost.
+fn exit(exit: u8, values_wrong: bool, lost: &[LostAgent]) -> u8 {
+    match exit {
+        0 if values_wrong => Exit::Failed.code(),
+        0 if !lost.is_empty() => Exit::Unreachable.code(),
+        exit => exit,
+    }
 }
 
 /// Time that the servers need to finish what a step requested and no longer waits for, so that the
@@ -187,16 +222,27 @@ const SHORT_MAX: f64 = 0.05;
 /// The result of a step's record for a course.
 fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
     let achieved = |record: &Record| match trial.rate > 0.0 {
-        true => record.rate.achieved_per_s,
-        false => served_per_s(record),
+        true => record.rate.in_schedule_unit(),
+        false => served_per_s(record) * record.rate.units_per_operation(),
     };
-    let own = record.own.as_deref().filter(|_| plan.counts_own).map_or(0.0, achieved);
-    let achieved_per_s = achieved(record) + own;
-    let asked = trial.rate * record.measured_s;
-    let by_chance = 4.0 / asked.max(1.0).sqrt();
-    let behind = achieved_per_s < trial.rate * (1.0 - SHORT_MAX.max(by_chance));
+    let own = record.own.as_deref().filter(|_| plan.counts_own);
+    let achieved_per_s = achieved(record) + own.map_or(0.0, achieved);
+    let own_per_s = own.and_then(|own| own.rate.target_per_s).unwrap_or(0.0);
+    let asked_per_s = asked_per_s(trial.rate, own_per_s, record);
+    let by_chance = 4.0 / (asked_per_s * record.measured_s).max(1.0).sqrt();
+    let behind = achieved_per_s < asked_per_s * (1.0 - SHORT_MAX.max(by_chance));
     let goal = plan.aim.judge(&plan.scenario.goals, record);
     StepResult { rate: trial.rate, achieved_per_s, goal, behind }
+}
+
+/// The part of a step's `rate` that was asked of those whose figures are in its record. `own_per_s`
+/// is the rate of the master's own load in it; the agents have equal parts of the rest, and do not
+/// take over the part of one that was lost.
+fn asked_per_s(rate: f64, own_per_s: f64, record: &Record) -> f64 {
+    let Some(missing) = &record.missing else { return rate };
+    let gone: u32 = missing.lanes.iter().map(|[first, last]| last - first + 1).sum();
+    let there = 1.0 - f64::from(gone) / f64::from(missing.lanes_total.max(1));
+    own_per_s + (rate - own_per_s).max(0.0) * there
 }
 
 /// Rate of a closed loop's answers, per second until the last one. The rate of sending does not
@@ -215,5 +261,10 @@ fn concluded(course: &dyn Course, ended_by: StepsEnd, failure: Option<Failure>) 
         (None, _) => u8::from(!found),
     };
     let message = failure.as_ref().map(Failure::message);
-    StepsOutcome { conclusion: Conclusion { exit, ended_by, failure: message, answer }, failure }
+    let lost = Vec::new();
+    let conclusion = Conclusion { exit, ended_by, failure: message, answer, lost };
+    StepsOutcome { conclusion, failure }
 }
+
+#[cfg(test)]
+mod tests;

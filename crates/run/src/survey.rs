@@ -351,4 +351,4 @@ impl Survey {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

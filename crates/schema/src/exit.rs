@@ -19,6 +19,13 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// The end of a program that failed with `code`: [`Exit::Failed`] for success, and for a code
+    /// that is none of these.
+    pub fn of_failure(code: u32) -> Self {
+        let each = [Self::Usage, Self::Unreachable, Self::Unbelievable, Self::Interrupted];
+        each.into_iter().find(|exit| u32::from(exit.code()) == code).unwrap_or(Self::Failed)
+    }
+
     /// The exit code.
     pub const fn code(self) -> u8 {
         self as u8

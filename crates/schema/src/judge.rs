@@ -21,7 +21,8 @@ pub fn judge(goals: &[Goal], record: &Record) -> Vec<GoalRecord> {
 /// A figure that a goal can name, taken from a record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// The value in its own unit: nanoseconds, operations per second, or a fraction.
+    /// The value in its own unit: nanoseconds, operations (or what `rate-unit` says) per second, or
+    /// a fraction.
     Known(f64),
     /// A percentile among unanswered operations: larger than every measured time.
     Unanswered,
@@ -41,7 +42,7 @@ pub fn measured(subject: Subject, record: &Record) -> Measured {
             (None, Some(alignment)) => missing(&alignment.why),
             (None, None) => missing("a single run has no start skew; merge the shares of a run"),
         },
-        Subject::Rate => Measured::Known(record.rate.achieved_per_s),
+        Subject::Rate => Measured::Known(record.rate.in_schedule_unit()),
         Subject::Errors if record.totals.intended == 0 => missing("nothing was measured"),
         Subject::Errors => {
             Measured::Known(record.totals.unanswered() as f64 / record.totals.intended as f64)

@@ -5,6 +5,7 @@
 //! that derives serde, so it defines every data format that the program writes. The list below is
 //! the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
 pub mod event;
 
@@ -21,8 +22,6 @@ pub mod warning;
 pub mod record;
 
 pub mod sample;
-
-mod wrong_value;
 
 mod exit;
 
@@ -50,9 +49,8 @@ pub use judge::judge;
 pub use kind::Kind;
 pub use merge::{MergeError, Merging, Scenarios, beside, merge};
 pub use record::Record;
-pub use sample::{CellForm, Column, Sample, SampleOutcome};
+pub use sample::{CellForm, Column, Sample, SampleOutcome, WrongValue, WrongValues};
 pub use scenario::{
     Output, OutputKind, Outputs, RowForm, RowText, Scenario, Settings, scenario_digest,
 };
-pub use warning::{Warning, natively};
-pub use wrong_value::{WrongValue, WrongValues};
+pub use warning::{LateCause, Warning, natively};

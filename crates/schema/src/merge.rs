@@ -1,29 +1,28 @@
 //! Merges several records into one, as if one run had made them.
 //!
 //! A merged record holds exact sums, and its shards in one order; everything else is computed from
-//! these, so merging is associative and commutative to the last bit. Records that cannot be one run
-//! are refused: other scenarios, an open and a closed loop, the same shard twice.
+//! these, so merging is associative and commutative to the last bit. A share of a run is a shard
+//! with lanes. Records that cannot be one run are refused.
 
-mod agree;
+mod own;
 mod judgement;
 mod facts;
-mod window;
-mod seconds;
+mod missing;
+mod agree;
 mod shares;
+mod counters;
+mod seconds;
+mod window;
+mod clocks;
 mod sum;
 
-use crate::exit::Exit;
-use crate::judge::judge;
-use crate::record::{ClientRecord, EndedBy, GoalResult, RateRecord, Record, ShardRecord, Wide};
-use memtide_base::Span;
+use crate::record::{ClientRecord, EndedBy, Record, ShardRecord, Wide};
+use clocks::Windows;
 use shares::Shares;
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use sum::Sums;
-use window::Windows;
 
 pub use agree::MergeError;
-pub use shares::beside;
+pub use own::beside;
 
 /// Largest number of whole runs in one record, which keeps the rows of each. Shares of one run are
 /// not limited: their rows are summed.
@@ -43,17 +42,28 @@ pub enum Scenarios {
 #[derive(Clone)]
 pub struct Merging {
     scenarios: Scenarios,
-    /// Whole runs, which keep their rows.
-    runs: Vec<Record>,
+    sums: Sums,
+    /// The shards, each with the number of the record that contained it.
+    shards: Vec<(usize, ShardRecord)>,
+    /// What shares of one run add up beside the sums; none for whole runs, whose shards keep it.
     shares: Option<Shares>,
-    /// Number of shares read.
+    /// The record of whole runs that was added alone: it stays as it is.
+    only: Option<Box<Record>>,
+    /// Number of records added.
     count: usize,
 }
 
 impl Merging {
     /// A merging of no records yet.
     pub fn new(scenarios: Scenarios) -> Self {
-        Self { scenarios, runs: Vec::new(), shares: None, count: 0 }
+        Self {
+            scenarios,
+            sums: Sums::default(),
+            shards: Vec::new(),
+            shares: None,
+            only: None,
+            count: 0,
+        }
     }
 
     /// Adds the next record. After an error this value is unusable; a clone made before can
@@ -62,138 +72,137 @@ impl Merging {
     /// # Errors
     /// If the record does not belong to the earlier ones, or is damaged.
     pub fn add(&mut self, record: Record) -> Result<(), MergeError> {
-        let is_share = shares::is_of_shares(&record);
-        let at = self.runs.len() + self.count;
+        let (at, is_share) = (self.count, shares::is_of_shares(&record));
         if record.own.is_some() {
             return Err(MergeError::TwoLoads { record: at });
         }
         if at > 0 && is_share != self.shares.is_some() {
             return Err(MergeError::Mixed { records: [0, at] });
         }
-        match is_share {
-            true => {
-                self.count += 1;
-                self.shares.get_or_insert_default().absorb(at, record)
-            }
-            false if self.runs.len() >= SHARDS_MAX => {
-                Err(MergeError::TooMany { shards: self.runs.len() + 1 })
-            }
-            false => {
-                self.runs.push(record);
-                Ok(())
-            }
+        let damaged = |why| MergeError::Damaged { record: at, why };
+        agree::conserves(&record).map_err(damaged)?;
+        self.sums.absorb(&record).map_err(damaged)?;
+        let new = match record.shards.as_slice() {
+            [] if is_share => vec![shares::shard(&record)],
+            [] => vec![ShardRecord::of(&record)],
+            parts => parts.to_vec(),
+        };
+        let total = self.shards.len() + new.len();
+        if !is_share && total > SHARDS_MAX {
+            return Err(MergeError::TooMany { shards: total });
         }
+        for shard in new {
+            agree::plausible(&shard, is_share).map_err(damaged)?;
+            if let Some((one, first)) = self.shards.first() {
+                let words = match &self.shares {
+                    Some(shares) => [&shares.scenario, &record.scenario],
+                    None if is_share => [&record.scenario; 2],
+                    None => [&first.scenario, &shard.scenario],
+                };
+                agree::alike([(*one, first), (at, &shard)], words, self.scenarios)?;
+            }
+            self.shards.push((at, shard));
+        }
+        if is_share {
+            let shares = self.shares.get_or_insert_with(|| Shares::new(&record));
+            shares.absorb(&record).map_err(damaged)?;
+        }
+        self.only = (at == 0 && !is_share).then(|| Box::new(record));
+        self.count += 1;
+        Ok(())
     }
 
     /// The merged record. A single record of a whole run is returned unchanged.
     ///
     /// # Errors
-    /// If the records do not belong together, or one is damaged.
+    /// If the records do not belong together.
     ///
     /// # Panics
     ///
     /// If no record was added.
     pub fn finish(self) -> Result<Record, MergeError> {
-        match self.shares {
-            Some(shares) => shares.compose(),
-            None => merge_runs(&self.runs, self.scenarios),
-        }
+        assert!(self.count > 0, "there is a record to merge");
+        let shards = agree::in_order(self.shards)?;
+        Ok(match self.only {
+            Some(record) => *record,
+            None => compose(shards, self.sums, self.shares),
+        })
     }
 }
 
-/// Merges all the runs in `records`. A single record is returned unchanged.
+/// Merges all the runs in `records`, as [`Merging`] does.
 ///
-/// Shares of one run are merged as [`Merging`] does; whole runs as follows.
-///
-/// Counts and histograms add up, and percentiles are computed from the sums. Rates are divided by
-/// the union of the measured windows. Intervals and slices are aligned by the time of day. The
-/// verdict is the worst of the shards' verdicts; goals are judged by the merged numbers. The error
-/// says which records do not belong together, or which one is damaged.
+/// Counts and histograms add up, and percentiles are computed from the sums. The verdict is the
+/// worst of the shards' verdicts; goals are judged by the merged numbers. Rates of whole runs are
+/// divided by the union of the measured windows, and their rows are aligned by the time of day.
+/// Shares of one run have one schedule: their rates and rows add up. The error says which records
+/// do not belong together, or which one is damaged.
 ///
 /// # Panics
 ///
 /// If `records` is empty.
 pub fn merge(records: &[Record], scenarios: Scenarios) -> Result<Record, MergeError> {
-    if !records.iter().any(shares::is_of_shares) {
-        return merge_runs(records, scenarios);
-    }
     let mut merging = Merging::new(scenarios);
     records.iter().try_for_each(|record| merging.add(record.clone()))?;
     merging.finish()
 }
 
-fn merge_runs(records: &[Record], scenarios: Scenarios) -> Result<Record, MergeError> {
-    assert!(!records.is_empty(), "there is a record to merge");
-    let mut sums = Sums::default();
-    for (at, record) in records.iter().enumerate() {
-        let damaged = |why| MergeError::Damaged { record: at, why };
-        record.check_conservation().map_err(damaged)?;
-        sums.absorb(record).map_err(damaged)?;
-    }
-    let shards = agree::shards(records, scenarios)?;
-    match records {
-        [record] => Ok(record.clone()),
-        _ => compose(shards, sums),
-    }
-}
-
-/// The order of shards: by the beginning of their windows. Further keys only make the order total.
-fn order(a: &ShardRecord, b: &ShardRecord) -> Ordering {
-    let key = |shard: &ShardRecord| (shard.window_start_unix_ns, shard.started_unix_ms);
-    let text = |shard: &ShardRecord| serde_json::to_string(shard).ok();
-    key(a).cmp(&key(b)).then_with(|| text(a).cmp(&text(b)))
-}
-
 /// The record of `shards`, which are in order, with the sums over them.
-fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
-    assert!(shards.is_sorted_by(|a, b| order(a, b).is_le()), "the order of reading cannot show");
-    assert!(shards.len() <= SHARDS_MAX, "more shards are an error");
-    let windows = Windows::of(&shards);
-    let first = &shards[0];
+fn compose(shards: Vec<ShardRecord>, sums: Sums, shares: Option<Shares>) -> Record {
+    assert!(shares.is_some() || shards.len() <= SHARDS_MAX, "more whole runs are an error");
+    let all: Vec<&ShardRecord> = shards.iter().collect();
+    let ran: Vec<&ShardRecord> = shards.iter().filter(|shard| shard.has_run()).collect();
+    let windows = Windows::of(&ran, shares.is_some());
+    let mut record = described(&all, &ran, &windows);
+    sums.seal(&mut record);
+    record.rate = windows.rate(&record.sent_once());
+    if let Some(churn) = &mut record.churn {
+        churn.target_per_s = windows.total(|shard| shard.churn_target_per_s);
+    }
+    record.client = client(&ran, &record);
+    match shares {
+        Some(shares) => {
+            record.missing = missing::of(&all, &ran, &record.phases);
+            shares.seal(&mut record, windows.longest());
+        }
+        None => {
+            record.scenario = agree::scenario(&all);
+            record.server = counters::of_runs(&all);
+            (record.intervals, record.slices) = window::over_time(&windows);
+            record.seconds = seconds::aligned(&shards, &record.phases);
+        }
+    }
+    let unreported = record.missing.as_ref().map_or(Some(0), |missing| missing.unreported);
+    record.planned = missing::total(ran.iter().map(|shard| shard.planned).chain([unreported]));
+    record.partial = record.missing.is_some() || ran.iter().any(|shard| shard.partial);
+    judgement::judge(&mut record, &all, &ran);
+    record.shards = shards;
+    record
+}
+
+/// The facts about all shards that do not follow from sums.
+fn described(all: &[&ShardRecord], ran: &[&ShardRecord], windows: &Windows<'_>) -> Record {
+    // A share that never began has a plan, but may not know its machine.
+    let known = if ran.is_empty() { all } else { ran };
     let length = windows.union();
-    let rate = rate(&shards, &windows, &sums);
-    let mut record = Record {
-        partial: shards.iter().any(|shard| shard.partial),
-        ended_by: shards.iter().map(|shard| shard.ended_by).fold(first.ended_by, worse),
-        aborted: shards.iter().find_map(|shard| shard.aborted.clone()),
-        loop_kind: first.plan.loop_kind,
-        scenario: agree::scenario(&shards),
-        tags: facts::tags(&shards),
-        plan: facts::plan(&shards),
-        machine: facts::machine(&shards),
-        started_unix_ms: shards.iter().map(|s| s.started_unix_ms).fold(u64::MAX, u64::min),
-        ended_unix_ms: shards.iter().map(|s| s.ended_unix_ms).fold(0, u64::max),
+    Record {
+        ended_by: ran.iter().map(|s| s.ended_by).reduce(worse).unwrap_or(EndedBy::NotRun),
+        aborted: ran.iter().find_map(|shard| shard.aborted.clone()),
+        loop_kind: all[0].plan.loop_kind,
+        tags: facts::tags(all),
+        plan: facts::plan(all, known, windows),
+        machine: facts::machine(known),
+        started_unix_ms: all.iter().map(|s| s.started_unix_ms).fold(u64::MAX, u64::min),
+        ended_unix_ms: all.iter().map(|s| s.ended_unix_ms).fold(0, u64::max),
         window_start_unix_ns: windows.start_unix_ns().map(|start| Wide(u128::from(start))),
         window_ns: length.ns(),
         measured_s: length.as_s_f64(),
-        answered_until_s: windows.answered_until_s(&shards),
-        start_skew_ns: windows.skew().map(Span::ns),
-        planned: planned(&shards),
-        server: facts::server_counters(&shards),
-        believable: judgement::believable(&shards),
-        rate,
-        client: client(&shards, &sums.sent_in_window),
-        machine_cpu: facts::machine_cpu(&shards),
+        answered_until_s: windows.answered_until_s(),
+        start_skew_ns: windows.skew_ns(),
+        alignment: windows.alignment.clone(),
+        machine_cpu: facts::machine_cpu(ran),
         ..Record::default()
-    };
-    let (intervals, slices) = window::over_time(&shards, &windows);
-    record.intervals = intervals;
-    record.slices = slices;
-    sums.seal(&mut record);
-    record.seconds = seconds::aligned(&shards, &record.phases);
-    if let Some(churn) = &mut record.churn {
-        churn.target_per_s = mean_rate(&shards, &windows, |shard| shard.churn_target_per_s);
     }
-    record.warnings = judgement::warnings(&shards, &record);
-    record.goals = judge(&agree::goals(&shards), &record);
-    record.exit = exit(&record);
-    record.shards = shards;
-    Ok(record)
-}
-
-/// Number of operations that all schedules called for; none if a shard does not state its number.
-fn planned(shards: &[ShardRecord]) -> Option<u64> {
-    shards.iter().map(|shard| shard.planned).reduce(|a, b| Some(a?.saturating_add(b?))).flatten()
 }
 
 /// The worse of two reasons for which a run ended.
@@ -212,60 +221,16 @@ const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
     if rank(a) < rank(b) { b } else { a }
 }
 
-/// The exit code of the merged run, by the rules for a single run.
-fn exit(record: &Record) -> u8 {
-    let missed = record.goals.iter().any(|goal| goal.result != GoalResult::Met);
-    match record.ended_by {
-        EndedBy::ServersLost | EndedBy::ConnectionLost => Exit::Unreachable.code(),
-        EndedBy::Interrupted => Exit::Interrupted.code(),
-        EndedBy::Aborted | EndedBy::NotRun => Exit::Failed.code(),
-        EndedBy::Duration | EndedBy::Operations => {
-            u8::from(missed || record.phases.verification().wrong() > 0)
-        }
-    }
-}
-
-fn rate(shards: &[ShardRecord], windows: &Windows, sums: &Sums) -> RateRecord {
-    let length = windows.union();
-    let per_second = |count| crate::record::per_second(count, length);
-    let copies = |kind| sums.copies_in_window.get(kind).copied().unwrap_or(0);
-    let sent = sums.sent_in_window.iter();
-    let sent = sent.map(|(kind, &count)| (*kind, count.saturating_sub(copies(kind))));
-    RateRecord {
-        target_per_s: mean_rate(shards, windows, |shard| shard.rate.target_per_s),
-        achieved_per_s: per_second(sent.clone().fold(0, |sum, (_, n)| sum.saturating_add(n))),
-        kinds_per_s: sent.map(|(kind, count)| (kind, per_second(count))).collect(),
-        keys_per_s: mean_rate(shards, windows, |shard| shard.rate.keys_per_s),
-    }
-}
-
-/// Mean rate that the schedules of all shards called for, over the union of their windows.
-fn mean_rate(
-    shards: &[ShardRecord],
-    windows: &Windows,
-    of: impl Fn(&ShardRecord) -> Option<f64>,
-) -> Option<f64> {
-    let length = windows.union();
-    let wanted = shards
-        .iter()
-        .filter_map(|shard| Some(of(shard)? * Span::from_ns(shard.window_ns).as_s_f64()));
-    let wanted = wanted.reduce(|sum, part| sum + part).filter(|_| !length.is_zero());
-    wanted.map(|count| count / length.as_s_f64())
-}
-
 /// CPU time and memory of all processes; memory is that of the largest process.
-fn client(shards: &[ShardRecord], sent: &BTreeMap<crate::Kind, u64>) -> ClientRecord {
-    let clients = || shards.iter().map(|shard| &shard.client);
+fn client(ran: &[&ShardRecord], record: &Record) -> ClientRecord {
+    let clients = || ran.iter().map(|shard| &shard.client);
     let user: Option<f64> = clients().map(|client| client.cpu_user_s).sum();
     let system: Option<f64> = clients().map(|client| client.cpu_system_s).sum();
-    let both = user.zip(system).map(|(user, system)| user + system);
-    let sent = sent.values().fold(0u64, |sum, &count| sum.saturating_add(count));
+    let sent = record.sent_in_window.values().fold(0u64, |sum, &count| sum.saturating_add(count));
     ClientRecord {
-        cpu_user_s: user,
-        cpu_system_s: system,
-        cpu_s_per_mops: both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64),
         rss_max_bytes: clients().filter_map(|client| client.rss_max_bytes).max(),
         worker_busy: clients().flat_map(|client| client.worker_busy.clone()).collect(),
+        ..ClientRecord::of_cpu(user, system, sent)
     }
 }
 

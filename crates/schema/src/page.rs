@@ -135,4 +135,4 @@ fn wrapped(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

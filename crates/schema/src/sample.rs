@@ -3,8 +3,10 @@
 //! A plain value; it knows no file format.
 
 mod column;
+mod wrong_value;
 
 pub use column::{CellForm, Column};
+pub use wrong_value::{WrongValue, WrongValues};
 
 use crate::kind::Kind;
 use memtide_base::Instant;

@@ -54,9 +54,9 @@ pub struct Step {
     pub number: u32,
     /// Purpose of the step.
     pub role: StepRole,
-    /// Target rate in operations per second; none in a closed loop.
+    /// Target rate, per second, in operations or what `rate-unit` says; none in a closed loop.
     pub rate_per_s: Option<f64>,
-    /// Achieved rate: operations sent per second.
+    /// Achieved rate: what was sent per second, in the same unit.
     pub achieved_per_s: f64,
     /// True if the achieved rate is far below the target. The step then meets no goal.
     pub behind: bool,
@@ -101,6 +101,33 @@ pub struct Conclusion {
     pub failure: Option<String>,
     /// The rate found; none if there was no goal to search for.
     pub answer: Option<Answer>,
+    /// The agents that were lost and without which it went on, in the order of their loss.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostAgent>,
+}
+
+/// An agent that was lost during a search or scan, which went on without it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct LostAgent {
+    /// Number of the first step without its figures.
+    pub step: u32,
+    /// Its name and address.
+    pub agent: String,
+    /// Reason of its loss, as a sentence without its full stop.
+    pub why: String,
+    /// Number of agents left in that step.
+    pub left: u32,
+    /// Number of agents at the beginning.
+    pub of: u32,
+}
+
+impl LostAgent {
+    /// What happened, and when, as a sentence without its full stop.
+    pub fn sentence(&self) -> String {
+        let Self { step, agent, why, left, of } = self;
+        format!("agent {agent} was lost in step {step}: {why}; {left} of {of} agents went on")
+    }
 }
 
 /// Event that ended a search or a scan.
@@ -139,9 +166,9 @@ pub struct Answer {
 /// A step as a point of a curve or a row of a table. Times are none if the record has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Target rate in operations per second; none in a closed loop.
+    /// Target rate, per second, in operations or what `rate-unit` says; none in a closed loop.
     pub rate_per_s: Option<f64>,
-    /// Achieved rate: operations sent per second.
+    /// Achieved rate: what was sent per second, in the same unit.
     pub achieved_per_s: f64,
     /// Median response time of all operations, in ns.
     pub response_p50_ns: Option<u64>,

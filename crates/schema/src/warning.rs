@@ -27,6 +27,15 @@ pub enum Warning {
         seen_ns: u64,
         /// That percentile of the response times less memtide's own delay, in ns.
         ideal_ns: u64,
+        /// Why, as far as memtide can tell.
+        cause: LateCause,
+    },
+    /// A worker was ready to run, but other threads had its CPU.
+    CpuTaken {
+        /// Number of the worker, from 0.
+        worker: u32,
+        /// Fraction of the time in which it waited for its CPU, 0 to 1.
+        share: f64,
     },
     /// A worker had little idle time left.
     ClientSaturated {
@@ -165,6 +174,21 @@ pub enum Warning {
     },
 }
 
+/// Why memtide sent late. Each cause has its own remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LateCause {
+    /// The hypervisor withheld CPU time.
+    Steal,
+    /// Other threads had a worker's CPU.
+    OtherThreads,
+    /// A worker had more to do than it could.
+    Overload,
+    /// The kernel woke a sleeping worker late.
+    Wake,
+    /// None of these was seen, and the workers spin already.
+    Unknown,
+}
+
 /// Clause that says whether keys of this run were among those that a server evicted.
 const fn whose(own: Option<bool>) -> &'static str {
     match own {
@@ -179,6 +203,7 @@ impl Warning {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::GeneratorLate { .. } => "generator_late",
+            Self::CpuTaken { .. } => "cpu_taken",
             Self::ClientSaturated { .. } => "client_saturated",
             Self::SharedCpu { .. } => "shared_cpu",
             Self::CpuStolen { .. } => "cpu_stolen",
@@ -206,11 +231,15 @@ impl Warning {
     /// The problem, with its figures: a sentence without its full stop.
     pub fn message(&self) -> String {
         match self {
-            Self::GeneratorLate { percentile, seen_ns, ideal_ns } => format!(
+            Self::GeneratorLate { percentile, seen_ns, ideal_ns, .. } => format!(
                 "memtide itself sent late: {percentile} is {}; without memtide's own delay it is \
                  {}",
                 format_time(*seen_ns as f64),
                 format_time(*ideal_ns as f64)
+            ),
+            Self::CpuTaken { worker, share } => format!(
+                "worker {worker} waited {} of the time for a CPU that other threads used",
+                format_percent(*share)
             ),
             Self::ClientSaturated { worker, busy } => format!(
                 "worker {worker} was busy {} of the time, so memtide may limit the result",
@@ -276,8 +305,10 @@ impl Warning {
     /// The remedy: a clause that begins with a verb.
     pub const fn remedy(&self) -> &'static str {
         match self {
-            Self::GeneratorLate { .. } => {
-                "try --wait spin, more --threads, or CPUs that the server does not use"
+            Self::GeneratorLate { cause, .. } => generator_late_remedy(*cause),
+            Self::CpuTaken { .. } => {
+                "stop other programs on memtide's CPUs, or give it CPUs of its own (taskset); \
+                 fewer --threads if there are more of them than CPUs"
             }
             Self::ClientSaturated { .. } => "use more --threads or CPUs, or a lower --rate",
             Self::SharedCpu { .. } => {
@@ -334,6 +365,17 @@ impl Warning {
                 "compare the times of each server before you attribute them to one of them"
             }
         }
+    }
+}
+
+/// The remedy for the cause of a late send.
+const fn generator_late_remedy(cause: LateCause) -> &'static str {
+    match cause {
+        LateCause::Steal => "see the warning about steal time: the CPUs are not memtide's alone",
+        LateCause::OtherThreads => "see the warning about the CPU that other threads used",
+        LateCause::Overload => "see the warning about the busy worker",
+        LateCause::Wake => "try --wait spin, or CPUs that the server does not use",
+        LateCause::Unknown => "look for interrupts and power saving on memtide's CPUs",
     }
 }
 

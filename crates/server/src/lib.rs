@@ -5,6 +5,7 @@
 //! a server that delays answers or makes faults on purpose; [`Datagrams`] is its counterpart for
 //! UDP. Sockets, threads and clocks are handed in; there are no slabs and no authentication.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
 mod endpoint;
 mod profile;

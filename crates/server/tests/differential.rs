@@ -1,5 +1,11 @@
 //! The server against a real memcached: the same random requests must yield the same bytes and the
 //! same counters. Expiries within the run are left to other tests.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests reach the world"
+)]
 
 use memtide_base::{Instant, Random};
 use memtide_codec::text::{ReplyDecoder, encode};

@@ -243,7 +243,6 @@ impl KeySpace {
     #[inline(never)]
     fn write_eight(&self, id: u64, number: u64, len: usize, out: &mut Vec<u8>) {
         let start = out.len();
-        out.reserve(len + FILLER);
         out.extend_from_slice(&eight::bytes(number));
         self.fill(id, start + len, out);
     }
@@ -251,7 +250,6 @@ impl KeySpace {
     fn write_base32(&self, id: u64, number: u64, len: usize, out: &mut Vec<u8>) {
         let start = out.len();
         // Whole blocks are written, and the excess is cut off.
-        out.reserve(len + 2 * BLOCK + FILLER);
         if self.width > BLOCK {
             let high = letters(digits(number >> 40)) << (8 * (2 * BLOCK - self.width));
             out.extend_from_slice(&high.to_be_bytes());

@@ -5,6 +5,7 @@
 //! what was stored. This crate knows no protocol, clock or socket. The list below is the reading
 //! order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
 pub mod source;
 

@@ -71,6 +71,11 @@ impl SizeLaw {
         (self.least, self.most)
     }
 
+    /// The largest size in bytes, clamped to `bytes_max`.
+    pub fn largest(&self, bytes_max: u64) -> u64 {
+        self.most.map_or(bytes_max, |most| most.min(bytes_max))
+    }
+
     /// The size of a law that has only one.
     pub(crate) fn constant(&self) -> Option<u64> {
         match self.law {
@@ -290,7 +295,7 @@ impl Sizes {
 
     /// The largest possible size.
     pub(crate) fn largest(&self) -> u64 {
-        self.law.most.map_or(self.size_max, |most| most.min(self.size_max))
+        self.law.largest(self.size_max)
     }
 
     /// Size `index`.

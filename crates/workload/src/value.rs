@@ -33,15 +33,21 @@ pub struct ValueSpace {
 const LETTERS: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
 
 /// The pool is at least twice this long, so that small values differ from each other.
-const POOL_HALF_MIN: usize = 64 * 1024;
+const POOL_HALF_MIN: u64 = 64 * 1024;
 
 impl ValueSpace {
     /// Values with sizes by a law, clamped to `0..=bytes_max`. Allocates twice the largest size, or
     /// 128 KiB if that is more.
     pub fn new(size: SizeLaw, bytes_max: usize, seed: u64) -> Self {
+        let bytes = Self::bytes(&size, bytes_max as u64) as usize;
         let sizes = Sizes::new(size, bytes_max as u64, seed, Stream::VALUE_SIZE);
-        let pool = pool(2 * (sizes.largest() as usize).max(POOL_HALF_MIN), seed);
+        let pool = pool(bytes, seed);
         Self { pool, sizes, period: None, deltas: None, seed }
+    }
+
+    /// The memory that [`Self::new`] allocates for sizes by this law up to `bytes_max`, in bytes.
+    pub fn bytes(size: &SizeLaw, bytes_max: u64) -> u64 {
+        size.largest(bytes_max).max(POOL_HALF_MIN).saturating_mul(2)
     }
 
     /// This space with sizes that repeat after `period` ids.

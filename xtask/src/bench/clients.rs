@@ -19,51 +19,54 @@ pub(super) enum Client {
 
 /// A program of ours, and the load that it makes.
 #[derive(Clone, Copy)]
-pub(super) enum Own {
-    /// The bare client over epoll or io_uring, as fast as it can.
-    Bare(&'static str),
-    /// The bare client over epoll, which sends again only after all replies of a window. No other
-    /// client makes this load; its figures are for information.
-    BareBatches,
-    /// memtide in a closed loop, over this `--io`.
-    Memtide(&'static str),
-    /// memtide with `--refill whole`, over this `--io`: the load of `BareBatches`.
-    MemtideBatches(&'static str),
-    /// The bare client of connection churn, as fast as it can.
-    BareChurn,
-    /// memtide with connection churn, over this `--io`.
-    MemtideChurn(&'static str),
-    /// The bare client at a rate, with this `--wait`.
-    BarePaced(&'static str),
-    /// memtide at a rate, with these `--io` and `--wait`.
-    MemtidePaced(&'static str, &'static str),
+pub(super) struct Own {
+    /// Its name in tables.
+    name: &'static str,
+    /// The name of its file among our programs.
+    pub(super) program: &'static str,
+    /// What it is called with, beside what follows from the shape.
+    words: &'static str,
 }
 
-const CLIENTS: &[Own] =
-    &[Own::Bare("epoll"), Own::Bare("uring"), Own::Memtide("epoll"), Own::Memtide("uring")];
+const fn own(name: &'static str, program: &'static str, words: &'static str) -> Own {
+    Own { name, program, words }
+}
 
-const DEEP_CLIENTS: &[Own] = &[
-    Own::Bare("epoll"),
-    Own::Bare("uring"),
-    Own::BareBatches,
-    Own::Memtide("epoll"),
-    Own::Memtide("uring"),
-    Own::MemtideBatches("epoll"),
-    Own::MemtideBatches("uring"),
+/// The bare clients, as fast as they can, and memtide in a closed loop.
+const CLIENTS: &[Own] = &[
+    own("bare-epoll", "bare-epoll", ""),
+    own("bare-uring", "bare-uring", ""),
+    own("memtide, epoll", "memtide", "--io epoll --wait sleep"),
+    own("memtide, uring", "memtide", "--io uring --wait sleep"),
 ];
 
-const CHURN_CLIENTS: &[Own] =
-    &[Own::BareChurn, Own::MemtideChurn("epoll"), Own::MemtideChurn("uring")];
+/// Also those that send again only after all replies of a window. No other client makes this load;
+/// its figures are for information.
+const DEEP_CLIENTS: &[Own] = &[
+    own("bare-epoll", "bare-epoll", ""),
+    own("bare-uring", "bare-uring", ""),
+    own("bare, whole batches", "bare-epoll", "--whole-batches"),
+    own("memtide, epoll", "memtide", "--io epoll --wait sleep"),
+    own("memtide, uring", "memtide", "--io uring --wait sleep"),
+    own("memtide, epoll, whole", "memtide", "--io epoll --wait sleep --refill whole"),
+    own("memtide, uring, whole", "memtide", "--io uring --wait sleep --refill whole"),
+];
+
+const CHURN_CLIENTS: &[Own] = &[
+    own("bare-churn", "bare-churn", ""),
+    own("memtide, epoll", "memtide", "--io epoll"),
+    own("memtide, uring", "memtide", "--io uring"),
+];
 
 const PACED_CLIENTS: &[Own] = &[
-    Own::BarePaced("sleep"),
-    Own::BarePaced("spin"),
-    Own::MemtidePaced("epoll", "sleep"),
-    Own::MemtidePaced("epoll", "hybrid"),
-    Own::MemtidePaced("epoll", "spin"),
-    Own::MemtidePaced("uring", "sleep"),
-    Own::MemtidePaced("uring", "hybrid"),
-    Own::MemtidePaced("uring", "spin"),
+    own("bare, sleep", "bare-paced", "--wait sleep"),
+    own("bare, spin", "bare-paced", "--wait spin"),
+    own("epoll, sleep", "memtide", "--io epoll --wait sleep"),
+    own("epoll, hybrid", "memtide", "--io epoll --wait hybrid"),
+    own("epoll, spin", "memtide", "--io epoll --wait spin"),
+    own("uring, sleep", "memtide", "--io uring --wait sleep"),
+    own("uring, hybrid", "memtide", "--io uring --wait hybrid"),
+    own("uring, spin", "memtide", "--io uring --wait spin"),
 ];
 
 const KEYS: &str = "1000";
@@ -83,153 +86,59 @@ impl Client {
         own.iter().copied().map(Self::Own).chain(peers).collect()
     }
 
-    pub(super) fn name(self) -> String {
+    pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Own(Own::Bare(io)) => format!("bare-{io}"),
-            Self::Own(Own::BareBatches) => "bare, whole batches".to_owned(),
-            Self::Own(Own::Memtide(io) | Own::MemtideChurn(io)) => format!("memtide, {io}"),
-            Self::Own(Own::MemtideBatches(io)) => format!("memtide, {io}, whole"),
-            Self::Own(Own::BareChurn) => "bare-churn".to_owned(),
-            Self::Own(Own::BarePaced(wait)) => format!("bare, {wait}"),
-            Self::Own(Own::MemtidePaced(io, wait)) => format!("{io}, {wait}"),
-            Self::Peer(peer) => peer.program.to_owned(),
+            Self::Own(own) => own.name,
+            Self::Peer(peer) => peer.program,
         }
     }
 }
 
 impl Own {
-    /// The name of its file among our programs.
-    pub(super) fn program(self) -> String {
-        match self {
-            Self::Bare(io) => format!("bare-{io}"),
-            Self::BareBatches => "bare-epoll".to_owned(),
-            Self::BareChurn => "bare-churn".to_owned(),
-            Self::BarePaced(_) => "bare-paced".to_owned(),
-            Self::Memtide(_)
-            | Self::MemtideBatches(_)
-            | Self::MemtideChurn(_)
-            | Self::MemtidePaced(..) => "memtide".to_owned(),
-        }
-    }
-
     /// Its command line for a run of this many seconds.
     pub(super) fn words(self, shape: &Shape, address: SocketAddr, seconds: u32) -> Vec<String> {
-        match self {
-            Self::Bare(_) => bare(shape, address, seconds),
-            Self::BareBatches => {
-                let mut words = bare(shape, address, seconds);
-                words.push("--whole-batches".to_owned());
-                words
+        let Shape { connections, depth, multiget, rate, calls, .. } = shape;
+        let load = match self.program {
+            "memtide" => {
+                let mix = if *multiget > 1 || *rate > 0 { "get=1" } else { "get=9,set=1" };
+                let load = match calls {
+                    0 => format!("--rate {rate} --multiget {multiget} --mix {mix}"),
+                    _ => format!("--calls {calls} --linger 0 --mix get=1"),
+                };
+                format!(
+                    "{load} --depth {depth} --threads 1 --key-size fixed:30 \
+                     --value-size fixed:200 --keys {KEYS} --duration {seconds}s --json -"
+                )
             }
-            Self::Memtide(io) => memtide(shape, address, seconds, (io, "sleep")),
-            Self::MemtideBatches(io) => {
-                let mut words = memtide(shape, address, seconds, (io, "sleep"));
-                words.extend(["--refill", "whole"].map(str::to_owned));
-                words
+            "bare-churn" => format!("--calls {calls} --seconds {seconds}"),
+            "bare-paced" => format!("--rate {rate} --keys {KEYS} --seconds {seconds}"),
+            _ => {
+                let set_every = if *multiget > 1 { 0 } else { 10 };
+                format!(
+                    "--depth {depth} --multiget {multiget} --set-every {set_every} --keys {KEYS} \
+                     --seconds {seconds}"
+                )
             }
-            Self::MemtidePaced(io, wait) => memtide(shape, address, seconds, (io, wait)),
-            Self::BareChurn => flags([
-                ("--server", address.to_string()),
-                ("--connections", shape.connections.to_string()),
-                ("--calls", shape.calls.to_string()),
-                ("--seconds", seconds.to_string()),
-            ]),
-            Self::MemtideChurn(io) => memtide_churn(shape, address, seconds, io),
-            Self::BarePaced(wait) => flags([
-                ("--server", address.to_string()),
-                ("--connections", shape.connections.to_string()),
-                ("--rate", shape.rate.to_string()),
-                ("--wait", wait.to_owned()),
-                ("--keys", KEYS.to_owned()),
-                ("--seconds", seconds.to_string()),
-            ]),
-        }
+        };
+        let first = if self.program == "memtide" { "run --quiet" } else { "" };
+        let all =
+            format!("{first} --server {address} --connections {connections} {load} {}", self.words);
+        all.split_whitespace().map(str::to_owned).collect()
     }
 
     /// Its figures, from the JSON that it printed; under connection churn per connection.
     pub(super) fn read(self, shape: &Shape, said: &Value) -> Result<Run, String> {
-        match self {
-            Self::Bare(_) | Self::BareBatches => {
-                let keys = number(said, "/ops")? * f64::from(shape.multiget);
-                read_bare(said, keys, None)
-            }
-            Self::BareChurn => read_bare(said, number(said, "/connections")?, None),
-            Self::BarePaced(_) => {
+        match self.program {
+            "memtide" if shape.calls > 0 => read_memtide_churn(said),
+            "memtide" => read_memtide(shape.multiget, said),
+            "bare-churn" => read_bare(said, number(said, "/connections")?, None),
+            "bare-paced" => {
                 let us = |name| Ok::<_, String>(number(said, name)? / 1e3);
                 read_bare(said, number(said, "/ops")?, Some((us("/p50_ns")?, us("/p99_ns")?)))
             }
-            Self::Memtide(_) | Self::MemtideBatches(_) | Self::MemtidePaced(..) => {
-                read_memtide(shape.multiget, said)
-            }
-            Self::MemtideChurn(_) => read_memtide_churn(said),
+            _ => read_bare(said, number(said, "/ops")? * f64::from(shape.multiget), None),
         }
     }
-}
-
-fn bare(shape: &Shape, address: SocketAddr, seconds: u32) -> Vec<String> {
-    flags([
-        ("--server", address.to_string()),
-        ("--connections", shape.connections.to_string()),
-        ("--depth", shape.depth.to_string()),
-        ("--multiget", shape.multiget.to_string()),
-        ("--set-every", if shape.multiget > 1 { "0" } else { "10" }.to_owned()),
-        ("--keys", KEYS.to_owned()),
-        ("--seconds", seconds.to_string()),
-    ])
-}
-
-fn memtide(
-    shape: &Shape,
-    address: SocketAddr,
-    seconds: u32,
-    (io, wait): (&str, &str),
-) -> Vec<String> {
-    let gets_only = shape.multiget > 1 || shape.rate > 0;
-    let mix = if gets_only { "get=1" } else { "get=9,set=1" };
-    run_words([
-        ("--server", address.to_string()),
-        ("--rate", shape.rate.to_string()),
-        ("--io", io.to_owned()),
-        ("--wait", wait.to_owned()),
-        ("--connections", shape.connections.to_string()),
-        ("--depth", shape.depth.to_string()),
-        ("--multiget", shape.multiget.to_string()),
-        ("--threads", "1".to_owned()),
-        ("--mix", mix.to_owned()),
-        ("--key-size", "fixed:30".to_owned()),
-        ("--value-size", "fixed:200".to_owned()),
-        ("--keys", KEYS.to_owned()),
-        ("--duration", format!("{seconds}s")),
-        ("--json", "-".to_owned()),
-    ])
-}
-
-fn memtide_churn(shape: &Shape, address: SocketAddr, seconds: u32, io: &str) -> Vec<String> {
-    run_words([
-        ("--server", address.to_string()),
-        ("--io", io.to_owned()),
-        ("--connections", shape.connections.to_string()),
-        ("--calls", shape.calls.to_string()),
-        ("--depth", shape.depth.to_string()),
-        ("--linger", "0".to_owned()),
-        ("--threads", "1".to_owned()),
-        ("--mix", "get=1".to_owned()),
-        ("--key-size", "fixed:30".to_owned()),
-        ("--value-size", "fixed:200".to_owned()),
-        ("--keys", KEYS.to_owned()),
-        ("--duration", format!("{seconds}s")),
-        ("--json", "-".to_owned()),
-    ])
-}
-
-/// `memtide run` with these flags.
-fn run_words<const N: usize>(fields: [(&str, String); N]) -> Vec<String> {
-    ["run", "--quiet"].map(str::to_owned).into_iter().chain(flags(fields)).collect()
-}
-
-/// Names and values as the words of a command line.
-fn flags<const N: usize>(words: [(&str, String); N]) -> Vec<String> {
-    words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
 }
 
 /// The figures of a bare client that made `ops` operations.
@@ -282,43 +191,4 @@ fn cpu_s(value: &Value, pointer: &str) -> Result<f64, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn figures_are_found_or_missed_by_name() {
-        let record = json!({"client": {"cpu_user_s": 1.5, "cpu_system_s": 2}});
-        assert_eq!(cpu_s(&record, "/client"), Ok(3.5));
-        assert!(number(&record, "/totals/answered").is_err_and(|e| e.contains("/totals/answered")));
-    }
-
-    /// The parser of connection churn once used the names of an earlier version, and found no
-    /// figures.
-    #[test]
-    fn a_record_has_every_figure_that_is_read_from_it() {
-        let schema = include_str!("../../../docs/record.schema.json");
-        let schema: Value = serde_json::from_str(schema).unwrap();
-        let source = include_str!("clients.rs").split("mod tests").next().unwrap();
-        let readers = source.split("fn read_memtide").skip(1).collect::<String>();
-        let strings = readers.split('"').skip(1).step_by(2);
-        let pointers: Vec<&str> = strings.filter(|word| word.starts_with('/')).collect();
-        assert!(pointers.len() > 8, "{pointers:?}");
-        for pointer in pointers {
-            let mut names = pointer.split('/').skip(1);
-            let found = names.try_fold(&schema, |at, name| member(&schema, at, name));
-            assert!(found.is_some(), "{pointer}");
-        }
-    }
-
-    /// The schema of member `name` of the object that `at` describes.
-    fn member<'a>(root: &'a Value, at: &'a Value, name: &str) -> Option<&'a Value> {
-        if let Some(reference) = at["$ref"].as_str() {
-            return member(root, root.pointer(reference.trim_start_matches('#'))?, name);
-        }
-        if let Some(choices) = at["anyOf"].as_array() {
-            return choices.iter().find_map(|choice| member(root, choice, name));
-        }
-        at["properties"].get(name).or_else(|| at.get("additionalProperties"))
-    }
-}
+mod tests;

@@ -2,8 +2,8 @@
 //! Other load on the machine does not change them.
 //! Recorded figures belong to one compiler; under another one they are shown and not judged.
 
-use serde_json::{Map, Value, json};
-use std::fs;
+use crate::{commands, files};
+use serde_json::{Map, json};
 use std::path::Path;
 use std::process::Command;
 
@@ -26,11 +26,7 @@ const RECORDED: &str = "bench/instructions.json";
 /// If a part has grown by more than is allowed, or cannot be counted.
 pub(crate) fn run(root: &Path, record: bool) -> Result<(), String> {
     crate::setup::install_missing(crate::setup::INSTRUCTIONS)?;
-    let build = ["build", "--release", "--package", "memtide-bench", "--bin", "engine-parts"];
-    crate::run(crate::cargo(root).args(build))?;
-    let metadata = crate::metadata(root)?;
-    let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
-    let program = Path::new(target).join("release/engine-parts");
+    let program = commands::released(root, &["memtide-bench"])?.join("engine-parts");
     let mut counted = Map::new();
     for part in PARTS {
         let [few, many] = TIMES.map(|times| count(&program, part, times));
@@ -38,16 +34,13 @@ pub(crate) fn run(root: &Path, record: bool) -> Result<(), String> {
         counted.insert(part.to_owned(), json!(per_operation.round()));
     }
     let file = root.join(RECORDED);
-    let compiler = compiler()?;
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let compiler = commands::told(Command::new(rustc).arg("--version"))?;
     if record {
         let all = json!({"rustc": compiler, "instructions": counted});
-        return fs::write(&file, format!("{all:#}\n"))
-            .map_err(|error| format!("cannot write {}: {error}", file.display()));
+        return files::put(&file, format!("{all:#}\n").as_bytes());
     }
-    let text = fs::read_to_string(&file)
-        .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-    let recorded: Value =
-        serde_json::from_str(&text).map_err(|error| format!("{RECORDED} is no JSON: {error}"))?;
+    let recorded = files::json(&file)?;
     let comparable = recorded["rustc"] == json!(compiler);
     println!("{:<20}{:>12}{:>12}{:>10}", "part", "recorded", "now", "growth");
     let mut grown = Vec::new();
@@ -78,25 +71,12 @@ pub(crate) fn run(root: &Path, record: bool) -> Result<(), String> {
 
 /// Instructions of a whole run of the program.
 fn count(program: &Path, part: &str, times: u64) -> Result<u64, String> {
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .env("GLIBC_TUNABLES", PLAIN_LIBRARY)
-        .arg(program)
-        .args([part, &times.to_string()])
-        .output()
-        .map_err(|error| format!("cannot start valgrind: {error}"))?;
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    valgrind.env("GLIBC_TUNABLES", PLAIN_LIBRARY).arg(program).args([part, &times.to_string()]);
+    let output = commands::output(&mut valgrind)?;
     let said = String::from_utf8_lossy(&output.stderr);
     let number = said.lines().find_map(|line| line.split_once("Collected : "));
     let number = number.and_then(|(_, number)| number.trim().parse().ok());
     number.ok_or_else(|| format!("valgrind counted nothing of {part}: {said}"))
-}
-
-/// The compiler's version.
-fn compiler() -> Result<String, String> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .arg("--version")
-        .output()
-        .map_err(|error| format!("cannot start rustc: {error}"))?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -14,11 +14,11 @@ pub(crate) mod server;
 pub(crate) mod sinks;
 mod turns;
 
+use crate::{commands, files};
 use clients::Client;
 use figures::{Rounds, Run};
 use serde_json::{Value, json};
 use server::{Cpus, Server};
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -70,31 +70,33 @@ enum Which {
     Null,
 }
 
+/// What most shapes are.
+const SHAPE: Shape = Shape {
+    name: "",
+    connections: 16,
+    depth: 1,
+    multiget: 1,
+    rate: 0,
+    calls: 0,
+    server: Which::Memcached,
+    shares_cpu: false,
+};
+
 const fn shape(
     name: &'static str,
     (connections, depth, multiget): (u32, u32, u32),
     server: Which,
 ) -> Shape {
-    Shape { name, connections, depth, multiget, rate: 0, calls: 0, server, shares_cpu: false }
+    Shape { name, connections, depth, multiget, server, ..SHAPE }
 }
 
 const fn paced(name: &'static str, rate: u32, shares_cpu: bool) -> Shape {
-    let server = Which::Memcached;
-    Shape { name, connections: 16, depth: 1, multiget: 1, rate, calls: 0, server, shares_cpu }
+    Shape { name, rate, shares_cpu, ..SHAPE }
 }
 
-/// Concurrent connections, each with the given number of gets, sent in one write.
-const fn churn(name: &'static str, connections: u32, calls: u32, server: Which) -> Shape {
-    Shape {
-        name,
-        connections,
-        depth: calls,
-        multiget: 1,
-        rate: 0,
-        calls,
-        server,
-        shares_cpu: false,
-    }
+/// Connections with the given number of gets each, sent in one write.
+const fn churn(name: &'static str, calls: u32, server: Which) -> Shape {
+    Shape { name, depth: calls, calls, server, ..SHAPE }
 }
 
 /// All clients use 30-byte keys and 200-byte values, and most nine gets to one set.
@@ -108,8 +110,8 @@ const SHAPES: &[Shape] = &[
     shape("multiget of 100, per key, memcached", (16, 1, 100), Which::Memcached),
     shape("multiget of 100, per key, null server", (16, 1, 100), Which::Null),
     shape("16 000 connections, depth 1, memcached", (16_000, 1, 1), Which::Memcached),
-    churn("connection per 10 calls, memcached", 16, 10, Which::Memcached),
-    churn("connection per 10 calls, null server", 16, 10, Which::Null),
+    churn("connection per 10 calls, memcached", 10, Which::Memcached),
+    churn("connection per 10 calls, null server", 10, Which::Null),
     paced("paced at 1 000/s, memcached", 1_000, false),
     paced("paced at 20 000/s, memcached", 20_000, false),
     paced("paced at 100 000/s, memcached", 100_000, false),
@@ -159,19 +161,14 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
         "server_cpu": bench.cpus.server,
         "shapes": shapes,
     });
-    fs::write(file, format!("{all:#}\n"))
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))
+    files::put(file, format!("{all:#}\n").as_bytes())
 }
 
 /// Builds memtide and the programs of the benchmark; returns their folder. The servers that they
 /// need are installed.
 fn programs(root: &Path) -> Result<PathBuf, String> {
     crate::setup::install_missing(crate::setup::TESTS)?;
-    let build = ["build", "--release", "--package", "memtide", "--package", "memtide-bench"];
-    crate::run(crate::cargo(root).args(build))?;
-    let metadata = crate::metadata(root)?;
-    let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
-    Ok(Path::new(target).join("release"))
+    commands::released(root, &["memtide", "memtide-bench"])
 }
 
 /// Simulates `seconds` of 100 000 operations per second on one worker, and prints the time that it
@@ -180,14 +177,12 @@ fn programs(root: &Path) -> Result<PathBuf, String> {
 /// # Errors
 /// If memtide cannot be built, or its simulation fails.
 pub(crate) fn simulated(root: &Path, seconds: u32) -> Result<(), String> {
-    crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
-    let metadata = crate::metadata(root)?;
-    let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
+    let programs = commands::released(root, &["memtide"])?;
     let began = Instant::now();
     let duration = format!("{seconds}s");
     let load = ["--rate", "100k", "--threads", "1", "--duration", &duration];
-    let mut memtide = Command::new(Path::new(target).join("release/memtide"));
-    crate::run(memtide.arg("sim").args(load))?;
+    let mut memtide = Command::new(programs.join("memtide"));
+    commands::run(memtide.arg("sim").args(load))?;
     let took_s = began.elapsed().as_secs_f64();
     let per_operation_us = took_s / f64::from(seconds) / 1e5 * 1e6;
     println!("{seconds} s of load took {took_s:.1} s, {per_operation_us:.2} µs per operation");
@@ -295,7 +290,7 @@ impl Bench {
         let start = start_of(client);
         Ok(match client {
             Client::Own(own) => Order {
-                program: self.programs.join(own.program()).display().to_string(),
+                program: self.programs.join(own.program).display().to_string(),
                 words: own.words(shape, address, seconds),
                 start,
                 speaks: true,
@@ -316,7 +311,7 @@ impl Bench {
         match client {
             Client::Own(own) => {
                 let words = own.words(shape, address, self.seconds);
-                let said = self.client(&own.program(), self.cpu(shape), &words)?;
+                let said = self.client(own.program, self.cpu(shape), &words)?;
                 own.read(shape, &said)
             }
             Client::Peer(peer) => {
@@ -340,20 +335,12 @@ impl Bench {
 
     /// Runs one of our programs on `cpu`; returns the JSON that it prints.
     fn client(&self, program: &str, cpu: u32, words: &[String]) -> Result<Value, String> {
-        let output = Command::new("timeout")
-            .args(["--foreground", "--kill-after=5", &(self.seconds + PATIENCE_S).to_string()])
-            .args(["taskset", "--cpu-list", &cpu.to_string()])
-            .arg(self.programs.join(program))
-            .args(words)
-            .stdin(Stdio::null())
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(|error| format!("cannot start `timeout taskset {program}`: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("{program} failed: {}", output.status));
-        }
-        serde_json::from_slice(&output.stdout)
-            .map_err(|error| format!("{program} did not answer in JSON: {error}"))
+        let seconds = (self.seconds + PATIENCE_S).to_string();
+        let mut command = Command::new("timeout");
+        command.args(["--foreground", "--kill-after=5", &seconds]);
+        command.args(["taskset", "--cpu-list", &cpu.to_string()]);
+        command.arg(self.programs.join(program)).args(words);
+        commands::json(command.stderr(Stdio::inherit()))
     }
 }
 

@@ -8,6 +8,7 @@ use super::figures::Run;
 use super::process::Process;
 use super::server::Counters;
 use super::{Shape, Which};
+use crate::files::{at, put};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -23,8 +24,8 @@ pub(super) struct Peer {
     can: fn(&Shape) -> bool,
     /// Its key by number, below 1 000, if it requests keys that it does not store itself.
     keys: Option<fn(u32) -> String>,
-    /// Its arguments, and the content of its file if it needs one.
-    words: fn(&Load) -> (Vec<String>, Option<String>),
+    /// Its arguments in one line, and the content of its file if it needs one.
+    words: fn(&Load) -> (String, Option<String>),
     /// The parser of its response times; `None` if it does not print both percentiles.
     response: Option<ReadResponse>,
 }
@@ -41,59 +42,41 @@ pub(super) struct Load<'a> {
     file: String,
 }
 
+/// What most peers are.
+const PEER: Peer =
+    Peer { program: "", can: |it| it.multiget == 1, keys: None, words: mutilate, response: None };
+
 pub(super) const PEERS: &[Peer] = &[
-    Peer {
-        program: "mutilate",
-        can: |it| it.multiget == 1,
-        keys: None,
-        words: mutilate,
-        response: None,
-    },
-    Peer { program: "mcperf", can: |_| true, keys: None, words: mcperf, response: Some(of_table) },
+    Peer { program: "mutilate", ..PEER },
+    Peer { program: "mcperf", can: |_| true, words: mcperf, response: Some(of_table), ..PEER },
     Peer {
         program: "memtier_benchmark",
-        can: |it| it.multiget == 1,
         keys: Some(|number| format!("{}{}", "m".repeat(26), 1_000 + number)),
         words: memtier,
         response: Some(of_memtier),
+        ..PEER
     },
-    Peer {
-        program: "memcaslap",
-        can: |it| it.depth == 1 && it.rate == 0,
-        keys: None,
-        words: memaslap,
-        response: None,
-    },
-    Peer {
-        program: "memaslap",
-        can: |it| it.depth == 1 && it.rate == 0,
-        keys: None,
-        words: memaslap,
-        response: None,
-    },
+    Peer { program: "memcaslap", ..MEMASLAP },
+    MEMASLAP,
     Peer {
         // It uses keys of its own, which only the null server has, and only gets.
         program: "twemperf",
         can: |it| (it.depth == 1 || it.calls > 0) && it.multiget == 1 && it.server == Which::Null,
-        keys: None,
         words: twemperf,
-        response: None,
+        ..PEER
     },
     Peer {
         program: "mc-crusher",
         can: |it| it.server == Which::Memcached && it.rate == 0,
         keys: Some(|number| format!("{}{number}", "c".repeat(27))),
         words: crusher,
-        response: None,
+        ..PEER
     },
-    Peer {
-        program: "cachecannon",
-        can: |it| it.multiget == 1,
-        keys: None,
-        words: cannon,
-        response: Some(of_cannon),
-    },
+    Peer { program: "cachecannon", words: cannon, response: Some(of_cannon), ..PEER },
 ];
+
+const MEMASLAP: Peer =
+    Peer { program: "memaslap", can: |it| it.depth == 1 && it.rate == 0, words: memaslap, ..PEER };
 
 /// The most connections that several peers accept.
 const CONNECTIONS_MAX: u32 = 512;
@@ -131,12 +114,11 @@ impl Peer {
         if let Some(key) = self.keys.filter(|_| load.shape.server == Which::Memcached) {
             fill(load.address, key)?;
         }
-        let (words, file) = (self.words)(load);
+        let (line, file) = (self.words)(load);
         if let Some(text) = file {
-            let name = &load.file;
-            fs::write(name, text).map_err(|error| format!("cannot write {name}: {error}"))?;
+            put(Path::new(&load.file), text.as_bytes())?;
         }
-        Ok(words)
+        Ok(line.split_whitespace().map(str::to_owned).collect())
     }
 
     /// One run, on `cpu`; files for it go to `folder`.
@@ -149,9 +131,9 @@ impl Peer {
         let load = self.load(shape, address, START_S + seconds + END_S, folder);
         let words = self.ready(&load)?;
         let said = folder.join(format!("{}.said", self.program));
-        let failed = |error: std::io::Error| format!("{}: {error}", said.display());
-        let out = fs::File::create(&said).map_err(failed)?;
-        let outputs = (out.try_clone().map_err(failed)?.into(), out.into());
+        let failed = at(&said);
+        let out = fs::File::create(&said).map_err(&failed)?;
+        let outputs = (out.try_clone().map_err(&failed)?.into(), out.into());
         let mut process = Process::spawn(self.program, &words, cpu, outputs)?;
         sleep(Duration::from_secs(u64::from(START_S)));
         let mut counters = Counters::of(load.address)?;
@@ -197,16 +179,12 @@ fn fill(address: SocketAddr, key: fn(u32) -> String) -> Result<(), String> {
     stream.read_to_end(&mut Vec::new()).map(drop).map_err(failed)
 }
 
-fn words(text: &str) -> Vec<String> {
-    text.split_whitespace().map(str::to_owned).collect()
-}
-
 fn share_of_sets(shape: &Shape) -> f64 {
     if shape.multiget > 1 || shape.rate > 0 { 0.0 } else { 0.1 }
 }
 
 /// Without `-i` the original is killed by a signal when it has a rate.
-fn mutilate(load: &Load) -> (Vec<String>, Option<String>) {
+fn mutilate(load: &Load) -> (String, Option<String>) {
     let Load { shape: it, address, seconds, .. } = load;
     let mut line = format!(
         "-s {address} -t {seconds} -T 1 -c {} -d {} -u {} -K 30 -V 200 -r 1000 -B",
@@ -217,13 +195,13 @@ fn mutilate(load: &Load) -> (Vec<String>, Option<String>) {
     if it.rate > 0 {
         line += &format!(" -q {} -i exponential:1", it.rate);
     }
-    (words(&line), None)
+    (line, None)
 }
 
-fn mcperf(load: &Load) -> (Vec<String>, Option<String>) {
+fn mcperf(load: &Load) -> (String, Option<String>) {
     let (mut line, file) = mutilate(load);
     if load.shape.multiget > 1 {
-        line.extend(words(&format!("-g 1 -G {}", load.shape.multiget)));
+        line += &format!(" -g 1 -G {}", load.shape.multiget);
     }
     (line, file)
 }
@@ -239,7 +217,7 @@ fn of_table(text: &str, _: &Load) -> Option<(f64, f64)> {
     column("p50").zip(column("p99"))
 }
 
-fn memtier(load: &Load) -> (Vec<String>, Option<String>) {
+fn memtier(load: &Load) -> (String, Option<String>) {
     let Load { shape: it, address, seconds, file } = load;
     let ratio = if share_of_sets(it) > 0.0 { "1:9" } else { "0:1" };
     let mut line = format!(
@@ -255,7 +233,7 @@ fn memtier(load: &Load) -> (Vec<String>, Option<String>) {
     if it.rate > 0 {
         line += &format!(" --rate-limiting {}", it.rate / it.connections);
     }
-    (words(&line), None)
+    (line, None)
 }
 
 /// Only its file can be parsed by programs.
@@ -272,7 +250,7 @@ fn of_memtier_file(text: &str) -> Option<(f64, f64)> {
     us("p50.00").zip(us("p99.00"))
 }
 
-fn memaslap(load: &Load) -> (Vec<String>, Option<String>) {
+fn memaslap(load: &Load) -> (String, Option<String>) {
     let Load { shape: it, address, seconds, file } = load;
     let sets = share_of_sets(it);
     let mut line = format!("-s {address} -T 1 -c {} -t {seconds}s -w 1k -F {file}", it.connections);
@@ -280,7 +258,7 @@ fn memaslap(load: &Load) -> (Vec<String>, Option<String>) {
         line += &format!(" -d {}", it.multiget);
     }
     let text = format!("key\n30 30 1\nvalue\n200 200 1\ncmd\n0 {sets:.1}\n1 {:.1}\n", 1.0 - sets);
-    (words(&line), Some(text))
+    (line, Some(text))
 }
 
 /// It ends after a number of calls, not after a time, and makes about this many per second.
@@ -288,7 +266,7 @@ const CALLS_PER_S: u32 = 150_000;
 /// Without a rate it opens one connection at a time.
 const CONNECTIONS_PER_S: u32 = 5_000;
 
-fn twemperf(load: &Load) -> (Vec<String>, Option<String>) {
+fn twemperf(load: &Load) -> (String, Option<String>) {
     let Load { shape: it, address, seconds, .. } = load;
     if it.calls > 0 {
         let line = format!(
@@ -299,7 +277,7 @@ fn twemperf(load: &Load) -> (Vec<String>, Option<String>) {
             seconds * CONNECTIONS_PER_S,
             it.calls
         );
-        return (words(&line), None);
+        return (line, None);
     }
     let (calls, rate) = match it.rate {
         0 => (seconds * CALLS_PER_S / it.connections, 0),
@@ -312,10 +290,10 @@ fn twemperf(load: &Load) -> (Vec<String>, Option<String>) {
         address.port(),
         it.connections
     );
-    (words(&line), None)
+    (line, None)
 }
 
-fn crusher(load: &Load) -> (Vec<String>, Option<String>) {
+fn crusher(load: &Load) -> (String, Option<String>) {
     let Load { shape: it, address, seconds, file } = load;
     let line = format!(
         "--conf {file} --ip {} --port {} --timeout {seconds}",
@@ -331,10 +309,10 @@ fn crusher(load: &Load) -> (Vec<String>, Option<String>) {
         "{kind},recv=blind_read,conns={},key_prefix={prefix},key_prealloc=1,key_count=1000\n",
         it.connections
     );
-    (words(&line), Some(text))
+    (line, Some(text))
 }
 
-fn cannon(load: &Load) -> (Vec<String>, Option<String>) {
+fn cannon(load: &Load) -> (String, Option<String>) {
     let Load { shape: it, address, seconds, file } = load;
     let (get, set) = if share_of_sets(it) > 0.0 { (90, 10) } else { (100, 0) };
     let text = format!(
@@ -347,7 +325,7 @@ fn cannon(load: &Load) -> (Vec<String>, Option<String>) {
          [workload.values]\nlength = 200\n[admin]\nformat = \"json\"\n",
         it.connections, it.depth, it.rate
     );
-    (vec![file.clone()], Some(text))
+    (file.clone(), Some(text))
 }
 
 /// Its output is lines of JSON, one of which is the result.
@@ -359,23 +337,4 @@ fn of_cannon(text: &str, _: &Load) -> Option<(f64, f64)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn what_peers_say_is_read() {
-        let shape = super::super::shape("any", (16, 1, 1), Which::Memcached);
-        let address = SocketAddr::from(([127, 0, 0, 1], 1));
-        let load = Load { shape: &shape, address, seconds: 2, file: String::new() };
-        let table = "#type avg std min p50 p99\nread 1.0 2.0 3.0 14.5 30.5\n";
-        assert_eq!(of_table(table, &load), Some((14.5, 30.5)));
-        assert_eq!(of_table("nothing", &load), None);
-        let file = json!({"ALL STATS": {
-            "Totals": {"Percentile Latencies": {"p50.00": 0.125, "p99.00": 0.25}},
-        }});
-        assert_eq!(of_memtier_file(&file.to_string()), Some((125.0, 250.0)));
-        let lines = "a word\n{\"throughput\": 1, \"get\": {\"p50_us\": 1, \"p99_us\": 2.5}}\n";
-        assert_eq!(of_cannon(lines, &load), Some((1.0, 2.5)));
-    }
-}
+mod tests;

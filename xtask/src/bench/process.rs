@@ -1,18 +1,18 @@
 //! A running program, and the kernel's figures about it.
 
 use super::server::on_cpu;
+use crate::commands::Kept;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A program on one CPU. Dropping this value ends it.
 pub(super) struct Process {
-    /// Only this value waits for it, so its process id is not reused until then.
-    child: Child,
+    child: Kept,
     /// Its command line, for messages.
     line: String,
 }
@@ -25,25 +25,20 @@ impl Process {
         (out, err): (Stdio, Stdio),
     ) -> Result<Self, String> {
         let line = format!("{program} {}", words.join(" "));
-        let child = on_cpu(cpu)
-            .arg(program)
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(out)
-            .stderr(err)
-            .spawn()
-            .map_err(|error| format!("cannot start `setpriv taskset {line}`: {error}"))?;
+        let mut command = on_cpu(cpu);
+        command.arg(program).args(words).stdin(Stdio::null()).stdout(out).stderr(err);
+        let child = Kept::spawn(&mut command)?;
         Ok(Self { child, line })
     }
 
     pub(super) fn signal(&self, signal: Signal) -> Result<(), String> {
-        kill_process(Pid::from_child(&self.child), signal)
+        kill_process(Pid::from_child(&self.child.0), signal)
             .map_err(|error| format!("cannot send a signal to `{}`: {error}", self.line))
     }
 
     /// Returns an error if the process has ended.
     pub(super) fn is_there(&mut self) -> Result<(), String> {
-        match self.child.try_wait() {
+        match self.child.0.try_wait() {
             Ok(None) => Ok(()),
             Ok(Some(status)) => Err(format!("`{}` ended before its time: {status}", self.line)),
             Err(error) => Err(format!("cannot look after `{}`: {error}", self.line)),
@@ -57,7 +52,7 @@ impl Process {
     pub(super) fn finish(&mut self, patience: Duration) -> Result<(), String> {
         let began = Instant::now();
         while began.elapsed() < patience {
-            match self.child.try_wait() {
+            match self.child.0.try_wait() {
                 Ok(None) => std::thread::sleep(LOOK_EVERY),
                 Ok(Some(status)) if status.success() => return Ok(()),
                 Ok(Some(status)) => return Err(format!("`{}` failed: {status}", self.line)),
@@ -80,15 +75,7 @@ impl Process {
     }
 
     fn proc_folder(&self) -> PathBuf {
-        Path::new("/proc").join(self.child.id().to_string())
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // The process may be gone already. A kill also ends a stopped process.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Path::new("/proc").join(self.child.0.id().to_string())
     }
 }
 
@@ -114,50 +101,4 @@ fn rss_max_of(status: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::server::Cpus;
-
-    fn start(program: &str, word: &str) -> Process {
-        let cpu = Cpus::inherited().expect("there is a CPU").client;
-        let quiet = (Stdio::null(), Stdio::null());
-        Process::spawn(program, &[word.to_owned()], cpu, quiet).expect("it can be started")
-    }
-
-    #[test]
-    fn time_on_a_cpu_is_the_first_of_three_numbers() {
-        assert_eq!(on_cpu_of("1500 20 3\n"), Some(Duration::from_nanos(1_500)));
-        assert_eq!(on_cpu_of(""), None);
-        let own = cpu_of(Path::new("/proc/self/task")).expect("this process is there");
-        assert!(own > Duration::ZERO);
-    }
-
-    #[test]
-    fn memory_is_told_in_bytes() {
-        assert_eq!(rss_max_of("VmPeak:\t9 kB\nVmHWM:\t    2 kB\n"), Some(2048.0));
-        assert_eq!(rss_max_of("Name:\tcat\n"), None);
-    }
-
-    #[test]
-    fn a_program_that_ends_is_told_apart() {
-        let why = loop {
-            let mut killed = start("sleep", "1000");
-            killed.signal(Signal::KILL).expect("it is ours");
-            std::thread::sleep(LOOK_EVERY);
-            if let Err(why) = killed.is_there() {
-                break why;
-            }
-        };
-        assert!(why.starts_with("`sleep 1000` ended before its time"), "{why}");
-        let patience = Duration::from_secs(10);
-        assert_eq!(start("sleep", "0").finish(patience), Ok(()));
-        let why = start("ls", "/there/is/no/such/file").finish(patience);
-        assert!(why.is_err_and(|why| why.contains("failed")));
-    }
-
-    #[test]
-    fn a_program_ends_with_its_value() {
-        let place = start("sleep", "1000").proc_folder();
-        assert!(!place.exists());
-    }
-}
+mod tests;

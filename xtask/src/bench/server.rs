@@ -1,10 +1,11 @@
 //! The servers of a benchmark, their counters, and the CPUs of both sides.
 
+use crate::commands::Kept;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The time that a server may take to accept connections.
@@ -40,7 +41,7 @@ fn parse_cpus(list: &str) -> Option<Vec<u32>> {
 
 /// A server on a free loopback port. Dropping this value ends it.
 pub(crate) struct Server {
-    child: Child,
+    _child: Kept,
     pub(crate) address: SocketAddr,
 }
 
@@ -50,18 +51,14 @@ impl Server {
         let address = free_address()?;
         let memcached = crate::setup::find("memcached").ok_or("memcached is not installed")?;
         let port = address.port().to_string();
-        let child = on_cpu(cpus.server)
-            .arg(memcached)
-            // A server that changes its user would outlive this program.
-            .args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1", "-u", "root"])
-            .args(["-c", "20000"])
-            .stdin(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("cannot start memcached: {error}"))?;
-        let mut server = Self { child, address };
+        let mut command = on_cpu(cpus.server);
+        // A server that changes its user would outlive this program.
+        command.arg(memcached).args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1"]);
+        command.args(["-u", "root", "-c", "20000"]);
+        let mut child = Kept::spawn(command.stdin(Stdio::null()))?;
         let began = Instant::now();
         while TcpStream::connect(address).is_err() {
-            let ended = server.child.try_wait().map_err(|error| error.to_string())?;
+            let ended = child.0.try_wait().map_err(|error| error.to_string())?;
             if let Some(status) = ended {
                 return Err(format!("memcached ended at once: {status}"));
             }
@@ -70,7 +67,7 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Ok(server)
+        Ok(Self { _child: child, address })
     }
 
     /// Our null server, from the folder of programs.
@@ -80,20 +77,17 @@ impl Server {
 
     /// A server of ours that prints its address.
     pub(super) fn of_ours(cpus: &Cpus, programs: &Path, name: &str) -> Result<Self, String> {
-        let mut child = on_cpu(cpus.server)
-            .arg(programs.join(name))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("cannot start {name}: {error}"))?;
+        let mut command = on_cpu(cpus.server);
+        command.arg(programs.join(name)).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = Kept::spawn(&mut command)?;
         let mut line = String::new();
-        let out = child.stdout.take().expect("it is piped");
+        let out = child.0.stdout.take().expect("it is piped");
         BufReader::new(out)
             .read_line(&mut line)
             .map_err(|error| format!("{name} said nothing: {error}"))?;
         let address = line.trim().strip_prefix("listening on ").and_then(|it| it.parse().ok());
         match address {
-            Some(address) => Ok(Self { child, address }),
+            Some(address) => Ok(Self { _child: child, address }),
             None => Err(format!("{name} said '{line}' and not where it listens")),
         }
     }
@@ -108,22 +102,14 @@ pub(super) fn on_cpu(cpu: u32) -> Command {
     command
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may be gone already, which needs no action.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// A server's counters, requested over one connection.
-pub(super) struct Counters {
+pub(crate) struct Counters {
     address: SocketAddr,
     stream: BufReader<TcpStream>,
 }
 
 impl Counters {
-    pub(super) fn of(address: SocketAddr) -> Result<Self, String> {
+    pub(crate) fn of(address: SocketAddr) -> Result<Self, String> {
         let prepared = TcpStream::connect(address).and_then(|stream| {
             stream.set_nodelay(true)?;
             stream.set_read_timeout(Some(PATIENCE))?;
@@ -135,10 +121,8 @@ impl Counters {
     }
 
     /// Requested keys and sets, of all connections since the server's start.
-    pub(super) fn commands(&mut self) -> Result<u64, String> {
-        let text = self
-            .tell()
-            .map_err(|error| format!("{} did not tell its counters: {error}", self.address))?;
+    pub(crate) fn commands(&mut self) -> Result<u64, String> {
+        let text = self.answer("stats")?;
         let of = |name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
         of("STAT cmd_get ")
             .zip(of("STAT cmd_set "))
@@ -146,15 +130,22 @@ impl Counters {
             .ok_or_else(|| format!("{} counts no gets and sets: {text}", self.address))
     }
 
-    /// The whole answer to `stats`.
-    fn tell(&mut self) -> std::io::Result<String> {
-        self.stream.get_mut().write_all(b"stats\r\n")?;
+    /// Removes all items.
+    pub(crate) fn flush(&mut self) -> Result<(), String> {
+        self.answer("flush_all").map(drop)
+    }
+
+    /// The whole answer to a command.
+    fn answer(&mut self, command: &str) -> Result<String, String> {
+        let failed = |error| format!("{} did not answer to {command}: {error}", self.address);
+        let words = format!("{command}\r\n");
+        self.stream.get_mut().write_all(words.as_bytes()).map_err(failed)?;
         let (mut text, mut line) = (String::new(), String::new());
         // An error is a single line.
-        while !(line == "END\r\n" || line.starts_with("ERROR")) {
+        while !(matches!(line.as_str(), "END\r\n" | "OK\r\n") || line.starts_with("ERROR")) {
             line.clear();
-            if self.stream.read_line(&mut line)? == 0 {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            if self.stream.read_line(&mut line).map_err(failed)? == 0 {
+                return Err(failed(std::io::ErrorKind::UnexpectedEof.into()));
             }
             text += &line;
         }

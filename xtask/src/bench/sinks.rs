@@ -5,7 +5,8 @@ use super::clients::{number, read_memtide};
 use super::figures::{Rounds, Run};
 use super::programs;
 use super::server::{Cpus, Server};
-use serde_json::Value;
+use crate::commands::json;
+use crate::files::at;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -43,8 +44,7 @@ pub(crate) fn run(root: &Path, rounds: u32, seconds: u32) -> Result<(), String> 
         programs,
         seconds,
     };
-    let names = ["no outputs", "all outputs"].map(str::to_owned);
-    let mut figures = Rounds::of(names.into_iter());
+    let mut figures = Rounds::of(["no outputs", "all outputs"]);
     for round in 0..rounds {
         eprintln!("xtask: round {} of {rounds}", round + 1);
         let order = if round % 2 == 0 { [false, true] } else { [true, false] };
@@ -63,7 +63,7 @@ pub(crate) fn run(root: &Path, rounds: u32, seconds: u32) -> Result<(), String> 
 /// A table of the sinks alone.
 fn alone(programs: &Path) -> Result<String, String> {
     let program = programs.join("sink-parts");
-    let found = json_of(Command::new(program).arg(ROWS))?;
+    let found = json(Command::new(program).arg(ROWS).stderr(Stdio::inherit()))?;
     let mut text = format!(
         "{:<10}{:>16}{:>14}{:>26}{:>14}\n",
         "sink", "rows/s of a core", "bytes a row", "rows/s, gzip on the same", "zipped"
@@ -102,28 +102,15 @@ impl Load {
         memtide.arg(self.server.address.to_string()).args(LOAD);
         memtide.arg("--duration").arg(format!("{}s", self.seconds));
         if has_outputs {
-            fs::create_dir_all(&self.folder)
-                .map_err(|error| format!("cannot make {}: {error}", self.folder.display()))?;
+            fs::create_dir_all(&self.folder).map_err(at(&self.folder))?;
             for (kind, file) in FILES {
                 memtide.arg("--out").arg(format!("{kind}={}", self.folder.join(file).display()));
             }
             let receiver = self.receiver.address;
             memtide.arg("--out").arg(format!("influx=http://{receiver}/write?db=it"));
         }
-        let record = json_of(&mut memtide);
+        let record = json(memtide.stderr(Stdio::inherit()));
         drop(fs::remove_dir_all(&self.folder));
         read_memtide(1, &record?)
     }
-}
-
-/// Parses a program's output, which must be JSON.
-fn json_of(command: &mut Command) -> Result<Value, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let output = output.map_err(|error| format!("cannot start {name}: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{name} failed: {}", output.status));
-    }
-    serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("{name} did not answer in JSON: {error}"))
 }

@@ -2,8 +2,8 @@
 //!
 //! It has no maintainer scripts, so nothing is started, enabled or left behind.
 
-use super::{emptied, put, told};
-use std::fs;
+use crate::commands::told;
+use crate::files::{emptied, put, read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -61,10 +61,6 @@ fn control(version: &str) -> String {
          memtide makes load for memcached, measures response times from the instant at\n \
          which each operation was due, and says how far its numbers can be believed.\n"
     )
-}
-
-fn read(file: &Path) -> Result<Vec<u8>, String> {
-    fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 #[cfg(test)]

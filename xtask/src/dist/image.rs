@@ -1,6 +1,7 @@
 //! A container image as a docker-archive, which `docker load`, `podman load` and
 //! `ctr images import` read. Written here, byte for byte equal each time; no daemon is used.
 
+use crate::files::{self, at};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -22,14 +23,10 @@ const LAYER: &str = "layer.tar";
 /// # Errors
 /// If a file cannot be read or written.
 pub(crate) fn write(file: &Path, name: &str, programs: &[(&str, &Path)]) -> Result<(), String> {
-    let failed = |error| format!("{}: {error}", file.display());
-    let read = |&(name, program): &(_, &Path)| match fs::read(program) {
-        Ok(bytes) => Ok((name, bytes)),
-        Err(error) => Err(format!("{}: {error}", program.display())),
-    };
-    let programs: Vec<_> = programs.iter().map(read).collect::<Result<_, _>>()?;
-    let archive = archive(name, &programs).map_err(failed)?;
-    fs::write(file, archive).map_err(failed)
+    let read = |&(name, program): &(_, &Path)| Ok((name, files::read(program)?));
+    let programs: Vec<_> = programs.iter().map(read).collect::<Result<_, String>>()?;
+    let archive = archive(name, &programs).map_err(at(file))?;
+    fs::write(file, archive).map_err(at(file))
 }
 
 /// Unpacks the layer of the image in `file` into `folder`.
@@ -37,17 +34,17 @@ pub(crate) fn write(file: &Path, name: &str, programs: &[(&str, &Path)]) -> Resu
 /// # Errors
 /// If the image cannot be read or a file cannot be written.
 pub(super) fn unpack(file: &Path, folder: &Path) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", file.display());
-    let mut archive = Archive::new(fs::File::open(file).map_err(failed)?);
-    for entry in archive.entries().map_err(failed)? {
-        let mut entry = entry.map_err(failed)?;
-        if entry.path().map_err(failed)?.ends_with(LAYER) {
+    let failed = at(file);
+    let mut archive = Archive::new(fs::File::open(file).map_err(&failed)?);
+    for entry in archive.entries().map_err(&failed)? {
+        let mut entry = entry.map_err(&failed)?;
+        if entry.path().map_err(&failed)?.ends_with(LAYER) {
             let mut layer = Vec::new();
-            entry.read_to_end(&mut layer).map_err(failed)?;
+            entry.read_to_end(&mut layer).map_err(&failed)?;
             let mut layer = Archive::new(layer.as_slice());
             layer.set_preserve_permissions(true);
             // Without root, a test owns the files that it unpacks.
-            return layer.unpack(folder).map_err(failed);
+            return layer.unpack(folder).map_err(&failed);
         }
     }
     Err(format!("{}: the image has no {LAYER}", file.display()))
@@ -118,48 +115,4 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::Value;
-    use std::collections::HashMap;
-
-    fn image() -> Vec<u8> {
-        archive(NAME, &[("memtide", b"program".to_vec())]).unwrap()
-    }
-
-    fn files(tar: &[u8]) -> HashMap<String, (Vec<u8>, u32)> {
-        let mut files = HashMap::new();
-        for entry in Archive::new(tar).entries().unwrap() {
-            let mut entry = entry.unwrap();
-            let (path, mode) = (entry.path().unwrap().display().to_string(), entry.header().mode());
-            let mut bytes = Vec::new();
-            entry.read_to_end(&mut bytes).unwrap();
-            files.insert(path, (bytes, mode.unwrap()));
-        }
-        files
-    }
-
-    #[test]
-    fn the_image_names_its_layer_by_digest_and_a_user_by_number() {
-        let image = files(&image());
-        let manifest: Value = serde_json::from_slice(&image[MANIFEST].0).unwrap();
-        let config = manifest[0]["Config"].as_str().unwrap();
-        assert_eq!(manifest[0]["RepoTags"][0], NAME);
-        assert_eq!(config, format!("{}.json", digest(&image[config].0)));
-        let config: Value = serde_json::from_slice(&image[config].0).unwrap();
-        let layer = &image[LAYER].0;
-        assert_eq!(config["rootfs"]["diff_ids"][0], format!("sha256:{}", digest(layer)));
-        assert_eq!(config["config"]["Entrypoint"], json!(["/usr/bin/memtide"]));
-        // Kubernetes cannot check that a user given by name is not root.
-        assert_eq!(config["config"]["User"], "65532:65532");
-        let layer = files(layer);
-        assert_eq!(layer["usr/bin/memtide"], (b"program".to_vec(), 0o755));
-        assert_eq!(layer["tmp/"].1, 0o1777);
-        assert!(layer["etc/passwd"].0.starts_with(b"memtide:x:65532:65532:"));
-    }
-
-    #[test]
-    fn the_same_program_makes_the_same_image() {
-        assert_eq!(image(), image());
-    }
-}
+mod tests;

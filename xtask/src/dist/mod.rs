@@ -7,10 +7,12 @@ mod debian;
 pub(crate) mod image;
 mod proof;
 
+use crate::commands::{cargo, run as execute, told};
+use crate::files::at;
 use crate::setup;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
 /// musl resolves names by `/etc/hosts` and DNS without any file of the machine's own C library.
 pub(crate) const TARGET: &str = "x86_64-unknown-linux-musl";
@@ -33,12 +35,12 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     setup::install_missing(setup::STATIC)?;
     add_target(root)?;
     let built = ["build", "--locked", "--package", "memtide", "--profile", "static"];
-    crate::run(crate::cargo(root).args(built).args(["--target", TARGET]))?;
+    execute(cargo(root).args(built).args(["--target", TARGET]))?;
     let folder = root.join("target/dist");
-    fs::create_dir_all(&folder).map_err(|error| format!("target/dist: {error}"))?;
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
     let program = folder.join("memtide");
     let built = root.join("target").join(TARGET).join("static/memtide");
-    fs::copy(&built, &program).map_err(|error| format!("{}: {error}", built.display()))?;
+    fs::copy(&built, &program).map_err(at(&built))?;
     show(&program)?;
     proof::program(&folder, &program)?;
     if options.image {
@@ -67,46 +69,12 @@ pub(crate) fn add_target(root: &Path) -> Result<(), String> {
     if Path::new(&told(&mut asked)?).is_dir() {
         return Ok(());
     }
-    crate::run(Command::new("rustup").current_dir(root).args(["target", "add", TARGET]))
+    execute(Command::new("rustup").current_dir(root).args(["target", "add", TARGET]))
 }
 
 /// Prints a file's size, and returns it in bytes.
 fn show(file: &Path) -> Result<u64, String> {
-    let size = fs::metadata(file).map_err(|error| format!("{}: {error}", file.display()))?.len();
+    let size = fs::metadata(file).map_err(at(file))?.len();
     println!("{}: {:.2} MB", file.display(), size as f64 / 1e6);
     Ok(size)
-}
-
-/// The trimmed output of a command that must succeed.
-pub(crate) fn told(command: &mut Command) -> Result<String, String> {
-    let words = crate::written(command);
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("cannot start `{words}`: {error}"))?;
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    if output.status.success() {
-        Ok(out)
-    } else {
-        Err(format!("`{words}` failed with {}: {err} {out}", output.status))
-    }
-}
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().to_owned()
-}
-
-/// An empty folder; its former content is deleted.
-pub(crate) fn emptied(folder: PathBuf) -> Result<PathBuf, String> {
-    let failed = |error| format!("{}: {error}", folder.display());
-    if folder.exists() {
-        fs::remove_dir_all(&folder).map_err(failed)?;
-    }
-    fs::create_dir_all(&folder).map_err(failed)?;
-    Ok(folder)
-}
-
-/// Writes a file, and makes the folders above it.
-pub(crate) fn put(file: &Path, bytes: &[u8]) -> Result<(), String> {
-    let failed = |error| format!("{}: {error}", file.display());
-    fs::create_dir_all(file.parent().unwrap_or(file)).map_err(failed)?;
-    fs::write(file, bytes).map_err(failed)
 }

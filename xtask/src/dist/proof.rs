@@ -2,11 +2,13 @@
 //! names by `/etc/hosts` and DNS, merged shares, an agent. Without root it only prints that it is
 //! skipped.
 
-use super::{emptied, image, put, text, told};
-use crate::{names, setup};
+use super::image;
+use crate::commands::told;
+use crate::files::{at, emptied, put};
+use crate::{bench, names, setup};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -27,9 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// If a command fails there.
 pub(super) fn program(folder: &Path, program: &Path) -> Result<(), String> {
     let Some(root) = emptied_if_root(folder, "the program")? else { return Ok(()) };
-    fs::create_dir_all(root.join("usr/bin")).map_err(|error| format!("usr/bin: {error}"))?;
-    fs::copy(program, root.join("usr/bin/memtide")).map_err(|error| format!("copy: {error}"))?;
-    fs::create_dir(root.join("tmp")).map_err(|error| format!("tmp: {error}"))?;
+    put(&root.join("usr/bin/memtide"), &[])?;
+    fs::copy(program, root.join("usr/bin/memtide")).map_err(at(program))?;
+    fs::create_dir(root.join("tmp")).map_err(at(&root))?;
     told(Command::new("chmod").arg("1777").arg(root.join("tmp")))?;
     everything(&root)
 }
@@ -55,7 +57,7 @@ pub(super) fn package(folder: &Path, file: &Path) -> Result<(), String> {
     }
     for path in ["info", "updates", "triggers"] {
         let path = root.join("var/lib/dpkg").join(path);
-        fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        fs::create_dir_all(&path).map_err(at(&path))?;
     }
     let dpkg = |words: &[&str]| {
         let mut command = Command::new("dpkg");
@@ -131,8 +133,7 @@ fn first_run(root: &Path) -> Result<(), String> {
 }
 
 fn shares(root: &Path, port: u16) -> Result<(), String> {
-    let start = Command::new("date").args(["+%s", "--date", "3 seconds"]).output();
-    let start = text(&start.map_err(|error| format!("cannot start `date`: {error}"))?.stdout);
+    let start = told(Command::new("date").args(["+%s", "--date", "3 seconds"]))?;
     let words = |i| {
         format!(
             "run --shard {i}/2 --start-at @{start} --server 127.0.0.1:{port} --keys 100 \
@@ -208,8 +209,7 @@ impl Drop for Running {
 }
 
 fn free_port() -> Result<u16, String> {
-    let socket = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    socket.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
+    bench::server::free_address().map(|address| address.port())
 }
 
 fn await_port(port: u16) -> Result<(), String> {

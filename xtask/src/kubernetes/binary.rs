@@ -1,5 +1,6 @@
 //! The one program that contains a whole cluster, built from Kubernetes' published modules.
 
+use crate::files::{at, put, read, removed};
 use crate::setup;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,11 +30,8 @@ pub(super) fn built(root: &Path, folder: &Path) -> Result<PathBuf, String> {
         return Ok(program);
     }
     let place = folder.join("build");
-    fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
     for name in ["main.go", "go.mod"] {
-        let source = root.join("xtask/kubernetes").join(name);
-        let copied = fs::copy(&source, place.join(name));
-        copied.map_err(|error| format!("{}: {error}", source.display()))?;
+        put(&place.join(name), &read(&root.join("xtask/kubernetes").join(name))?)?;
     }
     let ours = "k8s.io/component-base/version.git";
     let [version, major, minor] = VERSION;
@@ -42,10 +40,10 @@ pub(super) fn built(root: &Path, folder: &Path) -> Result<PathBuf, String> {
     let unfinished = place.join("cluster");
     let mut build = go(&place);
     build.args(["build", "-mod=mod", "-trimpath", "-ldflags", &link, "-o"]).arg(&unfinished);
-    crate::run(build.arg("."))?;
-    crate::run(go(&place).args(["clean", "-cache", "-modcache"]))?;
-    let moved = fs::rename(&unfinished, &program).and_then(|()| fs::remove_dir_all(&place));
-    moved.map_err(|error| format!("{}: {error}", program.display()))?;
+    crate::commands::run(build.arg("."))?;
+    crate::commands::run(go(&place).args(["clean", "-cache", "-modcache"]))?;
+    fs::rename(&unfinished, &program).map_err(at(&program))?;
+    removed(&place)?;
     Ok(program)
 }
 

@@ -2,7 +2,8 @@
 //! containerd, each a child of this process, and a name server for its pods. Nothing here ends it:
 //! its processes, mounts and network end with the namespaces of this process.
 
-use crate::dist::{put, told};
+use crate::commands::told;
+use crate::files::{at, put};
 use crate::names;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -18,19 +19,46 @@ pub(super) const NODE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// The name by which pods refer to a seccomp profile that forbids only io_uring.
 pub(super) const NO_URING: &str = "no-uring.json";
 
+/// The programs of Kubernetes, which are one file.
 const PROGRAMS: [&str; 6] =
     ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl"];
-const PODS: &str = "10.79.0.0/24";
-const SERVICES: &str = "10.78.0.0/24";
 const SOCKET: &str = "/run/memtide-containerd.sock";
 const START_MAX: Duration = Duration::from_secs(180);
 /// The time for which an answer of the API about a name is kept.
 const NAME_AGE_MAX: Duration = Duration::from_secs(1);
 
+/// The files that the programs read, with `$RUN` for the cluster's folder. Pods and node share one
+/// bridge, on which network policies have no effect.
+const FILES: [(&str, &str); 4] = [
+    ("kubelet/seccomp/no-uring.json", include_str!("../../kubernetes/no-uring.json")),
+    ("cni/pods.conflist", include_str!("../../kubernetes/pods.conflist")),
+    ("containerd.toml", include_str!("../../kubernetes/containerd.toml")),
+    ("kubelet.yaml", include_str!("../../kubernetes/kubelet.yaml")),
+];
+const ACCESS: &str = include_str!("../../kubernetes/access.yaml");
+
+const CONTAINERD: &str = "--config $RUN/containerd.toml";
+const ETCD: &str = "--data-dir $RUN/etcd --unsafe-no-fsync \
+    --listen-client-urls http://127.0.0.1:2379 --advertise-client-urls http://127.0.0.1:2379 \
+    --listen-peer-urls http://127.0.0.1:2380";
+const API_SERVER: &str = "--etcd-servers=http://127.0.0.1:2379 --cert-dir=$RUN/pki \
+    --advertise-address=$NODE --secure-port=6443 --service-cluster-ip-range=10.78.0.0/24 \
+    --service-account-issuer=https://memtide.test \
+    --service-account-key-file=$RUN/pki/sa.pub --service-account-signing-key-file=$RUN/pki/sa.key \
+    --token-auth-file=$RUN/pki/tokens.csv --authorization-mode=Node,RBAC \
+    --kubelet-preferred-address-types=InternalIP";
+const CONTROLLERS: &str = "--kubeconfig=$RUN/admin.conf --leader-elect=false \
+    --service-account-private-key-file=$RUN/pki/sa.key --root-ca-file=$RUN/pki/apiserver.crt";
+const SCHEDULER: &str = "--kubeconfig=$RUN/admin.conf --leader-elect=false";
+const KUBELET: &str = "--config=$RUN/kubelet.yaml --kubeconfig=$RUN/node.conf \
+    --root-dir=$RUN/kubelet --hostname-override=node --node-ip=$NODE";
+
 /// A running cluster.
 pub(super) struct Cluster {
     folder: PathBuf,
     logs: PathBuf,
+    /// The name of the image that holds a pod's namespaces.
+    pause: &'static str,
     children: Vec<(&'static str, Child)>,
 }
 
@@ -44,29 +72,26 @@ impl Cluster {
         [folder, logs]: [PathBuf; 2],
         program: &Path,
         images: &[PathBuf],
-        pause: &str,
+        pause: &'static str,
     ) -> Result<Self, String> {
-        let mut cluster = Self { folder, logs, children: Vec::new() };
-        cluster.prepare(program, pause)?;
-        let config = cluster.folder.join("containerd.toml");
-        let mut containerd = Command::new("containerd");
-        cluster.spawn("containerd", containerd.arg("--config").arg(config))?;
-        cluster.start_control()?;
-        let there = |_: &Self| Path::new(SOCKET).exists();
-        cluster.wait("containerd", there)?;
+        let mut cluster = Self { folder, logs, pause, children: Vec::new() };
+        cluster.prepare(program)?;
+        cluster.begin("containerd", CONTAINERD)?;
+        cluster.begin("etcd", ETCD)?;
+        cluster.begin("kube-apiserver", API_SERVER)?;
+        let answers = |cluster: &Self| told(&mut cluster.kubectl("get --raw /readyz")).is_ok();
+        cluster.wait("the API server", answers)?;
+        cluster.begin("kube-controller-manager", CONTROLLERS)?;
+        cluster.begin("kube-scheduler", SCHEDULER)?;
+        cluster.wait("containerd", |_| Path::new(SOCKET).exists())?;
         for image in images {
             let mut import = Command::new("ctr");
             import.args(["--address", SOCKET, "--namespace", "k8s.io", "images", "import"]);
             told(import.arg(image))?;
         }
-        let mut kubelet = cluster.program("kubelet");
-        kubelet.arg(flag("--config", &cluster.folder.join("kubelet.yaml")));
-        kubelet.arg(flag("--kubeconfig", &cluster.folder.join("node.conf")));
-        kubelet.arg(flag("--root-dir", &cluster.folder.join("kubelet")));
-        kubelet.arg("--hostname-override=node").arg(format!("--node-ip={NODE}"));
-        cluster.spawn("kubelet", &mut kubelet)?;
+        cluster.begin("kubelet", KUBELET)?;
         cluster.wait("the node", |cluster| {
-            let nodes = told(cluster.kubectl("").args(["get", "nodes", "--no-headers"]));
+            let nodes = told(&mut cluster.kubectl("get nodes --no-headers"));
             nodes.is_ok_and(|nodes| nodes.split_whitespace().any(|word| word == "Ready"))
         })?;
         cluster.serve_names()?;
@@ -91,9 +116,8 @@ impl Cluster {
         command: &mut Command,
     ) -> Result<(), String> {
         let log = self.logs.join(format!("{name}.log"));
-        let failed = |error| format!("{}: {error}", log.display());
-        let out = File::create(&log).map_err(failed)?;
-        let err = out.try_clone().map_err(failed)?;
+        let out = File::create(&log).map_err(at(&log))?;
+        let err = out.try_clone().map_err(at(&log))?;
         command.stdin(Stdio::null()).stdout(out).stderr(err);
         let child = command.spawn().map_err(|error| format!("cannot start {name}: {error}"))?;
         self.children.push((name, child));
@@ -122,144 +146,53 @@ impl Cluster {
         Ok(())
     }
 
-    fn start_control(&mut self) -> Result<(), String> {
-        let (pki, store) = (self.folder.join("pki"), "http://127.0.0.1:2379");
-        let mut etcd = self.program("etcd");
-        etcd.arg("--data-dir").arg(self.folder.join("etcd")).arg("--unsafe-no-fsync");
-        etcd.args(["--listen-client-urls", store, "--advertise-client-urls", store]);
-        etcd.args(["--listen-peer-urls", "http://127.0.0.1:2380"]);
-        self.spawn("etcd", &mut etcd)?;
-        let mut server = self.program("kube-apiserver");
-        server.arg(format!("--etcd-servers={store}")).arg(flag("--cert-dir", &pki));
-        server.arg(format!("--advertise-address={NODE}")).arg("--secure-port=6443");
-        server.arg(format!("--service-cluster-ip-range={SERVICES}"));
-        server.arg("--service-account-issuer=https://memtide.test");
-        server.arg(flag("--service-account-key-file", &pki.join("sa.pub")));
-        server.arg(flag("--service-account-signing-key-file", &pki.join("sa.key")));
-        server.arg(flag("--token-auth-file", &pki.join("tokens.csv")));
-        server.args([
-            "--authorization-mode=Node,RBAC",
-            "--kubelet-preferred-address-types=InternalIP",
-        ]);
-        self.spawn("kube-apiserver", &mut server)?;
-        self.wait("the API server", |cluster| {
-            told(&mut cluster.kubectl("get --raw /readyz")).is_ok()
-        })?;
-        let admin = flag("--kubeconfig", &self.folder.join("admin.conf"));
-        let mut controllers = self.program("kube-controller-manager");
-        controllers.arg(&admin).arg("--leader-elect=false");
-        controllers.arg(flag("--service-account-private-key-file", &pki.join("sa.key")));
-        controllers.arg(flag("--root-ca-file", &pki.join("apiserver.crt")));
-        self.spawn("kube-controller-manager", &mut controllers)?;
-        let mut scheduler = self.program("kube-scheduler");
-        self.spawn("kube-scheduler", scheduler.arg(&admin).arg("--leader-elect=false"))
+    /// Starts a program of the cluster with the words of `line`.
+    fn begin(&mut self, name: &'static str, line: &str) -> Result<(), String> {
+        let mut command = self.program(name);
+        command.args(line.split_whitespace().map(|word| self.filled(word)));
+        self.spawn(name, &mut command)
     }
 
     fn program(&self, name: &str) -> Command {
-        Command::new(self.folder.join("bin").join(name))
+        match PROGRAMS.contains(&name) {
+            true => Command::new(self.folder.join("bin").join(name)),
+            false => Command::new(name),
+        }
+    }
+
+    /// A text with the cluster's values in place of their names.
+    fn filled(&self, text: &str) -> String {
+        let (run, logs) = (self.folder.to_string_lossy(), self.logs.to_string_lossy());
+        let text = text.replace("$RUN", &run).replace("$LOGS", &logs).replace("$SOCKET", SOCKET);
+        text.replace("$NODE", &NODE.to_string()).replace("$PAUSE", self.pause)
     }
 
     /// Writes the files that the programs read, and links each program to `program`.
-    fn prepare(&self, program: &Path, pause: &str) -> Result<(), String> {
+    fn prepare(&self, program: &Path) -> Result<(), String> {
         let folder = &self.folder;
         let bin = folder.join("bin");
-        fs::create_dir_all(&bin).map_err(|error| format!("{}: {error}", bin.display()))?;
+        fs::create_dir_all(&bin).map_err(at(&bin))?;
         for name in PROGRAMS {
-            let linked = std::os::unix::fs::symlink(program, bin.join(name));
-            linked.map_err(|error| format!("{name}: {error}"))?;
+            std::os::unix::fs::symlink(program, bin.join(name)).map_err(at(&bin))?;
         }
         let openssl = |line: &str| told(Command::new("openssl").args(line.split_whitespace()));
         let pki = folder.join("pki");
         put(&pki.join("sa.key"), openssl("genrsa 2048")?.as_bytes())?;
         let mut public = Command::new("openssl");
         public.args(["rsa", "-pubout", "-in"]).arg(pki.join("sa.key"));
-        let public = public.stderr(Stdio::null());
-        put(&pki.join("sa.pub"), told(public)?.as_bytes())?;
+        put(&pki.join("sa.pub"), told(&mut public)?.as_bytes())?;
         let (admin, node) = (openssl("rand -hex 16")?, openssl("rand -hex 16")?);
         let tokens =
             format!("{admin},admin,1,system:masters\n{node},system:node:node,2,system:nodes\n");
         put(&pki.join("tokens.csv"), tokens.as_bytes())?;
-        let profile = serde_json::json!({
-            "defaultAction": "SCMP_ACT_ALLOW",
-            "syscalls": [{
-                "names": ["io_uring_setup", "io_uring_enter", "io_uring_register"],
-                "action": "SCMP_ACT_ERRNO",
-                "errnoRet": 1,
-            }],
-        });
-        let profiles = folder.join("kubelet/seccomp");
-        put(&profiles.join(NO_URING), profile.to_string().as_bytes())?;
-        put(&folder.join("admin.conf"), access(&admin).as_bytes())?;
-        put(&folder.join("node.conf"), access(&node).as_bytes())?;
-        put(&folder.join("cni/pods.conflist"), self.network().as_bytes())?;
-        put(&folder.join("containerd.toml"), self.runtime(pause).as_bytes())?;
-        put(&folder.join("kubelet.yaml"), self.kubelet().as_bytes())
-    }
-
-    /// The network configuration: pods and node share one bridge. Network policies have no effect
-    /// on it.
-    fn network(&self) -> String {
-        let leases = self.folder.join("leases");
-        serde_json::json!({
-            "cniVersion": "0.4.0",
-            "name": "pods",
-            "plugins": [{
-                "type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": false,
-                "ipam": {
-                    "type": "host-local", "ranges": [[{"subnet": PODS}]], "dataDir": leases,
-                    "routes": [{"dst": "0.0.0.0/0"}],
-                },
-            }],
-        })
-        .to_string()
-    }
-
-    fn runtime(&self, pause: &str) -> String {
-        let folder = self.folder.display();
-        format!(
-            r#"version = 2
-root = "{folder}/containerd"
-state = "/run/memtide-containerd"
-[grpc]
-  address = "{SOCKET}"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "{pause}"
-  restrict_oom_score_adj = true
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
-    conf_dir = "{folder}/cni"
-"#
-        )
-    }
-
-    fn kubelet(&self) -> String {
-        let logs = self.logs.join("pods");
-        format!(
-            r#"apiVersion: kubelet.config.k8s.io/v1beta1
-kind: KubeletConfiguration
-authentication: {{anonymous: {{enabled: true}}, webhook: {{enabled: false}}}}
-authorization: {{mode: AlwaysAllow}}
-containerRuntimeEndpoint: unix://{SOCKET}
-clusterDNS: ["{NODE}"]
-clusterDomain: cluster.local
-resolvConf: ""
-podLogsDir: "{logs}"
-cgroupDriver: cgroupfs
-cgroupsPerQOS: false
-enforceNodeAllocatable: []
-failSwapOn: false
-failCgroupV1: false
-makeIPTablesUtilChains: false
-oomScoreAdj: 0
-imageGCHighThresholdPercent: 100
-evictionHard:
-  memory.available: 50Mi
-  nodefs.available: 0%
-  nodefs.inodesFree: 0%
-  imagefs.available: 0%
-"#,
-            logs = logs.display()
-        )
+        for (name, token) in [("admin.conf", admin), ("node.conf", node)] {
+            let text = self.filled(ACCESS).replace("$TOKEN", &token);
+            put(&folder.join(name), text.as_bytes())?;
+        }
+        for (name, text) in FILES {
+            put(&folder.join(name), self.filled(text).as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Answers queries for names of services with the addresses of their pods, from the API.
@@ -297,43 +230,5 @@ fn addresses(slices: &Value, name: &str) -> Option<Vec<Ipv4Addr>> {
     Some(texts.filter_map(|text| text.as_str()?.parse().ok()).collect())
 }
 
-/// A client's configuration: the address of the API server, and the client's credentials.
-fn access(token: &str) -> String {
-    format!(
-        r#"apiVersion: v1
-kind: Config
-clusters:
-- name: proof
-  cluster: {{server: "https://{NODE}:6443", insecure-skip-tls-verify: true}}
-users: [{{name: proof, user: {{token: "{token}"}}}}]
-contexts: [{{name: proof, context: {{cluster: proof, user: proof, namespace: memtide}}}}]
-current-context: proof
-"#
-    )
-}
-
-fn flag(name: &str, value: &Path) -> String {
-    format!("{name}={}", value.display())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_that_of_a_service_and_has_the_addresses_of_its_pods() {
-        let slices = serde_json::json!({"items": [{
-            "metadata": {"namespace": "n", "labels": {"kubernetes.io/service-name": "cache"}},
-            "endpoints": [
-                {"addresses": ["10.0.0.1"], "conditions": {"ready": true}},
-                {"addresses": ["10.0.0.2"], "conditions": {"ready": false}},
-                {"addresses": ["10.0.0.3"]},
-            ],
-        }]});
-        let known = addresses(&slices, "cache.n.svc.cluster.local").unwrap();
-        assert_eq!(known, [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 3)]);
-        for unknown in ["cache", "cache.m.svc.cluster.local", "other.n.svc.cluster.local"] {
-            assert_eq!(addresses(&slices, unknown), None, "{unknown}");
-        }
-    }
-}
+mod tests;

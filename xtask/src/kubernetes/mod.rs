@@ -7,7 +7,9 @@ mod cluster;
 mod records;
 mod steps;
 
-use crate::dist::{self, emptied, image, told};
+use crate::commands::told;
+use crate::dist::{self, image};
+use crate::files::{self, at, emptied, removed};
 use crate::setup;
 use cluster::Cluster;
 use rustix::process::geteuid;
@@ -54,9 +56,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
         return Ok(());
     }
     let folder = root.join("target/kubernetes");
-    let absolute = |path: &PathBuf| {
-        fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))
-    };
+    let absolute = |path: &PathBuf| fs::canonicalize(path).map_err(at(path));
     let program = match &options.program {
         Some(program) => absolute(program)?,
         None => {
@@ -96,11 +96,11 @@ fn write_images(root: &Path, folder: &Path, program: &Path) -> Result<(), String
     let mut rustc = Command::new("rustc");
     rustc.current_dir(root).args(["--edition", "2024", "-O", "-C", "strip=symbols"]);
     rustc.args(["--target", dist::TARGET, "xtask/kubernetes/pod.rs", "-o"]).arg(&pod);
-    crate::run(&mut rustc)?;
+    crate::commands::run(&mut rustc)?;
     image::write(&images.join("pause.tar"), PAUSE, &[("pause", &pod)])?;
     image::write(&images.join("fails.tar"), FAILS, &[("fails", &pod), ("memtide", program)])?;
     image::write(&images.join("memtide.tar"), image::NAME, &[("memtide", program)])?;
-    fs::remove_file(&pod).map_err(|error| format!("{}: {error}", pod.display()))
+    fs::remove_file(&pod).map_err(at(&pod))
 }
 
 /// Runs `inside` in namespaces of its own. They end with it, and it ends with this process.
@@ -144,7 +144,7 @@ pub(crate) fn inside(root: &Path, options: &Options) -> Result<(), String> {
     };
     let began = Instant::now();
     for place in EMPTY {
-        fs::create_dir_all(place).map_err(|error| format!("{place}: {error}"))?;
+        fs::create_dir_all(place).map_err(at(Path::new(place)))?;
         told(Command::new("mount").args(["-t", "tmpfs", "tmpfs", place]))?;
     }
     for words in [
@@ -159,10 +159,9 @@ pub(crate) fn inside(root: &Path, options: &Options) -> Result<(), String> {
     }
     let folder = root.join("target/kubernetes");
     let (state, logs) = (emptied(folder.join("run"))?, emptied(folder.join("logs"))?);
-    let images = folder_of(&folder.join("images"))?;
+    let images = files::inside(&folder.join("images"))?;
     let mut cluster = Cluster::start([state.clone(), logs], built, &images, PAUSE)?;
-    let linked = std::os::unix::fs::symlink(program, state.join("bin/memtide"));
-    linked.map_err(|error| format!("memtide: {error}"))?;
+    std::os::unix::fs::symlink(program, state.join("bin/memtide")).map_err(at(program))?;
     println!("{:>6.1} s  a cluster of one node is up", began.elapsed().as_secs_f64());
     Proof::new(&mut cluster, root, emptied(folder.join("work"))?)?.all()?;
     println!("{:>6.1} s  all of it", began.elapsed().as_secs_f64());
@@ -179,11 +178,11 @@ impl Traces {
     /// The traces that exist now.
     fn found() -> Result<Self, String> {
         let mut groups = Vec::new();
-        let hierarchies = folder_of(Path::new(CGROUPS))?.into_iter();
+        let hierarchies = files::inside(Path::new(CGROUPS))?.into_iter();
         for hierarchy in hierarchies.chain([PathBuf::from(CGROUPS)]) {
             let group = hierarchy.join(GROUP);
             if group.is_dir() {
-                let inner = folder_of(&group)?.into_iter().filter(|path| path.is_dir());
+                let inner = files::inside(&group)?.into_iter().filter(|path| path.is_dir());
                 groups.extend(inner);
                 groups.push(group);
             }
@@ -213,18 +212,6 @@ impl Traces {
 
 /// Removes the files of a cluster, except its logs and the results of the proof.
 fn sweep(folder: &Path) -> Result<(), String> {
-    for place in ["run", "images"].map(|name| folder.join(name)) {
-        if place.exists() {
-            let removed = fs::remove_dir_all(&place);
-            removed.map_err(|error| format!("{}: {error}", place.display()))?;
-        }
-    }
-    Ok(())
-}
-
-/// The paths in a folder.
-fn folder_of(place: &Path) -> Result<Vec<PathBuf>, String> {
-    let failed = |error| format!("{}: {error}", place.display());
-    let entries = fs::read_dir(place).map_err(failed)?;
-    entries.map(|entry| entry.map(|entry| entry.path()).map_err(failed)).collect()
+    removed(&folder.join("run"))?;
+    removed(&folder.join("images"))
 }

@@ -2,17 +2,19 @@
 //! README. Only sizes are changed beforehand: CPUs, rate, duration, and the time that shares wait.
 
 use super::cluster::{Cluster, NO_URING, NODE};
-use super::records::{self, Server};
-use super::{FAILS, folder_of};
-use crate::dist::{put, text, told};
+use super::{FAILS, records};
+use crate::bench::server::Counters;
+use crate::commands::{output, text, told};
+use crate::files::{self, at, put, removed};
 use serde_json::Value;
 use std::fs;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
-/// The port of the server under load, which the policies allow.
-const PORT: u16 = 11211;
+/// The server under load, at the port that the policies allow.
+const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(NODE), 11211);
 /// The share that fails on purpose.
 const FAILING: &str = "3";
 /// The warning of `merge` about the failed share.
@@ -28,14 +30,13 @@ const SIZES: [(&str, &str); 6] = [
 ];
 /// The surroundings of the manifests that a user of the cluster has: a namespace with the
 /// restricted profile, a service called `cache`, and a volume.
-const AROUND: &str = include_str!("around.yaml");
+const AROUND: &str = include_str!("../../kubernetes/around.yaml");
 
 /// A working copy of the manifests, and the cluster to which they are applied.
 pub(super) struct Proof<'a> {
     cluster: &'a Cluster,
     root: &'a Path,
     folder: PathBuf,
-    server: Server,
     readme: String,
 }
 
@@ -51,14 +52,13 @@ impl<'a> Proof<'a> {
         folder: PathBuf,
     ) -> Result<Self, String> {
         let mut memcached = Command::new(crate::setup::find("memcached").unwrap_or_default());
-        let (address, port) = (NODE.to_string(), PORT.to_string());
+        let (address, port) = (SERVER.ip().to_string(), SERVER.port().to_string());
         memcached.args(["-u", "nobody", "-U", "0", "-l", &address, "-p", &port, "-m", "256"]);
         cluster.spawn("memcached", &mut memcached)?;
-        let server = || Server(NODE, PORT);
-        cluster.wait("memcached", |_| server().counters().is_ok())?;
-        let readme = fs::read_to_string(root.join("deploy/kubernetes/README.md"));
-        let readme = readme.map_err(|error| format!("README.md: {error}"))?;
-        Ok(Self { cluster, root, folder, server: server(), readme: smaller(&readme) })
+        cluster.wait("memcached", |_| Counters::of(SERVER).is_ok())?;
+        let readme = root.join("deploy/kubernetes/README.md");
+        let readme = fs::read_to_string(&readme).map_err(at(&readme))?;
+        Ok(Self { cluster, root, folder, readme: smaller(&readme) })
     }
 
     /// Proves everything, and prints the findings and the time that they took.
@@ -69,22 +69,29 @@ impl<'a> Proof<'a> {
         self.step("strict dry run at the server", Self::strict)?;
         self.step("shares, records by log", Self::by_log)?;
         self.step("shares, records on a volume, without io_uring", Self::by_volume)?;
-        self.step("one index exits with 1, records by log", Self::failing_by_log)?;
-        self.step("one index exits with 1, records on a volume", Self::failing_by_volume)?;
+        self.step("one index exits with 1, records by log", Self::failing)?;
         self.step("agents and a master", Self::agents)
     }
 
-    fn step(&self, name: &str, prove: fn(&Self) -> Result<String, String>) -> Result<(), String> {
+    /// Proves one thing with an empty server; `prove` gets the number of commands that the server
+    /// has counted before.
+    fn step(
+        &self,
+        name: &str,
+        prove: fn(&Self, u64) -> Result<String, String>,
+    ) -> Result<(), String> {
         let began = Instant::now();
-        self.server.flush()?;
-        let found = prove(self).map_err(|error| format!("{name}: {error}"))?;
+        let mut counters = Counters::of(SERVER)?;
+        counters.flush()?;
+        let before = counters.commands()?;
+        let found = prove(self, before).map_err(|error| format!("{name}: {error}"))?;
         println!("{:>6.1} s  {name}: {found}", began.elapsed().as_secs_f64());
         Ok(())
     }
 
     /// Applies all manifests unchanged, with the API server's strict validation, in a namespace
     /// with the restricted profile.
-    fn strict(&self) -> Result<String, String> {
+    fn strict(&self, _: u64) -> Result<String, String> {
         put(&self.folder.join("around.yaml"), self.around().as_bytes())?;
         self.shell("kubectl apply --validate=strict -f around.yaml")?;
         let mut objects = 0;
@@ -109,27 +116,21 @@ impl<'a> Proof<'a> {
         Ok(format!("{objects} objects accepted; a pod without the profile is refused"))
     }
 
-    fn by_log(&self) -> Result<String, String> {
-        let before = self.server.counters()?;
+    fn by_log(&self, before: u64) -> Result<String, String> {
         self.fresh()?;
         self.shell(&self.commands("### Shares, records by log")?)?;
-        let record = self.record("deploy/kubernetes/shares/run.json")?;
-        let found = records::figures(&record, 4, true)?;
-        let counted = records::counted(&record, [&before, &self.server.counters()?])?;
-        self.end("memtide")?;
-        Ok(format!("{found}; {counted} as the server counts"))
+        self.measured(["deploy/kubernetes/shares/run.json", "memtide"], before)
     }
 
     /// The pods' seccomp profile forbids io_uring, like that of recent container runtimes.
-    fn by_volume(&self) -> Result<String, String> {
-        let before = self.server.counters()?;
+    fn by_volume(&self, before: u64) -> Result<String, String> {
         self.fresh()?;
         self.edit("shares/job.yaml", &|text| {
             let profile = format!("{{type: Localhost, localhostProfile: {NO_URING}}}");
             text.replace("{type: RuntimeDefault}", &profile)
         })?;
         self.shell(&self.commands("### Shares, records on a volume")?)?;
-        let share = folder_of(&self.folder.join("records"))?;
+        let share = files::inside(&self.folder.join("records"))?;
         let share = share.iter().find(|path| path.extension().is_some_and(|end| end == "json"));
         let share = self.record(share.ok_or("the volume has no record")?)?;
         let why = share["plan"]["why"]["io"].as_str().unwrap_or_default();
@@ -137,15 +138,22 @@ impl<'a> Proof<'a> {
             return Err(format!("a share's record says of --io: '{why}'"));
         }
         self.shell("memtide merge \"$RECORDS\"/*.json --json run.json")?;
-        let record = self.record("run.json")?;
+        self.measured(["run.json", "memtide"], before)
+    }
+
+    /// Checks the whole record of a run, and deletes its Job.
+    fn measured(&self, [record, job]: [&str; 2], before: u64) -> Result<String, String> {
+        let record = self.record(record)?;
         let found = records::figures(&record, 4, true)?;
-        let counted = records::counted(&record, [&before, &self.server.counters()?])?;
-        self.end("memtide")?;
+        let commands = Counters::of(SERVER)?.commands()? - before;
+        let counted = records::counted(&record, commands)?;
+        self.end(job)?;
         Ok(format!("{found}; {counted} as the server counts"))
     }
 
-    /// The pod of one index exits before it has made any load.
-    fn failing_by_log(&self) -> Result<String, String> {
+    /// The pod of one index exits before it has made any load; merging the other three records
+    /// reports which share is missing.
+    fn failing(&self, _: u64) -> Result<String, String> {
         self.fresh()?;
         self.edit("shares/kustomization.yaml", &|text| {
             let (name, _) = FAILS.split_once(':').expect("an image has a tag");
@@ -160,35 +168,6 @@ impl<'a> Proof<'a> {
             .rsplit_once("memtide merge")
             .ok_or("the README does not merge the records of logs")?;
         self.shell(commands)?;
-        // The other shares also request its keys.
-        self.missing(["deploy/kubernetes/shares", &format!("memtide merge{merge}")], false)
-    }
-
-    /// The record of one index cannot be written because its disk is full.
-    fn failing_by_volume(&self) -> Result<String, String> {
-        self.fresh()?;
-        let records = self.folder.join("records");
-        for share in 0..4 {
-            let place = records.join(share.to_string());
-            fs::create_dir(&place).map_err(|error| format!("{}: {error}", place.display()))?;
-        }
-        self.shell(&format!(
-            "mount -t tmpfs -o size=8k,mode=777 full \"$RECORDS/{FAILING}\"
-             chmod 777 \"$RECORDS\"/?"
-        ))?;
-        self.edit("shares-volume/records.yaml", &|text| {
-            text.replace("/records/$(RUN)-$(SHARE).json", "/records/$(SHARE)/$(RUN).json")
-        })?;
-        let commands = self.commands("### Shares, records on a volume")?;
-        self.shell(&commands.replace("condition=complete", "condition=failed"))?;
-        let merge = "memtide merge \"$RECORDS\"/[012]/*.json --json run.json";
-        let found = self.missing([".", merge], true)?;
-        self.shell(&format!("umount \"$RECORDS/{FAILING}\""))?;
-        Ok(found)
-    }
-
-    /// Merging three records reports which share is missing.
-    fn missing(&self, [place, merge]: [&str; 2], is_filled: bool) -> Result<String, String> {
         let pods = "kubectl get pods -l job-name=memtide --no-headers -o custom-columns='\
                     :.metadata.labels.batch\\.kubernetes\\.io/job-completion-index,\
                     :.status.containerStatuses[0].state.terminated.exitCode'";
@@ -197,32 +176,24 @@ impl<'a> Proof<'a> {
         if exits != ["0 0", "1 0", "2 0", "3 1"] {
             return Err(format!("the pods of indexes ended with {exits:?}"));
         }
-        let ended = output(&mut self.shell_in(place, merge))?;
-        let said = text(&ended.stdout);
+        let (place, merge) = ("deploy/kubernetes/shares", format!("memtide merge{merge}"));
+        let ended = output(&mut self.shell_in(place, &merge))?;
+        let (said, err) = (text(&ended.stdout), text(&ended.stderr));
         let named = said.find(MISSING).and_then(|at| said[at..].lines().next());
         let (Some(1), Some(named)) = (ended.status.code(), named) else {
-            return Err(format!(
-                "`{merge}` ended with {}: {} {said}",
-                ended.status,
-                text(&ended.stderr)
-            ));
+            return Err(format!("`{merge}` ended with {}: {err} {said}", ended.status));
         };
-        let allowed = format!("{} --allow-missing=1", merge.trim_end());
-        told(&mut self.shell_in(place, &allowed))?;
-        let record = self.record(format!("{place}/run.json"))?;
-        let found = records::figures(&record, 3, is_filled)?;
+        told(&mut self.shell_in(place, &format!("{} --allow-missing=1", merge.trim_end())))?;
+        // The other shares also request the keys of the one that is missing.
+        let found = records::figures(&self.record(format!("{place}/run.json"))?, 3, false)?;
         self.end("memtide")?;
         Ok(format!("exit codes of indexes {}; {found}; \"{named}\"", exits.join(", ")))
     }
 
-    fn agents(&self) -> Result<String, String> {
-        let before = self.server.counters()?;
+    fn agents(&self, before: u64) -> Result<String, String> {
         self.fresh()?;
         self.shell(&self.commands("### Agents and a master")?)?;
-        let record = self.record("run.json")?;
-        let found = records::figures(&record, 4, true)?;
-        let counted = records::counted(&record, [&before, &self.server.counters()?])?;
-        self.end("memtide-master")?;
+        let found = self.measured(["run.json", "memtide-master"], before)?;
         let line = "kubectl get pods -l app.kubernetes.io/component=agent --no-headers";
         let agents = self.shell(line)?;
         let waiting = agents.lines().filter(|line| line.contains("Running")).count();
@@ -230,7 +201,7 @@ impl<'a> Proof<'a> {
             return Err(format!("agents do not go on waiting: {agents}"));
         }
         self.shell("kubectl delete deployment memtide-agents --cascade=foreground")?;
-        Ok(format!("{found}; {counted} as the server counts; {waiting} agents go on waiting"))
+        Ok(format!("{found}; {waiting} agents go on waiting"))
     }
 
     /// The commands of the README below `heading`, with the smaller sizes.
@@ -246,16 +217,13 @@ impl<'a> Proof<'a> {
     /// Makes a new working copy, and an empty folder for records on the volume.
     fn fresh(&self) -> Result<(), String> {
         for name in ["deploy", "lab", "records"] {
-            let place = self.folder.join(name);
-            if place.exists() {
-                fs::remove_dir_all(&place).map_err(|error| format!("{name}: {error}"))?;
-            }
+            removed(&self.folder.join(name))?;
         }
         let copy = self.folder.join("deploy");
-        fs::create_dir(&copy).map_err(|error| format!("{}: {error}", copy.display()))?;
+        fs::create_dir(&copy).map_err(at(&copy))?;
         told(Command::new("cp").arg("-R").arg(self.root.join("deploy/kubernetes")).arg(&copy))?;
         for entry in ["shares", "shares-volume", "agents"] {
-            for file in folder_of(&copy.join("kubernetes").join(entry))? {
+            for file in files::inside(&copy.join("kubernetes").join(entry))? {
                 self.edit_file(&file, &smaller)?;
             }
         }
@@ -273,10 +241,9 @@ impl<'a> Proof<'a> {
 
     /// Changes a file's text; returns true if it differs now.
     fn edit_file(&self, file: &Path, change: &dyn Fn(&str) -> String) -> Result<bool, String> {
-        let failed = |error| format!("{}: {error}", file.display());
-        let old = fs::read_to_string(file).map_err(failed)?;
+        let old = fs::read_to_string(file).map_err(at(file))?;
         let new = change(&old);
-        fs::write(file, &new).map_err(failed)?;
+        put(file, new.as_bytes())?;
         Ok(new != old)
     }
 
@@ -291,9 +258,7 @@ impl<'a> Proof<'a> {
     }
 
     fn record(&self, name: impl AsRef<Path>) -> Result<Value, String> {
-        let file = self.folder.join(name);
-        let text = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))
+        files::json(&self.folder.join(name))
     }
 
     fn shell(&self, script: &str) -> Result<String, String> {
@@ -321,10 +286,4 @@ fn smaller(text: &str) -> String {
 /// The words of a line with one space between them.
 fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn output(command: &mut Command) -> Result<Output, String> {
-    let words = crate::written(command);
-    let output = command.stdin(Stdio::null()).output();
-    output.map_err(|error| format!("cannot start `{words}`: {error}"))
 }

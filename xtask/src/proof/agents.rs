@@ -1,13 +1,15 @@
 //! The proof of agents: many of them on this machine, and the cost of an agent against a plain run.
 
-use super::memtide;
+use super::released;
 use crate::bench::figures::Spread;
-use crate::bench::server::{Cpus, Server};
+use crate::bench::server::{Cpus, Server, free_address};
+use crate::commands::{Kept, told};
+use crate::files::{self, at, emptied};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -16,6 +18,8 @@ const KEYS: &str = "1000";
 /// The longest time from the agents' start to a run's end.
 const EXPECT: &str = "120s";
 const JOIN_MAX: Duration = Duration::from_secs(120);
+/// What an agent logs when a master has let it in.
+const CONNECTED: &str = "connected to master ";
 
 /// The sizes of the proof.
 pub struct Options {
@@ -33,18 +37,17 @@ pub struct Options {
 /// # Errors
 /// If memtide cannot be built, or a run fails.
 pub fn agents(root: &Path, options: &Options) -> Result<(), String> {
-    crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
-    let cpus = Cpus::inherited()?;
-    many(root, options, &cpus)?;
-    one(root, options, &cpus)
+    let (memtide, cpus) = (released(root)?, Cpus::inherited()?);
+    let lab = |name| Lab::new(&root.join("target/proof-agents"), name, &memtide);
+    many(&lab("many")?, options, &cpus)?;
+    one(&lab("one")?, options, &cpus)
 }
 
 /// A fleet of many agents, which makes two runs.
-fn many(root: &Path, options: &Options, cpus: &Cpus) -> Result<(), String> {
-    let (server, lab) = (Server::memcached(cpus)?, Lab::new(root, "many")?);
+fn many(lab: &Lab, options: &Options, cpus: &Cpus) -> Result<(), String> {
+    let server = Server::memcached(cpus)?;
     let count = options.agents;
-    let agents: Vec<Agent> =
-        (0..count).map(|number| lab.agent(number)).collect::<Result<_, _>>()?;
+    let agents: Vec<Kept> = (0..count).map(|number| lab.agent(number)).collect::<Result<_, _>>()?;
     println!("run   joined   load began   merged   PSS of an agent: mean   most");
     for number in 1..=2 {
         let rate = 10 * count;
@@ -60,7 +63,7 @@ fn many(root: &Path, options: &Options, cpus: &Cpus) -> Result<(), String> {
         let record = master.record()?;
         let merged = began.elapsed();
         let load = window_start_s(&record).map(|start| start - since_unix);
-        let pss: Vec<f64> = agents.iter().map(Agent::pss_kib).collect::<Result<_, _>>()?;
+        let pss: Vec<f64> = agents.iter().map(pss_kib).collect::<Result<_, _>>()?;
         let mean = pss.iter().sum::<f64>() / pss.len() as f64;
         let most = pss.iter().copied().fold(0.0, f64::max);
         println!(
@@ -83,8 +86,8 @@ fn many(root: &Path, options: &Options, cpus: &Cpus) -> Result<(), String> {
 }
 
 /// One agent and a plain run, in turns.
-fn one(root: &Path, options: &Options, cpus: &Cpus) -> Result<(), String> {
-    let (server, lab) = (Server::memcached(cpus)?, Lab::new(root, "one")?);
+fn one(lab: &Lab, options: &Options, cpus: &Cpus) -> Result<(), String> {
+    let server = Server::memcached(cpus)?;
     let _agent = lab.agent(0)?;
     let words = format!(
         "run -s {} --keys {KEYS} --rate 20k --duration {}s --warmup 1s --threads 1 --connections \
@@ -112,35 +115,30 @@ fn one(root: &Path, options: &Options, cpus: &Cpus) -> Result<(), String> {
 }
 
 /// A folder with a master's key, in which agents and masters run.
-struct Lab {
+struct Lab<'a> {
     folder: PathBuf,
-    root: PathBuf,
+    memtide: &'a Path,
 }
 
-impl Lab {
-    fn new(root: &Path, name: &str) -> Result<Self, String> {
-        let folder = root.join("target/proof-agents").join(name);
-        drop(fs::remove_dir_all(&folder));
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let lab = Self { folder, root: root.to_owned() };
-        let address = crate::bench::server::free_address()?;
-        let mut command = memtide(root);
+impl<'a> Lab<'a> {
+    fn new(folder: &Path, name: &str, memtide: &'a Path) -> Result<Self, String> {
+        let lab = Self { folder: emptied(folder.join(name))?, memtide };
+        let address = free_address()?.to_string();
+        let mut command = Command::new(memtide);
         command.args(["key", "new"]).arg(lab.folder.join("key"));
-        command.args(["--address", &address.to_string(), "--allow-target", "127.0.0.0/8:*"]);
-        super::output(&mut command)?;
+        told(command.args(["--address", &address, "--allow-target", "127.0.0.0/8:*"]))?;
         Ok(lab)
     }
 
-    fn agent(&self, number: u32) -> Result<Agent, String> {
+    fn agent(&self, number: u32) -> Result<Kept, String> {
         let name = format!("a{number:03}");
         let mut command = self.memtide();
         command.args(["agent", "--name", &name, "--join"]);
         command.arg(self.folder.join("key/agent.join"));
         command.arg("--records").arg(self.folder.join(name));
         let log = File::options().append(true).create(true).open(self.log());
-        let log = log.map_err(|error| format!("{}: {error}", self.log().display()))?;
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
-        Ok(Agent(child.map_err(|error| format!("cannot start an agent: {error}"))?))
+        let log = log.map_err(at(&self.log()))?;
+        Kept::spawn(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log))
     }
 
     /// The log of all agents.
@@ -152,7 +150,7 @@ impl Lab {
     fn joined(&self) -> usize {
         // Lines of several agents may be mixed.
         let log = fs::read_to_string(self.log()).unwrap_or_default();
-        log.matches(") joined, ").count()
+        log.matches(CONNECTED).count()
     }
 
     /// Waits until agents have connected to masters this often; returns the time since `began`.
@@ -180,65 +178,43 @@ impl Lab {
         let mut command = self.memtide();
         command.args(words.split_whitespace()).arg("--json").arg(&json);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let child = command.spawn().map_err(|error| format!("cannot start memtide: {error}"))?;
-        Ok(Master { child, json })
+        Ok(Master { process: Kept::spawn(&mut command)?, json })
     }
 
     /// A command for the program, which is killed when this process dies.
     fn memtide(&self) -> Command {
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL"]).arg(memtide(&self.root).get_program());
+        command.args(["--pdeathsig", "KILL"]).arg(self.memtide);
         command
     }
 }
 
-/// An agent in a process of its own. Dropping this value ends it.
-struct Agent(Child);
-
-impl Agent {
-    /// The memory of the process, with its part of shared pages, in KiB.
-    fn pss_kib(&self) -> Result<f64, String> {
-        let place = format!("/proc/{}/smaps_rollup", self.0.id());
-        let text = fs::read_to_string(&place).map_err(|error| format!("{place}: {error}"))?;
-        let pss = text.lines().find_map(|line| line.strip_prefix("Pss:"));
-        let pss = pss.and_then(|pss| pss.split_whitespace().next()?.parse().ok());
-        pss.ok_or_else(|| format!("{place} has no line Pss"))
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        // It may be gone already, which needs no action.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// The memory of an agent's process, with its part of shared pages, in KiB.
+fn pss_kib(agent: &Kept) -> Result<f64, String> {
+    let place = format!("/proc/{}/smaps_rollup", agent.0.id());
+    let text = fs::read_to_string(&place).map_err(at(Path::new(&place)))?;
+    let pss = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let pss = pss.and_then(|pss| pss.split_whitespace().next()?.parse().ok());
+    pss.ok_or_else(|| format!("{place} has no line Pss"))
 }
 
 /// A run in progress. Dropping this value ends it.
 struct Master {
-    child: Child,
+    process: Kept,
     json: PathBuf,
 }
 
 impl Master {
     /// Waits for the run's end; returns its record.
     fn record(mut self) -> Result<Value, String> {
-        let mut err = self.child.stderr.take().expect("it is piped");
+        let mut err = self.process.0.stderr.take().expect("it is piped");
         let mut said = String::new();
         err.read_to_string(&mut said).map_err(|error| error.to_string())?;
-        let status = self.child.wait().map_err(|error| error.to_string())?;
-        if !status.success() {
-            return Err(format!("a run failed with {status}: {said}"));
+        let status = self.process.0.wait().map_err(|error| error.to_string())?;
+        match status.success() {
+            true => files::json(&self.json),
+            false => Err(format!("a run failed with {status}: {said}")),
         }
-        let text = fs::read_to_string(&self.json).map_err(|error| error.to_string())?;
-        serde_json::from_str(&text).map_err(|error| format!("its record is no JSON: {error}"))
-    }
-}
-
-impl Drop for Master {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -256,4 +232,14 @@ fn window_start_s(record: &Value) -> Option<f64> {
 
 fn since_unix_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    /// The proof once waited for words that agents no longer log.
+    #[test]
+    fn agents_log_the_words_that_are_counted() {
+        let agent = include_str!("../../../crates/memtide/src/cluster/serving.rs");
+        assert!(agent.contains(super::CONNECTED));
+    }
 }

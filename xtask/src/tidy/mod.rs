@@ -4,17 +4,17 @@
 //! match words, not meanings; the rest is left to reviewers.
 
 mod arrows;
-mod budget;
-mod circles;
+mod libraries;
 mod messages;
+mod modules;
+mod names;
 mod shape;
-mod source;
 mod surface;
+mod words;
+mod unused;
+mod source;
 #[cfg(test)]
 mod tests;
-mod text;
-mod unused;
-mod words;
 
 use source::Source;
 use std::fmt;
@@ -27,63 +27,15 @@ pub(crate) struct Finding {
     path: String,
     /// The line, counted from 1; 0 if the finding is about the whole file or folder.
     line: usize,
-    rule: Rule,
     what: String,
     why: &'static str,
     instead: String,
 }
 
-/// The rules, as the table of exceptions names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rule {
-    CrateArrow,
-    ModuleArrow,
-    ModuleCircle,
-    Header,
-    LineWidth,
-    FileLength,
-    FunctionLength,
-    Parameters,
-    FolderSize,
-    Call,
-    World,
-    Word,
-    Phrase,
-    Opening,
-    Glossary,
-    Unsafe,
-    DeadPub,
-    Unused,
-    PackageBudget,
-    Messages,
-    Named,
-}
-
-/// An accepted breach.
-struct Exception {
-    rule: Rule,
-    path: &'static str,
-    /// The function or item; empty if the rule is about the whole file.
-    name: &'static str,
-    /// The reason why it is accepted, for readers; never empty.
-    reason: &'static str,
-}
-
-/// All exceptions. One that no longer excuses anything is itself a finding.
-const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        rule: Rule::Word,
-        path: "crates/cluster/src/transport/stream.rs",
-        name: "hyper_util",
-        reason: "the library is called so",
-    },
-    Exception {
-        rule: Rule::Unsafe,
-        path: "loom/src/lib.rs",
-        name: "",
-        reason: "its tests include the hand-over of host, which is unsafe",
-    },
-];
+/// Accepted breaches: the path, a part of the finding, and the reason, for readers. One that
+/// excuses nothing is itself a finding.
+const EXCEPTIONS: &[(&str, &str, &str)] =
+    &[("crates/cluster/src/transport/stream.rs", "`hyper_util`", "the library is called so")];
 
 /// The folder of design pages.
 const DESIGN: &str = "docs/design/";
@@ -96,39 +48,37 @@ const GENERATED: &str = "// This file is @generated";
 /// If a file cannot be read or cargo cannot describe the workspace.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let sources = sources(root)?;
-    let metadata = crate::metadata(root)?;
-    let mut findings = arrows::check_packages(&metadata);
-    findings.extend(arrows::check_permissions(&metadata));
-    findings.extend(unused::check(&metadata, &sources, &read(root, "Cargo.toml")?));
-    findings.extend(text::check_freedoms(&sources));
-    findings.extend(budget::check(&crate::told(root, &budget::TREE)?));
+    let metadata = crate::commands::metadata(root)?;
+    let architecture = read(root, "ARCHITECTURE.md")?;
+    let unused = unused::words(&read(root, "STYLE.md")?);
+    let mut findings = arrows::check(&metadata);
+    findings.extend(libraries::check(&metadata, &sources, &read(root, "Cargo.toml")?));
+    let mut tree = crate::commands::cargo(root);
+    let tree = crate::commands::told(tree.args(libraries::TREE.split(' ')))?;
+    findings.extend(libraries::check_budget(&tree));
+    findings.extend(check_lints(root, &metadata)?);
     for source in &sources {
-        findings.extend(text::check(source));
+        findings.extend(names::check(source, &unused));
         findings.extend(shape::check(source));
-        findings.extend(words::check(source));
+        findings.extend(words::check(source, &unused));
     }
-    findings.extend(words::check_types(&sources, &read(root, "ARCHITECTURE.md")?));
-    findings.extend(words::table::check(&read(root, "STYLE.md")?));
-    let promises = read(root, words::promises::PATH)?;
-    findings.extend(words::promises::check(&promises, &sources));
-    let declared = words::named::Declared::of(&sources);
+    findings.extend(words::check_types(&sources, &architecture));
+    findings.extend(words::promises::check(&read(root, words::promises::PATH)?, &sources));
+    let declared = words::named::Names::of(&sources);
     let documents = documents(root)?;
     let pages = documents.iter().map(|(path, _)| path.as_str());
     let pages = pages.filter(|path| path.starts_with(DESIGN));
-    let architecture = read(root, "ARCHITECTURE.md")?;
     findings.extend(words::named::check_index(&architecture, pages));
     findings.extend(words::named::check_assertions(&architecture, &sources, &declared));
-    for (path, text) in documents {
-        findings.extend(words::check_document(&path, &text));
+    for (path, text) in &documents {
+        findings.extend(words::check_document(path, text, &unused));
         // A design page stays as it was decided, with the names of its time.
         if !path.starts_with(DESIGN) {
-            findings.extend(words::named::check(&path, &text, &declared));
+            findings.extend(words::named::check(path, text, &declared));
         }
     }
     findings.extend(shape::check_folders(&sources));
-    findings.extend(arrows::check_modules(&sources));
-    findings.extend(circles::check(&sources));
-    findings.extend(arrows::check_formatter(&read(root, "rustfmt.toml")?));
+    findings.extend(modules::check(&sources));
     findings.extend(surface::check(&sources));
     findings.extend(messages::check(&sources, &read(root, messages::PATH).unwrap_or_default()));
     let mut findings = without_exceptions(findings, EXCEPTIONS);
@@ -151,33 +101,40 @@ fn read(root: &Path, name: &str) -> Result<String, String> {
     fs::read_to_string(root.join(name)).map_err(|error| format!("cannot read {name}: {error}"))
 }
 
+/// Every manifest that does not take the lints of the workspace, and rustfmt's settings if they
+/// allow it to sort lists of modules, which are a reading order.
+fn check_lints(root: &Path, metadata: &serde_json::Value) -> Result<Vec<Finding>, String> {
+    let names = metadata["packages"].as_array().into_iter().flatten();
+    let names = names.filter_map(|package| package["name"].as_str());
+    let lints = names.map(|name| (arrows::manifest(name), "[lints]\nworkspace = true\n"));
+    let formatter = ("rustfmt.toml".to_owned(), "reorder_modules = false\n");
+    let mut findings = Vec::new();
+    for (path, lines) in lints.chain([formatter]) {
+        if !read(root, &path)?.contains(lines) {
+            let what = format!("no `{}`", lines.trim_end().replace('\n', " "));
+            let why = "lints and rustfmt hold rules of STYLE.md for all code";
+            findings.push(Finding::new(&path, 0, what, why, "write it"));
+        }
+    }
+    Ok(findings)
+}
+
 /// Removes findings that an exception excuses, and adds one for each exception that excuses
 /// nothing.
-fn without_exceptions(findings: Vec<Finding>, exceptions: &[Exception]) -> Vec<Finding> {
-    let excuses = |exception: &Exception, finding: &Finding| {
-        exception.rule == finding.rule
-            && exception.path == finding.path
-            && source::words(&finding.what).any(|(_, word)| word == exception.name)
-                != exception.name.is_empty()
-    };
-    let idle = exceptions.iter().filter(|exception| {
-        exception.reason.is_empty() || !findings.iter().any(|found| excuses(exception, found))
-    });
-    let idle: Vec<Finding> = idle
-        .map(|exception| Finding {
-            path: exception.path.to_owned(),
-            line: 0,
-            rule: exception.rule,
-            what: format!(
-                "the exception for '{}' excuses nothing or gives no reason",
-                exception.name
-            ),
-            why: "the list of exceptions must stay true",
-            instead: "take it out of xtask/src/tidy/mod.rs, or state its reason".to_owned(),
-        })
-        .collect();
-    let excused = |finding: &Finding| exceptions.iter().any(|each| excuses(each, finding));
-    findings.into_iter().filter(|finding| !excused(finding)).chain(idle).collect()
+fn without_exceptions(
+    mut findings: Vec<Finding>,
+    exceptions: &[(&str, &str, &str)],
+) -> Vec<Finding> {
+    for (path, part, _) in exceptions {
+        let all = findings.len();
+        findings.retain(|finding| finding.path != *path || !finding.what.contains(part));
+        if findings.len() == all {
+            let what = format!("the exception for '{part}' excuses nothing");
+            let instead = "take it out of xtask/src/tidy/mod.rs";
+            findings.push(Finding::new(path, 0, what, "the list must stay true", instead));
+        }
+    }
+    findings
 }
 
 /// Every document for users and developers, with its text, except STYLE.md, which quotes the words
@@ -228,6 +185,23 @@ fn read_folder(root: &Path, folder: &Path, sources: &mut Vec<Source>) -> Result<
         }
     }
     Ok(())
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, what: String, why: &'static str, instead: &str) -> Self {
+        Self { path: path.to_owned(), line, what, why, instead: instead.to_owned() }
+    }
+
+    /// A finding about the byte at `at` of a source.
+    fn in_source(
+        source: &Source,
+        at: usize,
+        what: String,
+        why: &'static str,
+        instead: &str,
+    ) -> Self {
+        Self::new(&source.path, source.line_of(at), what, why, instead)
+    }
 }
 
 impl fmt::Display for Finding {

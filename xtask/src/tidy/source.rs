@@ -1,7 +1,16 @@
 //! One Rust file as the rules see it: text, code without comments and literals, tests marked.
 //!
-//! A small scanner, not a parser: it recognises comments and strings, and nothing beyond what the
-//! rules need.
+//! `proc_macro2` finds comments and literals; the rest looks for words, and knows no syntax beyond
+//! what the rules need.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use std::ops::Range;
+
+/// Words behind which a name is declared.
+const DECLARES: [&str; 9] =
+    ["fn", "struct", "enum", "trait", "type", "union", "const", "static", "mod"];
+/// Words that may stand between `pub` and one of `DECLARES`.
+const QUALIFIES: [&str; 3] = ["async", "unsafe", "extern"];
 
 /// A Rust source file.
 pub(super) struct Source {
@@ -12,40 +21,47 @@ pub(super) struct Source {
     /// The file's bytes, with comments and the insides of literals replaced by spaces.
     pub(super) code: String,
     line_starts: Vec<usize>,
-    /// Half-open byte ranges under `#[cfg(test)]`.
-    test_ranges: Vec<(usize, usize)>,
+    /// Byte ranges under `#[cfg(test)]`.
+    test_ranges: Vec<Range<usize>>,
     /// True if another file declares this one under `#[cfg(test)]`.
     is_test_module: bool,
-    /// Half-open byte ranges of the strings, quotes included.
-    strings: Vec<(usize, usize)>,
+    /// Byte ranges of the strings, quotes included.
+    strings: Vec<Range<usize>>,
 }
 
 /// A path in a file, such as `std::fs::File` or `crate::pacer`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Named {
-    /// Byte offset of the word that begins it.
+    /// Byte offset of a word in it.
     pub(super) at: usize,
     /// The whole path, even if the source splits it over braces.
     pub(super) path: String,
 }
 
-/// A function that has a body.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Function {
-    pub(super) name: String,
+/// A name in the place where it is declared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Declared<'a> {
+    /// One of `DECLARES`.
+    pub(super) keyword: &'a str,
+    /// Byte offset of the name.
     pub(super) at: usize,
-    /// Parameters, without `self`; a tuple counts as its members.
-    pub(super) parameters: usize,
-    /// Lines from the word `fn` to the closing brace.
-    pub(super) lines: usize,
+    pub(super) name: &'a str,
+    /// True if it has an unrestricted `pub`.
+    pub(super) is_pub: bool,
+}
+
+impl Declared<'_> {
+    pub(super) fn is_type(&self) -> bool {
+        matches!(self.keyword, "struct" | "enum" | "trait" | "type" | "union")
+    }
 }
 
 impl Source {
     pub(super) fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         let (path, text) = (path.into(), text.into());
         let (code, strings) = masked(&text);
-        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let line_starts = std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect();
+        let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
+        let line_starts = std::iter::once(0).chain(newlines).collect();
         let test_ranges = test_ranges(&code);
         Self { path, text, code, line_starts, test_ranges, is_test_module: false, strings }
     }
@@ -72,7 +88,7 @@ impl Source {
         let stem = self.path.trim_end_matches(".rs");
         let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
         let folder = if matches!(name, "lib" | "main" | "mod") { folder } else { stem };
-        let ranges = self.test_ranges.iter().map(|(from, to)| &self.code[*from..*to]);
+        let ranges = self.test_ranges.iter().map(|range| &self.code[range.clone()]);
         let declarations = ranges.filter_map(|code| code.trim_end().strip_suffix(';'));
         let names = declarations.filter_map(|code| words(code).last());
         names.map(|(_, name)| format!("{folder}/{name}")).collect()
@@ -81,17 +97,17 @@ impl Source {
     /// Every string outside of tests: the offset of its beginning, and the text between its quotes,
     /// as written.
     pub(super) fn strings(&self) -> impl Iterator<Item = (usize, &str)> {
-        let outside = self.strings.iter().filter(|(from, _)| !self.in_test(*from));
-        outside.map(|&(from, to)| {
-            let text = &self.text[from..to];
+        let outside = self.strings.iter().filter(|range| !self.in_test(range.start));
+        outside.map(|range| {
+            let text = &self.text[range.clone()];
             let inside = text.trim_start_matches(['r', 'b', 'c', '#']).trim_end_matches('#');
-            (from, inside.trim_matches('"'))
+            (range.start, inside.trim_matches('"'))
         })
     }
 
     /// True if the byte at `at` belongs to a test.
     pub(super) fn in_test(&self, at: usize) -> bool {
-        self.is_test() || self.test_ranges.iter().any(|(from, to)| (*from..*to).contains(&at))
+        self.is_test() || self.test_ranges.iter().any(|range| range.contains(&at))
     }
 
     /// The line of the byte at `at`, counted from 1.
@@ -104,42 +120,21 @@ impl Source {
         words(&self.code)
     }
 
-    /// Every function with a body, nested ones too.
-    pub(super) fn functions(&self) -> Vec<Function> {
-        let starts = self.words().filter(|(_, word)| *word == "fn");
-        starts.filter_map(|(at, _)| self.function(at)).collect()
-    }
-
-    /// The function whose `fn` is at `at`; `None` for a function pointer or a mere signature.
-    fn function(&self, at: usize) -> Option<Function> {
-        let bytes = self.code.as_bytes();
-        let (name_at, name) = words(&self.code[at + 2..]).next()?;
-        if !self.code[at + 2..at + 2 + name_at].trim().is_empty() {
-            return None;
-        }
-        let mut open = at + 2 + name_at + name.len();
-        if bytes.get(open) == Some(&b'<') {
-            open = angle_end(bytes, open);
-        }
-        open += bytes[open..].iter().position(|byte| !byte.is_ascii_whitespace())?;
-        if bytes[open] != b'(' {
-            return None;
-        }
-        let close = bracket_end(bytes, open);
-        let body = close + bytes[close..].iter().position(|byte| matches!(byte, b'{' | b';'))?;
-        if bytes[body] == b';' {
-            return None;
-        }
-        let end = bracket_end(bytes, body).saturating_sub(1);
-        Some(Function {
-            name: name.to_owned(),
-            at,
-            parameters: parameters(&self.code[open + 1..close - 1]),
-            lines: self.line_of(end) - self.line_of(at) + 1,
+    /// Every declaration, tests included; not of names that a macro is given.
+    pub(super) fn declared(&self) -> impl Iterator<Item = Declared<'_>> {
+        let (mut keyword, mut end, mut is_pub) = ("", 0, false);
+        self.words().filter_map(move |(at, name)| {
+            let is_name = DECLARES.contains(&keyword) && !DECLARES.contains(&name);
+            // `fn(` is a type.
+            let is_next = self.code[end..at].trim().is_empty();
+            let declared = Declared { keyword, at, name, is_pub };
+            let goes_on = DECLARES.contains(&name) || QUALIFIES.contains(&name);
+            (keyword, end, is_pub) = (name, at + name.len(), name == "pub" || is_pub && goes_on);
+            (is_name && is_next).then_some(declared)
         })
     }
 
-    /// Every path that begins at `std`, `core`, `crate` or `super`, and every path of a `use`.
+    /// Every path of a `use`, and every other one that begins at `crate` or `super`.
     pub(super) fn named(&self) -> Vec<Named> {
         let mut named = Vec::new();
         let mut past = 0;
@@ -148,13 +143,13 @@ impl Source {
                 continue;
             }
             if word == "use" {
-                let end = self.code[at..].find(';').map_or(self.code.len(), |length| at + length);
-                expand("", &self.code[at + 3..end], at + 3, &mut named);
-                past = end;
-            } else if matches!(word, "std" | "core" | "crate" | "super") {
-                let path = inline_path(&self.code[at..]);
-                if path != word && !self.code[..at].ends_with("::") {
-                    named.push(Named { at, path });
+                past = self.code[at..].find(';').map_or(self.code.len(), |length| at + length);
+                expand(&self.code[..past], at + word.len(), &mut named);
+            } else if matches!(word, "crate" | "super") && !self.code[..at].ends_with("::") {
+                let is_path = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+                let path = self.code[at..].split(|c| !is_path(c)).next().unwrap_or_default();
+                if path != word {
+                    named.push(Named { at, path: path.trim_end_matches(':').to_owned() });
                 }
             }
         }
@@ -176,12 +171,13 @@ pub(super) fn mark_test_modules(sources: &mut [Source]) {
 
 /// Identifiers and keywords of `code`, with their offsets.
 pub(super) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let mut rest = 0;
     std::iter::from_fn(move || {
         let bytes = code.as_bytes();
         loop {
-            let from = rest + bytes[rest..].iter().position(|byte| is_word(*byte))?;
-            let length = bytes[from..].iter().position(|byte| !is_word(*byte));
+            let from = rest + bytes[rest..].iter().position(is_word)?;
+            let length = bytes[from..].iter().position(|byte| !is_word(byte));
             rest = length.map_or(bytes.len(), |length| from + length);
             if !bytes[from].is_ascii_digit() {
                 return Some((from, &code[from..rest]));
@@ -190,104 +186,48 @@ pub(super) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-/// `std::fs::File` from the text that begins with it.
-fn inline_path(code: &str) -> String {
-    let mut end = 0;
-    for (at, word) in words(code) {
-        let between = &code[end..at];
-        if end > 0 && between != "::" {
-            break;
-        }
-        end = at + word.len();
-    }
-    code[..end].to_owned()
-}
-
-/// Adds every path of the use tree `tree`, which is at `at` behind `prefix`.
-fn expand(prefix: &str, tree: &str, at: usize, named: &mut Vec<Named>) {
-    let skipped = tree.len() - tree.trim_start().len();
-    let (at, tree) = (at + skipped, tree.trim());
-    let join = |tail: &str| match (prefix, tail) {
-        ("", tail) => tail.to_owned(),
-        (prefix, "self") => prefix.to_owned(),
-        (prefix, tail) => format!("{prefix}::{tail}"),
+/// Adds every path of the use tree between `from` and the end of `code`.
+fn expand(code: &str, from: usize, named: &mut Vec<Named>) {
+    let mut path: Vec<&str> = Vec::new();
+    // The length of `path` at each open brace, and the place of a path that is not added yet.
+    let (mut open, mut new, mut rest) = (Vec::new(), None, from);
+    let mut add = |path: &[&str], new: &mut Option<usize>| {
+        named.extend(new.take().map(|at| Named { at, path: path.join("::") }));
     };
-    let Some(open) = tree.find('{') else {
-        let path = tree.split_whitespace().next().unwrap_or("");
-        if !path.is_empty() {
-            named.push(Named { at, path: join(path) });
-        }
-        return;
-    };
-    let head = join(tree[..open].trim().trim_end_matches("::"));
-    let close = tree.rfind('}').unwrap_or(tree.len());
-    let inner = &tree[open + 1..close];
-    for (offset, piece) in split_top(inner, b',') {
-        expand(head.trim_end_matches("::"), piece, at + open + 1 + offset, named);
-    }
-}
-
-/// Splits at `separator` where no bracket is open; gives offsets too.
-fn split_top(text: &str, separator: u8) -> Vec<(usize, &str)> {
-    let mut pieces = Vec::new();
-    let (mut depth, mut from) = (0i32, 0);
-    let mut before = b' ';
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'(' | b'[' | b'{' | b'<' => depth += 1,
-            b'>' if before == b'-' || before == b'=' => {}
-            b')' | b']' | b'}' | b'>' => depth -= 1,
-            _ if byte == separator && depth == 0 => {
-                pieces.push((from, &text[from..at]));
-                from = at + 1;
+    while let Some(at) = code[rest..].find(|c: char| !c.is_whitespace()).map(|skip| rest + skip) {
+        let end = code[at..].find(['{', '}', ',', ':', ' ', '\n']).map_or(code.len(), |n| at + n);
+        rest = end.max(at + 1);
+        match &code[at..rest] {
+            ":" => {}
+            "{" => {
+                open.push(path.len());
+                new = None;
             }
-            _ => {}
+            mark @ ("," | "}") => {
+                add(&path, &mut new);
+                if mark == "}" {
+                    open.pop();
+                }
+                path.truncate(open.last().copied().unwrap_or_default());
+            }
+            // Of `a as b` only the first name is of interest.
+            "as" => {
+                rest = code[rest..].find([',', '}']).map_or(code.len(), |length| rest + length);
+            }
+            "self" if open.last() == Some(&path.len()) => new = Some(at),
+            word => {
+                path.push(word);
+                new = Some(at);
+            }
         }
-        before = byte;
     }
-    pieces.push((from, &text[from..]));
-    pieces
-}
-
-/// The number of parameters of a list, without `self`. A tuple counts as its members, so that it
-/// hides no parameter.
-fn parameters(list: &str) -> usize {
-    let pieces = split_top(list, b',').into_iter().map(|(_, piece)| piece.trim());
-    let is_self = |piece: &str| {
-        let name = piece.split(':').next().unwrap_or(piece);
-        words(name).last().is_some_and(|(_, word)| word == "self")
-    };
-    let pieces = pieces.filter(|piece| !piece.is_empty() && !is_self(piece));
-    pieces.map(|piece| split_top(piece, b':').get(1).map_or(1, |(_, kind)| members(kind))).sum()
-}
-
-/// The number of members of a tuple's type, even behind a reference or nested; 1 for any other
-/// type.
-fn members(kind: &str) -> usize {
-    let mut kind = kind.trim();
-    while let Some(rest) = kind.strip_prefix('&') {
-        let rest = rest.trim_start();
-        let rest = match rest.strip_prefix('\'') {
-            Some(lifetime) => lifetime.trim_start_matches(|letter: char| !letter.is_whitespace()),
-            None => rest,
-        };
-        kind = rest.trim_start().strip_prefix("mut ").unwrap_or(rest).trim_start();
-    }
-    let Some(inner) = kind.strip_prefix('(').and_then(|kind| kind.strip_suffix(')')) else {
-        return 1;
-    };
-    let inner = split_top(inner, b',').into_iter().map(|(_, member)| member.trim());
-    inner.filter(|member| !member.is_empty()).map(members).sum::<usize>().max(1)
+    add(&path, &mut new);
 }
 
 /// The offset behind the bracket that closes the one at `open`.
-pub(super) fn bracket_end(bytes: &[u8], open: usize) -> usize {
+pub(super) fn bracket_end(code: &str, open: usize) -> usize {
     let mut depth = 0usize;
-    for (at, byte) in bytes.iter().enumerate().skip(open) {
+    for (at, byte) in code.bytes().enumerate().skip(open) {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => {
@@ -299,150 +239,64 @@ pub(super) fn bracket_end(bytes: &[u8], open: usize) -> usize {
             _ => {}
         }
     }
-    bytes.len()
-}
-
-/// The offset behind the `>` that closes the `<` at `open`; arrows do not close.
-fn angle_end(bytes: &[u8], open: usize) -> usize {
-    let mut depth = 0usize;
-    for at in open..bytes.len() {
-        match bytes[at] {
-            b'<' => depth += 1,
-            b'>' if bytes[at - 1] != b'-' => {
-                depth -= 1;
-                if depth == 0 {
-                    return at + 1;
-                }
-            }
-            _ => {}
-        }
-    }
-    bytes.len()
+    code.len()
 }
 
 /// The ranges under `#[cfg(test)]`: from the attribute to the end of its item.
-fn test_ranges(code: &str) -> Vec<(usize, usize)> {
-    let bytes = code.as_bytes();
-    let mut ranges = Vec::new();
-    let mut from = 0;
-    while let Some(found) = code[from..].find("#[cfg(test)]").map(|at| from + at) {
-        let item = bytes[found..].iter().position(|byte| matches!(byte, b'{' | b';'));
-        let end = match item.map(|length| found + length) {
-            Some(at) if bytes[at] == b'{' => bracket_end(bytes, at),
+fn test_ranges(code: &str) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for (found, _) in code.match_indices("#[cfg(test)]") {
+        if ranges.last().is_some_and(|last| last.contains(&found)) {
+            continue;
+        }
+        let end = match code[found..].find(['{', ';']).map(|length| found + length) {
+            Some(at) if code[at..].starts_with('{') => bracket_end(code, at),
             Some(at) => at + 1,
-            None => bytes.len(),
+            None => code.len(),
         };
-        ranges.push((found, end));
-        from = end;
+        ranges.push(found..end);
     }
     ranges
 }
 
-/// `text` with comments and the insides of literals blanked; as long as `text`, all ASCII.
-fn masked(text: &str) -> (String, Vec<(usize, usize)>) {
-    let bytes = text.as_bytes();
-    let mut strings = Vec::new();
-    let mut code = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let begins_word = at == 0 || !is_word(bytes[at - 1]);
-        let end = match bytes[at] {
-            b'/' if bytes[at..].starts_with(b"//") => line_comment_end(bytes, at),
-            b'/' if bytes[at..].starts_with(b"/*") => block_comment_end(bytes, at),
-            b'"' => string_end(bytes, at + 1),
-            b'r' | b'b' | b'c' if begins_word => prefixed_literal_end(bytes, at).unwrap_or(at),
-            b'\'' => char_end(text, at).unwrap_or(at),
-            _ => at,
-        };
-        if end == at {
-            code.push(if bytes[at].is_ascii() { bytes[at] } else { b'_' });
-            at += 1;
-        } else {
-            let literal = bytes[at] != b'/';
-            code.extend(
-                bytes[at..end].iter().map(|byte| if *byte == b'\n' { b'\n' } else { b' ' }),
-            );
-            if literal {
-                // A literal stays visible as one; otherwise `.expect("why")` would look like a call
-                // without arguments.
-                let length = code.len();
-                code[length - 1] = b'"';
-                if bytes[at] != b'\'' {
-                    strings.push((at, end));
-                }
-            }
-            at = end;
-        }
-    }
+/// `text` with comments and the insides of literals blanked, as long as `text` and all ASCII; and
+/// the ranges of its strings. Text that the compiler could not read either is blank.
+fn masked(text: &str) -> (String, Vec<Range<usize>>) {
+    let blank = |byte| if byte == b'\n' { b'\n' } else { b' ' };
+    let (mut code, mut strings) = (text.bytes().map(blank).collect(), Vec::new());
+    show(text.parse().unwrap_or_default(), text, &mut code, &mut strings);
     (String::from_utf8(code).expect("only ASCII was written"), strings)
 }
 
-fn line_comment_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length)
-}
-
-fn block_comment_end(bytes: &[u8], at: usize) -> usize {
-    let (mut depth, mut at) = (0usize, at);
-    while at < bytes.len() {
-        if bytes[at..].starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if bytes[at..].starts_with(b"*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                return at;
+/// Copies the tokens from `text` to `code`. A literal stays visible as a quote at its end;
+/// otherwise `.expect("why")` would look like a call without arguments.
+fn show(tokens: TokenStream, text: &str, code: &mut Vec<u8>, strings: &mut Vec<Range<usize>>) {
+    for token in tokens {
+        let span: Range<usize> = token.span().byte_range();
+        let written = &text[span.clone()];
+        // Documentation is a comment that looks like an attribute.
+        if written.starts_with("//") || written.starts_with("/*") {
+            continue;
+        }
+        let mut copy = |span: Span| {
+            for at in span.byte_range() {
+                let byte = text.as_bytes()[at];
+                code[at] = if byte.is_ascii() { byte } else { b'_' };
             }
-        } else {
-            at += 1;
+        };
+        match token {
+            TokenTree::Group(group) => {
+                copy(group.span_open());
+                copy(group.span_close());
+                show(group.stream(), text, code, strings);
+            }
+            TokenTree::Literal(_) if !written.starts_with(|c: char| c.is_ascii_digit()) => {
+                code[span.end - 1] = b'"';
+                if !written.starts_with('\'') {
+                    strings.push(span);
+                }
+            }
+            other => copy(other.span()),
         }
     }
-    bytes.len()
-}
-
-/// The offset behind the quote that ends a string whose inside begins at `at`.
-fn string_end(bytes: &[u8], mut at: usize) -> usize {
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
-}
-
-/// The end of `r"…"`, `r#"…"#`, `b"…"`, `br"…"`, `c"…"` or `b'…'`; `None` for a plain word.
-fn prefixed_literal_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let letters = bytes[at..].iter().take(2).take_while(|byte| matches!(byte, b'r' | b'b' | b'c'));
-    let open = at + letters.count();
-    let raw = bytes[open - 1] == b'r';
-    let hashes = bytes[open..].iter().take_while(|byte| **byte == b'#').count();
-    match bytes.get(open + hashes)? {
-        b'"' if raw => {
-            let close = [b"\"".as_slice(), &b"#".repeat(hashes)].concat();
-            let inside = open + hashes + 1;
-            let length = bytes[inside..].windows(close.len()).position(|window| window == close);
-            Some(length.map_or(bytes.len(), |length| inside + length + close.len()))
-        }
-        b'"' if hashes == 0 => Some(string_end(bytes, open + 1)),
-        b'\'' if hashes == 0 && &bytes[at..open] == b"b" => {
-            let inside = if bytes.get(open + 1) == Some(&b'\\') { open + 3 } else { open + 2 };
-            let length = bytes.get(inside..)?.iter().position(|byte| *byte == b'\'')?;
-            Some(inside + length + 1)
-        }
-        _ => None,
-    }
-}
-
-/// The end of a character literal at `at`; `None` for a lifetime.
-fn char_end(text: &str, at: usize) -> Option<usize> {
-    let inside = &text[at + 1..];
-    let first = inside.chars().next()?;
-    if first == '\\' {
-        let length = inside.get(2..)?.find('\'')?;
-        return Some(at + 1 + 2 + length + 1);
-    }
-    let behind = at + 1 + first.len_utf8();
-    text[behind..].starts_with('\'').then_some(behind + 1)
 }

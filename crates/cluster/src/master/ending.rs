@@ -8,11 +8,9 @@ use memtide_base::{Instant, Span};
 /// The time that agents have to hand over their records once the round is to end: they await the
 /// operations in flight, and a busy machine is slow.
 const HAND_OVER_MAX: Span = Span::from_s(30);
-/// The number of seconds by which an agent's reports may be ahead of the others'.
-const SECONDS_AHEAD_MAX: usize = 64;
 
 /// The result of a round.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoundEnd {
     /// The agents that were lost, with the number of their share and their name.
     pub lost: Vec<(u32, String, Lost)>,
@@ -37,7 +35,6 @@ impl Master {
     /// Takes all steps that the last message or the passing of time allows.
     pub(super) fn look(&mut self, now: Instant) {
         self.look_at_beginning(now);
-        self.report_seconds();
         let stopping = self.stopping.as_ref().map(|(_, since)| *since);
         let is_overdue = self.load_until.is_some_and(|until| now >= until + HAND_OVER_MAX);
         for number in 0..self.members.len() {
@@ -82,12 +79,15 @@ impl Master {
     }
 
     pub(super) fn second(&mut self, number: usize, interval: Vec<u8>, now: Instant) {
-        let member = &mut self.members[number];
-        if !member.is_loading() {
+        // What an agent still reports after its dismissal has no reader.
+        if self.phase == Phase::Over {
+            return;
+        }
+        if !self.members[number].is_loading() {
             let why = "it reported a load that was not running";
             return self.lose(number, None, why.to_owned(), now);
         }
-        member.seconds.push_back(interval);
+        self.act(Action::Second(number as u32, interval));
     }
 
     pub(super) fn part(&mut self, number: usize, part: &RecordPart, now: Instant) {
@@ -106,28 +106,6 @@ impl Master {
                 self.act(Action::Record(number as u32, record));
             }
             Err(why) => self.lose(number, Some(Lost::UNFIT), why, now),
-        }
-    }
-
-    /// Reports a second once every agent whose load runs has reported it, or one of them is far
-    /// ahead.
-    fn report_seconds(&mut self) {
-        if self.phase != Phase::Running {
-            return;
-        }
-        loop {
-            let is_awaited = |member: &Member| member.is_loading() && member.seconds.is_empty();
-            let most = self.members.iter().map(|member| member.seconds.len()).max().unwrap_or(0);
-            assert!(most <= SECONDS_AHEAD_MAX + 1, "seconds far ahead are reported at once");
-            let is_ready = !self.members.iter().any(is_awaited) || most > SECONDS_AHEAD_MAX;
-            if most == 0 || !is_ready {
-                return;
-            }
-            let of_all = self.members.iter_mut().enumerate();
-            let seconds = of_all
-                .filter_map(|(number, member)| Some((number as u32, member.seconds.pop_front()?)));
-            let seconds = seconds.collect();
-            self.act(Action::Seconds(seconds));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::member::Member;
 use super::{Master, PROTOCOL, Phase};
+use crate::UNITS_MAX;
 use crate::message::Hello;
 use crate::message::Welcome;
 use crate::message::to_agent::What as Says;
@@ -157,6 +158,13 @@ impl Master {
             return Err(format!(
                 "the agent runs memtide {theirs} and the master {ours}; install the same version \
                  on both"
+            ));
+        }
+        if hello.units > UNITS_MAX {
+            return Err(format!(
+                "the agent takes {} shares of a run, and at most {UNITS_MAX} are allowed; start it \
+                 with fewer shares",
+                hello.units
             ));
         }
         match hello.busy_since_unix_s {

@@ -4,7 +4,7 @@ use crate::AGENT_SILENT_MAX;
 use crate::clock::ClockBounds;
 use crate::parts::Assembly;
 use memtide_base::Instant;
-use std::collections::VecDeque;
+use memtide_schema::Exit;
 
 /// An agent and its stage.
 #[derive(Debug)]
@@ -33,8 +33,6 @@ pub(super) struct Member {
     pub(super) is_compared: bool,
     /// The reason of its loss, if it was lost after it had done its part of this round.
     pub(super) gone: Option<Lost>,
-    /// Seconds of its load that other agents have not reported yet.
-    pub(super) seconds: VecDeque<Vec<u8>>,
     /// The number of notes that it has sent in this round.
     pub(super) notes: u32,
     /// Its record, as far as it has arrived.
@@ -79,9 +77,9 @@ impl Lost {
     /// The exit code of an agent that can no longer be reached.
     pub const UNREACHABLE: u8 = crate::EXIT_UNREACHABLE;
     /// The exit code of an agent that may not or cannot carry out its share.
-    pub const REFUSED: u8 = 2;
+    pub const REFUSED: u8 = Exit::Usage.code();
     /// The exit code of an agent whose figures cannot be used.
-    pub const UNFIT: u8 = 1;
+    pub const UNFIT: u8 = Exit::Failed.code();
 }
 
 impl Member {
@@ -102,7 +100,6 @@ impl Member {
             burst_began: now,
             is_compared: false,
             gone: None,
-            seconds: VecDeque::new(),
             notes: 0,
             record: Assembly::default(),
             handing_since: None,
@@ -153,7 +150,6 @@ impl Member {
         }
         (self.burst, self.is_compared, self.notes) = (0, false, 0);
         self.stage = if load_only { Stage::Filling } else { Stage::Preparing };
-        self.seconds.clear();
         (self.record, self.handing_since) = (Assembly::default(), None);
         true
     }

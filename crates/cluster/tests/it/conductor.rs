@@ -143,17 +143,13 @@ impl Conductor {
             Action::Close(peer) => wishes.push(Wish::Close(peer)),
             Action::Note(text) | Action::Trouble(text) => self.notes.push(text),
             Action::Begins(at) => found.expect("a round").begins = Some(at.ns()),
-            Action::Seconds(seconds) => {
-                for (number, bytes) in seconds {
-                    match <[u8; 8]>::try_from(&bytes[..]) {
-                        Ok(count) => {
-                            let found = self.rounds.last_mut().expect("a round");
-                            *found.seconds.entry(number).or_default() += u64::from_be_bytes(count);
-                        }
-                        Err(_) => self.master.unfit(number, "no second".to_owned(), now),
-                    }
+            Action::Second(number, bytes) => match <[u8; 8]>::try_from(&bytes[..]) {
+                Ok(count) => {
+                    let found = found.expect("a round");
+                    *found.seconds.entry(number).or_default() += u64::from_be_bytes(count);
                 }
-            }
+                Err(_) => self.master.unfit(number, "no second".to_owned(), now),
+            },
             Action::Record(number, record) => match read(&record) {
                 Some((of, _)) if of == number => {
                     let before = found.expect("a round").records.insert(number, record);

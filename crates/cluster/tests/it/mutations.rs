@@ -1,12 +1,15 @@
 //! Peers that violate the protocol: each is refused with a message that names the violation, or is
 //! harmless.
 
-use crate::conductor::Conductor;
+use crate::conductor::{Conductor, VERSION};
 use crate::fleets::check;
 use crate::network::World;
+use memtide_base::Instant;
+use memtide_cluster::master::{Action, Gathered, Master, Round, RoundLoad};
 use memtide_cluster::message::from_agent::What as FromWhat;
 use memtide_cluster::message::to_agent::What as ToWhat;
-use memtide_cluster::message::{FromAgent, Hello, Note, Pong, Prepared, Second, ToAgent};
+use memtide_cluster::message::{Failed, FromAgent, Hello, Note, Pong, Prepared, Second, ToAgent};
+use memtide_cluster::{PROTOCOL, UNITS_MAX};
 
 /// A run of two rounds by three agents, one of which may be lost.
 fn world() -> World {
@@ -193,4 +196,89 @@ fn pings_without_answers_hold_nobody_up() {
         }
     });
     assert!(lost(&jumps).contains("clock has jumped"));
+}
+
+/// The number of shares of an agent had no bound, so that the sum of all agents' could overflow.
+#[test]
+fn an_agent_with_too_many_shares_is_refused() {
+    let (mut master, hello) = (alone(), hello());
+    let many = Hello { units: UNITS_MAX + 1, ..hello.clone() };
+    master.opened(1, "somewhere", &many, Instant::ZERO);
+    let refused = sent(&mut master);
+    let ToWhat::Refused(refused) = &refused[0] else { panic!("{refused:?}") };
+    assert!(refused.why.contains("takes 1025 shares of a run, and at most 1024"), "{refused:?}");
+    master.opened(2, "somewhere", &Hello { units: UNITS_MAX, ..hello }, Instant::ZERO);
+    assert_eq!(master.gathered(Instant::ZERO), Gathered::All);
+    assert_eq!(master.agents()[0].units, UNITS_MAX);
+}
+
+/// An agent could end its master with any number, such as that of a killed process.
+#[test]
+fn only_exit_codes_of_memtide_come_from_an_agent() {
+    for (exit, code) in [(0, 1), (2, 2), (3, 3), (77, 1), (130, 130), (137, 1), (259, 1)] {
+        let mut master = armed();
+        let failed = Failed { exit, why: "no server answers".to_owned() };
+        master.handle(1, from(FromWhat::Failed(failed)), Instant::ZERO);
+        let end = master.round_end().expect("its only agent is lost");
+        assert_eq!(end.lost[0].2.exit, code, "{exit}");
+    }
+}
+
+/// Seconds that came after the dismissal were kept for ever.
+#[test]
+fn what_agents_report_after_their_dismissal_is_dropped() {
+    let mut master = armed();
+    let second = || from(FromWhat::Second(Second { interval: vec![0; 8] }));
+    master.handle(1, second(), Instant::ZERO);
+    assert_eq!(master.poll(), Some(Action::Second(0, vec![0; 8])));
+    master.dismiss();
+    sent(&mut master);
+    let before = format!("{master:?}").len();
+    (0..1_000).for_each(|_| master.handle(1, second(), Instant::ZERO));
+    assert_eq!((master.poll(), format!("{master:?}").len()), (None, before));
+}
+
+fn hello() -> Hello {
+    Hello {
+        protocol: PROTOCOL,
+        version: VERSION.to_owned(),
+        name: "node0".to_owned(),
+        ..Hello::default()
+    }
+}
+
+/// A master that waits for one agent.
+fn alone() -> Master {
+    Conductor::new(1, 0, (1, false), 1).master
+}
+
+/// A master whose only agent, peer 1, has begun its load.
+fn armed() -> Master {
+    let (mut master, now) = (alone(), Instant::ZERO);
+    master.opened(1, "somewhere", &hello(), now);
+    assert_eq!(master.gathered(now), Gathered::All);
+    let load = RoundLoad { scenario: String::new(), step: None, members: vec![(0, 1)] };
+    let (load_only, samples, points, load_max) = (false, false, false, None);
+    master.begin(&Round { parts: vec![load], load_only, samples, points, load_max }, now);
+    master.handle(1, from(FromWhat::Prepared(Prepared {})), now);
+    while master.loading().is_empty() {
+        for what in sent(&mut master) {
+            let ToWhat::Ping(ping) = what else { continue };
+            let pong = Pong { number: ping.number, clock_ns: 1 };
+            master.handle(1, from(FromWhat::Pong(pong)), now);
+        }
+    }
+    sent(&mut master);
+    master
+}
+
+/// The messages that a master sends.
+fn sent(master: &mut Master) -> Vec<ToWhat> {
+    let actions = std::iter::from_fn(|| master.poll());
+    actions
+        .filter_map(|action| match action {
+            Action::Send(_, message) => message.what,
+            _ => None,
+        })
+        .collect()
 }

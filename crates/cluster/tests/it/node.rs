@@ -1,6 +1,6 @@
 //! An agent in the virtual world: its machine, its clock, and a simple model of a share.
 
-use memtide_cluster::agent::{Action, Agent};
+use memtide_cluster::agent::{Action, Agent, Report};
 use memtide_cluster::message::{Clock, FromAgent};
 use std::collections::BTreeMap;
 
@@ -159,15 +159,18 @@ impl Node {
                 if let Some(exit) = self.fails {
                     self.running = None;
                     match exit {
-                        2 => self.agent.refused("it is not allowed".to_owned()),
-                        _ => self.agent.failed(exit, "no server answers".to_owned()),
+                        2 => self.agent.report(Report::Refused("it is not allowed".to_owned())),
+                        _ => {
+                            let why = "no server answers".to_owned();
+                            self.agent.report(Report::Failed { exit, why });
+                        }
                     }
                     return None;
                 }
                 if running.load_only {
                     return Some(Wish::Later(now, Step::Ends));
                 }
-                self.agent.prepared();
+                self.agent.report(Report::Prepared);
                 None
             }
             Step::Begins if running.is_ending => None,
@@ -183,7 +186,7 @@ impl Node {
                 let count = end.saturating_sub(last) * RATE / S;
                 (running.count, running.since) = (running.count + count, Some((began, end)));
                 self.alone_ns = self.alone_ns.max(self.clock.at(end).saturating_sub(self.heard));
-                self.agent.second(count.to_be_bytes().to_vec());
+                self.agent.report(Report::Second(count.to_be_bytes().to_vec()));
                 let is_over = now >= running.until;
                 Some(Wish::Later(
                     if is_over { now } else { running.until.min(now + S) },
@@ -197,12 +200,12 @@ impl Node {
                 if rest > 0 {
                     self.alone_ns =
                         self.alone_ns.max(self.clock.at(end).saturating_sub(self.heard));
-                    self.agent.second(rest.to_be_bytes().to_vec());
+                    self.agent.report(Report::Second(rest.to_be_bytes().to_vec()));
                 }
                 let number = if self.lies { number + 1 } else { number };
                 let record = record(number, count + rest, self.padding);
                 self.made.insert(run, record.clone());
-                self.agent.ended(record);
+                self.agent.report(Report::Ended(record));
                 None
             }
         }

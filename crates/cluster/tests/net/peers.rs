@@ -82,32 +82,29 @@ impl Keys {
     }
 }
 
-/// The result of `wanted` for the first of a master's events for which it returns one.
-pub(crate) fn at_master<T>(net: &MasterNet, wanted: impl Fn(&FromNet) -> Option<T>) -> T {
+/// The result of `wanted` for the first of these events for which it returns one.
+fn first<E: std::fmt::Debug, T>(
+    next: impl Fn(Duration) -> Option<E>,
+    wanted: impl Fn(&E) -> Option<T>,
+) -> T {
     let end = Instant::now() + LIMIT;
     let mut seen = Vec::new();
     while Instant::now() < end {
-        let Some(event) = net.next(Duration::from_millis(100)) else { continue };
+        let Some(event) = next(Duration::from_millis(100)) else { continue };
         if let Some(found) = wanted(&event) {
             return found;
         }
         seen.push(event);
     }
-    panic!("the master saw only {seen:?}");
+    panic!("there was only {seen:?}");
 }
 
-/// The result of `wanted` for the first of an agent's events for which it returns one.
+pub(crate) fn at_master<T>(net: &MasterNet, wanted: impl Fn(&FromNet) -> Option<T>) -> T {
+    first(|wait| net.next(wait), wanted)
+}
+
 pub(crate) fn at_agent<T>(net: &AgentNet, wanted: impl Fn(&FromMaster) -> Option<T>) -> T {
-    let end = Instant::now() + LIMIT;
-    let mut seen = Vec::new();
-    while Instant::now() < end {
-        let Some(event) = net.next(Duration::from_millis(100)) else { continue };
-        if let Some(found) = wanted(&event) {
-            return found;
-        }
-        seen.push(event);
-    }
-    panic!("the agent saw only {seen:?}");
+    first(|wait| net.next(wait), wanted)
 }
 
 pub(crate) fn opened(net: &MasterNet) -> (u64, Hello) {

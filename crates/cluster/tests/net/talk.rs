@@ -18,6 +18,16 @@ fn stop(why: &str) -> ToAgent {
     ToAgent { what: Some(to_agent::What::Stop(stop)) }
 }
 
+/// A master, an agent that dialled it, and the master's number of that agent.
+fn met() -> (MasterNet, AgentNet, u64) {
+    let keys = Keys::new();
+    let master = keys.waiting();
+    let agent = keys.agent(&master, "a1");
+    let (peer, _) = opened(&master);
+    opened_at(&agent);
+    (master, agent, peer)
+}
+
 /// Sends messages both ways and checks their order.
 fn talk(master: &MasterNet, peer: u64, agent: &AgentNet) {
     for number in 0..50 {
@@ -87,11 +97,7 @@ fn what_waited_through_a_long_silence_does_not_end_it() {
 
 #[test]
 fn a_large_record_arrives_in_parts() {
-    let keys = Keys::new();
-    let master = keys.waiting();
-    let agent = keys.agent(&master, "a1");
-    let (peer, _) = opened(&master);
-    opened_at(&agent);
+    let (master, agent, peer) = met();
     let part = |number: usize| {
         let data = vec![u8::try_from(number % 251).unwrap(); 1 << 20];
         let part = RecordPart { data, ..RecordPart::default() };
@@ -112,10 +118,7 @@ fn a_large_record_arrives_in_parts() {
 
 #[test]
 fn a_ping_is_answered_while_the_caller_sleeps() {
-    let keys = Keys::new();
-    let master = keys.waiting();
-    let agent = keys.agent(&master, "a1");
-    let (peer, _) = opened(&master);
+    let (master, agent, peer) = met();
     let mut before = 0;
     for number in 0..256 {
         master.send(peer, ping(number));
@@ -125,17 +128,12 @@ fn a_ping_is_answered_while_the_caller_sleeps() {
         before = pong.clock_ns;
     }
     assert!(agent.heard().load(Ordering::Relaxed) >= before);
-    opened_at(&agent);
     assert_eq!(agent.next(Duration::from_millis(50)), None);
 }
 
 #[test]
 fn the_way_of_a_ping_does_not_depend_on_the_callers_time() {
-    let keys = Keys::new();
-    let master = keys.waiting();
-    let agent = keys.agent(&master, "a1");
-    let (peer, _) = opened(&master);
-    opened_at(&agent);
+    let (master, _agent, peer) = met();
     for number in 1..=5 {
         let before = clock();
         master.send(peer, ping(number));
@@ -160,11 +158,7 @@ fn the_way_of_a_ping_does_not_depend_on_the_callers_time() {
 
 #[test]
 fn an_agent_hears_of_a_master_whose_caller_is_busy() {
-    let keys = Keys::new();
-    let master = keys.waiting();
-    let agent = keys.agent(&master, "a1");
-    opened(&master);
-    opened_at(&agent);
+    let (_master, agent, _) = met();
     let (heard, first) = (agent.heard(), agent.heard().load(Ordering::Relaxed));
     let start = Instant::now();
     while heard.load(Ordering::Relaxed) == first {
@@ -176,11 +170,7 @@ fn an_agent_hears_of_a_master_whose_caller_is_busy() {
 
 #[test]
 fn both_ends_hear_of_the_end_within_a_second_and_what_was_sent_arrives() {
-    let keys = Keys::new();
-    let master = keys.waiting();
-    let agent = keys.agent(&master, "a1");
-    let (peer, _) = opened(&master);
-    opened_at(&agent);
+    let (master, agent, peer) = met();
     (0..100).for_each(|number| agent.send(note(format!("{number}"))));
     let start = Instant::now();
     drop(agent);
@@ -275,15 +265,12 @@ fn a_second_master_finds_a_listening_agent_busy() {
 /// Messages to an agent that reads nothing are kept only until its queue is full.
 #[test]
 fn a_caller_that_does_not_read_is_given_no_more_than_the_queues_hold() {
-    let keys = Keys::new();
-    let master = keys.waiting();
-    let agent = keys.agent(&master, "a1");
-    let (peer, _) = opened(&master);
+    let (master, agent, peer) = met();
     let long = "x".repeat(1 << 20);
     for _ in 0..300 {
         master.send(peer, stop(&long));
     }
     let why = closed(&master, peer);
     assert!(why.contains("it reads too slowly"), "{why}");
-    opened_at(&agent);
+    drop(agent);
 }

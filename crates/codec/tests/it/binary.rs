@@ -1,106 +1,18 @@
-//! The binary protocol from outside: vectors, round trips, and streams cut at every byte.
+//! The events of a decoded stream of frames as text, and the vectors of the binary protocol.
 
-use crate::events::every_cut;
-use crate::generate;
-use crate::wire::{Case, for_each_case};
-use memtide_base::Random;
+use crate::wire::{ITEM_BYTES_MAX, check_all};
 use memtide_codec::binary::{
     Answer, Extras, Refused, ReplyDecoder, Request, RequestDecoder, encode,
 };
 use memtide_codec::{Reply, Then};
 
-const SEED: u64 = 0x6269_6e61_7279_0000;
-const ROUNDS: u64 = 4000;
-/// Small, so that a test can exceed it.
-const ITEM_BYTES_MAX: usize = 1024;
-
 #[test]
 fn every_vector_means_what_it_says_however_it_is_cut() {
-    let cases = for_each_case("tests/wire/binary", check);
-    assert!(cases >= 40, "only {cases} cases were found");
-}
-
-fn check(case: &Case, place: &str) {
-    let (requests, _) = read_requests(&[&case.client]);
-    assert_eq!(requests, case.requests, "{place}");
-    every_cut(&case.client, |pieces| {
-        assert_eq!(read_requests(pieces).0, requests, "{place}: {pieces:?}");
-    });
-    let (answers, _) = read_answers(&[&case.server]);
-    assert_eq!(answers, case.replies, "{place}");
-    every_cut(&case.server, |pieces| {
-        assert_eq!(read_answers(pieces).0, answers, "{place}: {pieces:?}");
-    });
-    // Re-encoding what was decoded must keep the meaning.
-    let (_, again) = read_answers(&[&case.server]);
-    let understood = |events: &[String]| {
-        let good = |event: &&String| !event.starts_with("malformed") && !event.starts_with("cut");
-        events.iter().take_while(good).cloned().collect::<Vec<_>>()
-    };
-    assert_eq!(understood(&read_answers(&[&again]).0), understood(&answers), "{place}");
-    let (_, again) = read_requests(&[&case.client]);
-    let understood: Vec<_> = requests.into_iter().filter(|e| !e.starts_with("refused")).collect();
-    assert_eq!(read_requests(&[&again]).0, understood, "{place}");
-}
-
-#[test]
-fn requests_survive() {
-    for round in 0..ROUNDS {
-        let mut random = Random::new(SEED + round);
-        let words = generate::words(&mut random);
-        let request = generate::binary_request(&mut random, &words);
-        let mut wire = Vec::new();
-        encode::request(&mut wire, &request);
-        let mut decoder = RequestDecoder::new(ITEM_BYTES_MAX);
-        let mut input = &wire[..];
-        assert_eq!(decoder.next(&mut input), Ok(Some(request)), "seed {}", SEED + round);
-        assert_eq!(decoder.next(&mut input), Ok(None), "seed {}", SEED + round);
-    }
-}
-
-#[test]
-fn answers_survive() {
-    for round in 0..ROUNDS {
-        let mut random = Random::new(SEED + round);
-        let words = generate::words(&mut random);
-        let answers = generate::answers(&mut random, &words);
-        let mut wire = Vec::new();
-        answers.iter().for_each(|answer| encode::answer(&mut wire, answer));
-        let mut decoder = ReplyDecoder::new();
-        let mut input = &wire[..];
-        for answer in answers {
-            assert_eq!(decoder.next(&mut input), Ok(Some(answer)), "seed {}", SEED + round);
-        }
-        assert_eq!(decoder.next(&mut input), Ok(None), "seed {}", SEED + round);
-        assert!(decoder.is_idle(), "seed {}", SEED + round);
-    }
-}
-
-#[test]
-fn a_stream_means_the_same_wherever_it_is_cut() {
-    for round in 0..40 {
-        let mut random = Random::new(SEED + round);
-        let (mut requests, mut answers) = (Vec::new(), Vec::new());
-        for _ in 0..4 {
-            let words = generate::words(&mut random);
-            encode::request(&mut requests, &generate::binary_request(&mut random, &words));
-            for answer in generate::answers(&mut random, &words) {
-                encode::answer(&mut answers, &answer);
-            }
-        }
-        let whole = read_requests(&[&requests]);
-        every_cut(&requests, |pieces| {
-            assert_eq!(read_requests(pieces), whole, "seed {}", SEED + round);
-        });
-        let whole = read_answers(&[&answers]);
-        every_cut(&answers, |pieces| {
-            assert_eq!(read_answers(pieces), whole, "seed {}", SEED + round);
-        });
-    }
+    check_all("tests/wire/binary", 40, requests, replies);
 }
 
 /// Decodes a server's stream from these pieces; returns the events and the stream encoded again.
-fn read_answers(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
+pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     let mut decoder = ReplyDecoder::new();
     let (mut events, mut again, mut value) = (Vec::new(), Vec::new(), Vec::new());
     for piece in pieces {
@@ -140,7 +52,7 @@ fn answer_event(answer: &Answer<'_>) -> String {
 }
 
 /// Decodes a client's stream from these pieces; returns the events and the stream encoded again.
-fn read_requests(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
+pub fn requests(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     let mut decoder = RequestDecoder::new(ITEM_BYTES_MAX);
     let (mut events, mut again) = (Vec::new(), Vec::new());
     for piece in pieces {

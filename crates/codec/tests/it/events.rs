@@ -1,19 +1,20 @@
-//! The events of a decoded stream as text, to compare two ways to cut it. The pieces of one value
-//! are joined, because only their boundaries may differ.
+//! The events of a decoded stream of lines as text, to compare two ways to cut it. The pieces of
+//! one value are joined, because only their boundaries may differ.
 
-use memtide_codec::text::{ReplyDecoder, RequestDecoder};
+use crate::wire::ITEM_BYTES_MAX;
+use memtide_codec::text::{ReplyDecoder, RequestDecoder, encode};
 use memtide_codec::{BadRequest, Reply, Then};
 
-/// The events of a server's stream that arrives in these pieces.
-pub fn replies(pieces: &[&[u8]]) -> Vec<String> {
+/// Decodes a server's stream from these pieces; returns the events and the stream encoded again.
+pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     let mut decoder = ReplyDecoder::new();
-    let mut events = Vec::new();
-    let mut value = Vec::new();
+    let (mut events, mut again, mut value) = (Vec::new(), Vec::new(), Vec::new());
     for piece in pieces {
         let mut input = *piece;
         loop {
             match decoder.next(&mut input) {
                 Ok(Some(Reply::Data { bytes, ends })) => {
+                    encode::reply(&mut again, &Reply::Data { bytes, ends });
                     value.extend_from_slice(bytes);
                     if ends {
                         events.push(format!("data '{}'", value.escape_ascii()));
@@ -22,6 +23,7 @@ pub fn replies(pieces: &[&[u8]]) -> Vec<String> {
                 }
                 Ok(Some(reply)) => {
                     let is_head = matches!(reply, Reply::Value { .. });
+                    encode::reply(&mut again, &reply);
                     events.push(reply.to_string());
                     assert_eq!(decoder.is_idle(), !is_head);
                 }
@@ -31,7 +33,7 @@ pub fn replies(pieces: &[&[u8]]) -> Vec<String> {
                         events.push(format!("part of data '{}'", value.escape_ascii()));
                     }
                     events.push(format!("malformed: {bad}"));
-                    return events;
+                    return (events, again);
                 }
             }
         }
@@ -39,18 +41,21 @@ pub fn replies(pieces: &[&[u8]]) -> Vec<String> {
     if !decoder.is_idle() {
         events.push(format!("cut after data '{}'", value.escape_ascii()));
     }
-    events
+    (events, again)
 }
 
-/// The events of a client's stream that arrives in these pieces.
-pub fn requests(pieces: &[&[u8]], item_bytes_max: usize) -> Vec<String> {
-    let mut decoder = RequestDecoder::new(item_bytes_max);
-    let mut events = Vec::new();
+/// Decodes a client's stream from these pieces; returns the events and the stream encoded again.
+pub fn requests(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
+    let mut decoder = RequestDecoder::new(ITEM_BYTES_MAX);
+    let (mut events, mut again) = (Vec::new(), Vec::new());
     for piece in pieces {
         let mut input = *piece;
         loop {
             match decoder.next(&mut input) {
-                Ok(Some(request)) => events.push(request.to_string()),
+                Ok(Some(request)) => {
+                    encode::request(&mut again, &request);
+                    events.push(request.to_string());
+                }
                 Ok(None) => break assert!(input.is_empty(), "more bytes than it could use"),
                 Err(bad) => {
                     events.push(refusal(&bad));
@@ -59,7 +64,7 @@ pub fn requests(pieces: &[&[u8]], item_bytes_max: usize) -> Vec<String> {
             }
         }
     }
-    events
+    (events, again)
 }
 
 fn refusal(bad: &BadRequest) -> String {

@@ -3,8 +3,7 @@
 use super::*;
 
 fn of(line: &str) -> Mcperf {
-    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    Mcperf::of_words(&words)
+    Mcperf::of_words(&crate::tests::words(line))
 }
 
 #[test]

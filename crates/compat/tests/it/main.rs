@@ -1,4 +1,5 @@
 //! The crate from outside: an independent parser reads its output back.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../parser/mod.rs"]
 mod parser;

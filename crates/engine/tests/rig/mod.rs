@@ -1,83 +1,24 @@
 //! Workers that carry out a whole plan, one after the other, each in a simulated world of its own,
 //! and the sum of their measurements.
 
+mod plan;
 mod world;
 
 pub use memtide_sim::{Script, Stretch};
+pub use plan::{SEED, WARMUP, closed_plan};
 pub use world::{DELAY, Seen, Watched, World, ms};
 
 use memtide_base::{ConnectionId, Instant, Span};
-use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
-use memtide_engine::{
-    Address, Clients, Cooldown, Driver, Io, OnFull, Pacing, Plan, RateUnit, Refill, ServerPlan,
-    Sharing, SocketOptions, Stage, Task, Wait, Window, Worker, WorkerReport,
-};
+use memtide_engine::plan::segment;
+use memtide_engine::{Driver, OnFull, Pacing, Plan, Sharing, Stage, Window, Worker, WorkerReport};
 use memtide_metrics::{Counters, Histogram, TallySum};
-use memtide_workload::{
-    Arrival, KeySpace, MixOrder, Next, Op, Outcome, PlannedSource, Popularity, RateCurve, SizeLaw,
-    Source, SourcePlan, ValueSpace, Wave,
-};
+use memtide_workload::{Arrival, Next, Op, Outcome, PlannedSource, RateCurve, Source, Wave};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-pub const SEED: u64 = 7;
-pub const WARMUP: Span = Span::from_ms(100);
-
 /// One server, one worker, four connections; a second of a thousand operations at equal gaps.
 pub fn plan() -> Plan {
-    let window = Window {
-        warmup: WARMUP,
-        duration: Span::from_s(1),
-        ops_max: None,
-        cooldown: Cooldown::Load,
-    };
-    Plan {
-        task: Task::default(),
-        servers: vec![ServerPlan {
-            name: "one".to_owned(),
-            addresses: vec![Address::Unix("one".to_owned())],
-        }],
-        workers: 1,
-        here: None,
-        connections: 4,
-        depth: 64,
-        refill: Refill::Each,
-        clients: Clients::Workers,
-        unit: RateUnit::Operations,
-        pacing: Pacing::Closed,
-        pause: Span::ZERO,
-        window,
-        source: SourcePlan {
-            seed: SEED,
-            mix: "get=9,set=1".parse().expect("a mix"),
-            order: MixOrder::Drawn,
-            popularity: Popularity::Uniform,
-            keys: 100,
-            walkers: 1,
-            multiget: 1,
-            multiget_share: 1.0,
-            numeric_keys: 100,
-            window: None,
-        },
-        keys: KeySpace::new(200, SizeLaw::fixed(30), SEED).expect("room for 200 keys"),
-        values: ValueSpace::new(SizeLaw::fixed(200), 1 << 20, SEED),
-        numeric_from: 100,
-        requests: RequestPlan::default(),
-        timeout: Span::from_s(5),
-        reconnect: Reconnect::After(Backoff { first: Span::from_ms(10), longest: Span::from_s(1) }),
-        seed: SEED,
-        wait: Wait::Sleep,
-        io: Io::Simulated,
-        samples: true,
-        message_sizes: false,
-        rows: RowPlan::default(),
-        verify: None,
-        sources: Vec::new(),
-        sockets: SocketOptions::default(),
-        credentials: None,
-        filter: None,
-    }
-    .open(1_000.0, Arrival::Fixed, Sharing::Shared)
+    closed_plan().open(1_000.0, Arrival::Fixed, Sharing::Shared)
 }
 
 /// Named changes of a plan.

@@ -1,7 +1,8 @@
 //! Merges what agents send: each second of their load, and at the end their records.
 
-use memtide_base::Sentence;
-use memtide_base::Span;
+use super::seconds::Seconds;
+use crate::exit::FAILED;
+use memtide_base::{Sentence, Span};
 use memtide_cluster::master::{Lost, RoundEnd};
 use memtide_run::{Failure, RunOutcome};
 use memtide_schema::event::LoadSoFar;
@@ -19,6 +20,7 @@ const NAMED_MAX: usize = 4;
 pub(super) struct Taking {
     /// The agents' load, followed by the master's own, if it has one.
     parts: Vec<TakenPart>,
+    seconds: Seconds,
     so_far: LoadSoFar,
     /// Conditions that end the run, and the timeout of operations.
     abort_on: Vec<Goal>,
@@ -107,13 +109,13 @@ impl TakenPart {
     fn finish(self) -> Result<Record, Failure> {
         self.merging.finish().map_err(|error| {
             let message = error.message(|at| format!("the record of agent {at}"));
-            Failure { exit: 1, sentence: Sentence::new(message) }
+            Failure { exit: FAILED, sentence: Sentence::new(message) }
         })
     }
 }
 
 /// One second of the load of all agents.
-pub(super) struct Seconds {
+pub(super) struct Row {
     pub(super) interval: Interval,
     pub(super) progress: Progress,
     /// The condition that came true in it, if any.
@@ -125,26 +127,24 @@ impl Taking {
     pub(super) fn new(scenario: &Scenario, parts: Vec<TakenPart>) -> Self {
         Self {
             parts,
+            seconds: Seconds::default(),
             so_far: LoadSoFar::new(scenario.warmup, scenario.duration, scenario.ops_max),
             abort_on: scenario.trust.abort_on.clone(),
             timeout: scenario.timeout,
         }
     }
 
-    /// Adds a second of every agent; an error names the agent whose second cannot be read.
-    pub(super) fn seconds(
-        &mut self,
-        seconds: &[(u32, Vec<u8>)],
-    ) -> Result<Option<Seconds>, (u32, String)> {
-        let mut intervals = Vec::with_capacity(seconds.len());
-        for (number, bytes) in seconds {
-            let interval = Interval::from_bytes(bytes);
-            intervals.push(interval.map_err(|why| (*number, why))?);
-        }
-        let Some(interval) = Interval::merged(&intervals) else { return Ok(None) };
+    /// Adds a second of agent `number`, when `passed` has passed since all loads were armed.
+    pub(super) fn second(&mut self, number: u32, bytes: &[u8], passed: Span) -> Result<(), String> {
+        self.seconds.add(number, Interval::from_bytes(bytes)?, passed)
+    }
+
+    /// The next second of the load of all agents, once each whose load runs has reported it.
+    pub(super) fn row(&mut self, loading: &[u32]) -> Option<Row> {
+        let interval = self.seconds.row(loading)?;
         let progress = self.so_far.after(&interval);
         let aborted = interval.aborted(&self.abort_on, self.timeout);
-        Ok(Some(Seconds { interval, progress, aborted }))
+        Some(Row { interval, progress, aborted })
     }
 
     /// Adds the record of agent `number`. In a run that is stopping, the record may be of no load.
@@ -169,7 +169,7 @@ impl Taking {
         let count = self.parts.iter().map(|part| part.count).sum();
         let failure = end.has_failed.then(|| failure(end, count, of));
         let mut parts = self.parts.into_iter();
-        let none = || Failure { exit: 1, sentence: Sentence::new("no agent sent a record") };
+        let none = || Failure { exit: FAILED, sentence: Sentence::new("no agent sent a record") };
         let agents = match parts.next() {
             Some(agents) if agents.count > 0 => agents.finish()?,
             _ => return Err(failure.unwrap_or_else(none)),
@@ -188,12 +188,12 @@ impl Taking {
 /// To do: see what was said before, and start the run again.
 fn unmeasured() -> Failure {
     let why = "the master's own load has no result, so nothing was measured";
-    Failure { exit: 1, sentence: Sentence::new(why) }
+    Failure { exit: FAILED, sentence: Sentence::new(why) }
 }
 
 /// The failure of a run that lost agents.
 fn failure(end: &RoundEnd, count: usize, of: usize) -> Failure {
-    let exit = end.lost.first().map_or(1, |(_, _, lost)| lost.exit);
+    let exit = end.lost.first().map_or(FAILED, |(_, _, lost)| lost.exit);
     let rest = match count {
         0 => "there is no result".to_owned(),
         count => format!("the result is partial: {count} of {of} agents"),

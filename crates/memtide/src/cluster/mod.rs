@@ -3,13 +3,14 @@
 //! memtide-cluster decides what both send, and when; this module connects it to sessions, files and
 //! signals.
 
-pub(crate) mod session;
-pub(crate) mod master;
+pub(crate) mod master_world;
+pub(crate) mod master_runner;
+mod wire;
 mod merged;
-pub(crate) mod rows;
-pub(crate) mod points;
-pub(crate) mod agent;
-mod worker;
+mod seconds;
+pub(crate) mod own_outputs;
+pub(crate) mod serving;
+mod share;
 pub(crate) mod kept;
 pub(crate) mod records;
 mod folder;

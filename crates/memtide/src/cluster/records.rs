@@ -1,6 +1,6 @@
 //! `memtide agent status` and `records`: what agents are doing, and the records that they keep.
 
-use super::master::own_key;
+use super::master_runner::own_key;
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::{say, show};
 use crate::session::caught;

@@ -1,10 +1,10 @@
 //! `memtide agent` and `memtide key`: agents, their keys, and their state.
 
-use crate::cluster::agent::{Own, Setup, serve};
 use crate::cluster::kept::Kept;
-use crate::cluster::master::own_key;
-use crate::cluster::points::OwnPoints;
+use crate::cluster::master_runner::own_key;
+use crate::cluster::own_outputs::OwnPoints;
 use crate::cluster::records;
+use crate::cluster::serving::{Own, Setup, serve};
 use crate::exit::{INTERRUPTED, Stop};
 use crate::output::{say, show};
 use crate::session::caught;

@@ -105,7 +105,8 @@ pub(super) fn read(path: &str) -> Result<Found, Stop> {
 ///
 /// Cause: The file was edited, or is not as memtide wrote it.
 fn is_consistent(record: &Record) -> Result<(), String> {
-    record.check_conservation().map_err(|why| format!("it contradicts itself: {why}"))
+    let checked = record.check_conservation().and_then(|()| record.check_histograms());
+    checked.map_err(|why| format!("it contradicts itself: {why}"))
 }
 
 /// Prints the report of a result and writes its outputs; returns the exit code.

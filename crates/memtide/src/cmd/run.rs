@@ -2,7 +2,7 @@
 //! front that runs have in any world.
 
 #[cfg(feature = "cluster")]
-use crate::cluster::session::MasterSession;
+use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
 use crate::output::{columns, complain, show_part};
@@ -10,15 +10,14 @@ use crate::placement::{division, variable};
 use crate::session::host::HostWorld;
 use crate::session::outlets::{RowsBy, check_places, open};
 use crate::session::{
-    Came, Ended, Front, InStep, Manner, Opened, Screen, Session, Task, room, unfit_natively,
+    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
 use clap::ArgMatches;
-use memtide_host::signal::StopFlag;
 use memtide_report::text_for;
-use memtide_run::{Failure, RunOutcome};
+use memtide_run::RunOutcome;
+use memtide_run::steps::RunTask;
 use memtide_schema::record::{ShareRecord, Verdict};
-use memtide_schema::scenario::Problem;
-use memtide_schema::{Event, OutputKind, Record, Scenario, Settings, Warning};
+use memtide_schema::{Event, OutputKind, Record, Settings};
 use memtide_sinks::Sink;
 use std::io;
 
@@ -38,11 +37,11 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     if division.is_some() && settings.placement.agents.which.is_none() {
         check_share(&settings, load_only)?;
     }
-    let task = if load_only { Task::Load } else { Task::Once };
+    let task = Task::Run(if load_only { RunTask::Fill } else { RunTask::Whole });
     let front = Box::new(Native { load_only, rows_by: RowsBy::Fleet, trace: None });
     #[cfg(feature = "cluster")]
     if settings.placement.agents.which.is_some() {
-        return Ok(MasterSession { settings, task, front }.run());
+        return Ok(Session { settings, task, front, world: MasterWorld }.run());
     }
     Ok(Session { settings, task, front, world: HostWorld::new(division) }.run())
 }
@@ -79,41 +78,18 @@ pub(super) struct Native {
 }
 
 impl Front for Native {
+    fn profile(&self, settings: &Settings) -> FrontProfile {
+        FrontProfile::native(settings)
+    }
+
     fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {
-        if let Some(problem) = settings.check().into_iter().next() {
-            return Err(problem.into());
-        }
-        room::check(&settings.scenario, servers_within)
-    }
-
-    fn repeats(&self) -> bool {
-        false
-    }
-
-    fn refuse(&self, problem: &Problem) -> Stop {
-        problem.clone().into()
-    }
-
-    fn looks_unfilled(&self, scenario: &Scenario) -> bool {
-        scenario.value_size != Scenario::default().value_size
-    }
-
-    fn watches_servers(&self) -> bool {
-        true
-    }
-
-    fn unfit(&self, warning: &Warning) -> Stop {
-        unfit_natively(warning)
+        check_whole(settings, servers_within)
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
         let trace = self.trace.as_deref().filter(|place| *place != "-");
         check_places(&settings.outputs, &[("--trace", trace)])?;
         open(settings, self.rows_by)
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::Asks
     }
 
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {
@@ -123,14 +99,6 @@ impl Front for Native {
         vec![InStep { name: "stdout", screen: Box::new(Report { load_only: self.load_only }) }]
     }
 
-    fn fail(&self, failure: &Failure) -> Stop {
-        failure.clone().into()
-    }
-
-    fn keeps_partial(&self) -> bool {
-        true
-    }
-
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
         ended.complain();
         let Came::Run(outcome) = &ended.came else { return Ok(0) };
@@ -138,7 +106,7 @@ impl Front for Native {
             return Ok(end_of_share(share, outcome, ended.is_recorded));
         }
         if let Some(failure) = &outcome.failure {
-            return Err(self.fail(failure));
+            return Err(failure.clone().into());
         }
         let record = &outcome.record;
         if record.exit != 0 {
@@ -149,13 +117,6 @@ impl Front for Native {
         }
         let unbelievable = !self.load_only && record.believable.verdict == Verdict::No;
         Ok(if settings.scenario.trust.strict && unbelievable { UNBELIEVABLE } else { 0 })
-    }
-
-    fn exit(&self, ended: Result<u8, Stop>, _stop: &StopFlag) -> u8 {
-        ended.unwrap_or_else(|stop| {
-            complain(&stop.message);
-            stop.code
-        })
     }
 }
 

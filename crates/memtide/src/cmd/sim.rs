@@ -11,6 +11,7 @@ use crate::session::{Session, Task};
 use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
+use memtide_run::steps::RunTask;
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{Placement, ShardWord, Target, Transport};
 use memtide_server::StoreOptions;
@@ -31,7 +32,7 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let trace = matches.get_one::<String>("trace").cloned();
     let front = Native { load_only: false, rows_by: RowsBy::Themselves, trace: trace.clone() };
     let world = SimWorld::new(servers, setting, trace);
-    Ok(Session { settings, task: Task::Once, front: Box::new(front), world }.run())
+    Ok(Session { settings, task: Task::Run(RunTask::Whole), front: Box::new(front), world }.run())
 }
 
 /// Refuses a share: a simulation needs no second machine.

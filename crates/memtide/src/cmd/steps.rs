@@ -2,25 +2,23 @@
 //! and the rate found.
 
 #[cfg(feature = "cluster")]
-use crate::cluster::session::MasterSession;
+use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
-use crate::output::{columns, complain, show_part};
+use crate::output::{columns, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
 use crate::session::outlets::kinds::{CourseFacts, add_of_steps};
 use crate::session::outlets::{Recorded, add_points, check_places, unix_s};
 use crate::session::{
-    Came, Ended, Front, InStep, Manner, Opened, Screen, Session, Steps, Task, room, unfit_natively,
+    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Steps, Task, room,
 };
 use clap::ArgMatches;
-use memtide_host::signal::StopFlag;
 use memtide_report::StepsText;
-use memtide_run::Failure;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
-use memtide_schema::scenario::{Goal, Problem, Relation, Subject};
+use memtide_schema::scenario::{Goal, Relation, Subject};
 use memtide_schema::steps::{Conclusion, CourseKind};
-use memtide_schema::{Event, Output, OutputKind, Settings, Warning};
+use memtide_schema::{Event, Output, OutputKind, Settings};
 use memtide_sinks::{Outlets, Sink};
 use memtide_workload::Wave;
 use std::io;
@@ -152,7 +150,7 @@ fn perform(
     let front = Box::new(NativeSteps { kind, goals });
     #[cfg(feature = "cluster")]
     if settings.placement.agents.which.is_some() {
-        return MasterSession { settings, task, front }.run();
+        return Session { settings, task, front, world: MasterWorld }.run();
     }
     Session { settings, task, front, world: HostWorld::new(None) }.run()
 }
@@ -164,24 +162,13 @@ struct NativeSteps {
 }
 
 impl Front for NativeSteps {
+    fn profile(&self, settings: &Settings) -> FrontProfile {
+        let (looks_unfilled, keeps_partial) = (false, false);
+        FrontProfile { looks_unfilled, keeps_partial, ..FrontProfile::native(settings) }
+    }
+
     fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {
         room::check(&settings.scenario, servers_within)
-    }
-
-    fn repeats(&self) -> bool {
-        false
-    }
-
-    fn refuse(&self, problem: &Problem) -> Stop {
-        problem.clone().into()
-    }
-
-    fn watches_servers(&self) -> bool {
-        true
-    }
-
-    fn unfit(&self, warning: &Warning) -> Stop {
-        unfit_natively(warning)
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
@@ -195,10 +182,6 @@ impl Front for NativeSteps {
         Ok(Opened { samples, outlets, reader: reader.map(|output| output.name()) })
     }
 
-    fn manner(&self) -> Manner {
-        Manner::Asks
-    }
-
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {
         let outputs = &settings.outputs;
         if outputs.is_on_stdout() {
@@ -210,15 +193,11 @@ impl Front for NativeSteps {
         vec![InStep { name: "stdout", screen: Box::new(table) }]
     }
 
-    fn fail(&self, failure: &Failure) -> Stop {
-        failure.clone().into()
-    }
-
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
         ended.complain();
         let Came::Steps(StepsOutcome { conclusion, failure }) = &ended.came else { return Ok(0) };
         if let Some(failure) = failure {
-            return Err(self.fail(failure));
+            return Err(failure.clone().into());
         }
         let answer = conclusion.answer.and_then(|answer| answer.rate_per_s);
         let doubtful = match self.kind {
@@ -229,13 +208,6 @@ impl Front for NativeSteps {
             0 if !ended.trouble.is_empty() => FAILED,
             0 if settings.scenario.trust.strict && doubtful => UNBELIEVABLE,
             code => code,
-        })
-    }
-
-    fn exit(&self, ended: Result<u8, Stop>, _stop: &StopFlag) -> u8 {
-        ended.unwrap_or_else(|stop| {
-            complain(&stop.message);
-            stop.code
         })
     }
 }

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use std::path::PathBuf;
 
 /// Largest number of shares of one run that an agent takes.
-const SHARES_MAX: i64 = 1024;
+const SHARES_MAX: i64 = memtide_cluster::UNITS_MAX as i64;
 
 /// The exit codes of an agent.
 const AGENT_CODES: &str = "Exit codes:\n    0  ended by a signal, or with --once after the runs of \

@@ -4,11 +4,12 @@
 #[cfg(feature = "cluster")]
 pub(crate) mod division;
 
+use super::room;
 use crate::exit::Stop;
 use crate::output::complain;
 #[cfg(feature = "cluster")]
 use division::Division;
-use memtide_base::Span;
+use memtide_base::{Remedy, Span, Words};
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::StepsOutcome;
 use memtide_run::{Failure, RunOutcome};
@@ -27,50 +28,21 @@ pub(crate) trait Front {
         Ok(())
     }
 
+    /// Everything that is fixed before the run.
+    fn profile(&self, settings: &Settings) -> FrontProfile;
+
     /// Refuses settings that cannot be run, or not with this number of servers in this process.
     fn check(&self, _settings: &Settings, _servers_within: u64) -> Result<(), Stop> {
         Ok(())
     }
 
-    /// True if a server may be repeated, which gives it more connections.
-    fn repeats(&self) -> bool;
-
     /// The failure of a scenario that cannot be run.
-    fn refuse(&self, problem: &Problem) -> Stop;
-
-    /// True to check whether a server that is not to be filled holds values of other lengths.
-    fn looks_unfilled(&self, _scenario: &Scenario) -> bool {
-        false
+    fn refuse(&self, problem: &Problem) -> Stop {
+        problem.clone().into()
     }
-
-    /// True to query the servers' statistics during the load. The older load generators do not.
-    fn watches_servers(&self) -> bool {
-        false
-    }
-
-    /// The failure of a plan that this machine does not allow.
-    fn unfit(&self, warning: &Warning) -> Stop;
 
     /// Opens the outputs before the run, so that a wrong name is found first.
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop>;
-
-    /// True if the master of a run by agents makes a load of its own.
-    #[cfg(feature = "cluster")]
-    fn has_own_load(&self, settings: &Settings) -> bool {
-        settings.placement.agents.master_rate.is_some()
-    }
-
-    /// The flag that sets how long to wait for agents; `None` if the user cannot change it.
-    #[cfg(feature = "cluster")]
-    fn patience_flag(&self) -> Option<&'static str> {
-        Some("--expect")
-    }
-
-    /// True if a run begins without the agents that did not come in time.
-    #[cfg(feature = "cluster")]
-    fn goes_on_without(&self) -> bool {
-        false
-    }
 
     /// The loads of a run by agents that take these numbers of its shares.
     #[cfg(feature = "cluster")]
@@ -79,55 +51,126 @@ pub(crate) trait Front {
     }
 
     /// Reports agents without which the run continues.
-    #[cfg(feature = "cluster")]
     fn missed(&self, lost: &LostAgents) {
         lost.sentences.iter().for_each(|sentence| complain(sentence));
     }
 
-    /// How signals end the run.
-    fn manner(&self) -> Manner;
-
-    /// Waits before the load, if requested; false if the user interrupted the wait.
-    fn waits(&self, _stop: &StopFlag) -> bool {
-        true
-    }
-
     /// The screens, which run on the run's own thread in this order.
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>>;
-
-    /// The failure of a run without a result.
-    fn fail(&self, failure: &Failure) -> Stop;
-
-    /// True if the measured operations of a failed run are kept.
-    fn keeps_partial(&self) -> bool {
-        false
-    }
 
     /// Prints the result; returns the exit code.
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop>;
 
     /// Ends the front: prints why there is no result, if there is none, and returns the exit code,
     /// unless the program ends by a signal.
-    fn exit(&self, ended: Result<u8, Stop>, stop: &StopFlag) -> u8;
+    fn exit(&self, ended: Result<u8, Stop>, _stop: &StopFlag) -> u8 {
+        ended.unwrap_or_else(|stop| {
+            complain(&stop.message);
+            stop.code
+        })
+    }
+}
+
+/// What a front states about itself before the run. The default is that of an older load
+/// generator's face on this machine alone.
+#[derive(Default)]
+#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "some is about agents"))]
+pub(crate) struct FrontProfile {
+    /// The words in which failures are told; none for memtide's own.
+    pub(crate) words: Option<&'static dyn Words>,
+    /// True if a server may be repeated, which gives it more connections.
+    pub(crate) repeats: bool,
+    /// True to check whether a server that is not to be filled holds values of other lengths.
+    pub(crate) looks_unfilled: bool,
+    /// True to query the servers' statistics during the load. The older load generators do not.
+    pub(crate) watches_servers: bool,
+    /// True if the measured operations of a failed run are kept.
+    pub(crate) keeps_partial: bool,
+    /// How signals end the run.
+    pub(crate) manner: Manner,
+    /// The wait before the load, if there is one: what is printed on stderr before it, and its
+    /// length.
+    pub(crate) wait: Option<(String, Span)>,
+    /// True if the master of a run by agents makes a load of its own.
+    pub(crate) has_own_load: bool,
+    /// The flag that sets how long to wait for agents; none if the user cannot change it.
+    pub(crate) patience_flag: Option<&'static str>,
+    /// True if a run by agents begins without those that did not come in time.
+    pub(crate) goes_on_without: bool,
+}
+
+impl FrontProfile {
+    /// The profile of memtide's own commands.
+    pub(crate) fn native(settings: &Settings) -> Self {
+        let Settings { scenario, placement, .. } = settings;
+        Self {
+            words: None,
+            repeats: false,
+            looks_unfilled: scenario.value_size != Scenario::default().value_size,
+            watches_servers: true,
+            keeps_partial: true,
+            manner: Manner::Asks,
+            wait: None,
+            has_own_load: placement.agents.master_rate.is_some(),
+            patience_flag: Some("--expect"),
+            goes_on_without: false,
+        }
+    }
+
+    /// The failure of a plan that this machine does not allow.
+    ///
+    /// Cause: The limit of open files is below what the connections need.
+    pub(super) fn unfit(&self, warning: &Warning) -> Stop {
+        let message = warning.message();
+        Stop::usage(match self.words {
+            None => format!("{message}; {}", warning.remedy()),
+            Some(words) => {
+                let fewer = words.remedy(Remedy::OrFewerConnections);
+                format!("{message}; raise the hard limit (ulimit -Hn){fewer}")
+            }
+        })
+    }
+
+    /// The failure of a run without a result.
+    pub(crate) fn fail(&self, failure: &Failure) -> Stop {
+        failed_in(self.words, failure)
+    }
+}
+
+/// The failure of a run, in a face's words, or in memtide's own.
+pub(crate) fn failed_in(words: Option<&dyn Words>, failure: &Failure) -> Stop {
+    match words {
+        None => failure.clone().into(),
+        Some(words) => Stop { code: failure.exit, message: failure.sentence.in_words(words) },
+    }
+}
+
+/// Refuses settings with a fault, or that need more memory than there is.
+pub(crate) fn check_whole(settings: &Settings, servers_within: u64) -> Result<(), Stop> {
+    if let Some(problem) = settings.check().into_iter().next() {
+        return Err(problem.into());
+    }
+    room::check(&settings.scenario, servers_within)
 }
 
 /// Agents without which the run continues.
-#[cfg(feature = "cluster")]
 #[derive(Default)]
 pub(crate) struct LostAgents {
     /// Addresses of lost agents that the master dials.
+    #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "agents alone have one"))]
     pub(crate) addresses: Vec<String>,
     /// What happened to them: sentences without their full stops.
     pub(crate) sentences: Vec<String>,
 }
 
 /// How signals end the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Manner {
     /// The first signal asks the run to end; the second ends the program with an exit code.
     Asks,
     /// The first signal asks the run to end, after which the program can end by that signal; the
     /// second kills it.
+    #[default]
     Kills,
 }
 

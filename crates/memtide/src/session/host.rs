@@ -2,9 +2,9 @@
 
 use super::caught;
 use super::embedded::{embed, keep_on};
-use super::front::{Manner, Origin, Rows};
-use super::outlets::row;
-use super::world::{Gauge, World};
+use super::front::{FrontProfile, Manner, Origin, Samples};
+use super::outlets::{failed, row};
+use super::world::{Gauge, Prepared, World};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
 use crate::placement::barrier::{Refused, barrier};
 use crate::placement::{Division, variable};
@@ -15,14 +15,30 @@ use memtide_host::driver::check_uring;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleSink, Sampled, Serving, resolve};
-use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, Surroundings};
-use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord, Wide};
+use memtide_run::steps::FleetRunner;
+use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
+use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord, ReferenceClock, Wide};
 use memtide_schema::scenario::Target;
 use memtide_schema::{Event, Settings, Warning};
-use std::io;
+use std::rc::Rc;
 
 /// Number of files that the program needs besides its connections.
 const FILES_BESIDE: u64 = 64;
+
+/// What directs a share on this machine in place of its user: an agent, with its operator's limits.
+pub(crate) trait Supervisor {
+    /// Refuses a plan beyond the limits, before any connection is made.
+    fn obey(&self, lowered: &Lowered) -> Result<(), Stop>;
+    /// Keeps the agent's own threads off the workers' CPUs.
+    fn settle(&self, placement: &CpuPlacement);
+    /// The flag that ends the load. Signals are for the agent.
+    fn stop(&self) -> StopFlag;
+    /// The barrier before the load, on the fleet's clock.
+    fn barrier(&self, clock: Clock) -> Box<dyn Barrier>;
+    /// The reference clock at an instant of the kernel's monotonic clock, in nanoseconds; none if
+    /// unknown.
+    fn reference(&self, monotonic_ns: u64) -> Option<ReferenceClock>;
+}
 
 /// This machine.
 pub(crate) struct HostWorld {
@@ -36,6 +52,10 @@ pub(crate) struct HostWorld {
     clock: Clock,
     /// Guard that decides to which addresses connections may be made.
     guard: ConnectGuard,
+    /// What directs this share, if it is not the user.
+    supervisor: Option<Rc<dyn Supervisor>>,
+    /// Name of the output of measured operations in messages.
+    flag: String,
 }
 
 impl HostWorld {
@@ -44,14 +64,15 @@ impl HostWorld {
     pub(crate) fn new(division: Option<Division>) -> Self {
         let files_max = machine::raise_file_limit();
         let (machine, clock) = (machine::look(), Clock::start());
-        let guard = ConnectGuard::default();
-        Self { files_max, machine, embedded: None, division, clock, guard }
+        let (guard, flag) = (ConnectGuard::default(), String::new());
+        let (embedded, supervisor) = (None, None);
+        Self { files_max, machine, embedded, division, clock, guard, supervisor, flag }
     }
 
-    /// This machine, limited to the addresses that `guard` permits.
+    /// This machine, limited to the addresses that `guard` permits and directed by `supervisor`.
     #[cfg(feature = "cluster")]
-    pub(crate) fn within(self, guard: ConnectGuard) -> Self {
-        Self { guard, ..self }
+    pub(crate) fn under(self, guard: ConnectGuard, supervisor: Rc<dyn Supervisor>) -> Self {
+        Self { guard, supervisor: Some(supervisor), ..self }
     }
 
     /// Meaning of the numbers in samples.
@@ -65,15 +86,27 @@ impl HostWorld {
         }
     }
 
-    /// The clock of the fleet.
-    #[cfg(feature = "cluster")]
-    pub(crate) const fn clock(&self) -> Clock {
-        self.clock
+    /// The barrier of this share of a run before its load, if it waits; or why it makes no load.
+    fn barrier(
+        &self,
+        settings: &Settings,
+    ) -> Result<Result<Option<Box<dyn Barrier>>, NotRun>, Stop> {
+        if let Some(supervisor) = &self.supervisor {
+            return Ok(Ok(Some(supervisor.barrier(self.clock))));
+        }
+        let Some(division) = &self.division else { return Ok(Ok(None)) };
+        let now = (self.clock, clock::since_unix());
+        let found = division.check_first().map_err(Refused::NotRun);
+        match found.and_then(|()| barrier(&settings.placement, division, now, &variable)) {
+            Ok(barrier) => Ok(Ok(barrier)),
+            Err(Refused::NotRun(why)) => Ok(Err(why)),
+            Err(Refused::Stop(stop)) => Err(stop),
+        }
     }
 }
 
 impl World for HostWorld {
-    type Fleet = HostFleet;
+    type Runner = FleetRunner<HostFleet>;
 
     fn servers_within(&self, settings: &Settings) -> u64 {
         u64::from(settings.scenario.servers.is_empty())
@@ -117,26 +150,33 @@ impl World for HostWorld {
     }
 
     fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop> {
+        self.supervisor.iter().for_each(|supervisor| supervisor.settle(placement));
         self.embedded.as_ref().map_or(Ok(()), |serving| keep_on(serving, placement))
     }
 
     fn signals(&self, manner: Manner) -> Result<StopFlag, Stop> {
+        if let Some(supervisor) = &self.supervisor {
+            return Ok(supervisor.stop());
+        }
         caught(match manner {
             Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED), self.division.is_some()),
             Manner::Kills => StopFlag::on_deadly_signals(),
         })
     }
 
-    fn fleet(
+    fn runner(
         &mut self,
-        lowered: &Lowered,
+        Prepared { settings, around, lowered, waits }: Prepared<'_>,
+        _profile: &FrontProfile,
         stop: &StopFlag,
-        rows: Option<Box<dyn Rows>>,
-    ) -> Result<HostFleet, Stop> {
+        samples: Option<Samples>,
+    ) -> Result<FleetRunner<HostFleet>, Stop> {
+        self.supervisor.as_ref().map_or(Ok(()), |supervisor| supervisor.obey(&lowered))?;
         let contents = lowered.plan.contents();
         self.clock = Clock::start();
-        let origin = self.origin(lowered);
-        let sink = rows.map(|mut rows| {
+        let origin = self.origin(&lowered);
+        let sink = samples.map(|Samples { flag, mut rows }| {
+            self.flag = flag;
             rows.begin(&origin);
             Box::new(move |sampled: Sampled<'_>| match sampled {
                 Sampled::One(sample) => rows.on(&Event::Sample(row(&contents, sample))),
@@ -146,32 +186,21 @@ impl World for HostWorld {
             }) as SampleSink
         });
         let cpus = &lowered.placement.workers;
-        Ok(HostFleet::new(self.clock, stop.clone(), cpus, sink, self.guard.clone()))
-    }
-
-    fn barrier(&self, settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused> {
-        let Some(division) = &self.division else { return Ok(None) };
-        division.check_first().map_err(Refused::NotRun)?;
-        let now = (self.clock, clock::since_unix());
-        barrier(&settings.placement, division, now, &variable)
+        let fleet = HostFleet::new(self.clock, stop.clone(), cpus, sink, self.guard.clone());
+        let barrier = if waits { self.barrier(settings)? } else { Ok(None) };
+        Ok(FleetRunner { fleet, scenario: settings.scenario.clone(), around, lowered, barrier })
     }
 
     fn gauge(&self) -> Box<dyn Gauge> {
         let machine = machine_record(&self.machine);
-        Box::new(HostGauge { machine, busyness: Busyness::default(), clock: self.clock })
+        let (busyness, supervisor) = (Busyness::default(), self.supervisor.clone());
+        Box::new(HostGauge { machine, busyness, clock: self.clock, supervisor })
     }
 
-    fn finish_samples(&mut self, fleet: &mut HostFleet) -> io::Result<()> {
-        fleet.finish_samples()
-    }
-
-    fn finish(&mut self, _fleet: &mut HostFleet) -> Vec<Stop> {
+    fn finish(&mut self, runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
+        let written = if keeps_samples { runner.fleet.finish_samples() } else { Ok(()) };
         self.embedded = None;
-        Vec::new()
-    }
-
-    fn last_word(&self) -> Option<String> {
-        None
+        failed(&self.flag, written).into_iter().collect()
     }
 }
 
@@ -193,6 +222,8 @@ struct HostGauge {
     busyness: Busyness,
     /// The run's clock.
     clock: Clock,
+    /// What knows the reference clock, if there is one.
+    supervisor: Option<Rc<dyn Supervisor>>,
 }
 
 impl Gauge for HostGauge {
@@ -226,13 +257,14 @@ impl Gauge for HostGauge {
 
     fn clock(&self, at: Instant) -> Option<ClockRecord> {
         let ClockState { boot_id, time_namespace, synchronised, error_max } = clock::state();
+        let start_ns = self.clock.monotonic_at(at);
         Some(ClockRecord {
-            window_start_monotonic_ns: Some(Wide(self.clock.monotonic_at(at).into())),
+            window_start_monotonic_ns: Some(Wide(start_ns.into())),
             boot_id,
             time_namespace,
             synchronised,
             error_max_ns: error_max.map(Span::ns),
-            reference: None,
+            reference: self.supervisor.as_ref().and_then(|it| it.reference(start_ns)),
         })
     }
 }

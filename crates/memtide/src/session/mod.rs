@@ -17,30 +17,29 @@ pub(crate) mod plot;
 pub(crate) mod pending_file;
 mod bounded_writer;
 
-#[cfg(feature = "cluster")]
-pub(crate) use front::LostAgents;
-pub(crate) use front::{Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Screen};
-pub(crate) use world::World;
+pub(crate) use front::{
+    Came, Ended, Front, FrontProfile, InStep, LostAgents, Opened, Rows, Samples, Screen,
+    check_whole, failed_in,
+};
+pub(crate) use world::{Prepared, World};
 
-use crate::exit::{INTERRUPTED, Stop, unwritable};
-use crate::output::{columns, say, show};
-use crate::placement::barrier::Refused;
-use memtide_base::{Remedy, Words};
-use memtide_engine::Fleet;
+use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
+use crate::output::{columns, say, say_part, show};
+use memtide_base::Span;
 use memtide_host::signal::StopFlag;
 use memtide_report::plan_text;
-use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
-#[cfg(feature = "cluster")]
-use memtide_run::steps::{RestedStep, plan_step, run_step};
-use memtide_run::{
-    Barrier, Failure, Lowered, NotRun, Observer, RunOutcome, Share, Surroundings, Wanted, lower,
-    record_not_run,
-};
+use memtide_run::steps::{Aim, Course, Data, RunTask, Runner, StepsPlan, steps};
+use memtide_run::{Failure, Lowered, Observer, Share, Surroundings, Wanted};
+use memtide_schema::record::{EndedBy, GoalResult};
 use memtide_schema::scenario::Problem;
-use memtide_schema::{Event, Record, Scenario, Settings, Warning, WrongValues};
-use outlets::failed;
+use memtide_schema::steps::LostAgent;
+use memtide_schema::{Scenario, Settings};
 use run_observer::RunObserver;
 use std::io;
+use std::time::Duration;
+
+/// Period at which a wait before the load checks for an interrupt.
+const LOOK_EVERY: Span = Span::from_ms(20);
 
 /// Everything that a run needs to begin.
 pub(crate) struct Session<W> {
@@ -56,15 +55,10 @@ pub(crate) struct Session<W> {
 
 /// Task of a session.
 pub(crate) enum Task {
-    /// Fill the servers, and nothing else.
-    Load,
     /// One run.
-    Once,
+    Run(RunTask),
     /// Runs at one rate after another.
     Steps(Steps),
-    /// One step of a search or scan that another process directs.
-    #[cfg(feature = "cluster")]
-    Step(RestedStep),
 }
 
 /// Runs at one rate after another.
@@ -92,100 +86,34 @@ impl Steps {
 }
 
 impl Task {
-    /// True if a share of the task waits for the other shares before its load.
-    fn waits(&self) -> bool {
-        match self {
-            Self::Once => true,
-            #[cfg(feature = "cluster")]
-            Self::Step(_) => true,
-            Self::Load | Self::Steps(_) => false,
-        }
+    /// True if a share of the task waits for the other shares before its load. A fill does not
+    /// wait, because it measures nothing.
+    const fn waits(&self) -> bool {
+        matches!(self, Self::Run(RunTask::Whole | RunTask::Step(_)))
     }
 
     /// The plan; for steps, that of the first.
-    pub(crate) fn lower(
-        &mut self,
-        scenario: &Scenario,
-        around: &Surroundings,
-    ) -> Result<Lowered, Problem> {
+    fn lower(&mut self, scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Problem> {
         match self {
-            Self::Load | Self::Once => lower(scenario, around),
+            Self::Run(task) => task.lower(scenario, around),
             Self::Steps(steps) => steps.plan(scenario).first(&mut *steps.course, around),
-            #[cfg(feature = "cluster")]
-            Self::Step(step) => plan_step(scenario, step.task, around),
         }
     }
 
     fn carry_out(
         &mut self,
-        fleet: &mut impl Fleet,
-        (scenario, around): (&Scenario, &Surroundings),
-        (lowered, meeting): (&Lowered, Meeting),
+        runner: &mut impl Runner,
+        scenario: &Scenario,
         observer: &mut impl Observer,
     ) -> Result<Came, Failure> {
         Ok(match self {
+            Self::Run(task) => Came::Run(Box::new(runner.carry_out(*task, observer)?)),
             Self::Steps(these) => {
                 let plan = these.plan(scenario);
-                let mut runner = FleetRunner { fleet, scenario, around };
-                Came::Steps(steps(&mut runner, &plan, &mut *these.course, observer))
-            }
-            _ => {
-                let load_only = matches!(self, Self::Load);
-                let ran = match meeting {
-                    Ok(mut barrier) => {
-                        let barrier = barrier.as_mut().map(|it| &mut **it as &mut dyn Barrier);
-                        self.run(fleet, (scenario, around), lowered, barrier, observer)
-                    }
-                    Err(why) => Ok(sat_out(fleet, (scenario, lowered), &why, observer)),
-                };
-                let ran = ran.or_else(|failure| match around.share {
-                    Some(_) if !load_only && failure.exit == INTERRUPTED => {
-                        let why = NotRun("it was interrupted before its load began".to_owned());
-                        Ok(sat_out(fleet, (scenario, lowered), &why, observer))
-                    }
-                    _ => Err(failure),
-                });
-                Came::Run(Box::new(ran?))
+                Came::Steps(steps(runner, &plan, &mut *these.course, observer))
             }
         })
     }
-}
-
-impl Task {
-    /// Carries out a task that is a single run.
-    fn run(
-        &self,
-        fleet: &mut impl Fleet,
-        (scenario, around): (&Scenario, &Surroundings),
-        lowered: &Lowered,
-        barrier: Option<&mut dyn Barrier>,
-        observer: &mut impl Observer,
-    ) -> Result<RunOutcome, Failure> {
-        #[cfg(feature = "cluster")]
-        if let Self::Step(step) = self {
-            return run_step(fleet, (scenario, around), *step, barrier, observer);
-        }
-        #[cfg(not(feature = "cluster"))]
-        let _ = around;
-        let load_only = matches!(self, Self::Load);
-        memtide_run::run(fleet, scenario, lowered, load_only, barrier, observer)
-    }
-}
-
-/// The barrier of a share before its load, if it waits; or why it makes no load.
-type Meeting = Result<Option<Box<dyn Barrier>>, NotRun>;
-
-/// The result of a share that makes no load.
-fn sat_out(
-    fleet: &impl Fleet,
-    (scenario, lowered): (&Scenario, &Lowered),
-    why: &NotRun,
-    observer: &mut impl Observer,
-) -> RunOutcome {
-    let record = record_not_run(scenario, lowered, why, fleet.since_unix());
-    let record = Record { machine: observer.machine(), ..record };
-    observer.on(&Event::Done(Box::new(record.clone())));
-    RunOutcome { record, failure: None, wrong_values: WrongValues::default() }
 }
 
 impl<W: World> Session<W> {
@@ -198,64 +126,90 @@ impl<W: World> Session<W> {
 
     fn perform(&mut self, stop: &mut StopFlag) -> Result<u8, Stop> {
         let Self { settings, task, front, world } = self;
-        let Settings { scenario, outputs, .. } = &*settings;
         front.preface()?;
+        world.prepare(settings)?;
+        let settings = &*settings;
+        let profile = front.profile(settings);
         front.check(settings, world.servers_within(settings))?;
         let around = world.surroundings(settings)?;
-        let wanted = Wanted { server_reports: front.watches_servers(), ..around.outputs };
-        let around = Surroundings { repeats: front.repeats(), outputs: wanted, ..around };
+        let wanted = Wanted { server_reports: profile.watches_servers, ..around.outputs };
+        let around = Surroundings { repeats: profile.repeats, outputs: wanted, ..around };
+        let scenario = &settings.scenario;
         let lowered = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
-        let lowered = Lowered { looks_unfilled: front.looks_unfilled(scenario), ..lowered };
-        if outputs.plan {
+        let lowered = Lowered { looks_unfilled: profile.looks_unfilled, ..lowered };
+        if settings.outputs.plan {
             let shown =
                 show(&(plan_text(&lowered.record, columns()) + &lanes_text(&around, &lowered)));
             return shown.map(|()| 0).map_err(|error| unwritable("stdout", &error));
         }
-        world.check(&lowered).map_err(|warning| front.unfit(&warning))?;
+        world.check(&lowered).map_err(|warning| profile.unfit(&warning))?;
         // Threads of outputs inherit the CPUs of this thread.
         world.settle(&lowered.placement)?;
-        let Opened { samples, outlets, reader } = front.open(settings)?;
-        *stop = world.signals(front.manner())?;
-        if !front.waits(stop) {
+        let outputs = world.own_outputs(&settings.outputs);
+        let opened = front.open(&Settings { outputs, ..settings.clone() })?;
+        let Opened { samples, outlets, reader } = opened;
+        *stop = world.signals(profile.manner)?;
+        if !profile.wait.as_ref().is_none_or(|wait| waited(wait, stop)) {
             return Ok(INTERRUPTED);
         }
-        let (flag, rows) = samples.map_or((String::new(), None), |it| (it.flag, Some(it.rows)));
-        let mut fleet = world.fleet(&lowered, stop, rows)?;
-        let meeting = meeting(task, world, settings)?;
-        let mut audience = RunObserver::new(world.gauge(), outputs.quiet, outlets, reader);
+        let prepared = Prepared { settings, around, lowered, waits: task.waits() };
+        let mut runner = world.runner(prepared, &profile, stop, samples)?;
+        let mut audience = RunObserver::new(world.gauge(), settings.outputs.quiet, outlets, reader);
         audience.show(front.screens(settings));
-        let asked = (scenario, &around);
-        let came = task.carry_out(&mut fleet, asked, (&lowered, meeting), &mut audience);
-        let came = match came {
+        W::gather(&mut runner, settings, &**front, &mut audience)?;
+        let came = match task.carry_out(&mut runner, scenario, &mut audience) {
             Ok(came) => came,
             Err(failure) => {
+                drop(W::dismiss(runner, false));
                 // Clears the terminal's line before anything else is printed.
                 drop(audience);
-                return Err(front.fail(&failure));
+                return Err(profile.fail(&failure));
             }
         };
-        let mut trouble = Vec::new();
-        if front.keeps_partial() || !came.has_failed() {
-            trouble.extend(failed(&flag, world.finish_samples(&mut fleet)));
-        }
-        trouble.extend(world.finish(&mut fleet));
+        let is_kept = profile.keeps_partial || !came.has_failed();
+        let mut trouble = world.finish(&mut runner, is_kept);
         let (doubted, is_recorded) = audience.close(&mut trouble);
+        let lost = came.lost(W::dismiss(runner, is_recorded));
+        let is_forgiven = trouble.is_empty() && came.misses_only_agents();
+        if is_forgiven || matches!(came, Came::Steps(_)) {
+            front.missed(&lost);
+        }
         let code = front.end(settings, Ended { came, doubted, trouble, is_recorded })?;
         world.last_word().into_iter().for_each(|word| say(&word));
-        Ok(code)
+        Ok(if is_forgiven && code == FAILED { 0 } else { code })
     }
 }
 
-/// The barrier of the share that `task` is. A fill does not wait, because it measures nothing.
-fn meeting(task: &Task, world: &impl World, settings: &Settings) -> Result<Meeting, Stop> {
-    if !task.waits() {
-        return Ok(Ok(None));
+impl Came {
+    /// True if the only fault of a run is that agents were lost, no more than the user allows.
+    fn misses_only_agents(&self) -> bool {
+        let Self::Run(outcome) = self else { return false };
+        let record = &outcome.record;
+        outcome.failure.is_none()
+            && record.missing.is_some()
+            && matches!(record.ended_by, EndedBy::Duration | EndedBy::Operations)
+            && record.goals.iter().all(|goal| goal.result == GoalResult::Met)
+            && record.phases.verification().wrong() == 0
     }
-    match world.barrier(settings) {
-        Ok(barrier) => Ok(Ok(barrier)),
-        Err(Refused::NotRun(why)) => Ok(Err(why)),
-        Err(Refused::Stop(stop)) => Err(stop),
+
+    /// The agents `lost`; in a search or scan with the step in which each was lost.
+    fn lost(&self, lost: LostAgents) -> LostAgents {
+        let Self::Steps(outcome) = self else { return lost };
+        let sentences = outcome.conclusion.lost.iter().map(LostAgent::sentence).collect();
+        LostAgents { sentences, ..lost }
     }
+}
+
+/// Waits before the load; returns false if that was interrupted.
+fn waited((text, length): &(String, Span), stop: &StopFlag) -> bool {
+    say_part(text);
+    let mut left = *length;
+    while !left.is_zero() && !stop.is_raised() {
+        let step = left.min(LOOK_EVERY);
+        std::thread::sleep(Duration::from_nanos(step.ns()));
+        left = left.saturating_sub(step);
+    }
+    !stop.is_raised()
 }
 
 /// The lanes of this process, for a plan; empty if the run is not divided.
@@ -274,22 +228,4 @@ fn lanes_text(around: &Surroundings, lowered: &Lowered) -> String {
 /// To do: Run memtide without the sandbox that forbids it.
 pub(crate) fn caught(signals: io::Result<StopFlag>) -> Result<StopFlag, Stop> {
     signals.map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))
-}
-
-/// The failure of a plan that this machine does not allow, in memtide's own words.
-pub(crate) fn unfit_natively(warning: &Warning) -> Stop {
-    Stop::usage(format!("{}; {}", warning.message(), warning.remedy()))
-}
-
-/// The failure of a plan that this machine does not allow, in a face's words.
-///
-/// Cause: The limit of open files is below what the connections need.
-pub(crate) fn unfit(warning: &Warning, words: &dyn Words) -> Stop {
-    let fewer = words.remedy(Remedy::OrFewerConnections);
-    Stop::usage(format!("{}; raise the hard limit (ulimit -Hn){fewer}", warning.message()))
-}
-
-/// The failure of a run, in a face's words.
-pub(crate) fn failed_in(words: &dyn Words, failure: &Failure) -> Stop {
-    Stop { code: failure.exit, message: failure.sentence.in_words(words) }
 }

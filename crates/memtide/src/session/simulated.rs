@@ -1,18 +1,18 @@
 //! The simulated world: load in virtual time, against simulated servers.
 
 use super::bounded_writer::BoundedWriter;
-use super::front::{Manner, Rows};
+use super::front::{FrontProfile, Manner, Rows, Samples};
 use super::outlets::{failed, row, stream};
-use super::world::{Gauge, World};
+use super::world::{Gauge, Prepared, World};
 use crate::exit::Stop;
 use crate::output::say;
-use crate::placement::barrier::Refused;
 use memtide_base::Instant;
 use memtide_engine::ServerPlan;
 use memtide_host::signal::StopFlag;
-use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, Surroundings};
+use memtide_run::steps::FleetRunner;
+use memtide_run::{Doors, Surroundings};
 use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord};
-use memtide_schema::{Event, Settings, Warning};
+use memtide_schema::{Event, Settings};
 use memtide_sim::{Setting, SimFleet, Trace};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -30,8 +30,12 @@ pub(crate) struct SimWorld {
     setting: Option<Setting>,
     /// Destination of the trace's lines; `-` is stderr.
     trace: Option<String>,
-    lines: Rc<RefCell<Lines>>,
-    samples: Rc<RefCell<SimSamples>>,
+    /// Destination of the trace's lines.
+    lines: Rc<RefCell<Destination<BoundedWriter>>>,
+    /// Destination of measured operations.
+    samples: Rc<RefCell<Destination<Box<dyn Rows>>>>,
+    /// Name of the output of measured operations in messages.
+    flag: String,
     /// Hash of the trace and its number of events, at the end.
     hash: Option<(u64, u64)>,
 }
@@ -40,7 +44,8 @@ impl SimWorld {
     /// A world of this setting that contains these servers.
     pub(crate) fn new(servers: Vec<ServerPlan>, setting: Setting, trace: Option<String>) -> Self {
         let (lines, samples) = (Rc::default(), Rc::default());
-        Self { servers, setting: Some(setting), trace, lines, samples, hash: None }
+        let (setting, flag) = (Some(setting), String::new());
+        Self { servers, setting, trace, lines, samples, flag, hash: None }
     }
 
     fn trace(&self) -> Result<Trace, Stop> {
@@ -50,14 +55,16 @@ impl SimWorld {
             Some("-") => Trace::with_lines(say),
             Some(path) => {
                 lines.borrow_mut().out = Some(BoundedWriter::new(stream("--trace", path)?));
-                Trace::with_lines(move |line| lines.borrow_mut().write(line))
+                Trace::with_lines(move |line| {
+                    lines.borrow_mut().write(|out| writeln!(out, "{line}"));
+                })
             }
         })
     }
 }
 
 impl World for SimWorld {
-    type Fleet = SimFleet;
+    type Runner = FleetRunner<SimFleet>;
 
     fn servers_within(&self, _settings: &Settings) -> u64 {
         self.servers.len() as u64
@@ -78,51 +85,48 @@ impl World for SimWorld {
         })
     }
 
-    fn check(&self, _lowered: &Lowered) -> Result<(), Warning> {
-        Ok(())
-    }
-
-    fn settle(&self, _placement: &CpuPlacement) -> Result<(), Stop> {
-        Ok(())
-    }
-
     /// Signals end a simulation at once: no server is under load, and it can be repeated.
     fn signals(&self, _manner: Manner) -> Result<StopFlag, Stop> {
         Ok(StopFlag::default())
     }
 
-    fn fleet(
+    fn runner(
         &mut self,
-        lowered: &Lowered,
+        Prepared { settings, around, lowered, .. }: Prepared<'_>,
+        _profile: &FrontProfile,
         _stop: &StopFlag,
-        rows: Option<Box<dyn Rows>>,
-    ) -> Result<SimFleet, Stop> {
-        self.samples.borrow_mut().rows = rows;
+        output: Option<Samples>,
+    ) -> Result<FleetRunner<SimFleet>, Stop> {
+        if let Some(Samples { flag, rows }) = output {
+            self.flag = flag;
+            self.samples.borrow_mut().out = Some(rows);
+        }
         let samples = Rc::clone(&self.samples);
         let trace = self.trace()?;
         let contents = lowered.plan.contents();
         let take = move |sample: &_| {
-            samples.borrow_mut().take(&Event::Sample(row(&contents, sample)));
+            let event = Event::Sample(row(&contents, sample));
+            samples.borrow_mut().write(|rows| rows.on(&event));
         };
         let setting = self.setting.take().expect("a session makes one fleet");
-        Ok(SimFleet::new(setting, trace, take))
-    }
-
-    fn barrier(&self, _settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused> {
-        Ok(None)
+        let fleet = SimFleet::new(setting, trace, take);
+        let (scenario, barrier) = (settings.scenario.clone(), Ok(None));
+        Ok(FleetRunner { fleet, scenario, around, lowered, barrier })
     }
 
     fn gauge(&self) -> Box<dyn Gauge> {
         Box::new(SimGauge)
     }
 
-    fn finish_samples(&mut self, _fleet: &mut SimFleet) -> io::Result<()> {
-        self.samples.take().finish()
-    }
-
-    fn finish(&mut self, fleet: &mut SimFleet) -> Vec<Stop> {
-        self.hash = Some(fleet.trace_hash());
-        failed("--trace", self.lines.take().finish()).into_iter().collect()
+    fn finish(&mut self, runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
+        let written = match keeps_samples {
+            true => self.samples.take().finish(|mut rows| rows.finish()),
+            false => Ok(()),
+        };
+        self.hash = Some(runner.fleet.trace_hash());
+        let trace = self.lines.take().finish(|mut out| out.flush());
+        let trace = failed("--trace", trace);
+        failed(&self.flag, written).into_iter().chain(trace).collect()
     }
 
     fn last_word(&self) -> Option<String> {
@@ -131,43 +135,30 @@ impl World for SimWorld {
     }
 }
 
-/// Destination of measured operations, with the first error of writing them.
-#[derive(Default)]
-struct SimSamples {
-    rows: Option<Box<dyn Rows>>,
+/// A destination, with the first error of writing to it.
+struct Destination<T> {
+    out: Option<T>,
     error: Option<io::Error>,
 }
 
-impl SimSamples {
-    fn take(&mut self, sample: &Event) {
-        if let (Some(rows), None) = (&mut self.rows, &self.error) {
-            self.error = rows.on(sample).err();
-        }
-    }
-
-    fn finish(self) -> io::Result<()> {
-        let finished = self.rows.map_or(Ok(()), |mut rows| rows.finish());
-        self.error.map_or(finished, Err)
+impl<T> Default for Destination<T> {
+    fn default() -> Self {
+        Self { out: None, error: None }
     }
 }
 
-/// Destination of a trace's lines, with the first error of writing them.
-#[derive(Default)]
-struct Lines {
-    out: Option<BoundedWriter>,
-    error: Option<io::Error>,
-}
-
-impl Lines {
-    fn write(&mut self, line: &str) {
+impl<T> Destination<T> {
+    /// Writes to it, unless that failed before.
+    fn write(&mut self, write: impl FnOnce(&mut T) -> io::Result<()>) {
         if let (Some(out), None) = (&mut self.out, &self.error) {
-            self.error = writeln!(out, "{line}").err();
+            self.error = write(out).err();
         }
     }
 
-    fn finish(self) -> io::Result<()> {
-        let flushed = self.out.map_or(Ok(()), |mut out| out.flush());
-        self.error.map_or(flushed, Err)
+    /// Ends it by `end`; the first error counts.
+    fn finish(self, end: impl FnOnce(T) -> io::Result<()>) -> io::Result<()> {
+        let ended = self.out.map_or(Ok(()), end);
+        self.error.map_or(ended, Err)
     }
 }
 

@@ -1,21 +1,24 @@
-//! The world in which a session's load is made: this machine, or a simulation.
+//! The world in which a session's load is made: this machine, a simulation, or agents.
 
-use super::front::{Manner, Rows};
+use super::front::{Front, FrontProfile, LostAgents, Manner, Samples};
 use crate::exit::Stop;
-use crate::placement::barrier::Refused;
 use memtide_base::Instant;
-use memtide_engine::Fleet;
 use memtide_host::signal::StopFlag;
-use memtide_run::{Barrier, CpuPlacement, Lowered, Surroundings};
+use memtide_run::steps::Runner;
+use memtide_run::{CpuPlacement, Lowered, Observer, Surroundings};
 use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord};
-use memtide_schema::{Settings, Warning};
-use std::io;
+use memtide_schema::{Outputs, Settings, Warning};
 
 /// The interface of a session to its world. A session calls the methods in the order of their
 /// declaration.
 pub(crate) trait World {
-    /// Type of the fleet that makes the load.
-    type Fleet: Fleet;
+    /// Carries out the session's runs.
+    type Runner: Runner;
+
+    /// Refuses settings that this world cannot carry out, and completes the others.
+    fn prepare(&mut self, _settings: &mut Settings) -> Result<(), Stop> {
+        Ok(())
+    }
 
     /// Number of servers in this process, which take its memory.
     fn servers_within(&self, settings: &Settings) -> u64;
@@ -24,36 +27,72 @@ pub(crate) trait World {
     fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop>;
 
     /// Checks whether a plan can be carried out; a warning says what is missing.
-    fn check(&self, lowered: &Lowered) -> Result<(), Warning>;
+    fn check(&self, _lowered: &Lowered) -> Result<(), Warning> {
+        Ok(())
+    }
 
-    /// Keeps other threads off the workers' CPUs.
-    fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop>;
+    /// Keeps other threads off the workers' CPUs, and other users out of this process.
+    fn settle(&self, _placement: &CpuPlacement) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// The outputs that this process writes.
+    fn own_outputs(&self, outputs: &Outputs) -> Outputs {
+        outputs.clone()
+    }
 
     /// Installs the handlers of signals.
     fn signals(&self, manner: Manner) -> Result<StopFlag, Stop>;
 
-    /// The fleet that makes the load; measured operations go to `rows`.
-    fn fleet(
+    /// The runner; measured operations go to `samples`.
+    fn runner(
         &mut self,
-        lowered: &Lowered,
+        prepared: Prepared<'_>,
+        profile: &FrontProfile,
         stop: &StopFlag,
-        rows: Option<Box<dyn Rows>>,
-    ) -> Result<Self::Fleet, Stop>;
-
-    /// The barrier of this share of a run before its load; none if it does not wait.
-    fn barrier(&self, settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused>;
+        samples: Option<Samples>,
+    ) -> Result<Self::Runner, Stop>;
 
     /// The gauge of the machine's CPU load.
     fn gauge(&self) -> Box<dyn Gauge>;
 
-    /// Writes the rest of the measured operations; returns the error of their output, if any.
-    fn finish_samples(&mut self, fleet: &mut Self::Fleet) -> io::Result<()>;
+    /// Waits until all who make the load are there, and divides it between them.
+    fn gather(
+        _runner: &mut Self::Runner,
+        _settings: &Settings,
+        _front: &dyn Front,
+        _observer: &mut impl Observer,
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
 
-    /// Ends everything that was made for the load; returns its errors.
-    fn finish(&mut self, fleet: &mut Self::Fleet) -> Vec<Stop>;
+    /// Ends everything that was made for the load; returns its errors. The rest of the measured
+    /// operations is written if `keeps_samples`.
+    fn finish(&mut self, runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop>;
+
+    /// Ends the runner, once the outputs are closed. If the result `is_written`, no one else need
+    /// keep a part of it. Returns the agents that were lost.
+    fn dismiss(runner: Self::Runner, _is_written: bool) -> LostAgents {
+        drop(runner);
+        LostAgents::default()
+    }
 
     /// Notes below the result.
-    fn last_word(&self) -> Option<String>;
+    fn last_word(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A task as it was decided.
+pub(crate) struct Prepared<'a> {
+    /// The user's settings.
+    pub(crate) settings: &'a Settings,
+    /// Facts about the world.
+    pub(crate) around: Surroundings,
+    /// The plan; for steps, that of the first.
+    pub(crate) lowered: Lowered,
+    /// True if a share waits for the others before its load.
+    pub(crate) waits: bool,
 }
 
 /// A gauge of the machine that makes the load: its identity and its CPU load.

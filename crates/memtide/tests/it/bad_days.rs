@@ -2,21 +2,19 @@
 //! panics or hangs, and always names the server in a sentence.
 
 use crate::child::{
-    Finished, Running, assert_counters_equal, check, memtide, program, read_record, scratch, shared,
+    Running, assert_counters_equal, check, memtide, program, record_at, scratch, shared,
+    start_after,
 };
 use crate::peer::Peer;
-use crate::peer::rogue::{Answer, Rogue, say};
+use crate::peer::rogue::{Answer, Rogue};
 use memtide_schema::Record;
 use memtide_schema::record::{CheckKind, CheckResult, EndedBy, Verdict};
 use rustix::process::Signal;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(30);
+use std::time::Duration;
 
 #[test]
 fn a_server_that_cannot_be_found_ends_the_run_before_it_begins() {
@@ -42,76 +40,13 @@ fn a_run_that_cannot_start_leaves_the_results_of_others_alone() {
     // A shorter result leaves nothing of a longer one.
     fs::write(&old, "x".repeat(1 << 20)).expect("it can be written");
     let run = memtide(&format!("run --duration 100ms --json {}", old.display()));
-    let text = fs::read_to_string(&old).expect("it is there");
-    read_record(&text).unwrap_or_else(|error| panic!("{error}: {run}"));
+    assert!(record_at(&old).totals.answered > 0, "{run}");
 }
 
 #[test]
 fn one_bad_server_among_several_is_the_one_that_is_named() {
     let peer = Peer::memcached("");
     memtide(&format!("run -s {},127.0.0.1:1", peer.name)).complains(3, &["127.0.0.1:1 refused"]);
-}
-
-#[test]
-fn a_server_of_another_protocol_is_named() {
-    let web = Rogue::new(|_| say("HTTP/1.1 400 Bad Request\r\n\r\n"));
-    memtide(&format!("run -s {}", web.name)).complains(3, &[&web.name]);
-    let noise = Rogue::new(|_| say("\x01\x02\x7f garbage \r\n"));
-    memtide(&format!("run -s {}", noise.name)).complains(3, &[&noise.name]);
-    // It greets correctly, but its replies to gets are malformed.
-    let later = Rogue::polite(|_| say("VALUE what\r\n"));
-    memtide(&format!("run -s {}", later.name)).complains(3, &[&later.name]);
-}
-
-#[test]
-fn garbage_in_mid_run_costs_connections_and_is_counted() {
-    let server = Rogue::polite(|_| say("!garbage!\r\n"));
-    let flags = "--load never --mix get=1 --connections 2 --rate 500 --duration 500ms --json -";
-    let run = memtide(&format!("run -s {} --timeout 1s {flags}", server.name));
-    assert!(matches!(run.code, Some(0 | 3)), "{run}");
-    let record = run.record();
-    assert_eq!(record.totals.answered, 0, "{run}");
-    assert!(record.totals.errors["protocol"] > 0, "{run}");
-    assert!(record.totals.connections.lost > 0, "{run}");
-    assert!(record.warnings.iter().any(|warning| warning.message.contains(&server.name)), "{run}");
-}
-
-#[test]
-fn a_server_that_never_answers_ends_the_run_after_the_timeout() {
-    let server = Rogue::new(|_| Answer::Silence);
-    let line = format!("run -s {} --timeout 300ms", server.name);
-    memtide(&line).complains(3, &[&server.name, "did not answer", "--timeout"]);
-}
-
-#[test]
-fn a_server_that_is_silent_about_keys_does_not_get_past_the_probe() {
-    let server = Rogue::polite(|_| Answer::Silence);
-    let line = format!("run -s {} --timeout 300ms", server.name);
-    memtide(&line).complains(3, &[&server.name]);
-    let server = Rogue::polite(|_| Answer::Silence);
-    let line = format!("load -s {} --timeout 300ms --keys 1k", server.name);
-    memtide(&line).complains(3, &[&server.name]);
-}
-
-#[test]
-fn a_closed_loop_of_a_number_of_operations_ends_when_its_server_falls_silent() {
-    let asked = AtomicU64::new(0);
-    let server = Rogue::polite(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
-        0..500 => say("END\r\n"),
-        _ => Answer::Silence,
-    });
-    let flags = "--load never --mix get=1 --ops-max 1k --timeout 300ms --json -";
-    let run = memtide(&format!("run -s {} {flags}", server.name));
-    assert!(matches!(run.code, Some(0 | 3)), "{run}");
-    let totals = run.record().totals;
-    assert_eq!(totals.answered, 500, "{run}");
-    assert!(totals.timed_out > 0, "{run}");
-}
-
-#[test]
-fn a_server_that_hangs_up_at_once_is_named() {
-    let server = Rogue::raw(drop);
-    memtide(&format!("run -s {}", server.name)).complains(3, &[&server.name, "the connection"]);
 }
 
 #[test]
@@ -131,38 +66,19 @@ fn a_server_that_hangs_up_on_every_request_is_not_hammered() {
 }
 
 #[test]
-fn a_server_with_too_many_connections_is_told_how_to_allow_more() {
-    let peer = Peer::memcached("-c 64");
-    let flags = "--connections 200 --rate 500 --duration 500ms --load never --timeout 2s";
-    let line = format!("run -s {} {flags}", peer.name);
-    let run = memtide(&line);
-    assert!(matches!(run.code, Some(0 | 3)), "{run}");
-    let said = format!("{}{}", run.out, run.err).split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in [peer.name.as_str(), "too many", "-c", "--connections"] {
-        assert!(said.contains(words), "'{words}' is not said: {run}");
-    }
-}
-
-/// Waits until a run is well in progress.
-fn await_gets(peer: &Peer, count: u64) {
-    let started = Instant::now();
-    while peer.figure("cmd_get") < count {
-        assert!(started.elapsed() < PATIENCE, "the run does not get under way");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
-#[test]
 fn a_server_that_dies_ends_the_run_with_a_partial_record() {
     let _turn = shared();
     let peer = Peer::memcached("");
     let name = peer.name.clone();
-    let flags = "--rate 1000 --duration 30s --timeout 500ms --load never --keys 100 --json -";
-    let running = Running::start(&format!("run -s {name} {flags}"));
-    await_gets(&peer, 300);
+    let json = scratch("dies.json");
+    let flags = "--rate 1000 --duration 30s --timeout 500ms --load never --keys 100 --json";
+    let running = Running::start(&format!("run -s {name} {flags} {}", json.display()));
+    peer.await_figure("cmd_get", 300);
     peer.kill();
     let run = running.finish().exits(3);
-    let record = run.record();
+    assert!(run.out.starts_with("partial"), "{run}");
+    assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
+    let record = record_at(&json);
     assert!(record.partial, "{run}");
     assert_eq!((record.ended_by, record.exit), (EndedBy::ServersLost, 3), "{run}");
     assert!(record.measured_s < 29.0, "the run went on without a server: {run}");
@@ -171,151 +87,6 @@ fn a_server_that_dies_ends_the_run_with_a_partial_record() {
     assert!(record.totals.connections.lost > 0, "{run}");
     assert!(run.err.contains(&name), "{run}");
     assert!(!run.err.contains("panicked"), "{run}");
-}
-
-#[test]
-fn servers_are_told_what_they_are_to_do_around_the_load_once_each() {
-    let (first, second) = (Peer::memcached(""), Peer::memcached(""));
-    let flags = "--rate 500 --duration 500ms --keys 100 --json -";
-    for protocol in ["text", "binary"] {
-        let line = format!("run -s {},{} {flags} --protocol {protocol}", first.name, second.name);
-        let mut command = program();
-        command.args(line.split_whitespace());
-        command.args(["--before", "incr nothing 1", "--after", "start_trace"]);
-        let turn = shared();
-        let record = Running::of(&mut command).finish().exits(0).record();
-        drop(turn);
-        let refused: Vec<&str> = record
-            .warnings
-            .iter()
-            .filter(|warning| warning.code == "line_refused")
-            .map(|warning| warning.message.as_str())
-            .collect();
-        let message =
-            |peer: &Peer| format!("{} received 'start_trace' and answered 'ERROR'", peer.name);
-        assert_eq!(refused, [message(&first), message(&second)]);
-        assert_counters_equal(&record);
-    }
-    // One in each of the two runs.
-    assert_eq!((first.figure("incr_misses"), second.figure("incr_misses")), (2, 2));
-}
-
-#[test]
-fn with_reconnect_never_a_server_that_dies_ends_the_run_at_once() {
-    let _turn = shared();
-    for io in ["epoll", "auto"] {
-        let (dies, churn) = (Peer::memcached(""), Peer::memcached(""));
-        let flags = "--rate 1000 --duration 60s --timeout 50s --load never --keys 100";
-        let line = format!("run -s {},{} {flags}", churn.name, dies.name);
-        let file = std::env::temp_dir().join(format!("memtide-{}-{io}.json", std::process::id()));
-        let json = file.display();
-        let line = format!("{line} --io {io} --reconnect never --json {json}");
-        let running = Running::start(&line);
-        await_gets(&dies, 100);
-        let name = dies.name.clone();
-        dies.kill();
-        // Neither the window's end nor the timeout ends it.
-        let run = running.finish().exits(3);
-        for words in [&name, "the connection", "reconnect never"] {
-            assert!(run.err.contains(words), "'{words}' is not said: {run}");
-        }
-        assert!(run.out.starts_with("partial: a connection was lost"), "{run}");
-        let text = fs::read_to_string(&file).unwrap();
-        fs::remove_file(&file).unwrap();
-        let record = Record::from_json(&text).unwrap();
-        assert_eq!((record.ended_by, record.exit), (EndedBy::ConnectionLost, 3), "{run}");
-        assert!(record.partial && record.measured_s < 40.0, "{run}");
-        assert!(record.totals.answered > 100 && record.totals.connections.lost > 0, "{run}");
-        assert_eq!(record.check_conservation(), Ok(()));
-    }
-}
-
-#[test]
-fn the_faces_end_with_255_and_the_report_so_far_when_a_server_dies() {
-    let _turn = shared();
-    for face in ["mutilate", "mcperf", "mcperf-dynamic --qps_interval 1 --qps_min 900"] {
-        let peer = Peer::memcached("");
-        let line = format!("{face} -s {} -q 1000 -c 4 -t 60 -r 100 --noload -B", peer.name);
-        let running = Running::start(&line);
-        await_gets(&peer, 500);
-        let name = peer.name.clone();
-        peer.kill();
-        let run = running.finish().exits(255);
-        assert!(run.err.contains(&name) && run.err.contains("connection"), "{run}");
-        let total = run.out.lines().find_map(|line| line.strip_prefix("Total QPS = ")).unwrap();
-        // For example "998.7 (1234 / 1.2s)".
-        let (rate, counted) = total.split_once(" (").unwrap();
-        let (count, length) = counted.split_once(" / ").unwrap();
-        let length = length.split('s').next().unwrap();
-        assert!(count.parse::<u64>().unwrap() >= 400, "{run}");
-        assert!(length.parse::<f64>().unwrap() < 40.0, "{run}");
-        assert!(rate.parse::<f64>().unwrap() > 0.0, "{run}");
-        assert!(run.out.contains("RX "), "the report is whole: {run}");
-    }
-}
-
-#[test]
-fn the_text_of_a_run_that_lost_its_server_is_marked_partial() {
-    let _turn = shared();
-    let peer = Peer::memcached("");
-    let flags = "--rate 1000 --duration 30s --timeout 500ms --load never --keys 100";
-    let running = Running::start(&format!("run -s {} {flags}", peer.name));
-    await_gets(&peer, 300);
-    peer.kill();
-    let run = running.finish().exits(3);
-    assert!(run.out.starts_with("partial"), "{run}");
-    assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
-}
-
-#[test]
-fn a_server_that_comes_back_is_used_again() {
-    let _turn = shared();
-    let peer = Peer::memcached("");
-    let (name, address) = (peer.name.clone(), peer.address());
-    let flags = "--rate 1000 --duration 4s --timeout 3s --keys 100 --mix get=1 --connections 4";
-    let running = Running::start(&format!("run -s {name} {flags} --json -"));
-    // Probes and fill request fewer than 3000 keys.
-    await_gets(&peer, 3_500);
-    peer.kill();
-    thread::sleep(Duration::from_millis(300));
-    let _back = Peer::memcached_at(address, "").expect("the port is free again");
-    let run = running.finish().exits(0);
-    let record = run.record();
-    let totals = &record.totals;
-    assert_eq!(record.ended_by, EndedBy::Duration, "{run}");
-    assert_eq!(totals.connections.lost, 4, "{run}");
-    assert_eq!(totals.connections.opened, 8, "{run}");
-    assert!(totals.connections.failed > 0, "nobody tried while it was gone: {run}");
-    assert!(totals.hits > 0 && totals.misses > 0, "the new server holds nothing: {run}");
-    assert!(record.warnings.iter().any(|warning| warning.code == "connections_lost"), "{run}");
-}
-
-#[test]
-fn the_death_of_one_of_two_servers_does_not_end_the_run() {
-    let _turn = shared();
-    let (dies, churn) = (Peer::memcached(""), Peer::memcached(""));
-    let flags = "--rate 1000 --duration 2s --timeout 300ms --load never --keys 100 --json -";
-    let running = Running::start(&format!("run -s {},{} {flags}", dies.name, churn.name));
-    await_gets(&dies, 100);
-    dies.kill();
-    let run = running.finish().exits(0);
-    let record = run.record();
-    assert!(!record.partial, "{run}");
-    assert_eq!(record.ended_by, EndedBy::Duration);
-    for row in &record.servers {
-        assert!(row.totals.answered > 0, "{run}");
-    }
-    assert!(record.totals.connections.lost > 0, "{run}");
-    assert_deserted(&record, &run);
-}
-
-/// Asserts that the run reports a different load: the other server answered operations of the dead
-/// one.
-fn assert_deserted(record: &Record, run: &Finished) {
-    let (result, said) = check(record, CheckKind::Errors);
-    assert_eq!(result, CheckResult::Failed, "{said}: {run}");
-    assert!(said.starts_with("a server was gone at the end of the measured window"), "{said}");
-    assert_eq!(record.believable.verdict, Verdict::No, "{run}");
 }
 
 #[test]
@@ -336,10 +107,10 @@ fn a_server_that_dies_late_makes_no_run_believable_neither_of_a_face() {
             false => format!("-s {},{}", dies.name, churn.name),
         };
         let running = Running::start(&format!("{line} {servers}"));
-        await_gets(&dies, 700);
+        dies.await_figure("cmd_get", 700);
         dies.kill();
         let run = running.finish();
-        let record = Record::from_json(&fs::read_to_string(&json).unwrap()).unwrap();
+        let record = record_at(&json);
         fs::remove_file(&json).unwrap();
         assert_ne!(record.believable.verdict, Verdict::Yes, "{line}: {run}");
         assert_eq!(check(&record, CheckKind::Errors).0, CheckResult::Failed, "{line}: {run}");
@@ -352,7 +123,7 @@ fn a_server_that_stays_stopped_costs_only_timeouts() {
     let peer = Peer::memcached("");
     let flags = "--rate 1000 --duration 1s --timeout 300ms --load never --keys 100 --json -";
     let running = Running::start(&format!("run -s {} {flags}", peer.name));
-    await_gets(&peer, 100);
+    peer.await_figure("cmd_get", 100);
     peer.signal(Signal::STOP);
     let run = running.finish();
     peer.signal(Signal::CONT);
@@ -360,6 +131,13 @@ fn a_server_that_stays_stopped_costs_only_timeouts() {
     let record = run.record();
     assert!(record.totals.timed_out > 0, "{run}");
     assert_eq!(record.totals.lost, 0, "{run}");
+    // What was sent cost CPU time, answered or not.
+    let client = &record.client;
+    let cpu_s = client.cpu_user_s.unwrap() + client.cpu_system_s.unwrap();
+    let sent: u64 = record.sent_in_window.values().sum();
+    assert!(sent > record.totals.answered, "{run}");
+    let paid = client.cpu_s_per_mops.unwrap() * sent as f64 / 1e6;
+    assert!((paid / cpu_s - 1.0).abs() < 1e-9, "{paid} s of {cpu_s} s: {run}");
 }
 
 #[test]
@@ -369,7 +147,7 @@ fn answers_after_the_deadline_are_discarded_and_counted() {
     let flags = "--rate 1000 --arrival fixed --duration 2s --timeout 200ms --load never --keys 100";
     let line = format!("run -s {} {flags} --mix get=1 --connections 4 --json -", peer.name);
     let running = Running::start(&line);
-    await_gets(&peer, 300);
+    peer.await_figure("cmd_get", 300);
     peer.signal(Signal::STOP);
     thread::sleep(Duration::from_millis(700));
     peer.signal(Signal::CONT);
@@ -401,23 +179,14 @@ fn refused_stores_are_errors_of_the_run_and_no_lie_of_the_counters() {
     assert_ne!(result, CheckResult::Failed, "{message}");
 }
 
-/// The program with a limit of open files.
-fn limited(limit: &str, line: &str) -> Running {
-    let program = program();
-    let path = program.get_program().to_str().unwrap();
-    let mut shell = Command::new("sh");
-    Running::of(shell.arg("-c").arg(format!("ulimit {limit}; exec '{path}' {line}")))
-}
-
 #[test]
 fn the_soft_limit_of_open_files_is_raised_and_the_hard_one_explained() {
     let _turn = shared();
     let peer = Peer::memcached("");
     let line = format!("run -s {} --connections 200 --keys 100 --ops-max 500", peer.name);
-    limited("-n 64", &line)
-        .finish()
-        .complains(2, &["open files", "64", "ulimit -Hn", "connections"]);
-    limited("-Sn 64", &line).finish().exits(0);
+    let words = ["open files", "64", "ulimit -Hn", "connections"];
+    start_after("ulimit -n 64", &line).finish().complains(2, &words);
+    start_after("ulimit -Sn 64", &line).finish().exits(0);
 }
 
 #[test]

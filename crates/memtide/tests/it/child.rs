@@ -5,10 +5,12 @@ use memtide_schema::Record;
 use memtide_schema::record::{CheckKind, CheckResult};
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::Cell;
+use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -87,6 +89,19 @@ pub(crate) fn program() -> Command {
     command
 }
 
+/// Starts the program with the words of `line` in a shell that has done `before`.
+pub(crate) fn start_after(before: &str, line: &str) -> Running {
+    let path = program().get_program().to_string_lossy().into_owned();
+    let mut shell = Command::new("sh");
+    Running::of(shell.arg("-c").arg(format!("{before}; exec '{path}' {line}")))
+}
+
+/// Runs the program with the words of `line` and a variable to its end.
+pub(crate) fn memtide_with(name: &str, value: impl AsRef<OsStr>, line: &str) -> Finished {
+    let _turn = shared();
+    Running::of(program().args(line.split_whitespace()).env(name, value)).finish()
+}
+
 /// `command` without stdin, fields from the environment, and inherited ignored signals.
 pub(crate) fn cleared(mut command: Command) -> Command {
     // A launcher's variables for these tests must not reach the program.
@@ -114,6 +129,20 @@ pub(crate) fn cleared(mut command: Command) -> Command {
 pub(crate) fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("it-{name}"));
     drop(std::fs::remove_file(&path));
+    path
+}
+
+/// A path that no other call returns. Nothing exists there.
+pub(crate) fn fresh(name: &str) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    scratch(&format!("{}-{name}", NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// An empty folder that no other call returns.
+pub(crate) fn fresh_folder(name: &str) -> PathBuf {
+    let path = fresh(name);
+    drop(std::fs::remove_dir_all(&path));
+    std::fs::create_dir_all(&path).unwrap();
     path
 }
 
@@ -260,6 +289,12 @@ pub(crate) fn read_record(text: &str) -> Result<Record, String> {
     let record: Record = serde_json::from_value(value).map_err(|e| e.to_string())?;
     record.check_conservation()?;
     Ok(record)
+}
+
+/// The record of the run that wrote `path`, checked as [`read_record`] does.
+pub(crate) fn record_at(path: &Path) -> Record {
+    let text = std::fs::read_to_string(path).unwrap();
+    read_record(&text).unwrap_or_else(|why| panic!("{why} in {}", path.display()))
 }
 
 /// Result and sentence of the check `code`.

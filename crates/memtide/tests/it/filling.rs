@@ -1,6 +1,6 @@
 //! When servers are filled, how often and with what; and what happens if they refuse.
 
-use crate::child::{Finished, Running, assert_counters_equal, memtide, program};
+use crate::child::{Finished, assert_counters_equal, memtide, start_after};
 use crate::peer::Peer;
 use memtide_schema::{Kind, Record};
 
@@ -211,9 +211,8 @@ fn a_data_set_that_does_not_fit_in_memory_is_refused_before_anything_is_filled()
     memtide("run --value-size 1MiB --keys 100M --duration 1s").complains(2, &said);
     memtide("sim --value-size 1MiB --keys 100M --duration 1s").complains(2, &said);
     memtide("scan --value-size 1MiB --keys 100M --rates 1k,2k").complains(2, &said);
-    let limited = "ulimit -v 2000000; exec \"$0\" run --value-size 1MiB --keys 5k --duration 1s";
-    let mut shell = std::process::Command::new("sh");
-    let run = Running::of(shell.args(["-c", limited]).arg(program().get_program())).finish();
+    let line = "run --value-size 1MiB --keys 5k --duration 1s";
+    let run = start_after("ulimit -v 2000000", line).finish();
     run.complains(2, &["ulimit -v", "--keys"]);
     assert!(run.err.contains("5246 MB"), "{run}");
 }

@@ -1,7 +1,9 @@
 //! First contact: a run without any configuration, help, manual and completions, and precedence
 //! when several places set the same field.
 
-use crate::child::{Finished, Running, assert_counters_equal, memtide, program, scratch, shared};
+use crate::child::{
+    Finished, Running, assert_counters_equal, memtide, program, record_at, scratch, shared,
+};
 use memtide_schema::FIELDS;
 use memtide_schema::record::LoopKind;
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -84,8 +86,7 @@ fn a_json_file_leaves_the_report_on_stdout() {
     let line = format!("run --ops-max 500 --keys 100 --json {}", path.display());
     let run = memtide(&line).exits(0);
     assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
-    let record = crate::child::read_record(&std::fs::read_to_string(path).unwrap()).unwrap();
-    assert_eq!(record.totals.intended, 500);
+    assert_eq!(record_at(&path).totals.intended, 500);
 }
 
 #[test]

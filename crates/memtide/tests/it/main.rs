@@ -1,5 +1,6 @@
 //! The program as its user meets it: the real binary against real, embedded and misbehaving servers
 //! on loopback. The tests use no internals, and assert no speed.
+#![expect(clippy::unwrap_used, unsafe_code, reason = "a test may panic, and send signals")]
 
 mod first_look;
 mod bad_input;

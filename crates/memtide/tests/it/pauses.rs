@@ -1,7 +1,7 @@
 //! A server that is stopped for a second, as by a swap storm: at a fixed rate, every operation that
 //! was due in the pause must show its wait, however shallow the pipeline.
 
-use crate::child::{Running, alone, read_record, scratch};
+use crate::child::{Running, alone, scratch};
 use crate::peer::Peer;
 use memtide_schema::Record;
 use rustix::process::Signal;
@@ -91,7 +91,7 @@ fn pause(connections: u32, depth: u32) -> Pause {
     }
     peer.signal(Signal::CONT);
     let stopped_ms = stopped.elapsed().as_secs_f64() * 1e3;
-    let record = read_record(&running.finish().exits(0).out).unwrap();
+    let record = running.finish().exits(0).record();
     let rows = rows(&std::fs::read_to_string(file).unwrap());
     let overslept = overslept.as_secs_f64() / PAUSE.as_secs_f64();
     Pause { stopped_ms, overslept, rows, record }

@@ -79,13 +79,15 @@ impl<C: Count> Buckets<C> {
         Self { counts: vec![C::NONE; BUCKETS].into() }
     }
 
-    /// Counts one value; a value above [`VALUE_MAX`] falls into the last bucket.
+    /// Counts one value of at most [`VALUE_MAX`].
     #[inline]
     pub(super) fn record(&mut self, value: u64) {
-        self.counts[index(value.min(VALUE_MAX))].increment();
+        debug_assert!(value <= VALUE_MAX, "a larger value is counted apart");
+        self.counts[index(value)].increment();
     }
 
-    /// Counts a value `times` times.
+    /// Counts a value `times` times; one above [`VALUE_MAX`] falls into the last bucket.
+    #[inline(never)]
     pub(super) fn record_many(&mut self, value: u64, times: u64) {
         self.counts[index(value.min(VALUE_MAX))].add(times);
     }
@@ -201,7 +203,10 @@ mod tests {
         let mut random = Random::new(0xB0C5);
         for _ in 0..10_000 {
             let value = random.bits() >> (22 + random.bits() % 40);
-            ours.record(value);
+            match value > VALUE_MAX {
+                true => ours.record_many(value, 1),
+                false => ours.record(value),
+            }
             theirs.saturating_record(value.min(VALUE_MAX));
         }
         let mut bytes = Vec::new();

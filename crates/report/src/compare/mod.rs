@@ -65,7 +65,12 @@ pub(crate) fn likeness(comparison: &Comparison) -> String {
     }
     let unlike = comparison.differences.iter().filter(|difference| difference.unlike);
     let names: Vec<&str> = unlike.map(|difference| difference.name.as_str()).collect();
-    format!("the runs differ in {}, which may explain a ratio below", names.join(", "))
+    match names.is_empty() {
+        true => "none of the runs is believable, so a ratio below may mean nothing".to_owned(),
+        false => {
+            format!("the runs differ in {}, which may explain a ratio below", names.join(", "))
+        }
+    }
 }
 
 /// Rows of the differences, heading first.
@@ -221,5 +226,18 @@ mod tests {
         let text = comparison_text(&comparison, &records, None);
         assert!(text.contains("\nalike      the runs have the same load"), "{text}");
         assert!(text.contains("1.000"), "{text}");
+    }
+
+    #[test]
+    fn two_runs_that_are_not_believable_do_not_differ_in_that() {
+        let records = [0, 1].map(|number| {
+            let mut record = fixture::open();
+            record.believable.verdict = Verdict::No;
+            (format!("{number}.json"), record)
+        });
+        let comparison = compare(&records, &[]);
+        assert!(!comparison.alike && comparison.differences.is_empty());
+        let text = comparison_text(&comparison, &records, None);
+        assert!(text.contains("unlike     none of the runs is believable"), "{text}");
     }
 }

@@ -1,13 +1,14 @@
 //! A result as a JUnit file for continuous integration: a test case for each goal, for the verdict,
 //! and for each class of operations without a good answer.
 //!
-//! Nothing is judged here: a case fails if the record says so.
+//! Nothing is judged here: a case fails if the record says so and the exit code does. Without
+//! `--strict` a verdict changes no exit code, so its cases are skipped with their reason.
 
 use crate::judgement::{believable, goal_word};
 use crate::number::{percent, whole};
 use crate::text::what;
 use memtide_schema::record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
-use memtide_schema::steps::{Conclusion, CourseKind, Step, StepsEnd};
+use memtide_schema::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use std::io;
@@ -54,6 +55,10 @@ impl StepsJunit {
             (Some(why), _, _) => Fate::Failed("failed", why.clone()),
             (None, StepsEnd::Done, Some(answer)) if answer.rate_per_s.is_none() => {
                 Fate::Failed("missed", "no tested rate meets the goals".to_owned())
+            }
+            (None, StepsEnd::Done, _) if !conclusion.lost.is_empty() => {
+                let sentences = conclusion.lost.iter().map(LostAgent::sentence);
+                Fate::Failed("lost", sentences.collect::<Vec<_>>().join("; "))
             }
             (None, StepsEnd::Done, _) => Fate::Passed,
             (None, _, _) => Fate::Failed("partial", "the search or scan ended early".to_owned()),
@@ -109,11 +114,19 @@ fn suite(name: &str, record: &Record) -> Suite {
     }
     let fate = match record.believable.verdict {
         Verdict::Yes | Verdict::Within => Fate::Passed,
-        Verdict::No => Fate::Failed("not believable", believable(record)),
+        Verdict::No => bad(record, "not believable", believable(record)),
     };
     cases.push(Case { class: "memtide.verdict", name: "believable".to_owned(), fate });
     cases.extend(error_cases(record));
     Suite { name: name.to_owned(), seconds: record.measured_s, cases }
+}
+
+/// The fate of a case that speaks against the figures: a failure if the run is strict.
+fn bad(record: &Record, kind: &'static str, why: String) -> Fate {
+    match record.is_strict() {
+        true => Fate::Failed(kind, why),
+        false => Fate::Skipped(format!("{kind}: {why}")),
+    }
 }
 
 /// A case for each class of errors. Errors that the run allows (`--errors-max`) are reported and
@@ -136,7 +149,7 @@ fn error_cases(record: &Record) -> Vec<Case> {
         let told = format!("{} operations, {}", whole(count), fraction(count));
         let fate = match count {
             0 => Fate::Passed,
-            _ if too_many => Fate::Failed("errors", told),
+            _ if too_many => bad(record, "errors", told),
             _ => Fate::Skipped(format!("{told}, within --errors-max")),
         };
         Case { class: "memtide.errors", name: class.to_owned(), fate }
@@ -170,7 +183,11 @@ fn write(writer: &mut Writer<Vec<u8>>, suites: &[Suite]) -> io::Result<()> {
         let mut start = BytesStart::new("testsuite");
         counts(&mut start, &suite.name, std::slice::from_ref(suite));
         writer.write_event(Event::Start(start))?;
-        suite.cases.iter().try_for_each(|case| write_case(writer, case, suite.seconds))?;
+        // The cases are all of one run: their times add up to its length.
+        let mut seconds = suite.seconds;
+        for case in &suite.cases {
+            write_case(writer, case, std::mem::take(&mut seconds))?;
+        }
         writer.write_event(Event::End(BytesEnd::new("testsuite")))?;
     }
     writer.write_event(Event::End(BytesEnd::new("testsuites")))
@@ -232,7 +249,9 @@ mod tests {
 
     #[test]
     fn a_bad_day_fails_cases_that_say_why() {
-        let text = junit(&fixture::bad_day());
+        let mut record = fixture::bad_day();
+        record.scenario.insert("strict".to_owned(), true.into());
+        let text = junit(&record);
         for part in [
             "<testsuites name=\"memtide\" tests=\"",
             "<testcase classname=\"memtide.verdict\" name=\"believable\"",
@@ -241,6 +260,24 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+    }
+
+    #[test]
+    fn a_verdict_fails_nothing_that_the_exit_code_does_not() {
+        let mut record = fixture::bad_day();
+        record.goals.clear();
+        let text = junit(&record);
+        assert!(text.contains(r#"failures="0""#) && !text.contains("<failure"), "{text}");
+        assert!(text.contains("<skipped message=\"not believable: no — "), "{text}");
+    }
+
+    #[test]
+    fn times_of_cases_add_up_to_the_runs_length() {
+        let text = junit(&fixture::open());
+        let cases = text.lines().filter(|line| line.contains("<testcase"));
+        let times = cases.filter_map(|line| line.split("time=\"").nth(1)?.split('"').next());
+        let sum: f64 = times.map(|time| time.parse::<f64>().unwrap()).sum();
+        assert!((sum - fixture::open().measured_s).abs() < 0.001, "{sum}: {text}");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! The text is the report's in another format. Words that are not memtide's own are escaped.
 
 use crate::judgement::{believable, goal_word};
-use crate::number::{counted, rate, whole};
+use crate::number::{counted, whole};
+use crate::plan::rate_of;
 use crate::text::{HEADING, StepsText, cells, what, why_partial};
 use crate::times::response_table;
 use memtide_schema::record::{GoalRecord, LoopKind, Record, Totals, Verdict, WarningRecord};
@@ -100,10 +101,15 @@ fn goals(goals: &[GoalRecord]) -> String {
 /// The rate, and the machines that made it.
 fn summary(record: &Record) -> String {
     let plan = &record.plan;
-    let achieved = record.rate.achieved_per_s;
-    let achieved = if achieved.is_finite() { rate(achieved) } else { "no total rate".to_owned() };
+    let achieved = record.rate.in_schedule_unit();
+    let achieved = match achieved.is_finite() {
+        true => rate_of(plan, achieved),
+        false => "no total rate".to_owned(),
+    };
     let target = match (record.loop_kind, record.rate.target_per_s) {
-        (LoopKind::Open, Some(target)) => format!("{achieved} of {} requested", rate(target)),
+        (LoopKind::Open, Some(target)) => {
+            format!("{achieved} of {} requested", rate_of(plan, target))
+        }
         _ => achieved,
     };
     let servers = counted(plan.servers.len() as u64, "server");

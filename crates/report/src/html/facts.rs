@@ -257,7 +257,7 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
             Some(share) => format!("share {}", share.number),
             None => format!("run {}", number + 1),
         };
-        let achieved = Some(shard.rate.achieved_per_s).filter(|rate| rate.is_finite());
+        let achieved = Some(shard.rate.in_schedule_unit()).filter(|rate| rate.is_finite());
         let busiest = shard.client.worker_busy.iter().copied().reduce(f64::max);
         let verdict = shard_verdict(shard);
         vec![

@@ -195,6 +195,10 @@ fn row(path: String, label: String, times: &Distribution, per_s: Option<f64>) ->
             let why = "the longest operation was not answered".to_owned();
             Figure::missing("max_ns", format!("> {}", bound(least)), Some(why))
         }
+        (None, _) if times.unanswered > 0 => {
+            let why = "the longest operation was not answered".to_owned();
+            Figure::missing("max_ns", NONE.to_owned(), Some(why))
+        }
         (None, max) => {
             Figure::or_missing("max_ns", max.map(|ns| (time(ns as f64), ns.to_string())))
         }

@@ -77,7 +77,7 @@ impl StepsPage {
         let title = format!("memtide: {kind} of {}", counted(self.points.len() as u64, "step"));
         let answer = conclusion.answer.as_ref().and_then(|answer| answer.rate_per_s);
         let sentences = self.text.sentences(conclusion);
-        let is_doubtful = sentences.iter().any(|(label, _)| *label == "doubt");
+        let is_doubtful = sentences.iter().any(|(label, _)| matches!(*label, "doubt" | "lost"));
         let class = match (&conclusion.failure, self.goals.is_empty(), answer) {
             (None, true, _) | (None, false, Some(_)) if is_doubtful => "verdict within",
             (None, true, _) | (None, false, Some(_)) => "verdict",

@@ -5,7 +5,7 @@
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, rate, time};
 use memtide_schema::record::{GoalResult, WarningRecord};
-use memtide_schema::steps::{Answer, Conclusion, Point, Step, StepRole, StepsEnd};
+use memtide_schema::steps::{Answer, Conclusion, LostAgent, Point, Step, StepRole, StepsEnd};
 use memtide_schema::{Progress, StepBegun};
 use std::collections::BTreeMap;
 
@@ -96,10 +96,11 @@ impl StepsText {
         if let Some(why) = self.why_partial(conclusion.ended_by) {
             sentences.push(("partial", why.to_owned()));
         }
+        sentences.extend(conclusion.lost.iter().map(|lost| ("lost", lost.sentence())));
         if let Some(answer) = &conclusion.answer {
             let doubts = self.doubts_about(answer);
             sentences.extend(doubts.into_iter().map(|doubt| ("doubt", doubt)));
-            sentences.push(("result", self.sentence(answer)));
+            sentences.push(("result", self.sentence(answer) + &remainder(&conclusion.lost)));
         }
         sentences
     }
@@ -151,6 +152,17 @@ impl StepsText {
         let both = [about(answer.rate_per_s, ""), about(answer.missed_per_s, client)];
         both.into_iter().flatten().collect()
     }
+}
+
+/// The end of the result's sentence if agents were lost: how many made the load, and since when.
+fn remainder(lost: &[LostAgent]) -> String {
+    // Agents that were lost in the same step are one change.
+    let is_last = |at: &usize| lost.get(at + 1).is_none_or(|next| next.step != lost[*at].step);
+    let changes = (0..lost.len()).filter(is_last).map(|at| {
+        let LostAgent { step, left, of, .. } = &lost[at];
+        format!("of {left} of {of} agents from step {step} on")
+    });
+    changes.fold(String::new(), |text, change| text + "; " + &change)
 }
 
 /// Progress of a step, after the step's number and rate.

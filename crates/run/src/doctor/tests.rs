@@ -1,35 +1,19 @@
 //! Each check, just inside and just outside its bound.
 
 use super::*;
-use crate::lower::{Doors, Surroundings, Wanted, lower};
 use crate::prose::flaw;
+use crate::survey::tests::plan_of;
 use memtide_base::{Instant, Span};
-use memtide_engine::driver::Address;
+use memtide_engine::Stage;
 use memtide_engine::fleet::CpuTime;
-use memtide_engine::{ServerPlan, Stage};
 use memtide_metrics::{ChurnCounters, ChurnFate, Counters, Fate};
 use memtide_schema::Scenario;
 use memtide_workload::Arrival;
-use std::collections::BTreeMap;
 
 /// A plan of 1 000 operations per second, or a closed loop.
 fn plan(rate: f64, arrival: Arrival) -> Plan {
-    let server =
-        ServerPlan { name: "one".to_owned(), addresses: vec![Address::Unix("one".to_owned())] };
-    let around = Surroundings {
-        servers: vec![server],
-        embedded: false,
-        repeats: false,
-        cpus_allowed: vec![0, 1],
-        cores: BTreeMap::new(),
-        cpus_online: 2,
-        cpu_quota: None,
-        io: Doors::Simulated,
-        outputs: Wanted::default(),
-        share: None,
-    };
     let scenario = Scenario { rate: Some(rate), arrival, keys: 100, ..Scenario::default() };
-    lower(&scenario, &around).expect("it can be run").plan
+    plan_of(&scenario)
 }
 
 /// Findings without a fault; each test changes some.
@@ -41,6 +25,8 @@ struct Case {
     unanswered: u64,
     ideal: Histogram<u64>,
     busy: Vec<f64>,
+    kept: Vec<f64>,
+    stolen: Option<f64>,
     shared_cpus: Option<f64>,
     agreement: Agreement,
     counted: Counters,
@@ -62,6 +48,8 @@ impl Case {
             unanswered: 0,
             ideal: times(10_000, 100_000),
             busy: vec![0.1, 0.2],
+            kept: vec![0.0, 0.01],
+            stolen: None,
             shared_cpus: None,
             agreement: Agreement::Equal(5),
             counted: counted(10_000, &[]),
@@ -95,7 +83,8 @@ impl Case {
             },
             response: (&self.response, self.unanswered),
             response_ideal: &self.ideal,
-            kept: &[],
+            kept: &self.kept,
+            stolen: self.stolen,
             shared_cpus: self.shared_cpus,
             busy: &self.busy,
             agreement: &self.agreement,
@@ -257,7 +246,9 @@ fn the_generator_may_add_a_tenth_to_the_median_and_to_the_p99() {
     let case = Case { response, ..Case::new() };
     assert_eq!(case.result(CheckKind::GeneratorP50), CheckResult::Passed);
     assert_eq!(case.result(CheckKind::GeneratorP99), CheckResult::Failed);
-    let [Warning::GeneratorLate { percentile, seen_ns, ideal_ns }] = case.warned_of()[..] else {
+    let [Warning::GeneratorLate { percentile, seen_ns, ideal_ns, cause: LateCause::Wake }] =
+        case.warned_of()[..]
+    else {
         panic!("the generator was late")
     };
     assert_eq!(percentile, Percentile::P99);
@@ -271,7 +262,9 @@ fn the_generator_may_add_a_tenth_to_the_median_and_to_the_p99() {
     let (response, ideal) = (half(100_000, 900_000), half(50_000, 890_000));
     let case = Case { response, ideal, ..Case::new() };
     assert_eq!(case.result(CheckKind::GeneratorP99), CheckResult::Passed);
-    let [Warning::GeneratorLate { percentile, seen_ns, ideal_ns }] = case.warned_of()[..] else {
+    let [Warning::GeneratorLate { percentile, seen_ns, ideal_ns, cause: LateCause::Wake }] =
+        case.warned_of()[..]
+    else {
         panic!("the generator was late")
     };
     assert_eq!(percentile, Percentile::P50);
@@ -359,12 +352,45 @@ fn busy_is_what_is_not_idle_or_what_the_processor_says_if_it_sleeps() {
     plan.wait = Wait::Sleep;
     assert!((share(&plan, &report(700, None, None)) - 0.3).abs() < 1e-9);
     assert!((share(&plan, &report(700, Some(400), None)) - 0.4).abs() < 1e-9);
-    assert!((share(&plan, &report(700, Some(400), Some(200))) - 0.6).abs() < 1e-9);
+    let contended = share(&plan, &report(200, Some(400), Some(400)));
+    assert!((contended - 0.4).abs() < 1e-9, "waiting for a CPU is no work");
     plan.wait = Wait::Spin;
     let spinning = share(&plan, &report(700, Some(1_000), None));
     assert!((spinning - 0.3).abs() < 1e-9, "waiting by spinning is no work");
+    let contended = share(&plan, &report(200, Some(500), Some(500)));
+    assert!((contended - 0.4).abs() < 1e-9, "nor is what others take");
     assert_eq!(share(&plan, &report(5_000, None, None)), 0.0);
     assert_eq!(busy_share(&plan, &report(0, None, None), 0.0), 0.0);
+}
+
+#[test]
+fn the_cause_of_lateness_is_named_once_and_its_remedy_is_not_in_use() {
+    let late = || Case { ideal: times(10_000, 50_000), ..Case::new() };
+    let told = |case: &Case| -> (Vec<&str>, &str) {
+        let warned = case.warned_of();
+        let codes = warned.iter().map(Warning::code).collect();
+        (codes, warned[0].remedy())
+    };
+    let (codes, remedy) = told(&late());
+    assert_eq!(codes, ["generator_late"]);
+    assert!(remedy.contains("--wait spin"), "{remedy}");
+    // A worker that spins is not advised to spin.
+    let mut spinning = late();
+    spinning.plan.wait = Wait::Spin;
+    let (_, remedy) = told(&spinning);
+    assert!(!remedy.contains("--wait") && remedy.contains("interrupts"), "{remedy}");
+    let hog = Case { kept: vec![0.3, 0.0], busy: vec![0.5, 0.1], ..late() };
+    let (codes, remedy) = told(&hog);
+    assert_eq!(codes, ["generator_late", "cpu_taken"]);
+    assert!(remedy.contains("other threads"), "{remedy}");
+    let check = hog.check(CheckKind::WorkerBusy);
+    assert!(check.message.starts_with("worker 0 waited 30 %"), "{}", check.message);
+    let stolen = Case { stolen: Some(0.2), ..late() };
+    assert!(told(&stolen).1.contains("steal"));
+    let overloaded = Case { busy: vec![0.1, 0.95], ..late() };
+    let (codes, remedy) = told(&overloaded);
+    assert_eq!(codes, ["generator_late", "client_saturated"]);
+    assert!(remedy.contains("busy worker"), "{remedy}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(super) fn decide(
 }
 
 /// `scenario` as a run on this number of servers decides it, machine-independent fields only.
-pub fn decided(scenario: &Scenario, servers: u32) -> Scenario {
+pub(super) fn decided(scenario: &Scenario, servers: u32) -> Scenario {
     decide(scenario, servers, &mut BTreeMap::new())
 }
 

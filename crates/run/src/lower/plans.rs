@@ -22,6 +22,11 @@ const FILL_BYTES: usize = 256 * 1024;
 const BACKOFF_MAX: Span = Span::from_ms(100);
 /// Number of keys that a probe reads.
 const SAMPLE: u64 = 1_000;
+/// Bytes of values that a sample should not exceed, unless fewer than [`SAMPLE_LEAST`] keys were
+/// read.
+const SAMPLE_BYTES: u64 = 64 << 20;
+/// Fewest reads of a sample, however large the values are.
+const SAMPLE_LEAST: u64 = 64;
 /// Number of keys, those stored first, that are read as well if a server evicted items: it evicts
 /// the oldest first.
 const EARLIEST: u64 = 100;
@@ -126,7 +131,7 @@ pub(crate) fn plan_of(load: &Plan, work: Work) -> Plan {
         Work::FillWindows => fill_windows(load),
         Work::Fill { server, first, end } => fill(load, server, (first, end)),
         Work::Sample { server, keys } => {
-            probe(load, server, (Popularity::Sample(key_part(load)), keys), SAMPLE)
+            probe(load, server, (Popularity::Sample(key_part(load)), keys), sample_size(load))
         }
         Work::Earliest { server } => {
             let keys = keys_own(load);
@@ -157,6 +162,11 @@ fn fill(load: &Plan, server: ServerId, (first, end): (u64, u64)) -> Plan {
         depth: fitting.clamp(1, FILL_DEPTH_MAX),
         ..side_plan(load, server, source, end - first)
     }
+}
+
+/// Number of reads of a sample: large values make it smaller.
+fn sample_size(load: &Plan) -> u64 {
+    SAMPLE.min((SAMPLE_BYTES / value_bytes(load).max(1)).max(SAMPLE_LEAST))
 }
 
 /// A probe of `ops` reads among the first `keys` of this process's keys, chosen by `popularity`.

@@ -37,6 +37,20 @@ pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) 
     sum
 }
 
+/// Number of operations of a kind that were sent and got no good answer. Their service times are
+/// unknown, and rank above those of the answered ones.
+pub(crate) fn sent_unanswered(counters: &Counters, kind: Kind, plan: &Plan) -> u64 {
+    match (kind, kind.op()) {
+        (Kind::GetHit | Kind::GetMiss, _) => 0,
+        (_, Some(op)) if plan.requests.noreply && op.allows_noreply() => 0,
+        (_, Some(op)) => {
+            let of_kind = &counters.kinds[op.index()];
+            of_kind.sent - of_kind.answered
+        }
+        (_, None) => counters.sent - counters.answered - counters.unacknowledged,
+    }
+}
+
 /// Number of operations of a kind that rank above its answered ones. Whether they would have been
 /// hits or misses is unknown, so they rank above neither.
 pub(crate) fn unanswered(counters: &Counters, kind: Kind) -> u64 {

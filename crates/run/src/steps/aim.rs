@@ -100,7 +100,7 @@ impl Measured {
             let has_agents = record.own.is_some() && self.with_agents.contains(&kind);
             let records = iter::once(record.judged()).chain(has_agents.then_some(record));
             let times: Vec<_> = records.filter_map(|it| self.by_kind(it).get(&kind)).collect();
-            figure_ns(&times, self.measure)
+            self.of_all(&times)
         });
         figures.max_by(f64::total_cmp)
     }
@@ -111,30 +111,37 @@ impl Measured {
             Time::Service => &record.service,
         }
     }
-}
 
-/// A measure of all operations in `times`; none if there were none.
-fn figure_ns(times: &[&Distribution], measure: Measure) -> Option<f64> {
-    let count = times.iter().map(|times| times.count).sum();
-    match measure {
-        Measure::Mean => {
-            let answered =
-                |times: &Distribution| times.count.saturating_sub(times.unanswered) as f64;
-            let means = times.iter().filter_map(|times| Some((times.mean_ns?, answered(times))));
-            let (sum, all) = means
-                .fold((0.0, 0.0), |(sum, all), (mean, count)| (sum + mean * count, all + count));
-            (all > 0.0).then(|| sum / all)
-        }
-        Measure::Max if times.iter().any(|times| times.unanswered > 0) => Some(f64::INFINITY),
-        Measure::Max => times.iter().filter_map(|times| times.max_ns).max().map(|ns| ns as f64),
-        Measure::Percentile(_) if count == 0 => None,
-        Measure::Percentile(percent) => {
-            let mut answered = Histogram::<u64>::new();
-            for times in times {
-                answered.absorb(&times.times()?);
+    /// The measure of all operations in `times`; none if there were none. Service is judged by the
+    /// operations that were answered, as the old programs do.
+    fn of_all(&self, times: &[&Distribution]) -> Option<f64> {
+        let above = |of: &Distribution| match self.time {
+            Time::Response => of.unanswered,
+            Time::Service => 0,
+        };
+        let answered = |of: &Distribution| of.count.saturating_sub(of.unanswered);
+        match self.measure {
+            Measure::Mean => {
+                let means = times.iter().filter_map(|of| Some((of.mean_ns?, answered(of) as f64)));
+                let (sum, all) = means.fold((0.0, 0.0), |(sum, all), (mean, count)| {
+                    (sum + mean * count, all + count)
+                });
+                (all > 0.0).then(|| sum / all)
             }
-            let ns = answered.value_at_rank(rank(percent / 100.0, count));
-            Some(ns.map_or(f64::INFINITY, |ns| ns as f64))
+            Measure::Max if times.iter().any(|of| above(of) > 0) => Some(f64::INFINITY),
+            Measure::Max => times.iter().filter_map(|of| of.max_ns).max().map(|ns| ns as f64),
+            Measure::Percentile(percent) => {
+                let count: u64 = times.iter().map(|of| answered(of) + above(of)).sum();
+                if count == 0 {
+                    return None;
+                }
+                let mut all = Histogram::<u64>::new();
+                for of in times {
+                    all.absorb(&of.times()?);
+                }
+                let ns = all.value_at_rank(rank(percent / 100.0, count));
+                Some(ns.map_or(f64::INFINITY, |ns| ns as f64))
+            }
         }
     }
 }

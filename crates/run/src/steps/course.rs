@@ -39,7 +39,7 @@ pub struct Trial {
 pub struct StepResult {
     /// The target rate of the trial.
     pub rate: f64,
-    /// Achieved rate: operations sent per second.
+    /// Achieved rate: what was sent per second, in the unit of the target.
     pub achieved_per_s: f64,
     /// Result of all goals together; none without goals.
     pub goal: Option<GoalResult>,

@@ -1,55 +1,123 @@
-//! Runners, which carry out steps: a fleet of this process, or other machines.
+//! Runners, which carry out whole runs and steps: a fleet of this process, or other machines.
 
 use crate::controller::{RunOutcome, run};
 use crate::failure::{Failure, Fault};
-use crate::lower::{Lowered, Surroundings, lower_step, step_scenario};
+use crate::lower::{Lowered, Surroundings, lower, lower_step, step_scenario};
 use crate::observer::Observer;
-use crate::share::Barrier;
+use crate::seal::record_not_run;
+use crate::share::{Barrier, NotRun};
 use memtide_base::Span;
 use memtide_engine::Plan;
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::StepTask;
 use memtide_metrics::TallySum;
-use memtide_schema::Scenario;
 use memtide_schema::scenario::Problem;
+use memtide_schema::steps::LostAgent;
+use memtide_schema::{Event, Record, Scenario, WrongValues};
 
 const LOOK_EVERY: Span = Span::from_ms(100);
 
-/// Carries out the steps of a search or a scan, each as a whole run.
-pub trait Runner {
-    /// Carries out one step, after the servers were idle for `rest`.
+/// One run: a whole one, a fill, or a step of a search or scan.
+#[derive(Clone, Copy, Debug)]
+pub enum RunTask {
+    /// Fill the servers, and do nothing else.
+    Fill,
+    /// The whole scenario.
+    Whole,
+    /// A step of a search or scan.
+    Step(RestedStep),
+}
+
+impl RunTask {
+    /// The plan of this run of `scenario`.
     ///
     /// # Errors
-    /// If there is no record of the step: it is impossible, the servers cannot be reached, or the
+    /// If the scenario is impossible, or impossible at the step's rate.
+    pub fn lower(self, scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Problem> {
+        match self {
+            Self::Fill | Self::Whole => lower(scenario, around),
+            Self::Step(step) => lower_step(scenario, Some(step.task), around),
+        }
+    }
+}
+
+/// Carries out runs one after another, such as the steps of a search or a scan.
+pub trait Runner {
+    /// Carries out one run.
+    ///
+    /// # Errors
+    /// If there is no record of the run: it is impossible, the servers cannot be reached, or the
     /// user asked to stop before its load.
     fn carry_out(
         &mut self,
-        task: StepTask,
-        rest: Span,
+        task: RunTask,
         observer: &mut impl Observer,
     ) -> Result<RunOutcome, Failure>;
+
+    /// The agents without which the last run went on, their steps not set; empty if no agents take
+    /// part.
+    fn lost(&self) -> Vec<LostAgent> {
+        Vec::new()
+    }
 }
 
 /// A runner whose load a fleet makes.
-#[derive(Debug)]
-pub struct FleetRunner<'a, F> {
+pub struct FleetRunner<F> {
     /// The fleet.
-    pub fleet: &'a mut F,
-    /// The scenario of each step, but for its rate.
-    pub scenario: &'a Scenario,
+    pub fleet: F,
+    /// The scenario of each run; of a step, but for its rate.
+    pub scenario: Scenario,
     /// Facts about the world that plans need.
-    pub around: &'a Surroundings,
+    pub around: Surroundings,
+    /// The plan of a run that is no step.
+    pub lowered: Lowered,
+    /// The barrier before the load of a share, if it waits; or why the share makes no load.
+    pub barrier: Result<Option<Box<dyn Barrier>>, NotRun>,
 }
 
-impl<F: Fleet> Runner for FleetRunner<'_, F> {
+impl<F: Fleet> Runner for FleetRunner<F> {
     fn carry_out(
         &mut self,
-        task: StepTask,
-        rest: Span,
+        task: RunTask,
         observer: &mut impl Observer,
     ) -> Result<RunOutcome, Failure> {
-        let asked = (self.scenario, self.around);
-        run_step(self.fleet, asked, RestedStep { task, rest }, None, observer)
+        let is_fill = matches!(task, RunTask::Fill);
+        let barrier = match &mut self.barrier {
+            Ok(barrier) => barrier.as_mut().map(|it| &mut **it as &mut dyn Barrier),
+            Err(why) => {
+                let why = why.clone();
+                return Ok(self.sat_out(&why, observer));
+            }
+        };
+        let (fleet, scenario) = (&mut self.fleet, &self.scenario);
+        let ran = match task {
+            RunTask::Step(step) => {
+                run_step(fleet, (scenario, &self.around), step, barrier, observer)
+            }
+            _ => run(fleet, scenario, &self.lowered, is_fill, barrier, observer),
+        };
+        match ran {
+            Err(failure)
+                if self.around.share.is_some()
+                    && !is_fill
+                    && failure.exit == Failure::INTERRUPTED =>
+            {
+                let why = NotRun("it was interrupted before its load began".to_owned());
+                Ok(self.sat_out(&why, observer))
+            }
+            ran => ran,
+        }
+    }
+}
+
+impl<F: Fleet> FleetRunner<F> {
+    /// The result of a share that makes no load.
+    fn sat_out(&self, why: &NotRun, observer: &mut impl Observer) -> RunOutcome {
+        let since_unix = self.fleet.since_unix();
+        let record = record_not_run(&self.scenario, &self.lowered, why, since_unix);
+        let record = Record { machine: observer.machine(), ..record };
+        observer.on(&Event::Done(Box::new(record.clone())));
+        RunOutcome { record, failure: None, wrong_values: WrongValues::default() }
     }
 }
 
@@ -62,31 +130,16 @@ pub struct RestedStep {
     pub rest: Span,
 }
 
-/// The plan of one step of `scenario`, as [`run_step`] carries it out.
-///
-/// # Errors
-/// If the scenario is impossible at the step's rate.
-pub fn plan_step(
-    scenario: &Scenario,
-    task: StepTask,
-    around: &Surroundings,
-) -> Result<Lowered, Problem> {
-    lower_step(scenario, Some(task), around)
-}
-
 /// Carries out one step of a scenario after a rest; it is a run like any other. With a `barrier`, a
 /// share's load begins when the barrier allows.
-///
-/// # Errors
-/// If there is no record of the step, as for [`run`].
-pub fn run_step<F: Fleet>(
+fn run_step<F: Fleet>(
     fleet: &mut F,
     (scenario, around): (&Scenario, &Surroundings),
     RestedStep { task, rest: length }: RestedStep,
     barrier: Option<&mut dyn Barrier>,
     observer: &mut impl Observer,
 ) -> Result<RunOutcome, Failure> {
-    let lowered = plan_step(scenario, task, around)
+    let lowered = lower_step(scenario, Some(task), around)
         .map_err(|it| Failure::from(Fault::Unplannable { why: it.message }))?;
     let scenario = step_scenario(scenario, task);
     rest(fleet, &lowered.plan, length);

@@ -5,7 +5,8 @@ use crate::lower::{Doors, Surroundings, Wanted, lower};
 use memtide_engine::driver::Address;
 use memtide_schema::Scenario;
 
-fn plan() -> Plan {
+/// The plan of a scenario against one server, on two CPUs.
+pub(crate) fn plan_of(scenario: &Scenario) -> Plan {
     let server =
         ServerPlan { name: "one".to_owned(), addresses: vec![Address::Unix("one".to_owned())] };
     let around = Surroundings {
@@ -20,7 +21,7 @@ fn plan() -> Plan {
         outputs: Wanted::default(),
         share: None,
     };
-    lower(&Scenario::default(), &around).expect("it can be run").plan
+    lower(scenario, &around).expect("it can be run").plan
 }
 
 /// Figures of a server with these counts.
@@ -68,7 +69,7 @@ fn survey(before: ServerStatistics, after: ServerStatistics, is_moving: bool) ->
     let side = |figures| [("one".to_owned(), figures)].into();
     let (before, after) = (side(before), side(after));
     let survey = Survey { before, after, asked_between: 1, is_moving, ..Survey::default() };
-    compare(&survey, &plan(), &counters(), OPENED)
+    compare(&survey, &plan_of(&Scenario::default()), &counters(), OPENED)
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Whole runs from outside: scenario in, record out, over a fleet in virtual time.
+#![expect(clippy::disallowed_methods, reason = "tests use files")]
 
 mod course;
 mod cpus;

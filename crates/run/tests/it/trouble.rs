@@ -1,6 +1,6 @@
 //! Servers that are absent, disappear, or are silent.
 
-use crate::world::{Script, Stretch, WatchedFleet, around, closes, ms, run_in, run_toml, scenario};
+use crate::world::{Script, Stretch, closes, ms, run_toml};
 use memtide_schema::record::{EndedBy, GoalResult, Verdict};
 
 const PACED: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '3s'\n\
@@ -150,36 +150,6 @@ fn a_server_that_comes_back_costs_losses_only() {
     assert_eq!(record.totals.intended, 3_000);
     assert!(record.lag_split.disconnected.max_ns > Some(150_000_000));
     assert!(record.warnings.iter().any(|warning| warning.code == "connections_lost"));
-}
-
-#[test]
-fn one_of_two_servers_may_die() {
-    let mut fleet = WatchedFleet::new(Script {
-        closes: closes([(1_500, 1)]),
-        refuses: vec![Stretch::ms(1_500, 100_000)],
-        ..Script::default()
-    });
-    fleet.deadline = ms(60_000);
-    let toml = PACED.replace("unix:/s", "a,b").replace("connections = 4", "connections = 2");
-    let ran = run_in(fleet, &around(2, true), &scenario(&toml));
-    let record = ran.record();
-    assert_eq!(record.totals.intended, 3_000);
-    assert_eq!(record.ended_by, EndedBy::Duration);
-    assert_eq!(record.servers.len(), 2);
-    let sent: u64 = record.servers.iter().map(|server| server.totals.sent).sum();
-    assert_eq!(sent, record.totals.sent);
-}
-
-#[test]
-fn a_stop_of_a_second_is_in_the_percentiles_and_believed() {
-    let toml = PACED.replace("'500ms'", "'5s'").replace("'3s'", "'10s'");
-    let script = Script { server_stops: vec![Stretch::ms(4_000, 5_000)], ..Script::default() };
-    let ran = run_toml(script, &toml);
-    let record = ran.record();
-    let all = &record.response[&memtide_schema::Kind::All];
-    let p99_ms = all.p99_ns.expect("enough samples") / 1_000_000;
-    assert!(p99_ms.abs_diff(900) <= 10, "{p99_ms} ms");
-    assert_eq!(record.believable.verdict, Verdict::Yes, "{:?}", record.believable.reasons);
 }
 
 #[test]

@@ -24,14 +24,6 @@ pub(super) fn differences(records: &[&Record]) -> Vec<Difference> {
     add(&mut all, RecordPart::Machine, &of_all(machine));
     add(&mut all, RecordPart::Server, &of_all(server));
     add(&mut all, RecordPart::Scenario, &scenarios(records));
-    // List it as well if no record is believable.
-    if !all.iter().any(|difference| difference.name == "believable")
-        && records.iter().all(|record| record.believable.verdict == Verdict::No)
-    {
-        let values = records.iter().map(|record| result(record).remove("believable")).collect();
-        let name = "believable".to_owned();
-        all.insert(0, Difference { part: RecordPart::Result, name, values, unlike: true });
-    }
     all
 }
 

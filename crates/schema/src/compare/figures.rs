@@ -3,13 +3,75 @@
 use super::{FigureRow, Unit, Value};
 use crate::judge::{Measured, measured};
 use crate::kind::Kind;
-use crate::record::{Distribution, Missing, Percentile, Record};
+use crate::record::{Distribution, Missing, Percentile, Record, ServerLoad, ServerReport};
 use crate::scenario::Subject;
 use std::collections::BTreeSet;
 
 /// The percentiles that have rows.
 const PERCENTILES: [Percentile; 4] =
     [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999];
+
+/// A figure that no goal can name, and rules can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plain {
+    /// Operations answered.
+    Answered,
+    /// Keys read that the servers had.
+    Hits,
+    /// Keys read that the servers did not have.
+    Misses,
+    /// Fraction of the keys read that the servers had.
+    HitRatio,
+    /// CPU time of memtide.
+    ClientCpu,
+    /// CPU time of all servers.
+    ServerCpu,
+}
+
+impl Plain {
+    /// All of them, for rules.
+    pub(super) const ALL: [Self; 6] = [
+        Self::Answered,
+        Self::Hits,
+        Self::Misses,
+        Self::HitRatio,
+        Self::ClientCpu,
+        Self::ServerCpu,
+    ];
+
+    /// Name of its row.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Hits => "hits",
+            Self::Misses => "misses",
+            Self::HitRatio => "hit_ratio",
+            Self::ClientCpu => "client_cpu",
+            Self::ServerCpu => "server_cpu",
+        }
+    }
+
+    /// Unit of its values.
+    pub(super) const fn unit(self) -> Unit {
+        match self {
+            Self::Answered | Self::Hits | Self::Misses => Unit::Count,
+            Self::HitRatio => Unit::Fraction,
+            Self::ClientCpu | Self::ServerCpu => Unit::CpuSPerMops,
+        }
+    }
+
+    /// Its value in `record`.
+    pub(super) fn of(self, record: &Record) -> Value {
+        match self {
+            Self::Answered => known(record.totals.answered as f64),
+            Self::Hits => known(record.totals.hits as f64),
+            Self::Misses => known(record.totals.misses as f64),
+            Self::HitRatio => hit_ratio(record),
+            Self::ClientCpu => client_cpu(record),
+            Self::ServerCpu => server_cpu(record),
+        }
+    }
+}
 
 /// A row for each figure: rates and counts, then times, then the cost in CPU time.
 pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
@@ -20,13 +82,9 @@ pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
     };
     row("rate".to_owned(), Unit::PerS, &|record| of_goal(Subject::Rate, record));
     row("errors".to_owned(), Unit::Fraction, &|record| of_goal(Subject::Errors, record));
-    let mut count = |name: &str, count: fn(&Record) -> u64| {
-        row(name.to_owned(), Unit::Count, &|record| known(count(record) as f64));
-    };
-    count("answered", |record| record.totals.answered);
-    count("hits", |record| record.totals.hits);
-    count("misses", |record| record.totals.misses);
-    row("hit_ratio".to_owned(), Unit::Fraction, &hit_ratio);
+    for plain in [Plain::Answered, Plain::Hits, Plain::Misses, Plain::HitRatio] {
+        row(plain.name().to_owned(), plain.unit(), &|record| plain.of(record));
+    }
     for kind in kinds(records) {
         let times = |record: &Record| record.judged().response.get(&kind).cloned();
         row(format!("{kind}.mean"), Unit::Ns, &|record| mean(times(record)));
@@ -35,8 +93,9 @@ pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
             row(name, Unit::Ns, &|record| at(times(record), percentile));
         }
     }
-    row("client_cpu".to_owned(), Unit::CpuSPerMops, &client_cpu);
-    row("server_cpu".to_owned(), Unit::CpuSPerMops, &server_cpu);
+    for plain in [Plain::ClientCpu, Plain::ServerCpu] {
+        row(plain.name().to_owned(), plain.unit(), &|record| plain.of(record));
+    }
     rows
 }
 
@@ -119,25 +178,25 @@ fn client_cpu(record: &Record) -> Value {
     }
 }
 
-/// CPU time of all servers, from their `stats`, per million operations. It covers the whole load
-/// (warm-up and cool-down included), as the servers' counters do.
+/// CPU time of all servers per million operations that they executed, from their reports during the
+/// load; filling is not included. A server that was restarted or did not always answer has reports
+/// of a part of the load only.
 fn server_cpu(record: &Record) -> Value {
-    let servers = &record.server.delta;
-    let mut seconds = 0.0;
-    for stats in servers.values() {
-        for name in ["rusage_user", "rusage_system"] {
-            match stats.get(name).and_then(|figure| figure.as_f64()) {
-                Some(part) if part >= 0.0 => seconds += part,
-                _ => return missing("a server did not report its CPU time, or was restarted"),
-            }
+    let servers = record.server.during.values();
+    if record.server.during.is_empty() {
+        return missing("the servers' stats were not read during the load");
+    }
+    let mut all = ServerReport::default();
+    for ServerLoad { report, why_unanswered } in servers {
+        if report.restarts + report.resets + report.unanswered > 0 || why_unanswered.is_some() {
+            return missing("a server was restarted or did not always answer");
         }
+        if report.cpu_s_per_mops().is_none() {
+            return missing("a server did not report its CPU time, or executed nothing");
+        }
+        all = all.then(report);
     }
-    let sent: u64 = record.phases.each().iter().map(|(_, phase)| phase.totals.sent).sum();
-    match (servers.is_empty(), sent) {
-        (true, _) => missing("the servers' stats were not read"),
-        (false, 0) => missing("nothing was sent"),
-        (false, sent) => known(seconds / (sent as f64 / 1e6)),
-    }
+    all.cpu_s_per_mops().map_or_else(|| missing("nothing was executed"), known)
 }
 
 /// Returns the values, each with its ratio to the first and whether their intervals are apart.

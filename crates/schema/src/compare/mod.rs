@@ -200,7 +200,8 @@ pub fn compare(records: &[(String, Record)], rules: &[Rule]) -> Comparison {
     Comparison {
         schema: ComparisonName::V1,
         records: compared.collect(),
-        alike: !differences.iter().any(|difference| difference.unlike),
+        alike: !differences.iter().any(|difference| difference.unlike)
+            && all.iter().all(|record| record.believable.verdict != Verdict::No),
         differences,
         figures: figures::figures(&all),
         rules: rules.iter().flat_map(judged).collect(),

@@ -1,20 +1,24 @@
-//! Rules that fail a comparison, such as `all.p99>+5%`: the subjects and comparisons of goals, with
-//! a bound on the change since the first record.
+//! Rules that fail a comparison, such as `all.p99>+5%`: the figures of goals and the other rows of
+//! a comparison, with a bound on the change since the first record.
+
+mod named;
 
 use super::{RuleOutcome, RuleResult};
-use crate::judge::{Measured, figure_word, measured};
+use crate::judge::Measured;
 use crate::record::Record;
-use crate::scenario::{Goal, Relation, Subject};
+use crate::scenario::{Goal, Relation};
 use memtide_base::units;
 use std::fmt;
 use std::str::FromStr;
 
-const GRAMMAR: &str = "a rule such as all.p99>+5%, rate<-3%, get.mean>+20us or errors>0.1%";
+use named::Named;
+
+const GRAMMAR: &str = "a rule such as all.p99>+5%, rate<-3%, hit_ratio<95% or server_cpu>+10%";
 
 /// A rule; a comparison fails if its condition is true.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    subject: Subject,
+    subject: Named,
     relation: Relation,
     bound: Bound,
 }
@@ -35,22 +39,26 @@ impl FromStr for Rule {
 
     fn from_str(word: &str) -> Result<Self, String> {
         let read = || {
-            let (subject, relation, bound) = Goal::split(word)?;
+            let (name, relation, bound) = Goal::split(word)?;
+            let subject = Named::parse(name)?;
             Ok(Self { subject, relation, bound: parse_bound(subject, bound)? })
         };
         read().map_err(|why: String| format!("'{word}' is not {GRAMMAR}: {why}"))
     }
 }
 
-fn parse_bound(subject: Subject, word: &str) -> Result<Bound, String> {
+fn parse_bound(subject: Named, word: &str) -> Result<Bound, String> {
     let (sign, size) = match (word.strip_prefix('+'), word.strip_prefix(['-', '−'])) {
         (Some(size), _) => (1.0, size.trim()),
         (_, Some(size)) => (-1.0, size.trim()),
-        (None, None) if word.ends_with('%') && subject != Subject::Errors => {
+        (None, None) if word.ends_with('%') && !subject.is_fraction() => {
             return Err(format!("{word} needs a sign: a change since the first record is +{word}"));
         }
         (None, None) => return subject.parse_bound(word).map(Bound::Figure),
     };
+    if size.starts_with(['+', '-', '−']) {
+        return Err(format!("{word} has two signs"));
+    }
     match size.strip_suffix('%') {
         None => subject.parse_bound(size).map(|bound| Bound::Change(sign * bound)),
         Some(percent) => match percent.trim().parse::<f64>() {
@@ -65,18 +73,16 @@ fn parse_bound(subject: Subject, word: &str) -> Result<Bound, String> {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { subject, relation, bound } = *self;
-        let goal = |bound| Goal { subject, relation, bound }.to_string();
         match bound {
             Bound::Share(share) => write!(f, "{subject}{relation}{}", percent_word(share)),
-            Bound::Figure(figure) => f.write_str(&goal(figure)),
+            Bound::Figure(figure) => write!(f, "{subject}{relation}{}", subject.bound_word(figure)),
             // A percentage would be read as one of the first record's figure.
-            Bound::Change(change) if subject == Subject::Errors => {
+            Bound::Change(change) if subject.is_fraction() => {
                 write!(f, "{subject}{relation}{change:+}")
             }
             Bound::Change(change) => {
                 let sign = if change.is_sign_negative() { '-' } else { '+' };
-                let (head, size) = (format!("{subject}{relation}"), goal(change.abs()));
-                write!(f, "{head}{sign}{}", size.strip_prefix(&head).unwrap_or(&size))
+                write!(f, "{subject}{relation}{sign}{}", subject.bound_word(change.abs()))
             }
         }
     }
@@ -92,8 +98,8 @@ fn percent_word(share: f64) -> String {
 impl Rule {
     /// Judges the rule for `other`, the record with this letter.
     pub(super) fn judge(&self, letter: char, first: &Record, other: &Record) -> RuleResult {
-        let was = known(measured(self.subject, first.judged_of(self.subject)));
-        let is = known(measured(self.subject, other.judged_of(self.subject)));
+        let was = known(self.subject.of(first));
+        let is = known(self.subject.of(other));
         let (result, change, why) = self.compare(was, is, letter);
         RuleResult { rule: self.to_string(), record: letter, result, change, why }
     }
@@ -105,7 +111,7 @@ impl Rule {
         letter: char,
     ) -> (RuleOutcome, Option<f64>, String) {
         use Measured::{Known, Missing, Unanswered};
-        let word = |figure| figure_word(self.subject, figure);
+        let word = |figure| self.subject.word(figure);
         let upward = matches!(self.relation, Relation::Greater | Relation::GreaterEq);
         let outcome = |holds| if holds { RuleOutcome::Failed } else { RuleOutcome::Passed };
         let undecided = |why: String| (RuleOutcome::Undecided, None, why);
@@ -143,7 +149,7 @@ impl Rule {
             Bound::Share(bound) => (share.unwrap_or(f64::INFINITY), bound),
             Bound::Change(bound) | Bound::Figure(bound) => (is - was, bound),
         };
-        let word = |figure| figure_word(self.subject, figure);
+        let word = |figure| self.subject.word(figure);
         let by = match share {
             Some(share) => units::format_change(share, 1),
             None => "up from zero,".to_owned(),
@@ -169,15 +175,5 @@ fn known(measured: Measured) -> Measured {
             Measured::Missing("the shares did not run at the same time".to_owned())
         }
         other => other,
-    }
-}
-
-impl Record {
-    /// The record whose figure the rule compares: times are those of the judged load.
-    fn judged_of(&self, subject: Subject) -> &Self {
-        match subject {
-            Subject::Response { .. } => self.judged(),
-            Subject::Rate | Subject::Errors | Subject::StartSkew => self,
-        }
     }
 }

@@ -1,12 +1,14 @@
 //! Checks whether records belong together, and words the errors if not.
 //!
-//! It looks at every shard, so earlier merging makes no difference.
+//! It looks at every shard, so earlier merging makes no difference. Shares of one run must be alike
+//! in every field that their digest covers.
 
-use super::{SHARDS_MAX, Scenarios, order};
+use super::{SHARDS_MAX, Scenarios};
 use crate::field::FIELDS;
-use crate::record::{Record, ShardRecord};
-use crate::scenario::Goal;
+use crate::record::{Lanes, Record, ShardRecord};
+use crate::scenario::{Goal, NOT_HASHED};
 use serde_json::{Map, Value};
+use std::cmp::Ordering;
 
 /// Fields that may differ: they say where a shard ran, or choose its part of the randomness.
 const FREE: [&str; 3] = ["seed", "bind", "threads"];
@@ -147,57 +149,32 @@ impl MergeError {
     }
 }
 
-/// The shards of all records in order, if they belong together.
-pub(super) fn shards(
-    records: &[Record],
-    scenarios: Scenarios,
-) -> Result<Vec<ShardRecord>, MergeError> {
-    let mut shards: Vec<(usize, ShardRecord)> = Vec::new();
-    for (at, record) in records.iter().enumerate() {
-        match record.shards.as_slice() {
-            [] => shards.push((at, ShardRecord::of(record))),
-            parts => shards.extend(parts.iter().map(|part| (at, part.clone()))),
-        }
+/// Checks that the figures of a record add up.
+pub(super) fn conserves(record: &Record) -> Result<(), String> {
+    record.check_conservation()?;
+    match record.share.as_ref().is_some_and(|share| share.agent.is_some()) {
+        true => record.check_servers(),
+        false => Ok(()),
     }
-    if shards.len() > SHARDS_MAX {
-        return Err(MergeError::TooMany { shards: shards.len() });
-    }
-    for (at, shard) in &shards {
-        plausible(shard).map_err(|why| MergeError::Damaged { record: *at, why })?;
-    }
-    let (one, first) = &shards[0];
-    for (other, shard) in &shards[1..] {
-        let records = [*one, *other];
-        if shard.plan.loop_kind != first.plan.loop_kind {
-            return Err(MergeError::Loops { records });
-        }
-        let field = difference(&first.scenario, &shard.scenario);
-        if let (Some(field), Scenarios::Same) = (field, scenarios) {
-            let words = [&first.scenario, &shard.scenario].map(|words| word(words.get(field)));
-            return Err(MergeError::Scenarios { records, field: field.to_owned(), words });
-        }
-    }
-    shards.sort_by(|(_, a), (_, b)| order(a, b));
-    for pair in shards.windows(2) {
-        if pair[0].1 == pair[1].1 {
-            let (a, b) = (pair[0].0, pair[1].0);
-            return Err(MergeError::Twice { records: [a.min(b), a.max(b)] });
-        }
-    }
-    Ok(shards.into_iter().map(|(_, shard)| shard).collect())
 }
+
+/// Largest number of lanes of a run.
+const LANES_MAX: u32 = u16::MAX as u32;
+/// Largest length of an agent's name in bytes: that of a host name.
+const NAME_MAX: usize = 253;
 
 /// Checks that the figures of a shard that merging computes with are possible.
 ///
 /// Cause: The figures of a record contradict each other: it was edited or cut off.
 ///
 /// To do: Merge records as they were written.
-fn plausible(shard: &ShardRecord) -> Result<(), String> {
-    if let Some(start) = shard.window_start_unix_ns {
-        let start = u64::try_from(start.0).ok();
-        if start.and_then(|start| start.checked_add(shard.window_ns)).is_none() {
-            return Err("the start of its window is not a valid time".to_owned());
-        }
+pub(super) fn plausible(shard: &ShardRecord, is_share: bool) -> Result<(), String> {
+    if is_share {
+        plausible_lanes(shard)?;
+    }
+    let start = shard.window_start_unix_ns.map_or(Some(0), |start| u64::try_from(start.0).ok());
+    if start.and_then(|start| start.checked_add(shard.window_ns)).is_none() {
+        return Err("the start of its window is not a valid time".to_owned());
     }
     for (number, slice) in shard.slices.iter().enumerate() {
         if slice.row().is_none() {
@@ -209,25 +186,143 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
             return Err(format!("a histogram of interval {number} is damaged"));
         }
     }
-    for word in goal_words(shard) {
+    for word in goal_words(&shard.scenario) {
         word.parse::<Goal>()
             .map_err(|why| format!("a goal of its scenario is not valid: {why}"))?;
     }
     Ok(())
 }
 
-/// The first field in which two scenarios differ although they must not.
-pub(super) fn difference<'a>(
-    a: &'a Map<String, Value>,
-    b: &'a Map<String, Value>,
-) -> Option<&'a str> {
+/// Checks that the facts of a share about its lanes and its agent are possible.
+///
+/// Cause: The figures of a share contradict each other: its record was edited or cut off.
+///
+/// To do: Merge records as they were written.
+fn plausible_lanes(shard: &ShardRecord) -> Result<(), String> {
+    let (Some(share), Some(lanes)) = (&shard.share, &shard.lanes) else {
+        return Err("the lanes of its share are missing".to_owned());
+    };
+    // Every share has the same number of lanes, and shares follow each other.
+    let each = u64::from(lanes.count) / u64::from(share.units.max(1));
+    let all = each * u64::from(share.of);
+    let (first, count) = (each * u64::from(share.number), each * u64::from(share.units));
+    let fits = [all, first, count] == [lanes.total, lanes.first, lanes.count].map(u64::from);
+    let is_of_run = share.number < share.of && share.units <= share.of - share.number;
+    if each == 0 || !fits || !is_of_run || lanes.total > LANES_MAX {
+        return Err(format!(
+            "share {} of {} cannot have {} lanes from {} on of {}",
+            share.number, share.of, lanes.count, lanes.first, lanes.total
+        ));
+    }
+    let agent = share.agent.as_ref();
+    let is_name =
+        |name: &str| (1..=NAME_MAX).contains(&name.len()) && !name.chars().any(char::is_control);
+    if agent.is_some_and(|agent| !is_name(&agent.name)) {
+        return Err(format!(
+            "the name of its agent is not 1 to {NAME_MAX} bytes without control characters"
+        ));
+    }
+    Ok(())
+}
+
+/// The lanes of a share that passed [`plausible`].
+pub(super) fn lanes(shard: &ShardRecord) -> Lanes {
+    shard.lanes.unwrap_or_default()
+}
+
+/// Checks that two shards, each with the number of its record, belong together; `scenarios` are
+/// theirs, in words.
+pub(super) fn alike(
+    shards: [(usize, &ShardRecord); 2],
+    scenarios: [&Map<String, Value>; 2],
+    allowed: Scenarios,
+) -> Result<(), MergeError> {
+    let [(one, a), (other, b)] = shards;
+    if let (Some(_), Some(_)) = (&a.share, &b.share) {
+        return alike_shares(shards, scenarios);
+    }
+    let records = [one, other];
+    if a.plan.loop_kind != b.plan.loop_kind {
+        return Err(MergeError::Loops { records });
+    }
+    // Each run may have its own servers, but a run with an embedded server measured something else.
+    let own_servers = scenarios.iter().all(|words| servers(words).next().is_some());
+    let is_free = |name: &str| FREE.contains(&name) || (name == SERVER && own_servers);
+    match difference(scenarios, is_free).filter(|_| allowed == Scenarios::Same) {
+        Some((field, words)) => Err(MergeError::Scenarios { records, field, words }),
+        None => Ok(()),
+    }
+}
+
+/// Checks that two shares belong to one run.
+fn alike_shares(
+    [(one, a), (other, b)]: [(usize, &ShardRecord); 2],
+    scenarios: [&Map<String, Value>; 2],
+) -> Result<(), MergeError> {
+    let shares = [a, b].map(|shard| shard.share.clone().unwrap_or_default());
+    let digests = shares.each_ref().map(|share| Some(share.scenario_digest.clone()));
+    let counts = [0, 1].map(|at| (shares[at].of, lanes([a, b][at]).total));
+    let (field, words) = if digests[0] != digests[1] {
+        let different = difference(scenarios, |name| NOT_HASHED.contains(&name));
+        different.unwrap_or_else(|| ("the digest".to_owned(), digests))
+    } else if counts[0] != counts[1] {
+        let word = |(of, lanes)| Some(format!("{of} with {lanes} lanes"));
+        ("the number of shares".to_owned(), counts.map(word))
+    } else {
+        return Ok(());
+    };
+    Err(MergeError::Unlike { records: [one, other], field, words })
+}
+
+/// The shards in order, without the numbers of their records, if no run is there twice and no lane
+/// in two shares.
+pub(super) fn in_order(
+    mut shards: Vec<(usize, ShardRecord)>,
+) -> Result<Vec<ShardRecord>, MergeError> {
+    shards.sort_by(|(_, a), (_, b)| order(a, b));
+    for pair in shards.windows(2) {
+        if pair[0].1 == pair[1].1 {
+            let (a, b) = (pair[0].0, pair[1].0);
+            return Err(MergeError::Twice { records: [a.min(b), a.max(b)] });
+        }
+    }
+    let is_share = |(_, shard): &&(usize, ShardRecord)| shard.share.is_some() && shard.has_run();
+    let ran: Vec<&(usize, ShardRecord)> = shards.iter().filter(is_share).collect();
+    for pair in ran.windows(2) {
+        let (a, b) = (lanes(&pair[0].1), lanes(&pair[1].1));
+        if a.first + a.count > b.first {
+            let records = [pair[0].0, pair[1].0];
+            let last = (a.first + a.count).min(b.first + b.count) - 1;
+            return Err(MergeError::Overlap { records, lanes: [b.first, last] });
+        }
+    }
+    let there: u32 = ran.iter().map(|(_, shard)| lanes(shard).count).sum();
+    assert!(there <= LANES_MAX, "shares that overlap or have too many lanes are errors");
+    Ok(shards.into_iter().map(|(_, shard)| shard).collect())
+}
+
+/// The order of shards: shares by their lanes, whole runs by the beginning of their windows.
+/// Further keys only make the order total.
+fn order(a: &ShardRecord, b: &ShardRecord) -> Ordering {
+    let key = |shard: &ShardRecord| {
+        let lanes = shard.share.as_ref().map(|_| lanes(shard));
+        let place = lanes.map(|lanes| (lanes.first, !shard.has_run(), lanes.count));
+        (place, shard.window_start_unix_ns, shard.started_unix_ms)
+    };
+    let text = |shard: &ShardRecord| serde_json::to_string(shard).ok();
+    key(a).cmp(&key(b)).then_with(|| text(a).cmp(&text(b)))
+}
+
+/// The first field in which two scenarios differ, unless it is free to, and its words in each.
+fn difference(
+    [a, b]: [&Map<String, Value>; 2],
+    is_free: impl Fn(&str) -> bool,
+) -> Option<(String, [Option<String>; 2])> {
     // A record of a newer program may have fields that this program does not know.
     let known = FIELDS.iter().map(|field| field.name);
-    let named = known.chain(a.keys().map(String::as_str)).chain(b.keys().map(String::as_str));
-    // Each run may have its own servers, but a run with an embedded server measured something else.
-    let own_servers = [a, b].iter().all(|words| servers(words).next().is_some());
-    let free = |name: &str| FREE.contains(&name) || (name == SERVER && own_servers);
-    named.filter(|name| !free(name)).find(|name| a.get(*name) != b.get(*name))
+    let mut named = known.chain(a.keys().map(String::as_str)).chain(b.keys().map(String::as_str));
+    let field = named.find(|name| !is_free(name) && a.get(*name) != b.get(*name))?;
+    Some((field.to_owned(), [a, b].map(|words| word(words.get(field)))))
 }
 
 /// The servers that a scenario names.
@@ -237,7 +332,7 @@ fn servers(scenario: &Map<String, Value>) -> impl Iterator<Item = &str> {
 }
 
 /// The first shard's scenario, with the servers of all shards.
-pub(super) fn scenario(shards: &[ShardRecord]) -> Map<String, Value> {
+pub(super) fn scenario(shards: &[&ShardRecord]) -> Map<String, Value> {
     let mut scenario = shards[0].scenario.clone();
     if of_different_servers(shards) {
         let mut names: Vec<&str> = Vec::new();
@@ -253,11 +348,11 @@ pub(super) fn scenario(shards: &[ShardRecord]) -> Map<String, Value> {
 }
 
 /// True if a shard names other servers than the first shard does.
-pub(super) fn of_different_servers(shards: &[ShardRecord]) -> bool {
+pub(super) fn of_different_servers(shards: &[&ShardRecord]) -> bool {
     shards.iter().any(|shard| shard.scenario.get(SERVER) != shards[0].scenario.get(SERVER))
 }
 
-pub(super) fn word(value: Option<&Value>) -> Option<String> {
+fn word(value: Option<&Value>) -> Option<String> {
     match value? {
         Value::String(word) => Some(word.clone()),
         Value::Array(words) => {
@@ -268,10 +363,10 @@ pub(super) fn word(value: Option<&Value>) -> Option<String> {
     }
 }
 
-/// The goals of all shards, each once, in the shards' order.
-pub(super) fn goals(shards: &[ShardRecord]) -> Vec<Goal> {
+/// The goals of these scenarios, each once, in their order.
+pub(super) fn goals<'a>(scenarios: impl Iterator<Item = &'a Map<String, Value>>) -> Vec<Goal> {
     let mut goals = Vec::new();
-    for goal in shards.iter().flat_map(goal_words).filter_map(|word| word.parse().ok()) {
+    for goal in scenarios.flat_map(goal_words).filter_map(|word| word.parse().ok()) {
         if !goals.contains(&goal) {
             goals.push(goal);
         }
@@ -279,16 +374,7 @@ pub(super) fn goals(shards: &[ShardRecord]) -> Vec<Goal> {
     goals
 }
 
-/// The goals of a scenario.
-pub(super) fn goals_of(scenario: &Map<String, Value>) -> Vec<Goal> {
-    words_of_goals(scenario).filter_map(|word| word.parse().ok()).collect()
-}
-
-fn goal_words(shard: &ShardRecord) -> impl Iterator<Item = &str> {
-    words_of_goals(&shard.scenario)
-}
-
-fn words_of_goals(scenario: &Map<String, Value>) -> impl Iterator<Item = &str> {
+fn goal_words(scenario: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let words = scenario.get("goal").and_then(Value::as_array);
     words.into_iter().flatten().filter_map(Value::as_str)
 }

@@ -1,78 +1,71 @@
-//! Facts about the load (plan, machine, servers), as far as one record can state them for all
+//! Facts about the load (plan, machine), as far as one record can state them for all
 //! shards.
 //!
 //! Where shards differ and nothing adds up, the value is the first shard's or absent; each shard
 //! keeps its own facts.
 
+use super::clocks::Windows;
+use super::missing::total;
 use crate::record::{
-    ChurnPlanRecord, Figure, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ServerCounters,
-    ShardRecord,
+    ChurnPlanRecord, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ShardRecord,
 };
 use crate::scenario::Tags;
 use std::collections::BTreeMap;
 
-/// The plan of all shards: quantities that add up are added, the rest is the first shard's. Reasons
-/// stay with the shards. If the shards were not measured together, rates do not add up, and workers
-/// and connections are the largest number of any shard.
-pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
-    let together = ShardRecord::are_one_load(shards);
-    let plans = || shards.iter().map(|shard| &shard.plan);
-    let join: fn(u32, u32) -> u32 = if together { u32::saturating_add } else { Ord::max };
-    let sum = |of: fn(&PlanRecord) -> u32| plans().map(of).fold(0, join);
-    let rates = || plans().map(|plan| plan.rate_per_s);
-    let operations = || plans().map(|plan| plan.ops_max);
-    let clients = || plans().map(|plan| plan.clients);
-    PlanRecord {
-        clients: clients().reduce(|a, b| Some(join(a?, b?))).flatten(),
-        embedded: plans().any(|plan| plan.embedded),
-        servers: servers(shards),
-        rate_per_s: rates().reduce(|a, b| join_rates(together, a?, b?)).flatten(),
-        ops_max: operations().reduce(|a, b| Some(a?.saturating_add(b?))).flatten(),
-        churn: churn(shards, together),
-        workers: sum(|plan| plan.workers),
-        connections: sum(|plan| plan.connections),
-        cpus: plans().flat_map(|plan| plan.cpus.clone()).collect(),
-        decided: agreed(shards, |shard| &shard.plan.decided),
-        why: BTreeMap::new(),
-        ..shards[0].plan.clone()
-    }
-}
-
-/// The plan of a run whose `shards` are shares. Each share's plan is that of the whole run, except
-/// for what its own process has, which is added. `decided` is the scenario on which all agree.
-pub(super) fn plan_of_shares(
-    shards: &[ShardRecord],
-    decided: BTreeMap<String, String>,
+/// The plan of all shards: quantities that add up are added, the rest is that of the first of
+/// `all`. Reasons stay with the shards. Each share's plan is that of the whole run, except for what
+/// its own process has; `known` are the shards whose processes count. If whole runs were not
+/// measured together, rates do not add up, and workers and connections are the largest number of
+/// any run.
+pub(super) fn plan(
+    all: &[&ShardRecord],
+    known: &[&ShardRecord],
+    windows: &Windows<'_>,
 ) -> PlanRecord {
-    let plans = || shards.iter().map(|shard| &shard.plan);
-    let ran = || shards.iter().filter(|shard| shard.has_run()).map(|shard| &shard.plan);
-    let sum = |of: fn(&PlanRecord) -> u32| ran().map(of).fold(0, u32::saturating_add);
-    let clients = ran().map(|plan| plan.clients);
-    PlanRecord {
-        servers: servers(shards),
+    let are_shares = windows.alignment.is_some();
+    let together = are_shares || windows.are_one_load();
+    let join: fn(u32, u32) -> u32 = if together { u32::saturating_add } else { Ord::max };
+    let plans = || known.iter().map(|shard| &shard.plan);
+    let sum = |of: fn(&PlanRecord) -> u32| plans().map(of).fold(0, join);
+    let joined = PlanRecord {
+        clients: plans().map(|plan| plan.clients).reduce(|a, b| Some(join(a?, b?))).flatten(),
+        servers: servers(all),
         workers: sum(|plan| plan.workers),
         connections: sum(|plan| plan.connections),
-        clients: clients.reduce(|a, b| Some(a?.saturating_add(b?))).flatten(),
-        cpus: Vec::new(),
-        wait: same(plans().map(|plan| &plan.wait)).cloned().unwrap_or_default(),
-        io: same(plans().map(|plan| &plan.io)).cloned().unwrap_or_default(),
-        decided,
+        decided: agreed(all, |shard| &shard.plan.decided),
         why: BTreeMap::new(),
-        ..shards[0].plan.clone()
+        ..all[0].plan.clone()
+    };
+    if are_shares {
+        return PlanRecord {
+            cpus: Vec::new(),
+            wait: same(plans().map(|plan| &plan.wait)).cloned().unwrap_or_default(),
+            io: same(plans().map(|plan| &plan.io)).cloned().unwrap_or_default(),
+            ..joined
+        };
+    }
+    let rates = plans().map(|plan| plan.rate_per_s);
+    PlanRecord {
+        embedded: plans().any(|plan| plan.embedded),
+        rate_per_s: rates.reduce(|a, b| join_rates(together, a?, b?)).flatten(),
+        ops_max: total(plans().map(|plan| plan.ops_max)),
+        churn: churn(known, together),
+        cpus: plans().flat_map(|plan| plan.cpus.clone()).collect(),
+        ..joined
     }
 }
 
 /// The tags that all shards have in common.
-pub(super) fn tags(shards: &[ShardRecord]) -> Tags {
+pub(super) fn tags(shards: &[&ShardRecord]) -> Tags {
     agreed(shards, |shard| &shard.tags)
 }
 
 /// The words that all shards have in common, by name.
 fn agreed(
-    shards: &[ShardRecord],
+    shards: &[&ShardRecord],
     of: fn(&ShardRecord) -> &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
-    let mut agreed = of(&shards[0]).clone();
+    let mut agreed = of(shards[0]).clone();
     agreed.retain(|name, word| shards.iter().all(|shard| of(shard).get(name) == Some(&*word)));
     agreed
 }
@@ -83,7 +76,7 @@ fn join_rates(together: bool, a: f64, b: f64) -> Option<f64> {
 }
 
 /// The plan of connection churn, if all shards have one.
-fn churn(shards: &[ShardRecord], together: bool) -> Option<ChurnPlanRecord> {
+fn churn(shards: &[&ShardRecord], together: bool) -> Option<ChurnPlanRecord> {
     let plans = || shards.iter().map(|shard| shard.plan.churn.as_ref());
     let first = plans().collect::<Option<Vec<_>>>()?.first().copied()?.clone();
     let each = || plans().flatten();
@@ -92,16 +85,13 @@ fn churn(shards: &[ShardRecord], together: bool) -> Option<ChurnPlanRecord> {
             .map(|plan| plan.connection_rate_per_s)
             .reduce(|a, b| join_rates(together, a?, b?))
             .flatten(),
-        connections_total: each()
-            .map(|plan| plan.connections_total)
-            .reduce(|a, b| Some(a?.saturating_add(b?)))
-            .flatten(),
+        connections_total: total(each().map(|plan| plan.connections_total)),
         ..first
     })
 }
 
 /// Every server once, with all addresses that any shard resolved for it.
-fn servers(shards: &[ShardRecord]) -> Vec<PlannedServer> {
+fn servers(shards: &[&ShardRecord]) -> Vec<PlannedServer> {
     let mut servers: Vec<PlannedServer> = Vec::new();
     for server in shards.iter().flat_map(|shard| &shard.plan.servers) {
         let Some(known) = servers.iter_mut().find(|known| known.name == server.name) else {
@@ -118,7 +108,7 @@ fn servers(shards: &[ShardRecord]) -> Vec<PlannedServer> {
 }
 
 /// The machines as one: different words are listed, different numbers are left out.
-pub(super) fn machine(shards: &[ShardRecord]) -> MachineRecord {
+pub(super) fn machine(shards: &[&ShardRecord]) -> MachineRecord {
     let machines = || shards.iter().map(|shard| &shard.machine);
     let words = |of: fn(&MachineRecord) -> Option<&str>| {
         let mut words: Vec<&str> = machines().filter_map(of).collect();
@@ -152,9 +142,9 @@ fn same<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
 
 /// CPU load of the machines: the mean over all their CPUs, the idlest and the busiest CPU, and the
 /// idlest and the busiest second of any machine.
-pub(super) fn machine_cpu(shards: &[ShardRecord]) -> Option<MachineCpu> {
+pub(super) fn machine_cpu(shards: &[&ShardRecord]) -> Option<MachineCpu> {
     let known = || {
-        let with_cpus = |shard: &ShardRecord| {
+        let with_cpus = |shard: &&ShardRecord| {
             Some((shard.machine_cpu.clone()?, f64::from(shard.machine.cpus.max(1))))
         };
         shards.iter().filter_map(with_cpus)
@@ -176,40 +166,4 @@ fn stolen(known: impl Iterator<Item = (MachineCpu, f64)>) -> Option<f64> {
     let (stolen, cpus) =
         said.fold((0.0, 0.0), |sum, (stolen, cpus)| (sum.0 + stolen, sum.1 + cpus));
     (cpus > 0.0).then(|| stolen / cpus)
-}
-
-/// A server's counters before the first shard that queried it and after the last one.
-pub(super) fn server_counters(shards: &[ShardRecord]) -> ServerCounters {
-    type CountersByServer = BTreeMap<String, BTreeMap<String, Figure>>;
-    let mut before: BTreeMap<&str, &ShardRecord> = BTreeMap::new();
-    let mut after: BTreeMap<&str, &ShardRecord> = BTreeMap::new();
-    for shard in shards {
-        for name in shard.server.before.keys() {
-            let first = before.entry(name).or_insert(shard);
-            if shard.started_unix_ms < first.started_unix_ms {
-                *first = shard;
-            }
-        }
-        for name in shard.server.after.keys() {
-            let last = after.entry(name).or_insert(shard);
-            if shard.ended_unix_ms > last.ended_unix_ms {
-                *last = shard;
-            }
-        }
-    }
-    let named = |chosen: BTreeMap<&str, &ShardRecord>,
-                 of: fn(&ServerCounters) -> &CountersByServer| {
-        let figures = |(name, shard): (&str, &ShardRecord)| {
-            (name.to_owned(), of(&shard.server)[name].clone())
-        };
-        chosen.into_iter().map(figures).collect()
-    };
-    let counters =
-        ServerCounters::new(named(before, |server| &server.before), named(after, |s| &s.after));
-    // If several shards queried a server during the run, the first one's replies are kept.
-    let mut during = BTreeMap::new();
-    for (name, load) in shards.iter().flat_map(|shard| &shard.server.during) {
-        during.entry(name.clone()).or_insert_with(|| load.clone());
-    }
-    ServerCounters { during, ..counters }
 }

@@ -2,6 +2,7 @@
 //!
 //! A second is counted whole, in the merged second that holds its middle, so that sums stay exact.
 
+use super::window::{covered, extend};
 use crate::record::{
     Phases, SecondRecord, ServerReport, ServerSecond, SettledCounts, ShardRecord, UnderWay,
 };
@@ -50,9 +51,10 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
     }
     let loads = Loads::of(shards, &parts);
     let seal = |(number, of): (&u64, &Vec<&ShareSecond<'_>>)| {
-        let start = number.saturating_mul(width);
-        let length = width.min((end - zero).saturating_sub(start));
-        merged(of, &loads, (Span::from_ns(start), Span::from_ns(length)))
+        let start = Span::from_ns(number.saturating_mul(width));
+        let mut when = BTreeMap::new();
+        of.iter().for_each(|part| extend(&mut when, part.shard, part.start..part.end));
+        merged(of, &loads, (start, covered(&when)))
     };
     let seconds: Vec<SecondRecord> = rows.iter().map(seal).collect();
     let sum = seconds.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.counts));

@@ -101,6 +101,14 @@ impl Sums {
     }
 }
 
+impl Record {
+    /// Checks that every histogram of times and counts holds what its figures say. The error names
+    /// one that does not.
+    pub fn check_histograms(&self) -> Result<(), String> {
+        Sums::default().absorb(self)
+    }
+}
+
 fn histogram_damaged(place: &str) -> String {
     format!("a histogram of {place} contradicts its figures")
 }

@@ -6,14 +6,17 @@ mod cut;
 mod shares;
 
 use super::*;
+use crate::judge::judge;
 use crate::kind::Kind;
 use crate::record::{
-    Aborted, Believable, CheckResult, MachineCpu, MachineRecord, Percentile, PlannedServer, Verdict,
+    Aborted, Believable, CheckResult, ChurnCounts, ChurnRecord, Figure, GoalResult, LagSplit,
+    MachineCpu, MachineRecord, Percentile, PlannedServer, ServerCounters, Verdict,
 };
 use crate::scenario::Scenario;
-use crate::warning::Warning;
+use crate::warning::{LateCause, Warning};
 use generate::{Generator, run};
 use memtide_base::Random;
+use std::collections::BTreeMap;
 
 fn json(record: &Record) -> String {
     record.to_json()
@@ -69,6 +72,22 @@ fn a_merged_record_keeps_the_law_of_conservation_and_its_schema() {
     let value = serde_json::to_value(&merged).unwrap();
     let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();
     assert_eq!(errors, [""; 0]);
+}
+
+#[test]
+fn each_time_is_merged_with_the_same_time_of_the_others() {
+    let mut generator = Generator::new(3);
+    let [a, b] = [0; 2].map(|_| generator.record());
+    let merged = any(&[&a, &b]);
+    let parts = |record: &Record| {
+        let LagSplit { generator, client_busy, server, disconnected } = record.lag_split.clone();
+        [generator, client_busy, server, disconnected, record.client_delay.clone()]
+    };
+    for (place, sum) in parts(&merged).iter().enumerate() {
+        let [one, other] = [&parts(&a)[place], &parts(&b)[place]];
+        assert_eq!(sum.count, one.count + other.count, "part {place}");
+        assert_eq!(sum.max_ns, one.max_ns.max(other.max_ns), "part {place}");
+    }
 }
 
 #[test]
@@ -148,6 +167,43 @@ fn rows_are_aligned_by_the_time_of_day() {
 }
 
 #[test]
+fn rows_have_rates_that_the_runs_had() {
+    let rates = |starts: &[u64]| -> Vec<f64> {
+        let runs: Vec<Record> = starts.iter().map(|&start_ms| run(start_ms, 3)).collect();
+        same(&runs).intervals.iter().map(|row| row.rate_per_s).collect()
+    };
+    // Each has 100 operations per second. The second one begins behind the first, within a row.
+    assert_eq!(rates(&[0, 3_350]), [100.0; 6]);
+    assert_eq!(rates(&[0, 3_600]), [100.0; 6]);
+    assert_eq!(rates(&[0, 650]), [100.0, 200.0, 200.0, 100.0]);
+    assert_eq!(rates(&[0, 350]), [200.0; 3]);
+    // Row 3 holds the last 0.4 s of one run and the first second of the next.
+    let mut short = run(0, 4);
+    short.window_ns = 3_400_000_000;
+    short.intervals[3].length_s = 0.4;
+    short.intervals[3].ops = 40;
+    let row = &same(&[short, run(3_450, 3)]).intervals[3];
+    assert_eq!((row.ops, row.length_s, row.rate_per_s), (140, 1.4, 100.0));
+}
+
+#[test]
+fn the_servers_own_clock_orders_their_counters() {
+    let of = |start_ms, [before, after]: [(i64, i64); 2]| {
+        let figures = |(time, gets)| -> BTreeMap<String, BTreeMap<String, Figure>> {
+            let figures = [("time", time), ("cmd_get", gets)];
+            let figures = figures.map(|(name, figure)| (name.to_owned(), Figure::Whole(figure)));
+            [("a:11211".to_owned(), figures.into())].into()
+        };
+        Record { server: ServerCounters::new(figures(before), figures(after)), ..run(start_ms, 1) }
+    };
+    // The clock of the machine that ran last is behind; the server was restarted in between.
+    let merged = same(&[of(9_000, [(10, 500), (12, 900)]), of(0, [(20, 0), (22, 50)])]);
+    assert_eq!(merged.server.before["a:11211"]["cmd_get"], Figure::Whole(500));
+    assert_eq!(merged.server.after["a:11211"]["cmd_get"], Figure::Whole(50));
+    assert_eq!(merged.server.expected, None);
+}
+
+#[test]
 fn a_no_of_any_shard_is_a_no_that_names_it() {
     let mut bad = run(5, 10);
     bad.believable = generate::believable(CheckResult::Failed, 0.9);
@@ -171,7 +227,7 @@ fn goals_are_judged_by_the_merged_numbers() {
     let record = |start_ms: u64| {
         let mut record = run(start_ms, 1);
         record.scenario["goal"] = vec!["all.p99<2ms", "rate>=150", "all.p99.9<1s"].into();
-        record.goals = judge(&agree::goals(&[ShardRecord::of(&record)]), &record);
+        record.goals = judge(&agree::goals([&record.scenario].into_iter()), &record);
         record
     };
     let results = |record: &Record| -> Vec<GoalResult> {
@@ -206,7 +262,9 @@ fn that_generators_were_late_is_told_once() {
     let record = |start_ms: u64, ideal_ns: Option<u64>| {
         let mut record = run(start_ms, 1);
         let percentile = Percentile::P99;
-        let late = |ideal_ns| Warning::GeneratorLate { percentile, seen_ns: 20_000, ideal_ns };
+        let cause = LateCause::Wake;
+        let late =
+            |ideal_ns| Warning::GeneratorLate { percentile, seen_ns: 20_000, ideal_ns, cause };
         record.warnings = ideal_ns.map(|ns| (&late(ns)).into()).into_iter().collect();
         record
     };
@@ -253,6 +311,16 @@ fn what_ended_worst_ended_the_whole() {
     wrong.totals.verification.checked = 1;
     wrong.phases.measure.totals = wrong.totals.clone();
     assert_eq!(same(&[run(0, 1), wrong]).exit, 1, "a wrong value of any shard is one of the whole");
+    let shut = |start_ms, opened| {
+        let measure = ChurnCounts { started: 7, intended: 7, opened, ..ChurnCounts::default() };
+        let (failed, completed) = (7 - opened, opened);
+        let causes = [("refused".to_owned(), failed)].into();
+        let measure = ChurnCounts { failed, completed, causes, ..measure };
+        let churn = ChurnRecord { measure, calls_planned: 100, ..ChurnRecord::default() };
+        Record { churn: Some(ChurnRecord { calls_intended: 100, ..churn }), ..run(start_ms, 1) }
+    };
+    assert_eq!(same(&[shut(0, 0), shut(1, 0)]).exit, 3, "no connection opened");
+    assert_eq!(same(&[shut(0, 0), shut(1, 1)]).exit, 0);
 }
 
 #[test]

@@ -121,6 +121,12 @@ impl ChurnRecord {
         [("warmup", &self.warmup), ("measure", &self.measure), ("cooldown", &self.cooldown)]
     }
 
+    /// True if connections were started and none opened.
+    pub(super) fn none_opened(&self) -> bool {
+        let any = |of: fn(&ChurnCounts) -> u64| self.phases().iter().any(|(_, it)| of(it) > 0);
+        any(|counts| counts.started) && !any(|counts| counts.opened)
+    }
+
     /// Checks that every intended connection ended once, and that each of its calls was either
     /// intended or not made. The error names what does not add up.
     pub(crate) fn check_conservation(&self) -> Result<(), String> {

@@ -12,14 +12,15 @@ use serde::{Deserialize, Serialize};
 pub struct Believable {
     /// The verdict.
     pub verdict: Verdict,
-    /// The failed checks; empty unless the verdict is no.
+    /// The failed checks; empty if the verdict is yes.
     pub reasons: Vec<Reason>,
     /// All checks: passed, failed or skipped.
     pub checks: Vec<Check>,
 }
 
 impl Believable {
-    /// Derives the verdict from `checks`: no if any of them failed.
+    /// Derives the verdict from `checks`: no if any of them failed, but within if only shares of
+    /// the run are missing.
     pub fn from_checks(checks: Vec<Check>) -> Self {
         let failed = checks.iter().filter(|check| check.result == CheckResult::Failed);
         let reasons: Vec<Reason> = failed
@@ -30,7 +31,11 @@ impl Believable {
                 allowed: check.allowed,
             })
             .collect();
-        let verdict = if reasons.is_empty() { Verdict::Yes } else { Verdict::No };
+        let verdict = |reason: &Reason| match reason.code {
+            CheckKind::Shares => Verdict::Within,
+            _ => Verdict::No,
+        };
+        let verdict = reasons.iter().map(verdict).max().unwrap_or(Verdict::Yes);
         Self { verdict, reasons, checks }
     }
 }

@@ -38,7 +38,7 @@ impl Distribution {
             stddev_ns: moments.deviation(),
             min_ns: some(moments.min),
             max_ns: some(moments.max),
-            at_least_ns: (unanswered > 0).then_some(at_least.ns()),
+            at_least_ns: Some(at_least.ns()).filter(|&ns| unanswered > 0 && ns > 0),
             saturated: moments.saturated,
             sum_ns: Wide(moments.sum),
             sum_squares_ns2: Wide(moments.sum_squares),
@@ -260,7 +260,7 @@ impl IntervalTimes {
 }
 
 /// Rate of `count` in `span`, per second; zero if no time passed.
-pub(crate) fn per_second(count: u64, span: Span) -> f64 {
+pub fn per_second(count: u64, span: Span) -> f64 {
     if span.is_zero() { 0.0 } else { count as f64 / span.as_s_f64() }
 }
 

@@ -23,7 +23,8 @@ pub use judgement::{
     Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
     WarningRecord,
 };
-pub(crate) use measured::{are_possible, per_second};
+pub(crate) use measured::are_possible;
+pub use measured::per_second;
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
 pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
@@ -35,6 +36,7 @@ pub use shard::{
     ShardRecord, ShareRecord, ShareRows, ShareStart,
 };
 
+use crate::exit::Exit;
 use crate::kind::Kind;
 use crate::scenario::Tags;
 #[cfg(test)]
@@ -59,7 +61,7 @@ pub enum SchemaName {
 pub struct Record {
     /// Name and version of this format.
     pub schema: SchemaName,
-    /// True if the run ended before its scenario was done.
+    /// True if the run ended before its scenario was done, or if shares of it are missing.
     pub partial: bool,
     /// Event that ended the run.
     pub ended_by: EndedBy,
@@ -98,7 +100,8 @@ pub struct Record {
     pub ended_unix_ms: u64,
     /// Beginning of the measured window, in nanoseconds since 1970; none if nothing was measured.
     pub window_start_unix_ns: Option<Wide>,
-    /// Length of the measured window; in a merged record, of the union of its shards' windows.
+    /// Length of the measured window; in a merged record, of the union of its shards' windows. If
+    /// the start skew of shares is unknown, that of the longest window.
     pub window_ns: u64,
     /// Length of the measured window, in seconds.
     pub measured_s: f64,
@@ -250,13 +253,40 @@ pub struct RateRecord {
     pub keys_per_s: Option<f64>,
 }
 
+impl RateRecord {
+    /// The achieved rate in the unit of the target: keys per second if the schedule counts keys,
+    /// else operations per second. Not a number if shares of a run were not one load.
+    pub fn in_schedule_unit(&self) -> f64 {
+        self.keys_per_s.unwrap_or(self.achieved_per_s)
+    }
+
+    /// Keys of a mean operation if the schedule counts keys, else 1: a rate of operations times
+    /// this is one in the schedule's unit.
+    pub fn units_per_operation(&self) -> f64 {
+        let ratio = self.in_schedule_unit() / self.achieved_per_s;
+        if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
+    }
+
+    /// The rates of a load that sent these operations, all copies of a write being one: `per_s`
+    /// returns the rate of a number of them.
+    pub fn of(sent: &BTreeMap<Kind, u64>, per_s: impl Fn(u64) -> f64) -> Self {
+        let all = sent.values().fold(0u64, |sum, &count| sum.saturating_add(count));
+        Self {
+            achieved_per_s: per_s(all),
+            kinds_per_s: sent.iter().map(|(&kind, &count)| (kind, per_s(count))).collect(),
+            ..Self::default()
+        }
+    }
+}
+
 /// A row of the measured window, by intended instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct IntervalRecord {
     /// Beginning, in seconds after the window's beginning.
     pub start_s: f64,
-    /// Length, in seconds.
+    /// Length, in seconds; if whole runs were merged, the time that the rows counted in it stand
+    /// for.
     pub length_s: f64,
     /// Operations intended in the row.
     #[serde(default)]
@@ -324,6 +354,15 @@ pub struct ClientRecord {
     pub worker_busy: Vec<f64>,
 }
 
+impl ClientRecord {
+    /// CPU time in user mode and in the kernel, for a load that sent `sent` operations.
+    pub fn of_cpu(cpu_user_s: Option<f64>, cpu_system_s: Option<f64>, sent: u64) -> Self {
+        let both = cpu_user_s.zip(cpu_system_s).map(|(user, system)| user + system);
+        let cpu_s_per_mops = both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64);
+        Self { cpu_user_s, cpu_system_s, cpu_s_per_mops, ..Self::default() }
+    }
+}
+
 /// CPU load of the machine over the measured window, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -359,6 +398,36 @@ impl Record {
     /// record.
     pub fn judged(&self) -> &Self {
         self.own.as_deref().unwrap_or(self)
+    }
+
+    /// True if a verdict of no fails the run (`--strict`).
+    pub fn is_strict(&self) -> bool {
+        self.scenario.get("strict").and_then(serde_json::Value::as_bool) == Some(true)
+    }
+
+    /// Operations sent during the measured window, by kind; all copies of a write count as one.
+    /// Copies made in the window that waited may have been sent after it.
+    pub fn sent_once(&self) -> BTreeMap<Kind, u64> {
+        let copies = |kind| self.copies_in_window.get(kind).copied().unwrap_or(0);
+        let sent = self.sent_in_window.iter();
+        sent.map(|(kind, &count)| (*kind, count.saturating_sub(copies(kind)))).collect()
+    }
+
+    /// Exit code of the run, before `--strict` is considered, from what ended it, its goals, wrong
+    /// values and missing shares. The process of a share that never began did what it should.
+    pub fn exit_code(&self) -> u8 {
+        let missed = self.goals.iter().any(|goal| goal.result != GoalResult::Met);
+        let wrong = self.phases.verification().wrong() > 0;
+        let none_opened = self.churn.as_ref().is_some_and(ChurnRecord::none_opened);
+        let exit = match self.ended_by {
+            EndedBy::ServersLost | EndedBy::ConnectionLost => Exit::Unreachable,
+            EndedBy::Interrupted => Exit::Interrupted,
+            EndedBy::Aborted => Exit::Failed,
+            EndedBy::Duration | EndedBy::Operations if none_opened => Exit::Unreachable,
+            _ if missed || wrong || self.missing.is_some() => Exit::Failed,
+            EndedBy::Duration | EndedBy::Operations | EndedBy::NotRun => Exit::Done,
+        };
+        exit.code()
     }
 
     /// The record as JSON for files and pipes: indented, ending in a line break.

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 /// Fields that are not hashed: the password, and each machine's own decisions. The number of
 /// threads shows in a share's lanes.
-const LEFT_OUT: [&str; 6] = ["password", "bind", "threads", "pin", "wait", "io"];
+pub(crate) const NOT_HASHED: [&str; 6] = ["password", "bind", "threads", "pin", "wait", "io"];
 
 /// SHA-256 of a decided scenario's words, in hexadecimal: scenarios with equal digests make the
 /// same load. Words are sorted by field and hashed as JSON. The password and each machine's own
 /// decisions (`bind`, `threads`, `pin`, `wait` and `io`) are not hashed.
 pub fn scenario_digest(scenario: &Scenario) -> String {
     let mut words: BTreeMap<String, Value> = scenario.words().into_iter().collect();
-    words.retain(|field, _| !LEFT_OUT.contains(&field.as_str()));
+    words.retain(|field, _| !NOT_HASHED.contains(&field.as_str()));
     let text = serde_json::to_string(&words).expect("words are names and texts");
     to_hex(&Sha256::digest(text))
 }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_are_fields() {
-        for name in LEFT_OUT {
+        for name in NOT_HASHED {
             assert!(crate::FIELDS.iter().any(|field| field.name == name), "{name}");
         }
     }

@@ -81,6 +81,7 @@ impl FromStr for Goal {
     fn from_str(word: &str) -> Result<Self, String> {
         let read = || {
             let (subject, relation, bound) = Self::split(word)?;
+            let subject = parse_subject(subject)?;
             Ok(Self { subject, relation, bound: subject.parse_bound(bound)? })
         };
         read().map_err(|why: String| format!("'{word}' is not {GRAMMAR}: {why}"))
@@ -88,15 +89,16 @@ impl FromStr for Goal {
 }
 
 impl Goal {
-    /// Splits a comparison such as `get.p99<1ms` into its three parts; the bound remains text.
+    /// Splits a comparison such as `get.p99<1ms` into its three parts; subject and bound remain
+    /// text.
     ///
     /// # Errors
-    /// A clause that says which part is wrong, and what is allowed.
-    pub fn split(word: &str) -> Result<(Subject, Relation, &str), String> {
+    /// A clause that says what is missing.
+    pub fn split(word: &str) -> Result<(&str, Relation, &str), String> {
         let at = word.find(['<', '>']).ok_or("a comparison such as < or >= is missing")?;
         let (subject, rest) = word.split_at(at);
         let (relation, bound) = split_relation(rest);
-        Ok((parse_subject(subject.trim())?, relation, bound))
+        Ok((subject.trim(), relation, bound))
     }
 }
 
@@ -134,7 +136,8 @@ fn split_relation(rest: &str) -> (Relation, &str) {
     (relation, bound.trim())
 }
 
-fn parse_subject(word: &str) -> Result<Subject, String> {
+/// Parses the name of a figure that goals can name.
+pub(crate) fn parse_subject(word: &str) -> Result<Subject, String> {
     match word {
         "rate" => return Ok(Subject::Rate),
         "errors" => return Ok(Subject::Errors),

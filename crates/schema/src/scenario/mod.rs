@@ -17,9 +17,10 @@ mod word;
 pub use agents::{Agents, AgentsWord};
 pub use check::{DEPTH_MAX, Problem, TIMEOUT_MAX};
 pub use choice::{Secret, ValueFill};
+pub(crate) use digest::NOT_HASHED;
 pub use digest::scenario_digest;
-pub(crate) use goal::fraction_word;
 pub use goal::{Goal, Measure, Relation, Subject};
+pub(crate) use goal::{fraction_word, parse_subject};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit,
     Reconnect, Refill, Replicate, Sharing, Transport, Wait,

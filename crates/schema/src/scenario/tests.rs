@@ -1,6 +1,7 @@
 //! Words of the scenario's own types, and refused combinations of fields.
 
 use super::*;
+use crate::field::find;
 use memtide_base::Random;
 
 fn targets(word: &str) -> Vec<String> {
@@ -152,299 +153,213 @@ fn spans_are_shown_so_that_nothing_is_lost() {
     }
 }
 
-/// The fields of the problems of a scenario that was changed from the default.
-fn problems(change: impl FnOnce(&mut Scenario)) -> Vec<&'static str> {
-    let mut scenario = Scenario::default();
-    change(&mut scenario);
-    let problems = scenario.check();
-    for problem in &problems {
-        let message = problem.to_string();
-        assert!(message.contains(problem.field), "{message} does not name {}", problem.field);
+/// Asserts for each row that a scenario of `base` and the row's words has a problem with the field
+/// beside them, or none. A `~` is a blank.
+#[track_caller]
+fn check(base: &str, rows: &[(&str, &str)]) {
+    for (words, expected) in rows {
+        let words = format!("{base} {words}");
+        let mut settings = Settings::default();
+        for pair in words.split_whitespace() {
+            let (name, word) = pair.split_once('=').expect("a field and its word");
+            let taken = find(name).unwrap().set(&mut settings, &word.replace('~', " "));
+            taken.unwrap_or_else(|error| panic!("{pair}: {error}"));
+        }
+        let problems = settings.scenario.check();
+        for problem in &problems {
+            let message = problem.to_string();
+            assert!(message.contains(problem.field), "{message} does not name {}", problem.field);
+        }
+        let fields: Vec<&str> = problems.iter().map(|problem| problem.field).collect();
+        assert_eq!(fields.join(" "), *expected, "{words}");
     }
-    problems.into_iter().map(|problem| problem.field).collect()
-}
-
-#[test]
-fn writers_need_servers_and_clients_and_answers() {
-    let named = |scenario: &mut Scenario| {
-        scenario.servers = Target::parse_list("a,b,c").unwrap();
-        scenario.client.clients = Some(3);
-        scenario.replication.writers = Some(2);
-    };
-    assert_eq!(problems(named), [""; 0]);
-    let with = |change: fn(&mut Scenario)| {
-        problems(|scenario| {
-            named(scenario);
-            change(scenario);
-        })
-    };
-    assert_eq!(with(|s| s.client.clients = Some(1)), [""; 0], "one client reaches all servers");
-    assert_eq!(with(|s| s.client.clients = None), ["writers"]);
-    assert_eq!(with(|s| s.servers.truncate(1)), ["writers"]);
-    assert_eq!(with(|s| s.replication.writers = Some(4)), ["writers"]);
-    assert_eq!(with(|s| s.replication.writers = Some(0)), ["writers"]);
-    assert_eq!(with(|s| s.transport = Transport::Udp), ["transport"]);
-    assert_eq!(with(|s| s.noreply = true), ["noreply"]);
-    assert_eq!(problems(|s| s.replication.replicate = Some(Replicate::One)), ["replicate"]);
-}
-
-#[test]
-fn split_needs_clients_and_lets_stores_be_long() {
-    let split = |scenario: &mut Scenario| {
-        scenario.transport = Transport::Split;
-        scenario.client.clients = Some(2);
-    };
-    assert_eq!(problems(split), [""; 0]);
-    let with = |change: fn(&mut Scenario)| {
-        problems(|scenario| {
-            split(scenario);
-            change(scenario);
-        })
-    };
-    assert_eq!(with(|s| s.value_size = known("fixed:3000")), [""; 0]);
-    assert_eq!(with(|s| s.multiget = 60), ["multiget"]);
-    assert_eq!(with(|s| s.client.clients = None), ["transport"]);
-    assert_eq!(with(|s| s.servers = Target::parse_list("unix:/a").unwrap()), ["transport"]);
 }
 
 #[test]
 fn the_default_is_possible() {
-    assert_eq!(problems(|_| {}), [""; 0]);
+    check("", &[("", "")]);
+}
+
+#[test]
+fn writers_need_servers_and_clients_and_answers() {
+    check("", &[("replicate=one", "replicate")]);
+    check("server=a writers=2 clients=3", &[("", "writers")]);
+    check("server=a,b,c writers=2", &[("", "writers")]);
+    let named = "server=a,b,c clients=3 writers=2";
+    check(
+        named,
+        &[
+            ("", ""),
+            // One client reaches all servers.
+            ("clients=1", ""),
+            ("writers=4", "writers"),
+            ("writers=0", "writers"),
+            ("transport=udp", "transport"),
+            ("noreply=true", "noreply"),
+        ],
+    );
+}
+
+#[test]
+fn split_needs_clients_and_lets_stores_be_long() {
+    check("transport=split", &[("", "transport")]);
+    check(
+        "transport=split clients=2",
+        &[
+            ("", ""),
+            ("value-size=fixed:3000", ""),
+            ("multiget=60", "multiget"),
+            ("server=unix:/a", "transport"),
+        ],
+    );
 }
 
 #[test]
 fn a_name_and_a_password_go_together_and_to_a_server() {
-    let named = |s: &mut Scenario| {
-        s.servers = Target::parse_list("a").unwrap();
-        s.user = Some("tim".to_owned());
-    };
-    let with = |s: &mut Scenario, word: &str| {
-        named(s);
-        s.password = Some(Secret::new(word));
-    };
-    assert_eq!(problems(|s| with(s, "word")), [""; 0]);
-    assert_eq!(problems(named), ["user"]);
-    assert_eq!(problems(|s| s.password = Some(Secret::new("word"))), ["password"]);
-    assert_eq!(problems(|s| with(s, "two words")), ["password"]);
-    let frames = |s: &mut Scenario| {
-        with(s, "two words");
-        s.protocol = Protocol::Binary;
-    };
-    assert_eq!(problems(frames), [""; 0]);
-    let embedded = |s: &mut Scenario| {
-        with(s, "word");
-        s.servers.clear();
-    };
-    assert_eq!(problems(embedded), ["user"]);
+    check("password=word", &[("", "password"), ("user=tim", "user")]);
+    check(
+        "server=a user=tim",
+        &[
+            ("", "user"),
+            ("password=word", ""),
+            ("password=two~words", "password"),
+            ("password=two~words protocol=binary", ""),
+        ],
+    );
 }
 
 #[test]
 fn without_replies_frames_need_more_than_a_touch() {
-    let touching = |s: &mut Scenario| {
-        s.mix = "get=1,touch=1".parse().unwrap();
-        s.noreply = true;
-    };
-    assert_eq!(problems(touching), [""; 0]);
-    let frames = |s: &mut Scenario| {
-        touching(s);
-        s.protocol = Protocol::Binary;
-    };
-    assert_eq!(problems(frames), ["noreply"]);
+    let touching = "mix=get=1,touch=1 noreply=true";
+    check(touching, &[("", ""), ("protocol=binary", "noreply")]);
 }
 
 #[test]
 fn bounds_are_kept() {
-    assert_eq!(problems(|s| s.threads = Some(0)), ["threads"]);
-    assert_eq!(problems(|s| s.threads = Some(1025)), ["threads"]);
-    assert_eq!(problems(|s| s.connections = Some(0)), ["connections"]);
-    assert_eq!(problems(|s| s.depth = Some(0)), ["depth"]);
-    assert_eq!(problems(|s| s.depth = Some(4096)), [""; 0]);
-    let batches = |rate, depth| {
-        problems(|s| (s.wire.refill, s.rate, s.depth) = (Refill::Whole, Some(rate), depth))
-    };
-    assert_eq!(batches(0.0, None), ["refill"]);
-    assert_eq!(batches(0.0, Some(2)), [""; 0]);
-    assert_eq!(batches(1e3, Some(1)), ["refill"]);
-    assert_eq!(batches(1e3, None), [""; 0]);
-    assert_eq!(problems(|s| s.keys = 0), ["keys"]);
-    assert_eq!(problems(|s| s.multiget = 0), ["multiget"]);
-    assert_eq!(problems(|s| s.duration = Some(Span::ZERO)), ["duration"]);
-    assert_eq!(problems(|s| s.ops_max = Some(0)), ["ops-max"]);
-    assert_eq!(problems(|s| s.timeout = Span::ZERO), ["timeout"]);
-    assert_eq!(problems(|s| s.pause_after_reply = Span::from_s(3601)), ["pause-after-reply"]);
-    assert_eq!(problems(|s| s.timeout = Span::from_s(3601)), ["timeout"]);
-    assert_eq!(problems(|s| s.value_max = 2 << 30), ["value-max"]);
-    assert_eq!(problems(|s| s.warmup = Span::MAX), ["warmup"]);
-    assert_eq!(problems(|s| s.rate = Some(2e9)), ["rate"]);
-    assert_eq!(problems(|s| s.keys = 1 << 50), ["keys"]);
+    check(
+        "",
+        &[
+            ("threads=0", "threads"),
+            ("threads=1025", "threads"),
+            ("connections=0", "connections"),
+            ("depth=0", "depth"),
+            ("depth=4096", ""),
+            ("refill=whole rate=0", "refill"),
+            ("refill=whole rate=0 depth=2", ""),
+            ("refill=whole rate=1000 depth=1", "refill"),
+            ("refill=whole rate=1000", ""),
+            ("keys=0", "keys"),
+            ("keys=1125899906842624", "keys"),
+            ("multiget=0", "multiget"),
+            ("duration=0s", "duration"),
+            ("ops-max=0", "ops-max"),
+            ("timeout=0s", "timeout"),
+            ("timeout=3601s", "timeout"),
+            ("pause-after-reply=3601s", "pause-after-reply"),
+            ("value-max=2GiB", "value-max"),
+            ("warmup=1000000000s", "warmup"),
+            ("rate=2G", "rate"),
+        ],
+    );
 }
 
 #[test]
 fn contradictions_are_refused() {
-    let wave = |s: &mut Scenario| s.wave = "ramp:1k,2k".parse().unwrap();
-    assert_eq!(problems(wave), [""; 0]);
-    assert_eq!(
-        problems(|s| {
-            wave(s);
-            s.rate = Some(1e3);
-        }),
-        ["rate"]
-    );
-    assert_eq!(
-        problems(|s| {
-            wave(s);
-            s.rate = Some(0.0);
-        }),
-        ["rate"]
-    );
-    assert_eq!(
-        problems(|s| {
-            wave(s);
-            s.ops_max = Some(10);
-        }),
-        ["duration"]
-    );
-    assert_eq!(
-        problems(|s| {
-            s.rate = Some(0.0);
-            s.on_full = OnFull::Drop;
-        }),
-        ["on-full"]
-    );
-    assert_eq!(
-        problems(|s| {
-            s.threads = Some(4);
-            s.connections = Some(2);
-        }),
-        ["threads"]
-    );
+    check("rate=0", &[("on-full=drop", "on-full")]);
+    check("threads=4", &[("connections=2", "threads")]);
+    let wave = "wave=ramp:1k,2k";
+    check(wave, &[("", ""), ("rate=1000", "rate"), ("rate=0", "rate"), ("ops-max=10", "duration")]);
 }
 
 #[test]
 fn clients_and_windows_that_cannot_be_are_refused() {
-    let windowed = |change: fn(&mut Scenario)| {
-        problems(|s| {
-            s.client.window = Some("10k".parse().unwrap());
-            change(s);
-        })
-    };
-    let counted = |change: fn(&mut Scenario)| {
-        problems(|s| {
-            s.client.clients = Some(16);
-            change(s);
-        })
-    };
-    assert_eq!(windowed(|_| {}), [""; 0]);
-    assert_eq!(counted(|s| s.client.connections_per_client = 1_000), [""; 0]);
-    assert_eq!(counted(|s| s.client.connections_per_client = 100_000), ["connections-per-client"]);
-    assert_eq!(counted(|s| s.connections = Some(16)), ["connections"]);
-    assert_eq!(counted(|s| s.depth = Some(2)), ["depth"]);
-    assert_eq!(counted(|s| s.depth = Some(1)), [""; 0]);
-    assert_eq!(counted(|s| s.wire.refill = Refill::Whole), ["refill"]);
-    assert_eq!(counted(|s| s.threads = Some(17)), ["threads"]);
-    assert_eq!(counted(|s| s.servers = Target::parse_list("h:1-17").unwrap()), ["clients"]);
-    assert_eq!(counted(|s| s.mix_order = MixOrder::Turn), [""; 0]);
-    assert_eq!(problems(|s| s.client.clients = Some(0)), ["clients"]);
-    assert_eq!(problems(|s| s.client.connections_per_client = 2), ["connections-per-client"]);
-    assert_eq!(problems(|s| s.mix_order = MixOrder::Turn), ["mix-order"]);
-    assert_eq!(problems(|s| s.client.overwrite = 0.2), ["overwrite"]);
-    assert_eq!(windowed(|s| s.mix = "get=1,delete=1".parse().unwrap()), ["mix"]);
-    assert_eq!(windowed(|s| s.popularity = Popularity::Sequential), ["popularity"]);
-    assert_eq!(windowed(|s| (s.multiget, s.multiget_share) = (10, 0.5)), ["multiget-share"]);
-    assert_eq!(windowed(|s| s.noreply = true), ["noreply"]);
-    assert_eq!(problems(|s| s.expiry_share = 0.5), ["expiry-share"]);
-    assert_eq!(problems(|s| (s.expiry, s.expiry_share) = (60, 0.5)), [""; 0]);
-    assert_eq!(windowed(|s| s.verify_expiry = true), ["expiry"]);
-    assert_eq!(windowed(|s| (s.verify_expiry, s.expiry) = (true, 60)), [""; 0]);
-    assert_eq!(problems(|s| (s.verify_expiry, s.expiry) = (true, 60)), ["verify-expiry"]);
+    check(
+        "clients=16",
+        &[
+            ("connections-per-client=1000", ""),
+            ("connections-per-client=100000", "connections-per-client"),
+            ("connections=16", "connections"),
+            ("depth=2", "depth"),
+            ("depth=1", ""),
+            ("refill=whole", "refill"),
+            ("threads=17", "threads"),
+            ("server=h:1-17", "clients"),
+            ("mix-order=turn", ""),
+        ],
+    );
+    check(
+        "window=10k",
+        &[
+            ("", ""),
+            ("mix=get=1,delete=1", "mix"),
+            ("popularity=sequential", "popularity"),
+            ("multiget=10 multiget-share=0.5", "multiget-share"),
+            ("noreply=true", "noreply"),
+            ("verify-expiry=true", "expiry"),
+            ("verify-expiry=true expiry=60", ""),
+        ],
+    );
+    check(
+        "",
+        &[
+            ("clients=0", "clients"),
+            ("connections-per-client=2", "connections-per-client"),
+            ("mix-order=turn", "mix-order"),
+            ("overwrite=0.2", "overwrite"),
+            ("expiry-share=0.5", "expiry-share"),
+            ("expiry=60 expiry-share=0.5", ""),
+            ("verify-expiry=true expiry=60", "verify-expiry"),
+        ],
+    );
 }
 
 #[test]
 fn data_that_cannot_be_is_refused() {
-    let mix = |s: &mut Scenario, word: &str| s.mix = word.parse().unwrap();
-    assert_eq!(problems(|s| s.key_size = "fixed:2".parse().unwrap()), ["key-size"]);
-    assert_eq!(problems(|s| s.key_size = "251".parse().unwrap()), ["key-size"]);
-    assert_eq!(problems(|s| s.value_size = "fixed:2MiB".parse().unwrap()), ["value-size"]);
-    let larger = |s: &mut Scenario| {
-        s.value_size = "fixed:2MiB".parse().unwrap();
-        s.value_max = 2 << 20;
-    };
-    assert_eq!(problems(larger), [""; 0]);
-    assert_eq!(problems(|s| s.value_size = "etc-value".parse().unwrap()), [""; 0]);
-    assert_eq!(
-        problems(|s| {
-            s.multiget = 10;
-            mix(s, "set=1");
-        }),
-        ["multiget"]
-    );
-    assert_eq!(problems(|s| s.multiget_share = 0.5), ["multiget-share"]);
-    assert_eq!(problems(|s| (s.multiget_share, s.multiget) = (0.5, 2)), [""; 0]);
-    assert_eq!(problems(|s| s.interval = Some(Span::from_ms(9))), ["interval"]);
-    assert_eq!(problems(|s| s.interval = Some(Span::from_ms(10))), [""; 0]);
-    let long = |s: &mut Scenario, duration_s: u64, timeout_s: u64| {
-        s.interval = Some(Span::from_ms(100));
-        (s.duration, s.timeout) = (Some(Span::from_s(duration_s)), Span::from_s(timeout_s));
-    };
-    assert_eq!(problems(|s| long(s, 1638, 102)), [""; 0]);
-    assert_eq!(problems(|s| long(s, 1639, 102)), ["interval"]);
-    assert_eq!(problems(|s| long(s, 1638, 103)), ["interval"]);
-    assert_eq!(problems(|s| s.interval_times = true), [""; 0]);
-    assert_eq!(
-        problems(|s| {
-            s.interval_times = true;
-            mix(s, "gets=1");
-        }),
-        ["interval-times"]
-    );
-    let decimal = |s: &mut Scenario, size: &str| {
-        s.key_shape.form = "decimal".parse().unwrap();
-        s.key_size = size.parse().unwrap();
-    };
-    assert_eq!(problems(|s| decimal(s, "fixed:2")), [""; 0], "a decimal key is stretched");
-    assert_eq!(problems(|s| decimal(s, "uniform:1,500")), [""; 0], "a decimal key is cut");
-    assert_eq!(
-        problems(|s| {
-            s.noreply = true;
-            mix(s, "get=1,gat=1");
-        }),
-        ["noreply"]
-    );
-    assert_eq!(
-        problems(|s| s.trust.abort_on = vec!["delete.p99>1ms".parse().unwrap()]),
-        ["abort-on"]
-    );
-    let goal = |s: &mut Scenario, word: &str| s.goals = vec![word.parse().unwrap()];
-    assert_eq!(problems(|s| goal(s, "delete.p99<1ms")), ["goal"]);
-    assert_eq!(problems(|s| goal(s, "get_miss.p99<1ms")), [""; 0]);
-    assert_eq!(
-        problems(|s| {
-            goal(s, "set.p99<1ms");
-            s.noreply = true;
-        }),
-        ["goal"]
+    check(
+        "",
+        &[
+            ("key-size=fixed:2", "key-size"),
+            ("key-size=251", "key-size"),
+            // A decimal key is stretched, or cut.
+            ("key-form=decimal key-size=fixed:2", ""),
+            ("key-form=decimal key-size=uniform:1,500", ""),
+            ("value-size=fixed:2MiB", "value-size"),
+            ("value-size=fixed:2MiB value-max=2MiB", ""),
+            ("value-size=etc-value", ""),
+            ("multiget=10 mix=set=1", "multiget"),
+            ("multiget-share=0.5", "multiget-share"),
+            ("multiget-share=0.5 multiget=2", ""),
+            ("interval=9ms", "interval"),
+            ("interval=10ms", ""),
+            ("interval=100ms duration=1638s timeout=102s", ""),
+            ("interval=100ms duration=1639s timeout=102s", "interval"),
+            ("interval=100ms duration=1638s timeout=103s", "interval"),
+            ("interval-times=true", ""),
+            ("interval-times=true mix=gets=1", "interval-times"),
+            ("noreply=true mix=get=1,gat=1", "noreply"),
+            ("abort-on=delete.p99>1ms", "abort-on"),
+            ("goal=delete.p99<1ms", "goal"),
+            ("goal=get_miss.p99<1ms", ""),
+            ("goal=set.p99<1ms noreply=true", "goal"),
+        ],
     );
 }
 
 #[test]
 fn verification_is_refused_where_it_could_not_tell_right_from_wrong() {
-    let verify = |change: fn(&mut Scenario)| {
-        problems(|s| {
-            s.verify = 0.5;
-            change(s);
-        })
-    };
-    assert_eq!(verify(|_| {}), [""; 0]);
-    assert_eq!(verify(|s| s.mix = "get=1,append=0.1".parse().unwrap()), ["verify"]);
-    assert_eq!(verify(|s| s.mix = "get=1,prepend=0.1".parse().unwrap()), ["verify"]);
-    assert_eq!(
-        verify(|s| s.mix = "set=1,delete=1".parse().unwrap()),
-        ["verify"],
-        "nothing is read"
+    check(
+        "verify=0.5",
+        &[
+            ("", ""),
+            ("mix=get=1,append=0.1", "verify"),
+            ("mix=get=1,prepend=0.1", "verify"),
+            // Nothing is read.
+            ("mix=set=1,delete=1", "verify"),
+            ("mix=cas=1,incr=1,delete=1", ""),
+            ("verify-keys=0", "verify-keys"),
+            ("verify-keys=100000001", "verify-keys"),
+        ],
     );
-    assert_eq!(verify(|s| s.mix = "cas=1,incr=1,delete=1".parse().unwrap()), [""; 0]);
-    assert_eq!(verify(|s| s.verify_keys = 0), ["verify-keys"]);
-    assert_eq!(verify(|s| s.verify_keys = 100_000_001), ["verify-keys"]);
 }
 
 #[test]
@@ -460,46 +375,38 @@ fn a_value_above_the_limit_says_what_to_raise() {
 
 #[test]
 fn connections_as_the_load_have_rates_of_their_own() {
-    let living = |change: fn(&mut Scenario)| {
-        problems(|s| {
-            s.churn.calls = Some(10);
-            change(s);
-        })
-    };
-    assert_eq!(living(|_| {}), [""; 0]);
-    assert_eq!(living(|s| s.churn.connection_rate = Some(1e3)), [""; 0]);
-    assert_eq!(living(|s| s.wave = "ramp:10,20".parse().unwrap()), [""; 0]);
-    assert_eq!(problems(|s| s.churn.connection_rate = Some(1e3)), [""; 0], "one call each");
-    assert_eq!(living(|s| s.rate = Some(1e3)), ["rate"]);
-    assert_eq!(living(|s| s.ops_max = Some(100)), ["ops-max"]);
-    assert_eq!(living(|s| s.schedule = Sharing::Connection), ["schedule"]);
-    assert_eq!(living(|s| s.churn.calls = Some(0)), ["calls"]);
-    assert_eq!(living(|s| s.churn.connections_total = Some(1 << 40)), ["connections-total"]);
-    assert_eq!(living(|s| s.churn.connection_rate = Some(1e7)), ["connection-rate"]);
-    assert_eq!(living(|s| s.churn.linger = Some(Span::from_ms(1_500))), ["linger"]);
-    assert_eq!(living(|s| s.on_full = OnFull::Drop), ["on-full"]);
-    assert_eq!(living(|s| s.cooldown = Cooldown::Stop), ["cooldown"]);
-    assert_eq!(
-        problems(|s| {
-            s.churn.connection_rate = Some(1e3);
-            s.cooldown = Cooldown::Stop;
-        }),
-        ["cooldown"]
+    check(
+        "calls=10",
+        &[
+            ("", ""),
+            ("connection-rate=1000", ""),
+            ("wave=ramp:10,20", ""),
+            ("rate=1000", "rate"),
+            ("ops-max=100", "ops-max"),
+            ("schedule=connection", "schedule"),
+            ("calls=0", "calls"),
+            ("connections-total=1099511627776", "connections-total"),
+            ("connection-rate=10000000", "connection-rate"),
+            ("linger=1500ms", "linger"),
+            ("on-full=drop", "on-full"),
+            ("cooldown=stop", "cooldown"),
+            ("gap-draws=rand48:1,2,3", "gap-draws"),
+            ("wave=step:10,20@1s connection-rate=5", "connection-rate"),
+        ],
     );
-    assert_eq!(problems(|s| s.cooldown = Cooldown::Stop), [""; 0]);
-    assert_eq!(living(|s| s.churn.gap_draws = known("rand48:1,2,3")), ["gap-draws"]);
-    assert_eq!(
-        living(|s| {
-            s.wave = "step:10,20@1s".parse().unwrap();
-            s.churn.connection_rate = Some(5.0);
-        }),
-        ["connection-rate"]
+    // A rate alone means one call on each; without either, the other fields have no effect.
+    check(
+        "",
+        &[
+            ("connection-rate=1000", ""),
+            ("connection-rate=1000 cooldown=stop", "cooldown"),
+            ("cooldown=stop", ""),
+            ("gap-draws=rand48:1,2,3", "gap-draws"),
+            ("linger=0", "linger"),
+            ("call-rate=1", "call-rate"),
+            ("connections-total=1", "connections-total"),
+        ],
     );
-    // Without calls the field has no effect.
-    assert_eq!(problems(|s| s.churn.gap_draws = known("rand48:1,2,3")), ["gap-draws"]);
-    assert_eq!(problems(|s| s.churn.linger = Some(Span::ZERO)), ["linger"]);
-    assert_eq!(problems(|s| s.churn.call_rate = Some(1.0)), ["call-rate"]);
-    assert_eq!(problems(|s| s.churn.connections_total = Some(1)), ["connections-total"]);
 }
 
 #[test]
@@ -527,24 +434,20 @@ fn a_named_server_without_a_rate_means_a_closed_loop() {
 
 #[test]
 fn what_requests_look_like_must_fit_what_is_asked() {
-    assert_eq!(problems(|s| s.delta = known("fixed:2")), ["delta"]);
-    assert_eq!(problems(|s| s.numeric_keys = NumericKeys::Shared), ["numeric-keys"]);
-    assert_eq!(problems(|s| s.wire.cas_unique = Some(1)), ["cas-unique"]);
-    let numbers = problems(|s| {
-        s.mix = known("incr=1,cas=1");
-        s.delta = known("fixed:2");
-        s.numeric_keys = NumericKeys::Shared;
-        s.wire.cas_unique = Some(1);
-        s.noreply = true;
-        s.wire.trailing_blank = true;
-    });
-    assert_eq!(numbers, [""; 0]);
-    let blank = problems(|s| (s.wire.trailing_blank, s.protocol) = (true, Protocol::Binary));
-    assert_eq!(blank, ["trailing-space"]);
-    let hidden = problems(|s| (s.value_fill, s.verify) = (ValueFill::Letter(b'0'), 1.0));
-    assert_eq!(hidden, ["value-fill"]);
-    assert_eq!(problems(|s| s.sockets.send_buffer_bytes = Some(1 << 31)), ["send-buffer"]);
-    assert_eq!(problems(|s| s.key_shape.first = u64::MAX), ["key-first"]);
-    assert_eq!(problems(|s| s.key_size = known("ascending:5")), ["key-size"]);
-    assert_eq!(problems(|s| s.value_size = known("ascending:5")), [""; 0]);
+    let numbers = "mix=incr=1,cas=1 delta=fixed:2 numeric-keys=shared cas-unique=1";
+    check(numbers, &[("noreply=true trailing-space=true", "")]);
+    check(
+        "",
+        &[
+            ("delta=fixed:2", "delta"),
+            ("numeric-keys=shared", "numeric-keys"),
+            ("cas-unique=1", "cas-unique"),
+            ("trailing-space=true protocol=binary", "trailing-space"),
+            ("value-fill=0 verify=1", "value-fill"),
+            ("send-buffer=2147483648", "send-buffer"),
+            ("key-first=1000000000001", "key-first"),
+            ("key-size=ascending:5", "key-size"),
+            ("value-size=ascending:5", ""),
+        ],
+    );
 }

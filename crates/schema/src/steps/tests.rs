@@ -1,8 +1,8 @@
 //! The JSON format of steps: names, writing and reading back, its JSON Schema and its page.
 
 use super::*;
+use crate::page::tests::{expect_explained, expect_schema};
 use serde_json::{Value, json};
-use std::path::Path;
 
 fn sample() -> Steps {
     let record = crate::record::tests::sample();
@@ -85,35 +85,14 @@ fn errors_beyond_the_answer_cast_no_doubt_on_it() {
 
 #[test]
 fn the_json_schema_is_the_written_one_and_holds_a_search() {
-    let schema = serde_json::to_value(schemars::schema_for!(Steps)).unwrap();
-    let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/steps.schema.json");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &text).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        written == text,
-        "docs/steps.schema.json is not the shape of steps: render it with \
-         UPDATE_DOCS=1 cargo test -p memtide-schema"
-    );
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let value = serde_json::to_value(sample()).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();
-    assert_eq!(errors, [""; 0]);
-    let mut wrong = value;
+    let mut wrong = json!(sample());
     wrong["steps"][0]["role"] = json!("leading");
-    assert!(!validator.is_valid(&wrong));
+    expect_schema::<Steps>("steps.schema.json", &[json!(sample())], &wrong);
 }
 
 #[test]
 fn the_page_explains_every_part() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/search.md");
-    let page = std::fs::read_to_string(path).unwrap();
-    let value = serde_json::to_value(sample()).unwrap();
-    let objects =
-        [&value, &value["steps"][0], &value["conclusion"], &value["conclusion"]["answer"]];
-    for name in objects.iter().flat_map(|object| object.as_object().unwrap().keys()) {
-        assert!(page.contains(&format!("`{name}`")), "docs/search.md does not explain {name}");
-    }
+    let value = json!(sample());
+    let (step, end) = (&value["steps"][0], &value["conclusion"]);
+    expect_explained("search.md", &[&value, step, end, &end["answer"]]);
 }

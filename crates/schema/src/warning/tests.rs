@@ -7,7 +7,13 @@ use std::collections::BTreeSet;
 fn every_warning() -> Vec<Warning> {
     let server = || "10.0.0.1:11211".to_owned();
     vec![
-        Warning::GeneratorLate { percentile: Percentile::P99, seen_ns: 596_000, ideal_ns: 273_000 },
+        Warning::GeneratorLate {
+            percentile: Percentile::P99,
+            seen_ns: 596_000,
+            ideal_ns: 273_000,
+            cause: LateCause::Wake,
+        },
+        Warning::CpuTaken { worker: 2, share: 0.31 },
         Warning::ClientSaturated { worker: 1, busy: 0.87 },
         Warning::TooFewSamples {
             kind: Kind::Set,
@@ -81,7 +87,7 @@ fn figures_are_in_the_sentence() {
         sentences[0],
         "memtide itself sent late: p99 is 596 µs; without memtide's own delay it is 273 µs"
     );
-    assert_eq!(sentences[2], "too few operations for p99.9 of set: 3688 needed, 1010 measured");
+    assert_eq!(sentences[3], "too few operations for p99.9 of set: 3688 needed, 1010 measured");
     let hits = Warning::Upset(Upset::HitRatio { keys: 1000, hits: 402, held: Some(0.9995) });
     assert_eq!(
         hits.message(),
@@ -96,5 +102,5 @@ fn figures_are_in_the_sentence() {
         gone.message(),
         "a:1 was gone from −500 ms to 1 s, from 2 s to 2.25 s, from 3 s to 4 s and 1 more"
     );
-    assert!(sentences[5].starts_with("64 connections for 4 server threads at 200 000/s"));
+    assert!(sentences[6].starts_with("64 connections for 4 server threads at 200 000/s"));
 }

@@ -1,6 +1,6 @@
 //! Servers with faults: every operation and every fault is counted.
 
-use crate::harness::{Rehearsal, World};
+use crate::harness::{Rehearsal, World, fields};
 use memtide_base::Instant;
 use memtide_run::steps::{Data, Scan};
 use memtide_schema::Record;
@@ -13,14 +13,7 @@ const fn s(seconds: u64) -> Instant {
 }
 
 fn world() -> World {
-    World::new(&[
-        ("rate", "2k"),
-        ("duration", "10s"),
-        ("keys", "1000"),
-        ("connections", "8"),
-        ("timeout", "2s"),
-        ("load", "never"),
-    ])
+    World::new(&fields("rate=2k duration=10s keys=1000 connections=8 timeout=2s load=never"))
 }
 
 #[test]
@@ -158,15 +151,10 @@ fn one_of_two_servers_that_dies_is_named_with_since_when() {
 
 #[test]
 fn connects_are_judged_as_operations_are() {
-    let words = [
-        ("connection-rate", "500"),
-        ("calls", "3"),
-        ("mix", "get=1"),
-        ("load", "never"),
-        ("duration", "10s"),
-        ("timeout", "500ms"),
-        ("connections", "64"),
-    ];
+    let words = fields(
+        "connection-rate=500 calls=3 mix=get=1 load=never duration=10s timeout=500ms \
+         connections=64",
+    );
     let mut world = World::new(&words).behaviour("fixed:50us");
     world.deaths = vec![(0, s(3), s(5))];
     let rehearsal = world.rehearse();
@@ -273,16 +261,10 @@ fn a_step_that_is_aborted_ends_the_scan_with_what_was_found() {
 
 #[test]
 fn what_servers_are_said_to_have_done_adds_up() {
-    let words = [
-        ("rate", "5k"),
-        ("duration", "2s"),
-        ("keys", "100"),
-        ("multiget", "3"),
-        ("mix", "get=4,set=2,cas=1"),
-        ("connections", "12"),
-        ("timeout", "50ms"),
-        ("load", "never"),
-    ];
+    let words = fields(
+        "rate=5k duration=2s keys=100 multiget=3 mix=get=4,set=2,cas=1 connections=12 \
+         timeout=50ms load=never",
+    );
     let mut world = World::new(&words);
     world.servers = vec![world.servers[0].clone(); 3];
     world.servers[1].faults = "reset:1%,stall:1%,server-error:1%".parse().expect("faults");
@@ -310,14 +292,7 @@ fn what_servers_are_said_to_have_done_adds_up() {
 
 #[test]
 fn what_was_sent_to_no_server_is_said_of_none() {
-    let words = [
-        ("rate", "20k"),
-        ("duration", "500ms"),
-        ("connections", "2"),
-        ("keys", "10"),
-        ("depth", "1"),
-        ("on-full", "drop"),
-    ];
+    let words = fields("rate=20k duration=500ms connections=2 keys=10 depth=1 on-full=drop");
     let mut world = World::new(&words).behaviour("fixed:1ms");
     world.servers = vec![world.servers[0].clone(); 2];
     let record = world.rehearse().record;

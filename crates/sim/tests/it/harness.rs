@@ -36,6 +36,12 @@ pub struct World {
     pub barrier: Option<Box<dyn Barrier>>,
 }
 
+/// The fields and words of a text such as `rate=2k keys=1000`.
+pub fn fields(text: &'static str) -> Vec<(&'static str, &'static str)> {
+    let pairs = text.split_whitespace().map(|pair| pair.split_once('='));
+    pairs.map(|pair| pair.expect("a field and its word")).collect()
+}
+
 /// The results of a rehearsal.
 pub struct Rehearsal {
     pub plan: Plan,
@@ -118,7 +124,8 @@ impl World {
         let world = whole.beside();
         let mut fleet = make(whole);
         let barrier = barrier.as_deref_mut().map(|barrier| barrier as &mut dyn Barrier);
-        let outcome = run(&mut fleet, &scenario, &lowered, false, barrier, &mut Nobody)?;
+        let outcome =
+            run(&mut fleet, &scenario, &lowered, false, barrier, &mut Audience::default())?;
         let RunOutcome { record, failure, .. } = outcome;
         let (hash, events) = world.trace_hash();
         let count = |kind| (0..plans).map(|server| world.fault_count(server, kind)).sum();
@@ -163,9 +170,11 @@ impl World {
         let world = whole.beside();
         let plan =
             StepsPlan { scenario: &scenario, aim, data, steps_max: Some(60), counts_own: false };
-        let mut fleet = make((&plan, course), whole);
+        let lowered = plan.first(course, &around).expect("it can be run");
+        let fleet = make((&plan, course), whole);
         let mut audience = Audience::default();
-        let mut runner = FleetRunner { fleet: &mut fleet, scenario: &scenario, around: &around };
+        let (scenario, barrier) = (scenario.clone(), Ok(None));
+        let mut runner = FleetRunner { fleet, scenario, around, lowered, barrier };
         let conclusion = steps(&mut runner, &plan, course, &mut audience).conclusion;
         Performed { steps: audience.steps, conclusion, hash: world.trace_hash().0 }
     }
@@ -240,27 +249,6 @@ impl Observer for Audience {
             self.steps.push((**step).clone());
         }
     }
-
-    fn tick(&mut self, _at: Instant) {}
-
-    fn machine_cpu(&self) -> Option<MachineCpu> {
-        None
-    }
-
-    fn rss_max_bytes(&self) -> Option<u64> {
-        None
-    }
-
-    fn machine(&self) -> MachineRecord {
-        MachineRecord::default()
-    }
-}
-
-/// An observer in a world without dates.
-pub struct Nobody;
-
-impl Observer for Nobody {
-    fn on(&mut self, _event: &Event) {}
 
     fn tick(&mut self, _at: Instant) {}
 

@@ -1,5 +1,6 @@
 //! The engine, the controller and the lowering in virtual time, checked against queueing theory,
 //! counting and replay.
+#![expect(clippy::disallowed_methods, reason = "tests read the environment")]
 
 #[allow(dead_code, reason = "the swarm uses the rest")]
 mod harness;

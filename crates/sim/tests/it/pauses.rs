@@ -1,7 +1,7 @@
 //! One pause under a fixed rate leaves exactly the open loop's tail: every operation that was due
 //! in it is counted, for all numbers of connections, depths and schedules.
 
-use crate::harness::{Rehearsal, World};
+use crate::harness::{Rehearsal, World, fields};
 use memtide_base::{Instant, Span};
 use memtide_schema::Kind;
 use memtide_schema::record::Verdict;
@@ -81,14 +81,9 @@ fn a_client_that_pauses_is_charged_itself_and_not_believed() {
 /// sent nevertheless, and both the record and its sample say so.
 #[test]
 fn what_leaves_after_its_time_is_up_counts_as_sent() {
-    let mut world = World::new(&[
-        ("rate", "0"),
-        ("ops-max", "500"),
-        ("connections", "5"),
-        ("pause-after-reply", "2ms"),
-        ("timeout", "12ms"),
-        ("load", "never"),
-    ])
+    let mut world = World::new(&fields(
+        "rate=0 ops-max=500 connections=5 pause-after-reply=2ms timeout=12ms load=never",
+    ))
     .behaviour("fixed:100us");
     world.pauses =
         vec![WorkerPause { worker: 0, from: Span::from_ms(53), length: Span::from_ms(79) }];

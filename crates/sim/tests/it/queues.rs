@@ -7,7 +7,7 @@
 
 mod cutoff;
 
-use crate::harness::{World, mean_and_error};
+use crate::harness::{World, fields, mean_and_error};
 use memtide_schema::Kind;
 
 const REPLICATIONS: u64 = 16;
@@ -128,14 +128,9 @@ fn fixed_arrivals_into_a_fixed_server_never_queue() {
 fn a_time_from_a_microsecond_to_ten_seconds_is_read_back() {
     for exponent in 0..=7 {
         let injected_us = 10_u64.pow(exponent);
-        let rehearsal = World::new(&[
-            ("rate", "100"),
-            ("duration", "1s"),
-            ("mix", "get=1"),
-            ("load", "never"),
-            ("connections", "200"),
-            ("timeout", "60s"),
-        ])
+        let rehearsal = World::new(&fields(
+            "rate=100 duration=1s mix=get=1 load=never connections=200 timeout=60s",
+        ))
         .behaviour(&format!("fixed:{injected_us}us"))
         .rehearse();
         let all = &rehearsal.record.response[&Kind::All];

@@ -92,6 +92,24 @@ fn the_first_step_fills_and_later_ones_find_the_data() {
 }
 
 #[test]
+fn rates_in_keys_are_judged_in_keys() {
+    let mut world = world("2s", "rate>350");
+    world.words.extend([("multiget", "4".to_owned()), ("rate-unit", "keys".to_owned())]);
+    let performed = world.rehearse_steps(&mut Scan::new("400,800".parse().unwrap()), Data::Kept);
+    for step in &performed.steps {
+        let asked = step.rate_per_s.unwrap();
+        assert!(
+            (step.achieved_per_s / asked - 1.0).abs() < 0.1,
+            "{} of {asked}",
+            step.achieved_per_s
+        );
+        assert!(!step.behind && step.goal == Some(GoalResult::Met), "{asked} keys per second");
+        let rate = &step.record.rate;
+        assert!((rate.achieved_per_s * 4.0 / rate.in_schedule_unit() - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
 fn a_step_does_not_pay_for_what_the_one_before_no_longer_waited_for() {
     let mut world = world("2s", "all.p95<10ms");
     // The first step has 1 500 operations in flight at its end and waits a second for them.

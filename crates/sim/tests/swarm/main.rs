@@ -1,7 +1,11 @@
 //! The swarm: worlds and scenarios drawn from a seed, run under checkers that do not use the
 //! engine's code. `MEMTIDE_SWARM_FROM` and `MEMTIDE_SWARM_SEEDS` choose the seeds;
 //! `cargo xtask swarm --seed N` replays a seed that failed.
-
+#![allow(
+    clippy::disallowed_methods,
+    unsafe_code,
+    reason = "it counts memory, and seeds come from outside"
+)]
 #![allow(clippy::print_stdout, reason = "a swarm says what it did")]
 
 #[path = "../it/harness.rs"]

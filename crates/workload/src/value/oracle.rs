@@ -72,8 +72,7 @@ impl Oracle {
     /// Allocates 8 bytes for each of these.
     pub fn new(keys: u64, keys_max: u64, seed: u64) -> Self {
         let group = keys.max(1).div_ceil(keys_max.max(1));
-        let sampled = keys.max(1).div_ceil(group);
-        let states = (0..sampled).map(|_| AtomicU64::new(0)).collect();
+        let states = (0..Self::sampled(keys, keys_max)).map(|_| AtomicU64::new(0)).collect();
         Self { seed, keys, endless: false, group, states }
     }
 
@@ -81,6 +80,22 @@ impl Oracle {
     /// a slot has higher versions than the one before. Allocates 8 bytes for each slot.
     pub fn of_slots(slots: u64) -> Self {
         Self { endless: true, ..Self::new(slots, slots, 0) }
+    }
+
+    /// The number of keys of [`Self::new`] that are sampled.
+    pub fn sampled(keys: u64, keys_max: u64) -> u64 {
+        let group = keys.max(1).div_ceil(keys_max.max(1));
+        keys.max(1).div_ceil(group)
+    }
+
+    /// The memory of `keys` sampled keys, in bytes.
+    pub const fn bytes_of(keys: u64) -> u64 {
+        keys.saturating_mul(size_of::<AtomicU64>() as u64)
+    }
+
+    /// Its memory in bytes.
+    pub const fn bytes(&self) -> u64 {
+        Self::bytes_of(self.states.len() as u64)
     }
 
     /// Announces a write or delete of key `id` before it is sent; returns the version that its

@@ -4,7 +4,8 @@
 //! message: in a paragraph that begins with `Cause:` (of a check: with its name), or else in the
 //! first one. A paragraph that begins with `To do:` is the remedy of a sentence that names none.
 
-use super::super::source::{Source, bracket_end, words};
+use super::outline::{Docs, Function, block, declared, docstring, functions, of_type, variants};
+use crate::tidy::source::{Source, words};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -23,11 +24,6 @@ pub(super) struct Entry {
 
 /// Functions that word the variants of an enum.
 const WORDING: [&str; 3] = ["sentence", "message", "fmt"];
-
-/// The beginning of a docstring's paragraph with the cause of a message.
-const CAUSE: &str = "Cause: ";
-/// The beginning of a docstring's paragraph with the remedy of a message.
-const TO_DO: &str = "To do: ";
 
 /// Calls and members that make a text an error.
 const ERRORS: [&str; 8] =
@@ -69,7 +65,8 @@ pub(super) fn entries(
     remedies: &Remedies,
     is_shown: impl Fn(usize, &str) -> bool,
 ) -> Vec<Entry> {
-    let arms = arms(source);
+    let functions = functions(source);
+    let arms = arms(source, &functions);
     let mut found = Vec::new();
     for arm in &arms {
         let words = of_arm(source, arm, remedies, &is_shown).into_iter();
@@ -90,7 +87,8 @@ pub(super) fn entries(
             Some(chain) => sentence(source, chain, remedies),
             None => text.to_owned(),
         };
-        let function = enclosing(source, at);
+        let around = functions.iter().filter(|function| function.body.contains(&at));
+        let function = around.map(|function| function.at).max();
         let docs = function.map(|at| docstring(source, at)).unwrap_or_default();
         let is_of_check = docs.cause.starts_with('`') && docs.cause.contains("`: ");
         let mut entry = entry(None, docs, &text);
@@ -108,6 +106,49 @@ pub(super) fn entries(
     }
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Code, cause, message and remedy of each warning that `source` words. A message that its arm does
+/// not word is the longest text of the function with the name of the code; such a remedy is every
+/// text of the function `<code>_remedy`.
+pub(super) fn warnings(source: &Source) -> Vec<[String; 4]> {
+    let functions = functions(source);
+    let mut found = Vec::new();
+    for item in source.declared().filter(|it| it.keyword == "enum" && !source.in_test(it.at)) {
+        let Some(declaration) = block(&source.code, item.at) else { continue };
+        let of = |name| variants(source, &functions, item.name, &[name]);
+        let [codes, messages, remedies] = ["code", "message", "remedy"].map(of);
+        for (variant, body) in codes {
+            let Some(code) = texts(source, &body).into_iter().next() else { continue };
+            let declared = declared(&source.code, &declaration, variant);
+            let cause = declared.map(|at| docstring(source, at).cause).unwrap_or_default();
+            let words = |arms: &[(&str, Range<usize>)]| {
+                let arms = arms.iter().filter(|(name, _)| *name == variant);
+                arms.flat_map(|(_, body)| texts(source, body)).collect::<Vec<_>>().join(" / ")
+            };
+            let mut message = words(&messages);
+            if message.is_empty() {
+                let named = functions.iter().filter(|function| function.name == code);
+                let texts = named.flat_map(|function| texts(source, &function.body));
+                message = texts.max_by_key(String::len).unwrap_or_default();
+            }
+            let mut remedy = words(&remedies);
+            if remedy.is_empty() {
+                let name = format!("{code}_remedy");
+                let named = functions.iter().filter(|function| function.name == name);
+                let said = named.flat_map(|function| texts(source, &function.body));
+                remedy = said.collect::<Vec<_>>().join(" / ");
+            }
+            found.push([code, cause, message, remedy]);
+        }
+    }
+    found
+}
+
+/// The strings in a part of the code, without endings of a plural.
+fn texts(source: &Source, body: &Range<usize>) -> Vec<String> {
+    let inside = source.strings().filter(|(at, text)| body.contains(at) && text.len() > 2);
+    inside.map(|(_, text)| shown(text)).collect()
 }
 
 /// True if a text of a check stands alone: it is neither a clause behind another text nor a name.
@@ -134,99 +175,29 @@ struct Arm {
     body: Range<usize>,
 }
 
-/// The arms of all functions of `source` that word the variants of its enums.
-fn arms(source: &Source) -> Vec<Arm> {
+/// What all functions of `source` that word its enums and structs say of each.
+fn arms(source: &Source, functions: &[Function<'_>]) -> Vec<Arm> {
     let code = source.code.as_str();
     let mut arms = Vec::new();
-    for (at, _) in code.match_indices("enum ").filter(|(at, _)| !source.in_test(*at)) {
-        let Some((_, of)) = words(&code[at + "enum ".len()..]).next() else { continue };
-        let Some(declaration) = block(code, at) else { continue };
-        for implementation in implementations(code, of) {
-            for function in source.functions() {
-                let words_it = WORDING.contains(&function.name.as_str());
-                if !words_it || !implementation.contains(&function.at) {
-                    continue;
+    for item in source.declared().filter(|it| it.is_type() && !source.in_test(it.at)) {
+        let of = || item.name.to_owned();
+        if item.keyword == "enum" {
+            let Some(declaration) = block(code, item.at) else { continue };
+            for (variant, body) in variants(source, functions, item.name, &WORDING) {
+                if let Some(declared) = declared(code, &declaration, variant) {
+                    arms.push(Arm { of: of(), declared, body });
                 }
-                let Some(body) = body(code, function.at) else { continue };
-                let mut bodies = bodies(code, body);
-                bodies.reverse();
-                for (variant, body) in bodies {
-                    if let Some(declared) = declared(code, &declaration, variant) {
-                        arms.push(Arm { of: of.to_owned(), declared, body });
-                    }
+            }
+        } else if item.keyword == "struct" {
+            for function in of_type(code, functions, item.name, &["sentence"]) {
+                if let Some(start) = code[function.body.clone()].find("Sentence::") {
+                    let body = function.body.start + start..function.body.end;
+                    arms.push(Arm { of: of(), declared: item.at, body });
                 }
             }
         }
     }
-    for (at, _) in code.match_indices("struct ").filter(|(at, _)| !source.in_test(*at)) {
-        let Some((_, of)) = words(&code[at + "struct ".len()..]).next() else { continue };
-        let implementation = implementations(code, of);
-        let inside = |at: &usize| implementation.iter().any(|block| block.contains(at));
-        let sentences = source
-            .functions()
-            .into_iter()
-            .filter(|function| function.name == "sentence" && inside(&function.at));
-        let bodies = sentences.filter_map(|function| body(code, function.at));
-        arms.extend(bodies.filter_map(|body| {
-            let start = body.start + code[body.clone()].find("Sentence::")?;
-            Some(Arm { of: of.to_owned(), declared: at, body: start..body.end })
-        }));
-    }
     arms
-}
-
-/// The blocks of `impl … of {`.
-fn implementations(code: &str, of: &str) -> Vec<Range<usize>> {
-    let heads = [format!("impl {of} {{"), format!(" for {of} {{")];
-    let starts = heads.iter().flat_map(|head| code.match_indices(head.as_str()));
-    starts.filter_map(|(at, _)| block(code, at)).collect()
-}
-
-/// The next block in braces behind `at`.
-fn block(code: &str, at: usize) -> Option<Range<usize>> {
-    let open = at + code[at..].find('{')?;
-    Some(open..bracket_end(code.as_bytes(), open))
-}
-
-/// The body of the function at `at`, whose parameters may have braces.
-fn body(code: &str, at: usize) -> Option<Range<usize>> {
-    let open = at + code[at..].find('(')?;
-    block(code, bracket_end(code.as_bytes(), open))
-}
-
-/// Variants that are matched within `block`, each with the code behind its arrow.
-fn bodies(code: &str, block: Range<usize>) -> Vec<(&str, Range<usize>)> {
-    let mut found: Vec<(&str, Range<usize>)> = Vec::new();
-    let mut end = block.end;
-    let starts: Vec<usize> = code[block.clone()].match_indices("Self::").map(|m| m.0).collect();
-    for start in starts.into_iter().rev() {
-        let at = block.start + start + "Self::".len();
-        let Some((_, variant)) = words(&code[at..]).next() else { continue };
-        let mut behind = at + variant.len();
-        let rest = code[behind..].trim_start();
-        if rest.starts_with(['(', '{']) {
-            behind = bracket_end(code.as_bytes(), code.len() - rest.len());
-        }
-        let rest = code[behind..].trim_start();
-        if rest.starts_with("=>") || rest.starts_with("if ") {
-            found.push((variant, behind..end));
-            end = block.start + start;
-        }
-    }
-    found
-}
-
-/// The place of `variant` in the block that declares its enum.
-fn declared(code: &str, declaration: &Range<usize>, variant: &str) -> Option<usize> {
-    let mut from = declaration.start;
-    for line in code[declaration.clone()].split_inclusive('\n') {
-        let rest = line.strip_prefix("    ").and_then(|line| line.strip_prefix(variant));
-        if rest.is_some_and(|rest| rest.starts_with([' ', '(', ','])) {
-            return Some(from);
-        }
-        from += line.len();
-    }
-    None
 }
 
 /// The sentences of an arm: one for a `Sentence`, whose parts belong together, else one per text.
@@ -287,37 +258,6 @@ fn entry(of: Option<String>, docs: Docs, sentence: &str) -> Entry {
     let is_error = of.is_some() || !said.is_empty();
     let remedy = if said.is_empty() { cell(&docs.to_do) } else { said };
     Entry { of, is_error, is_form: false, cause: cell(&docs.cause), message, remedy }
-}
-
-/// The start of the innermost function around `at`.
-fn enclosing(source: &Source, at: usize) -> Option<usize> {
-    let around = source.functions().into_iter().filter(|function| {
-        function.at < at
-            && body(&source.code, function.at).is_some_and(|inside| inside.contains(&at))
-    });
-    around.map(|function| function.at).max()
-}
-
-/// The cause and remedy in a docstring.
-#[derive(Clone, Default)]
-struct Docs {
-    cause: String,
-    to_do: String,
-}
-
-/// The docstring of the item in the line of `at`.
-fn docstring(source: &Source, at: usize) -> Docs {
-    let lines: Vec<&str> = source.text.lines().collect();
-    let above = lines[..source.line_of(at) - 1].iter().rev();
-    let docs = above.map(|line| line.trim()).take_while(|line| line.starts_with(['/', '#', ')']));
-    let docs = docs.filter_map(|line| line.strip_prefix("///"));
-    let mut docs: Vec<&str> = docs.map(str::trim).collect();
-    docs.reverse();
-    let paragraphs: Vec<String> =
-        docs.split(|line| line.is_empty()).map(|lines| lines.join(" ")).collect();
-    let after = |mark: &str| paragraphs.iter().find_map(|text| text.strip_prefix(mark));
-    let cause = after(CAUSE).or(paragraphs.first().map(String::as_str)).unwrap_or_default();
-    Docs { cause: cause.to_owned(), to_do: after(TO_DO).unwrap_or_default().to_owned() }
 }
 
 /// A text without the advice at its end, and the advice.

@@ -2,36 +2,24 @@
 //! of design pages names all of them, and the section of assertions all bounds. It reads code spans
 //! and links only, and does not check what a sentence says about a function.
 
+use crate::tidy::Finding;
 use crate::tidy::source::Source;
-use crate::tidy::{Finding, Rule};
 use std::collections::{HashMap, HashSet};
 
 /// Folders that paths in documents may leave out at the front.
 const BASES: &[&str] = &["", "crates/", "crates/engine/src/"];
-/// Words that come before a name where it is declared.
-const DECLARES: &[&str] = &["fn", "struct", "enum", "trait", "type", "const", "static", "mod"];
 /// A code span with at least this many underscores is the name of a test.
 const TEST_UNDERSCORES: usize = 4;
 
 /// The names that each source declares.
-pub(in crate::tidy) struct Declared<'a> {
-    by_path: HashMap<&'a str, HashSet<&'a str>>,
-}
+pub(in crate::tidy) struct Names<'a>(HashMap<&'a str, HashSet<&'a str>>);
 
-impl<'a> Declared<'a> {
+impl<'a> Names<'a> {
     pub(in crate::tidy) fn of(sources: &'a [Source]) -> Self {
-        let names = |source: &'a Source| {
-            let mut before = "";
-            let mut found = HashSet::new();
-            for (_, word) in source.words() {
-                if DECLARES.contains(&before) {
-                    found.insert(word);
-                }
-                before = word;
-            }
-            (source.path.as_str(), found)
-        };
-        Self { by_path: sources.iter().map(names).collect() }
+        let names =
+            |source: &'a Source| (source.path.as_str(), source.declared().map(|it| it.name));
+        let names = sources.iter().map(names);
+        Self(names.map(|(path, names)| (path, names.collect())).collect())
     }
 
     /// The source that a document means by `path`. A path that begins at no known folder means any
@@ -39,27 +27,21 @@ impl<'a> Declared<'a> {
     fn source(&self, path: &str) -> Option<&'a str> {
         let known = BASES.iter().find_map(|base| self.key(&format!("{base}{path}")));
         let ending = format!("/{path}");
-        known.or_else(|| self.by_path.keys().copied().find(|key| key.ends_with(&ending)))
+        known.or_else(|| self.0.keys().copied().find(|key| key.ends_with(&ending)))
     }
 
     fn key(&self, path: &str) -> Option<&'a str> {
-        self.by_path.get_key_value(path).map(|(key, _)| *key)
+        self.0.get_key_value(path).map(|(key, _)| *key)
     }
 }
 
 /// Every source file, function of one (`` `file.rs`: `function` ``) and test that the document
 /// names and that does not exist.
-pub(in crate::tidy) fn check(path: &str, text: &str, declared: &Declared<'_>) -> Vec<Finding> {
+pub(in crate::tidy) fn check(path: &str, text: &str, names: &Names<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut found = |line: usize, what: String| {
-        findings.push(Finding {
-            path: path.to_owned(),
-            line,
-            rule: Rule::Named,
-            what,
-            why: "a reader follows the name to the code",
-            instead: "name what is there now".to_owned(),
-        });
+        let why = "a reader follows the name to the code";
+        findings.push(Finding::new(path, line, what, why, "name what is there now"));
     };
     for (index, line) in text.lines().enumerate() {
         let mut files: Vec<&str> = Vec::new();
@@ -72,7 +54,7 @@ pub(in crate::tidy) fn check(path: &str, text: &str, declared: &Declared<'_>) ->
                 if !(last_is_file && *between == ", ") {
                     files.clear();
                 }
-                match declared.source(span) {
+                match names.source(span) {
                     Some(file) => files.push(file),
                     None => found(index + 1, format!("no source file `{span}`")),
                 }
@@ -84,12 +66,12 @@ pub(in crate::tidy) fn check(path: &str, text: &str, declared: &Declared<'_>) ->
                 files.clear();
             }
             for file in &files {
-                if !declared.by_path[file].contains(span) {
+                if !names.0[file].contains(span) {
                     found(index + 1, format!("no `{span}` in {file}"));
                 }
             }
             let is_test = is_name(span) && span.matches('_').count() >= TEST_UNDERSCORES;
-            if is_test && !declared.by_path.values().any(|names| names.contains(span)) {
+            if is_test && !names.0.values().any(|declared| declared.contains(span)) {
                 found(index + 1, format!("no test `{span}`"));
             }
             last_is_file = false;
@@ -105,13 +87,10 @@ pub(in crate::tidy) fn check_index<'a>(
 ) -> Vec<Finding> {
     let index = architecture.split("## The design pages").nth(1).unwrap_or_default();
     let missing = pages.filter(|page| !index.contains(&format!("({page})")));
-    let finding = |page: &str| Finding {
-        path: "ARCHITECTURE.md".to_owned(),
-        line: 0,
-        rule: Rule::Named,
-        what: format!("the index of design pages leaves out {page}"),
-        why: "a reader looks for a reason by its theme",
-        instead: "add it to the row of its theme".to_owned(),
+    let finding = |page: &str| {
+        let what = format!("the index of design pages leaves out {page}");
+        let why = "a reader looks for a reason by its theme";
+        Finding::new("ARCHITECTURE.md", 0, what, why, "add it to the row of its theme")
     };
     missing.map(finding).collect()
 }
@@ -121,7 +100,7 @@ pub(in crate::tidy) fn check_index<'a>(
 pub(in crate::tidy) fn check_assertions(
     architecture: &str,
     sources: &[Source],
-    declared: &Declared<'_>,
+    names: &Names<'_>,
 ) -> Vec<Finding> {
     let section = architecture.split("## Assertions").nth(1).unwrap_or_default();
     let section = section.split("\n## ").next().unwrap_or_default();
@@ -132,19 +111,15 @@ pub(in crate::tidy) fn check_assertions(
         .filter(|source| asserts(source))
         .map(|source| source.path.as_str())
         .collect();
-    let idle = files.filter_map(|file| declared.source(file));
+    let idle = files.filter_map(|file| names.source(file));
     let idle = idle.filter(|path| !asserting.contains(path));
     let idle = idle.map(|path| (format!("{path} asserts nothing"), "assert it there"));
     let bounds = sources.iter().filter(|source| bounds_are_listed(source)).flat_map(bounds);
     let unlisted = bounds.filter(|bound| !section.contains(&format!("`{bound}`")));
     let unlisted = unlisted.map(|bound| (format!("the bound `{bound}` is left out"), "name it"));
-    let finding = |(what, instead): (String, &str)| Finding {
-        path: "ARCHITECTURE.md".to_owned(),
-        line: 0,
-        rule: Rule::Named,
-        what,
-        why: "the table of assertions says where each promise is checked",
-        instead: instead.to_owned(),
+    let finding = |(what, instead): (String, &str)| {
+        let why = "the table of assertions says where each promise is checked";
+        Finding::new("ARCHITECTURE.md", 0, what, why, instead)
     };
     idle.chain(unlisted).map(finding).collect()
 }
@@ -166,10 +141,8 @@ fn bounds_are_listed(source: &Source) -> bool {
 
 /// The bounds that a file declares outside of its tests.
 fn bounds(source: &Source) -> impl Iterator<Item = &str> {
-    let after = source.words().skip(1);
-    let pairs = source.words().zip(after).filter(|((_, before), _)| *before == "const");
-    let names = pairs.map(|(_, name)| name).filter(|(_, name)| name.ends_with("_MAX"));
-    names.filter(|(at, _)| !source.in_test(*at)).map(|(_, name)| name)
+    let names = source.declared().filter(|it| it.keyword == "const" && it.name.ends_with("_MAX"));
+    names.filter(|it| !source.in_test(it.at)).map(|it| it.name)
 }
 
 fn is_file(span: &str) -> bool {

@@ -1,8 +1,8 @@
 //! docs/tests.md: every test that a promise names exists where its name says. It reads the table
 //! alone, and does not judge whether a test holds its promise.
 
+use crate::tidy::Finding;
 use crate::tidy::source::Source;
-use crate::tidy::{Finding, Rule};
 
 /// The page with the table.
 pub(in crate::tidy) const PATH: &str = "docs/tests.md";
@@ -22,14 +22,8 @@ pub(in crate::tidy) fn check(page: &str, sources: &[Source]) -> Vec<Finding> {
             continue;
         }
         let mut found = |what: String, instead: &str| {
-            findings.push(Finding {
-                path: PATH.to_owned(),
-                line: index + 1,
-                rule: Rule::Named,
-                what,
-                why: "a promise without its test is only hoped for",
-                instead: instead.to_owned(),
-            });
+            let why = "a promise without its test is only hoped for";
+            findings.push(Finding::new(PATH, index + 1, what, why, instead));
         };
         let tests = held.split(BY_HAND).next().unwrap_or_default();
         // The parts of odd number are code spans.
@@ -92,13 +86,7 @@ fn of_binary<'a>(part: &str, binary: &str, path: &'a str) -> ([String; 2], (Stri
 /// The code between the end of the item before `keyword name` and that declaration, which holds
 /// its attributes; none if the file does not declare it.
 fn declares<'a>(source: &'a Source, keyword: &str, name: &str) -> Option<&'a str> {
-    let mut before = (0, "");
-    for (at, word) in source.words() {
-        if before.1 == keyword && word == name {
-            let code = &source.code[..before.0];
-            return Some(&code[code.rfind(['}', ';']).map_or(0, |end| end + 1)..]);
-        }
-        before = (at, word);
-    }
-    None
+    let item = source.declared().find(|it| it.keyword == keyword && it.name == name)?;
+    let code = source.code[..item.at].trim_end().strip_suffix(keyword)?;
+    Some(&code[code.rfind(['}', ';']).map_or(0, |end| end + 1)..])
 }

@@ -1,28 +1,16 @@
 //! The output as files of bytes, including published samples of the original, and the properties of
 //! single figures.
-//!
-//! `UPDATE=1 cargo test -p memtide-compat` writes the files again.
 
 use super::*;
 use crate::memaslap::options::Options;
 use crate::memaslap::{Environment, parse};
+use crate::tests::{expect, words};
 use memtide_metrics::histogram::Histogram;
 use memtide_schema::WrongValue;
 
 fn options(line: &str) -> Options {
-    let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let environment = Environment { servers: Some("127.0.0.1:21811"), home: None, read: &|_| None };
-    parse("memaslap", &argv, &environment).unwrap()
-}
-
-/// Asserts that `text` equals the content of the file `name`.
-fn expect(name: &str, text: &str) {
-    let path = format!("{}/src/memaslap/expect/{name}", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(expected == text, "{name} should be\n{expected}\nbut is\n{text}");
+    parse("memaslap", &words(line), &environment).unwrap()
 }
 
 /// Figures that memaslap printed, without a distribution.
@@ -119,7 +107,7 @@ fn all_statistics_now_and_then() {
         total: figures(9_876_543_210_123, (26, 1_234_567_890, 227), (1.0, 195.6)),
     };
     let period = Period { length_s: 5, elapsed_s: 20, period: since, whole };
-    expect("period.txt", &Formatter::new(&options("-S 5s")).period(&period));
+    expect("memaslap/expect/period.txt", &Formatter::new(&options("-S 5s")).period(&period));
 }
 
 /// A block that memaslap 1.1.4 printed.
@@ -185,7 +173,10 @@ fn every_counter() {
         misses: 8,
         ..totals()
     };
-    expect("counters.txt", &Formatter::new(&options("-v 1 -e 1 -U -S 1s")).end(&totals));
+    expect(
+        "memaslap/expect/counters.txt",
+        &Formatter::new(&options("-v 1 -e 1 -U -S 1s")).end(&totals),
+    );
     let names = |line: &str| {
         let text = Formatter::new(&options(line)).end(&totals);
         let name = |line: &str| line.split_once(": ").map(|(name, _)| name.to_owned());
@@ -281,5 +272,5 @@ fn what_is_told_on_the_way() {
     };
     let classes = ["corrupt", "stale", "truncated", "wrong_key", "expired_get", "unexpired_unget"];
     let text = classes.map(|class| failure(&WrongValue { class, ..wrong.clone() }));
-    expect("failures.txt", &text.concat());
+    expect("memaslap/expect/failures.txt", &text.concat());
 }

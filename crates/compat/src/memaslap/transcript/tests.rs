@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::memaslap::{Environment, lower, parse};
+use crate::tests::words;
 use memtide_schema::record::{Outage, PhaseCounts, ServerRecord, Totals, WarningRecord};
 
 fn options(line: &str) -> Options {
-    let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let environment = Environment { servers: Some("h:1"), home: None, read: &|_| None };
-    parse("memaslap", &argv, &environment).unwrap()
+    parse("memaslap", &words(line), &environment).unwrap()
 }
 
 fn so_far(elapsed_s: u64, gets_us: &[u64], missed: usize, sets_us: &[u64]) -> Event {

@@ -3,12 +3,12 @@
 use super::*;
 use crate::mutilate::Face;
 use crate::mutilate::args::tests::load as parse;
+use crate::tests::words;
 use memtide_schema::Scenario;
 use memtide_schema::scenario::Reconnect;
 
 fn scenario(face: Face, line: &str) -> Scenario {
-    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    let options = parse(face, "mcperf", &words).expect("the command line is allowed");
+    let options = parse(face, "mcperf", &words(line)).expect("the command line is allowed");
     lower(&options, &[]).expect("it can be run").scenario
 }
 
@@ -53,7 +53,7 @@ fn values_that_no_machine_can_do_are_told_in_the_faces_words() {
         ("-T 2000", "--threads (-T) '2000' is not allowed; 1 to 1024"),
         ("--keyorder normal:-1,2", "--keyorder 'normal:-1,2' is not allowed; a distribution"),
     ] {
-        let words: Vec<String> = format!("-s h {line}").split(' ').map(str::to_owned).collect();
+        let words = words(&format!("-s h {line}"));
         let options = parse(Face::Mcperf, "mcperf", &words).expect("the originals allow it");
         let stop = lower(&options, &[]).expect_err(line);
         assert_eq!(stop.code, 255);

@@ -1,6 +1,4 @@
 //! The output of every format as files of bytes, and the properties of single figures.
-//!
-//! `UPDATE_DOCS=1 cargo test -p memtide-compat` writes the files again.
 
 use super::*;
 use memtide_base::{Instant, Span};
@@ -8,18 +6,10 @@ use memtide_metrics::histogram::Histogram;
 use memtide_schema::Kind;
 use memtide_schema::record::{Counts, Distribution, MachineCpu, PlanRecord, Record, Totals};
 use memtide_schema::sample::{Sample, SampleOutcome};
-use std::path::Path;
 
 /// Asserts that `text` equals the content of the file `name` of `format`.
 fn expect(format: Format, name: &str, text: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/mutilate/expect");
-    let path = folder.join(format.name()).join(name);
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(expected == text, "{} should be\n{expected}\nbut is\n{text}", path.display());
+    crate::tests::expect(&format!("mutilate/expect/{}/{name}", format.name()), text);
 }
 
 /// `count` times that grow from `least` to `most` ns, denser at the lower end.

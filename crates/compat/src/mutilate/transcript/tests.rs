@@ -1,10 +1,9 @@
 //! The text at each event of a run, as files: its words, its stream, and its time.
-//!
-//! `UPDATE_DOCS=1 cargo test -p memtide-compat` writes the files again.
 
 use super::super::Face;
 use super::super::args::tests::load;
 use super::*;
+use crate::tests::words;
 use memtide_base::Span;
 use memtide_metrics::histogram::Histogram;
 use memtide_schema::Kind;
@@ -13,12 +12,10 @@ use memtide_schema::record::{
     Reason, Totals, Verdict,
 };
 use memtide_schema::steps::Conclusion;
-use std::path::Path;
 
 /// Asserts that the file `name` holds the whole output on `events` for the command line `line`.
 fn expect(name: &str, face: Face, line: &str, events: &[(&str, Event)]) {
-    let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    let options = load(face, "program", &argv).unwrap();
+    let options = load(face, "program", &words(line)).unwrap();
     let targets = match &options.mode {
         Mode::Dynamic(dynamic) => dynamic.targets(1),
         _ => Vec::new(),
@@ -29,14 +26,7 @@ fn expect(name: &str, face: Face, line: &str, events: &[(&str, Event)]) {
     for (what, event) in events {
         write(&mut text, what, &transcript.on(event).unwrap());
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = path.join("src/mutilate/transcript/expect").join(name);
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, &text).unwrap();
-    }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == text, "{} should be\n{kept}\nbut is\n{text}", path.display());
+    crate::tests::expect(&format!("mutilate/transcript/expect/{name}"), &text);
 }
 
 fn write(text: &mut String, what: &str, printed: &Printed) {

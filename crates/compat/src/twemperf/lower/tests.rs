@@ -1,12 +1,9 @@
 //! Command lines as scenarios, in the words of a scenario file.
 
 use super::*;
+use crate::tests::words;
 use memtide_schema::field::find;
 use memtide_schema::{Scenario, scenario};
-
-fn words(line: &str) -> Vec<String> {
-    line.split_whitespace().map(str::to_owned).collect()
-}
 
 fn settings(line: &str) -> Settings {
     let options =

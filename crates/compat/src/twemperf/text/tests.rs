@@ -1,21 +1,8 @@
 //! The report as files of bytes, and the published sample of twemperf.
-//!
-//! `UPDATE=1 cargo test -p memtide-compat` writes the files again.
 
 use super::*;
+use crate::tests::expect;
 use memtide_metrics::histogram::Histogram;
-use std::path::Path;
-
-/// Asserts that `text` equals the content of the file `name`.
-fn expect(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/twemperf/text/golden").join(name);
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(expected == text, "{} should be\n{expected}\nbut is\n{text}", path.display());
-}
 
 fn times(ns: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     let mut times = Histogram::new();
@@ -114,19 +101,19 @@ fn the_published_run_has_its_lines() {
     ] {
         assert!(text.contains(&format!("\n{line}\n")), "{line}\n{text}");
     }
-    expect("published.txt", &text);
+    expect("twemperf/text/golden/published.txt", &text);
 }
 
 #[test]
 fn what_there_is_nothing_of_is_left_out() {
-    expect("nothing.txt", &report(&Material::default(), true));
+    expect("twemperf/text/golden/nothing.txt", &report(&Material::default(), true));
     let refused = Material {
         connections: 2,
         duration_s: 0.000_1,
         errors: Errors { refused: 2, ..Errors::default() },
         ..Material::default()
     };
-    expect("refused.txt", &report(&refused, true));
+    expect("twemperf/text/golden/refused.txt", &report(&refused, true));
     let unanswered = Material {
         responses: 0,
         response_bytes: Spread::default(),
@@ -134,7 +121,7 @@ fn what_there_is_nothing_of_is_left_out() {
         replies: Replies::default(),
         ..sample()
     };
-    expect("noreply.txt", &report(&unanswered, true));
+    expect("twemperf/text/golden/noreply.txt", &report(&unanswered, true));
 }
 
 #[test]
@@ -165,7 +152,7 @@ fn every_count_has_its_place() {
         },
         ..sample()
     };
-    expect("counts.txt", &report(&material, false));
+    expect("twemperf/text/golden/counts.txt", &report(&material, false));
 }
 
 #[test]

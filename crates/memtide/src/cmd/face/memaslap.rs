@@ -6,16 +6,15 @@ use super::{Asked, Face};
 use crate::exit::{Stop, UNREACHABLE};
 use crate::output::{complain, complaint, say, say_part, wants_notes};
 use crate::session::pending_file::check_distinct;
-use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, failed_in, unfit};
+use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
 use memtide_compat::memaslap::text::failure;
 use memtide_compat::memaslap::{
     Environment, Options, SlapWords, Transcript, Transport, lower, parse,
 };
 use memtide_host::signal::{Caught, StopFlag};
-use memtide_run::Failure;
+use memtide_run::steps::RunTask;
 use memtide_schema::record::EndedBy;
-use memtide_schema::scenario::Problem;
-use memtide_schema::{Event, Settings, Warning, WrongValues};
+use memtide_schema::{Event, Settings, WrongValues};
 use memtide_sinks::Sink;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -50,7 +49,7 @@ impl Face for Memaslap {
         let settings = lower(&options)?;
         let front = Box::new(Line { options, has_notes: false });
         let settings = Box::new(settings);
-        Ok(Asked::Run { settings, task: Task::Once, front })
+        Ok(Asked::Run { settings, task: Task::Run(RunTask::Whole), front })
     }
 }
 
@@ -71,26 +70,14 @@ impl Front for Line {
     }
 
     /// A repeated server gets more connections.
-    fn repeats(&self) -> bool {
-        true
-    }
-
-    fn refuse(&self, problem: &Problem) -> Stop {
-        problem.clone().into()
-    }
-
-    fn unfit(&self, warning: &Warning) -> Stop {
-        unfit(warning, &SlapWords)
+    fn profile(&self, _settings: &Settings) -> FrontProfile {
+        FrontProfile { words: Some(&SlapWords), repeats: true, ..FrontProfile::default() }
     }
 
     fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
         let place = self.options.output.json.as_deref();
         check_distinct(&[("--json", place)], true).map_err(Stop::usage)?;
         json(place, None)
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::Kills
     }
 
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {
@@ -102,16 +89,12 @@ impl Front for Line {
         screens
     }
 
-    fn fail(&self, failure: &Failure) -> Stop {
-        failed_in(&SlapWords, failure)
-    }
-
     fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
         let Came::Run(outcome) = &ended.came else { return Ok(0) };
         let record = &outcome.record;
         if let Some(failure) = &outcome.failure {
             ended.complain();
-            return Err(self.fail(failure));
+            return Err(failed_in(Some(&SlapWords), failure));
         }
         if record.totals.sent > 0 && record.totals.bytes_received == 0 {
             ended.complain();

@@ -12,7 +12,7 @@ mod screen;
 pub(super) use install::install;
 
 #[cfg(feature = "cluster")]
-use crate::cluster::session::MasterSession;
+use crate::cluster::master_world::MasterWorld;
 use crate::exit::no_text;
 use crate::flags::MCPERF;
 use crate::output::{complain, say_part, show};
@@ -177,7 +177,7 @@ impl Call {
 fn run(settings: Settings, task: Task, front: Box<dyn Front>) -> u8 {
     #[cfg(feature = "cluster")]
     if settings.placement.agents.which.is_some() {
-        return MasterSession { settings, task, front }.run();
+        return Session { settings, task, front, world: MasterWorld }.run();
     }
     let division = match settings.placement.shard {
         None => Ok(None),

@@ -6,14 +6,14 @@ use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::{say, say_part, show_part, wants_notes};
 use crate::session::pending_file::check_distinct;
-use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, failed_in, unfit};
+use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
 use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, TwemperfWords, lower, parse};
 use memtide_host::signal::StopFlag;
 use memtide_run::Failure;
+use memtide_run::steps::RunTask;
 use memtide_schema::record::EndedBy;
-use memtide_schema::scenario::Problem;
-use memtide_schema::{Event, Settings, Warning};
+use memtide_schema::{Event, Settings};
 use memtide_sinks::Sink;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -32,7 +32,11 @@ impl Face for Twemperf {
     fn read(&self, _program: &str, words: &[String]) -> Result<Asked, memtide_compat::Stop> {
         let options = parse(words)?;
         let settings = Box::new(lower(&options)?);
-        Ok(Asked::Run { settings, task: Task::Once, front: Box::new(Line { options }) })
+        Ok(Asked::Run {
+            settings,
+            task: Task::Run(RunTask::Whole),
+            front: Box::new(Line { options }),
+        })
     }
 }
 
@@ -57,16 +61,8 @@ impl Front for Line {
         said.map_err(|error| unwritable("--output", &error))
     }
 
-    fn repeats(&self) -> bool {
-        false
-    }
-
-    fn refuse(&self, problem: &Problem) -> Stop {
-        problem.clone().into()
-    }
-
-    fn unfit(&self, warning: &Warning) -> Stop {
-        unfit(warning, &TwemperfWords)
+    fn profile(&self, _settings: &Settings) -> FrontProfile {
+        FrontProfile { words: Some(&TwemperfWords), ..FrontProfile::default() }
     }
 
     fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
@@ -76,16 +72,8 @@ impl Front for Line {
         json(output.json.as_deref(), None)
     }
 
-    fn manner(&self) -> Manner {
-        Manner::Kills
-    }
-
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
         vec![InStep { name: "stdout", screen: Box::new(Report { options: &self.options }) }]
-    }
-
-    fn fail(&self, failure: &Failure) -> Stop {
-        failed_in(&TwemperfWords, failure)
     }
 
     fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
@@ -95,7 +83,7 @@ impl Front for Line {
         match failure {
             // Failed connections are counted; they do not fail the run.
             None | Some(Failure { exit: UNREACHABLE, .. }) => {}
-            Some(failure) => return Err(self.fail(&failure)),
+            Some(failure) => return Err(failed_in(Some(&TwemperfWords), &failure)),
         }
         let material = Material::of(&record).map_err(Stop::usage)?;
         let is_wrong = self.options.output.is_error_fatal && material.errors.total() > 0;

@@ -4,7 +4,10 @@ use super::{Lab, load_lasts, names, record, until};
 use crate::child::{Running, shared};
 use crate::peer::Peer;
 use memtide_schema::record::EndedBy;
+use memtide_schema::steps::Steps;
 use rustix::process::Signal;
+use serde_json::Value;
+use std::fs::read_to_string;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -69,12 +72,51 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     assert!(finished.err.contains("a2") || finished.out.contains("missing"), "{finished}");
 }
 
+/// Every step after the loss was called behind, the answer was a tenth of the rate that was met,
+/// and neither stderr nor a report said that an agent was lost.
+#[test]
+fn a_search_goes_on_with_the_agents_that_are_left_and_says_so() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("search"), Peer::memcached(""));
+    let mut agents = lab.agents(2);
+    let [page, text, json] = ["page.html", "text.md", "steps.json"].map(|name| lab.path(name));
+    let words = format!(
+        "search -s {} --agents 2 --allow-lost 1 --quiet --keys 200 --rate-min 500 --rate-max 600 \
+         --goal all.p50<5s --duration 1s --warmup 0 --mix get=1 --steps-max 6 --resolution 10% \
+         --out html={} --out md={} --json {}",
+        peer.name,
+        page.display(),
+        text.display(),
+        json.display()
+    );
+    let running = lab.master(&words);
+    agents[0].await_log("done with share");
+    agents[1].kill();
+    let finished = running.finish();
+    finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
+    let shown = [&finished.out, &read_to_string(page).unwrap(), &read_to_string(text).unwrap()];
+    for shown in shown {
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in ["of 1 of 2 agents from step", "was lost in step"] {
+            assert!(shown.contains(word), "no '{word}' in {shown}");
+        }
+    }
+    let steps = Steps::from_json(&read_to_string(json).unwrap()).unwrap();
+    assert_eq!((steps.conclusion.exit, steps.conclusion.lost.len()), (3, 1));
+    let partial: Vec<_> = steps.steps.iter().filter(|it| it.record.missing.is_some()).collect();
+    assert!(!partial.is_empty() && partial.iter().all(|step| !step.behind), "{finished}");
+    assert!(steps.conclusion.answer.unwrap().rate_per_s.is_some_and(|rate| rate >= 500.0));
+}
+
 #[test]
 fn an_agent_that_is_stopped_for_two_seconds_is_not_lost() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("paused"), Peer::memcached(""));
     let agents = lab.agents(2);
-    let running = under_way(&lab, &peer, "2", "--rate 2k --duration 5s --mix get=1");
+    let seconds = lab.path("seconds.jsonl");
+    let words =
+        format!("--rate 2k --duration 5s --mix get=1 --out intervals={}", seconds.display());
+    let running = under_way(&lab, &peer, "2", &words);
     agents[1].signal(Signal::STOP);
     sleep(Duration::from_secs(2));
     agents[1].signal(Signal::CONT);
@@ -82,6 +124,21 @@ fn an_agent_that_is_stopped_for_two_seconds_is_not_lost() {
     let record = record(&lab.path("run.json"));
     assert_eq!((record.ended_by, record.shards.len()), (EndedBy::Duration, 2), "{finished}");
     assert_eq!(record.totals.answered + record.totals.unanswered(), record.totals.intended);
+    follow_each_other(&read_to_string(seconds).unwrap());
+}
+
+/// Asserts that each row of all kinds begins where the one before it ends, and that one of them is
+/// as long as the agent stood still.
+fn follow_each_other(rows: &str) {
+    let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let all: Vec<(f64, f64)> = rows
+        .filter(|row| row["kind"] == "all")
+        .map(|row| (row["start_s"].as_f64().unwrap(), row["length_s"].as_f64().unwrap()))
+        .collect();
+    for pair in all.windows(2) {
+        assert!((pair[0].0 + pair[0].1 - pair[1].0).abs() < 1e-6, "{all:?}");
+    }
+    assert!(all.iter().any(|(_, length)| *length > 1.8), "{all:?}");
 }
 
 /// The master kept sending pings, which the agent receives when it continues.

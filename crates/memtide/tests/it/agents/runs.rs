@@ -51,7 +51,7 @@ fn agents_fill_search_and_scan() {
         format!("search {at} --rate-min 500 --rate-max 1k --goal all.p50<5s --steps-max 2 {words}");
     let search = lab.master(&search).finish();
     assert!(search.code == Some(0) || search.code == Some(1), "{search}");
-    assert!(search.out.contains("500/s"), "{search}");
+    assert!(search.out.contains("1 000/s"), "{search}");
 }
 
 #[test]

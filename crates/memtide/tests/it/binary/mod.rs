@@ -1,7 +1,7 @@
 //! The binary protocol and authentication: the load and the counts are the same as over text, and
 //! no output shows a password.
 
-use crate::child::{Finished, Running, assert_counters_equal, memtide, program, shared};
+use crate::child::{Finished, assert_counters_equal, memtide, memtide_with};
 use crate::operations::every_kind;
 use crate::peer::Peer;
 use memtide_schema::Kind;
@@ -51,37 +51,6 @@ fn both_protocols_find_the_same() {
 }
 
 #[test]
-fn several_keys_at_once_are_quiet_gets() {
-    for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
-        let line = format!(
-            "run -s {} --protocol binary --mix get=1,gets=1 --multiget 10 --keys 1k --ops-max 2k \
-             --verify 1 --json -",
-            peer.name
-        );
-        let record = memtide(&line).exits(0).record();
-        let totals = &record.totals;
-        assert_eq!((totals.answered, totals.keys), (2_000, 20_000));
-        assert_eq!((totals.hits, totals.misses), (20_000, 0));
-        assert_counters_equal(&record);
-    }
-}
-
-#[test]
-fn values_are_verified_in_frames_too() {
-    let server = Peer::embedded("--fault flip:0.01 --seed 3");
-    let line = "--protocol binary --verify 1 --keys 1k --ops-max 20k --json -";
-    let ran = memtide(&format!("run -s {} {line}", server.name)).exits(1);
-    let found = ran.record().phases.verification();
-    let faults = server.ask("stats faults");
-    let flipped = faults.iter().find_map(|line| line.strip_prefix("STAT fault_flip ")).unwrap();
-    assert_eq!(found.corrupt, flipped.parse::<u64>().unwrap(), "{ran}");
-    assert!(found.corrupt > 0, "{ran}");
-    let healthy = Peer::memcached("");
-    let ran = memtide(&format!("run -s {} {line}", healthy.name)).exits(0);
-    assert!(ran.record().phases.verification().checked > 10_000, "{ran}");
-}
-
-#[test]
 fn sasl_is_said_on_every_connection() {
     let guarded = Guarded::sasl();
     guarded.takes_the_right_password_only("--protocol binary");
@@ -102,24 +71,16 @@ fn credentials_that_nobody_asks_for_are_refused() {
     let peer = Peer::memcached("");
     for protocol in ["text", "binary"] {
         let line = format!("run -s {} --protocol {protocol} --user tim --ops-max 10", peer.name);
-        let ran = with_password(&line, PASSWORD).exits(3);
+        let ran = memtide_with("MEMTIDE_PASSWORD", PASSWORD, &line).exits(3);
         assert!(ran.err.contains("does not take credentials"), "{ran}");
     }
     let line = format!("run -s {} --user tim --ops-max 10", peer.name);
-    let ran = with_password(&line, "tan staafl").exits(2);
+    let ran = memtide_with("MEMTIDE_PASSWORD", "tan staafl", &line).exits(2);
     assert!(ran.err.contains("password contains a space"), "{ran}");
     let ran = memtide("run --user tim --password word --ops-max 10").exits(2);
     assert!(ran.err.contains("has no effect on the embedded server"), "{ran}");
     let ran = memtide(&format!("run -s {} --user tim --ops-max 10", peer.name)).exits(2);
     assert!(ran.err.contains("user needs password"), "{ran}");
-}
-
-/// Runs the program with the password in its environment.
-fn with_password(line: &str, password: &str) -> Finished {
-    let _turn = shared();
-    let mut command = program();
-    command.args(line.split_whitespace()).env("MEMTIDE_PASSWORD", password);
-    Running::of(&mut command).finish()
 }
 
 /// A memcached that requires authentication, and the folder with its files.
@@ -169,7 +130,9 @@ impl Guarded {
         );
         match password {
             None => memtide(&line),
-            Some(password) => with_password(&format!("{line} --user {USER}"), password),
+            Some(password) => {
+                memtide_with("MEMTIDE_PASSWORD", password, &format!("{line} --user {USER}"))
+            }
         }
     }
 

@@ -1,13 +1,12 @@
 //! Connection churn over both drivers: counted, closed as the scenario says, and ended in time when
 //! connections cannot be opened.
 
-use crate::child::{Finished, Running, assert_counters_equal, memtide, program, scratch, shared};
+use crate::child::{Finished, Running, assert_counters_equal, memtide, shared, start_after};
 use crate::peer::Peer;
-use crate::peer::rogue::{Answer, Crowded, Rogue, say};
+use crate::peer::rogue::Crowded;
+use memtide_schema::Record;
 use memtide_schema::record::{ChurnCounts, ChurnRecord, EndedBy};
-use memtide_schema::{Record, Scenarios, merge};
 use rustix::process::Signal;
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -63,43 +62,8 @@ fn a_thousand_connections_of_ten_calls_all_live() {
 }
 
 #[test]
-fn without_rates_one_connection_follows_the_other() {
-    let peer = Peer::memcached("");
-    let line = format!(
-        "run -s {} --calls 3 --connections-total 200 --keys 100 --linger 0 --json -",
-        peer.name
-    );
-    over_every_door(&line, |run| {
-        let record = run.record();
-        let churn = churn(&record);
-        assert_eq!((churn.measure.completed, churn.concurrent_max), (200, 1), "{run}");
-        assert_eq!(record.totals.answered, 600, "{run}");
-        assert_eq!(churn.target_per_s, None, "{run}");
-    });
-    let text = memtide(&line.replace("--json -", "")).exits(0);
-    assert!(text.out.contains("200 connections, all completed; at most 1 open at once"), "{text}");
-}
-
-#[test]
-fn nobody_there_is_counted_and_ends_the_run() {
-    for pace in ["--connection-rate 200", ""] {
-        let line =
-            format!("run -s 127.0.0.1:1 {pace} --calls 2 --connections-total 20 --json - --quiet");
-        over_every_door(&line, |run| {
-            assert_eq!(run.code, Some(3), "{run}");
-            assert!(run.err.contains("no connection could be opened"), "{run}");
-            let record = run.record();
-            assert_eq!(churn(&record).measure.causes["refused"], 20, "{run}");
-            assert_eq!(churn(&record).measure.calls_not_made, 40, "{run}");
-            assert_eq!(record.totals.intended, 0, "{run}");
-        });
-    }
-}
-
-#[test]
 fn descriptors_that_run_out_are_counted_and_explained() {
     let peer = Peer::memcached("");
-    let path = program().get_program().to_string_lossy().into_owned();
     for io in ["epoll", "uring"] {
         // About forty of these are open at once.
         let line = format!(
@@ -108,9 +72,7 @@ fn descriptors_that_run_out_are_counted_and_explained() {
             peer.name
         );
         let _turn = shared();
-        let mut shell = Command::new("sh");
-        let command = shell.arg("-c").arg(format!("ulimit -n 20; exec '{path}' {line}"));
-        let run = Running::of(command).finish();
+        let run = start_after("ulimit -n 20", &line).finish();
         if io == "uring" && run.err.contains("cannot be used") {
             continue;
         }
@@ -122,29 +84,6 @@ fn descriptors_that_run_out_are_counted_and_explained() {
         let warning = record.warnings.iter().find(|w| w.code == "descriptors_exhausted");
         assert!(warning.is_some_and(|warning| warning.remedy.contains("ulimit")), "{run}");
     }
-}
-
-#[test]
-fn a_server_that_falls_silent_or_hangs_up_costs_connections() {
-    let silent = Rogue::polite(|_| Answer::Silence);
-    let flags = "--connection-rate 100 --calls 2 --connections-total 10 --load never --mix get=1 \
-                 --timeout 300ms --json -";
-    over_every_door(&format!("run -s {} {flags}", silent.name), |run| {
-        let record = run.record();
-        assert_eq!(churn(&record).measure.causes["call_timed_out"], 10, "{run}");
-        assert_eq!(record.totals.timed_out, 10, "{run}");
-    });
-    let leaving = Rogue::polite(|_| Answer::Leave("END\r\n"));
-    over_every_door(&format!("run -s {} {flags}", leaving.name), |run| {
-        let record = run.record();
-        let measure = &churn(&record).measure;
-        assert_eq!(measure.lost, 10, "{run}");
-        assert_eq!(record.totals.answered, 10, "{run}");
-    });
-    let polite = Rogue::polite(|_| say("END\r\n"));
-    over_every_door(&format!("run -s {} {flags}", polite.name), |run| {
-        assert_eq!(churn(&run.record()).measure.completed, 10, "{run}");
-    });
 }
 
 #[test]
@@ -183,25 +122,4 @@ fn each_way_to_lose_a_server_has_its_own_count() {
         assert_eq!(churn(&run.record()).measure.causes["connect_timed_out"], 5, "{run}");
         drop(turn);
     }
-}
-
-#[test]
-fn records_of_connections_merge_to_their_sum() {
-    let peer = Peer::memcached("");
-    let records = ["a", "b"].map(|name| {
-        let file = scratch(&format!("lives-{name}.json"));
-        let line = format!(
-            "run -s {} --connection-rate 200 --calls 3 --connections-total 40 --keys 100 --json {}",
-            peer.name,
-            file.display()
-        );
-        memtide(&line).exits(0);
-        Record::from_json(&std::fs::read_to_string(file).unwrap()).unwrap()
-    });
-    let merged = merge(&records, Scenarios::Same).unwrap();
-    let sum = churn(&merged);
-    assert_eq!((sum.measure.completed, sum.calls_planned, sum.calls_intended), (80, 240, 240));
-    assert_eq!(sum.connect.count, 80);
-    assert_eq!(merged.plan.churn.as_ref().unwrap().connections_total, Some(80));
-    assert_eq!(merged.check_conservation(), Ok(()));
 }

@@ -100,25 +100,6 @@ fn what_a_server_does_to_datagrams_is_counted_exactly() {
 }
 
 #[test]
-fn disorder_and_loss_in_long_replies_harm_no_value() {
-    let faults_of = "udp-loss:0.3%,udp-duplicate:2%,udp-disorder:10%,udp-late:0.3%";
-    for io in ["auto", "epoll"] {
-        let peer = Peer::embedded(&format!("--udp --fault {faults_of}"));
-        let load = "--keys 100 --value-size 6000 --connections 8 --rate 0 --ops-max 3k --verify 1";
-        let flags = format!("{load} --timeout 300ms --mix get=1 --io {io} --transport udp");
-        let totals = totals(memtide(&format!("run -s {} {flags} --json -", peer.name)));
-        assert_eq!(totals.answered + totals.timed_out, 3_000, "{io}");
-        assert_eq!((totals.verification.wrong(), totals.misses), (0, 0), "{io}");
-        assert!(totals.timed_out > 0 && totals.timed_out < 300, "{io}: {totals:?}");
-        let seen = totals.datagrams;
-        assert!(seen.disordered > 500 && seen.duplicate > 100, "{io}: {seen:?}");
-        assert_eq!(seen.lost, faults(&peer, "loss") + faults(&peer, "late"), "{io}");
-        let late = faults(&peer, "late");
-        assert!(seen.late <= late && seen.late + 16 >= late, "{io}: {seen:?}");
-    }
-}
-
-#[test]
 fn the_embedded_server_of_a_run_speaks_udp_as_well() {
     let flags = "--rate 1k --duration 300ms --keys 500 --json -";
     let totals = totals(memtide(&format!("run --transport udp {flags}")));

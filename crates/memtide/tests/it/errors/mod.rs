@@ -40,14 +40,6 @@ fn a_server_of_errors_is_no_result_for_strict_and_gives_no_rate_to_advise() {
     assert!(memtide(&face).out.starts_with("#type"), "{face}");
 }
 
-#[test]
-fn connections_reset_by_the_server_are_errors() {
-    let peer = Peer::embedded("--fault reset:90%");
-    let flags = "--load never --duration 500ms --keys 100 --rate 500 --timeout 200ms --json -";
-    let run = memtide(&format!("run -s {} {flags}", peer.name));
-    assert!(doubt(&run).is_some_and(|why| why.contains(" lost")), "{run}");
-}
-
 /// A run of three seconds whose server is disturbed during the load.
 fn disturbed(peer: Peer, disturb: impl FnOnce(Peer) -> Option<Peer>) -> Finished {
     let _turn = shared();

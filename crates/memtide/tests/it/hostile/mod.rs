@@ -156,23 +156,24 @@ fn unclear(out: &str, err: &str) -> Option<String> {
 }
 
 /// A child in its own process group, with its memory watched.
-struct Watched {
-    child: Child,
+pub(crate) struct Watched {
+    pub(crate) child: Child,
     group: libc::pid_t,
     started: Instant,
     memory_kib: u64,
 }
 
 /// The end of a child.
-struct End {
-    status: ExitStatus,
+pub(crate) struct End {
+    pub(crate) status: ExitStatus,
     late: bool,
     /// Largest resident memory.
-    memory_kib: u64,
+    pub(crate) memory_kib: u64,
 }
 
 impl Watched {
-    fn start(command: &mut Command) -> Self {
+    /// Starts it.
+    pub(crate) fn start(command: &mut Command) -> Self {
         use std::os::unix::process::CommandExt;
         let child = command.process_group(0).spawn().unwrap();
         let group = child.id() as libc::pid_t;
@@ -208,7 +209,8 @@ impl Watched {
         Some(End { status: ExitStatus::from_raw(status), late, memory_kib: self.memory_kib })
     }
 
-    fn end(mut self) -> End {
+    /// Waits until it ends, or kills it when it has taken too long.
+    pub(crate) fn end(mut self) -> End {
         loop {
             match self.ended() {
                 Some(end) => return end,
@@ -220,7 +222,7 @@ impl Watched {
 
 impl End {
     /// The rules that this end breaks.
-    fn broken(&self, code: i32) -> Vec<String> {
+    pub(crate) fn broken(&self, code: i32) -> Vec<String> {
         let mut broken = Vec::new();
         match (self.late, self.status.code()) {
             (true, _) => broken.push(format!("it did not end within {PATIENCE:?}")),

@@ -1,11 +1,10 @@
 //! How memaslap's face ends: signals, absent servers, servers that die, wrong words, and the names
 //! it is called by.
 
-use super::{fresh, memaslap, parser, read};
-use crate::child::{Running, memtide, program, scratch, shared};
+use super::{fresh, memaslap, read};
+use crate::child::{Running, memtide, shared};
 use crate::peer::Peer;
 use rustix::process::Signal;
-use std::process::Command;
 
 #[test]
 fn an_interrupted_run_prints_its_statistics() {
@@ -58,51 +57,4 @@ fn failing_sets_leave_the_mix_as_it_was() {
     let ran = memaslap(&[&peer], "-x 10000", 0);
     let [gets, sets, _] = ran.told();
     assert!(gets + sets == 10_000 && (1_000..1_400).contains(&sets), "{}", ran.run);
-}
-
-#[test]
-fn servers_come_from_the_environment() {
-    let _turn = shared();
-    let peer = Peer::memcached("");
-    let mut command = program();
-    let words = ["memaslap", "-x", "1000", "--plain"];
-    let run = Running::of(command.args(words).env("MEMCACHED_SERVERS", &peer.name)).finish();
-    let run = run.exits(0);
-    let output = parser::output(&run.out).unwrap_or_else(|why| panic!("{why}: {run}"));
-    assert_eq!((output.header.servers, output.line.ops), (peer.name.clone(), 1_000));
-    let mut command = program();
-    let run = Running::of(command.args(["memaslap"]).env_remove("MEMCACHED_SERVERS")).finish();
-    let run = run.exits(1);
-    assert!(run.err.starts_with("No servers provided\n") && run.out.contains("--servers"), "{run}");
-}
-
-#[test]
-fn wrong_words_are_complained_of_in_its_own() {
-    let peer = Peer::memcached("");
-    let at = format!("memaslap -s {}", peer.name);
-    for (words, message) in [
-        ("-t 5", "Please specify the run time. :-)\n"),
-        ("-c 0", "Concurrency must be greater than 0.:-)\n"),
-        ("-F /nowhere/at.all", "Can not open file: '/nowhere/at.all'.\n"),
-    ] {
-        let run = memtide(&format!("{at} {words}")).exits(1);
-        assert!(run.err.starts_with(message) && run.out.is_empty(), "{run}");
-    }
-    assert_eq!(memtide("memaslap -V").exits(0).out, "memaslap v1.0\n");
-}
-
-#[test]
-fn it_is_found_by_the_names_of_links() {
-    let _turn = shared();
-    let peer = Peer::memcached("");
-    let folder = scratch("memaslap-links");
-    drop(std::fs::remove_dir_all(&folder));
-    std::fs::create_dir_all(&folder).unwrap();
-    Running::start(&format!("install-faces {}", folder.display())).finish().exits(0);
-    for name in ["memaslap", "memcaslap"] {
-        let mut command = Command::new(folder.join(name));
-        let run = Running::of(command.args(["-s", &peer.name, "-x", "500"])).finish().exits(0);
-        let output = parser::output(&run.out).unwrap_or_else(|why| panic!("{why}: {run}"));
-        assert_eq!(output.line.ops, 500, "{run}");
-    }
 }

@@ -10,24 +10,16 @@ mod verification;
 #[path = "../../../../compat/tests/memaslap/mod.rs"]
 mod parser;
 
-use crate::child::{Finished, read_record, scratch};
+use crate::child::{Finished, fresh, record_at};
 use crate::peer::Peer;
 use memtide_schema::{Kind, Record};
 use parser::Output;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A run with its parsed output, and the record to compare it with.
 struct Ran {
     run: Finished,
     output: Output,
     record: Record,
-}
-
-/// A separate file for every caller.
-fn fresh(name: &str) -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    scratch(&format!("slap-{}-{name}", NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
 /// A configuration file with this content.
@@ -51,8 +43,7 @@ fn memaslap(peers: &[&Peer], line: &str, code: i32) -> Ran {
 /// Parses the output of `run`, and reads its record from `json`.
 fn read(run: Finished, json: &std::path::Path) -> Ran {
     let output = parser::output(&run.out).unwrap_or_else(|why| panic!("{why}: {run}"));
-    let record = read_record(&std::fs::read_to_string(json).unwrap()).unwrap();
-    Ran { run, output, record }
+    Ran { run, output, record: record_at(json) }
 }
 
 impl Ran {

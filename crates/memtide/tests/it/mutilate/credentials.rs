@@ -1,7 +1,7 @@
 //! Authentication: `-U` and `-P`, by SASL with `--binary`, and over the text protocol without.
 
 use super::parser::{self, Dialect};
-use super::{face, fresh, record};
+use super::{face, fresh, record_at};
 use crate::binary::{Guarded, PASSWORD, USER};
 use crate::child::assert_counters_equal;
 
@@ -14,7 +14,7 @@ fn logs_in(guarded: &Guarded, flags: &str) {
         let ran = face(&format!("{name} {line} {right}")).exits(0);
         let report = parser::report(dialect, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
         assert_eq!(report.counts.misses.0, 0, "{ran}");
-        assert_counters_equal(&record(&json));
+        assert_counters_equal(&record_at(&json));
         assert!(!std::fs::read_to_string(&json).unwrap().contains(PASSWORD), "{ran}");
         for wrong in ["-U tim -P wrong", "-U nobody -P tanstaafl", ""] {
             let ran = face(&format!("{name} {line} {wrong}")).exits(255);

@@ -1,11 +1,11 @@
 //! How a face ends: interrupted, without its server, without its reader, and before it begins.
 
 use super::parser::{self, Dialect};
-use super::{face, fresh};
+use super::{dialect, face, fresh};
 use crate::child::{Running, program, shared};
 use crate::peer::Peer;
 use rustix::process::Signal;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::Stdio;
 use std::thread;
@@ -93,17 +93,22 @@ fn an_endless_scan_prints_row_by_row_and_ends_with_its_reader() {
 #[test]
 fn a_server_that_is_killed_ends_it_with_what_was_measured() {
     let _turn = shared();
-    for (name, dialect) in [("mutilate", Dialect::Mutilate), ("mcperf", Dialect::Mcperf)] {
+    for name in ["mutilate", "mcperf", "mcperf-dynamic --qps_interval 1 --qps_min 900"] {
         let peer = Peer::memcached("");
-        let flags = "-t 10 -q 2000 -r 100 --noload";
+        let flags = "-t 60 -q 2000 -c 4 -r 100 --noload -B";
         let running = Running::start(&format!("{name} -s {} {flags}", peer.name));
         peer.await_figure("cmd_get", 500);
         let server = peer.name.clone();
         peer.kill();
         let ran = running.finish().exits(255);
-        let report = parser::report(dialect, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
-        assert!(report.total.ops >= 500 && report.total.measured_s < 9.0, "{ran}");
-        assert!(ran.err.contains(&server), "it says which server: {ran}");
+        let total = match name.contains("dynamic") {
+            true => parser::waveform(&ran.out).map(|printed| printed.total),
+            false => parser::report(dialect(name), &ran.out).map(|printed| printed.total),
+        };
+        let total = total.unwrap_or_else(|why| panic!("{why}: {ran}"));
+        assert!(total.ops >= 400 && total.measured_s < 40.0, "{ran}");
+        assert!(total.rate_per_s > 0.0, "{ran}");
+        assert!(ran.err.contains(&server) && ran.err.contains("connection"), "{ran}");
     }
 }
 
@@ -135,18 +140,9 @@ fn wrong_lines_are_answered_before_anything_is_done() {
     for (line, code, said) in [
         ("mutilate -s @ -q 10k", 1, "mutilate: invalid numeric value: 10k"),
         ("mcperf -s @ -t 1 --time 2", 1, "mcperf: `--time' (`-t') option given more than once"),
-        ("mcperf -s @ --nothing", 1, "mcperf: unrecognized option '--nothing'"),
-        ("mutilate -s @ -x", 1, "mutilate: invalid option -- 'x'"),
-        ("mutilate -s", 1, "mutilate: option requires an argument -- 's'"),
         ("mutilate -s @ -d 0", 255, "mutilate.cc(423): --depth must be >= 1"),
-        ("mcperf -s @ -c 513", 255, "--connections must be between [1,512]"),
         ("mcperf -t 1", 255, "--server or --agentmode must be specified."),
         ("mutilate -s @ -u 1.5 --quiet", 255, "--update must be >= 0.0 and <= 1.0"),
-        ("mutilate -s @ -K 0.5", 255, "Unable to create Generator '0.5'"),
-        ("mutilate -A -p 0", 255, "--agent_port (-p) '0' is no port"),
-        ("mcperf -s @ -a other:0", 255, "--agent (-a) 'other:0'"),
-        ("mcperf -s @ -T 0", 255, "--threads 0 (-T)"),
-        ("mutilate -s @ --push_lat_influx db:x", 255, "--push_lat_influx 'db:x'"),
     ] {
         let ran = face(&line.replace('@', &peer.name)).exits(code);
         assert_eq!(ran.out, "", "{ran}");
@@ -172,19 +168,4 @@ fn files_that_cannot_be_written_are_said() {
         assert_eq!(ran.out, "", "{ran}");
         assert!(ran.err.contains(option), "{ran}");
     }
-}
-
-#[test]
-fn a_reader_that_went_away_is_no_error() {
-    let _turn = shared();
-    let peer = Peer::memcached("");
-    let mut command = program();
-    let line = format!("mcperf -s {} -t 1 -q 100 -r 100", peer.name);
-    command.args(line.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    drop(child.stdout.take());
-    let mut err = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{err}");
-    assert!(!err.contains("panicked"), "{err}");
 }

@@ -1,8 +1,8 @@
 //! Files that a face writes: samples, pictures, and links under the originals' names.
 
 use super::parser::{self, Dialect};
-use super::{Tally, cells, face, face_at, fresh, record};
-use crate::child::{Running, shared};
+use super::{Tally, cells, face, face_at, fresh, record_at};
+use crate::child::{Running, fresh_folder, shared};
 use crate::peer::Peer;
 use memtide_schema::steps::Steps;
 use std::fs;
@@ -19,7 +19,7 @@ fn samples_are_saved_as_the_originals_save_them() {
     let report = parser::report(Dialect::Mutilate, &ran.out).unwrap();
     assert_eq!(report.saved.as_deref(), reads.to_str(), "{ran}");
     let (reads, all) = (fs::read_to_string(reads).unwrap(), fs::read_to_string(all).unwrap());
-    let untold = Tally::untold(&record(&json));
+    let untold = Tally::untold(&record_at(&json));
     let gets = peer.figure("cmd_get") - untold.gets;
     assert_eq!(reads.lines().count() as u64, gets, "{ran}");
     assert_eq!(all.lines().count() as u64, report.total.ops, "{ran}");
@@ -55,9 +55,7 @@ fn of_several_steps_the_last_ones_samples_are_saved() {
 #[test]
 fn histograms_are_drawn_and_written() {
     let peer = Peer::memcached("");
-    let folder = fresh("plots");
-    drop(fs::remove_dir_all(&folder));
-    fs::create_dir(&folder).unwrap();
+    let folder = fresh_folder("plots");
     let line = format!("mcperf -s {} -t 1 --scan 1000:2000:1000 -u 0.2 --plot_all", peer.name);
     let ran = face_at(&folder, &line).exits(0);
     for tag in ["read", "update"] {
@@ -79,9 +77,7 @@ fn histograms_are_drawn_and_written() {
 #[test]
 fn links_under_the_old_names_are_the_old_programs() {
     let peer = Peer::memcached("");
-    let folder = fresh("links");
-    drop(fs::remove_dir_all(&folder));
-    let folder = folder.join("made");
+    let folder = fresh_folder("links").join("made");
     for _ in 0..2 {
         let made = face(&format!("install-faces {}", folder.display())).exits(0);
         assert_eq!(made.out.lines().count(), fs::read_dir(&folder).unwrap().count(), "{made}");
@@ -98,6 +94,19 @@ fn links_under_the_old_names_are_the_old_programs() {
         let ran = Running::of(command.stdin(Stdio::null())).finish().exits(0);
         parser::report(dialect, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
     }
+    let address = peer.address();
+    let at = format!("--server={} --port={}", address.ip(), address.port());
+    for (name, line, said) in [
+        ("twemperf", format!("{at} -n 2"), "Total: connections 2 "),
+        ("mcperf", format!("{at} --num-conns=2"), "Total: connections 2 "),
+        ("memaslap", format!("-s {} -x 500", peer.name), " Ops: 500 "),
+        ("memcaslap", format!("-s {} -x 500", peer.name), " Ops: 500 "),
+    ] {
+        let _turn = shared();
+        let mut command = Command::new(folder.join(name));
+        let ran = Running::of(command.args(line.split(' '))).finish().exits(0);
+        assert!(ran.out.contains(said) || ran.err.contains(said), "{ran}");
+    }
     for (which, dialect) in [
         ("dynamic", Some(Dialect::McperfDynamic)),
         ("0.3", Some(Dialect::Mcperf)),
@@ -106,7 +115,6 @@ fn links_under_the_old_names_are_the_old_programs() {
         face(&format!("install-faces --mcperf {which} {}", folder.display())).exits(0);
         let _turn = shared();
         let mut command = Command::new(folder.join("mcperf"));
-        let address = peer.address();
         command.args(["-s", &peer.name, "-t", "1"]);
         if dialect.is_none() {
             command.args(["-s", &address.ip().to_string(), "-p", &address.port().to_string()]);

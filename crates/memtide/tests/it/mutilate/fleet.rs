@@ -4,8 +4,8 @@
 mod networks;
 
 use super::parser::{self, Dialect, Report};
-use super::{Tally, dialect, fresh, record, records};
-use crate::child::{Finished, Running, memtide, program, shared};
+use super::{Tally, dialect, fresh, record_at, records};
+use crate::child::{Finished, Running, fresh_folder, memtide, program, shared};
 use crate::peer::{Peer, free_port};
 use memtide_schema::Record;
 use rustix::process::Signal;
@@ -38,10 +38,7 @@ fn is_listened_on(port: u16) -> bool {
 
 impl User {
     fn new() -> Self {
-        let state = fresh("state");
-        drop(fs::remove_dir_all(&state));
-        fs::create_dir_all(&state).unwrap();
-        Self { state, join: None }
+        Self { state: fresh_folder("state"), join: None }
     }
 
     fn command(&self, line: &str) -> Command {
@@ -78,7 +75,7 @@ impl User {
         let finished = self.master(&line).finish().exits(0);
         assert_eq!(finished.err, "", "{line}");
         let report = parser::report(dialect(&line), &finished.out).expect(&line);
-        (finished, report, record(&json))
+        (finished, report, record_at(&json))
     }
 }
 
@@ -273,7 +270,7 @@ fn waveforms_over_agents() {
         assert_eq!(wave.targets_per_s, targets, "{finished}");
         let all: u64 = targets.iter().sum();
         let length_s = if words == drawn { 1.0 } else { 0.5 };
-        assert_intended(&record(&json), all as f64 * length_s, &finished);
+        assert_intended(&record_at(&json), all as f64 * length_s, &finished);
         let total = wave.total.ops as f64;
         assert_eq!(wave.rows.len(), targets.len(), "{finished}");
         let rows: f64 = wave.rows.iter().map(|row| row.rate_per_s * length_s).sum();
@@ -301,7 +298,7 @@ fn agents_that_are_gone() {
     let said = |number| format!("mcperf.cc(400): Agent failure detected, skip agent {number}!");
     assert_eq!(lines, [said(1), said(2)], "{finished}");
     let report = parser::report(Dialect::Mcperf, &finished.out).expect("a report");
-    let (theirs, own) = answered(&record(&json));
+    let (theirs, own) = answered(&record_at(&json));
     assert_eq!(report.total.ops, theirs + own, "{finished}");
     // Without -M there is no result, and the master does not wait for ever.
     let second = agents[1].at();
@@ -324,8 +321,7 @@ fn who_may_command_an_agent() {
     let line = format!("mutilate -s 192.0.2.1 {} -T 0 -t 1", agent.at());
     user.master(&line).finish().complains(255, &["192.0.2.1", "not among the targets"]);
     // With a join file, it loads those that the file names.
-    let key = fresh("key");
-    drop(fs::remove_dir_all(&key));
+    let key = fresh_folder("key").join("of-a-lab");
     memtide(&format!("key new {} --allow-target 127.0.0.1:1", key.display())).exits(0);
     let joined = User { join: Some(key.join("agent.join")), ..User::new() };
     let agent = joined.agent("mutilate -A");
@@ -346,9 +342,7 @@ fn who_may_command_an_agent() {
 #[test]
 fn masterless_processes_are_shares_where_the_environment_says_so() {
     let _turn = shared();
-    let (peer, folder) = (Peer::memcached(""), fresh("shares"));
-    drop(fs::remove_dir_all(&folder));
-    fs::create_dir_all(&folder).unwrap();
+    let (peer, folder) = (Peer::memcached(""), fresh_folder("shares"));
     let line = format!("mutilate -s {} -M -t 1 -q 1000", peer.name);
     fs::create_dir_all(folder.join("barrier")).unwrap();
     let share = |number: usize| {
@@ -366,7 +360,7 @@ fn masterless_processes_are_shares_where_the_environment_says_so() {
     let (a, b) = (folder.join("0.json"), folder.join("1.json"));
     let merge = format!("merge {} {} --json {}", a.display(), b.display(), merged.display());
     memtide(&merge).exits(0);
-    let record = record(&merged);
+    let record = record_at(&merged);
     assert_eq!(record.shards.len(), 2);
     let intended = record.totals.intended as f64;
     assert!((intended - 1000.0).abs() < 6.0 * f64::sqrt(1000.0), "{intended}");

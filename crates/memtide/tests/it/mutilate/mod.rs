@@ -12,14 +12,13 @@ mod fleet;
 #[path = "../../../../compat/tests/parser/mod.rs"]
 mod parser;
 
-use crate::child::{Finished, program, read_record, scratch};
+use crate::child::{Finished, fresh, program, record_at};
 use crate::peer::Peer;
 use memtide_schema::record::PhaseCounts;
 use memtide_schema::steps::Steps;
 use memtide_schema::{Kind, Record};
 use parser::Dialect;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 
 /// The format of a command line's output.
 fn dialect(line: &str) -> Dialect {
@@ -34,17 +33,6 @@ fn dialect(line: &str) -> Dialect {
         "mcperf" => Dialect::Mcperf,
         _ => panic!("no face is called {name}"),
     }
-}
-
-/// A separate file for every caller.
-fn fresh(name: &str) -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    scratch(&format!("face-{}-{name}", NEXT.fetch_add(1, Ordering::Relaxed)))
-}
-
-/// The record of the run that wrote `path`.
-fn record(path: &Path) -> Record {
-    read_record(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// The records of all steps of the search or the scan that wrote `path`.
@@ -116,6 +104,20 @@ impl Tally {
 /// Runs a face to its end; no test that pauses processes runs at the same time.
 fn face(line: &str) -> Finished {
     crate::child::memtide(line)
+}
+
+/// Runs a face; returns its output, the record of each of its runs, and what `peers` counted
+/// meanwhile, which must be what the records say.
+fn counted(peers: &[&Peer], line: &str) -> (Finished, Vec<Record>, Tally) {
+    let json = fresh("counted.json");
+    let before = Tally::of(peers);
+    let ran = face(&format!("{line} --json {}", json.display())).exits(0);
+    let counted = Tally::of(peers).minus(before);
+    let has_steps = line.contains("--scan") || line.contains("--search");
+    let records = if has_steps { records(&json) } else { vec![record_at(&json)] };
+    let told = records.iter().map(Tally::told).fold(Tally::default(), Tally::plus);
+    assert_eq!(counted, told, "{ran}");
+    (ran, records, counted)
 }
 
 /// Runs a face in the folder `at`.

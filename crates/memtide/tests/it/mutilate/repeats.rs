@@ -1,6 +1,6 @@
 //! A server named more than once: more connections, and the same counters.
 
-use super::{face, fresh, record};
+use super::{face, fresh, record_at};
 use crate::child::assert_counters_equal;
 use crate::peer::Peer;
 
@@ -18,7 +18,7 @@ fn a_server_that_is_named_twice_is_counted_once() {
         let port = peer.address().port().to_string();
         let line = line.replace("@P", &port).replace('@', &peer.name);
         let ran = face(&format!("{line} --json {}", json.display())).exits(0);
-        let record = record(&json);
+        let record = record_at(&json);
         if !line.contains(" -e") {
             // Commands sent around a run may change the servers' counters.
             assert_counters_equal(&record);

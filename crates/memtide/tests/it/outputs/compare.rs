@@ -67,6 +67,8 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
     let altered = a.replacen("\"answered\": 200", "\"answered\": 900", 1);
     assert_ne!(altered, a, "the figure is in the record: {a}");
     fs::write(folder.join("w.json"), altered).unwrap();
+    let damaged = a.replacen("\"histogram\": \"", "\"histogram\": \"AAAA", 1);
+    fs::write(folder.join("h.json"), damaged).unwrap();
     let many = "a.json ".repeat(17);
     for (line, words) in [
         ("compare a.json", &["RECORD"][..]),
@@ -75,6 +77,8 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
         ("compare a.json v.json", &["v.json", "at schema", "memtide.record/2"]),
         ("compare a.json w.json", &["w.json", "it contradicts itself"]),
         ("report w.json", &["w.json", "it contradicts itself"]),
+        ("report h.json", &["h.json", "it contradicts itself", "histogram"]),
+        ("compare a.json h.json", &["h.json", "it contradicts itself", "histogram"]),
         ("compare a.json none.json", &["none.json", "cannot be read"]),
         ("compare a.json a.json --out plot=x.svg", &["--out plot", "memtide report"]),
         ("compare a.json a.json --out samples=x.csv", &["--out samples", "memtide run"]),
@@ -82,5 +86,5 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
     ] {
         run_in(&folder, line).complains(2, words);
     }
-    assert_eq!(names(&folder), ["a.json", "b.json", "s.json", "v.json", "w.json"]);
+    assert_eq!(names(&folder), ["a.json", "b.json", "h.json", "s.json", "v.json", "w.json"]);
 }

@@ -176,13 +176,6 @@ impl Recorder {
     pub(crate) fn take(&self) -> HashMap<String, u64> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
-
-    /// Number of requests for each key since the last call, largest first.
-    pub(crate) fn take_counts(&self) -> Vec<u64> {
-        let mut counts = self.take().into_values().collect::<Vec<_>>();
-        counts.sort_unstable_by(|a, b| b.cmp(a));
-        counts
-    }
 }
 
 /// True if something can be read within a moment.

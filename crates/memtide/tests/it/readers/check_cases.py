@@ -24,13 +24,14 @@ def check_steps(path, steps, fails):
 def check_suite(suite, record, fails):
     """Cases pass and fail as the record says; in a search nothing fails but its conclusion."""
     bad = Failure if fails else Skipped
+    doubted = bad if record["scenario"].get("strict") else Skipped
     cases = {(case.classname, case.name): [type(fate) for fate in case.result] for case in suite}
     assert len(cases) == suite.tests, f"{len(cases)} cases of {suite.tests}"
     goals = {goal["goal"]: goal["result"] == "met" for goal in record["goals"]}
     verdict = record["believable"]["verdict"] != "no"
     for name, is_good in goals.items():
         assert cases.pop(("memtide.goal", name)) == ([] if is_good else [bad]), name
-    assert cases.pop(("memtide.verdict", "believable")) == ([] if verdict else [bad])
+    assert cases.pop(("memtide.verdict", "believable")) == ([] if verdict else [doubted])
     for name in CLASSES:
         found = cases.pop(("memtide.errors", name))
         assert (found == []) == (record["totals"][name] == 0), f"{name}: {found}"

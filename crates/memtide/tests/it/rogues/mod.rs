@@ -6,21 +6,17 @@ mod deeds;
 mod proxies;
 
 use crate::child::{program, read_record, shared};
+use crate::hostile::Watched;
 use crate::peer::rogue::Rogue;
 use deeds::{ANY, DEEDS, Deed, Stand};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
 
-/// Largest memory of a run.
-const RSS_KIB_MAX: i64 = 256 * 1024;
-/// Time limit of a run; one that exceeds it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Number of runs at the same time.
 const BESIDE: usize = 4;
 
@@ -104,26 +100,20 @@ fn try_case(stage: Stage, deed: &'static Deed) -> Result<(), String> {
     );
     let mut command = program();
     command.args(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let started = Instant::now();
-    let mut child = command.spawn().unwrap();
-    let out = read_all(child.stdout.take().unwrap());
-    let err = read_all(child.stderr.take().unwrap());
-    let ended = wait(&child, started);
-    if ended.is_none() {
-        drop(child.kill());
-    }
-    // Usually it has been waited for already.
-    drop(child.wait());
+    let mut watched = Watched::start(&mut command);
+    let out = read_all(watched.child.stdout.take().unwrap());
+    let err = read_all(watched.child.stderr.take().unwrap());
+    let end = watched.end();
     over.store(true, Ordering::Release);
     let (out, err) = (out.join().unwrap(), err.join().unwrap());
-    let took = started.elapsed();
-    let Some((code, rss_kib)) = ended else { return Err(format!("hangs; {err}")) };
-    let all = format!("exit {code}, {rss_kib} KiB, {took:.1?}; {err}");
-    if rss_kib > RSS_KIB_MAX {
-        return Err(format!("too much memory: {all}"));
-    }
+    let code = end.status.code().unwrap_or(-1);
+    let mut broken = end.broken(code);
     if err.contains("panicked") || !matches!(code, 0 | 1 | 3) {
-        return Err(format!("an end of another kind: {all}"));
+        broken.push("an end of another kind".to_owned());
+    }
+    let all = format!("exit {code}, {} KiB; {err}", end.memory_kib);
+    if !broken.is_empty() {
+        return Err(format!("{}: {all}", broken.join(", ")));
     }
     if !out.is_empty() {
         read_record(&out).map_err(|why| format!("{why} in the record: {all}"))?;
@@ -140,24 +130,6 @@ fn try_case(stage: Stage, deed: &'static Deed) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("'{}' is not said: {all}", expect.word)),
     }
-}
-
-/// Exit code and largest resident memory, in KiB; `None` if the child does not end.
-fn wait(child: &Child, started: Instant) -> Option<(i32, i64)> {
-    let pid = i32::try_from(child.id()).unwrap();
-    while started.elapsed() < PATIENCE {
-        let mut status = 0;
-        // SAFETY: a usage is nothing but integers, for which zero is a value.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: the child is ours, and no other code waits for it; both places are writable.
-        let waited = unsafe { libc::wait4(pid, &mut status, libc::WNOHANG, &mut usage) };
-        if waited == pid {
-            let code = if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -1 };
-            return Some((code, usage.ru_maxrss));
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    None
 }
 
 fn read_all(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {

@@ -190,6 +190,28 @@ fn shares_that_do_not_come_are_named() {
 }
 
 #[test]
+fn a_merged_record_says_which_share_is_missing_and_of_how_many() {
+    let peer = Peer::memcached("");
+    let share = |place: &str, seed: u32| {
+        let json = scratch(&format!("share-lone-{seed}.json")).display().to_string();
+        let words = "--quiet --keys 100 --rate 2k --ops-max 1500";
+        memtide(&format!("run -s {} {words} --seed {seed} {place} --json {json}", peer.name))
+            .exits(0);
+        json
+    };
+    let (one, other) = (share("--shard 0/2", 1), share("--shard 1/2", 2));
+    let out = scratch("share-lone-merged.json");
+    let merged = memtide(&format!("merge {one} --json {}", out.display())).exits(1);
+    let words = "1 of 2 shares are missing, with 50.0 % of the load: share 1 (lane 1)";
+    assert!(merged.out.contains(&format!("partial: {words}\n")), "{merged}");
+    assert!(!merged.out.contains("ended early") && !merged.out.contains("0 of 1"), "{merged}");
+    let merged = record(&out);
+    assert_eq!((merged.missing.unwrap().unreported, merged.planned), (Some(750), Some(1_500)));
+    let seeds = ["are not shares of one run", "seed is '1' in one and '2' in the other"];
+    memtide(&format!("merge {one} {other}")).complains(2, &seeds);
+}
+
+#[test]
 fn a_signal_ends_a_share_with_its_record_and_success() {
     let _turn = shared();
     let peer = Peer::memcached("");

@@ -1,7 +1,7 @@
 //! The script that users submit, unchanged from deploy/slurm.
 
 use super::cluster::Cluster;
-use crate::child::{Finished, assert_counters_equal, read_record};
+use crate::child::{Finished, assert_counters_equal, record_at};
 use std::fs;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/slurm/run.sh");
@@ -13,8 +13,7 @@ fn check_records(cluster: &Cluster, folder: &str, (said, ran): (&str, &Finished)
     let folder = cluster.folder().join(folder);
     let shares = fs::read_dir(folder.join("shares")).unwrap().count();
     assert_eq!(shares, 4, "{ran}");
-    let text = fs::read_to_string(folder.join("merged.json")).unwrap();
-    let record = read_record(&text).unwrap();
+    let record = record_at(&folder.join("merged.json"));
     assert!(!record.partial && record.totals.intended.abs_diff(800) <= 8, "{ran}");
     assert_eq!(record.totals.misses, 0, "{ran}");
     assert_counters_equal(&record);

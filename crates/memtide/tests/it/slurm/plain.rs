@@ -1,7 +1,7 @@
 //! Shares without a scheduler: the ssh line of docs/cluster.md and the script that it starts, run
 //! unchanged, with a shell in place of ssh. They need neither root nor Slurm.
 
-use crate::child::{Running, assert_counters_equal, cleared, read_record, scratch};
+use crate::child::{Running, assert_counters_equal, cleared, record_at, scratch};
 use crate::peer::Peer;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -47,7 +47,7 @@ fn the_lines_for_ssh_divide_a_run_and_merge_it() {
     let (shares, run): (Vec<_>, Vec<_>) = found.filter(is_record).partition(|path| path.is_dir());
     assert_eq!((shares.len(), run.len()), (1, 1), "{ran}");
     assert_eq!(fs::read_dir(&shares[0]).unwrap().count(), 4, "{ran}");
-    let record = read_record(&fs::read_to_string(&run[0]).unwrap()).unwrap();
+    let record = record_at(&run[0]);
     assert!(record.totals.intended.abs_diff(800) <= 8, "{ran}");
     assert_eq!(record.totals.misses, 0, "{ran}");
     assert_counters_equal(&record);

@@ -3,7 +3,7 @@
 
 use super::cluster::Cluster;
 use super::processes_in;
-use crate::child::{Finished, assert_counters_equal, check, memtide, read_record};
+use crate::child::{Finished, assert_counters_equal, check, memtide, record_at};
 use memtide_schema::Record;
 use memtide_schema::record::{CheckKind, CheckResult, EndedBy};
 use rustix::process::{Pid, Signal, kill_process};
@@ -30,8 +30,8 @@ fn step(folder: &str, launch: &str, first: &str, words: &str) -> String {
 /// The records in `folder`, by share number.
 fn records(folder: &Path) -> Vec<(u32, Record)> {
     let read = |number: u32| {
-        let text = fs::read_to_string(folder.join(format!("{number}.json"))).ok()?;
-        Some((number, read_record(&text).unwrap()))
+        let path = folder.join(format!("{number}.json"));
+        path.exists().then(|| (number, record_at(&path)))
     };
     (0..4).filter_map(read).collect()
 }
@@ -47,8 +47,9 @@ fn merge(folder: &Path, words: &str) -> (Finished, Record) {
     let path = folder.with_extension("json");
     let line = format!("merge {} {words} --json {}", folder.display(), path.display());
     let merged = memtide(&line);
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}: {merged}"));
-    (merged, read_record(&text).unwrap())
+    assert!(path.exists(), "{merged}");
+    let record = record_at(&path);
+    (merged, record)
 }
 
 #[test]
@@ -183,31 +184,6 @@ fn the_others_write_what_they_have_when_slurm_ends_the_step_for_a_killed_share()
 }
 
 #[test]
-fn a_share_that_slurm_starts_again_sends_nothing_and_says_so() {
-    let Some(cluster) = Cluster::up("a_share_that_slurm_starts_again_sends_nothing_and_says_so")
-    else {
-        return;
-    };
-    cluster.start_server();
-    // A real requeue takes two minutes; this imitates what tasks see of it.
-    let again = "[ $SLURM_PROCID != 1 ] || export SLURM_RESTART_COUNT=1;";
-    let words = "--duration 500ms";
-    let ran = cluster.shell(&step("again", "", again, words)).exits(0);
-    assert!(ran.err.contains("SLURM_RESTART_COUNT=1"), "{ran}");
-    let records = records(&cluster.folder().join("again"));
-    assert_eq!(records.len(), 4, "{ran}");
-    for (number, record) in &records {
-        let share = record.share.as_ref().unwrap();
-        assert_eq!(share.not_run.is_some(), *number == 1, "{ran}");
-        assert_eq!(record.totals.intended == 0, *number == 1, "{ran}");
-    }
-    let (merged, _) = merge(&cluster.folder().join("again"), "");
-    let merged = merged.exits(1);
-    let said = format!("{}{}", merged.out, merged.err);
-    assert!(said.contains("lane 1") && said.contains("SLURM_RESTART_COUNT=1"), "{merged}");
-}
-
-#[test]
 fn a_step_of_several_tasks_without_shares_sends_nothing() {
     let Some(cluster) = Cluster::up("a_step_of_several_tasks_without_shares_sends_nothing") else {
         return;
@@ -223,8 +199,7 @@ fn a_step_of_several_tasks_without_shares_sends_nothing() {
     let script = format!("srun -N1 -n1 {alone} >one.json; salloc -N2 bash -c '{alone} >two.json'");
     let ran = cluster.shell(&script).exits(0);
     for name in ["one.json", "two.json"] {
-        let text = fs::read_to_string(cluster.folder().join(name)).unwrap();
-        let record = read_record(&text).unwrap();
+        let record = record_at(&cluster.folder().join(name));
         assert_near(record.totals.intended, 100);
         assert_eq!(record.share, None, "{ran}");
     }

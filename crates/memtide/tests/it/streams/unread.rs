@@ -1,11 +1,11 @@
-//! Drivers that do not read stderr, and drivers that ignore signals.
+//! Drivers that do not read stderr.
 
 use super::super::mutilate::cells;
-use crate::child::{Running, program, shared};
+use crate::child::{program, shared};
 use crate::peer::Peer;
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Number of rows read from a scan before it is killed.
 const ROWS: usize = 4;
@@ -37,20 +37,4 @@ fn an_endless_scan_goes_on_with_stderr_unread() {
         assert!(rows.len() > ROWS && seen.ends_with('\n'), "{seen}");
         assert!(rows[1..].iter().all(|row| row[0] == "read" && row.len() == rows[1].len()));
     }
-}
-
-#[test]
-fn what_is_ignored_at_the_start_stays_ignored() {
-    let _turn = shared();
-    let peer = Peer::memcached("");
-    let path = program().get_program().to_string_lossy().into_owned();
-    let line = format!("'{path}' mutilate -s {} -t 3 -q 500 --noload", peer.name);
-    let mut shell = Command::new("sh");
-    let command = shell.arg("-c").arg(format!("trap '' HUP INT; exec {line}"));
-    let running = Running::of(command);
-    peer.await_figure("cmd_get", 100);
-    running.signal(Signal::HUP);
-    running.signal(Signal::INT);
-    let run = running.finish().exits(0);
-    assert!(run.out.contains("/ 3.0s)"), "it ran to its end: {run}");
 }

@@ -2,11 +2,9 @@
 //! the names it is called by.
 
 use super::{errors, figure, report, target, total, twemperf};
-use crate::child::{Running, memtide, program, read_record, scratch, shared};
+use crate::child::{Running, memtide, record_at, scratch, shared, start_after};
 use crate::peer::Peer;
-use crate::peer::rogue::Crowded;
 use rustix::process::Signal;
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -40,19 +38,6 @@ fn a_stopped_server_lets_the_client_time_out() {
 }
 
 #[test]
-fn a_connect_that_nobody_takes_times_out() {
-    let crowded = Crowded::new();
-    let (host, port) = crowded.name.split_once(':').unwrap();
-    for pace in ["-n 2", "-n 5 -r 100"] {
-        let run = memtide(&format!("twemperf -s {host} -p {port} {pace} -t 0.3 -N 3")).exits(0);
-        let text = report(&run.err);
-        let lost = total(text, "connections");
-        assert!(lost > 0.0 && errors(text, "client-timo") == lost, "{run}");
-        assert_eq!((errors(text, "total"), total(text, "requests")), (lost, 0.0), "{run}");
-    }
-}
-
-#[test]
 fn a_full_server_turns_away() {
     let peer = Peer::memcached("-c 40");
     let json = scratch("twemperf-full.json");
@@ -62,8 +47,7 @@ fn a_full_server_turns_away() {
     let away = errors(text, "other");
     assert!(away > 0.0 && errors(text, "total") == away, "{run}");
     assert_eq!(total(text, "responses"), (100.0 - away) * 20.0, "{run}");
-    let record = read_record(&std::fs::read_to_string(json).unwrap()).unwrap();
-    assert_eq!(record.churn.unwrap().measure.causes["turned_away"] as f64, away, "{run}");
+    assert_eq!(record_at(&json).churn.unwrap().measure.causes["turned_away"] as f64, away, "{run}");
 }
 
 #[test]
@@ -87,11 +71,8 @@ fn a_killed_server_resets() {
 fn few_descriptors_are_counted() {
     let _turn = shared();
     let peer = Peer::memcached("");
-    let path = program().get_program().to_string_lossy().into_owned();
     let line = format!("twemperf {} -n 100 -r 200 -R 20 -N 5 -l 0", target(&peer));
-    let mut shell = Command::new("sh");
-    let command = shell.arg("-c").arg(format!("ulimit -n 20; exec '{path}' {line}"));
-    let run = Running::of(command).finish().exits(0);
+    let run = start_after("ulimit -n 20", &line).finish().exits(0);
     let text = report(&run.err);
     let none = errors(text, "fd-unavail");
     assert!(none > 0.0 && none < 100.0 && errors(text, "total") == none, "{run}");
@@ -102,14 +83,11 @@ fn few_descriptors_are_counted() {
 fn no_descriptor_at_all_ends_the_run_as_well() {
     let _turn = shared();
     let peer = Peer::memcached("");
-    let path = program().get_program().to_string_lossy().into_owned();
     for pace in ["", "-r 200"] {
         // Besides the three standard streams the program needs one descriptor for itself.
-        let line = format!("'{path}' twemperf {} -n 3 -N 2 {pace}", target(&peer));
-        let close = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
-        let mut shell = Command::new("sh");
-        let command = shell.arg("-c").arg(format!("{close}; ulimit -n 4; exec {line}"));
-        let run = Running::of(command).finish().exits(0);
+        let line = format!("twemperf {} -n 3 -N 2 {pace}", target(&peer));
+        let close = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 4";
+        let run = start_after(close, &line).finish().exits(0);
         let text = report(&run.err);
         assert_eq!((errors(text, "fd-unavail"), errors(text, "total")), (3.0, 3.0), "{run}");
         assert_eq!(total(text, "connections"), 3.0, "{run}");
@@ -140,17 +118,6 @@ fn time_ends_a_run() {
 }
 
 #[test]
-fn wrong_words_are_complained_of_with_the_page() {
-    let run = memtide("twemperf --num-conns=x").exits(1);
-    assert!(run.err.starts_with("mcperf: option -n requires a number\n"), "{run}");
-    assert!(run.err.contains("\r\n") && run.out.is_empty(), "{run}");
-    let run = memtide("twemperf -V").exits(0);
-    assert_eq!((&*run.err, &*run.out), ("This is mcperf-0.1.1\r\n\n", ""));
-    let run = memtide("twemperf -s no.such.host.invalid").exits(1);
-    assert!(run.err.contains("no.such.host.invalid"), "{run}");
-}
-
-#[test]
 fn notes_go_to_the_log() {
     let peer = Peer::memcached("");
     let log = scratch("twemperf.log");
@@ -158,24 +125,4 @@ fn notes_go_to_the_log() {
     assert!(run.err.starts_with("\nTotal: "), "{run}");
     let log = std::fs::read_to_string(log).unwrap();
     assert!(log.contains("--sizes=d100"), "{log}");
-}
-
-#[test]
-fn it_is_found_by_the_names_of_links() {
-    let _turn = shared();
-    let peer = Peer::memcached("");
-    let folder = scratch("twemperf-links");
-    drop(std::fs::remove_dir_all(&folder));
-    std::fs::create_dir_all(&folder).unwrap();
-    Running::start(&format!("install-faces {}", folder.display())).finish().exits(0);
-    for (name, words) in [("twemperf", "-n 2"), ("mcperf", "--num-conns=2")] {
-        let mut command = Command::new(folder.join(name));
-        let line = format!("{} {words}", target(&peer));
-        let run = Running::of(command.args(line.split_whitespace())).finish().exits(0);
-        assert_eq!(total(report(&run.err), "connections"), 2.0, "{run}");
-    }
-    // Without an option that only twemperf has, it is the other mcperf.
-    let mut command = Command::new(folder.join("mcperf"));
-    let run = Running::of(command.args(["-s", &peer.name, "-t", "1", "-q", "100"])).finish();
-    assert!(run.exits(0).out.contains("#type"));
 }

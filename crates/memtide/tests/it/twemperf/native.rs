@@ -1,7 +1,7 @@
 //! The native command line of a twemperf run: the same scenario, and the same record.
 
 use super::twemperf;
-use crate::child::{Finished, memtide, scratch};
+use crate::child::{Finished, memtide, record_at, scratch};
 use crate::peer::Peer;
 use memtide_schema::Record;
 use serde_json::{Value, json};
@@ -78,8 +78,7 @@ fn both_give_the_same_record() {
             let file = scratch("twemperf-face.json");
             let json = format!("--json={}", file.display());
             twemperf(&peers[0], &format!("{theirs} {json}")).exits(0);
-            let text = std::fs::read_to_string(file).unwrap();
-            let face = Record::from_json(&text).unwrap();
+            let face = record_at(&file);
             let name = &peers[1].name;
             let run = memtide(&format!("run -s {name} {UNSAID} {ours} --io {io} --json -"));
             if io == "uring" && run.code == Some(2) && run.err.contains("cannot be used") {
@@ -111,7 +110,7 @@ fn both_are_the_same_to_the_last_byte_where_time_is_simulated() {
         let written = scratch("twemperf-scenario.json");
         let json = format!("--json={}", written.display());
         twemperf(&peer, &format!("{theirs} {json}")).exits(0);
-        let face = Record::from_json(&std::fs::read_to_string(written).unwrap()).unwrap();
+        let face = record_at(&written);
         let fields = face.scenario.iter().map(|(name, value)| format!("{name} = {value}\n"));
         let file = scratch("twemperf-scenario.toml");
         std::fs::write(&file, fields.collect::<String>()).unwrap();

@@ -1,7 +1,7 @@
 //! Words that a shell passes on by accident: bytes that are not UTF-8, empty values, switches that
 //! are switched off again, and repeated flags.
 
-use crate::child::{Running, memtide, program, scratch, shared};
+use crate::child::{Running, memtide, memtide_with, program, scratch, shared};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::process::Stdio;
@@ -20,18 +20,16 @@ fn variables_that_are_no_text_concern_only_their_owners() {
     let mut command = program();
     foreign(command.args(line.split(' ')));
     Running::of(&mut command).finish().exits(0);
-    let mut command = program();
-    command.args(line.split(' ')).env("MEMTIDE_KEY_SIZE", bytes(b"4\xff"));
-    Running::of(&mut command).finish().complains(2, &["MEMTIDE_KEY_SIZE", "UTF-8", "4\\xFF"]);
+    let run = memtide_with("MEMTIDE_KEY_SIZE", bytes(b"4\xff"), line);
+    run.complains(2, &["MEMTIDE_KEY_SIZE", "UTF-8", "4\\xFF"]);
     for face in ["mutilate", "memaslap", "twemperf"] {
         let mut command = program();
         foreign(command.args([face, "--help"]));
         let run = Running::of(&mut command).finish();
         assert!(!run.err.contains("panicked") && run.code.is_some(), "{run}");
     }
-    let mut command = program();
-    command.args(["memaslap", "-t", "1s"]).env("MEMCACHED_SERVERS", bytes(b"\xff:1"));
-    Running::of(&mut command).finish().complains(1, &["MEMCACHED_SERVERS", "UTF-8"]);
+    let run = memtide_with("MEMCACHED_SERVERS", bytes(b"\xff:1"), "memaslap -t 1s");
+    run.complains(1, &["MEMCACHED_SERVERS", "UTF-8"]);
 }
 
 #[test]
@@ -60,17 +58,12 @@ fn an_argument_that_is_no_text_is_named() {
 fn an_empty_server_is_never_the_embedded_one() {
     memtide("run --server= --duration 100ms").complains(2, &["--server", "empty", "HOST"]);
     memtide("search --server= --goal errors<1%").complains(2, &["--server", "empty"]);
-    let _turn = shared();
-    for (variable, command) in [("MEMTIDE_SERVER", "run"), ("MEMTIDE_STRICT", "sim")] {
-        let mut child = program();
-        child.args([command, "--plan"]).env(variable, "");
-        Running::of(&mut child).finish().complains(2, &[variable, "empty"]);
-    }
+    memtide_with("MEMTIDE_SERVER", "", "run --plan").complains(2, &["MEMTIDE_SERVER", "empty"]);
+    memtide_with("MEMTIDE_STRICT", "", "sim --plan").complains(2, &["MEMTIDE_STRICT", "empty"]);
     let path = scratch("empty.toml");
     std::fs::write(&path, "keys = 5\nserver = \"\"\n").unwrap();
-    let mut child = program();
-    child.arg("run").arg(&path);
-    Running::of(&mut child).finish().complains(2, &["server", "empty.toml line 2", "empty"]);
+    let run = memtide(&format!("run {}", path.display()));
+    run.complains(2, &["server", "empty.toml line 2", "empty"]);
 }
 
 #[test]
@@ -81,12 +74,7 @@ fn a_switch_is_taken_back_and_the_last_of_two_flags_wins() {
     // The plan is only printed until the flag is switched off again; then the run fails to connect.
     memtide(&format!("run {file} -s 127.0.0.1:1")).exits(0);
     memtide(&format!("run {file} -s 127.0.0.1:1 --plan=false")).exits(3);
-    let _turn = shared();
-    let mut command = program();
-    let words = "run -s 127.0.0.1:1 --plan=off --timeout 1s";
-    command.args(words.split(' ')).env("MEMTIDE_PLAN", "true");
-    Running::of(&mut command).finish().exits(3);
-    drop(_turn);
+    memtide_with("MEMTIDE_PLAN", "true", "run -s 127.0.0.1:1 --plan=off --timeout 1s").exits(3);
     let twice = "--plan=false --plan --rate 111 --rate 222 --strict --strict=no";
     let run = memtide(&format!("run -s 127.0.0.1:1 -s 127.0.0.1:2 {twice}")).exits(0);
     assert!(run.out.contains("222/s") && !run.out.contains("111/s"), "{run}");

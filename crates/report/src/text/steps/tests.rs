@@ -67,6 +67,30 @@ fn every_end_has_its_sentence() {
 }
 
 #[test]
+fn lost_agents_are_named_and_the_answer_says_whose_it_is() {
+    let mut text = StepsText::new(&["all.p95<10ms".to_owned()], None);
+    text.step(&step(1, StepRole::Scan, Some(7e4), GoalResult::Met));
+    let lost = |step, name: &str, left| LostAgent {
+        step,
+        agent: name.to_owned(),
+        why: "it has been silent for 10 s".to_owned(),
+        left,
+        of: 4,
+    };
+    let lost = vec![lost(4, "a1", 2), lost(4, "a2", 2), lost(9, "a3", 1)];
+    let end = Conclusion { answer: Some(ANSWER), lost, ..Conclusion::default() };
+    let sentences = text.sentences(&end);
+    assert_eq!(sentences[0].0, "lost");
+    assert_eq!(
+        sentences[2].1,
+        "agent a3 was lost in step 9: it has been silent for 10 s; 1 of 4 agents went on"
+    );
+    let (_, result) = sentences.last().unwrap();
+    let ending = "; of 2 of 4 agents from step 4 on; of 1 of 4 agents from step 9 on";
+    assert!(result.ends_with(ending), "{result}");
+}
+
+#[test]
 fn progress_says_which_step_it_is() {
     let progress = Progress {
         phase: memtide_schema::record::Phase::Measure,

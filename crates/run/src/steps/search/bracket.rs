@@ -49,11 +49,10 @@ impl Bracket {
         Self { limits, ledger, floor: 0.0, low: None, high: None, high_tried: false }
     }
 
-    /// Sets the range, from `floor`, in place of the lowest rate, to `top`.
-    fn range(&mut self, top: f64) -> Decision {
+    /// Sets the range, from the lowest rate to `top`.
+    fn range(&mut self, top: f64) {
         self.floor = self.limits.rate_min.unwrap_or(top * FLOOR);
         self.high = Some(top.max(self.floor));
-        self.decide()
     }
 
     fn decide(&self) -> Decision {
@@ -121,17 +120,22 @@ impl Bracket {
 impl Course for Bracket {
     fn first(&mut self) -> Decision {
         match self.limits.rate_max {
-            Some(top) => self.range(top),
+            // Who names a highest rate hopes for it; a measured peak is always behind.
+            Some(rate) => {
+                self.range(rate);
+                Decision::Try(Trial { rate, role: StepRole::Narrow })
+            }
             None => Decision::Try(Trial { rate: 0.0, role: StepRole::Peak }),
         }
     }
 
     fn next(&mut self, result: &StepResult) -> Decision {
         if result.rate == 0.0 {
-            return match result.achieved_per_s > 0.0 {
-                true => self.range(self.rounded(result.achieved_per_s)),
-                false => Decision::Over,
-            };
+            if result.achieved_per_s <= 0.0 {
+                return Decision::Over;
+            }
+            self.range(self.rounded(result.achieved_per_s));
+            return self.decide();
         }
         self.ledger.note(result.rate, result.does());
         match result.does() {

@@ -88,7 +88,12 @@ impl Generator {
             response: kinds.map(|kind| (kind, self.distribution(true))).into(),
             service: [(Kind::All, self.distribution(false))].into(),
             lag: [(Kind::Set, self.distribution(false))].into(),
-            lag_split: LagSplit { server: self.distribution(false), ..LagSplit::default() },
+            lag_split: LagSplit {
+                generator: self.distribution(false),
+                client_busy: self.distribution(false),
+                server: self.distribution(false),
+                disconnected: self.distribution(false),
+            },
             client_delay: self.distribution(false),
             in_flight_at_send: Counts::of(&self.times(64)),
             outstanding_at_send: Counts::of(&self.times(8)),

@@ -59,6 +59,16 @@ fn seconds_of_shards_lie_where_they_were_and_add_up() {
 }
 
 #[test]
+fn seconds_of_runs_one_after_the_other_have_the_rate_of_each() {
+    let merged = same(&[shard(10_000, 8, 1), shard(30_600, 8, 2)]);
+    assert_eq!(sum(&merged).settled, 1_600);
+    for second in &merged.seconds {
+        let rate = second.counts.settled as f64 / second.length_s;
+        assert!((rate - 80.0 / 1.05).abs() < 1e-6, "{second:?}");
+    }
+}
+
+#[test]
 fn seconds_that_would_not_add_up_are_not_told() {
     let (a, b) = (shard(10_000, 8, 1), shard(10_000, 8, 2));
     let older = Record { seconds: Vec::new(), ..b.clone() };

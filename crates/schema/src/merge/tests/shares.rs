@@ -1,7 +1,7 @@
 //! Shares of one run: any grouping gives the same bits; missing, late or unlike shares are
 //! reported.
 
-use super::generate::{Generator, run};
+use super::generate::{Generator, believable, run};
 use super::{json, numbered};
 use crate::kind::Kind;
 use crate::merge::{MergeError, Merging, Scenarios};
@@ -141,6 +141,8 @@ fn a_run_of_all_shares_is_whole() {
     assert_eq!(all.shards.iter().map(|s| s.scenario.len()).sum::<usize>(), 0);
     assert_eq!(all.scenario, share(0, 4, 1).scenario);
     assert_eq!(all.check_conservation(), Ok(()));
+    // The last share begins 3 ms after the first one.
+    assert_eq!(all.answered_until_s, Some(0.003 + 10.001));
 }
 
 #[test]
@@ -157,9 +159,86 @@ fn what_is_missing_is_named_with_its_part_of_the_load() {
         "2 of 4 shares are missing, with 50.0 % of the load: share 1-2 (lane 2-5); share 1 did \
          not run: it is late by 2s"
     );
+    assert_eq!(some.machine.os, share(0, 4, 10).machine.os, "share 1 does not know its machine");
     let rest = merged(&[some, share(2, 4, 10), share(1, 4, 10)]);
     assert_eq!(rest.missing, None);
     assert_eq!(rest.planned, Some(4_000));
+}
+
+#[test]
+fn checks_count_the_shares_of_the_run_and_not_those_that_are_there() {
+    let busy = |record: &Record| {
+        let is_it = |check: &&Check| check.code == CheckKind::WorkerBusy;
+        record.believable.checks.iter().find(is_it).unwrap().message.clone()
+    };
+    assert_eq!(
+        busy(&merged(&[share(0, 2, 10)])),
+        "1 of 2 shares passed (1 of 2 shares missing); worst is share 0: busy 0.2"
+    );
+    let bad = |number| Record {
+        believable: believable(CheckResult::Failed, 0.9),
+        ..share(number, 3, 10)
+    };
+    let one = merged(&[share(0, 3, 10), bad(1)]);
+    assert_eq!(busy(&one), "share 1 of 3: busy 0.9");
+    assert_eq!(one.believable.verdict, Verdict::No);
+    assert_eq!(
+        busy(&merged(&[bad(0), bad(1)])),
+        "2 of 3 shares failed (1 of 3 shares missing); worst is share 0: busy 0.9"
+    );
+    assert_eq!(
+        busy(&merged(&[0, 1, 2].map(bad))),
+        "3 of 3 shares failed; worst is share 0: busy 0.9"
+    );
+}
+
+/// The number of operations that a run's other shares did not report.
+fn unreported(records: &[Record]) -> Option<u64> {
+    merged(records).missing.unwrap().unreported
+}
+
+#[test]
+fn what_is_left_of_a_number_of_operations_is_exact() {
+    let counted = |warmup: u64, ops_max| {
+        let mut record = share(0, 2, 10);
+        record.ended_by = EndedBy::Operations;
+        // By chance the share's own part took a little longer than the rate lets expect.
+        record.plan.arrival = "exponential".to_owned();
+        record.rate.target_per_s = Some(97.73);
+        record.plan.ops_max = Some(ops_max);
+        let totals = &mut record.phases.warmup.totals;
+        (totals.intended, totals.answered, totals.sent) = (warmup, warmup, warmup);
+        record
+    };
+    assert_eq!(unreported(&[counted(0, 2_000)]), Some(1_000));
+    assert_eq!(unreported(&[counted(0, 1_999)]), Some(999));
+    assert_eq!(unreported(&[counted(250, 2_500)]), Some(1_000), "of 1250, 250 in the warm-up");
+    // The duration ended the run, before as many operations as were allowed, or almost so.
+    let timed = |ops_max| Record { ended_by: EndedBy::Duration, ..counted(0, ops_max) };
+    assert_eq!(unreported(&[timed(9_000)]), Some(977));
+    assert_eq!(unreported(&[timed(1_900)]), Some(900));
+}
+
+#[test]
+fn what_was_not_reported_is_operations_where_the_rate_counts_keys() {
+    let keyed = |arrival: &str, length_s| {
+        let mut record = share(0, 4, length_s);
+        record.plan.arrival = arrival.to_owned();
+        record.plan.rate_unit = Some("keys".to_owned());
+        // Each operation has 16 keys.
+        record.rate.target_per_s = Some(1_600.0);
+        record.rate.keys_per_s = Some(1_590.0);
+        record
+    };
+    for arrival in ["fixed", "exponential"] {
+        let some = merged(&[keyed(arrival, 10)]);
+        assert_eq!(some.missing.unwrap().unreported, Some(3_000), "{arrival}");
+        assert_eq!(some.planned, Some(4_000));
+    }
+    let interrupted = Record { partial: true, ..keyed("fixed", 5) };
+    let other = share(1, 4, 10);
+    let other = Record { share: other.share, lanes: other.lanes, ..keyed("fixed", 10) };
+    assert_eq!(unreported(&[interrupted, other]), Some(2_000), "of 10 s each");
 }
 
 #[test]
@@ -185,6 +264,14 @@ fn what_is_no_share_of_this_run_is_refused() {
     other.scenario["keys"] = "17".into();
     let sentence = refused(&[first.clone(), other]);
     assert!(sentence.contains("not shares of one run: keys is '"), "{sentence}");
+    let mut reseeded = share(1, 4, 10);
+    reseeded.share.as_mut().unwrap().scenario_digest = "d3".to_owned();
+    reseeded.scenario["seed"] = "17".into();
+    // Each process may have its own number of threads.
+    reseeded.scenario.insert("threads".to_owned(), "3".into());
+    let sentence = refused(&[first.clone(), reseeded]);
+    assert!(sentence.contains("not shares of one run: seed is '"), "{sentence}");
+    assert!(sentence.contains(" in one and '17' in the other; merge shares"), "{sentence}");
     let sentence = refused(&[first.clone(), share(1, 3, 10)]);
     assert!(sentence.contains("'4 with 8 lanes' in one and '3 with 6 lanes'"), "{sentence}");
     let mut again = share(0, 4, 10);
@@ -366,6 +453,7 @@ fn shares_that_never_overlapped_are_not_one_load() {
     let record = merged(&[first, late]);
     assert!(!record.is_one_load());
     assert!(record.rate.achieved_per_s.is_nan());
+    assert_eq!(record.measured_s, 20.0, "nothing was measured between them");
     assert!(json(&record).contains("\"achieved_per_s\": null"));
     let results: Vec<GoalResult> = record.goals.iter().map(|goal| goal.result).collect();
     assert_eq!(results, [GoalResult::Undecided, GoalResult::Missed]);

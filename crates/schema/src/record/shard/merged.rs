@@ -15,7 +15,8 @@ pub struct MissingRecord {
     /// Number of lanes of the whole run.
     pub lanes_total: u32,
     /// Operations that the missing shares' schedules called for in the measured window: exact for
-    /// fixed arrivals, otherwise the expected number. None where no schedule fixes the number.
+    /// fixed arrivals, and without a warm-up if the number of operations ended the run; otherwise
+    /// the expected number. None where no schedule fixes the number.
     pub unreported: Option<u64>,
 }
 

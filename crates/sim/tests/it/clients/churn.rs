@@ -2,7 +2,7 @@
 //! is counted, whatever fails.
 
 use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
-use crate::harness::{Rehearsal, World};
+use crate::harness::{Rehearsal, World, fields};
 use memtide_base::Instant;
 use memtide_base::rng::Rand48;
 use memtide_schema::record::{CheckKind, CheckResult, ChurnRecord, EndedBy};
@@ -12,16 +12,10 @@ const CALLS: usize = 5;
 
 /// 4 000 connections at 500 per second, of five calls at 2 000 per second each.
 fn world(words: &[(&'static str, &str)]) -> World {
-    let mut all = vec![
-        ("connections-total", "4000"),
-        ("connection-rate", "500"),
-        ("calls", "5"),
-        ("call-rate", "2k"),
-        ("mix", "get=1"),
-        ("load", "never"),
-        ("threads", "1"),
-        ("connections", "512"),
-    ];
+    let mut all = fields(
+        "connections-total=4000 connection-rate=500 calls=5 call-rate=2k mix=get=1 \
+         load=never threads=1 connections=512",
+    );
     all.retain(|(name, _)| !words.iter().any(|(other, _)| other == name));
     all.extend(words);
     World::new(&all).seed(11)
@@ -92,12 +86,10 @@ fn drawn(gap: impl Fn(f64) -> f64, skipped: u64, count: usize) -> Vec<f64> {
 
 #[test]
 fn gaps_are_those_of_a_c_program_where_that_is_asked_for() {
-    let words = [
-        ("connection-arrival", "poisson"),
-        ("arrival", "uniform:0.5"),
-        ("gap-draws", "rand48:1,2,3"),
-        ("threads", "2"),
-    ];
+    let words = fields(
+        "connection-arrival=poisson arrival=uniform:0.5 gap-draws=rand48:1,2,3 \
+         threads=2",
+    );
     let rehearsal = world(&words).rehearse();
     assert_eq!(churn(&rehearsal).measure.completed, 4_000);
     let calls = calls(&rehearsal);

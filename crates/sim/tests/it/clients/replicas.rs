@@ -1,11 +1,11 @@
-//! Servers that all clients reach: copies of writes add up, a server that dies is skipped and used
-//! again once it is back, and gets go over datagrams while sets go over streams.
+//! Servers that all clients reach: copies of writes are filled and scheduled once, and a server
+//! that dies is skipped and used again once it is back.
 
-use crate::harness::{Rehearsal, World};
+use crate::harness::{Rehearsal, World, fields};
 use memtide_base::Instant;
 use memtide_schema::Kind;
 use memtide_schema::record::{CheckKind, CheckResult, Figure};
-use memtide_server::{FaultKind, ServerProfile};
+use memtide_server::ServerProfile;
 
 const fn s(seconds: u64) -> Instant {
     Instant::from_ns(seconds * 1_000_000_000)
@@ -13,17 +13,11 @@ const fn s(seconds: u64) -> Instant {
 
 /// Eight clients of two servers, with nine gets for each set.
 fn world(more: &[(&'static str, &str)]) -> World {
-    let words = [
-        ("server", "a,b"),
-        ("clients", "8"),
-        ("threads", "2"),
-        ("window", "200"),
-        ("mix-order", "turn"),
-        ("verify", "1"),
-        ("timeout", "2s"),
-        ("writers", "2"),
-    ];
-    let mut world = World::new(&[&words, more].concat());
+    let words = fields(
+        "server=a,b clients=8 threads=2 window=200 mix-order=turn verify=1 timeout=2s \
+         writers=2",
+    );
+    let mut world = World::new(&[&words[..], more].concat());
     world.servers = vec![ServerProfile::default(); 2];
     let mut world = world.behaviour("fixed:100us");
     world.keeps_samples = false;
@@ -37,36 +31,6 @@ fn counted(rehearsal: &Rehearsal, name: &str) -> i64 {
         other => panic!("{name}: {other:?}"),
     };
     rehearsal.record.server.delta.values().map(of).sum()
-}
-
-#[test]
-fn copies_are_counted_as_servers_count_them_and_the_mix_counts_none() {
-    for (protocol, replicate) in
-        [("text", "all"), ("binary", "all"), ("text", "one"), ("binary", "one")]
-    {
-        let more = [
-            ("rate", "0"),
-            ("ops-max", "80k"),
-            ("protocol", protocol),
-            ("replicate", replicate),
-            ("overwrite", "20%"),
-        ];
-        let rehearsal = world(&more).rehearse();
-        let copies = if replicate == "all" { 2 } else { 1 };
-        let record = &rehearsal.record;
-        let sets = record.phases.measure.ops[&Kind::Set];
-        assert_eq!(sets, copies * 8_000, "{more:?}");
-        assert_eq!(record.totals.answered, 72_000 + copies * 8_000);
-        assert_eq!(counted(&rehearsal, "cmd_set"), sets as i64);
-        assert_eq!(counted(&rehearsal, "cmd_get"), 72_000);
-        let agreed = record.believable.checks.iter().find(|c| c.code == CheckKind::ServerCounters);
-        assert_eq!(agreed.map(|check| check.result), Some(CheckResult::Passed), "{more:?}");
-        let verification = record.phases.verification();
-        assert_eq!(verification.wrong(), 0);
-        // With one copy, half of the reads go to a server without the key.
-        assert_eq!(record.totals.misses == 0, replicate == "all", "{}", record.totals.misses);
-        assert!(record.servers.iter().all(|server| server.totals.answered > 30_000));
-    }
 }
 
 #[test]
@@ -134,38 +98,4 @@ fn all_dead_end_the_run() {
     assert_eq!(failure.exit, 3);
     assert!(rehearsal.record.partial && rehearsal.record.totals.answered > 10_000);
     assert!(rehearsal.record.measured_s < 10.0);
-}
-
-#[test]
-fn gets_by_datagrams_beside_sets_in_streams_are_counted_to_the_last() {
-    for (protocol, loss) in [("text", "none"), ("binary", "none"), ("text", "udp-loss:1%")] {
-        let words = [
-            ("clients", "8"),
-            ("connections-per-client", "5"),
-            ("transport", "split"),
-            ("window", "200"),
-            ("mix-order", "turn"),
-            ("multiget", "5"),
-            ("rate", "0"),
-            ("ops-max", "20k"),
-            ("verify", "1"),
-            ("timeout", "50ms"),
-            ("protocol", protocol),
-        ];
-        let mut world = World::new(&words).behaviour("fixed:100us");
-        world.keeps_samples = false;
-        world.servers[0].faults = loss.parse().expect("a list of faults");
-        let rehearsal = world.rehearse();
-        let totals = &rehearsal.record.totals;
-        assert_eq!(rehearsal.plan.connections, 48);
-        let lost = rehearsal.faults.iter().find(|(kind, _)| *kind == FaultKind::UdpLoss);
-        let lost = lost.map_or(0, |&(_, count)| count);
-        assert!(lost > 50 || loss == "none", "{lost}");
-        assert_eq!((totals.timed_out, totals.answered), (lost, 20_000 - lost), "{protocol} {loss}");
-        assert_eq!(
-            counted(&rehearsal, "cmd_set"),
-            rehearsal.record.totals.replies["stored"] as i64
-        );
-        assert_eq!(rehearsal.record.phases.verification().wrong(), 0);
-    }
 }

@@ -1,7 +1,7 @@
 //! Clients with windows of objects, several connections each, and verification of the values that
 //! they read and of their lifetimes: exact counts in virtual time.
 
-use crate::harness::{Rehearsal, World};
+use crate::harness::{Rehearsal, World, fields};
 use memtide_base::{Instant, Span};
 use memtide_schema::Kind;
 use memtide_schema::record::VerificationCounts;
@@ -118,15 +118,10 @@ fn over_datagrams_a_client_goes_on_after_each_loss() {
 
 #[test]
 fn without_windows_a_get_of_many_keys_counts_them_too() {
-    let words = [
-        ("rate", "0"),
-        ("ops-max", "100001"),
-        ("rate-unit", "keys"),
-        ("multiget", "10"),
-        ("keys", "1000"),
-        ("threads", "3"),
-        ("connections", "7"),
-    ];
+    let words = fields(
+        "rate=0 ops-max=100001 rate-unit=keys multiget=10 keys=1000 threads=3 \
+         connections=7",
+    );
     let rehearsal = World::new(&words).rehearse();
     let (sets, keys) = sets_and_keys(&rehearsal);
     assert_eq!(sets + keys, 100_001);
@@ -239,16 +234,10 @@ fn a_value_that_expires_too_early_is_found_each_time() {
 /// Two windows that are filled at the beginning, with values that expire after 20 s. A client reads
 /// every 8 s, each object once: at 16 s and at 24 s, which is not near any expiry.
 fn slow(faults: &str) -> Rehearsal {
-    let more = [
-        ("mix", "get=1"),
-        ("window-pick", "sequential"),
-        ("expiry", "20"),
-        ("expiry-share", "50%"),
-        ("verify-expiry", "true"),
-        ("rate", "0.125"),
-        ("arrival", "fixed"),
-        ("clients", "2"),
-    ];
+    let more = fields(
+        "mix=get=1 window-pick=sequential expiry=20 expiry-share=50% verify-expiry=true \
+         rate=0.125 arrival=fixed clients=2",
+    );
     faulty(world("1000", &more), faults).rehearse()
 }
 
@@ -272,16 +261,10 @@ fn expiry_raises_no_false_alarm_whatever_the_moment() {
     // every part of a second around their expiry; answers are late, connections are lost, a worker
     // stalls.
     for seed in 1..=4 {
-        let more = [
-            ("expiry", "5"),
-            ("expiry-share", "70%"),
-            ("verify-expiry", "true"),
-            ("overwrite", "10%"),
-            ("multiget", "3"),
-            ("rate", "4k"),
-            ("duration", "30s"),
-            ("connections-per-client", "2"),
-        ];
+        let more = fields(
+            "expiry=5 expiry-share=70% verify-expiry=true overwrite=10% multiget=3 rate=4k \
+             duration=30s connections-per-client=2",
+        );
         let mut world = faulty(world("1G", &more), "reset:0.01%").seed(seed);
         world = world.behaviour("exponential:200us");
         world.pauses =

@@ -1,7 +1,7 @@
 //! Windows after which nothing is sent, at a server of known capacity with more operations due than
 //! it can answer: every figure has a closed form.
 
-use crate::harness::{Rehearsal, World};
+use crate::harness::{Rehearsal, World, fields};
 use memtide_base::Span;
 use memtide_schema::Kind;
 use memtide_schema::record::{CheckKind, CheckResult, EndedBy, Missing, Percentile};
@@ -114,16 +114,10 @@ fn what_is_dropped_when_all_is_full_is_told_from_what_is_left_at_the_end() {
 
 #[test]
 fn a_server_that_says_nothing_more_keeps_a_run_for_a_second_at_most() {
-    let mut world = World::new(&[
-        ("rate", "1000"),
-        ("duration", "1s"),
-        ("warmup", "0s"),
-        ("load", "never"),
-        ("connections", "4"),
-        ("depth", "1"),
-        ("timeout", "60s"),
-        ("cooldown", "stop"),
-    ])
+    let mut world = World::new(&fields(
+        "rate=1000 duration=1s warmup=0s load=never connections=4 depth=1 timeout=60s \
+         cooldown=stop",
+    ))
     .behaviour("fixed:3s");
     world.keeps_samples = true;
     let ran = world.rehearse();

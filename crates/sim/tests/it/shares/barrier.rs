@@ -5,8 +5,13 @@ use memtide_base::{Instant, Span};
 use memtide_run::{Barrier, NotRun, Share, lower, record_not_run};
 use memtide_schema::record::{Aborted, EndedBy, ShareStart};
 
-/// A barrier that always returns this result.
-struct Says(Result<Option<Instant>, NotRun>);
+/// A barrier that returns what a test gives it.
+struct Says {
+    entered: Result<(), NotRun>,
+    begins: Result<Option<Instant>, NotRun>,
+    /// If not 0, the load begins at once, and ends when the barrier has been asked this often.
+    looks: u32,
+}
 
 impl Barrier for Says {
     fn kind(&self) -> ShareStart {
@@ -14,53 +19,36 @@ impl Barrier for Says {
     }
 
     fn arrive(&mut self) -> Result<(), NotRun> {
-        Ok(())
-    }
-
-    fn look(&mut self, _now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
-        self.0.clone()
-    }
-}
-
-/// A barrier that cannot be entered.
-struct Used;
-
-impl Barrier for Used {
-    fn kind(&self) -> ShareStart {
-        ShareStart::Folder
-    }
-
-    fn arrive(&mut self) -> Result<(), NotRun> {
-        Err(NotRun("the barrier was used before".to_owned()))
-    }
-
-    fn look(&mut self, _now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
-        unreachable!("it was never entered")
-    }
-}
-
-/// A barrier at which the load begins at once, and ends when it has been asked `looks` times.
-struct Over {
-    looks: u32,
-}
-
-impl Barrier for Over {
-    fn kind(&self) -> ShareStart {
-        ShareStart::Pmi
-    }
-
-    fn arrive(&mut self) -> Result<(), NotRun> {
-        Ok(())
+        self.entered.clone()
     }
 
     fn look(&mut self, now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
-        Ok(Some(now + Span::from_ms(100)))
+        match self.looks {
+            0 => self.begins.clone(),
+            _ => Ok(Some(now + Span::from_ms(100))),
+        }
     }
 
     fn aborted(&mut self) -> Option<Aborted> {
-        self.looks = self.looks.saturating_sub(1);
-        (self.looks == 0).then(condition)
+        let is_last = self.looks == 1;
+        self.looks -= u32::from(self.looks > 1);
+        is_last.then(condition)
     }
+}
+
+fn begins(begins: Result<Option<Instant>, NotRun>) -> Says {
+    Says { entered: Ok(()), begins, looks: 0 }
+}
+
+/// A barrier that cannot be entered.
+fn used() -> Says {
+    let why = NotRun("the barrier was used before".to_owned());
+    Says { entered: Err(why), ..begins(Ok(None)) }
+}
+
+/// A barrier at which the load begins at once, and ends when it has been asked `looks` times.
+fn over(looks: u32) -> Says {
+    Says { looks, ..begins(Ok(None)) }
 }
 
 /// A condition that all shares together meet.
@@ -94,7 +82,7 @@ fn not_run(run: Rehearsal) -> String {
 #[test]
 fn the_load_begins_at_the_instant_that_was_agreed() {
     let agreed = Instant::ZERO + Span::from_s(9);
-    let run = world(Says(Ok(Some(agreed)))).rehearse();
+    let run = world(begins(Ok(Some(agreed)))).rehearse();
     assert!(run.samples.len() > 100, "{}", run.samples.len());
     assert!(run.samples.iter().all(|sample| sample.begun == agreed));
     let share = run.record.share.expect("it was a share");
@@ -104,7 +92,7 @@ fn the_load_begins_at_the_instant_that_was_agreed() {
 
 #[test]
 fn a_share_that_is_ready_too_late_makes_no_load() {
-    let late = world(Says(Ok(Some(Instant::from_ns(1))))).rehearse();
+    let late = world(begins(Ok(Some(Instant::from_ns(1))))).rehearse();
     let why = not_run(late);
     assert!(why.contains("after the other shares had begun"), "{why}");
 }
@@ -112,14 +100,14 @@ fn a_share_that_is_ready_too_late_makes_no_load() {
 #[test]
 fn a_share_whose_barrier_fails_makes_no_load() {
     let alone = "share 0 did not come within 60s";
-    let run = world(Says(Err(NotRun(alone.to_owned())))).rehearse();
+    let run = world(begins(Err(NotRun(alone.to_owned())))).rehearse();
     assert_eq!(not_run(run), alone);
-    assert_eq!(not_run(world(Used).rehearse()), "the barrier was used before");
+    assert_eq!(not_run(world(used()).rehearse()), "the barrier was used before");
 }
 
 #[test]
 fn a_share_that_is_interrupted_while_it_waits_makes_no_load() {
-    let mut world = world(Says(Ok(None)));
+    let mut world = world(begins(Ok(None)));
     world.interrupt_at = Instant::ZERO + Span::from_s(20);
     let why = not_run(world.rehearse());
     assert_eq!(why, "it was interrupted before its load began");
@@ -129,7 +117,7 @@ fn a_share_that_is_interrupted_while_it_waits_makes_no_load() {
 /// own.
 #[test]
 fn a_share_ends_when_all_are_to_end() {
-    let mut endless = world(Over { looks: 20 });
+    let mut endless = world(over(20));
     endless.words.push(("duration", "1h".to_owned()));
     let run = endless.rehearse();
     let record = run.record;
@@ -137,7 +125,7 @@ fn a_share_ends_when_all_are_to_end() {
     assert!((1.0..3.0).contains(&record.measured_s), "{}", record.measured_s);
     assert_eq!(record.totals.intended, run.samples.len() as u64);
     // Before the load begins there is nothing to measure, and no fault.
-    let mut early = world(Over { looks: 1 });
+    let mut early = world(over(1));
     early.words.push(("duration", "1h".to_owned()));
     let record = early.rehearse().record;
     assert_eq!((record.ended_by, record.totals.intended), (EndedBy::Aborted, 0));
@@ -147,7 +135,7 @@ fn a_share_ends_when_all_are_to_end() {
 /// shares that waited in vain.
 #[test]
 fn a_share_that_refuses_at_once_has_a_record_too() {
-    let world = world(Used);
+    let world = world(used());
     let (scenario, around) = (world.scenario(), world.around());
     let lowered = lower(&scenario, &around).map_err(|problem| problem.message);
     let lowered = lowered.expect("it can be run");

@@ -4,10 +4,10 @@ use super::*;
 use crate::mutilate::Face;
 use crate::mutilate::args::tests::load;
 use crate::mutilate::lower;
+use crate::tests::words;
 
 fn options(line: &str) -> Options {
-    let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    load(Face::McperfDynamic, "mcperf", &argv).expect("the command line is allowed")
+    load(Face::McperfDynamic, "mcperf", &words(line)).expect("the command line is allowed")
 }
 
 fn divided(line: &str, shares: &[u32]) -> Divided {

@@ -5,8 +5,8 @@
 
 use super::super::JOIN_FILE;
 use super::{Asked, FATAL};
-use crate::cluster::agent::{Own, Setup, serve};
-use crate::cluster::master::own_key;
+use crate::cluster::master_runner::own_key;
+use crate::cluster::serving::{Own, Setup, serve};
 use crate::exit::Stop;
 use crate::flags::JOIN;
 use crate::output::{complain, say, say_part, show_part, wants_notes};
@@ -140,18 +140,13 @@ fn work(agent: AgentOptions) -> Result<(), String> {
         law: Some(law),
         name,
         shares: agent.shares,
-        kept: None,
-        samples: None,
-        points: None,
-        rows: None,
         own: Own::of_environment().map_err(|stop| stop.message)?,
-        watches: false,
         sleeps: agent.is_blocking,
         pins: agent.is_pinned,
         shows: Some(Box::new(move |record| show_rows(&agent, record))),
-        once: false,
         complains: true,
         speaks,
+        ..Setup::default()
     };
     serve(setup, net, &StopFlag::default());
     Ok(())

@@ -10,18 +10,17 @@ use super::screen::{Pictures, Text, json, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop};
 use crate::flags::check_pictures;
-use crate::output::{complain, say, say_part, wants_notes};
+use crate::output::{complain, say, wants_notes};
 use crate::session::outlets::pair::paired;
 use crate::session::outlets::{Recorded, add_points, create};
 use crate::session::pending_file::{PendingFile, check_distinct};
 use crate::session::{
-    Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Steps, Task, failed_in, unfit,
+    Came, Ended, Front, FrontProfile, InStep, Opened, Rows, Samples, Steps, Task, failed_in,
 };
 #[cfg(feature = "cluster")]
 use crate::session::{LostAgents, front::division::Division};
 #[cfg(feature = "cluster")]
 use fleet::{enlist, serving};
-use memtide_base::Span;
 #[cfg(not(feature = "cluster"))]
 use memtide_compat::mutilate::AgentOptions;
 #[cfg(feature = "cluster")]
@@ -33,20 +32,18 @@ use memtide_compat::mutilate::{
 };
 use memtide_host::clock;
 use memtide_host::signal::StopFlag;
-use memtide_run::Failure;
-use memtide_run::steps::{Aim, Bisect, Course, Data, Measured, Rates, Scan, StepsOutcome, Time};
+use memtide_run::steps::{
+    Aim, Bisect, Course, Data, Measured, Rates, RunTask, Scan, StepsOutcome, Time,
+};
 use memtide_schema::record::EndedBy;
 use memtide_schema::scenario::{Measure, Problem};
 use memtide_schema::steps::{CourseKind, StepsEnd};
-use memtide_schema::{Event, Kind, Settings, Warning};
+use memtide_schema::{Event, Kind, Settings};
 use memtide_sinks::Sink;
 use std::io::{self, BufWriter, Write};
-use std::time::Duration;
 
 /// Exit code of the originals if they cannot continue.
 const FATAL: u8 = 255;
-/// Period at which a wait before the load checks for an interrupt.
-const LOOK_EVERY: Span = Span::from_ms(20);
 
 /// The faces of mutilate's family, one for each tool.
 impl Face for Tool {
@@ -96,18 +93,23 @@ impl Front for Mutilate {
         Ok(())
     }
 
-    /// A repeated server gets more connections.
-    fn repeats(&self) -> bool {
-        true
+    /// A repeated server gets more connections. Measuring begins after `--wait`, with the warm-up
+    /// before it.
+    fn profile(&self, _settings: &Settings) -> FrontProfile {
+        let paced = &self.options.paced;
+        let length = paced.wait.saturating_sub(paced.warmup);
+        let text = Transcript::new(&self.options, &self.targets).wait(length);
+        FrontProfile {
+            words: Some(&FamilyWords),
+            repeats: true,
+            wait: Some((text, length)),
+            ..agents_profile(&self.options)
+        }
     }
 
     fn refuse(&self, problem: &Problem) -> Stop {
         let stop = refused(&self.options, problem.field, &problem.message);
         Stop::usage(stop.stderr.trim_end())
-    }
-
-    fn unfit(&self, warning: &Warning) -> Stop {
-        unfit(warning, &FamilyWords)
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
@@ -125,23 +127,6 @@ impl Front for Mutilate {
     }
 
     #[cfg(feature = "cluster")]
-    fn has_own_load(&self, _settings: &Settings) -> bool {
-        let is_fill = matches!(self.options.mode, Mode::LoadOnly);
-        self.options.agents.as_ref().is_some_and(|agents| agents.own.is_some()) && !is_fill
-    }
-
-    #[cfg(feature = "cluster")]
-    fn patience_flag(&self) -> Option<&'static str> {
-        self.goes_on_without().then_some("--poll_max (-M)")
-    }
-
-    #[cfg(feature = "cluster")]
-    fn goes_on_without(&self) -> bool {
-        let agents = self.options.agents.as_ref();
-        agents.is_some_and(|agents| matches!(agents.patience, Patience::GivesUp(_)))
-    }
-
-    #[cfg(feature = "cluster")]
     fn divide(&self, _settings: &Settings, shares: Vec<u32>) -> Result<Division, Stop> {
         fleet::division(&self.options, &self.targets, shares)
     }
@@ -149,18 +134,6 @@ impl Front for Mutilate {
     #[cfg(feature = "cluster")]
     fn missed(&self, lost: &LostAgents) {
         fleet::tell_missed(&self.options, lost);
-    }
-
-    fn manner(&self) -> Manner {
-        Manner::Kills
-    }
-
-    /// Measuring begins after `--wait`, with the warm-up before it.
-    fn waits(&self, stop: &StopFlag) -> bool {
-        let paced = &self.options.paced;
-        let wait = paced.wait.saturating_sub(paced.warmup);
-        say_part(&Transcript::new(&self.options, &self.targets).wait(wait));
-        waited(wait, stop)
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
@@ -172,10 +145,6 @@ impl Front for Mutilate {
             screens.push(Pictures::in_step(times, whose(&self.options)));
         }
         screens
-    }
-
-    fn fail(&self, failure: &Failure) -> Stop {
-        failed_in(&FamilyWords, failure)
     }
 
     fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
@@ -191,7 +160,7 @@ impl Front for Mutilate {
         };
         if let Some(failure) = failure {
             ended.complain();
-            return Err(self.fail(failure));
+            return Err(failed_in(Some(&FamilyWords), failure));
         }
         written(ended)?;
         Ok(if is_interrupted { INTERRUPTED } else { 0 })
@@ -206,6 +175,24 @@ impl Front for Mutilate {
         stop.die();
         code
     }
+}
+
+/// What these options state about a run by agents.
+#[cfg(feature = "cluster")]
+fn agents_profile(options: &Options) -> FrontProfile {
+    let Some(agents) = &options.agents else { return FrontProfile::default() };
+    let goes_on_without = matches!(agents.patience, Patience::GivesUp(_));
+    FrontProfile {
+        has_own_load: agents.own.is_some() && !matches!(options.mode, Mode::LoadOnly),
+        patience_flag: goes_on_without.then_some("--poll_max (-M)"),
+        goes_on_without,
+        ..FrontProfile::default()
+    }
+}
+
+#[cfg(not(feature = "cluster"))]
+fn agents_profile(_options: &Options) -> FrontProfile {
+    FrontProfile::default()
 }
 
 /// Cause: This program was built without runs by agents.
@@ -246,8 +233,8 @@ fn task(options: &Options) -> Task {
         Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None, counts_own })
     };
     match &options.mode {
-        Mode::LoadOnly => Task::Load,
-        Mode::Once | Mode::Masterless | Mode::Dynamic(_) => Task::Once,
+        Mode::LoadOnly => Task::Run(RunTask::Fill),
+        Mode::Once | Mode::Masterless | Mode::Dynamic(_) => Task::Run(RunTask::Whole),
         Mode::Search(search) => {
             let top = f64::from(options.paced.rate_ops);
             let course = Bisect::new(top, search.rate_floor, search.retreat);
@@ -334,15 +321,4 @@ impl Rows for Saved {
             file.get_mut().restart()
         })
     }
-}
-
-/// Waits before the load; returns false if that was interrupted.
-fn waited(wait: Span, stop: &StopFlag) -> bool {
-    let mut left = wait;
-    while !left.is_zero() && !stop.is_raised() {
-        let step = left.min(LOOK_EVERY);
-        std::thread::sleep(Duration::from_nanos(step.ns()));
-        left = Span::from_ns(left.ns() - step.ns());
-    }
-    !stop.is_raised()
 }

@@ -1,9 +1,8 @@
 //! The example of the originals' pages, unchanged but for its length: eight agents and a master,
 //! each on its own host (a network namespace), with all agents on the same port.
 
-use super::super::fresh;
-use super::{Tally, assert_counted, record};
-use crate::child::{Running, cleared, memtide, shared, within_turn};
+use super::{Tally, assert_counted, record_at};
+use crate::child::{Running, cleared, fresh_folder, memtide, shared, within_turn};
 use crate::peer::Peer;
 use std::ffi::CString;
 use std::fs;
@@ -119,9 +118,7 @@ fn the_example_of_the_pages_with_one_file_and_no_change() {
 
 fn example(program: &str) {
     let Some(network) = Network::new() else { return };
-    let folder = fresh("example");
-    drop(fs::remove_dir_all(&folder));
-    fs::create_dir_all(&folder).unwrap();
+    let folder = fresh_folder("example");
     name_hosts(&folder);
     let (key, bin) = (folder.join("key").display().to_string(), folder.join("bin"));
     memtide(&format!("key new {key} --allow-target 198.18.7.0/24:*")).exits(0);
@@ -152,7 +149,7 @@ fn example(program: &str) {
         json.display()
     ));
     assert_eq!(ran.err, "", "{ran}");
-    let record = record(&json);
+    let record = record_at(&json);
     assert_counted(before, &peer, &record);
     // 8 x 16 x 4 connections of the agents, and 16 x 4 of the master.
     let own = record.own.as_ref().expect("the master's own load");

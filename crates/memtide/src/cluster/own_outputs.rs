@@ -1,8 +1,10 @@
-//! Measured operations of a master's own load, which this process writes: each step of a search or
-//! scan is a share of its own, and all write to one output.
+//! Outputs of measured operations that no master chooses: that of a master's own load, of which
+//! each step of a search or scan is a share of its own, and the database that an agent's operator
+//! names.
 
 use crate::session::{Rows, Samples};
-use memtide_schema::Event;
+use memtide_schema::scenario::SpoolPlace;
+use memtide_schema::{Event, Output, Outputs};
 use memtide_sinks::Sink;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,5 +60,25 @@ impl Sink for OwnRows {
 impl Rows for OwnRows {
     fn restart(&mut self) -> io::Result<()> {
         self.state().rows.restart()
+    }
+}
+
+/// Destination of points, as the agent's operator named it.
+#[derive(Clone)]
+pub(crate) struct OwnPoints {
+    place: Output,
+    spool: Option<SpoolPlace>,
+}
+
+impl OwnPoints {
+    /// The database that `outputs` name, if any.
+    pub(crate) fn of(outputs: &Outputs) -> Option<Self> {
+        Some(Self { place: outputs.points()?, spool: outputs.spool.clone() })
+    }
+
+    /// Adds it to the outputs of a share.
+    pub(super) fn name_in(&self, outputs: &mut Outputs) {
+        outputs.out.push(self.place.clone());
+        outputs.spool = self.spool.clone();
     }
 }

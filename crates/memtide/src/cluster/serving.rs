@@ -1,25 +1,22 @@
 //! An agent: it waits for a master, carries out its shares, and hands over their records.
 
 use super::kept::Kept;
-use super::points::OwnPoints;
-use super::rows::OwnRows;
-use super::worker::{AgentTask, FromShare, Told, Work};
+use super::own_outputs::{OwnPoints, OwnRows};
+use super::share::{Told, Work};
+use super::wire::{aborted_of, task_of};
 use crate::exit::Stop;
 use crate::output::say;
 use memtide_base::hex::to_hex;
 use memtide_base::{Instant, Span};
 use memtide_cluster::MASTER_SILENT_MAX;
-use memtide_cluster::agent::{Action, Agent};
+use memtide_cluster::agent::{Action, Agent, Report};
 use memtide_cluster::join::Join;
 use memtide_cluster::law::Law;
-use memtide_cluster::message::{self, Hello, KeptRecord, Share as ShareMessage, Step};
+use memtide_cluster::message::{Hello, KeptRecord, Share as ShareMessage, Step};
 use memtide_cluster::transport::{AgentNet, FromMaster};
-use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::Share;
-use memtide_run::steps::RestedStep;
-use memtide_schema::record::Aborted;
 use memtide_schema::scenario::{Secret, Wait};
 use memtide_schema::{Layer, Outputs, Scenario, Settings, from_toml, scenario_digest};
 use std::ffi::OsStr;
@@ -48,12 +45,13 @@ const OWN_ROWS: &str = "-";
 pub(crate) type ShowRecord = Box<dyn Fn(&str) + Send>;
 
 /// Start-up settings of an agent.
+#[derive(Default)]
 pub(crate) struct Setup {
     /// The operator's limits; none for the user of this process, who may do everything.
     pub(crate) law: Option<Law>,
     /// Name of the agent.
     pub(crate) name: String,
-    /// Number of a run's equal shares that it takes, at least 1.
+    /// Number of a run's equal shares that it takes; 0 counts as 1.
     pub(crate) shares: u32,
     /// Folder that keeps records until they are acknowledged; none to keep no records.
     pub(crate) kept: Option<Kept>,
@@ -106,20 +104,6 @@ impl Own {
     }
 }
 
-/// Settings of the agent in its master's process.
-pub(super) struct LocalOwn {
-    /// Name of the agent.
-    pub(super) name: String,
-    /// Its credentials for the servers.
-    pub(super) login: Own,
-    /// Output for measured operations.
-    pub(super) rows: Option<OwnRows>,
-    /// Database for points of operations.
-    pub(super) points: Option<OwnPoints>,
-    /// True if it queries the servers' statistics during the load.
-    pub(super) watches: bool,
-}
-
 /// An agent in the process of its master, which carries out the master's own share.
 pub(crate) struct Local {
     stop: StopFlag,
@@ -127,32 +111,12 @@ pub(crate) struct Local {
 }
 
 impl Local {
-    /// Starts an agent that dials the master at `address`. Its only limits are those of the user of
-    /// this process.
+    /// Starts an agent that dials the master at `address`.
     ///
     /// Cause: No thread can be started.
-    pub(super) fn start(join: &Join, address: SocketAddr, own: LocalOwn) -> Result<Self, Stop> {
-        let LocalOwn { name, login, rows, points, watches } = own;
+    pub(super) fn start(join: &Join, address: SocketAddr, setup: Setup) -> Result<Self, Stop> {
         let join = Join { address: address.to_string(), ..join.clone() };
         let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
-        let setup = Setup {
-            law: None,
-            name,
-            shares: 1,
-            kept: None,
-            samples: None,
-            points,
-            rows,
-            own: login,
-            watches,
-            sleeps: false,
-            pins: false,
-            shows: None,
-            once: true,
-            // The master reports it.
-            complains: false,
-            speaks: false,
-        };
         let stop = StopFlag::default();
         let told = stop.clone();
         let work = move || serve(setup, net, &told);
@@ -212,7 +176,7 @@ struct Shell {
 /// A share that is being carried out.
 struct Busy {
     told: Arc<Told>,
-    events: Receiver<FromShare>,
+    events: Receiver<Report>,
     /// Description of the share for the log.
     line: String,
     /// Start, in seconds since 1970.
@@ -254,8 +218,8 @@ impl Shell {
             Some(FromMaster::Turned { address, why }) => self.log(&format!("{address}: {why}")),
             None => {}
         }
-        while let Some(events) = self.next() {
-            self.take(events);
+        while let Some(report) = self.next() {
+            self.take(report);
         }
         let heard = self.net.heard().load(Ordering::Relaxed);
         self.agent.tick(Instant::from_ns(monotonic_ns()), Instant::from_ns(heard));
@@ -265,36 +229,29 @@ impl Shell {
     }
 
     /// The next event of the share. A share whose thread ended without an event has failed.
-    fn next(&self) -> Option<FromShare> {
+    fn next(&self) -> Option<Report> {
         match self.busy.as_ref()?.events.try_recv() {
-            Ok(events) => Some(events),
+            Ok(report) => Some(report),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => {
                 let why = "the share ended without a result; see the messages of the agent";
-                Some(FromShare::Failed(Stop { code: crate::exit::FAILED, message: why.to_owned() }))
+                Some(Report::Failed { exit: crate::exit::FAILED, why: why.to_owned() })
             }
         }
     }
 
-    fn take(&mut self, events: FromShare) {
-        match events {
-            FromShare::Prepared => self.agent.prepared(),
-            FromShare::Second(interval) => self.agent.second(interval),
-            FromShare::Note(text) => self.agent.note(text),
-            FromShare::Trouble(text) => {
-                self.log(&text);
-                self.agent.trouble(text);
-            }
-            FromShare::Ended(record) => {
+    fn take(&mut self, report: Report) {
+        match &report {
+            Report::Trouble(text) => self.log(text),
+            Report::Ended(record) => {
                 self.rest("ended");
+                let record = String::from_utf8_lossy(record);
                 self.setup.shows.iter().for_each(|show| show(&record));
-                self.agent.ended(record.into_bytes());
             }
-            FromShare::Failed(stop) => {
-                self.rest(&stop.message);
-                self.agent.failed(stop.code, stop.message);
-            }
+            Report::Failed { why, .. } => self.rest(why),
+            _ => {}
         }
+        self.agent.report(report);
     }
 
     fn act(&mut self, action: Action) {
@@ -307,7 +264,7 @@ impl Shell {
             Action::Begin(share) => {
                 if let Err(why) = self.begin(&share) {
                     self.log(&format!("refused share {} of {}: {why}", share.number, share.of));
-                    self.agent.refused(why);
+                    self.agent.report(Report::Refused(why));
                 }
             }
             Action::Arm { clock_ns } => self.tell(|told| told.arm(clock_ns)),
@@ -315,7 +272,7 @@ impl Shell {
             Action::End { aborted, why } => {
                 self.log(&format!("the load ends: {why}"));
                 match aborted {
-                    Some(aborted) => self.tell(|told| told.abort(heard(aborted))),
+                    Some(aborted) => self.tell(|told| told.abort(aborted_of(aborted))),
                     None => self.tell(|told| told.stop.raise()),
                 }
             }
@@ -341,7 +298,7 @@ impl Shell {
         if let Err(error) = kept.keep(run, record) {
             let why = format!("its record could not be stored until the master has it: {error}");
             self.log(&why);
-            self.agent.note(why);
+            self.agent.report(Report::Note(why));
         }
         self.introduce();
     }
@@ -377,18 +334,13 @@ impl Shell {
         if self.setup.sleeps {
             settings.scenario.wait = Some(Wait::Sleep);
         }
-        let task = match (share.load_only, share.step) {
-            (true, _) => AgentTask::Load,
-            (false, Some(step)) => AgentTask::Step(step_of(&step)),
-            (false, None) => AgentTask::Run,
-        };
         let line = line_of(share, &settings);
         let stop = StopFlag::on_silence(self.net.heard(), MASTER_SILENT_MAX);
         let (told, (events, heard)) = (Arc::new(Told::new(stop)), channel());
         let work = Work {
             settings,
             sent,
-            task,
+            task: task_of(share),
             share: Share { number: share.number, of: share.of, units: share.units },
             law: self.law.clone(),
             cpus: self.cpus.clone(),
@@ -471,12 +423,6 @@ impl Shell {
     }
 }
 
-/// An abort condition that came true, as the record has it.
-fn heard(aborted: message::Aborted) -> Aborted {
-    let message::Aborted { condition, measured, why, after_s } = aborted;
-    Aborted { condition, measured, why, after_s }
-}
-
 /// Refuses a step that no master of this version asks for.
 ///
 /// Cause: The master is not memtide, or of another version.
@@ -493,17 +439,6 @@ fn check_step(step: &Step) -> Result<(), String> {
         }
         _ => Ok(()),
     }
-}
-
-/// Converts a step of a search or scan.
-fn step_of(step: &Step) -> RestedStep {
-    RestedStep { task: task_of(step), rest: Span::from_ns(step.rest_ns) }
-}
-
-/// The data about a step that its plans need.
-pub(super) fn task_of(step: &Step) -> StepTask {
-    let Step { number, rate_per_s, keeps_data, .. } = *step;
-    StepTask { number, rate_per_s, keeps_data }
 }
 
 /// Description of a share for the log.

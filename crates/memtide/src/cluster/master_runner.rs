@@ -1,28 +1,29 @@
-//! The master of a run by agents: it waits for them, hands out shares, shows progress, and merges
-//! their records.
+//! The runner of a master: it waits for agents, hands out shares, shows progress, and merges their
+//! records. Agents are no fleet: each is the controller of its own workers.
 
-use super::agent::{Local, LocalOwn, Own, task_of};
 use super::folder::state_folder;
-use super::merged::{Seconds, TakenPart, Taking, lost_sentences};
-use super::points::OwnPoints;
-use super::rows::OwnRows;
+use super::merged::{Row, TakenPart, Taking, lost_sentences};
+use super::own_outputs::{OwnPoints, OwnRows};
+use super::serving::{Local, Own, Setup};
+use super::wire::{aborted_message, step_message};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use crate::session::front::division::{Division, OwnPart};
-use crate::session::{Front, LostAgents};
+use crate::session::outlets::failed;
+use crate::session::{Front, FrontProfile, LostAgents};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
 use memtide_cluster::master::{
     Action, Gathered, Lost, Master, Round, RoundEnd, RoundLoad, Rules, Wanted,
 };
-use memtide_cluster::message::{self, Step};
 use memtide_cluster::transport::{FromNet, MasterNet, files};
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
-use memtide_run::steps::{Runner, plan_step};
-use memtide_run::{Failure, Lowered, Observer, RunOutcome, Surroundings, load_max, lower};
-use memtide_schema::record::{Aborted, EndedBy};
+use memtide_run::steps::{RestedStep, RunTask, Runner};
+use memtide_run::{Failure, Observer, RunOutcome, Surroundings, load_max};
+use memtide_schema::record::EndedBy;
 use memtide_schema::scenario::{Agents, AgentsWord, Placement, Tags};
+use memtide_schema::steps::LostAgent;
 use memtide_schema::{Event, OutputKind, Outputs, Scenario, Settings, scenario_digest};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,8 +37,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// may take; none if unknown.
 type Parts = (Vec<RoundLoad>, (Vec<TakenPart>, Option<Span>));
 
-/// The master of a run, with its agents.
-pub(crate) struct Fleet {
+/// A master with its agents.
+pub(crate) struct MasterRunner {
     master: Master,
     net: MasterNet,
     stop: StopFlag,
@@ -49,34 +50,35 @@ pub(crate) struct Fleet {
     /// True if agents write points of measured operations.
     points: bool,
     tags: Tags,
-    /// Agents lost in the last round.
-    lost: LostAgents,
+    /// Output of the measured operations of the master's own load.
+    rows: Option<OwnRows>,
+    /// Instant at which the loads of the present round begin together, once it is agreed.
+    begins: Option<Instant>,
+    /// End of the last round.
+    end: RoundEnd,
     /// Failures of agents outside the load, such as of their outputs.
     trouble: Vec<Stop>,
     /// The agent in this process, if the master makes load.
     _own: Option<Local>,
 }
 
-impl Fleet {
+impl MasterRunner {
     /// Starts to wait for the agents that `settings` name, and for one more in this process if the
     /// master has its own load.
     ///
     /// Cause: The master's key cannot be read, or its address is taken.
-    pub(crate) fn open(
+    pub(super) fn open(
         settings: &Settings,
         around: Surroundings,
-        front: &dyn Front,
+        profile: &FrontProfile,
         rows: Option<OwnRows>,
         stop: &StopFlag,
     ) -> Result<Self, Stop> {
         let Agents { which, key, expect, master_share, allow_lost, .. } =
             &settings.placement.agents;
-        let has_own = front.has_own_load(settings);
+        let has_own = profile.has_own_load;
         let makes_load = *master_share || has_own;
-        let folder = match key {
-            Some(folder) => PathBuf::from(folder),
-            None => own_key()?,
-        };
+        let folder = key.as_ref().map_or_else(own_key, |folder| Ok(PathBuf::from(folder)))?;
         let key = files::read_identity(&folder).map_err(Stop::usage)?;
         let (wanted, listen) = match (which, makes_load) {
             (Some(AgentsWord::Listed(all)), false) => (Wanted::Listed(all.clone()), None),
@@ -97,23 +99,17 @@ impl Fleet {
         let own_name = own_name(has_own, seed);
         let own = match (makes_load, net.local_address()) {
             (true, Some(address)) => {
-                let own = LocalOwn {
-                    name: own_name.clone(),
-                    login: Own::of(&settings.scenario),
-                    rows,
-                    points: OwnPoints::of(&settings.outputs),
-                    watches: front.watches_servers(),
-                };
-                Some(Local::start(&key.join, address, own)?)
+                let setup = own_agent(&own_name, settings, profile, rows.clone());
+                Some(Local::start(&key.join, address, setup)?)
             }
             _ => None,
         };
         let rules = Rules {
             wanted,
             expect: *expect,
-            expect_flag: front.patience_flag(),
+            expect_flag: profile.patience_flag,
             allow_lost: *allow_lost,
-            goes_on: front.goes_on_without(),
+            goes_on: profile.goes_on_without,
             own: has_own.then_some(own_name),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seed,
@@ -127,19 +123,26 @@ impl Fleet {
             samples: settings.outputs.first(OutputKind::Samples).is_some(),
             points: settings.outputs.wants_agents_points(),
             tags: settings.outputs.tags.clone(),
-            lost: LostAgents::default(),
+            rows,
+            begins: None,
+            end: RoundEnd::default(),
             trouble: Vec::new(),
             _own: own,
         })
     }
 
-    /// Waits until all agents have come.
+    /// Waits until all agents have come, and divides the run between them.
     ///
     /// Cause: Agents are missing, or the user does not wait any longer.
-    pub(crate) fn gather(&mut self, observer: &mut impl Observer) -> Result<(), Stop> {
+    pub(super) fn gather(
+        &mut self,
+        settings: &Settings,
+        front: &dyn Front,
+        observer: &mut impl Observer,
+    ) -> Result<(), Stop> {
         loop {
             match self.master.gathered(now()) {
-                Gathered::All => return Ok(()),
+                Gathered::All => break,
                 Gathered::Missing(message) => return Err(Stop { code: UNREACHABLE, message }),
                 Gathered::Waiting if self.stop.is_raised() => {
                     let message = "interrupted while waiting for agents".to_owned();
@@ -148,38 +151,33 @@ impl Fleet {
                 Gathered::Waiting => self.turn(None, observer),
             }
         }
-    }
-
-    /// Number of shares of each agent, in the order of agents.
-    pub(crate) fn shares(&self) -> Vec<u32> {
+        front.missed(&self.missing());
         let agents = self.master.agents();
-        agents.iter().filter(|agent| !agent.is_own).map(|agent| agent.units).collect()
+        let shares = agents.iter().filter(|agent| !agent.is_own).map(|agent| agent.units);
+        self.division = front.divide(settings, shares.collect())?;
+        Ok(())
     }
 
     /// Agents that did not come, and without which the run continues.
-    pub(crate) fn missing(&self) -> LostAgents {
+    fn missing(&self) -> LostAgents {
         let addresses = self.master.missing_listed();
         let sentence = |address: &String| format!("agent {address} did not connect in time");
         let sentences = addresses.iter().map(sentence).collect();
         LostAgents { addresses, sentences }
     }
 
-    /// Sets the division of the run.
-    pub(crate) fn divide(&mut self, division: Division) {
-        self.division = division;
-    }
-
-    /// Lets all agents carry out the run, or one step of a search or scan.
-    pub(crate) fn carry_out(
+    /// Carries out a round; returns its end, and what the agents sent.
+    fn round(
         &mut self,
-        load_only: bool,
-        step: Option<Step>,
+        task: RunTask,
         observer: &mut impl Observer,
-    ) -> Result<RunOutcome, Failure> {
-        let (parts, (taken, load_max)) = self.parts(load_only, step)?;
+    ) -> Result<(RoundEnd, Taking), Failure> {
+        let load_only = matches!(task, RunTask::Fill);
+        let (parts, (taken, load_max)) = self.parts(task)?;
         let load_max = load_max.filter(|_| !load_only);
         let Self { samples, points, .. } = *self;
         let round = Round { parts, load_only, samples, points, load_max };
+        self.begins = None;
         self.master.begin(&round, now());
         let mut taking = Taking::new(&self.division.agents, taken);
         let end = loop {
@@ -193,44 +191,26 @@ impl Fleet {
         };
         // Acknowledgements must be sent before the round ends.
         self.turn(Some(&mut taking), observer);
-        self.lost = self.lost(&end);
-        let outcome = taking.finish(&end, self.master.agents().len())?;
-        if self.stop.is_raised() && outcome.record.ended_by == EndedBy::NotRun {
-            let sentence = Sentence::new("interrupted before the load began");
-            return Err(Failure { exit: INTERRUPTED, sentence });
-        }
-        observer.on(&Event::WrongValues(Box::new(outcome.wrong_values.clone())));
-        observer.on(&Event::Done(Box::new(outcome.record.clone())));
-        Ok(outcome)
-    }
-
-    /// Agents lost in a round with this end.
-    fn lost(&self, end: &RoundEnd) -> LostAgents {
-        let agents = self.master.agents();
-        let found = |(number, ..): &(u32, String, Lost)| {
-            Some(agents.iter().find(|agent| agent.number == *number)?.address.clone())
-        };
-        let addresses = end.lost.iter().filter_map(found).collect();
-        LostAgents { addresses, sentences: lost_sentences(&end.lost) }
+        Ok((end, taking))
     }
 
     /// The loads of a round and the parts that collect their records, with the longest time that
     /// they may take. A fill involves all agents, including the master's own.
-    fn parts(&self, load_only: bool, step: Option<Step>) -> Result<Parts, Failure> {
+    fn parts(&self, task: RunTask) -> Result<Parts, Failure> {
         let Division { agents, shares, own } = &self.division;
         let facts = self.master.agents();
+        let is_fill = matches!(task, RunTask::Fill);
         let (own_members, members): (Vec<_>, Vec<_>) =
-            facts.iter().partition(|agent| agent.is_own && !load_only);
+            facts.iter().partition(|agent| agent.is_own && !is_fill);
         let shares = shares.iter().copied().chain(std::iter::repeat(1));
         let members = members.iter().map(|agent| agent.number).zip(shares).collect();
         let own = own.as_ref().zip(own_members.first());
-        let (theirs, ours) = match (own, step) {
-            (Some((OwnPart { rates, .. }, _)), Some(step)) => {
-                let (theirs, ours) = rates(step.rate_per_s);
-                let at = |rate_per_s| Some(Step { rate_per_s, ..step });
-                (at(theirs), at(ours))
+        let (theirs, ours) = match (own, task) {
+            (Some((OwnPart { rates, .. }, _)), RunTask::Step(step)) => {
+                let (theirs, ours) = rates(step.task.rate_per_s);
+                (at_rate(step, theirs), at_rate(step, ours))
             }
-            (_, step) => (step, step),
+            (_, task) => (task, task),
         };
         let mut all = vec![self.part(agents, theirs, members)?];
         if let Some((OwnPart { scenario, .. }, agent)) = own {
@@ -241,46 +221,46 @@ impl Fleet {
         Ok((parts, (taken, longest)))
     }
 
+    /// A load of a round, with the decisions that all its shares have in common.
     fn part(
         &self,
         scenario: &Scenario,
-        step: Option<Step>,
+        task: RunTask,
         members: Vec<(u32, u32)>,
     ) -> Result<(RoundLoad, TakenPart, Option<Span>), Failure> {
-        let lowered = self.lowered(scenario, step.as_ref())?;
-        let taken = TakenPart::new(scenario_digest(&lowered.document), &members);
-        let part = RoundLoad { scenario: document(scenario, &self.tags), step, members };
-        Ok((part, taken, load_max(&lowered.plan)))
-    }
-
-    /// A load, or a step of it, with the decisions that all its shares have in common.
-    fn lowered(&self, scenario: &Scenario, step: Option<&Step>) -> Result<Lowered, Failure> {
-        let lowered = match step {
-            Some(step) => plan_step(scenario, task_of(step), &self.around),
-            None => lower(scenario, &self.around),
-        };
-        lowered.map_err(|problem| {
+        let lowered = task.lower(scenario, &self.around).map_err(|problem| {
             let sentence = Sentence::new(problem.to_string());
             Failure { exit: USAGE, sentence }
-        })
+        })?;
+        let taken = TakenPart::new(scenario_digest(&lowered.document), &members);
+        let (scenario, step) = (document(scenario, &self.tags), step_message(task));
+        Ok((RoundLoad { scenario, step, members }, taken, load_max(&lowered.plan)))
     }
 
-    /// Failures of agents outside the load, such as of their outputs.
-    pub(crate) fn trouble(&mut self) -> Vec<Stop> {
-        std::mem::take(&mut self.trouble)
+    /// Closes the output of the master's own load. Returns its failure, and those of agents outside
+    /// the load, such as of their outputs.
+    pub(super) fn finish(&mut self) -> Vec<Stop> {
+        let closed = self.rows.take().and_then(|rows| failed(&rows.flag, rows.close()));
+        self.trouble.drain(..).chain(closed).collect()
     }
 
     /// Dismisses the agents. If the result `is_written`, they need not keep their records. Returns
     /// the agents lost in the last round.
-    pub(crate) fn dismiss(mut self, is_written: bool) -> LostAgents {
+    pub(super) fn dismiss(mut self, is_written: bool) -> LostAgents {
         if is_written {
             self.master.acknowledge();
         }
         self.master.dismiss();
-        while let Some(Action::Send(peer, message)) = self.master.poll() {
-            self.net.send(peer, message);
+        while let Some(action) = self.master.poll() {
+            if let Action::Send(peer, message) = action {
+                self.net.send(peer, message);
+            }
         }
-        self.lost
+        let agents = self.master.agents();
+        let is_lost = |number: u32| self.end.lost.iter().any(|(lost, ..)| *lost == number);
+        let lost = agents.into_iter().filter(|agent| is_lost(agent.number));
+        let addresses = lost.map(|agent| agent.address).collect();
+        LostAgents { addresses, sentences: lost_sentences(&self.end.lost) }
     }
 
     /// Handles the messages that have come, or waits briefly.
@@ -305,7 +285,10 @@ impl Fleet {
         }
         let at = now();
         self.master.tick(at);
-        self.act(taking, observer);
+        self.act(taking.as_deref_mut(), observer);
+        if let Some(taking) = taking {
+            self.show_seconds(taking, observer);
+        }
         observer.tick(at);
     }
 
@@ -316,10 +299,14 @@ impl Fleet {
                 Action::Close(peer) => self.net.close(peer),
                 Action::Note(text) => observer.on(&Event::Note(text)),
                 Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
-                Action::Begins(_) => {}
-                Action::Seconds(seconds) => {
+                Action::Begins(at) => self.begins = Some(at),
+                Action::Second(number, second) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
-                    self.take_seconds(taking, &seconds, observer);
+                    let at = now();
+                    let passed = self.begins.map_or(Span::ZERO, |begins| at.since(begins));
+                    if let Err(why) = taking.second(number, &second, passed) {
+                        self.master.unfit(number, why, at);
+                    }
                 }
                 Action::Record(number, record) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
@@ -332,38 +319,81 @@ impl Fleet {
         }
     }
 
-    /// Shows a second of the load of all agents, and ends the load if a condition is true.
-    fn take_seconds(
-        &mut self,
-        taking: &mut Taking,
-        seconds: &[(u32, Vec<u8>)],
-        observer: &mut impl Observer,
-    ) {
-        match taking.seconds(seconds) {
-            Ok(None) => {}
-            Ok(Some(Seconds { interval, progress, aborted })) => {
-                observer.on(&Event::Progress(progress));
-                observer.on(&Event::Interval(Box::new(interval)));
-                if let Some(aborted) = aborted {
-                    let why = format!("--abort-on {} was met", aborted.condition);
-                    self.master.stop(Some(said(aborted)), &why, now());
-                }
+    /// Shows the seconds that all agents have reported, and ends the load if a condition is true.
+    fn show_seconds(&mut self, taking: &mut Taking, observer: &mut impl Observer) {
+        while let Some(Row { interval, progress, aborted }) = taking.row(&self.master.loading()) {
+            observer.on(&Event::Progress(progress));
+            observer.on(&Event::Interval(Box::new(interval)));
+            if let Some(aborted) = aborted {
+                let why = format!("--abort-on {} was met", aborted.condition);
+                self.master.stop(Some(aborted_message(aborted)), &why, now());
             }
-            Err((number, why)) => self.master.unfit(number, why, now()),
         }
     }
 }
 
-impl Runner for Fleet {
+impl Runner for MasterRunner {
+    /// Lets all agents carry out the run.
     fn carry_out(
         &mut self,
-        task: StepTask,
-        rest: Span,
+        task: RunTask,
         observer: &mut impl Observer,
     ) -> Result<RunOutcome, Failure> {
-        let StepTask { number, rate_per_s, keeps_data } = task;
-        let step = Step { number, rate_per_s, keeps_data, rest_ns: rest.ns() };
-        Self::carry_out(self, false, Some(step), observer)
+        let (end, taking) = self.round(task, observer)?;
+        self.end = end;
+        let outcome = taking.finish(&self.end, self.master.agents().len())?;
+        if self.stop.is_raised() && outcome.record.ended_by == EndedBy::NotRun {
+            let sentence = Sentence::new("interrupted before the load began");
+            return Err(Failure { exit: INTERRUPTED, sentence });
+        }
+        observer.on(&Event::WrongValues(Box::new(outcome.wrong_values.clone())));
+        observer.on(&Event::Done(Box::new(outcome.record.clone())));
+        Ok(outcome)
+    }
+
+    fn lost(&self) -> Vec<LostAgent> {
+        if self.end.has_failed {
+            return Vec::new();
+        }
+        let agents = self.master.agents();
+        let others = || agents.iter().filter(|agent| !agent.is_own);
+        let of = others().count() as u32;
+        let lost = self.end.lost.iter();
+        let lost: Vec<_> =
+            lost.filter(|(number, ..)| others().any(|agent| agent.number == *number)).collect();
+        let left = of - lost.len() as u32;
+        let each = lost.into_iter().map(|(_, agent, Lost { why, .. })| LostAgent {
+            step: 0,
+            agent: agent.clone(),
+            why: why.clone(),
+            left,
+            of,
+        });
+        each.collect()
+    }
+}
+
+/// A step at another rate.
+fn at_rate(step: RestedStep, rate_per_s: Option<f64>) -> RunTask {
+    RunTask::Step(RestedStep { task: StepTask { rate_per_s, ..step.task }, ..step })
+}
+
+/// The agent in this process. Its only limits are those of the user of this process, and the master
+/// reports its failures.
+fn own_agent(
+    name: &str,
+    settings: &Settings,
+    profile: &FrontProfile,
+    rows: Option<OwnRows>,
+) -> Setup {
+    Setup {
+        name: name.to_owned(),
+        own: Own::of(&settings.scenario),
+        rows,
+        points: OwnPoints::of(&settings.outputs),
+        watches: profile.watches_servers,
+        once: true,
+        ..Setup::default()
     }
 }
 
@@ -379,12 +409,6 @@ fn own_name(has_own: bool, seed: u64) -> String {
 /// The kernel's monotonic clock, with which agents' clocks are compared.
 fn now() -> Instant {
     Instant::from_ns(monotonic_ns())
-}
-
-/// An abort condition that came true, as it is sent.
-fn said(aborted: Aborted) -> message::Aborted {
-    let Aborted { condition, measured, why, after_s } = aborted;
-    message::Aborted { condition, measured, why, after_s }
 }
 
 /// The scenario and its tags as sent to agents. Each agent has its own credentials for the servers,

@@ -1,7 +1,7 @@
 //! Combines the load of agents with a load that their master made at the same time: two records of
 //! one round. Only the master's was measured.
 
-use super::{counters, judge_counters};
+use super::{counters, judgement};
 use crate::record::{Check, CheckKind, CheckResult, Reason, Record, ShardRecord};
 
 /// The record of the agents' load, with `own`, which their master measured at the same time. Goals
@@ -9,11 +9,13 @@ use crate::record::{Check, CheckKind, CheckResult, Reason, Record, ShardRecord};
 /// both.
 pub fn beside(mut record: Record, mut own: Record) -> Record {
     counters::absorb(&mut record.server, &own.server);
-    let ran: Vec<ShardRecord> = record.shards.iter().filter(|s| s.has_run()).cloned().collect();
-    record.warnings.retain(|it| !counters::JUDGED_ANEW.contains(&it.code.as_str()));
-    let warnings = judge_counters(&mut record, &ran);
-    record.warnings.extend(warnings);
-    alone(&mut own);
+    let shards = std::mem::take(&mut record.shards);
+    let ran: Vec<&ShardRecord> = shards.iter().filter(|shard| shard.has_run()).collect();
+    let checks = std::mem::take(&mut record.believable.checks);
+    judgement::conclude(&mut record, &ran, checks);
+    record.shards = shards;
+    own.share = None;
+    compared_elsewhere(&mut own);
     let ours = &mut record.believable;
     ours.verdict = ours.verdict.max(own.believable.verdict);
     let of_own = |reason: &Reason| {
@@ -28,12 +30,6 @@ pub fn beside(mut record: Record, mut own: Record) -> Record {
     }
     record.own = Some(Box::new(own));
     record
-}
-
-/// Turns `own` into the record of a load that a single process made.
-fn alone(own: &mut Record) {
-    own.share = None;
-    compared_elsewhere(own);
 }
 
 /// Marks the comparison of the servers' counters as made elsewhere: they count all operations.

@@ -1,5 +1,5 @@
-//! The servers' counters over a whole run: from the first `before` to the last `after` of all
-//! shares, compared with what all shares sent.
+//! The servers' counters over all shards: from the first `before` to the last `after`, by the
+//! servers' own clock and counters. Those of shares are compared with what all shares sent.
 
 use crate::record::{
     Check, CheckKind, CheckResult, ExpectedCounter, ExpectedCounters, Figure, Record,
@@ -13,9 +13,9 @@ pub(super) const JUDGED_ANEW: [&str; 2] = ["other_clients", "stats_unavailable"]
 
 type Figures = BTreeMap<String, Figure>;
 
-/// Sort key for the age of a server's figures: counters that only grow, then the figures
-/// themselves.
-fn progress(figures: &Figures) -> (i64, i64, String) {
+/// Sort key for the age of a server's figures: its own time in seconds, which a restart does not
+/// reset, counters that only grow, then the figures themselves.
+fn progress(figures: &Figures) -> (i64, i64, i64, String) {
     let whole = |name| match figures.get(name) {
         Some(Figure::Whole(number)) => *number,
         _ => 0,
@@ -23,10 +23,25 @@ fn progress(figures: &Figures) -> (i64, i64, String) {
     let commands = ["cmd_get", "cmd_set", "cmd_touch"].map(whole);
     let commands = commands.iter().fold(0i64, |sum, count| sum.saturating_add(*count));
     let text = serde_json::to_string(figures).unwrap_or_default();
-    (whole("total_connections"), commands, text)
+    (whole("time"), whole("total_connections"), commands, text)
 }
 
-/// Adds a share's counters from the servers, and the counts it expects, to the sums so far.
+/// The counters of the servers of whole runs. Other clients may have used these servers between the
+/// runs, so no counts are expected.
+pub(super) fn of_runs(shards: &[&ShardRecord]) -> ServerCounters {
+    let mut sum = ServerCounters::default();
+    let mut during = BTreeMap::new();
+    for shard in shards {
+        absorb(&mut sum, &shard.server);
+        // If several runs queried a server, the first one's replies are kept, as in the seconds.
+        for (name, load) in &shard.server.during {
+            during.entry(name.clone()).or_insert_with(|| load.clone());
+        }
+    }
+    ServerCounters { expected: None, during, ..sum }
+}
+
+/// Adds a shard's counters from the servers, and the counts it expects, to the sums so far.
 pub(super) fn absorb(sum: &mut ServerCounters, part: &ServerCounters) {
     let restarted = part.before.iter().chain(&part.after).find(|(name, figures)| {
         let known = [sum.before.get(*name), sum.after.get(*name)].into_iter().flatten();
@@ -88,7 +103,7 @@ fn join(
 }
 
 /// The result of the comparison, with a warning if there is cause.
-pub(super) fn judged(record: &Record, ran: &[ShardRecord]) -> (Check, Option<WarningRecord>) {
+pub(super) fn judged(record: &Record, ran: &[&ShardRecord]) -> (Check, Option<WarningRecord>) {
     let code = CheckKind::ServerCounters;
     let skipped = |message: String| {
         let result = CheckResult::Skipped;
@@ -99,7 +114,7 @@ pub(super) fn judged(record: &Record, ran: &[ShardRecord]) -> (Check, Option<War
         return (skipped(why.to_owned()), None);
     }
     let Some(expected) = &record.server.expected else {
-        let of = |shard: &&ShardRecord| shard.share.as_ref().is_some_and(|s| s.number == 0);
+        let of = |shard: &&&ShardRecord| shard.share.as_ref().is_some_and(|s| s.number == 0);
         let checks = ran.iter().find(of).into_iter().flat_map(|of| &of.believable.checks);
         let own = checks.into_iter().find(|check| check.code == code);
         let why =

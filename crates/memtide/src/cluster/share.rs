@@ -1,53 +1,33 @@
-//! One share of a run as an agent carries it out: a session whose front is the agent, and whose
-//! world is this machine within the agent's limits.
+//! One share of a run as an agent carries it out: a session whose front is the agent, and which the
+//! agent directs on this machine, within its limits.
 
-use super::rows::OwnRows;
+use super::own_outputs::OwnRows;
 use crate::exit::{Stop, unwritable};
 use crate::output::complain;
 use crate::placement::Division;
-use crate::placement::barrier::Refused;
-use crate::session::host::HostWorld;
+use crate::session::host::{HostWorld, Supervisor};
 use crate::session::outlets::pair::paired;
 use crate::session::outlets::{Recorded, RowsBy, add_points, open};
-use crate::session::world::Gauge;
 use crate::session::{
-    Came, Ended, Front, InStep, Manner, Opened, Rows, Screen, Session, Task, World, room,
-    unfit_natively,
+    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
 use memtide_base::{Instant, Span};
+use memtide_cluster::agent::Report;
 use memtide_cluster::clock::Estimates;
 use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
 use memtide_cluster::message;
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
-use memtide_host::{Clock, ConnectGuard, HostFleet, keep_process_on};
-use memtide_run::steps::RestedStep;
-use memtide_run::{Barrier, CpuPlacement, Failure, Lowered, NotRun, Share, Surroundings};
-use memtide_schema::record::{
-    Aborted, AgentRecord, ClockRecord, MachineCpu, MachineRecord, ReferenceClock, ShareStart, Wide,
-};
-use memtide_schema::scenario::Problem;
-use memtide_schema::{Event, Outputs, Scenario, Settings, Warning};
+use memtide_host::{Clock, ConnectGuard, keep_process_on};
+use memtide_run::steps::RunTask;
+use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, Share};
+use memtide_schema::record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
+use memtide_schema::{Event, Outputs, Settings};
 use memtide_sinks::Sink;
 use std::io;
+use std::rc::Rc;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Events of a share, for its agent.
-pub(super) enum FromShare {
-    /// The servers are filled, and the connections are open.
-    Prepared,
-    /// Another second of the load is over, serialised by the schema.
-    Second(Vec<u8>),
-    /// A note for the user.
-    Note(String),
-    /// An output of this share could not be written.
-    Trouble(String),
-    /// The share has ended with this record, as JSON.
-    Ended(String),
-    /// The share has ended without a record.
-    Failed(Stop),
-}
 
 /// Commands of the agent to the share that it carries out.
 pub(super) struct Told {
@@ -92,23 +72,13 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The part of the run that a share belongs to.
-pub(super) enum AgentTask {
-    /// A fill.
-    Load,
-    /// One run.
-    Run,
-    /// A step of a search or scan.
-    Step(RestedStep),
-}
-
 /// A share, with everything needed to carry it out.
 pub(super) struct Work {
     /// The master's settings, with the agent's own outputs and credentials.
     pub(super) settings: Settings,
     /// The master's settings as it sent them; in a step, with the step's rate.
     pub(super) sent: Settings,
-    pub(super) task: AgentTask,
+    pub(super) task: RunTask,
     pub(super) share: Share,
     /// The limits of this machine's operator; none if everything is allowed.
     pub(super) law: Option<Arc<Law>>,
@@ -123,7 +93,7 @@ pub(super) struct Work {
     /// True to query the servers' statistics during the load.
     pub(super) watches: bool,
     pub(super) told: Arc<Told>,
-    pub(super) events: Sender<FromShare>,
+    pub(super) events: Sender<Report>,
 }
 
 impl Work {
@@ -132,9 +102,9 @@ impl Work {
         let Self { settings, sent, task, share, law, cpus, name, told, events, .. } = self;
         // The previous share may have used other CPUs for its workers.
         keep_process_on(&cpus);
-        let step = match &task {
-            AgentTask::Step(step) => Some(step.task.number),
-            AgentTask::Load | AgentTask::Run => None,
+        let step = match task {
+            RunTask::Step(step) => Some(step.task.number),
+            RunTask::Fill | RunTask::Whole => None,
         };
         let front = AgentFront {
             name,
@@ -145,17 +115,11 @@ impl Work {
             told: Arc::clone(&told),
             events: events.clone(),
         };
-        let mut host = HostWorld::new(Some(Division::of(share)));
-        if let Some(law) = &law {
-            host = host.within(guard(law));
-        }
-        let (task, load_only) = match task {
-            AgentTask::Load => (Task::Load, true),
-            AgentTask::Run => (Task::Once, false),
-            AgentTask::Step(step) => (Task::Step(step), false),
-        };
-        let world = AgentWorld { host, sent, load_only, law, cpus, told, events };
-        Session { settings, task, front: Box::new(front), world }.run();
+        let guard = law.as_ref().map_or_else(ConnectGuard::default, guard);
+        let load_only = matches!(task, RunTask::Fill);
+        let agent = AgentSupervisor { sent, load_only, law, cpus, told, events };
+        let world = HostWorld::new(Some(Division::of(share))).under(guard, Rc::new(agent));
+        Session { settings, task: Task::Run(task), front: Box::new(front), world }.run();
     }
 }
 
@@ -177,43 +141,25 @@ struct AgentFront {
     complains: bool,
     watches: bool,
     told: Arc<Told>,
-    events: Sender<FromShare>,
+    events: Sender<Report>,
 }
 
 impl AgentFront {
-    /// Sends an event; an agent that no longer listens is about to end.
-    fn tell(&self, events: FromShare) {
-        drop(self.events.send(events));
+    /// Sends a report; an agent that no longer listens is about to end.
+    fn tell(&self, report: Report) {
+        drop(self.events.send(report));
     }
 }
 
 impl Front for AgentFront {
-    fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {
-        if let Some(problem) = settings.check().into_iter().next() {
-            return Err(problem.into());
-        }
-        room::check(&settings.scenario, servers_within)
-    }
-
     /// The master has already refused a repeated server where it is a mistake.
-    fn repeats(&self) -> bool {
-        true
+    fn profile(&self, settings: &Settings) -> FrontProfile {
+        let (repeats, watches_servers) = (true, self.watches);
+        FrontProfile { repeats, watches_servers, ..FrontProfile::native(settings) }
     }
 
-    fn refuse(&self, problem: &Problem) -> Stop {
-        problem.clone().into()
-    }
-
-    fn looks_unfilled(&self, scenario: &Scenario) -> bool {
-        scenario.value_size != Scenario::default().value_size
-    }
-
-    fn watches_servers(&self) -> bool {
-        self.watches
-    }
-
-    fn unfit(&self, warning: &Warning) -> Stop {
-        unfit_natively(warning)
+    fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {
+        check_whole(settings, servers_within)
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
@@ -230,27 +176,15 @@ impl Front for AgentFront {
         Ok(Opened { samples: paired(samples, points), outlets, reader })
     }
 
-    fn manner(&self) -> Manner {
-        Manner::Asks
-    }
-
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
         vec![InStep { name: "the master", screen: Box::new(Reporting { events: &self.events }) }]
     }
 
-    fn fail(&self, failure: &Failure) -> Stop {
-        failure.clone().into()
-    }
-
-    fn keeps_partial(&self) -> bool {
-        true
-    }
-
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
-        ended.trouble.iter().for_each(|stop| self.tell(FromShare::Trouble(stop.message.clone())));
+        ended.trouble.iter().for_each(|stop| self.tell(Report::Trouble(stop.message.clone())));
         let Came::Run(outcome) = ended.came else { return Ok(0) };
         if let Some(failure) = &outcome.failure {
-            self.tell(FromShare::Note(failure.message()));
+            self.tell(Report::Note(failure.message()));
         }
         let mut record = outcome.record;
         if let Some(share) = &mut record.share {
@@ -260,7 +194,7 @@ impl Front for AgentFront {
             let began_late_ns = window.and_then(|start| self.told.late_ns(start, warmup));
             share.agent = Some(AgentRecord { name, began_late_ns });
         }
-        self.tell(FromShare::Ended(record.to_json()));
+        self.tell(Report::Ended(record.to_json().into_bytes()));
         Ok(0)
     }
 
@@ -272,7 +206,7 @@ impl Front for AgentFront {
                 if self.complains {
                     complain(&stop.message);
                 }
-                self.tell(FromShare::Failed(stop));
+                self.tell(Report::Failed { exit: code, why: stop.message });
                 code
             }
         }
@@ -281,20 +215,20 @@ impl Front for AgentFront {
 
 /// Reports seconds and notes to the agent.
 struct Reporting<'a> {
-    events: &'a Sender<FromShare>,
+    events: &'a Sender<Report>,
 }
 
 impl Screen for Reporting<'_> {}
 
 impl Sink for Reporting<'_> {
     fn on(&mut self, event: &Event) -> io::Result<()> {
-        let events = match event {
-            Event::Interval(interval) => FromShare::Second(interval.to_bytes()),
-            Event::Note(note) => FromShare::Note(note.clone()),
+        let report = match event {
+            Event::Interval(interval) => Report::Second(interval.to_bytes()),
+            Event::Note(note) => Report::Note(note.clone()),
             _ => return Ok(()),
         };
         // An agent that is about to end no longer listens.
-        drop(self.events.send(events));
+        drop(self.events.send(report));
         Ok(())
     }
 
@@ -303,36 +237,15 @@ impl Sink for Reporting<'_> {
     }
 }
 
-/// This machine within the agent's limits.
-struct AgentWorld {
-    host: HostWorld,
+/// Directs a share on this machine, within the agent's limits.
+struct AgentSupervisor {
     sent: Settings,
     load_only: bool,
     law: Option<Arc<Law>>,
     /// CPUs that this process may use.
     cpus: Vec<usize>,
     told: Arc<Told>,
-    events: Sender<FromShare>,
-}
-
-impl AgentWorld {
-    /// Checks the whole share against the agent's limits, before any connection is made.
-    fn obey(&self, lowered: &Lowered) -> Result<(), Stop> {
-        let Some(law) = &self.law else { return Ok(()) };
-        let plan = &lowered.plan;
-        let servers: Vec<AskedServer<'_>> = plan.servers.iter().map(asked).collect();
-        let threads = plan.own_workers().len() as u64;
-        let asked = Asked {
-            settings: &self.sent,
-            servers: &servers,
-            own_part: threads as f64 / f64::from(plan.workers),
-            connections: plan.own_connections().into(),
-            threads,
-            memory_bytes: room::needed_bytes(&self.sent.scenario),
-            load_only: self.load_only,
-        };
-        law.check(&asked).map_err(Stop::usage)
-    }
+    events: Sender<Report>,
 }
 
 /// A server in the form that limits are checked with.
@@ -348,71 +261,51 @@ fn endpoint(address: &Address) -> Endpoint<'_> {
     }
 }
 
-impl World for AgentWorld {
-    type Fleet = HostFleet;
-
-    fn servers_within(&self, settings: &Settings) -> u64 {
-        self.host.servers_within(settings)
+impl Supervisor for AgentSupervisor {
+    fn obey(&self, lowered: &Lowered) -> Result<(), Stop> {
+        let Some(law) = &self.law else { return Ok(()) };
+        let plan = &lowered.plan;
+        let servers: Vec<AskedServer<'_>> = plan.servers.iter().map(asked).collect();
+        let threads = plan.own_workers().len() as u64;
+        let asked = Asked {
+            settings: &self.sent,
+            servers: &servers,
+            own_part: threads as f64 / f64::from(plan.workers),
+            connections: plan.own_connections().into(),
+            threads,
+            memory_bytes: plan.memory().bytes(),
+            load_only: self.load_only,
+        };
+        law.check(&asked).map_err(Stop::usage)
     }
 
-    fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop> {
-        self.host.surroundings(settings)
-    }
-
-    fn check(&self, lowered: &Lowered) -> Result<(), Warning> {
-        self.host.check(lowered)
-    }
-
-    fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop> {
+    fn settle(&self, placement: &CpuPlacement) {
         // The threads of network and agent use the CPUs that pinned workers leave.
         if !placement.workers.is_empty() {
             let left = self.cpus.iter().filter(|cpu| !placement.workers.contains(cpu));
             keep_process_on(&left.copied().collect::<Vec<_>>());
         }
-        self.host.settle(placement)
     }
 
-    /// Signals are for the agent, which ends its share.
-    fn signals(&self, _manner: Manner) -> Result<StopFlag, Stop> {
-        Ok(self.told.stop.clone())
+    fn stop(&self) -> StopFlag {
+        self.told.stop.clone()
     }
 
-    fn fleet(
-        &mut self,
-        lowered: &Lowered,
-        stop: &StopFlag,
-        rows: Option<Box<dyn Rows>>,
-    ) -> Result<HostFleet, Stop> {
-        self.obey(lowered)?;
-        self.host.fleet(lowered, stop, rows)
-    }
-
-    fn barrier(&self, _settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused> {
+    fn barrier(&self, clock: Clock) -> Box<dyn Barrier> {
         let (told, events) = (Arc::clone(&self.told), self.events.clone());
-        Ok(Some(Box::new(AtMaster { told, events, clock: self.host.clock() })))
+        Box::new(AtMaster { told, events, clock })
     }
 
-    fn gauge(&self) -> Box<dyn Gauge> {
-        Box::new(ComparedGauge { inner: self.host.gauge(), told: Arc::clone(&self.told) })
-    }
-
-    fn finish_samples(&mut self, fleet: &mut HostFleet) -> io::Result<()> {
-        self.host.finish_samples(fleet)
-    }
-
-    fn finish(&mut self, fleet: &mut HostFleet) -> Vec<Stop> {
-        self.host.finish(fleet)
-    }
-
-    fn last_word(&self) -> Option<String> {
-        None
+    fn reference(&self, monotonic_ns: u64) -> Option<ReferenceClock> {
+        let best = locked(&self.told.clock).best(monotonic_ns)?;
+        Some(ReferenceClock { ahead_ns: best.ahead_ns, error_max_ns: best.error_ns })
     }
 }
 
 /// The barrier of a run by agents: the master.
 struct AtMaster {
     told: Arc<Told>,
-    events: Sender<FromShare>,
+    events: Sender<Report>,
     clock: Clock,
 }
 
@@ -423,7 +316,7 @@ impl Barrier for AtMaster {
 
     fn arrive(&mut self) -> Result<(), NotRun> {
         let gone = |_| NotRun("the agent has ended".to_owned());
-        self.events.send(FromShare::Prepared).map_err(gone)
+        self.events.send(Report::Prepared).map_err(gone)
     }
 
     /// Cause: The master's message came too late: the network or this machine stood still.
@@ -442,42 +335,5 @@ impl Barrier for AtMaster {
 
     fn aborted(&mut self) -> Option<Aborted> {
         locked(&self.told.aborted).clone()
-    }
-}
-
-/// CPU load of this machine, and the offset of the master's clock.
-struct ComparedGauge {
-    inner: Box<dyn Gauge>,
-    told: Arc<Told>,
-}
-
-impl Gauge for ComparedGauge {
-    fn restart(&mut self) {
-        self.inner.restart();
-    }
-
-    fn read(&mut self, at: Instant) {
-        self.inner.read(at);
-    }
-
-    fn cpu(&self) -> Option<MachineCpu> {
-        self.inner.cpu()
-    }
-
-    fn rss_max_bytes(&self) -> Option<u64> {
-        self.inner.rss_max_bytes()
-    }
-
-    fn machine(&self) -> MachineRecord {
-        self.inner.machine()
-    }
-
-    fn clock(&self, at: Instant) -> Option<ClockRecord> {
-        let record = self.inner.clock(at)?;
-        let start_ns = record.window_start_monotonic_ns.and_then(|ns| u64::try_from(ns.0).ok());
-        let best = start_ns.and_then(|ns| locked(&self.told.clock).best(ns));
-        let reference = best
-            .map(|best| ReferenceClock { ahead_ns: best.ahead_ns, error_max_ns: best.error_ns });
-        Some(ClockRecord { reference, ..record })
     }
 }
