@@ -5,10 +5,10 @@ use crate::clock::Clock;
 use crate::driver::epoll::EpollDriver;
 use crate::driver::guard::ConnectGuard;
 use memtide_base::{Instant, ServerId, Span};
+use memtide_engine::Plan;
 use memtide_engine::driver::Driver;
 use memtide_engine::fleet::ServerAnswer;
 use memtide_engine::probe::{Answer, AskConnection, AskError, Question};
-use memtide_engine::{Plan, Wait};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -147,8 +147,7 @@ impl Watcher {
         let plan = Arc::clone(&self.plan);
         let server = &plan.servers[self.server.index()];
         let question = Question::Statistics;
-        let driver = EpollDriver::new(self.clock, Wait::Sleep, 1, 1, None)?;
-        let mut driver = driver.guarded(self.guard.clone());
+        let mut driver = EpollDriver::of_one(self.clock, &self.guard)?;
         let deadline = driver.now() + plan.timeout;
         let opened =
             AskConnection::open((&mut driver, &is_over), &plan, server, question, deadline);
