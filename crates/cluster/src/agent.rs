@@ -73,7 +73,7 @@ pub enum Action {
 pub enum Report {
     /// The servers are filled, and the connections are open.
     Prepared,
-    /// Another second of the load is over, as memtide-schema encodes it.
+    /// Another second of the load is over, as the crate record encodes it.
     Second(Vec<u8>),
     /// A note for the user, as a sentence without its full stop.
     Note(String),

@@ -12,7 +12,7 @@ pub use target::Endpoint;
 
 use limits::Limit;
 use memtide_base::{Span, units};
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 use std::net::SocketAddr;
 use target::AllowedTarget;
 

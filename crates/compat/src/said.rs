@@ -1,8 +1,8 @@
 //! A builder of scenarios: fields of memtide's own command line, set one by one. Decides nothing;
 //! the scenario checks the values.
 
-use memtide_schema::field::find;
-use memtide_schema::{Layer, Origin, Settings};
+use memtide_scenario::field::find;
+use memtide_scenario::{Layer, Origin, Settings};
 
 /// The fields set so far.
 pub(crate) struct Said(Layer);

@@ -1,10 +1,10 @@
 //! Hand-made records for the tests of this crate: plausible, and with something in every part.
 
 use memtide_base::{SocketOptions, Span};
-use memtide_schema::Warning;
-use memtide_schema::record::*;
-use memtide_schema::scenario::{Protocol, Reconnect};
-use memtide_schema::{Kind, Scenario};
+use memtide_record::Warning;
+use memtide_record::*;
+use memtide_scenario::{Kind, Scenario};
+use memtide_scenario::{Protocol, Reconnect};
 
 /// A distribution with these percentiles (p50, p90, p99, p99.9), as far as `count` allows.
 pub(crate) fn distribution(count: u64, ns: [u64; 4]) -> Distribution {

@@ -4,8 +4,8 @@
 
 use crate::layout::{TextLayout, TextTable, labelled};
 use crate::number::{NONE, bound, rate, time, whole};
-use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, Missing, Percentile, RateRecord, Record};
+use memtide_record::{Distribution, Missing, Percentile, RateRecord, Record};
+use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
 /// The percentiles of a table.

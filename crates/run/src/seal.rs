@@ -18,12 +18,13 @@ use memtide_engine::plan::segment;
 use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
-use memtide_schema::record::{
+use memtide_record::{
     Believable, ClientRecord, Counts, Distribution, EndedBy, IntervalRecord, LagSplit, Lanes,
     LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
     ShareRecord, ShareStart, SliceRecord, Totals, WarningRecord, Wide, per_second,
 };
-use memtide_schema::{Kind, Record, Scenario, Warning};
+use memtide_record::{Record, Warning};
+use memtide_scenario::{Kind, Scenario};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
@@ -131,7 +132,7 @@ fn share(lowered: &Lowered, start: ShareStart, not_run: Option<&NotRun>) -> Opti
         number,
         of,
         units,
-        scenario_digest: memtide_schema::scenario_digest(&lowered.document),
+        scenario_digest: memtide_scenario::scenario_digest(&lowered.document),
         start,
         not_run: not_run.map(|NotRun(why)| why.clone()),
         agent: None,
@@ -311,7 +312,7 @@ fn judge<W: Observer>(
     warnings.extend(doctor::warnings(&findings, &checks));
     warnings.extend(measurement_warnings(record, ended, material));
     record.believable = Believable::from_checks(checks);
-    record.goals = memtide_schema::judge(&material.scenario.goals, record);
+    record.goals = memtide_record::judge(&material.scenario.goals, record);
 }
 
 /// Service times of the operations answered so far, for every row of the plan's tables but all.

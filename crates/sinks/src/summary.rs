@@ -2,8 +2,9 @@
 //! scan, appended to a file for spreadsheets.
 
 use crate::Sink;
-use memtide_schema::record::Distribution;
-use memtide_schema::{Event, Kind, Record};
+use memtide_record::Distribution;
+use memtide_record::{Event, Record};
+use memtide_scenario::Kind;
 use serde_json::{Value, to_value};
 use std::io::{self, Write};
 

@@ -1,6 +1,6 @@
 //! The scenario fields that a master may decide for its agents, by the rule in each field's row.
 
-use memtide_schema::{AgentRule, FIELDS, Settings};
+use memtide_scenario::{AgentRule, FIELDS, Settings};
 
 /// The end of a sentence that begins with a refused field's name; `None` if the master may decide.
 const fn refusal(rule: AgentRule) -> Option<&'static str> {
@@ -43,7 +43,7 @@ pub(super) fn check(settings: &Settings) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use memtide_schema::scenario::Target;
+    use memtide_scenario::Target;
 
     fn of_server() -> Settings {
         let mut settings = Settings::default();

@@ -5,8 +5,8 @@
 use super::Asked;
 use memtide_base::Span;
 use memtide_base::units::{format_count, format_span};
-use memtide_schema::Scenario;
-use memtide_schema::scenario::{Load, Replicate};
+use memtide_scenario::Scenario;
+use memtide_scenario::{Load, Replicate};
 
 /// The tolerance for a share of a rate, which is rarely exact as a float.
 const ROUNDING: f64 = 1e-9;

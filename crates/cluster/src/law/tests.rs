@@ -2,8 +2,8 @@
 
 use super::*;
 use memtide_base::Random;
-use memtide_schema::from_toml;
-use memtide_schema::scenario::Target;
+use memtide_scenario::Target;
+use memtide_scenario::from_toml;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 fn targets(words: &[&str]) -> LawWords {
@@ -366,7 +366,7 @@ fn counts_are_limited_as_planned_for_this_agent() {
 fn no_refusal_quotes_a_secret() {
     let mut settings = settings("");
     settings.scenario.user = Some("tim-the-user".to_owned());
-    let password = memtide_schema::FIELDS.iter().find(|field| field.name == "password").unwrap();
+    let password = memtide_scenario::FIELDS.iter().find(|field| field.name == "password").unwrap();
     password.set(&mut settings, "tell-no-one").unwrap();
     let error = Law::check_fields(&settings).unwrap_err();
     assert!(error.starts_with("user is not accepted from a master"), "{error}");

@@ -4,13 +4,12 @@ use super::seconds::Seconds;
 use crate::exit::FAILED;
 use memtide_base::{Sentence, Span};
 use memtide_cluster::master::{Lost, RoundEnd};
+use memtide_record::Aborted;
+use memtide_record::event::LoadSoFar;
+use memtide_record::{Interval, Merging, Progress, Record, Scenarios, WrongValues, beside};
 use memtide_run::{Failure, RunOutcome};
-use memtide_schema::event::LoadSoFar;
-use memtide_schema::record::Aborted;
-use memtide_schema::scenario::Goal;
-use memtide_schema::{
-    Interval, Merging, Progress, Record, Scenario, Scenarios, WrongValues, beside,
-};
+use memtide_scenario::Goal;
+use memtide_scenario::Scenario;
 use std::ops::Range;
 
 /// Largest number of agents, lost for one reason, that are named.

@@ -19,7 +19,7 @@ use memtide_cluster::transport::{FromNet, MasterNet, files};
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_schema::scenario::AgentsWord;
+use memtide_scenario::AgentsWord;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
 use std::io::Write;

@@ -6,8 +6,8 @@
 //! long as the longest stretch in it; rows follow each other without gaps and never overlap.
 
 use memtide_base::Span;
-use memtide_schema::Interval;
-use memtide_schema::record::{ServerReport, WorkerSecond};
+use memtide_record::Interval;
+use memtide_record::{ServerReport, WorkerSecond};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Largest number of stretches of one agent that wait for those of other agents.

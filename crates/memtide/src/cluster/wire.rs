@@ -3,8 +3,8 @@
 use memtide_base::Span;
 use memtide_cluster::message::{self, Step};
 use memtide_engine::plan::StepTask;
+use memtide_record::Aborted;
 use memtide_run::steps::{RestedStep, RunTask};
-use memtide_schema::record::Aborted;
 
 /// A step of a search or scan, as it is sent; none for other runs.
 pub(super) fn step_message(task: RunTask) -> Option<Step> {

@@ -10,11 +10,11 @@ pub use markdown::comparison_markdown;
 use crate::layout::{TextLayout, TextTable, labelled, unbroken, wrapped};
 use crate::number::{NONE, bound, rate, time, whole};
 use crate::text::what;
-use memtide_schema::Record;
-use memtide_schema::compare::{
+use memtide_record::Record;
+use memtide_record::Verdict;
+use memtide_record::compare::{
     Compared, Comparison, Difference, FigureRow, RecordPart, RuleOutcome, RuleResult, Unit, Value,
 };
-use memtide_schema::record::Verdict;
 
 /// A comparison for a terminal of `columns` columns, or for none; `records` are the compared
 /// records.
@@ -185,8 +185,8 @@ mod tests {
     use super::*;
     use crate::expect::expect;
     use crate::fixture;
-    use memtide_schema::Kind;
-    use memtide_schema::compare::compare;
+    use memtide_record::compare::compare;
+    use memtide_scenario::Kind;
 
     fn records() -> Vec<(String, Record)> {
         let first = fixture::open();

@@ -7,8 +7,8 @@
 use crate::judgement::{believable, goal_word};
 use crate::number::{percent, whole};
 use crate::text::what;
-use memtide_schema::record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
-use memtide_schema::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
+use memtide_record::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
+use memtide_record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use std::io;

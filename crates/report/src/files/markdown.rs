@@ -7,9 +7,9 @@ use crate::number::{counted, whole};
 use crate::plan::rate_of;
 use crate::text::{HEADING, StepsText, cells, what, why_partial};
 use crate::times::response_table;
-use memtide_schema::record::{GoalRecord, LoopKind, Record, Totals, Verdict, WarningRecord};
-use memtide_schema::scenario_file;
-use memtide_schema::steps::{Conclusion, CourseKind, Step};
+use memtide_record::steps::{Conclusion, CourseKind, Step};
+use memtide_record::{GoalRecord, LoopKind, Record, Totals, Verdict, WarningRecord};
+use memtide_scenario::scenario_file;
 
 /// The record of a run as Markdown, ending in a line break.
 pub fn markdown(record: &Record) -> String {

@@ -7,10 +7,11 @@ use crate::plan::{data_words, servers};
 use crate::text::why_partial;
 use maud::{Markup, html};
 use memtide_base::calendar::utc;
-use memtide_schema::record::{
+use memtide_record::Record;
+use memtide_record::{
     CheckKind, CheckResult, GoalResult, ShardRecord, Totals, Verdict, WarningRecord,
 };
-use memtide_schema::{Record, scenario_file};
+use memtide_scenario::scenario_file;
 
 /// What was run, and against which servers.
 pub(super) fn facts(record: &Record) -> Markup {

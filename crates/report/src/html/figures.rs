@@ -3,8 +3,9 @@
 
 use crate::number::{NONE, bound, rate, time, whole};
 use maud::{Markup, html};
-use memtide_schema::record::{Distribution, Missing, Percentile, RateRecord, Record};
-use memtide_schema::{Kind, record::LagSplit};
+use memtide_record::LagSplit;
+use memtide_record::{Distribution, Missing, Percentile, RateRecord, Record};
+use memtide_scenario::Kind;
 
 /// A cell: its text, and the exact figure, if it has one.
 pub(super) struct Figure {

@@ -3,7 +3,7 @@
 use super::{facts, figures, over_time, servers, spectrum};
 use crate::text::what;
 use maud::{Markup, html};
-use memtide_schema::Record;
+use memtide_record::Record;
 
 /// The whole content, from the title to the scenario.
 pub(super) fn run(record: &Record) -> Markup {

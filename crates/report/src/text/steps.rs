@@ -4,9 +4,9 @@
 
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, rate, time};
-use memtide_schema::record::{GoalResult, WarningRecord};
-use memtide_schema::steps::{Answer, Conclusion, LostAgent, Point, Step, StepRole, StepsEnd};
-use memtide_schema::{Progress, StepBegun};
+use memtide_record::steps::{Answer, Conclusion, LostAgent, Point, Step, StepRole, StepsEnd};
+use memtide_record::{GoalResult, WarningRecord};
+use memtide_record::{Progress, StepBegun};
 use std::collections::BTreeMap;
 
 pub(crate) const HEADING: [&str; 10] = [

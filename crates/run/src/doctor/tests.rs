@@ -7,7 +7,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::Stage;
 use memtide_engine::fleet::CpuTime;
 use memtide_metrics::{ChurnCounters, ChurnFate, Counters, Fate};
-use memtide_schema::Scenario;
+use memtide_scenario::Scenario;
 use memtide_workload::Arrival;
 
 /// A plan of 1 000 operations per second, or a closed loop.

@@ -15,10 +15,11 @@ use memtide_engine::fleet::Interval as Looked;
 use memtide_engine::plan::segment;
 use memtide_metrics::summary::{rank, samples_needed};
 use memtide_metrics::{Histogram, TallySum};
-use memtide_schema::record::{
+use memtide_record::Interval;
+use memtide_record::{
     SecondRecord, ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
 };
-use memtide_schema::{Interval, Kind};
+use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
 /// Largest number of seconds kept.

@@ -3,13 +3,14 @@
 use memtide_base::Instant;
 use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{Fleet, Plan, ServerPlan};
+use memtide_record::steps::{Conclusion, Step};
+use memtide_record::{Event, Record};
+use memtide_record::{MachineCpu, MachineRecord};
 use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 use memtide_run::{
     Barrier, Doors, Failure, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
 };
-use memtide_schema::record::{MachineCpu, MachineRecord};
-use memtide_schema::steps::{Conclusion, Step};
-use memtide_schema::{Event, Layer, Origin, Record, Scenario, Settings, field};
+use memtide_scenario::{Layer, Origin, Scenario, Settings, field};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
 use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace, WorkerPause};
 use std::cell::RefCell;

@@ -12,9 +12,10 @@ use memtide_compat::memaslap::{
     Environment, Options, SlapWords, Transcript, Transport, lower, parse,
 };
 use memtide_host::signal::{Caught, StopFlag};
+use memtide_record::EndedBy;
+use memtide_record::{Event, WrongValues};
 use memtide_run::steps::RunTask;
-use memtide_schema::record::EndedBy;
-use memtide_schema::{Event, Settings, WrongValues};
+use memtide_scenario::Settings;
 use memtide_sinks::Sink;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;

@@ -10,10 +10,11 @@ use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, T
 use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, TwemperfWords, lower, parse};
 use memtide_host::signal::StopFlag;
+use memtide_record::EndedBy;
+use memtide_record::Event;
 use memtide_run::Failure;
 use memtide_run::steps::RunTask;
-use memtide_schema::record::EndedBy;
-use memtide_schema::{Event, Settings};
+use memtide_scenario::Settings;
 use memtide_sinks::Sink;
 use std::fs::OpenOptions;
 use std::io::{self, Write};

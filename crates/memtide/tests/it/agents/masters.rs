@@ -5,7 +5,7 @@ use crate::child::{Running, cleared, memtide, shared};
 use crate::peer::Peer;
 use memtide_cluster::message::Hello;
 use memtide_cluster::transport::{AgentNet, files};
-use memtide_schema::record::EndedBy;
+use memtide_record::EndedBy;
 use rustix::process::Signal;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
