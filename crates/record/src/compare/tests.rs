@@ -108,6 +108,19 @@ fn what_is_not_answered_is_longer_than_all_that_is() {
 }
 
 #[test]
+fn answers_where_there_were_none_make_a_figure_smaller() {
+    let with = |unanswered| {
+        let [_, record] = both(|record| {
+            record.response.get_mut(&Kind::All).unwrap().unanswered = unanswered;
+        });
+        record
+    };
+    let records = [with(1 << 40), with(0)];
+    assert_eq!(judged("all.max>+5%", &records).result, RuleOutcome::Passed);
+    assert_eq!(judged("all.max<-5%", &records).result, RuleOutcome::Failed);
+}
+
+#[test]
 fn rules_name_every_figure_that_a_comparison_shows() {
     let cheaper = both(|record| {
         record.totals.misses += 50;

@@ -9,7 +9,8 @@ use super::*;
 use crate::judge::judge;
 use crate::record::{
     Aborted, Believable, CheckResult, ChurnCounts, ChurnRecord, Figure, GoalResult, LagSplit,
-    MachineCpu, MachineRecord, Percentile, PlannedServer, ServerCounters, Verdict,
+    MachineCpu, MachineRecord, Percentile, PlannedServer, Reconnects, ServerCounters, ServerRecord,
+    Verdict,
 };
 use crate::warning::{LateCause, Warning};
 use generate::{Generator, run};
@@ -127,6 +128,21 @@ fn runs_one_after_the_other_are_not_one_load() {
     assert_eq!(same(&[run(0, 10), other]).plan.rate_per_s, None);
     // Two overlapping runs out of three do not make one load of all.
     assert_eq!(same(&[run(0, 10), run(5_000, 10), run(12_000, 10)]).plan.connections, 16);
+}
+
+#[test]
+fn reconnects_to_a_server_add_up_and_the_longest_absence_is_that_of_any_run() {
+    let with = |seed, [lost, reconnected, sum, max]: [u64; 4]| {
+        let reconnects =
+            Reconnects { lost, reconnected, disconnected_ns: sum, disconnected_ns_max: max };
+        let name = "a:11211".to_owned();
+        let server = ServerRecord { name, reconnects, ..ServerRecord::default() };
+        Record { servers: vec![server], ..Generator::new(seed).record() }
+    };
+    let merged = any(&[&with(1, [3, 2, 500, 400]), &with(2, [2, 2, 90, 60])]);
+    let Reconnects { lost, reconnected, disconnected_ns, disconnected_ns_max } =
+        merged.servers[0].reconnects;
+    assert_eq!([lost, reconnected, disconnected_ns, disconnected_ns_max], [5, 4, 590, 400]);
 }
 
 #[test]

@@ -171,6 +171,20 @@ fn a_percentile_among_operations_that_were_cut_off_has_a_bound_of_its_own() {
 }
 
 #[test]
+fn operations_that_timed_out_rank_where_their_timeout_is() {
+    let ms = 1_000_000;
+    let (mut times, mut bounds) = (Histogram::<u64>::new(), Histogram::<u64>::new());
+    (0..400).for_each(|_| times.record(8 * ms));
+    (0..400).for_each(|_| bounds.record(20 * ms));
+    (0..100).for_each(|_| bounds.record(100 * ms));
+    // A hundred timed out after 50 ms in another run than those of 100 ms: ranks 801 to 900.
+    let response = Distribution::cut_off(&times, 600, Span::from_ms(50), &bounds);
+    assert_eq!(response.percentile_at_least(Percentile::P90), Some(50 * ms));
+    let p95 = response.percentile_at_least(Percentile::P95).unwrap();
+    assert!(p95.abs_diff(100 * ms) < ms, "{p95}");
+}
+
+#[test]
 fn histograms_and_sums_merge_exactly_after_the_way_through_json() {
     let response = sample().response[&Kind::All].clone();
     let text = serde_json::to_string(&response).unwrap();

@@ -278,6 +278,13 @@ fn what_is_no_share_of_this_run_is_refused() {
     again.started_unix_ms += 9_000;
     let sentence = refused(&[share(1, 4, 10), first.clone(), again]);
     assert!(sentence.contains("B.json and C.json both contain lanes 0 to 1"), "{sentence}");
+    // With one thread a share is one lane.
+    let of_one_lane = |started_unix_ms| {
+        let lanes = Some(Lanes { first: 0, count: 1, total: 4 });
+        Record { lanes, started_unix_ms, ..share(0, 4, 10) }
+    };
+    let sentence = refused(&[of_one_lane(1), of_one_lane(2)]);
+    assert!(sentence.contains("A.json and B.json both contain lanes 0 to 0"), "{sentence}");
     let sentence = refused(&[first.clone(), first.clone()]);
     assert!(sentence.contains("would count twice"), "{sentence}");
     let mut none = first;
