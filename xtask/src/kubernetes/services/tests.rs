@@ -1,24 +1,6 @@
-//! Names that pods ask for, and the files of the cluster.
+//! Names that pods ask for.
 
 use super::*;
-
-#[test]
-fn every_value_that_a_file_or_a_program_needs_is_filled_in() {
-    let cluster = Cluster {
-        folder: PathBuf::from("/a folder"),
-        logs: PathBuf::from("/logs"),
-        pause: "pause:latest",
-        children: Vec::new(),
-    };
-    let files = FILES.map(|(_, text)| text);
-    let lines = [CONTAINERD, ETCD, API_SERVER, CONTROLLERS, SCHEDULER, KUBELET];
-    for text in files.iter().chain(&lines) {
-        assert!(!cluster.filled(text).contains('$'), "{text}");
-    }
-    for text in files {
-        assert!(!text.contains("10.77.0.1"), "the node's address has one place");
-    }
-}
 
 #[test]
 fn a_name_is_that_of_a_service_and_has_the_addresses_of_its_pods() {
