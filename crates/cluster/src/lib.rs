@@ -19,9 +19,6 @@ pub mod text;
 /// them. A test generates them again and compares.
 #[allow(missing_docs, unused_qualifications)]
 pub mod message {
-    // The generated code refers to it.
-    use tonic_prost as _;
-
     include!("../proto/cluster.rs");
 }
 

@@ -231,9 +231,7 @@ fn an_agent_that_is_not_there_is_unreachable_once() {
     let master =
         MasterNet::start(&keys.identity, token, None, vec![address.to_string()], clock).unwrap();
     let why = at_master(&master, |event| match event {
-        FromNet::Unreachable { address: at, why } if *at == address.to_string() => {
-            Some(why.clone())
-        }
+        FromNet::Turned { address: at, why } if *at == address.to_string() => Some(why.clone()),
         _ => None,
     });
     assert!(why.contains("it cannot be reached: Connection refused"), "{why}");

@@ -10,7 +10,7 @@ use crate::output::{say, show};
 use crate::session::caught;
 use clap::ArgMatches;
 use memtide_cluster::join::Join;
-use memtide_cluster::law::{Law, LawWords};
+use memtide_cluster::law::{LIMITS, Law, LawWords, Limit};
 use memtide_cluster::transport::{AgentNet, files};
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
@@ -131,19 +131,11 @@ fn law(matches: &ArgMatches, join: &Join, has_join: bool) -> Result<Law, Stop> {
 
 /// The limits set by flags.
 pub(super) fn law_words(matches: &ArgMatches) -> LawWords {
-    let word = |name: &str| matches.get_one::<String>(name).cloned();
+    let targets = matches.get_many::<String>("allow-target").into_iter().flatten();
+    let word = |limit: &Limit| Some((limit.name, matches.get_one::<String>(limit.name)?.clone()));
     LawWords {
-        allow_target: matches
-            .get_many::<String>("allow-target")
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect(),
-        rate_max: word("rate-max"),
-        connections_max: word("connections-max"),
-        duration_max: word("duration-max"),
-        threads_max: word("threads-max"),
-        memory_max: word("memory-max"),
+        allow_target: targets.cloned().collect(),
+        most: LIMITS.iter().filter_map(word).collect(),
     }
 }
 

@@ -30,7 +30,7 @@ fn mode(path: &Path) -> u32 {
 fn a_folder_is_made_for_its_owner_alone_and_read_back() {
     let folder = Folder::new("made");
     let dir = &folder.0;
-    let limits = LawWords { rate_max: Some("20k".to_owned()), ..LawWords::default() };
+    let limits = LawWords { most: [("rate-max", "20k".to_owned())].into(), ..LawWords::default() };
     let join = make_folder(dir, "lab:7411", Some("0.0.0.0:7411"), limits).unwrap();
     assert_eq!(mode(dir), 0o700);
     for file in [IDENTITY, JOIN, BIND] {
