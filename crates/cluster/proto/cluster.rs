@@ -93,6 +93,9 @@ pub struct KeptRecord {
     pub run: ::prost::alloc::vec::Vec<u8>,
     #[prost(uint64, tag = "2")]
     pub bytes: u64,
+    /// The number of the share.
+    #[prost(uint32, tag = "3")]
+    pub share: u32,
 }
 /// The master accepts the agent.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -253,12 +256,18 @@ pub struct Aborted {
 pub struct Acknowledged {
     #[prost(bytes = "vec", tag = "1")]
     pub run: ::prost::alloc::vec::Vec<u8>,
+    /// The number of the share.
+    #[prost(uint32, tag = "2")]
+    pub share: u32,
 }
 /// The master asks for a record that the agent keeps.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Fetch {
     #[prost(bytes = "vec", tag = "1")]
     pub run: ::prost::alloc::vec::Vec<u8>,
+    /// The number of the share.
+    #[prost(uint32, tag = "2")]
+    pub share: u32,
 }
 /// No more work for this agent now.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -5,9 +5,12 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
+pub mod taking;
 pub mod master;
 pub mod agent;
+pub mod fetching;
 pub mod transport;
+pub mod files;
 pub mod identity;
 pub mod join;
 pub mod law;

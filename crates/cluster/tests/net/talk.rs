@@ -111,8 +111,8 @@ fn a_large_record_arrives_in_parts() {
             assert_eq!(Some(said(&master)), part(number).what, "part {number}");
         }
     });
-    let run = b"run".to_vec();
-    master.send(peer, ToAgent { what: Some(to_agent::What::Acknowledged(Acknowledged { run })) });
+    let acknowledged = Acknowledged { run: b"run".to_vec(), share: 0 };
+    master.send(peer, ToAgent { what: Some(to_agent::What::Acknowledged(acknowledged)) });
     assert!(matches!(said_at(&agent), to_agent::What::Acknowledged(_)));
 }
 

@@ -1,7 +1,6 @@
 //! `memtide agent` and `memtide key`: agents, their keys, and their state.
 
-use crate::cluster::kept::Kept;
-use crate::cluster::master_runner::own_key;
+use crate::cluster::folder::{own_key, records as kept_in};
 use crate::cluster::own_outputs::OwnPoints;
 use crate::cluster::records;
 use crate::cluster::serving::{Own, Setup, serve};
@@ -9,9 +8,10 @@ use crate::exit::{INTERRUPTED, Stop};
 use crate::output::{say, show};
 use crate::session::caught;
 use clap::ArgMatches;
+use memtide_cluster::files;
 use memtide_cluster::join::Join;
 use memtide_cluster::law::{LIMITS, Law, LawWords, Limit};
-use memtide_cluster::transport::{AgentNet, files};
+use memtide_cluster::transport::AgentNet;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
@@ -68,7 +68,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
         law: Some(law),
         name: matches.get_one::<String>("name").cloned().unwrap_or_else(machine::host_name),
         shares: *matches.get_one::<u32>("shares").expect("it has a default"),
-        kept: Some(Kept::open(path(matches, "records").as_deref())?),
+        kept: Some(kept_in(path(matches, "records").as_deref())?),
         samples: path(matches, "samples"),
         points: points(matches)?,
         rows: None,

@@ -1,8 +1,9 @@
 //! Folders of a master, whole and damaged, and the users who may read them.
 
 use super::*;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use private::secret;
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 /// A folder of one test, removed at its end.
