@@ -5,16 +5,17 @@
 
 use super::super::JOIN_FILE;
 use super::{Asked, FATAL};
-use crate::cluster::master_runner::own_key;
+use crate::cluster::folder::own_key;
 use crate::cluster::serving::{Own, Setup, serve};
 use crate::exit::Stop;
 use crate::flags::JOIN;
 use crate::output::{complain, say, say_part, show_part, wants_notes};
 use crate::session::LostAgents;
 use crate::session::front::division::{Division, OwnPart};
+use memtide_cluster::files;
 use memtide_cluster::join::Join;
 use memtide_cluster::law::Law;
-use memtide_cluster::transport::{AgentNet, files};
+use memtide_cluster::transport::AgentNet;
 use memtide_compat::mutilate::{
     AgentOptions, Divided, Options, OwnRate, Patience, Verbosity, agent_rows, divide, skipped,
 };

@@ -1,24 +1,27 @@
-//! Merges what agents send: each second of their load, and at the end their records.
+//! What a master makes of what agents send: rows from the seconds of their load, and at the end one
+//! record from their records.
+//!
+//! It is pure, and asks nothing of agents.
 
-use super::seconds::Seconds;
-use crate::exit::FAILED;
-use memtide_base::{Sentence, Span};
-use memtide_cluster::master::{Lost, RoundEnd};
+mod seconds;
+
+use crate::master::{Lost, RoundEnd, RoundLoad};
+use memtide_base::Span;
 use memtide_record::Aborted;
 use memtide_record::event::LoadSoFar;
-use memtide_record::{Interval, Merging, Progress, Record, Scenarios, WrongValues, beside};
-use memtide_run::{Failure, RunOutcome};
+use memtide_record::{Interval, Merging, Progress, Record, Scenarios, beside};
 use memtide_scenario::Goal;
 use memtide_scenario::Scenario;
+use seconds::Seconds;
 use std::ops::Range;
 
-/// Largest number of agents, lost for one reason, that are named.
+/// The most agents, lost for one reason, that are named.
 const NAMED_MAX: usize = 4;
 
 /// Data received from the agents of one run.
-pub(super) struct Taking {
+pub struct Taking {
     /// The agents' load, followed by the master's own, if it has one.
-    parts: Vec<TakenPart>,
+    parts: Vec<Part>,
     seconds: Seconds,
     so_far: LoadSoFar,
     /// Conditions that end the run, and the timeout of operations.
@@ -27,7 +30,7 @@ pub(super) struct Taking {
 }
 
 /// Data received for one load of a run.
-pub(super) struct TakenPart {
+struct Part {
     /// Digest of the scenario, which all its shares have in common.
     digest: String,
     /// Its agents by number, each with the range of its shares.
@@ -39,18 +42,17 @@ pub(super) struct TakenPart {
     count: usize,
 }
 
-impl TakenPart {
-    /// Nothing received yet, for a load whose scenario has this digest; `members` are its agents,
-    /// each with its number of shares.
-    pub(super) fn new(digest: String, members: &[(u32, u32)]) -> Self {
+impl Part {
+    fn new(load: &RoundLoad) -> Self {
         let mut first = 0;
         let range = |&(number, units): &(u32, u32)| {
             let range = first..first + units;
             first = range.end;
             (number, range)
         };
-        let members = members.iter().map(range).collect();
-        Self { digest, members, merging: Merging::new(Scenarios::Same), whole: None, count: 0 }
+        let members = load.members.iter().map(range).collect();
+        let (digest, merging) = (load.digest.clone(), Merging::new(Scenarios::Same));
+        Self { digest, members, merging, whole: None, count: 0 }
     }
 
     fn of(&self) -> u32 {
@@ -105,25 +107,30 @@ impl TakenPart {
         Ok(())
     }
 
-    fn finish(self) -> Result<Record, Failure> {
+    fn finish(self) -> Result<Record, Lost> {
         self.merging.finish().map_err(|error| {
-            let message = error.message(|at| format!("the record of agent {at}"));
-            Failure { exit: FAILED, sentence: Sentence::new(message) }
+            let why = error.message(|at| format!("the record of agent {at}"));
+            Lost { exit: Lost::UNFIT, why }
         })
     }
 }
 
 /// One second of the load of all agents.
-pub(super) struct Row {
-    pub(super) interval: Interval,
-    pub(super) progress: Progress,
+#[derive(Debug)]
+pub struct Row {
+    /// What happened in it.
+    pub interval: Interval,
+    /// The progress of the run at its end.
+    pub progress: Progress,
     /// The condition that came true in it, if any.
-    pub(super) aborted: Option<Aborted>,
+    pub aborted: Option<Aborted>,
 }
 
 impl Taking {
-    /// Nothing received yet, for a run whose agents make `scenario` together.
-    pub(super) fn new(scenario: &Scenario, parts: Vec<TakenPart>) -> Self {
+    /// Nothing received yet, for a run whose agents make `scenario` together: in these loads, of
+    /// which the second is the master's own.
+    pub fn new(scenario: &Scenario, loads: &[RoundLoad]) -> Self {
+        let parts = loads.iter().map(Part::new).collect();
         Self {
             parts,
             seconds: Seconds::default(),
@@ -134,12 +141,15 @@ impl Taking {
     }
 
     /// Adds a second of agent `number`, when `passed` has passed since all loads were armed.
-    pub(super) fn second(&mut self, number: u32, bytes: &[u8], passed: Span) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// If it cannot be read, or the agent counts other seconds than this master.
+    pub fn second(&mut self, number: u32, bytes: &[u8], passed: Span) -> Result<(), String> {
         self.seconds.add(number, Interval::from_bytes(bytes)?, passed)
     }
 
     /// The next second of the load of all agents, once each whose load runs has reported it.
-    pub(super) fn row(&mut self, loading: &[u32]) -> Option<Row> {
+    pub fn row(&mut self, loading: &[u32]) -> Option<Row> {
         let interval = self.seconds.row(loading)?;
         let progress = self.so_far.after(&interval);
         let aborted = interval.aborted(&self.abort_on, self.timeout);
@@ -147,63 +157,60 @@ impl Taking {
     }
 
     /// Adds the record of agent `number`. In a run that is stopping, the record may be of no load.
-    pub(super) fn record(
-        &mut self,
-        bytes: &[u8],
-        number: u32,
-        is_stopping: bool,
-    ) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// If it is damaged, or does not belong to the agent's share of this run.
+    pub fn record(&mut self, bytes: &[u8], number: u32, is_stopping: bool) -> Result<(), String> {
         let mut parts = self.parts.iter_mut();
         let found = parts.find_map(|part| Some((part.range(number)?.clone(), part)));
         let (range, part) = found.ok_or("it carried out no share of this run")?;
         part.record(bytes, &range, is_stopping)
     }
 
-    /// The result of a round of `of` agents with this end.
+    /// The record of a round of `of` agents with this end, and the reason why the run failed all the
+    /// same, if it did.
+    ///
+    /// # Errors
+    /// The reason why there is no record.
     ///
     /// Cause: Agents were lost, and more than --allow-lost allows.
     ///
     /// To do: see why each was lost, and start the run again.
-    pub(super) fn finish(self, end: &RoundEnd, of: usize) -> Result<RunOutcome, Failure> {
+    pub fn finish(self, end: &RoundEnd, of: usize) -> Result<(Record, Option<Lost>), Lost> {
         let count = self.parts.iter().map(|part| part.count).sum();
         let failure = end.has_failed.then(|| failure(end, count, of));
+        let unfit = |why: &str| Lost { exit: Lost::UNFIT, why: why.to_owned() };
         let mut parts = self.parts.into_iter();
-        let none = || Failure { exit: FAILED, sentence: Sentence::new("no agent sent a record") };
         let agents = match parts.next() {
             Some(agents) if agents.count > 0 => agents.finish()?,
-            _ => return Err(failure.unwrap_or_else(none)),
+            _ => return Err(failure.unwrap_or_else(|| unfit("no agent sent a record"))),
         };
-        let (record, failure) = match parts.next().map(|own| own.whole) {
+        Ok(match parts.next().map(|own| own.whole) {
             None => (agents, failure),
             Some(Some(own)) => (beside(agents, own), failure),
-            Some(None) => (agents, failure.or_else(|| Some(unmeasured()))),
-        };
-        Ok(RunOutcome { record, failure, wrong_values: WrongValues::default() })
+            Some(None) => (agents, failure.or_else(|| Some(unfit(UNMEASURED)))),
+        })
     }
 }
 
 /// Cause: The load of the master's own, which was to be measured, has ended without a record.
 ///
 /// To do: see what was said before, and start the run again.
-fn unmeasured() -> Failure {
-    let why = "the master's own load has no result, so nothing was measured";
-    Failure { exit: FAILED, sentence: Sentence::new(why) }
-}
+const UNMEASURED: &str = "the master's own load has no result, so nothing was measured";
 
 /// The failure of a run that lost agents.
-fn failure(end: &RoundEnd, count: usize, of: usize) -> Failure {
-    let exit = end.lost.first().map_or(FAILED, |(_, _, lost)| lost.exit);
+fn failure(end: &RoundEnd, count: usize, of: usize) -> Lost {
+    let exit = end.lost.first().map_or(Lost::UNFIT, |(_, _, lost)| lost.exit);
     let rest = match count {
         0 => "there is no result".to_owned(),
         count => format!("the result is partial: {count} of {of} agents"),
     };
-    let text = format!("{}; {rest}", lost_sentences(&end.lost).join("; "));
-    Failure { exit, sentence: Sentence::new(text) }
+    Lost { exit, why: format!("{}; {rest}", lost_sentences(&end.lost).join("; ")) }
 }
 
 /// For each reason for which agents were lost, a sentence without its full stop that names the
 /// first of these agents.
-pub(super) fn lost_sentences(lost: &[(u32, String, Lost)]) -> Vec<String> {
+pub fn lost_sentences(lost: &[(u32, String, Lost)]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (_, label, Lost { why, .. }) in lost {
         match reasons.iter_mut().find(|(known, _)| known == why) {
@@ -223,20 +230,4 @@ pub(super) fn lost_sentences(lost: &[(u32, String, Lost)]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Lost, lost_sentences};
-
-    #[test]
-    fn lost_agents_are_named_by_reason_and_not_all_of_many() {
-        let lost = |number: u32, why: &str| {
-            (number, format!("a{number}"), Lost { exit: 3, why: why.to_owned() })
-        };
-        let mut all: Vec<_> = (0..6).map(|number| lost(number, "it was silent")).collect();
-        all.push(lost(6, "its disk is full"));
-        let sentences = lost_sentences(&all);
-        assert_eq!(
-            sentences,
-            ["agents a0, a1, a2, a3 and 2 more: it was silent", "agent a6: its disk is full"]
-        );
-    }
-}
+mod tests;

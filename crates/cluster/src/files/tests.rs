@@ -1,8 +1,9 @@
 //! Folders of a master, whole and damaged, and the users who may read them.
 
 use super::*;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use private::secret;
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 /// A folder of one test, removed at its end.
@@ -30,7 +31,7 @@ fn mode(path: &Path) -> u32 {
 fn a_folder_is_made_for_its_owner_alone_and_read_back() {
     let folder = Folder::new("made");
     let dir = &folder.0;
-    let limits = LawWords { rate_max: Some("20k".to_owned()), ..LawWords::default() };
+    let limits = LawWords { most: [("rate-max", "20k".to_owned())].into(), ..LawWords::default() };
     let join = make_folder(dir, "lab:7411", Some("0.0.0.0:7411"), limits).unwrap();
     assert_eq!(mode(dir), 0o700);
     for file in [IDENTITY, JOIN, BIND] {
