@@ -95,6 +95,7 @@ impl Mailbox {
 const NEVER_NS: u64 = u64::MAX;
 
 const WAITING: WorkerReport = WorkerReport {
+    at: Instant::ZERO,
     stage: Stage::Opening,
     measured_done: false,
     is_used_up: false,

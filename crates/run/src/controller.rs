@@ -509,9 +509,5 @@ fn living(churn: &Churn<u64>) -> u64 {
 fn latest_p99(totals: &TallySum) -> Option<u64> {
     let rows = totals.series.rows();
     let row = rows.len().checked_sub(2).map_or(rows.last(), |at| rows.get(at))?;
-    let total = row.answered + row.unanswered;
-    if total < memtide_metrics::summary::samples_needed(0.99) {
-        return None;
-    }
-    row.response_at_rank(memtide_metrics::summary::rank(0.99, total))
+    row.response_quantile(0.99)
 }

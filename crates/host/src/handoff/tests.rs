@@ -24,6 +24,7 @@ fn shape() -> Shape {
 
 fn report(last_settled_ns: u64) -> WorkerReport {
     WorkerReport {
+        at: Instant::ZERO,
         stage: Stage::Running,
         measured_done: false,
         is_used_up: false,

@@ -4,6 +4,7 @@ mod judged;
 mod log;
 mod progress;
 mod rows;
+mod kept;
 mod sum;
 mod travel;
 
@@ -11,28 +12,35 @@ pub use log::{log_head, log_of};
 pub use progress::LoadSoFar;
 pub use rows::IntervalRow;
 
+use crate::kind::Kind;
 use crate::record::{ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 use memtide_base::Span;
 use memtide_metrics::Histogram;
-use memtide_scenario::Kind;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Results of about one second of the load over all workers: outcomes in it, and the state at its
 /// end. Counts and times of all intervals add up to those of the load.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Interval {
     /// Time from the beginning of the load to the interval's beginning.
+    #[serde(rename = "start_ns", with = "travel::nanoseconds")]
     pub start: Span,
     /// Length of the interval.
+    #[serde(rename = "length_ns", with = "travel::nanoseconds")]
     pub length: Span,
     /// Operations that ended in the interval.
     pub counts: SettledCounts,
     /// Received − intended of measured operations answered in the interval, by kind, as in a
     /// record; a kind without any is absent.
+    #[serde(with = "travel::times")]
     pub response: BTreeMap<Kind, Histogram<u64>>,
     /// Received − sent of measured operations answered in the interval, by kind.
+    #[serde(with = "travel::times")]
     pub service: BTreeMap<Kind, Histogram<u64>>,
     /// Sent − intended of measured operations sent in the interval, by kind.
+    #[serde(with = "travel::times")]
     pub lag: BTreeMap<Kind, Histogram<u64>>,
     /// Measured operations that ended unanswered in the interval, by kind; a kind without any is
     /// absent. They rank above all times in `response`.
@@ -49,10 +57,18 @@ pub struct Interval {
     pub workers: Vec<WorkerSecond>,
     /// Reports of the servers by name: growth of their counters since their previous `stats` reply.
     /// Servers are queried shortly before a second ends. Empty if none was queried.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reports: BTreeMap<String, ServerReport>,
     /// True if the load was over at the interval's end: the measured window had ended, or all
     /// operations were issued. Later outcomes say nothing about the load.
     pub is_over: bool,
+}
+
+impl Interval {
+    /// Time from the beginning of the load to the interval's end.
+    pub const fn end(&self) -> Span {
+        Span::from_ns(self.start.ns().saturating_add(self.length.ns()))
+    }
 }
 
 #[cfg(test)]

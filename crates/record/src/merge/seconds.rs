@@ -1,184 +1,161 @@
-//! Aligns the seconds of shards by the time of day, as their rows are.
+//! Seconds of several runs or shares as one load's.
 //!
-//! A second is counted whole, in the merged second that holds its middle, so that sums stay exact.
+//! A second is counted whole, so that sums stay exact: one of a whole run in the merged second that
+//! holds its middle by the time of day, one of a share in that of its number since the common
+//! beginning.
 
 use super::window::{covered, extend};
-use crate::record::{
-    Phases, SecondRecord, ServerReport, ServerSecond, SettledCounts, ShardRecord, UnderWay,
-};
+use crate::event::Interval;
+use crate::record::{Phases, Record, SecondRecord, SettledCounts, ShardRecord, UnderWay};
 use memtide_base::Span;
+use memtide_metrics::Row;
 use std::collections::BTreeMap;
 
-/// Largest number of merged seconds.
+/// Largest number of merged seconds of whole runs.
 const SECONDS_MAX: u64 = 1024;
 
-/// A second of a shard: its beginning and end in ns since 1970, and its counts.
-struct ShareSecond<'a> {
+/// A second of a whole run: its beginning and end in ns since 1970, and its figures.
+struct Placed {
     start: u64,
     end: u64,
     shard: usize,
-    second: &'a SecondRecord,
+    second: Interval,
 }
 
-/// Facts about all shards that are needed repeatedly.
+/// Facts about all whole runs that are needed repeatedly.
 struct Loads {
     /// Beginning and end of each shard's seconds.
     extents: BTreeMap<usize, (u64, u64)>,
-    /// Number of servers if all shards have the same number; else 0.
-    servers: usize,
     /// By server, the shard whose reports are kept: the first that queried it.
     asked: BTreeMap<String, usize>,
 }
 
-/// The seconds of all shards together; none if they would not add up to `phases` because a shard
-/// has no seconds or does not say when they were.
+/// The seconds of all whole runs together; none if they would not add up to `phases` because a
+/// shard has no seconds or does not say when they were.
 pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondRecord> {
-    let each = shards.iter().enumerate().flat_map(|(number, shard)| parts(number, shard));
-    let parts: Vec<ShareSecond<'_>> = each.collect();
+    let each = shards.iter().enumerate().flat_map(|(number, shard)| placed(number, shard));
+    let mut all: Vec<Placed> = each.collect();
     let (Some(zero), Some(end)) =
-        (parts.iter().map(|part| part.start).min(), parts.iter().map(|part| part.end).max())
+        (all.iter().map(|part| part.start).min(), all.iter().map(|part| part.end).max())
     else {
         return Vec::new();
     };
-    let mut width = parts.iter().map(|part| part.end - part.start).max().unwrap_or(0).max(1);
+    // Counts by server add up only if all runs name the same servers.
+    let names = |shard: &ShardRecord| -> Vec<String> {
+        shard.plan.servers.iter().map(|server| server.name.clone()).collect()
+    };
+    if shards.iter().any(|shard| names(shard) != names(&shards[0])) {
+        all.iter_mut().for_each(|part| part.second.servers.clear());
+    }
+    let mut width = all.iter().map(|part| part.end - part.start).max().unwrap_or(0).max(1);
     while (end - zero).div_ceil(width) > SECONDS_MAX {
         width *= 2;
     }
-    let mut rows: BTreeMap<u64, Vec<&ShareSecond<'_>>> = BTreeMap::new();
-    for part in &parts {
+    let mut rows: BTreeMap<u64, Vec<&Placed>> = BTreeMap::new();
+    for part in &all {
         let middle = part.start + (part.end - part.start) / 2;
         rows.entry((middle - zero) / width).or_default().push(part);
     }
-    let loads = Loads::of(shards, &parts);
-    let seal = |(number, of): (&u64, &Vec<&ShareSecond<'_>>)| {
-        let start = Span::from_ns(number.saturating_mul(width));
-        let mut when = BTreeMap::new();
-        of.iter().for_each(|part| extend(&mut when, part.shard, part.start..part.end));
-        merged(of, &loads, (start, covered(&when)))
+    let loads = Loads::of(shards, &all);
+    let row = |(number, of): (u64, Vec<&Placed>)| Interval {
+        start: Span::from_ns(number.saturating_mul(width)),
+        ..loads.together(&of)
     };
-    let seconds: Vec<SecondRecord> = rows.iter().map(seal).collect();
-    let sum = seconds.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.counts));
-    if sum == of_load(phases) { seconds } else { Vec::new() }
+    checked(rows.into_iter().map(row), phases)
 }
 
-/// The seconds of a shard; none if it does not say when its load began.
-fn parts(number: usize, shard: &ShardRecord) -> impl Iterator<Item = ShareSecond<'_>> {
+/// The seconds of a whole run; none if it does not say when its load began.
+fn placed(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Placed> {
     let window = shard.window_start_unix_ns.and_then(|start| u64::try_from(start.0).ok());
     let warmup = Span::from_s_f64(shard.plan.warmup_s).ns();
     let load = window.and_then(|start| start.checked_sub(warmup));
     shard.seconds.iter().filter_map(move |second| {
-        let start = load?.checked_add(Span::from_s_f64(second.start_s).ns())?;
-        let end = start.checked_add(Span::from_s_f64(second.length_s).ns())?;
-        Some(ShareSecond { start, end, shard: number, second })
+        let second = Interval::of_record(second);
+        let start = load?.checked_add(second.start.ns())?;
+        let end = start.checked_add(second.length.ns())?;
+        Some(Placed { start, end, shard: number, second })
     })
 }
 
-/// Outcomes over the whole load.
-pub(super) fn of_load(phases: &Phases) -> SettledCounts {
+/// `seconds` as a record has them; none if they do not add up to `phases`.
+fn checked(seconds: impl Iterator<Item = Interval>, phases: &Phases) -> Vec<SecondRecord> {
     let Phases { warmup, measure, cooldown, .. } = phases;
-    let each = [warmup, measure, cooldown].map(|phase| SettledCounts::from(&phase.totals));
-    each.iter().fold(SettledCounts::default(), |sum, of| sum.plus(of))
+    let load = [warmup, measure, cooldown].map(|phase| SettledCounts::from(&phase.totals));
+    // Percentiles of merged seconds are unknown.
+    let seconds: Vec<SecondRecord> = seconds.map(|it| it.record(&Row::default())).collect();
+    let total = |all: &mut dyn Iterator<Item = SettledCounts>| {
+        all.fold(SettledCounts::default(), |sum, of| sum.plus(&of))
+    };
+    match total(&mut seconds.iter().map(|it| it.counts)) == total(&mut load.into_iter()) {
+        true => seconds,
+        false => Vec::new(),
+    }
 }
 
 impl Loads {
-    fn of(shards: &[ShardRecord], parts: &[ShareSecond<'_>]) -> Self {
+    fn of(shards: &[ShardRecord], all: &[Placed]) -> Self {
         let mut extents: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-        for part in parts {
+        for part in all {
             let extent = extents.entry(part.shard).or_insert((part.start, part.end));
             *extent = (extent.0.min(part.start), extent.1.max(part.end));
         }
-        let names = |shard: &ShardRecord| -> Vec<String> {
-            shard.plan.servers.iter().map(|server| server.name.clone()).collect()
-        };
-        let first = shards.first().map(names).unwrap_or_default();
-        let alike = shards.iter().all(|shard| names(shard) == first);
         let mut asked = BTreeMap::new();
         for (number, shard) in shards.iter().enumerate() {
             for server in shard.server.during.keys() {
                 asked.entry(server.clone()).or_insert(number);
             }
         }
-        Self { extents, servers: if alike { first.len() } else { 0 }, asked }
+        Self { extents, asked }
     }
 
-    /// The last second in `row` of each shard that was running then; none if a shard has no second
-    /// there, so that its in flight and backlog are unknown.
-    fn ends<'a>(&self, row: &[&ShareSecond<'a>]) -> Option<Vec<&'a SecondRecord>> {
-        let (from, until) =
-            (row.iter().map(|of| of.start).min()?, row.iter().map(|of| of.end).max()?);
-        let mut last: BTreeMap<usize, &ShareSecond<'a>> = BTreeMap::new();
+    /// One merged second of those in `row`: first those of each shard, then of all shards.
+    fn together(&self, row: &[&Placed]) -> Interval {
+        let mut shards: BTreeMap<usize, Interval> = BTreeMap::new();
+        let mut when = BTreeMap::new();
         for part in row {
-            let known = last.entry(part.shard).or_insert(part);
-            if known.end < part.end {
-                *known = part;
-            }
+            extend(&mut when, part.shard, part.start..part.end);
+            let sum = shards.entry(part.shard);
+            sum.and_modify(|sum| sum.then(&part.second)).or_insert_with(|| part.second.clone());
         }
+        for (shard, second) in &mut shards {
+            second.reports.retain(|server, _| self.asked.get(server) == Some(shard));
+        }
+        let mut sum = Interval::merged(shards.values()).unwrap_or_default();
+        // A shard that was running and has no second here leaves the state at the end unknown.
+        let (from, until) = when.values().fold((u64::MAX, 0), |(from, until), stretch| {
+            (from.min(stretch.start), until.max(stretch.end))
+        });
         let running = self.extents.iter().filter(|(_, of)| of.0 < until && of.1 > from);
-        running.map(|(shard, _)| Some(last.get(shard)?.second)).collect()
+        if running.map(|(shard, _)| shard).any(|shard| !shards.contains_key(shard)) {
+            sum.under_way = UnderWay::default();
+            sum.servers.iter_mut().for_each(|server| server.connections_open = None);
+        }
+        sum.length = covered(&when);
+        sum
     }
 }
 
-/// One merged second of those in `row`, with what was in flight in each shard at the end of its
-/// last one.
-fn merged(row: &[&ShareSecond<'_>], loads: &Loads, (start, length): (Span, Span)) -> SecondRecord {
-    let counts = row.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.second.counts));
-    let ends = loads.ends(row);
-    let (servers, no_server) = by_server(row, loads.servers, ends.as_deref());
-    SecondRecord {
-        start_s: start.as_s_f64(),
-        length_s: length.as_s_f64(),
-        counts,
-        under_way: ends.as_deref().map(under_way).unwrap_or_default(),
-        servers,
-        no_server,
-        reports: reports(row, loads),
-        ..SecondRecord::default()
-    }
-}
+/// The seconds of shares of one run, by their number since the beginning.
+#[derive(Clone, Default)]
+pub(super) struct Shared(BTreeMap<u64, Interval>);
 
-/// Each server's report to the shard whose reports are kept.
-fn reports(row: &[&ShareSecond<'_>], loads: &Loads) -> BTreeMap<String, ServerReport> {
-    let mut reports = BTreeMap::new();
-    for part in row {
-        let told = part.second.reports.iter();
-        let told = told.filter(|(server, _)| loads.asked.get(*server) == Some(&part.shard));
-        let told = told.map(|(server, report)| (server.clone(), *report)).collect();
-        ServerReport::append(&mut reports, &told);
+impl Shared {
+    /// Adds the seconds of a record: a share, or merged from shares.
+    pub(super) fn absorb(&mut self, record: &Record) {
+        let mut own: BTreeMap<u64, Interval> = BTreeMap::new();
+        for second in record.seconds.iter().map(Interval::of_record) {
+            let at = own.entry(second.start.as_s_f64().round() as u64);
+            at.and_modify(|sum| sum.then(&second)).or_insert(second);
+        }
+        for (at, second) in own {
+            let second = Interval { start: Span::from_s(at), ..second };
+            let sum = self.0.entry(at);
+            sum.and_modify(|sum| sum.beside(&second)).or_insert(second);
+        }
     }
-    reports
-}
 
-fn under_way(ends: &[&SecondRecord]) -> UnderWay {
-    let each = || ends.iter().map(|second| &second.under_way);
-    let sum = |of: fn(&UnderWay) -> Option<u64>| {
-        each().map(of).reduce(|a, b| Some(a?.saturating_add(b?))).flatten()
-    };
-    UnderWay {
-        in_flight: sum(|of| of.in_flight),
-        backlog: sum(|of| of.backlog),
-        oldest_due_s: each().map(|of| of.oldest_due_s).reduce(|a, b| Some(a?.max(b?))).flatten(),
-        connections_open: sum(|of| of.connections_open),
+    /// The sums as a record has them; none if they do not add up to `phases`.
+    pub(super) fn seal(self, phases: &Phases) -> Vec<SecondRecord> {
+        checked(self.0.into_values(), phases)
     }
-}
-
-/// The counts of each of the `servers`, if all seconds in `row` have them.
-fn by_server(
-    row: &[&ShareSecond<'_>],
-    servers: usize,
-    ends: Option<&[&SecondRecord]>,
-) -> (Vec<ServerSecond>, Option<SettledCounts>) {
-    if !row.iter().all(|of| of.second.servers.len() == servers) {
-        return (Vec::new(), None);
-    }
-    let server = |number: usize| ServerSecond {
-        counts: row
-            .iter()
-            .fold(SettledCounts::default(), |sum, of| sum.plus(&of.second.servers[number].counts)),
-        connections_open: ends.and_then(|ends| {
-            let open = ends.iter().map(|second| second.servers.get(number)?.connections_open);
-            open.reduce(|a, b| Some(a?.saturating_add(b?))).flatten()
-        }),
-    };
-    let none = row.iter().filter_map(|of| of.second.no_server).reduce(|a, b| a.plus(&b));
-    ((0..servers).map(server).collect(), none)
 }

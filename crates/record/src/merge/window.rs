@@ -89,7 +89,7 @@ impl Rows {
         let at = |ns: u64| offset_ns.saturating_add(ns);
         let middle = at(extent.start + (extent.end - extent.start) / 2);
         let merged = self.rows.entry(middle / self.width_ns).or_default();
-        absorb(&mut merged.row, row);
+        merged.row.absorb(row);
         extend(&mut merged.when, shard, at(extent.start)..at(extent.end));
     }
 
@@ -125,20 +125,4 @@ pub(super) fn covered(when: &BTreeMap<usize, Range<u64>>) -> Span {
         end = end.max(stretch.end);
     }
     Span::from_ns(sum.saturating_add(longest))
-}
-
-/// Adds all of `row` to `sum`, saturating: counts that were read may be near the largest value.
-pub(super) fn absorb(sum: &mut Row, row: &Row) {
-    sum.intended = sum.intended.saturating_add(row.intended);
-    sum.answered = sum.answered.saturating_add(row.answered);
-    sum.unanswered = sum.unanswered.saturating_add(row.unanswered);
-    sum.hits = sum.hits.saturating_add(row.hits);
-    sum.misses = sum.misses.saturating_add(row.misses);
-    for (&value, &count) in &row.response {
-        let of_value = sum.response.entry(value).or_default();
-        *of_value = of_value.saturating_add(count);
-    }
-    if let Some(gets) = &row.gets {
-        sum.gets.get_or_insert_default().absorb(gets);
-    }
 }

@@ -5,13 +5,13 @@
 use super::count::PhaseCounts;
 use super::distribution::{Bounds, Counts, Distribution, Missing, Percentile, Wide};
 use super::{IntervalRecord, IntervalTimes, SliceRecord};
+use crate::kind::Kind;
 use memtide_base::Span;
 use memtide_metrics::Row;
 use memtide_metrics::counter::Counters;
 use memtide_metrics::histogram::{Histogram, Moments};
 use memtide_metrics::series::{GetTimes, Sparse};
-use memtide_metrics::summary::{Quantile, quantile, rank, samples_needed};
-use memtide_scenario::Kind;
+use memtide_metrics::summary::{Quantile, quantile, rank};
 use memtide_workload::OpKind;
 
 impl Distribution {
@@ -103,7 +103,7 @@ impl Distribution {
             sum: bounds.sum_ns.0,
             sum_squares: bounds.sum_squares_ns2.0,
         };
-        read(Some(&bounds.histogram), moments)
+        read_histogram(Some(&bounds.histogram), moments)
     }
 
     /// Lower bound of the time of unanswered operations that have no bound of their own.
@@ -124,7 +124,7 @@ impl Distribution {
             sum: self.sum_ns.0,
             sum_squares: self.sum_squares_ns2.0,
         };
-        read(self.histogram.as_deref(), moments)
+        read_histogram(self.histogram.as_deref(), moments)
     }
 }
 
@@ -142,7 +142,7 @@ fn pooled_at_rank(pooled: &Histogram<u64>, (others, at_least_ns): (u64, u64), ra
 
 /// True if some values have these moments. Moments from a file may be any numbers, and ranks are
 /// looked up between the minimum and the maximum.
-pub(crate) fn are_possible(moments: &Moments) -> bool {
+fn are_possible(moments: &Moments) -> bool {
     let Moments { count, saturated, min, max, sum, .. } = *moments;
     match u128::from(count) {
         0 => *moments == Moments::EMPTY,
@@ -154,8 +154,8 @@ pub(crate) fn are_possible(moments: &Moments) -> bool {
     }
 }
 
-/// Reads a histogram that was written beside its `moments`.
-fn read(histogram: Option<&str>, moments: Moments) -> Option<Histogram<u64>> {
+/// Reads a histogram that was written beside its `moments`; none if the figures are impossible.
+pub(crate) fn read_histogram(histogram: Option<&str>, moments: Moments) -> Option<Histogram<u64>> {
     if !are_possible(&moments) {
         return None;
     }
@@ -197,18 +197,13 @@ impl Counts {
             sum: self.sum.0,
             sum_squares: self.sum_squares.0,
         };
-        read(self.histogram.as_deref(), moments)
+        read_histogram(self.histogram.as_deref(), moments)
     }
 }
 
 impl IntervalRecord {
     /// The stretch of a run that `row` describes, at its position in the measured window.
     pub fn of(row: &Row, start: Span, length: Span) -> Self {
-        let total = row.answered.saturating_add(row.unanswered);
-        let at = |p: f64| {
-            let enough = total >= samples_needed(p);
-            enough.then(|| row.response_at_rank(rank(p, total))).flatten()
-        };
         Self {
             start_s: start.as_s_f64(),
             length_s: length.as_s_f64(),
@@ -218,8 +213,8 @@ impl IntervalRecord {
             rate_per_s: per_second(row.answered, length),
             hits: row.hits,
             misses: row.misses,
-            response_p50_ns: at(0.5),
-            response_p99_ns: at(0.99),
+            response_p50_ns: row.response_quantile(0.5),
+            response_p99_ns: row.response_quantile(0.99),
             gets: row.gets.as_deref().map(IntervalTimes::from),
         }
     }

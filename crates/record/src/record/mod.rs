@@ -23,8 +23,8 @@ pub use judgement::{
     Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
     WarningRecord,
 };
-pub(crate) use measured::are_possible;
 pub use measured::per_second;
+pub(crate) use measured::read_histogram;
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
 pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{

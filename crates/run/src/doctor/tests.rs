@@ -326,6 +326,7 @@ fn counters_that_differ_fail_and_those_of_others_do_not() {
 fn report(idle_ms: u64, cpu_ms: Option<u64>, run_delay_ms: Option<u64>) -> WorkerReport {
     let cpu = |ms: u64| CpuTime { user: Span::from_ms(ms / 2), system: Span::from_ms(ms / 2) };
     WorkerReport {
+        at: Instant::ZERO,
         stage: Stage::Finished,
         measured_done: true,
         is_used_up: false,

@@ -14,7 +14,7 @@ impl Interval {
     /// the first 5 s of the load, and if the load was over at the second's end. An unanswered
     /// operation counts as taking at least `timeout`.
     pub fn aborted(&self, conditions: &[Goal], timeout: Span) -> Option<Aborted> {
-        let after = Span::from_ns(self.start.ns().saturating_add(self.length.ns()));
+        let after = self.end();
         if conditions.is_empty() || self.is_over || after < GRACE {
             return None;
         }

@@ -32,7 +32,7 @@ impl LoadSoFar {
         let ended = counts.settled.saturating_sub(counts.answered);
         let unanswered = ended.saturating_sub(counts.unacknowledged);
         self.unanswered = self.unanswered.saturating_add(unanswered);
-        let passed = Span::from_ns(second.start.ns().saturating_add(second.length.ns()));
+        let passed = second.end();
         let measured = passed.saturating_sub(self.warmup);
         let (phase, elapsed, length) = match self.duration {
             _ if passed < self.warmup => (Phase::Warmup, passed, Some(self.warmup)),

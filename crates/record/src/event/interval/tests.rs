@@ -247,9 +247,9 @@ fn figures_that_contradict_each_other_are_refused() {
         (|it| it["counts"]["failed"] = u64::MAX.into(), "add up to more"),
         (|it| it["servers"] = 1.into(), "invalid type: integer `1`, expected a sequence"),
         (|it| it["workers"][0]["busy"] = (-0.5).into(), "a time is below zero"),
-        (|it| it["response"]["all"]["count"] = 3.into(), "response.all does not hold what its"),
-        (|it| it["response"]["all"]["min"] = 95_000.into(), "response.all does not hold what its"),
-        (|it| it["response"]["all"]["histogram"] = "AAAA".into(), "response.all does not hold"),
+        (|it| it["response"]["all"]["count"] = 3.into(), "at response, all does not hold"),
+        (|it| it["response"]["all"]["min"] = 95_000.into(), "at response, all does not hold"),
+        (|it| it["response"]["all"]["histogram"] = "AAAA".into(), "at response, all does not hold"),
         (|it| it["more"] = 1.into(), "unknown field `more`"),
     ];
     for (change, expected) in cases {

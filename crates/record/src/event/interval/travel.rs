@@ -4,97 +4,15 @@
 //! that contradict each other are refused.
 
 use super::Interval;
-use crate::record::{
-    ServerReport, ServerSecond, SettledCounts, UnderWay, Wide, WorkerSecond, are_possible,
-};
-use memtide_base::Span;
-use memtide_metrics::Histogram;
-use memtide_metrics::histogram::Moments;
-use memtide_scenario::Kind;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use crate::record::SettledCounts;
 
 /// Largest size of an interval that [`Interval::from_bytes`] reads, in bytes.
 const BYTES_MAX: usize = 4 << 20;
 
-/// An interval as it is serialised.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Travelling {
-    start_ns: u64,
-    length_ns: u64,
-    counts: SettledCounts,
-    response: BTreeMap<Kind, Values>,
-    service: BTreeMap<Kind, Values>,
-    lag: BTreeMap<Kind, Values>,
-    unanswered: BTreeMap<Kind, u64>,
-    under_way: UnderWay,
-    servers: Vec<ServerSecond>,
-    no_server: SettledCounts,
-    workers: Vec<WorkerSecond>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    reports: BTreeMap<String, ServerReport>,
-    is_over: bool,
-}
-
-/// A histogram with its exact moments.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Values {
-    count: u64,
-    saturated: u64,
-    min: u64,
-    max: u64,
-    sum: Wide,
-    sum_squares: Wide,
-    /// HdrHistogram: V2, deflated, base64.
-    histogram: String,
-}
-
-impl Values {
-    fn of(values: &Histogram<u64>) -> Self {
-        let &Moments { count, saturated, min, max, sum, sum_squares } = values.moments();
-        let (sum, sum_squares) = (Wide(sum), Wide(sum_squares));
-        let histogram = values.to_text();
-        Self { count, saturated, min, max, sum, sum_squares, histogram }
-    }
-
-    /// Decodes the histogram; none if its figures are impossible.
-    fn read(&self) -> Option<Histogram<u64>> {
-        let moments = Moments {
-            count: self.count,
-            saturated: self.saturated,
-            min: self.min,
-            max: self.max,
-            sum: self.sum.0,
-            sum_squares: self.sum_squares.0,
-        };
-        are_possible(&moments).then(|| Histogram::from_text(&self.histogram, moments)).flatten()
-    }
-}
-
 impl Interval {
     /// Serialises the interval for [`Self::from_bytes`].
     pub fn to_bytes(&self) -> Vec<u8> {
-        let kinds = |of: &BTreeMap<Kind, Histogram<u64>>| {
-            of.iter().map(|(kind, values)| (*kind, Values::of(values))).collect()
-        };
-        let travelling = Travelling {
-            start_ns: self.start.ns(),
-            length_ns: self.length.ns(),
-            counts: self.counts,
-            response: kinds(&self.response),
-            service: kinds(&self.service),
-            lag: kinds(&self.lag),
-            unanswered: self.unanswered.clone(),
-            under_way: self.under_way,
-            servers: self.servers.clone(),
-            no_server: self.no_server,
-            workers: self.workers.clone(),
-            reports: self.reports.clone(),
-            is_over: self.is_over,
-        };
-        serde_json::to_vec(&travelling).expect("it has only names as keys")
+        serde_json::to_vec(self).expect("it has only names as keys")
     }
 
     /// Reads the bytes that [`Self::to_bytes`] wrote.
@@ -111,22 +29,7 @@ impl Interval {
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|problem| format!("it is not a second of the load: {problem}"))?;
-        let travelling: Travelling = crate::record::read_json("a second of the load", text)?;
-        let interval = Self {
-            start: Span::from_ns(travelling.start_ns),
-            length: Span::from_ns(travelling.length_ns),
-            counts: travelling.counts,
-            response: kinds("response", &travelling.response)?,
-            service: kinds("service", &travelling.service)?,
-            lag: kinds("lag", &travelling.lag)?,
-            unanswered: travelling.unanswered,
-            under_way: travelling.under_way,
-            servers: travelling.servers,
-            no_server: travelling.no_server,
-            workers: travelling.workers,
-            reports: travelling.reports,
-            is_over: travelling.is_over,
-        };
+        let interval: Self = crate::record::read_json("a second of the load", text)?;
         interval.check()?;
         Ok(interval)
     }
@@ -164,15 +67,72 @@ impl Interval {
     }
 }
 
-fn kinds(
-    place: &str,
-    of: &BTreeMap<Kind, Values>,
-) -> Result<BTreeMap<Kind, Histogram<u64>>, String> {
-    let each = of.iter().map(|(kind, values)| {
-        let read = values.read().map(|values| (*kind, values));
-        read.ok_or_else(|| {
-            format!("in a second of the load {place}.{kind} does not hold what its figures say")
-        })
-    });
-    each.collect()
+/// Times as whole numbers of nanoseconds.
+pub(super) mod nanoseconds {
+    use memtide_base::Span;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(span.ns())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+        u64::deserialize(from).map(Span::from_ns)
+    }
+}
+
+/// Histograms by kind, each with its exact moments.
+pub(super) mod times {
+    use crate::kind::Kind;
+    use crate::record::{Wide, read_histogram};
+    use memtide_metrics::Histogram;
+    use memtide_metrics::histogram::Moments;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+    use std::collections::BTreeMap;
+
+    type Kinds = BTreeMap<Kind, Histogram<u64>>;
+
+    pub(crate) fn serialize<S: Serializer>(of: &Kinds, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(of.iter().map(|(kind, times)| (kind, Values::of(times))))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Kinds, D::Error> {
+        let each = BTreeMap::<Kind, Values>::deserialize(from)?.into_iter();
+        let read = |(kind, values): (Kind, Values)| {
+            let times = values.read().map(|times| (kind, times));
+            times.ok_or_else(|| format!("{kind} does not hold what its figures say"))
+        };
+        each.map(read).collect::<Result<_, _>>().map_err(de::Error::custom)
+    }
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Values {
+        count: u64,
+        saturated: u64,
+        min: u64,
+        max: u64,
+        sum: Wide,
+        sum_squares: Wide,
+        /// HdrHistogram: V2, deflated, base64.
+        histogram: String,
+    }
+
+    impl Values {
+        fn of(values: &Histogram<u64>) -> Self {
+            let &Moments { count, saturated, min, max, sum, sum_squares } = values.moments();
+            let (sum, sum_squares) = (Wide(sum), Wide(sum_squares));
+            Self { count, saturated, min, max, sum, sum_squares, histogram: values.to_text() }
+        }
+
+        /// Decodes the histogram; none if its figures are impossible.
+        fn read(&self) -> Option<Histogram<u64>> {
+            let Self { count, saturated, min, max, sum, sum_squares, ref histogram } = *self;
+            let (sum, sum_squares) = (sum.0, sum_squares.0);
+            read_histogram(
+                Some(histogram),
+                Moments { count, saturated, min, max, sum, sum_squares },
+            )
+        }
+    }
 }

@@ -1,22 +1,17 @@
 //! Rows over time of shares: summed by their position in the common schedule.
 
-use crate::record::{
-    IntervalRecord, Record, SecondRecord, ServerReport, ServerSecond, SettledCounts, ShareRows,
-    SliceRecord, UnderWay,
-};
+use super::super::seconds::Shared;
+use crate::record::{IntervalRecord, Record, ShareRows, SliceRecord};
 use memtide_base::Span;
 use memtide_metrics::Row;
 use std::collections::BTreeMap;
-
-use super::super::seconds::of_load;
-use super::super::window::absorb;
 
 /// Sums of rows.
 #[derive(Clone, Default)]
 pub(super) struct Rows {
     intervals: Series,
     slices: Series,
-    seconds: BTreeMap<u64, SecondRecord>,
+    seconds: Shared,
 }
 
 /// Rows of one width.
@@ -67,17 +62,7 @@ impl Rows {
             })?;
             self.slices.add(slice.start_s, &row);
         }
-        let mut reports: BTreeMap<u64, BTreeMap<String, ServerReport>> = BTreeMap::new();
-        for second in &record.seconds {
-            let at = second.start_s.max(0.0).round() as u64;
-            ServerReport::append(reports.entry(at).or_default(), &second.reports);
-            let sum = self.seconds.entry(at);
-            sum.and_modify(|sum| *sum = together(sum, second)).or_insert_with(|| bare(second));
-        }
-        for (at, reports) in &reports {
-            let Some(second) = self.seconds.get_mut(at) else { continue };
-            ServerReport::unite(&mut second.reports, reports);
-        }
+        self.seconds.absorb(record);
         Ok(())
     }
 
@@ -95,11 +80,7 @@ impl Rows {
         }
         record.intervals = intervals.seal(longest, IntervalRecord::of);
         record.slices = slices.seal(longest, SliceRecord::of);
-        let counts = seconds.values().map(|second| &second.counts);
-        let sum = counts.fold(SettledCounts::default(), |sum, of| sum.plus(of));
-        if sum == of_load(&record.phases) {
-            record.seconds = seconds.into_values().collect();
-        }
+        record.seconds = seconds.seal(&record.phases);
     }
 }
 
@@ -114,14 +95,14 @@ impl Series {
         let Some(old) = old.filter(|old| *old != common) else { return };
         for (number, row) in std::mem::take(&mut self.rows) {
             let number = number.saturating_mul(old) / common;
-            absorb(self.rows.entry(number).or_default(), &row);
+            self.rows.entry(number).or_default().absorb(&row);
         }
     }
 
     fn add(&mut self, start_s: f64, row: &Row) {
         let start = Span::from_s_f64(start_s).ns();
         let number = self.width_ns.map_or(0, |width| start.saturating_add(1) / width);
-        absorb(self.rows.entry(number).or_default(), row);
+        self.rows.entry(number).or_default().absorb(row);
     }
 
     fn seal<T>(&self, longest: Span, of: fn(&Row, Span, Span) -> T) -> Vec<T> {
@@ -140,53 +121,4 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
         (x, y) = (y, x % y);
     }
     (a / x).saturating_mul(b)
-}
-
-/// The parts of a second that add up: not its percentiles, nor the state of a single worker. The
-/// reports of servers are added separately.
-fn bare(second: &SecondRecord) -> SecondRecord {
-    let at = second.start_s.max(0.0).round();
-    SecondRecord {
-        start_s: at,
-        length_s: second.length_s,
-        counts: second.counts,
-        under_way: second.under_way,
-        servers: second.servers.clone(),
-        no_server: second.no_server,
-        ..SecondRecord::default()
-    }
-}
-
-fn together(a: &SecondRecord, b: &SecondRecord) -> SecondRecord {
-    let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
-    let (x, y) = (&a.under_way, &b.under_way);
-    let servers = match a.servers.len() == b.servers.len() {
-        true => a.servers.iter().zip(&b.servers).map(|(a, b)| ServerSecond {
-            counts: a.counts.plus(&b.counts),
-            connections_open: sum(a.connections_open, b.connections_open),
-        }),
-        false => return together(&alone(a), &alone(b)),
-    };
-    let none = [a.no_server, b.no_server].into_iter().flatten();
-    SecondRecord {
-        start_s: a.start_s,
-        length_s: a.length_s.max(b.length_s),
-        counts: a.counts.plus(&b.counts),
-        under_way: UnderWay {
-            in_flight: sum(x.in_flight, y.in_flight),
-            backlog: sum(x.backlog, y.backlog),
-            oldest_due_s: x.oldest_due_s.zip(y.oldest_due_s).map(|(x, y)| x.max(y)),
-            connections_open: sum(x.connections_open, y.connections_open),
-        },
-        no_server: none.reduce(|a, b| a.plus(&b)),
-        servers: servers.collect(),
-        reports: a.reports.clone(),
-        ..SecondRecord::default()
-    }
-}
-
-/// A second without its counts by server.
-fn alone(second: &SecondRecord) -> SecondRecord {
-    let reports = second.reports.clone();
-    SecondRecord { servers: Vec::new(), no_server: None, reports, ..bare(second) }
 }
