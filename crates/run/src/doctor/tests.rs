@@ -329,20 +329,10 @@ fn report(idle_ms: u64, cpu_ms: Option<u64>, run_delay_ms: Option<u64>) -> Worke
         at: Instant::ZERO,
         stage: Stage::Finished,
         measured_done: true,
-        is_used_up: false,
-        connections_open: 0,
-        in_flight: 0,
-        oldest_due: None,
-        disconnected_since: None,
-        trouble: None,
-        refusal: None,
-        last_settled: Instant::ZERO,
-        last_intended: Instant::ZERO,
-        concurrent_max: 0,
-        last_started: Instant::ZERO,
         idle: Span::from_ms(idle_ms),
         cpu: cpu_ms.map(cpu),
         run_delay: run_delay_ms.map(Span::from_ms),
+        ..WorkerReport::default()
     }
 }
 
