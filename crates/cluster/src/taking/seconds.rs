@@ -6,18 +6,18 @@
 //! long as the longest stretch in it; rows follow each other without gaps and never overlap.
 
 use memtide_base::Span;
-use memtide_schema::Interval;
+use memtide_record::Interval;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Largest number of stretches of one agent that wait for those of other agents.
 const SECONDS_AHEAD_MAX: usize = 64;
 /// Time by which a stretch may seem to end in the future. The comparison of clocks over a slow
 /// network is less exact than that only if the agent also counts as silent.
-const FUTURE_MAX: Span = memtide_cluster::AGENT_SILENT_MAX;
+const FUTURE_MAX: Span = crate::AGENT_SILENT_MAX;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The reported stretches that are in no row yet.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Seconds {
     agents: BTreeMap<u32, Reported>,
     /// End of the last row.
@@ -25,7 +25,7 @@ pub(super) struct Seconds {
 }
 
 /// What one agent has reported.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Reported {
     waiting: VecDeque<Interval>,
     /// End of its last stretch.

@@ -12,10 +12,10 @@ pub use log::{log_head, log_of};
 pub use progress::LoadSoFar;
 pub use rows::IntervalRow;
 
-use crate::kind::Kind;
 use crate::record::{ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 use memtide_base::Span;
 use memtide_metrics::Histogram;
+use memtide_scenario::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -5,13 +5,13 @@
 use super::count::PhaseCounts;
 use super::distribution::{Bounds, Counts, Distribution, Missing, Percentile, Wide};
 use super::{IntervalRecord, IntervalTimes, SliceRecord};
-use crate::kind::Kind;
 use memtide_base::Span;
 use memtide_metrics::Row;
 use memtide_metrics::counter::Counters;
 use memtide_metrics::histogram::{Histogram, Moments};
 use memtide_metrics::series::{GetTimes, Sparse};
 use memtide_metrics::summary::{Quantile, quantile, rank};
+use memtide_scenario::Kind;
 use memtide_workload::OpKind;
 
 impl Distribution {

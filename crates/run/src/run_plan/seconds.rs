@@ -14,8 +14,9 @@ use memtide_engine::Plan;
 use memtide_engine::fleet::Interval as Looked;
 use memtide_engine::plan::segment;
 use memtide_metrics::{Histogram, Row, TallySum};
-use memtide_schema::record::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
-use memtide_schema::{Interval, Kind};
+use memtide_record::Interval;
+use memtide_record::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
 /// Largest number of seconds kept.

@@ -2,9 +2,9 @@
 //! other in one process. Counts and times are exact sums.
 
 use super::Interval;
-use crate::kind::Kind;
 use crate::record::{ServerReport, UnderWay, WorkerSecond, add_counts};
 use memtide_metrics::Histogram;
+use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
 impl Interval {

@@ -83,10 +83,10 @@ pub(super) mod nanoseconds {
 
 /// Histograms by kind, each with its exact moments.
 pub(super) mod times {
-    use crate::kind::Kind;
     use crate::record::{Wide, read_histogram};
     use memtide_metrics::Histogram;
     use memtide_metrics::histogram::Moments;
+    use memtide_scenario::Kind;
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
     use std::collections::BTreeMap;
 
