@@ -183,6 +183,8 @@ pub enum LateCause {
     OtherThreads,
     /// A worker had more to do than it could.
     Overload,
+    /// A worker stood still, without waiting for a CPU: its process was stopped.
+    Stopped,
     /// The kernel woke a sleeping worker late.
     Wake,
     /// None of these was seen, and the workers spin already.
@@ -374,6 +376,10 @@ const fn generator_late_remedy(cause: LateCause) -> &'static str {
         LateCause::Steal => "see the warning about steal time: the CPUs are not memtide's alone",
         LateCause::OtherThreads => "see the warning about the CPU that other threads used",
         LateCause::Overload => "see the warning about the busy worker",
+        LateCause::Stopped => {
+            "let the process run: it stood still, and did not wait for a CPU (SIGSTOP, a debugger, \
+             a frozen container or a paused machine)"
+        }
         LateCause::Wake => "try --wait spin, or CPUs that the server does not use",
         LateCause::Unknown => "look for interrupts and power saving on memtide's CPUs",
     }

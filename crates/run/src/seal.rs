@@ -278,8 +278,11 @@ fn judge<W: Observer>(
     let totals = &ended.totals;
     let measured = ended.measured();
     let response = merged(&totals.times.response, Kind::All, plan);
+    let workers = || ended.workers.iter();
     let kept: Vec<f64> =
-        ended.workers.iter().map(|worker| doctor::kept_share(worker, record.measured_s)).collect();
+        workers().map(|worker| doctor::kept_share(worker, record.measured_s)).collect();
+    let still: Vec<f64> =
+        workers().map(|worker| doctor::still_share(plan, worker, record.measured_s)).collect();
     let (began, _) = ended.window(plan);
     let stopped_s = ended.stopped.since(began).as_s_f64();
     let findings = Findings {
@@ -303,6 +306,7 @@ fn judge<W: Observer>(
         response: (&response, measured.unanswered()),
         response_ideal: &totals.times.response_ideal,
         kept: &kept,
+        still: &still,
         busy: &record.client.worker_busy,
         stolen: record.machine_cpu.as_ref().and_then(|cpu| cpu.stolen),
         shared_cpus: material.lowered.placement.shared,

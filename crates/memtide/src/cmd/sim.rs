@@ -91,6 +91,7 @@ fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) ->
         servers: servers.iter().map(server).collect(),
         script: Script::default(),
         pauses: Vec::new(),
+        work: Span::ZERO,
         interrupt_at: Instant::NEVER,
     }
 }

@@ -44,6 +44,7 @@ pub fn setting(script: Script) -> Setting {
         servers: (0..2).map(server).collect(),
         script,
         pauses: Vec::new(),
+        work: Span::ZERO,
         interrupt_at: Instant::NEVER,
     }
 }
