@@ -21,14 +21,15 @@ use crate::session::{
 use crate::session::{LostAgents, front::division::Division};
 #[cfg(feature = "cluster")]
 use fleet::{enlist, serving};
+use memtide_compat::FAMILY_WORDS;
 #[cfg(not(feature = "cluster"))]
 use memtide_compat::mutilate::AgentOptions;
 #[cfg(feature = "cluster")]
 use memtide_compat::mutilate::Patience;
 use memtide_compat::mutilate::text::{SavedOperations, TimeBasis, Whose, sample_line};
 use memtide_compat::mutilate::{
-    Command, Face as Tool, FamilyWords, Mode, Options, Search, Searched, Statistic, Transcript,
-    Verbosity, lower, parse, refused, whose,
+    Command, Face as Tool, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity,
+    lower, parse, refused, whose,
 };
 use memtide_host::clock;
 use memtide_host::signal::StopFlag;
@@ -100,7 +101,7 @@ impl Front for Mutilate {
         let length = paced.wait.saturating_sub(paced.warmup);
         let text = Transcript::new(&self.options, &self.targets).wait(length);
         FrontProfile {
-            words: Some(&FamilyWords),
+            words: Some(&FAMILY_WORDS),
             repeats: true,
             wait: Some((text, length)),
             ..agents_profile(&self.options)
@@ -108,7 +109,7 @@ impl Front for Mutilate {
     }
 
     fn refuse(&self, problem: &Problem) -> Stop {
-        let stop = refused(&self.options, problem.field, &problem.message);
+        let stop = refused(&self.options, &problem.field, &problem.message);
         Stop::usage(stop.stderr.trim_end())
     }
 
@@ -160,7 +161,7 @@ impl Front for Mutilate {
         };
         if let Some(failure) = failure {
             ended.complain();
-            return Err(failed_in(Some(&FamilyWords), failure));
+            return Err(failed_in(Some(&FAMILY_WORDS), failure));
         }
         written(ended)?;
         Ok(if is_interrupted { INTERRUPTED } else { 0 })
