@@ -231,7 +231,8 @@ const fn course(mode: &Mode) -> Option<CourseKind> {
 fn task(options: &Options) -> Task {
     let in_steps = |course: Box<dyn Course>, aim| {
         let counts_own = options.agents.is_some();
-        Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None, counts_own })
+        let (data, steps_max, command) = (Data::Kept, None, String::new());
+        Task::Steps(Steps { course, aim, data, steps_max, counts_own, command })
     };
     match &options.mode {
         Mode::LoadOnly => Task::Run(RunTask::Fill),
