@@ -7,7 +7,7 @@ use memtide_scenario::{FieldError, Settings, from_toml};
 pub fn scenario_toml(data: &[u8]) {
     let Some(settings) = read(&String::from_utf8_lossy(data)) else { return };
     for problem in settings.check() {
-        assert!(problem.message.contains(problem.field), "a problem names its field");
+        assert!(problem.message.contains(&problem.field), "a problem names its field");
     }
     let words = written(&settings);
     let again = read(&words).unwrap_or_else(|| panic!("its own words are refused:\n{words}"));

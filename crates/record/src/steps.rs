@@ -47,6 +47,16 @@ pub enum CourseKind {
     Scan,
 }
 
+impl CourseKind {
+    /// Its word in commands and titles.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::Scan => "scan",
+        }
+    }
+}
+
 /// One step: a whole run at one rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -105,6 +115,10 @@ pub struct Conclusion {
     /// The agents that were lost and without which it went on, in the order of their loss.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<LostAgent>,
+    /// The command that carries the same steps out again, with their scenario without its rate as
+    /// the file `scenario.toml`; absent for the steps of another program's command line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
 }
 
 /// An agent that was lost during a search or scan, which went on without it.

@@ -278,8 +278,8 @@ fn mix_words(plan: &PlanRecord) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::expect::expect;
     use crate::fixture;
+    use crate::fixture::expect;
 
     #[test]
     fn a_plan_says_each_decision_and_why() {

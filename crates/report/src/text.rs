@@ -7,7 +7,7 @@ mod churn;
 mod returns;
 mod verification;
 
-pub(crate) use steps::{HEADING, cells};
+pub(crate) use steps::StepsRows;
 pub use steps::{StepsText, step_progress_line};
 
 use crate::counts::counts;

@@ -297,7 +297,7 @@ fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
             ))
             .field("connections")
             .text(" for more connections to it");
-            return Err(Problem { field: "server", message: natively(&twice) });
+            return Err(Problem { field: "server".to_owned(), message: natively(&twice) });
         }
     }
     Ok(())
@@ -316,7 +316,7 @@ fn io(
         (Some(Io::Uring), Err(reason)) => {
             let unfit = Sentence::default().field("io");
             let unfit = unfit.text(format!(" uring cannot be used: {reason}; use epoll or auto"));
-            Err(Problem { field: "io", message: natively(&unfit) })
+            Err(Problem { field: "io".to_owned(), message: natively(&unfit) })
         }
         (Some(io), _) => Ok(io),
         (None, Ok(())) => {

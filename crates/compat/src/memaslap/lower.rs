@@ -6,7 +6,7 @@ mod sizes;
 use super::options::{Length, Options, Transport};
 use super::parsed::USAGE;
 use crate::Stop;
-use crate::said::Said;
+use crate::said::{Said, nanoseconds};
 use memtide_base::Span;
 use memtide_scenario::Settings;
 
@@ -142,10 +142,6 @@ fn pace(said: &mut Said, options: &Options) {
 fn shares(options: &Options) -> (f64, f64) {
     let data = &options.data;
     if data.sets < SETS_LEAST { (0.0, 1.0) } else { (data.sets, data.gets) }
-}
-
-fn nanoseconds(span: Span) -> String {
-    format!("{}ns", span.ns())
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //! itself, and keeps only the state that later texts need.
 
 use super::options::{Length, Options};
-use super::servers::Server;
 use super::text::{Formatter, Kinds, Period, RunCounts, TimeFigures};
 use crate::Printed;
 use crate::printed::beside;
+use crate::server::Server;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
 use memtide_record::{Distribution, Record, WarningRecord};

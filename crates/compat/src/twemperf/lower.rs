@@ -4,7 +4,7 @@
 use super::distribution::Distribution;
 use super::options::{Load, Options, Sizes, Target};
 use crate::Stop;
-use crate::said::{Said, Wrong};
+use crate::said::{Said, Wrong, nanoseconds};
 use memtide_base::Span;
 use memtide_scenario::Settings;
 
@@ -180,10 +180,6 @@ fn sizes(sizes: &Sizes) -> String {
         Distribution::Exponential(mean) => format!("exponential:{mean}"),
         Distribution::Ascending(first) => format!("ascending:{first}"),
     }
-}
-
-fn nanoseconds(span: Span) -> String {
-    format!("{}ns", span.ns())
 }
 
 #[cfg(test)]

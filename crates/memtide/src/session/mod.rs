@@ -74,14 +74,17 @@ pub(crate) struct Steps {
     /// True if a step's rate is that of the whole load, including the master's own load beside its
     /// agents.
     pub(crate) counts_own: bool,
+    /// The command that carries the same steps out again; empty for that of another program.
+    pub(crate) command: String,
 }
 
 impl Steps {
     /// Settings that all steps have in common.
     pub(crate) fn plan<'a>(&self, scenario: &'a Scenario) -> StepsPlan<'a> {
-        let Self { aim, data, steps_max, counts_own, .. } = self;
+        let Self { aim, data, steps_max, counts_own, command, .. } = self;
         let (data, steps_max, counts_own) = (*data, *steps_max, *counts_own);
-        StepsPlan { scenario, aim: aim.clone(), data, steps_max, counts_own }
+        let (aim, command) = (aim.clone(), command.clone());
+        StepsPlan { scenario, aim, data, steps_max, counts_own, command }
     }
 }
 

@@ -11,69 +11,66 @@ use std::collections::BTreeSet;
 const PERCENTILES: [Percentile; 4] =
     [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999];
 
-/// A figure that no goal can name, and rules can.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Plain {
-    /// Operations answered.
-    Answered,
-    /// Keys read that the servers had.
-    Hits,
-    /// Keys read that the servers did not have.
-    Misses,
-    /// Fraction of the keys read that the servers had.
-    HitRatio,
-    /// CPU time of memtide.
-    ClientCpu,
-    /// CPU time of all servers.
-    ServerCpu,
-}
-
-impl Plain {
-    /// All of them, for rules.
-    pub(super) const ALL: [Self; 6] = [
-        Self::Answered,
-        Self::Hits,
-        Self::Misses,
-        Self::HitRatio,
-        Self::ClientCpu,
-        Self::ServerCpu,
-    ];
-
-    /// Name of its row.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::Hits => "hits",
-            Self::Misses => "misses",
-            Self::HitRatio => "hit_ratio",
-            Self::ClientCpu => "client_cpu",
-            Self::ServerCpu => "server_cpu",
-        }
-    }
-
+/// A figure of a run that is one number, and that no goal names. Every output that shows figures of
+/// runs shows all of [`FIGURES`].
+#[derive(Debug)]
+pub struct RunFigure {
+    /// Name in rules, rows of tables and properties.
+    pub name: &'static str,
+    /// Name for people.
+    pub label: &'static str,
     /// Unit of its values.
-    pub(super) const fn unit(self) -> Unit {
-        match self {
-            Self::Answered | Self::Hits | Self::Misses => Unit::Count,
-            Self::HitRatio => Unit::Fraction,
-            Self::ClientCpu | Self::ServerCpu => Unit::CpuSPerMops,
-        }
-    }
+    pub unit: Unit,
+    /// Its line in the report on stdout: the label, and the words that follow the value. None if
+    /// the report says the figure in a line with others.
+    pub line: Option<(&'static str, &'static str)>,
+    value: fn(&Record) -> Value,
+}
 
-    /// Its value in `record`.
-    pub(super) fn of(self, record: &Record) -> Value {
-        match self {
-            Self::Answered => known(record.totals.answered as f64),
-            Self::Hits => known(record.totals.hits as f64),
-            Self::Misses => known(record.totals.misses as f64),
-            Self::HitRatio => hit_ratio(record),
-            Self::ClientCpu => client_cpu(record),
-            Self::ServerCpu => server_cpu(record),
-        }
+/// The figures, in reading order. A row here is all that an output needs.
+pub const FIGURES: &[RunFigure] = &[
+    in_a_line("answered", "answered", Unit::Count, |it| known(it.totals.answered as f64)),
+    in_a_line("hits", "keys found", Unit::Count, |it| known(it.totals.hits as f64)),
+    in_a_line("misses", "keys not found", Unit::Count, |it| known(it.totals.misses as f64)),
+    in_a_line("hit_ratio", "hit ratio", Unit::Fraction, hit_ratio),
+    in_a_line("client_cpu", "CPU of memtide", Unit::CpuSPerMops, client_cpu),
+    in_a_line("server_cpu", "CPU of the servers", Unit::CpuSPerMops, server_cpu),
+    in_a_line("worker_busy", "busiest worker", Unit::Fraction, worker_busy),
+    in_a_line("machine_cpu", "CPUs of the machine", Unit::Fraction, machine_cpu),
+    RunFigure {
+        name: "stolen",
+        label: "stolen CPU time",
+        unit: Unit::Fraction,
+        line: Some(("stolen", "of the CPUs' time, by the hypervisor")),
+        value: stolen,
+    },
+];
+
+/// A figure that the report says in a line with others.
+const fn in_a_line(
+    name: &'static str,
+    label: &'static str,
+    unit: Unit,
+    value: fn(&Record) -> Value,
+) -> RunFigure {
+    RunFigure { name, label, unit, line: None, value }
+}
+
+impl RunFigure {
+    /// Its value in `record`, or the reason why there is none.
+    pub fn of(&self, record: &Record) -> Value {
+        (self.value)(record)
     }
 }
 
-/// A row for each figure: rates and counts, then times, then the cost in CPU time.
+impl PartialEq for RunFigure {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// A row for each figure: rates and counts, then times, then the cost, which begins with the first
+/// CPU time.
 pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
     let mut rows = Vec::new();
     let mut row = |name: String, unit, value: &dyn Fn(&Record) -> Value| {
@@ -82,8 +79,10 @@ pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
     };
     row("rate".to_owned(), Unit::PerS, &|record| of_goal(Subject::Rate, record));
     row("errors".to_owned(), Unit::Fraction, &|record| of_goal(Subject::Errors, record));
-    for plain in [Plain::Answered, Plain::Hits, Plain::Misses, Plain::HitRatio] {
-        row(plain.name().to_owned(), plain.unit(), &|record| plain.of(record));
+    let is_cost = |figure: &RunFigure| figure.unit == Unit::CpuSPerMops;
+    let (results, cost) = FIGURES.split_at(FIGURES.iter().position(is_cost).unwrap_or(0));
+    for figure in results {
+        row(figure.name.to_owned(), figure.unit, &|record| figure.of(record));
     }
     for kind in kinds(records) {
         let times = |record: &Record| record.judged().response.get(&kind).cloned();
@@ -93,8 +92,8 @@ pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
             row(name, Unit::Ns, &|record| at(times(record), percentile));
         }
     }
-    for plain in [Plain::ClientCpu, Plain::ServerCpu] {
-        row(plain.name().to_owned(), plain.unit(), &|record| plain.of(record));
+    for figure in cost {
+        row(figure.name.to_owned(), figure.unit, &|record| figure.of(record));
     }
     rows
 }
@@ -171,11 +170,28 @@ fn ci(times: &Distribution, percentile: Percentile) -> (Option<u64>, Option<u64>
     }
 }
 
+/// The value if it is known, or the reason why it is not.
+fn or_missing(value: Option<f64>, why: &str) -> Value {
+    value.map_or_else(|| missing(why), known)
+}
+
+fn worker_busy(record: &Record) -> Value {
+    let busiest = record.client.worker_busy.iter().copied().reduce(f64::max);
+    or_missing(busiest, "the busy time of the workers is not known")
+}
+
+fn machine_cpu(record: &Record) -> Value {
+    let busy = record.machine_cpu.as_ref().map(|cpu| cpu.avg);
+    or_missing(busy, "the CPU load of the machine is not known")
+}
+
+fn stolen(record: &Record) -> Value {
+    let stolen = record.machine_cpu.as_ref().and_then(|cpu| cpu.stolen);
+    or_missing(stolen, "the steal time of the machine is not known")
+}
+
 fn client_cpu(record: &Record) -> Value {
-    match record.client.cpu_s_per_mops {
-        Some(cost) => known(cost),
-        None => missing("the CPU time of memtide is not known"),
-    }
+    or_missing(record.client.cpu_s_per_mops, "the CPU time of memtide is not known")
 }
 
 /// CPU time of all servers per million operations that they executed, from their reports during the
@@ -196,7 +212,7 @@ fn server_cpu(record: &Record) -> Value {
         }
         all = all.then(report);
     }
-    all.cpu_s_per_mops().map_or_else(|| missing("nothing was executed"), known)
+    or_missing(all.cpu_s_per_mops(), "nothing was executed")
 }
 
 /// Returns the values, each with its ratio to the first and whether their intervals are apart.

@@ -10,6 +10,7 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
+pub use figures::{FIGURES, RunFigure};
 pub use rule::Rule;
 
 use crate::record::{Record, Verdict};

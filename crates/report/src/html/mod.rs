@@ -12,7 +12,6 @@ mod servers;
 mod over_time;
 mod spectrum;
 mod chart;
-mod axis;
 #[cfg(test)]
 mod tests;
 

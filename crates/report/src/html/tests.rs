@@ -356,3 +356,21 @@ fn what_is_left_after_the_last_second_is_part_of_it() {
     let cpu = values(chart(&page, "CPU per million operations"), "a:11211");
     assert_eq!((cpu.len(), cpu[10].as_str()), (11, "10.03 s"));
 }
+
+#[test]
+fn lines_break_over_time_in_which_nothing_ran() {
+    let mut record = run();
+    record.intervals[50..].iter_mut().for_each(|row| row.start_s += 11.0);
+    record.seconds[6..].iter_mut().for_each(|second| second.start_s += 11.0);
+    let page = page(&record);
+    let lines = [
+        ("Response over time", "p50"),
+        ("Target and achieved rate", "due"),
+        ("In flight and backlog", "in flight"),
+    ];
+    for (title, name) in lines {
+        let line = chart(&page, title).split(&format!("data-name=\"{name}\"")).nth(1).unwrap();
+        let path = line.split("<path d=\"").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!(path.matches('M').count(), 2, "{title}: {path}");
+    }
+}

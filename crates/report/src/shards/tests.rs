@@ -1,7 +1,7 @@
 //! The whole report of a merged record, compared with a file.
 
-use crate::expect::expect;
 use crate::fixture;
+use crate::fixture::expect;
 use crate::text::text;
 use memtide_base::Span;
 use memtide_metrics::{Histogram, Row};

@@ -1,8 +1,8 @@
 //! Whole reports compared with files, and properties of all reports.
 
 use super::*;
-use crate::expect::expect;
 use crate::fixture;
+use crate::fixture::expect;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
 use memtide_record::{Distribution, Totals};

@@ -71,7 +71,7 @@ fn of_share(
          or fewer shares",
         share.of
     );
-    Err(Problem { field, message })
+    Err(Problem { field: field.to_owned(), message })
 }
 
 fn workers(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String, String>) -> u32 {

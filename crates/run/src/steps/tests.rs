@@ -92,6 +92,7 @@ fn scanned(rates: &str, mut runner: Pair) -> (Vec<bool>, Conclusion) {
         data: Data::Kept,
         steps_max: None,
         counts_own: false,
+        command: "memtide scan".to_owned(),
     };
     let mut seen = Behind::default();
     let mut scan = Scan::new(rates.parse().unwrap());

@@ -57,25 +57,20 @@ impl Agents {
             ("allow-lost", self.allow_lost != none.allow_lost),
         ] {
             if is_given && self.which.is_none() {
-                problems.add(
-                    field,
-                    format!(
-                        "{field} needs agents: add agents, such as agents 2, or remove {field}"
-                    ),
-                );
+                problems.say(format!(
+                    "{field} needs agents: add agents, such as agents 2, or remove {field}"
+                ));
             }
         }
         if self.master_share && self.master_rate.is_some() {
-            let message = "master-rate and master-share cannot be used together: remove one of \
-                           them";
-            problems.add("master-rate", message);
+            problems
+                .say("master-rate and master-share cannot be used together: remove one of them");
         }
         if self.master_rate == Some(0.0) {
-            let message = "master-rate 0 sends nothing: use a rate above 0, or remove it";
-            problems.add("master-rate", message);
+            problems.say("master-rate 0 sends nothing: use a rate above 0, or remove it");
         }
         if self.expect == Span::ZERO || self.expect > EXPECT_MAX {
-            problems.add("expect", "expect is out of range: use a time above 0 and up to 24h");
+            problems.say("expect is out of range: use a time above 0 and up to 24h");
         }
     }
 }

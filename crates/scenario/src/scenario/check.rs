@@ -45,7 +45,7 @@ const VALUE_MAX: u64 = 1 << 30;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Name of the field to change.
-    pub field: &'static str,
+    pub field: String,
     /// The fault, what is allowed, and what to do: a sentence that names the field.
     pub message: String,
 }
@@ -74,7 +74,7 @@ impl Scenario {
         self.check_clients(&mut problems);
         self.check_window(&mut problems);
         self.check_expiry(&mut problems);
-        self.check_churn(|field, message| problems.add(field, message));
+        self.check_churn(&mut problems);
         self.check_data(&mut problems);
         self.check_wire(&mut problems);
         self.check_intervals(&mut problems);
@@ -95,45 +95,36 @@ impl Scenario {
             problems.add("server", format!("{given} servers are too many: name at most 1024"));
         }
         if self.duration == Some(Span::ZERO) {
-            problems.add("duration", "duration 0 measures nothing: use a time such as 10s");
+            problems.say("duration 0 measures nothing: use a time such as 10s");
         }
         for (field, span) in [("duration", self.duration), ("warmup", Some(self.warmup))] {
             if let Some(span) = span.filter(|span| *span > DURATION_MAX) {
                 let given = span_word(span);
-                problems.add(field, format!("{field} {given} is too long: use at most 366d"));
+                problems.say(format!("{field} {given} is too long: use at most 366d"));
             }
         }
         if let Some(rate) = self.rate.filter(|rate| *rate > RATE_MAX) {
-            problems.add("rate", format!("rate {rate} is too high: use at most 1G"));
+            problems.say(format!("rate {rate} is too high: use at most 1G"));
         }
         if self.ops_max == Some(0) {
-            problems.add("ops-max", "ops-max 0 measures nothing: use a count such as 1M");
+            problems.say("ops-max 0 measures nothing: use a count such as 1M");
         }
         if self.timeout.is_zero() || self.timeout > TIMEOUT_MAX {
             let given = span_word(self.timeout);
-            problems.add(
-                "timeout",
-                format!("timeout {given} is out of range: use a time above 0 and at most 1h"),
-            );
+            problems
+                .say(format!("timeout {given} is out of range: use a time above 0 and at most 1h"));
         }
         if self.pause_after_reply > TIMEOUT_MAX {
             let given = span_word(self.pause_after_reply);
-            problems.add(
-                "pause-after-reply",
-                format!("pause-after-reply {given} is too long: use at most 1h"),
-            );
+            problems.say(format!("pause-after-reply {given} is too long: use at most 1h"));
         }
         if self.value_max == 0 || self.value_max > VALUE_MAX {
             let given = size_word(self.value_max);
-            problems.add(
-                "value-max",
-                format!("value-max {given} is out of range: use a size from 1 to 1GiB"),
-            );
+            problems.say(format!("value-max {given} is out of range: use a size from 1 to 1GiB"));
         }
         if self.keys == 0 || self.keys > KEYS_MAX {
             let given = self.keys;
-            problems
-                .add("keys", format!("keys {given} is out of range: use a count from 1 to 1000G"));
+            problems.say(format!("keys {given} is out of range: use a count from 1 to 1000G"));
         }
     }
 
@@ -147,12 +138,11 @@ impl Scenario {
             _ => None,
         };
         if let Some((given, missing)) = alone {
-            problems.add(given, format!("{given} needs {missing}: give both"));
+            problems.say(format!("{given} needs {missing}: give both"));
         }
         let has_space = self.password.as_ref().is_some_and(|word| word.reveal().contains(' '));
         if has_space && self.protocol == Protocol::Text {
-            problems.add(
-                "password",
+            problems.say(
                 "password contains a space, which protocol text cannot send: use protocol binary \
                  or another password",
             );
@@ -162,17 +152,13 @@ impl Scenario {
             && self.user.is_some()
             && self.protocol == Protocol::Binary
         {
-            problems.add(
-                field,
-                format!(
-                    "{field} is sent as text, which a server that requires user over protocol \
+            problems.say(format!(
+                "{field} is sent as text, which a server that requires user over protocol \
                      binary refuses: remove one of them"
-                ),
-            );
+            ));
         }
         if self.user.is_some() && self.servers.is_empty() {
-            problems.add(
-                "user",
+            problems.say(
                 "user has no effect on the embedded server, which needs no authentication: name a \
                  server, or remove user",
             );
@@ -198,25 +184,19 @@ impl Scenario {
             problems.add("duration", format!("wave {} needs a duration: add one", self.wave));
         }
         if self.on_full != OnFull::Queue && self.is_closed_loop() && !self.is_churn() {
-            problems.add(
-                "on-full",
-                format!(
-                    "on-full {} has no effect in a closed loop: use a rate above 0, or remove \
+            problems.say(format!(
+                "on-full {} has no effect in a closed loop: use a rate above 0, or remove \
                      on-full",
-                    self.on_full
-                ),
-            );
+                self.on_full
+            ));
         }
         if let (Some(threads), Some(connections)) = (self.threads, self.connections) {
             let all = u64::from(connections) * self.servers.len().max(1) as u64;
             if all > 0 && u64::from(threads) > all {
-                problems.add(
-                    "threads",
-                    format!(
-                        "threads {threads} is more than the {all} connections, and each worker \
+                problems.say(format!(
+                    "threads {threads} is more than the {all} connections, and each worker \
                          needs one: use at most {all} threads, or more connections"
-                    ),
-                );
+                ));
             }
         }
     }
@@ -227,40 +207,31 @@ impl Scenario {
     fn check_data(&self, problems: &mut Problems) {
         let (keys, size) = (self.keys.max(1), self.key_size.clone());
         if let Err(error) = KeySpace::in_shape(self.key_shape.clone(), keys, size, self.seed) {
-            problems.add("key-size", format!("key-size {}: {error}", self.key_size));
+            problems.say(format!("key-size {}: {error}", self.key_size));
         }
         let (low, high) = self.value_size.bounds();
         if high.unwrap_or(low) > self.value_max {
-            problems.add(
-                "value-size",
-                format!(
-                    "value-size {} is above value-max {}: use smaller values, or raise value-max \
+            problems.say(format!(
+                "value-size {} is above value-max {}: use smaller values, or raise value-max \
                      (and the server's -I beyond 1MiB)",
-                    self.value_size,
-                    size_word(self.value_max)
-                ),
-            );
+                self.value_size,
+                size_word(self.value_max)
+            ));
         }
         if self.multiget == 0 {
-            problems.add("multiget", "multiget 0 requests no key: use a count of at least 1");
+            problems.say("multiget 0 requests no key: use a count of at least 1");
         } else if self.multiget > 1 && !self.mix.kinds().any(OpKind::allows_many_keys) {
-            problems.add(
-                "multiget",
-                format!(
-                    "multiget {} needs get or gets in the mix, which is {}: add one, or remove \
+            problems.say(format!(
+                "multiget {} needs get or gets in the mix, which is {}: add one, or remove \
                      multiget",
-                    self.multiget, self.mix
-                ),
-            );
+                self.multiget, self.mix
+            ));
         }
         if self.multiget_share < 1.0 && self.multiget == 1 {
-            problems.add(
-                "multiget-share",
-                format!(
-                    "multiget-share {} needs a multiget above 1: add one, or remove multiget-share",
-                    self.multiget_share
-                ),
-            );
+            problems.say(format!(
+                "multiget-share {} needs a multiget above 1: add one, or remove multiget-share",
+                self.multiget_share
+            ));
         }
         let quiet = |kind: OpKind| {
             let alone = kind == OpKind::Cas && self.wire.cas_unique.is_some();
@@ -268,14 +239,11 @@ impl Scenario {
                 && (self.protocol == Protocol::Text || kind != OpKind::Touch)
         };
         if self.noreply && !self.mix.kinds().any(quiet) {
-            problems.add(
-                "noreply",
-                format!(
-                    "noreply needs an operation that supports it, and mix {} has none: add one \
+            problems.say(format!(
+                "noreply needs an operation that supports it, and mix {} has none: add one \
                      such as set, or remove noreply",
-                    self.mix
-                ),
-            );
+                self.mix
+            ));
         }
     }
 
@@ -285,15 +253,14 @@ impl Scenario {
     /// protocol.
     fn check_wire(&self, problems: &mut Problems) {
         if self.wire.refill == Refill::Whole && self.has_depth_one() {
-            problems.add(
-                "refill",
+            problems.say(
                 "refill whole has no effect with one operation in flight per connection: use a \
                  depth above 1, or remove refill",
             );
         }
         if self.key_shape.first > KEYS_MAX {
             let given = self.key_shape.first;
-            problems.add("key-first", format!("key-first {given} is too high: use at most 1000G"));
+            problems.say(format!("key-first {given} is too high: use at most 1000G"));
         }
         let buffers = [
             ("send-buffer", self.sockets.send_buffer_bytes),
@@ -302,12 +269,11 @@ impl Scenario {
         for (field, given) in buffers {
             if let Some(given) = given.filter(|&given| given > VALUE_MAX) {
                 let given = size_word(given);
-                problems.add(field, format!("{field} {given} is too large: use at most 1GiB"));
+                problems.say(format!("{field} {given} is too large: use at most 1GiB"));
             }
         }
         if self.wire.trailing_blank && self.protocol == Protocol::Binary {
-            problems.add(
-                "trailing-space",
+            problems.say(
                 "trailing-space applies to lines, and protocol binary has none: remove one of them",
             );
         }
@@ -322,13 +288,10 @@ impl Scenario {
         for (field, is_missing, what) in needs {
             if is_missing {
                 let mix = &self.mix;
-                problems.add(
-                    field,
-                    format!(
-                        "{field} applies to {what}, and mix {mix} has none: add one, or remove \
+                problems.say(format!(
+                    "{field} applies to {what}, and mix {mix} has none: add one, or remove \
                          {field}"
-                    ),
-                );
+                ));
             }
         }
         let hides = [
@@ -337,12 +300,9 @@ impl Scenario {
         ];
         for (field, is_given) in hides {
             if is_given && self.verify > 0.0 {
-                problems.add(
-                    field,
-                    format!(
-                        "{field} makes values that verify cannot tell apart: remove one of them"
-                    ),
-                );
+                problems.say(format!(
+                    "{field} makes values that verify cannot tell apart: remove one of them"
+                ));
             }
         }
     }
@@ -352,22 +312,16 @@ impl Scenario {
     /// Cause: Rows over time would be too long, too short or too many, or would hold nothing.
     fn check_intervals(&self, problems: &mut Problems) {
         if self.interval_times && !self.mix.kinds().any(|kind| kind == OpKind::Get) {
-            problems.add(
-                "interval-times",
-                format!(
-                    "interval-times applies to get, and mix {} has none: add get, or remove \
+            problems.say(format!(
+                "interval-times applies to get, and mix {} has none: add get, or remove \
                      interval-times",
-                    self.mix
-                ),
-            );
+                self.mix
+            ));
         }
         let Some(interval) = self.interval else { return };
         let given = span_word(interval);
         if interval < INTERVAL_MIN || interval > DURATION_MAX {
-            problems.add(
-                "interval",
-                format!("interval {given} is out of range: use a time from 10ms to 366d"),
-            );
+            problems.say(format!("interval {given} is out of range: use a time from 10ms to 366d"));
             return;
         }
         let limits = [
@@ -377,15 +331,12 @@ impl Scenario {
         for (what, whole, most) in limits {
             let least = Span::from_ns(whole.ns().div_ceil(most));
             if interval < least {
-                problems.add(
-                    "interval",
-                    format!(
-                        "interval {given} is too short for {what} {}, which may have at most \
+                problems.say(format!(
+                    "interval {given} is too short for {what} {}, which may have at most \
                          {most} intervals: use at least {}",
-                        span_word(whole),
-                        span_word(least)
-                    ),
-                );
+                    span_word(whole),
+                    span_word(least)
+                ));
             }
         }
     }
@@ -396,33 +347,25 @@ impl Scenario {
     fn check_verification(&self, problems: &mut Problems) {
         if self.verify_keys == 0 || self.verify_keys > VERIFY_KEYS_MAX {
             let given = self.verify_keys;
-            problems.add(
-                "verify-keys",
-                format!("verify-keys {given} is out of range: use a count from 1 to 100M"),
-            );
+            problems
+                .say(format!("verify-keys {given} is out of range: use a count from 1 to 100M"));
         }
         if self.verify == 0.0 {
             return;
         }
         if self.mix.kinds().any(OpKind::lengthens_value) {
-            problems.add(
-                "verify",
-                format!(
-                    "verify cannot check values that append and prepend have changed, and mix {} \
+            problems.say(format!(
+                "verify cannot check values that append and prepend have changed, and mix {} \
                      has one of them: remove it from the mix, or remove verify",
-                    self.mix
-                ),
-            );
+                self.mix
+            ));
         }
         if !self.mix.reads() {
-            problems.add(
-                "verify",
-                format!(
-                    "verify needs an operation that reads, and mix {} has none: add one such as \
+            problems.say(format!(
+                "verify needs an operation that reads, and mix {} has none: add one such as \
                      get, or remove verify",
-                    self.mix
-                ),
-            );
+                self.mix
+            ));
         }
     }
 
@@ -436,22 +379,16 @@ impl Scenario {
             let Goal { subject: Subject::Response { kind, .. }, .. } = goal else { continue };
             let Some(op) = kind.op() else { continue };
             if !self.mix.kinds().any(|kind| kind == op) {
-                problems.add(
-                    field,
-                    format!(
-                        "{field} {goal} needs {kind}, and mix {} has none: use all or one of {}",
-                        self.mix,
-                        self.mix.kinds().map(OpKind::name).collect::<Vec<_>>().join(", ")
-                    ),
-                );
+                problems.say(format!(
+                    "{field} {goal} needs {kind}, and mix {} has none: use all or one of {}",
+                    self.mix,
+                    self.mix.kinds().map(OpKind::name).collect::<Vec<_>>().join(", ")
+                ));
             } else if self.noreply && op.allows_noreply() && *kind != Kind::All {
-                problems.add(
-                    field,
-                    format!(
-                        "{field} {goal} needs replies, and noreply suppresses them: remove one of \
+                problems.say(format!(
+                    "{field} {goal} needs replies, and noreply suppresses them: remove one of \
                          them"
-                    ),
-                );
+                ));
             }
         }
     }
@@ -461,8 +398,16 @@ impl Scenario {
 pub(super) struct Problems(pub(super) Vec<Problem>);
 
 impl Problems {
-    pub(super) fn add(&mut self, field: &'static str, message: impl Into<String>) {
-        self.0.push(Problem { field, message: message.into() });
+    /// Adds a sentence that begins with the name of the field to change.
+    pub(super) fn say(&mut self, message: impl Into<String>) {
+        let message = message.into();
+        let field = message.split([' ', ':']).next().unwrap_or_default().to_owned();
+        self.0.push(Problem { field, message });
+    }
+
+    /// Adds a sentence that does not begin with the name of the field to change.
+    pub(super) fn add(&mut self, field: &str, message: impl Into<String>) {
+        self.0.push(Problem { field: field.to_owned(), message: message.into() });
     }
 
     /// Checks that a count is from 1 to `max`.

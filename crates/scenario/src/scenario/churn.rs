@@ -1,5 +1,6 @@
 //! Checks connection churn: whether a scenario uses it, and the fields that exclude it.
 
+use super::check::Problems;
 use super::{Cooldown, OnFull, RateUnit, Scenario, Sharing, Transport, span_word};
 use memtide_base::Span;
 use memtide_workload::{Draws, Wave};
@@ -33,7 +34,7 @@ impl Scenario {
     ///
     /// Cause: A field contradicts connection churn, where connections are opened, used for some
     /// calls and closed; or it needs it.
-    pub(super) fn check_churn(&self, mut add: impl FnMut(&'static str, String)) {
+    pub(super) fn check_churn(&self, problems: &mut Problems) {
         let given = [
             ("call-rate", self.churn.call_rate.is_some()),
             ("connections-total", self.churn.connections_total.is_some()),
@@ -42,75 +43,66 @@ impl Scenario {
         ];
         if !self.is_churn() {
             for (field, _) in given.into_iter().filter(|(_, given)| *given) {
-                add(
-                    field,
-                    format!(
-                        "{field} applies to connection churn only: add calls, or remove {field}"
-                    ),
-                );
+                problems.say(format!(
+                    "{field} applies to connection churn only: add calls, or remove {field}"
+                ));
             }
             return;
         }
-        self.check_churn_bounds(&mut add);
+        self.check_churn_bounds(problems);
         if self.rate.is_some() {
-            let what = "rate does not apply under connection churn (calls, connection-rate): use \
-                        call-rate and connection-rate";
-            add("rate", what.to_owned());
+            problems.say(
+                "rate does not apply under connection churn (calls, connection-rate): use \
+                        call-rate and connection-rate",
+            );
         }
         if self.ops_max.is_some() {
-            let what = "ops-max does not apply under connection churn, where each connection makes \
-                        all its calls: use connections-total";
-            add("ops-max", what.to_owned());
+            problems.say(
+                "ops-max does not apply under connection churn, where each connection makes \
+                        all its calls: use connections-total",
+            );
         }
-        self.check_churn_alone(&mut add);
+        self.check_churn_alone(problems);
         if self.schedule == Sharing::Connection {
-            let what = "schedule connection is always in effect under connection churn: remove it";
-            add("schedule", what.to_owned());
+            problems
+                .say("schedule connection is always in effect under connection churn: remove it");
         }
         let waves = self.wave != Wave::Constant;
         if waves && let Some(rate) = self.churn.connection_rate {
-            add(
-                "connection-rate",
-                format!(
-                    "connection-rate {rate} and wave {} both set the rate: remove one of them, and \
+            problems.say(format!(
+                "connection-rate {rate} and wave {} both set the rate: remove one of them, and \
                      use calls for connection churn",
-                    self.wave
-                ),
-            );
+                self.wave
+            ));
         }
-        self.check_churn_gaps(&mut add);
+        self.check_churn_gaps(problems);
         if self.cooldown == Cooldown::Stop {
-            let what = "cooldown stop does not work under connection churn, where each connection \
-                        makes all its calls: use drain or load";
-            add("cooldown", what.to_owned());
+            problems.say(
+                "cooldown stop does not work under connection churn, where each connection \
+                        makes all its calls: use drain or load",
+            );
         }
     }
 
     /// Reports fields that have no effect without a rate of connections or calls.
     ///
     /// Cause: The field is about gaps, and neither connections nor calls come at a rate.
-    fn check_churn_gaps(&self, add: &mut impl FnMut(&'static str, String)) {
+    fn check_churn_gaps(&self, problems: &mut Problems) {
         if self.has_connection_rate() || self.has_call_rate() {
             return;
         }
         if self.churn.gap_draws != Draws::Seed {
-            add(
-                "gap-draws",
-                format!(
-                    "gap-draws {} needs a connection-rate or a call-rate: add one, or remove \
+            problems.say(format!(
+                "gap-draws {} needs a connection-rate or a call-rate: add one, or remove \
                      gap-draws",
-                    self.churn.gap_draws
-                ),
-            );
+                self.churn.gap_draws
+            ));
         }
         if self.on_full != OnFull::Queue {
-            add(
-                "on-full",
-                format!(
-                    "on-full {} needs a connection-rate or a call-rate: add one, or remove on-full",
-                    self.on_full
-                ),
-            );
+            problems.say(format!(
+                "on-full {} needs a connection-rate or a call-rate: add one, or remove on-full",
+                self.on_full
+            ));
         }
     }
 
@@ -118,7 +110,7 @@ impl Scenario {
     ///
     /// Cause: Under connection churn connections are opened and closed, and the field excludes
     /// that.
-    fn check_churn_alone(&self, add: &mut impl FnMut(&'static str, String)) {
+    fn check_churn_alone(&self, problems: &mut Problems) {
         let others = [
             ("clients", self.client.clients.is_some(), "keeps connections open"),
             ("window", self.client.window.is_some(), "keeps connections open"),
@@ -126,23 +118,23 @@ impl Scenario {
             ("rate-unit", self.rate_unit == RateUnit::Keys, "needs connections that stay open"),
         ];
         for (field, _, does) in others.into_iter().filter(|(_, given, _)| *given) {
-            let what = format!(
+            problems.say(format!(
                 "{field} {does}, but calls and connection-rate are for connection churn: remove \
                  one of them"
-            );
-            add(field, what);
+            ));
         }
     }
 
     /// Checks single fields against their limits.
     ///
     /// Cause: A number or time of connection churn is outside the range that memtide accepts.
-    fn check_churn_bounds(&self, add: &mut impl FnMut(&'static str, String)) {
+    fn check_churn_bounds(&self, problems: &mut Problems) {
         for (field, count) in
             [("calls", self.churn.calls), ("connections-total", self.churn.connections_total)]
         {
             if let Some(count) = count.filter(|count| *count == 0 || *count > COUNT_MAX) {
-                add(field, format!("{field} {count} is out of range: use a count from 1 to 2^31"));
+                problems
+                    .say(format!("{field} {count} is out of range: use a count from 1 to 2^31"));
             }
         }
         let rates = [
@@ -151,19 +143,16 @@ impl Scenario {
         ];
         for (field, rate, most, word) in rates {
             if let Some(rate) = rate.filter(|rate| *rate > most) {
-                add(field, format!("{field} {rate} is too high: use at most {word}"));
+                problems.say(format!("{field} {rate} is too high: use at most {word}"));
             }
         }
         let second = 1_000_000_000;
         let bad = |linger: &Span| *linger > LINGER_MAX || !linger.ns().is_multiple_of(second);
         if let Some(linger) = self.churn.linger.filter(bad) {
-            add(
-                "linger",
-                format!(
-                    "linger {} is not allowed: use whole seconds from 0 to 1h",
-                    span_word(linger)
-                ),
-            );
+            problems.say(format!(
+                "linger {} is not allowed: use whole seconds from 0 to 1h",
+                span_word(linger)
+            ));
         }
     }
 }

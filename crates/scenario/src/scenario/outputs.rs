@@ -277,7 +277,7 @@ mod tests {
         let problems = |outputs: Outputs| {
             let problems = Settings { outputs, ..Settings::default() }.check();
             problems.iter().for_each(|problem| {
-                assert!(problem.message.contains(problem.field), "{}", problem.message);
+                assert!(problem.message.contains(&problem.field), "{}", problem.message);
             });
             problems.into_iter().map(|problem| problem.field).collect::<Vec<_>>()
         };

@@ -53,8 +53,7 @@ impl Placement {
         self.agents.check(problems);
         let is_divided = self.shard.is_some_and(|shard| shard != ShardWord::Whole);
         if is_divided && self.agents.which.is_some() {
-            problems.add(
-                "shard",
+            problems.say(
                 "shard and agents cannot be used together: remove shard, because the master \
                  numbers its agents' shares",
             );
@@ -64,26 +63,17 @@ impl Placement {
             ("barrier", self.barrier.is_some(), "run alone"),
         ] {
             if is_given && !is_divided {
-                problems.add(
-                    field,
-                    format!(
-                        "{field} needs shard: add it, such as shard auto or shard 0/4, or remove \
+                problems.say(format!(
+                    "{field} needs shard: add it, such as shard auto or shard 0/4, or remove \
                          {field} to {none}"
-                    ),
-                );
+                ));
             }
         }
         if self.start_at.is_some() && self.barrier.is_some() {
-            problems.add(
-                "start-at",
-                "start-at and barrier cannot be used together: remove one of them",
-            );
+            problems.say("start-at and barrier cannot be used together: remove one of them");
         }
         if self.barrier_timeout == Span::ZERO || self.barrier_timeout > TIMEOUT_MAX {
-            problems.add(
-                "barrier-timeout",
-                "barrier-timeout is out of range: use a time above 0 and up to 24h",
-            );
+            problems.say("barrier-timeout is out of range: use a time above 0 and up to 24h");
         }
     }
 }
@@ -287,7 +277,7 @@ mod tests {
         let fields = |placement: &Placement| {
             let mut problems = Problems(Vec::new());
             placement.check(&mut problems);
-            problems.0.iter().map(|problem| problem.field).collect::<Vec<_>>()
+            problems.0.into_iter().map(|problem| problem.field).collect::<Vec<_>>()
         };
         let alone = Placement { barrier: Some(BarrierWord::Pmi), ..Placement::default() };
         assert_eq!(fields(&alone), ["barrier"]);

@@ -168,9 +168,9 @@ fn check(base: &str, rows: &[(&str, &str)]) {
         let problems = settings.scenario.check();
         for problem in &problems {
             let message = problem.to_string();
-            assert!(message.contains(problem.field), "{message} does not name {}", problem.field);
+            assert!(message.contains(&problem.field), "{message} does not name {}", problem.field);
         }
-        let fields: Vec<&str> = problems.iter().map(|problem| problem.field).collect();
+        let fields: Vec<&str> = problems.iter().map(|problem| problem.field.as_str()).collect();
         assert_eq!(fields.join(" "), *expected, "{words}");
     }
 }

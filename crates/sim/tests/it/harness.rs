@@ -172,8 +172,14 @@ impl World {
         let (scenario, around, setting) = self.stage();
         let whole = SimFleet::new(setting, Trace::new(), |_| {});
         let world = whole.beside();
-        let plan =
-            StepsPlan { scenario: &scenario, aim, data, steps_max: Some(60), counts_own: false };
+        let plan = StepsPlan {
+            scenario: &scenario,
+            aim,
+            data,
+            steps_max: Some(60),
+            counts_own: false,
+            command: String::new(),
+        };
         let lowered = plan.first(course, &around).expect("it can be run");
         let fleet = make((&plan, course), whole);
         let mut audience = Audience::default();

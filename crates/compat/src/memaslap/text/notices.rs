@@ -2,7 +2,7 @@
 //! verification. Reads no clock.
 
 use super::report::Formatter;
-use crate::memaslap::servers::Server;
+use crate::server::Server;
 use memtide_record::WrongValue;
 
 impl Formatter<'_> {

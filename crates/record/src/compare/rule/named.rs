@@ -1,7 +1,6 @@
 //! What a rule can name: a figure of goals, or another row of a comparison.
 
-use crate::compare::Unit;
-use crate::compare::figures::Plain;
+use crate::compare::{FIGURES, RunFigure, Unit};
 use crate::judge::{Measured, figure_word, measured};
 use crate::record::Record;
 use memtide_base::units;
@@ -14,18 +13,21 @@ pub(super) enum Named {
     /// One that goals can name.
     Goal(Subject),
     /// One that they cannot.
-    Plain(Plain),
+    Plain(&'static RunFigure),
 }
 
 impl Named {
     /// Parses a name. The error is a clause that says what is allowed.
     pub(super) fn parse(name: &str) -> Result<Self, String> {
-        if let Some(plain) = Plain::ALL.into_iter().find(|plain| plain.name() == name) {
-            return Ok(Self::Plain(plain));
+        if let Some(figure) = FIGURES.iter().find(|figure| figure.name == name) {
+            return Ok(Self::Plain(figure));
         }
         parse_subject(name).map(Self::Goal).map_err(|why| match name.contains('.') {
             true => why,
-            false => format!("{why}; other figures are {}", Plain::ALL.map(Plain::name).join(", ")),
+            false => {
+                let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
+                format!("{why}; other figures are {}", names.join(", "))
+            }
         })
     }
 
@@ -33,7 +35,7 @@ impl Named {
     pub(super) fn is_fraction(self) -> bool {
         match self {
             Self::Goal(subject) => subject == Subject::Errors,
-            Self::Plain(plain) => plain.unit() == Unit::Fraction,
+            Self::Plain(plain) => plain.unit == Unit::Fraction,
         }
     }
 
@@ -79,7 +81,7 @@ impl Named {
     pub(super) fn word(self, figure: f64) -> String {
         match self {
             Self::Goal(subject) => figure_word(subject, figure),
-            Self::Plain(plain) => match plain.unit() {
+            Self::Plain(plain) => match plain.unit {
                 Unit::Fraction => figure_word(Subject::Errors, figure),
                 Unit::Count => units::format_whole(figure as u64),
                 _ => format!("{figure:.2} s per million operations"),
@@ -92,7 +94,7 @@ impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Goal(subject) => subject.fmt(f),
-            Self::Plain(plain) => f.write_str(plain.name()),
+            Self::Plain(plain) => f.write_str(plain.name),
         }
     }
 }

@@ -288,7 +288,7 @@ fn every_contradiction_reads_as_a_sentence() {
             if let Some(flaw) = flaw(&sentence) {
                 panic!("seed {seed}: {flaw}");
             }
-            seen.insert(problem.field.to_owned());
+            seen.insert(problem.field);
         }
     }
     assert!(seen.len() >= 15, "only {seen:?} were ever wrong");

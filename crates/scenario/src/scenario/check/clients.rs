@@ -21,38 +21,26 @@ impl Scenario {
         problems.count("connections-per-client", Some(each), CONNECTIONS_MAX);
         if self.client.clients.is_none() && self.client.window.is_none() {
             if each != 1 {
-                problems.add(
-                    "connections-per-client",
-                    format!(
-                        "connections-per-client {each} needs clients: add clients, or remove it"
-                    ),
-                );
+                problems.say(format!(
+                    "connections-per-client {each} needs clients: add clients, or remove it"
+                ));
             }
             if self.mix_order == MixOrder::Turn {
-                problems.add(
-                    "mix-order",
-                    "mix-order turn needs clients: add clients, or remove mix-order",
-                );
+                problems.say("mix-order turn needs clients: add clients, or remove mix-order");
             }
             return;
         }
         if let Some(connections) = self.connections {
-            problems.add(
-                "connections",
-                format!(
-                    "connections {connections} contradicts clients, which determines the number of \
+            problems.say(format!(
+                "connections {connections} contradicts clients, which determines the number of \
                      connections (see connections-per-client): remove it"
-                ),
-            );
+            ));
         }
         if let Some(depth) = self.depth.filter(|&depth| depth != 1) {
-            problems.add(
-                "depth",
-                format!(
-                    "depth {depth} is not possible with clients, which have one operation in \
+            problems.say(format!(
+                "depth {depth} is not possible with clients, which have one operation in \
                      flight: remove it"
-                ),
-            );
+            ));
         }
         if let Some(clients) = self.client.clients {
             self.check_shares(clients, problems);
@@ -68,33 +56,24 @@ impl Scenario {
         let each = self.connections_of_client(self.servers.len().max(1) as u32);
         let all = u64::from(clients) * each;
         if all > u64::from(CONNECTIONS_MAX) {
-            problems.add(
-                "connections-per-client",
-                format!(
-                    "connections-per-client {} makes {all} connections for {clients} clients: use \
+            problems.say(format!(
+                "connections-per-client {} makes {all} connections for {clients} clients: use \
                      at most {CONNECTIONS_MAX} in total",
-                    self.client.connections_per_client
-                ),
-            );
+                self.client.connections_per_client
+            ));
         }
         if (clients as usize) < self.servers.len() && self.replication.writers.is_none() {
-            problems.add(
-                "clients",
-                format!(
-                    "clients {clients} is fewer than the {} servers, and each server needs a \
+            problems.say(format!(
+                "clients {clients} is fewer than the {} servers, and each server needs a \
                      client: use at least as many",
-                    self.servers.len()
-                ),
-            );
+                self.servers.len()
+            ));
         }
         if let Some(threads) = self.threads.filter(|&threads| threads > clients) {
-            problems.add(
-                "threads",
-                format!(
-                    "threads {threads} is more than the {clients} clients, and each worker needs \
+            problems.say(format!(
+                "threads {threads} is more than the {clients} clients, and each worker needs \
                      one: use at most {clients} threads, or more clients"
-                ),
-            );
+            ));
         }
     }
 
@@ -103,35 +82,28 @@ impl Scenario {
     /// Cause: An expiry is missing, or cannot be verified.
     pub(super) fn check_expiry(&self, problems: &mut Problems) {
         if self.expiry_share < 1.0 && self.expiry == 0 {
-            problems.add(
-                "expiry-share",
-                format!(
-                    "expiry-share {} needs an expiry: add one, or remove expiry-share",
-                    self.expiry_share
-                ),
-            );
+            problems.say(format!(
+                "expiry-share {} needs an expiry: add one, or remove expiry-share",
+                self.expiry_share
+            ));
         }
         if !self.verify_expiry {
             return;
         }
         if self.client.window.is_none() {
-            problems.add(
-                "verify-expiry",
+            problems.say(
                 "verify-expiry needs a window, which records when each object was stored: add one \
                  such as window 10k, or remove verify-expiry",
             );
         }
         if !EXPIRY_JUDGED_S.contains(&self.expiry) {
-            problems.add(
-                "expiry",
-                format!(
-                    "expiry {} cannot be verified: use a number of seconds from {} to {}, or \
+            problems.say(format!(
+                "expiry {} cannot be verified: use a number of seconds from {} to {}, or \
                      remove verify-expiry",
-                    self.expiry,
-                    EXPIRY_JUDGED_S.start(),
-                    EXPIRY_JUDGED_S.end()
-                ),
-            );
+                self.expiry,
+                EXPIRY_JUDGED_S.start(),
+                EXPIRY_JUDGED_S.end()
+            ));
         }
     }
 
@@ -143,48 +115,36 @@ impl Scenario {
         if self.client.window.is_none() {
             if self.client.overwrite > 0.0 {
                 let given = self.client.overwrite;
-                problems.add(
-                    "overwrite",
-                    format!("overwrite {given} needs a window: add one such as window 10k"),
-                );
+                problems
+                    .say(format!("overwrite {given} needs a window: add one such as window 10k"));
             }
             return;
         }
         let known = |kind: &OpKind| matches!(kind, OpKind::Get | OpKind::Set);
         if let Some(strange) = self.mix.kinds().find(|kind| !known(kind)) {
-            problems.add(
-                "mix",
-                format!(
-                    "mix {} has {}, and a window supports only get and set: remove other \
+            problems.say(format!(
+                "mix {} has {}, and a window supports only get and set: remove other \
                      operations, or remove window",
-                    self.mix,
-                    strange.name()
-                ),
-            );
+                self.mix,
+                strange.name()
+            ));
         }
         if self.popularity != Popularity::Uniform {
-            problems.add(
-                "popularity",
-                format!(
-                    "popularity {} applies to keys, not to the objects of a window: use \
+            problems.say(format!(
+                "popularity {} applies to keys, not to the objects of a window: use \
                      window-pick, or remove one of them",
-                    self.popularity
-                ),
-            );
+                self.popularity
+            ));
         }
         if self.multiget_share < 1.0 {
-            problems.add(
-                "multiget-share",
-                format!(
-                    "multiget-share {} does not apply to a window, where all gets request the same \
+            problems.say(format!(
+                "multiget-share {} does not apply to a window, where all gets request the same \
                      number of keys: remove one of them",
-                    self.multiget_share
-                ),
-            );
+                self.multiget_share
+            ));
         }
         if self.noreply {
-            problems.add(
-                "noreply",
+            problems.say(
                 "noreply hides whether an object was stored, which a window must know: remove one \
                  of them",
             );

@@ -11,57 +11,40 @@ impl Scenario {
     pub(super) fn check_replication(&self, problems: &mut Problems) {
         let Some(writers) = self.replication.writers else {
             if let Some(replicate) = self.replication.replicate {
-                problems.add(
-                    "replicate",
-                    format!(
-                        "replicate {replicate} needs writers: add writers, or remove replicate"
-                    ),
-                );
+                problems.say(format!(
+                    "replicate {replicate} needs writers: add writers, or remove replicate"
+                ));
             }
             return;
         };
         let servers = self.servers.len();
         if servers < 2 {
-            problems.add(
-                "writers",
-                format!(
-                    "writers {writers} needs at least two servers, and {servers} are named: name \
+            problems.say(format!(
+                "writers {writers} needs at least two servers, and {servers} are named: name \
                      more with server, or remove writers"
-                ),
-            );
+            ));
         } else if writers == 0 || writers as usize > servers {
-            problems.add(
-                "writers",
-                format!(
-                    "writers {writers} is out of range for {servers} servers: use 1 to {servers}"
-                ),
-            );
+            problems.say(format!(
+                "writers {writers} is out of range for {servers} servers: use 1 to {servers}"
+            ));
         }
         if self.client.clients.is_none() && self.client.window.is_none() {
-            problems.add(
-                "writers",
-                format!("writers {writers} needs clients: add clients, or remove writers"),
-            );
+            problems
+                .say(format!("writers {writers} needs clients: add clients, or remove writers"));
         }
         if self.transport != Transport::Tcp {
-            problems.add(
-                "transport",
-                format!(
-                    "transport {} does not support writers, because a lost server goes unnoticed \
+            problems.say(format!(
+                "transport {} does not support writers, because a lost server goes unnoticed \
                      over UDP: use tcp, or remove writers",
-                    self.transport
-                ),
-            );
+                self.transport
+            ));
         }
         if self.noreply {
-            problems.add(
-                "noreply",
-                "noreply hides whether all writers have a copy: remove noreply or writers",
-            );
+            problems
+                .say("noreply hides whether all writers have a copy: remove noreply or writers");
         }
         if self.verify_expiry {
-            problems.add(
-                "verify-expiry",
+            problems.say(
                 "verify-expiry cannot know what one of several writers held while it was gone: \
                  remove verify-expiry or writers",
             );

@@ -24,33 +24,23 @@ impl Scenario {
         let way = self.transport;
         if way == Transport::Split && self.client.clients.is_none() && self.client.window.is_none()
         {
-            problems
-                .add("transport", "transport split needs clients: add clients, or use tcp or udp");
+            problems.say("transport split needs clients: add clients, or use tcp or udp");
         }
         let unix = |target: &&Target| matches!(target, Target::Unix { .. });
         if let Some(target) = self.servers.iter().find(unix) {
-            problems.add(
-                "transport",
-                format!("transport {way} cannot reach {target}: name a host, or use tcp"),
-            );
+            problems.say(format!("transport {way} cannot reach {target}: name a host, or use tcp"));
         }
         if self.depth.is_some_and(|depth| depth > 1) {
-            problems.add(
-                "depth",
-                format!(
-                    "depth must be 1 with transport {way}, which has one operation in flight per \
+            problems.say(format!(
+                "depth must be 1 with transport {way}, which has one operation in flight per \
                      connection: remove depth, and use more connections"
-                ),
-            );
+            ));
         }
         if self.user.is_some() {
-            problems.add(
-                "user",
-                format!(
-                    "user does not work with transport {way}, because servers accept no \
+            problems.say(format!(
+                "user does not work with transport {way}, because servers accept no \
                      credentials over UDP: remove user, or use tcp"
-                ),
-            );
+            ));
         }
         self.check_datagrams(problems);
     }
@@ -63,26 +53,20 @@ impl Scenario {
         let (value_least, value_most) = self.value_size.bounds();
         let stores = self.transport == Transport::Udp && self.mix.kinds().any(OpKind::stores_value);
         if stores && HEADER_BYTES + key_least + value_least > DATAGRAM_BYTES_MAX {
-            problems.add(
-                "value-size",
-                format!(
-                    "value-size {} is too large for a datagram of {DATAGRAM_BYTES_MAX} bytes: use \
+            problems.say(format!(
+                "value-size {} is too large for a datagram of {DATAGRAM_BYTES_MAX} bytes: use \
                      smaller values, remove stores from the mix, or use transport tcp",
-                    self.value_size
-                ),
-            );
+                self.value_size
+            ));
         }
         let keys = u64::from(self.multiget);
         let asks = self.mix.kinds().any(OpKind::allows_many_keys);
         if asks && keys > 1 && HEADER_BYTES + keys * (key_least + 1) > DATAGRAM_BYTES_MAX {
             let most = (DATAGRAM_BYTES_MAX - HEADER_BYTES) / (key_least + 1);
-            problems.add(
-                "multiget",
-                format!(
-                    "multiget {keys} with keys of {key_least} bytes does not fit into a datagram \
+            problems.say(format!(
+                "multiget {keys} with keys of {key_least} bytes does not fit into a datagram \
                      of {DATAGRAM_BYTES_MAX} bytes: request at most {most}, or use transport tcp"
-                ),
-            );
+            ));
         }
         if self.reply_bytes_max() > REPLY_BYTES_MAX {
             let value = value_most.unwrap_or(self.value_max).min(self.value_max);
