@@ -68,6 +68,7 @@ impl World {
             servers: addresses.into_iter().map(server).collect(),
             script,
             pauses: Vec::new(),
+            work: Span::ZERO,
             interrupt_at: Instant::NEVER,
         };
         let fleet = SimFleet::new(setting, Trace::new(), |_| {});

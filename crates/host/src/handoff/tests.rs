@@ -24,6 +24,7 @@ fn shape() -> Shape {
 
 fn report(last_settled_ns: u64) -> WorkerReport {
     WorkerReport {
+        at: Instant::ZERO,
         stage: Stage::Running,
         last_settled: Instant::from_ns(last_settled_ns),
         ..WorkerReport::default()

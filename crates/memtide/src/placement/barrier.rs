@@ -8,9 +8,9 @@ use memtide_base::units::format_span;
 use memtide_base::{Instant, Span};
 use memtide_host::Clock;
 use memtide_host::barrier::{BarrierError, BarrierStart, BarrierThread};
+use memtide_record::ShareStart;
 use memtide_run::{Barrier, NotRun};
-use memtide_schema::record::ShareStart;
-use memtide_schema::scenario::{BarrierWord, Placement};
+use memtide_scenario::{BarrierWord, Placement};
 use std::path::Path;
 
 /// Times of day further ahead are probably mistakes, such as milliseconds for seconds.

@@ -9,7 +9,7 @@ mod launcher;
 use crate::exit::Stop;
 use launcher::{Placed, WITH_SIZE, WITHOUT_SIZE, key, placed, restarts};
 use memtide_run::{NotRun, Share};
-use memtide_schema::scenario::ShardWord;
+use memtide_scenario::ShardWord;
 
 /// A process's share of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
