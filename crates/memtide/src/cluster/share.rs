@@ -22,7 +22,7 @@ use memtide_host::{Clock, ConnectGuard, keep_process_on};
 use memtide_record::Event;
 use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
 use memtide_run::steps::RunTask;
-use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, Share};
+use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, Share};
 use memtide_scenario::{Outputs, Settings};
 use memtide_sinks::Sink;
 use std::io;
@@ -118,7 +118,7 @@ impl Work {
         };
         let guard = law.as_ref().map_or_else(ConnectGuard::default, guard);
         let load_only = matches!(task, RunTask::Fill);
-        let agent = AgentSupervisor { sent, load_only, law, cpus, told, events };
+        let agent = AgentSupervisor { share, sent, load_only, law, cpus, told, events };
         let world = HostWorld::new(Some(Division::of(share))).under(guard, Rc::new(agent));
         Session { settings, task: Task::Run(task), front: Box::new(front), world }.run();
     }
@@ -240,6 +240,7 @@ impl Sink for Reporting<'_> {
 
 /// Directs a share on this machine, within the agent's limits.
 struct AgentSupervisor {
+    share: Share,
     sent: Settings,
     load_only: bool,
     law: Option<Arc<Law>>,
@@ -263,6 +264,28 @@ fn endpoint(address: &Address) -> Endpoint<'_> {
 }
 
 impl Supervisor for AgentSupervisor {
+    /// What follows from the settings is asked before a plan allocates anything; the shares of a
+    /// run are equal.
+    fn permit(&self, settings: &Settings) -> Result<(), Stop> {
+        let Some(law) = &self.law else { return Ok(()) };
+        let scenario = &settings.scenario;
+        let Some(sizes) = PlanSizes::of(scenario, scenario.servers.len() as u32) else {
+            return Ok(());
+        };
+        let Share { units, of, .. } = self.share;
+        let threads = u64::from(scenario.threads.unwrap_or(1)) * u64::from(units);
+        let asked = Asked {
+            settings: &self.sent,
+            servers: &[],
+            own_part: f64::from(units) / f64::from(of),
+            connections: sizes.plan.connections * u64::from(units) / u64::from(of),
+            threads,
+            memory_bytes: sizes.plan.bytes(threads),
+            load_only: self.load_only,
+        };
+        law.check(&asked).map_err(Stop::usage)
+    }
+
     fn obey(&self, lowered: &Lowered) -> Result<(), Stop> {
         let Some(law) = &self.law else { return Ok(()) };
         let plan = &lowered.plan;
@@ -274,7 +297,7 @@ impl Supervisor for AgentSupervisor {
             own_part: threads as f64 / f64::from(plan.workers),
             connections: plan.own_connections().into(),
             threads,
-            memory_bytes: plan.memory().bytes(),
+            memory_bytes: plan.memory().bytes(threads),
             load_only: self.load_only,
         };
         law.check(&asked).map_err(Stop::usage)

@@ -28,6 +28,8 @@ const FILES_BESIDE: u64 = 64;
 
 /// What directs a share on this machine in place of its user: an agent, with its operator's limits.
 pub(crate) trait Supervisor {
+    /// Refuses settings beyond the limits, before anything is resolved or allocated.
+    fn permit(&self, settings: &Settings) -> Result<(), Stop>;
     /// Refuses a plan beyond the limits, before any connection is made.
     fn obey(&self, lowered: &Lowered) -> Result<(), Stop>;
     /// Keeps the agent's own threads off the workers' CPUs.
@@ -108,6 +110,10 @@ impl HostWorld {
 
 impl World for HostWorld {
     type Runner = FleetRunner<HostFleet>;
+
+    fn prepare(&mut self, settings: &mut Settings) -> Result<(), Stop> {
+        self.supervisor.as_ref().map_or(Ok(()), |supervisor| supervisor.permit(settings))
+    }
 
     fn servers_within(&self, settings: &Settings) -> u64 {
         u64::from(settings.scenario.servers.is_empty())
