@@ -100,3 +100,13 @@ fn servers_are_told_apart_where_all_shards_load_the_same_ones() {
     assert!(!other.seconds.is_empty());
     assert!(other.seconds.iter().all(|second| second.servers.is_empty()));
 }
+
+#[test]
+fn seconds_without_a_run_are_a_gap() {
+    let merged = same(&[shard(10_000, 2, 1), shard(31_000, 2, 2)]);
+    let gaps: Vec<&SecondRecord> =
+        merged.seconds.iter().filter(|second| second.length_s == 0.0).collect();
+    let [gap] = gaps[..] else { panic!("{:?}", merged.seconds) };
+    assert_eq!((gap.start_s, gap.counts), (4.2, SettledCounts::default()));
+    assert_eq!(gap.under_way, UnderWay::default());
+}
