@@ -88,7 +88,7 @@ pub struct Interval {
 }
 
 /// The state of one worker.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorkerReport {
     /// The instant of the report. It can be older than the collection that returns it.
     pub at: Instant,
@@ -141,9 +141,10 @@ pub struct CpuTime {
 }
 
 /// The progress of a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// It opens its connections.
+    #[default]
     Opening,
     /// All are open; it waits for [`Command::Begin`].
     Ready,

@@ -17,9 +17,10 @@ use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Closed, Plan, ServerPlan};
 use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
-use memtide_schema::record::{Phase, ShareStart};
-use memtide_schema::scenario::{Goal, Load};
-use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues, natively};
+use memtide_record::{Event, Progress, Record, TimesSoFar, WrongValues, natively};
+use memtide_record::{Phase, ShareStart};
+use memtide_scenario::Scenario;
+use memtide_scenario::{Goal, Load};
 
 /// A run that has ended, by its plan or early.
 #[derive(Debug)]

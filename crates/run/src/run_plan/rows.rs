@@ -6,7 +6,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::fleet::Interval;
 use memtide_metrics::TallySum;
-use memtide_schema::record::IntervalRecord;
+use memtide_record::IntervalRecord;
 
 /// Longest time from an operation's deadline until its outcome is in the totals.
 const ON_THE_WAY: Span = Span::from_s(1);

@@ -6,8 +6,10 @@ use crate::world::{
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::Sample;
 use memtide_metrics::Histogram;
-use memtide_schema::record::{Distribution, IntervalRecord, Totals};
-use memtide_schema::{Interval, Kind, Record};
+use memtide_record::event::IntervalRow;
+use memtide_record::{Distribution, IntervalRecord, Totals};
+use memtide_record::{Interval, Record};
+use memtide_scenario::Kind;
 use memtide_workload::{OpKind, Outcome};
 
 fn ran() -> Ran {
@@ -61,6 +63,14 @@ fn what_settled_in_all_seconds_is_what_the_load_came_to() {
     // The record keeps them.
     let kept: Vec<u64> = record.seconds.iter().map(|second| second.counts.settled).collect();
     assert_eq!(kept, intervals.iter().map(|i| i.counts.settled).collect::<Vec<_>>());
+    // Rows made of the record say what the run's own rows said.
+    for (kept, told) in record.seconds.iter().zip(intervals) {
+        let (kept, told) =
+            (IntervalRow::of_second(kept, None), &IntervalRow::of_interval(told, None)[0]);
+        for ((column, kept), (_, told)) in kept.cells().zip(told.cells()) {
+            assert!(kept.is_null() || kept == told, "{column} is {kept} and was {told}");
+        }
+    }
     // The server stalled from 1.8 s to 2.4 s: operations due in that time had to wait.
     let oldest = intervals.iter().filter_map(|interval| interval.under_way.oldest_due_s);
     assert!(oldest.fold(0.0, f64::max) > 0.0);

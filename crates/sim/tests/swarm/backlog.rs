@@ -3,7 +3,7 @@
 use crate::check::was_sent;
 use crate::harness::Rehearsal;
 use memtide_base::Span;
-use memtide_schema::record::SecondRecord;
+use memtide_record::SecondRecord;
 
 /// No operation of the measured window is said to have waited longer, at the end of a second, than
 /// one of them waited until it was sent.
