@@ -1,7 +1,7 @@
 //! Properties of the scenario file: any bytes are parsed or refused without a panic, and parsed
 //! settings are parsed again from their own text.
 
-use memtide_schema::{FieldError, Settings, from_toml};
+use memtide_scenario::{FieldError, Settings, from_toml};
 
 /// Checks a scenario file. Bytes that are not UTF-8 are replaced first.
 pub fn scenario_toml(data: &[u8]) {

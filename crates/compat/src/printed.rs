@@ -1,8 +1,8 @@
 //! The output of a face at one instant, on both streams, and the line that every face can add.
 //! Writes to no stream itself.
 
-use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, Percentile, Record, Verdict};
+use memtide_record::{Distribution, Percentile, Record, Verdict};
+use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
 /// Text for both streams, in whole lines.

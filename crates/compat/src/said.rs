@@ -2,8 +2,8 @@
 //! the scenario checks the values.
 
 use memtide_base::Span;
-use memtide_schema::field::find;
-use memtide_schema::{Layer, Origin, Settings};
+use memtide_scenario::field::find;
+use memtide_scenario::{Layer, Origin, Settings};
 
 /// The fields set so far.
 pub(crate) struct Said(Layer);

@@ -3,9 +3,9 @@
 mod foreign;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use memtide_record::{Exit, Warning};
 use memtide_run::Failure;
-use memtide_schema::scenario::Problem;
-use memtide_schema::{Exit, FieldError, Warning};
+use memtide_scenario::{FieldError, Problem};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;

@@ -6,7 +6,7 @@ use crate::figure::lines;
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, whole};
 use memtide_base::units::format_bytes;
-use memtide_schema::record::{DatagramCounts, Record, ServerLoad, Totals};
+use memtide_record::{DatagramCounts, Record, ServerLoad, Totals};
 use std::collections::BTreeMap;
 
 /// Formats a mean with one decimal, which is left out if zero.

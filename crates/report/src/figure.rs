@@ -4,8 +4,8 @@
 
 use crate::layout::{TextLayout, labelled};
 use crate::number::{NONE, above, rate, time, whole};
-use memtide_schema::Record;
-use memtide_schema::compare::{FIGURES, RunFigure, Unit, Value};
+use memtide_record::Record;
+use memtide_record::compare::{FIGURES, RunFigure, Unit, Value};
 
 /// A figure, as outputs show it.
 #[cfg_attr(not(feature = "html"), allow(dead_code, reason = "only pages show all of it"))]

@@ -3,7 +3,7 @@
 //! It words the judgements; it makes none.
 
 use crate::layout::{TextLayout, unbroken, wrapped};
-use memtide_schema::record::{
+use memtide_record::{
     Check, CheckKind, CheckResult, GoalResult, LoopKind, Reason, Record, ShardRecord, Verdict,
 };
 

@@ -4,8 +4,8 @@
 
 use crate::number::{NONE, or_none, percent, rate, seconds, time, whole};
 use memtide_base::Span;
-use memtide_schema::Progress;
-use memtide_schema::record::Phase;
+use memtide_record::Phase;
+use memtide_record::Progress;
 
 /// Age from which a backlog is shown: younger ones come and go.
 const BACKLOG_TOLD: Span = Span::from_ms(100);

@@ -21,7 +21,7 @@ use crate::shards::{agents, shards};
 use crate::times::times;
 use churn::{churn, churn_rate};
 use memtide_base::units::format_count;
-use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Record};
+use memtide_record::{Aborted, CheckKind, EndedBy, LoopKind, Record};
 use returns::returns;
 use verification::verification;
 

@@ -6,8 +6,8 @@
 use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled};
 use crate::number::{NONE, above, rate, time, whole};
-use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, LagSplit, Missing, Percentile, Record};
+use memtide_record::{Distribution, LagSplit, Missing, Percentile, Record};
+use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
 /// The percentiles of a text's table.

@@ -22,10 +22,11 @@ use crate::lower::{Lowered, Surroundings, document, lower_step};
 use crate::observer::Observer;
 use memtide_base::Span;
 use memtide_engine::plan::StepTask;
-use memtide_schema::record::{EndedBy, Record};
-use memtide_schema::scenario::Problem;
-use memtide_schema::steps::{Conclusion, LostAgent, Step, StepRole, StepsEnd};
-use memtide_schema::{Event, Exit, Scenario, StepBegun};
+use memtide_record::steps::{Conclusion, LostAgent, Step, StepRole, StepsEnd};
+use memtide_record::{EndedBy, Record};
+use memtide_record::{Event, Exit, StepBegun};
+use memtide_scenario::Problem;
+use memtide_scenario::Scenario;
 
 /// Factor by which the rest after a step exceeds the time that servers need for its remaining
 /// operations.

@@ -8,7 +8,7 @@ use super::parsed::USAGE;
 use crate::Stop;
 use crate::said::{Said, nanoseconds};
 use memtide_base::Span;
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 
 /// The timeout over TCP; memaslap waits for ever.
 const TIMEOUT: Span = Span::from_s(60);

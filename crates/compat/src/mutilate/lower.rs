@@ -11,7 +11,7 @@ use super::options::{Keys, Mode, Options};
 use crate::Stop;
 use crate::said::{Said, nanoseconds};
 use memtide_base::{Span, law};
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 
 /// The timeout; the originals wait for ever.
 const TIMEOUT: Span = Span::from_s(60);

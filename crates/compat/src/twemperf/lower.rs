@@ -6,7 +6,7 @@ use super::options::{Load, Options, Sizes, Target};
 use crate::Stop;
 use crate::said::{Said, Wrong, nanoseconds};
 use memtide_base::Span;
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 
 /// The longest timeout; the original may wait for ever.
 const TIMEOUT_MAX: Span = Span::from_s(3600);

@@ -15,11 +15,12 @@ use crate::session::{
 };
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use memtide_record::Event;
+use memtide_record::steps::{Conclusion, CourseKind};
 use memtide_report::StepsText;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
-use memtide_schema::scenario::{Goal, Relation, Subject};
-use memtide_schema::steps::{Conclusion, CourseKind};
-use memtide_schema::{Event, Output, OutputKind, Settings};
+use memtide_scenario::{Goal, Relation, Subject};
+use memtide_scenario::{Output, OutputKind, Settings};
 use memtide_sinks::{Outlets, Sink};
 use memtide_workload::Wave;
 use std::io;

@@ -3,8 +3,8 @@
 use super::*;
 use crate::fixture;
 use crate::fixture::expect;
-use memtide_schema::Kind;
-use memtide_schema::compare::compare;
+use memtide_record::compare::compare;
+use memtide_scenario::Kind;
 
 fn records() -> Vec<(String, Record)> {
     let first = fixture::open();

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::fixture;
-use memtide_schema::compare::compare;
-use memtide_schema::record::{ServerLoad, ServerReport};
+use memtide_record::compare::compare;
+use memtide_record::{ServerLoad, ServerReport};
 
 /// A run with a value of every figure.
 fn run() -> Record {

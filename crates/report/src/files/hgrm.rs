@@ -5,8 +5,8 @@
 
 use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;
-use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, Record};
+use memtide_record::{Distribution, Record};
+use memtide_scenario::Kind;
 
 const NS_PER_MS: f64 = 1e6;
 /// Number of rows for each halving of the distance to 1: the default of the HDR tools.

@@ -8,9 +8,9 @@ use crate::judgement::{believable, goal_word};
 use crate::number::counted;
 use crate::text::{StepsRows, achieved_words, what, why_partial};
 use crate::times::response_table;
-use memtide_schema::record::{GoalRecord, Record, Verdict, WarningRecord};
-use memtide_schema::scenario_file;
-use memtide_schema::steps::{Conclusion, CourseKind, Step};
+use memtide_record::steps::{Conclusion, CourseKind, Step};
+use memtide_record::{GoalRecord, Record, Verdict, WarningRecord};
+use memtide_scenario::scenario_file;
 
 /// The record of a run as Markdown, ending in a line break.
 pub fn markdown(record: &Record) -> String {

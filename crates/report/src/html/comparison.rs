@@ -5,8 +5,9 @@ use super::{shell, spectrum};
 use crate::compare::{about, differences, figure_headings, likeness, notes, ratio_cell, rule_line};
 use crate::figure::Figure;
 use maud::{Markup, html};
-use memtide_schema::compare::{Comparison, FigureRow, RuleOutcome};
-use memtide_schema::{Kind, Record};
+use memtide_record::Record;
+use memtide_record::compare::{Comparison, FigureRow, RuleOutcome};
+use memtide_scenario::Kind;
 
 /// A comparison as a page, ending in a line break; `records` are the compared records.
 pub fn comparison_page(comparison: &Comparison, records: &[(String, Record)]) -> String {

@@ -9,8 +9,8 @@ use crate::plan::{data_words, servers};
 use crate::text::{load_words, why_partial, window_words};
 use maud::{Markup, html};
 use memtide_base::calendar::utc;
-use memtide_schema::Record;
-use memtide_schema::record::{
+use memtide_record::Record;
+use memtide_record::{
     Check, CheckResult, GoalRecord, GoalResult, ShardRecord, Verdict, WarningRecord,
 };
 

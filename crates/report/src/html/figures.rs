@@ -5,7 +5,7 @@ use crate::figure::Figure;
 use crate::number::{rate, whole};
 use crate::times::{self, TimesRow};
 use maud::{Markup, html};
-use memtide_schema::record::{Percentile, Record};
+use memtide_record::{Percentile, Record};
 
 /// A row of a table of figures.
 pub(super) struct Row {

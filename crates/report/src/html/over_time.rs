@@ -6,7 +6,7 @@ use crate::axis::{Axis, Scale};
 use crate::number::{rate, seconds, time, whole};
 use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
-use memtide_schema::record::{IntervalRecord, Record, SecondRecord, SliceRecord};
+use memtide_record::{IntervalRecord, Record, SecondRecord, SliceRecord};
 
 /// Largest number of points of a line; further rows are merged with their neighbours.
 const POINTS_MAX: usize = 1024;

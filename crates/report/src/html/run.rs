@@ -3,7 +3,8 @@
 use super::{facts, figures, over_time, servers, spectrum};
 use crate::text::what;
 use maud::{Markup, html};
-use memtide_schema::{Record, scenario_file};
+use memtide_record::Record;
+use memtide_scenario::scenario_file;
 
 /// The command that makes the load of a record again, with its scenario as a file.
 const COMMAND: &str = "memtide run scenario.toml";

@@ -9,7 +9,7 @@ use crate::counts::served;
 use crate::number::{percent, rate, seconds, whole};
 use maud::{Markup, html};
 use memtide_base::units::format_bytes;
-use memtide_schema::record::{Record, SecondRecord, ServerLoad, ServerReport};
+use memtide_record::{Record, SecondRecord, ServerLoad, ServerReport};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of servers with a line each.

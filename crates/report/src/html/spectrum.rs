@@ -6,8 +6,9 @@ use crate::number::time;
 use crate::times::lag_parts;
 use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
-use memtide_schema::record::{Distribution, Record};
-use memtide_schema::{Kind, record::LagSplit};
+use memtide_record::LagSplit;
+use memtide_record::{Distribution, Record};
+use memtide_scenario::Kind;
 
 /// Number of points of a line for each further nine.
 const POINTS_PER_NINE: i32 = 12;

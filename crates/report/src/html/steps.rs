@@ -6,9 +6,9 @@ use crate::axis::{Axis, Scale};
 use crate::number::{rate, time};
 use crate::text::StepsRows;
 use maud::{Markup, html};
-use memtide_schema::record::Verdict;
-use memtide_schema::scenario::{Goal, Subject};
-use memtide_schema::steps::{Conclusion, CourseKind, Point, Step};
+use memtide_record::Verdict;
+use memtide_record::steps::{Conclusion, CourseKind, Point, Step};
+use memtide_scenario::{Goal, Subject};
 
 /// Largest number of steps whose figures the page shows in full; the JSON has every record.
 const SHOWN_MAX: usize = 200;

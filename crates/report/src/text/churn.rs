@@ -3,7 +3,7 @@
 use crate::counts::{counted_parts, line_of};
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, rate, whole};
-use memtide_schema::record::{ChurnCounts, ChurnRecord, Record};
+use memtide_record::{ChurnCounts, ChurnRecord, Record};
 
 /// Adds the line with the connections per second, under connection churn.
 pub(crate) fn churn_rate(out: &mut TextLayout, record: &Record) {

@@ -3,7 +3,7 @@
 
 use crate::layout::{TextLayout, labelled};
 use crate::number::{seconds, whole};
-use memtide_schema::record::{Outage, Reconnects, Record, ServerRecord};
+use memtide_record::{Outage, Reconnects, Record, ServerRecord};
 
 /// Largest number of outages of one server that are listed.
 const STRETCHES_MAX: usize = 8;

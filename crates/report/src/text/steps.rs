@@ -6,11 +6,12 @@ use crate::judgement::goal_word;
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, rate, time};
 use crate::plan::{rate_in, rate_of};
-use memtide_schema::record::WarningRecord;
-use memtide_schema::steps::{
+use memtide_record::WarningRecord;
+use memtide_record::steps::{
     Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd,
 };
-use memtide_schema::{Progress, StepBegun, scenario_file};
+use memtide_record::{Progress, StepBegun};
+use memtide_scenario::scenario_file;
 use std::collections::BTreeMap;
 
 const HEADING: [&str; 10] = [

@@ -3,7 +3,7 @@
 use crate::counts::counted_parts;
 use crate::layout::{TextLayout, labelled};
 use crate::number::whole;
-use memtide_schema::record::{Record, VerificationCounts};
+use memtide_record::{Record, VerificationCounts};
 
 /// Adds the results of verification over all phases; nothing without verification.
 pub(super) fn verification(out: &mut TextLayout, record: &Record) {

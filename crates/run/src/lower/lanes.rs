@@ -2,8 +2,8 @@
 
 use super::{Surroundings, cpus, is_local};
 use crate::share::Share;
-use memtide_schema::Scenario;
-use memtide_schema::scenario::Problem;
+use memtide_scenario::Problem;
+use memtide_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -2,8 +2,9 @@
 //! each other.
 
 use memtide_engine::{Clients, Reach, Replicate};
-use memtide_schema::Scenario;
-use memtide_schema::scenario::{self as word, Load, Problem, RateUnit};
+use memtide_scenario as word;
+use memtide_scenario::Scenario;
+use memtide_scenario::{Load, Problem, RateUnit};
 use memtide_workload::{KeySpace, OpKind, ValueSpace, WindowLaw, WindowPlan};
 
 /// Largest number of objects in all windows: 4 GB of memory.

@@ -2,7 +2,7 @@
 
 use super::*;
 use memtide_base::Instant;
-use memtide_schema::record::{MachineCpu, MachineRecord, MissingRecord, RateRecord};
+use memtide_record::{MachineCpu, MachineRecord, MissingRecord, RateRecord};
 
 /// Two agents with a lane each, one of which is lost in step `lost_in`. The others achieve
 /// what is asked of them, up to `limit_per_s` of all together.

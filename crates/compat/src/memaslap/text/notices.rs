@@ -3,7 +3,7 @@
 
 use super::report::Formatter;
 use crate::server::Server;
-use memtide_schema::WrongValue;
+use memtide_record::WrongValue;
 
 impl Formatter<'_> {
     /// The line about a server whose connection is lost and will be opened again.

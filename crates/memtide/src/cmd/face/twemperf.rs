@@ -11,10 +11,11 @@ use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, lower, parse};
 use memtide_compat::{Printed, TWEMPERF_WORDS};
 use memtide_host::signal::StopFlag;
+use memtide_record::EndedBy;
+use memtide_record::Event;
 use memtide_run::Failure;
 use memtide_run::steps::RunTask;
-use memtide_schema::record::EndedBy;
-use memtide_schema::{Event, Settings};
+use memtide_scenario::Settings;
 use std::fs::OpenOptions;
 use std::io::Write;
 

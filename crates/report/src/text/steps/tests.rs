@@ -3,8 +3,8 @@
 use super::*;
 use crate::fixture::expect;
 use crate::{StepsMarkdown, StepsPage, fixture};
-use memtide_schema::Scenario;
-use memtide_schema::record::{GoalResult, Record};
+use memtide_record::{GoalResult, Record};
+use memtide_scenario::Scenario;
 
 fn step(number: u32, role: StepRole, asked: Option<f64>, goal: GoalResult) -> Step {
     let record = Record { goals: Vec::new(), ..fixture::open() };
@@ -94,7 +94,7 @@ fn lost_agents_are_named_and_the_answer_says_whose_it_is() {
 #[test]
 fn progress_says_which_step_it_is() {
     let progress = Progress {
-        phase: memtide_schema::record::Phase::Measure,
+        phase: memtide_record::Phase::Measure,
         elapsed_s: 3.2,
         length_s: Some(10.0),
         done: 64_000,

@@ -5,8 +5,8 @@ use super::super::*;
 use crate::mutilate::rows::ROWS;
 use crate::mutilate::{Command, Face, parse};
 use crate::tests::{command_lines, expect_listing, words};
-use memtide_schema::field::find;
-use memtide_schema::{Layer, Origin};
+use memtide_scenario::field::find;
+use memtide_scenario::{Layer, Origin};
 
 const PROGRAMS: [&str; 3] = ["mutilate", "mcperf", "mcperf-dynamic"];
 

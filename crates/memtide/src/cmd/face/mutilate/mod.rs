@@ -33,13 +33,14 @@ use memtide_compat::mutilate::{
 };
 use memtide_host::clock;
 use memtide_host::signal::StopFlag;
+use memtide_record::EndedBy;
+use memtide_record::Event;
+use memtide_record::steps::{CourseKind, StepsEnd};
 use memtide_run::steps::{
     Aim, Bisect, Course, Data, Measured, Rates, RunTask, Scan, StepsOutcome, Time,
 };
-use memtide_schema::record::EndedBy;
-use memtide_schema::scenario::{Measure, Problem};
-use memtide_schema::steps::{CourseKind, StepsEnd};
-use memtide_schema::{Event, Kind, Settings};
+use memtide_scenario::{Kind, Settings};
+use memtide_scenario::{Measure, Problem};
 use memtide_sinks::Sink;
 use std::io::{self, BufWriter, Write};
 
