@@ -75,7 +75,7 @@ impl Log {
         }
     }
 
-    const fn generators(&self) -> &'static Generators {
+    fn generators(&self) -> &'static Generators {
         if self.face.is_mutilate() { &generators::MUTILATE } else { &generators::MCPERF }
     }
 
