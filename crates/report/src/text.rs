@@ -127,8 +127,10 @@ fn is_servers_rate(record: &Record) -> bool {
     !record.believable.reasons.iter().any(|reason| spoils(reason.code))
 }
 
-/// The `io` of a plan whose clients, network and servers were simulated.
-const SIMULATED: &str = "simulated";
+/// True if clients, network and servers were simulated.
+pub(crate) fn is_simulated(record: &Record) -> bool {
+    record.plan.io == "simulated"
+}
 
 /// The kind of load of a record, and its length.
 pub(crate) fn what(record: &Record) -> String {
@@ -145,7 +147,7 @@ pub(crate) fn what(record: &Record) -> String {
             format!("open loop at {rate}, {} arrivals", plan.arrival)
         }
     };
-    if plan.io == SIMULATED {
+    if is_simulated(record) {
         text.insert_str(0, "simulated ");
     }
     if record.measured_s <= 0.0 {

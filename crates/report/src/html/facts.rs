@@ -185,12 +185,13 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
 }
 
 /// The command that does the same again, if it is known, and the scenario file that it names.
-pub(super) fn again(command: Option<&str>, file: &str) -> Markup {
+/// `more` says what else the command needs.
+pub(super) fn again(command: Option<&str>, more: &str, file: &str) -> Markup {
     html! {
         h2 { "Scenario" }
         @match command {
             Some(command) => p {
-                "To run the same load again, save this as a file: " code { (command) } "."
+                "To run the same load again, save this as a file: " code { (command) } (more) "."
             },
             None => p { "The scenario of each step, without its rate." },
         }

@@ -79,7 +79,7 @@ impl StepsPage {
             @for step in &self.steps { (step) }
             h2 { "What was run" }
             (self.facts)
-            (facts::again(command, file))
+            (facts::again(command, "", file))
         };
         shell(&title, &content)
     }
