@@ -10,7 +10,7 @@ use serde_json::Value;
 const ALLOWED: &[(&str, &str, &str)] = &[
     ("base", "", ""),
     ("codec", "", ""),
-    ("workload", "base", "rand_distr rand_core"),
+    ("workload", "base", "rand_distr rand_core strsim"),
     ("metrics", "base", "hdrhistogram flate2 base64"),
     ("server", "base codec", ""),
     ("engine", "base codec workload metrics", ""),

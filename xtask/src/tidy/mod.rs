@@ -50,7 +50,8 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let sources = sources(root)?;
     let metadata = crate::commands::metadata(root)?;
     let architecture = read(root, "ARCHITECTURE.md")?;
-    let unused = unused::words(&read(root, "STYLE.md")?);
+    let style = read(root, "STYLE.md")?;
+    let unused = unused::words(&style);
     let mut findings = arrows::check(&metadata);
     findings.extend(libraries::check(&metadata, &sources, &read(root, "Cargo.toml")?));
     let mut tree = crate::commands::cargo(root);
@@ -80,7 +81,8 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(shape::check_folders(&sources));
     findings.extend(modules::check(&sources));
     findings.extend(surface::check(&sources));
-    findings.extend(messages::check(&sources, &read(root, messages::PATH).unwrap_or_default()));
+    let page = read(root, messages::PATH).unwrap_or_default();
+    findings.extend(messages::check(&sources, &page, &unused::phrases(&style)));
     let mut findings = without_exceptions(findings, EXCEPTIONS);
     findings.sort();
     findings.dedup();

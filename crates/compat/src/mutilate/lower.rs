@@ -281,6 +281,4 @@ fn gaps(law: Law, rate_ops_each: Option<f64>) -> String {
 }
 
 #[cfg(test)]
-mod golden;
-#[cfg(test)]
 mod tests;

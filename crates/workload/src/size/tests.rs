@@ -1,7 +1,7 @@
 //! The laws as sizes, and their words.
 
 use super::*;
-use crate::check::{assert_round_trip, assert_shares, assert_survives_nonsense};
+use crate::tests::{assert_round_trip, assert_shares, assert_survives_nonsense};
 use memtide_base::rng::{Stream, hash, unit};
 
 fn law(word: &str) -> SizeLaw {

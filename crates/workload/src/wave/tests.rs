@@ -1,7 +1,7 @@
 //! The curve against its own integral and inverse, also at its corners, and the words for waves.
 
 use super::*;
-use crate::check::{assert_round_trip, assert_survives_nonsense};
+use crate::tests::{assert_round_trip, assert_survives_nonsense};
 use memtide_base::Random;
 
 const WORDS: [&str; 10] = [

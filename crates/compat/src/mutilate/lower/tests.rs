@@ -1,5 +1,7 @@
 //! The scenario of every option.
 
+mod golden;
+
 use super::*;
 use crate::mutilate::Face;
 use crate::mutilate::args::tests::load as parse;

@@ -1,9 +1,9 @@
 //! The scenario of every option, as files: the fields by which the shortest valid command line
 //! differs from memtide's defaults, then the changes of each further line.
 
-use super::super::rows::ROWS;
-use super::super::{Command, Face, parse};
-use super::*;
+use super::super::super::rows::ROWS;
+use super::super::super::{Command, Face, parse};
+use super::super::*;
 use crate::tests::{command_lines, expect_listing, words};
 use memtide_schema::field::find;
 use memtide_schema::{Layer, Origin};
