@@ -9,9 +9,9 @@ pub use divided::{Divided, OwnRate, divide};
 use super::numbers::{Law, Sinusoid};
 use super::options::{Keys, Mode, Options};
 use crate::Stop;
-use crate::said::Said;
+use crate::said::{Said, nanoseconds};
 use memtide_base::{Span, law};
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 
 /// The timeout; the originals wait for ever.
 const TIMEOUT: Span = Span::from_s(60);
@@ -191,10 +191,6 @@ fn pace(words: &mut Said, options: &Options, part: &Part) {
     if let Some(gap) = paced.answer_gap {
         words.say("pause-after-reply", nanoseconds(gap));
     }
-}
-
-fn nanoseconds(span: Span) -> String {
-    format!("{}ns", span.ns())
 }
 
 fn mean(targets: &[f64]) -> f64 {

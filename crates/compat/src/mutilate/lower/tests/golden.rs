@@ -1,12 +1,12 @@
 //! The scenario of every option, as files: the fields by which the shortest valid command line
 //! differs from memtide's defaults, then the changes of each further line.
 
-use super::super::super::rows::ROWS;
-use super::super::super::{Command, Face, parse};
 use super::super::*;
+use crate::mutilate::rows::ROWS;
+use crate::mutilate::{Command, Face, parse};
 use crate::tests::{command_lines, expect_listing, words};
-use memtide_schema::field::find;
-use memtide_schema::{Layer, Origin};
+use memtide_scenario::field::find;
+use memtide_scenario::{Layer, Origin};
 
 const PROGRAMS: [&str; 3] = ["mutilate", "mcperf", "mcperf-dynamic"];
 
