@@ -95,24 +95,13 @@ impl FromStr for KeyForm {
     type Err = WordError;
 
     fn from_str(word: &str) -> Result<Self, WordError> {
-        match word.trim() {
-            "base32" => Ok(Self::Base32),
-            "decimal" => Ok(Self::Decimal),
-            "hex" => Ok(Self::Hex),
-            "bytes" => Ok(Self::Bytes),
-            name => Err(FORMS.unknown(word, name)),
-        }
+        FORMS.choice(word, [Self::Base32, Self::Decimal, Self::Hex, Self::Bytes])
     }
 }
 
 impl fmt::Display for KeyForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Base32 => "base32",
-            Self::Decimal => "decimal",
-            Self::Hex => "hex",
-            Self::Bytes => "bytes",
-        })
+        f.pad(FORMS.names[*self as usize])
     }
 }
 

@@ -52,6 +52,14 @@ impl Grammar {
         self.wrong(given, reason)
     }
 
+    /// The value of a word that is a name, given the values in the order of the names.
+    pub fn choice<T, const N: usize>(&self, word: &str, values: [T; N]) -> Result<T, WordError> {
+        let name = word.trim();
+        let mut named = self.names.iter().zip(values);
+        let found = named.find(|(known, _)| **known == name).map(|(_, value)| value);
+        found.ok_or_else(|| self.unknown(word, name))
+    }
+
     /// Parses exactly `N` arguments, separated by commas.
     pub fn arguments<'a, const N: usize>(
         &self,

@@ -33,7 +33,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "base workload server engine scenario record host run report sinks sim compat cluster",
         "clap clap_complete clap_mangen glob ureq base64",
     ),
-    ("xtask", "", "clap proc-macro2 rustix serde_json sha2 signal-hook tar"),
+    ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),
     (
         "bench",
         "base codec workload metrics engine scenario record run host sinks",

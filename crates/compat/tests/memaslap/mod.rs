@@ -2,6 +2,7 @@
 //! the formats alone; unknown text is an error.
 
 #[path = "../parser/line.rs"]
+#[allow(clippy::duplicate_mod, reason = "the parser of the mutilate family reads lines by it, too")]
 mod line;
 
 use line::{Scanned, scanned};

@@ -80,7 +80,7 @@ pub(super) fn entries(
         {
             continue;
         }
-        if !(arm.is_some() && whole.is_some()) && !is_shown(at, text) {
+        if !(arm.is_some() && whole.is_some() || is_shown(at, text)) {
             continue;
         }
         let around = functions.iter().filter(|function| function.body.contains(&at));

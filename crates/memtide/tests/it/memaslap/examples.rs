@@ -6,38 +6,10 @@ use crate::child::section;
 use crate::peer::Peer;
 
 /// The configuration file of the manual page, without most of its comments.
-const PAGE: &str = "\
-#comments should start with '#'
-#key
-#start_len end_len proportion
-key
-128 128 1
-#value
-value
-2048 2048 1
-#cmd
-#currently memaslap only testss get and set command.
-cmd
-0    0.1
-1.0 0.9
-";
+const PAGE: &str = include_str!("files/page.cnf");
 
 /// Lengths as in the page's other examples.
-const MIXED: &str = "\
-key
-16 100 0.8
-101 200 0.1
-201 249 0.1
-value
-1 1000 0.8
-1001 10000 0.1
-10001 100000 0.1  1
-something else
-zipf 0.99
-cmd
-0 0.5
-1 0.5
-";
+const MIXED: &str = include_str!("files/mixed.cnf");
 
 const LINES: &str = include_str!("lines.txt");
 

@@ -10,8 +10,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::LazyLock;
 
-/// A field, words that it must accept, and words that it must refuse with an error that says what it
-/// accepts.
+/// A field, words that it must accept, and words that it must refuse with an error that says what
+/// it accepts.
 type Row = (&'static str, Vec<String>, Vec<String>);
 
 /// For each field its words, by `words.txt`: the accepted ones, `!!`, and the refused ones.
