@@ -262,16 +262,25 @@ fn endpoint(address: &Address) -> Endpoint<'_> {
 }
 
 impl Supervisor for AgentSupervisor {
-    fn obey(&self, lowered: &Lowered) -> Result<(), Stop> {
+    fn obey(&self, lowered: &mut Lowered) -> Result<(), Stop> {
         let Some(law) = &self.law else { return Ok(()) };
         let plan = &lowered.plan;
+        let connections = u64::from(plan.own_connections());
+        // The servers' statistics are read over a connection of their own to each.
+        let watches = lowered.watches_servers;
+        lowered.watches_servers &= law.allows_connections(connections + plan.servers.len() as u64);
+        if watches && !lowered.watches_servers {
+            let note = "no connection is left for the servers' statistics during the load \
+                        (connections-max)";
+            drop(self.events.send(Report::Note(note.to_owned())));
+        }
         let servers: Vec<AskedServer<'_>> = plan.servers.iter().map(asked).collect();
         let threads = plan.own_workers().len() as u64;
         let asked = Asked {
             settings: &self.sent,
             servers: &servers,
             own_part: threads as f64 / f64::from(plan.workers),
-            connections: plan.own_connections().into(),
+            connections,
             threads,
             memory_bytes: plan.memory().bytes(),
             load_only: self.load_only,
