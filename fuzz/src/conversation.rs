@@ -7,7 +7,7 @@ use memtide_cluster::PROTOCOL;
 use memtide_cluster::agent::{self, Agent, Report};
 use memtide_cluster::master::{self, Master, Round, RoundLoad, Rules, Wanted};
 use memtide_cluster::message::{FromAgent, Hello, ToAgent};
-use memtide_schema::Interval;
+use memtide_record::Interval;
 use prost::Message;
 
 /// The bound on the actions after one message.

@@ -199,7 +199,7 @@ pub struct Clock {
     #[prost(uint64, tag = "3")]
     pub error_ns: u64,
 }
-/// Another second of the load, in the form of memtide-schema.
+/// Another second of the load, in the form of the crate record.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Second {
     #[prost(bytes = "vec", tag = "1")]

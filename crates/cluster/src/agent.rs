@@ -10,7 +10,7 @@ use crate::parts::parts;
 use crate::text::printable;
 use crate::{EXIT_UNREACHABLE, MASTER_SILENT_MAX};
 use memtide_base::Instant;
-use memtide_schema::record::Aborted;
+use memtide_record::Aborted;
 use std::collections::VecDeque;
 
 /// The length of a run's name, in bytes.
@@ -80,7 +80,7 @@ pub enum Action {
 pub enum Report {
     /// The servers are filled, and the connections are open.
     Prepared,
-    /// Another second of the load is over, as memtide-schema encodes it.
+    /// Another second of the load is over, as the crate record encodes it.
     Second(Vec<u8>),
     /// A note for the user, as a sentence without its full stop.
     Note(String),

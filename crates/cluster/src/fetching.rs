@@ -13,7 +13,7 @@ use crate::message::{
 use crate::parts::Assembly;
 use crate::text::printable;
 use crate::transport::{FromNet, MasterNet};
-use memtide_schema::Record;
+use memtide_record::Record;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 

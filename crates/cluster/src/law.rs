@@ -11,7 +11,7 @@ pub use limits::{LIMITS, Limit};
 pub use target::Endpoint;
 
 use limits::CONNECTIONS_MAX;
-use memtide_schema::{AgentRule, FIELDS, Settings};
+use memtide_scenario::{AgentRule, FIELDS, Settings};
 use std::array;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -26,7 +26,7 @@ pub mod message {
 }
 
 use memtide_base::Span;
-use memtide_schema::Exit;
+use memtide_record::Exit;
 
 /// The version of the messages. Both ends must have the same one.
 pub const PROTOCOL: u32 = 1;

@@ -23,8 +23,8 @@ use crate::text::printable;
 use crate::{AGENT_SILENT_MAX, PROTOCOL};
 use member::{Member, Stage};
 use memtide_base::{Instant, Span, rng};
-use memtide_schema::Exit;
-use memtide_schema::record::Aborted;
+use memtide_record::Aborted;
+use memtide_record::Exit;
 use std::collections::VecDeque;
 
 /// The longest text of an agent that is shown whole, in characters.
@@ -105,7 +105,7 @@ pub enum Action {
     /// The load of all agents begins at this instant of the master's clock.
     Begins(Instant),
     /// Another second of the load of the agent with this number is over: its interval, as
-    /// memtide-schema encodes it. Report one that cannot be read to [`Master::unfit`].
+    /// the crate record encodes it. Report one that cannot be read to [`Master::unfit`].
     Second(u32, Vec<u8>),
     /// The record of the agent with this number. Answer with [`Master::fit`] or
     /// [`Master::unfit`].

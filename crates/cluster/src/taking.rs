@@ -7,10 +7,11 @@ mod seconds;
 
 use crate::master::{Lost, RoundEnd, RoundLoad};
 use memtide_base::Span;
-use memtide_schema::event::LoadSoFar;
-use memtide_schema::record::Aborted;
-use memtide_schema::scenario::Goal;
-use memtide_schema::{Interval, Merging, Progress, Record, Scenario, Scenarios, beside};
+use memtide_record::Aborted;
+use memtide_record::event::LoadSoFar;
+use memtide_record::{Interval, Merging, Progress, Record, Scenarios, beside};
+use memtide_scenario::Goal;
+use memtide_scenario::Scenario;
 use seconds::Seconds;
 use std::ops::Range;
 

@@ -9,8 +9,7 @@ use memtide_base::units::{
     UnitError, format_bytes, format_count, format_span, parse_count, parse_rate, parse_size,
     parse_span,
 };
-use memtide_schema::Scenario;
-use memtide_schema::scenario::{Load, RateUnit, Replicate};
+use memtide_scenario::{Load, RateUnit, Replicate, Scenario};
 
 /// The tolerance for a share of a rate, which is rarely exact as a float.
 const ROUNDING: f64 = 1e-9;

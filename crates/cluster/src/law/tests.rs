@@ -2,8 +2,8 @@
 
 use super::*;
 use memtide_base::Random;
-use memtide_schema::from_toml;
-use memtide_schema::scenario::Target;
+use memtide_scenario::Target;
+use memtide_scenario::from_toml;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 fn targets(words: &[&str]) -> LawWords {

@@ -4,7 +4,7 @@ use crate::AGENT_SILENT_MAX;
 use crate::clock::ClockBounds;
 use crate::parts::Assembly;
 use memtide_base::Instant;
-use memtide_schema::Exit;
+use memtide_record::Exit;
 
 /// An agent and its stage.
 #[derive(Debug)]

@@ -6,8 +6,7 @@
 //! long as the longest stretch in it; rows follow each other without gaps and never overlap.
 
 use memtide_base::Span;
-use memtide_schema::Interval;
-use memtide_schema::record::{ServerReport, WorkerSecond};
+use memtide_record::Interval;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Largest number of stretches of one agent that wait for those of other agents.
@@ -48,7 +47,7 @@ impl Seconds {
         passed: Span,
     ) -> Result<(), String> {
         let agent = self.agents.entry(number).or_default();
-        let end = end(&interval);
+        let end = interval.end();
         if interval.start < agent.until {
             return Err(format!("it reported {} of its load twice", agent.until));
         }
@@ -65,7 +64,7 @@ impl Seconds {
         let last = self.boundary(loading)?;
         let parts: Vec<Interval> =
             self.agents.values_mut().filter_map(|agent| agent.take(last)).collect();
-        let until = parts.iter().map(end).fold(self.until, Span::max);
+        let until = parts.iter().map(Interval::end).fold(self.until, Span::max);
         let row = Interval::merged(&parts)?;
         let (start, length) = (self.until, until.saturating_sub(self.until));
         self.until = until;
@@ -77,15 +76,15 @@ impl Seconds {
         let waiting = || self.agents.values().flat_map(|agent| &agent.waiting);
         let most = self.agents.values().map(|agent| agent.waiting.len()).max().unwrap_or(0);
         assert!(most <= SECONDS_AHEAD_MAX + 1, "rows are made before too many seconds wait");
-        let first = waiting().map(|it| second_of(end(it))).min();
+        let first = waiting().map(|it| second_of(it.end())).min();
         if most > SECONDS_AHEAD_MAX {
             return first;
         }
         let reported = |number: &u32| self.agents.get(number).map_or(0, |it| second_of(it.until));
         let complete = loading.iter().map(reported).min().unwrap_or(u64::MAX);
         let passes_over =
-            |at: u64| waiting().any(|it| second_of(it.start) < at && at < second_of(end(it)));
-        let ends = waiting().map(|it| second_of(end(it)));
+            |at: u64| waiting().any(|it| second_of(it.start) < at && at < second_of(it.end()));
+        let ends = waiting().map(|it| second_of(it.end()));
         ends.filter(|&at| at <= complete && !passes_over(at)).min()
     }
 }
@@ -93,48 +92,22 @@ impl Seconds {
 impl Reported {
     /// Its stretches that end in second `last` or earlier, as one; none if there are none.
     fn take(&mut self, last: u64) -> Option<Interval> {
-        let is_before = |it: &Interval| second_of(end(it)) <= last;
+        let is_before = |it: &Interval| second_of(it.end()) <= last;
         let mut sum: Option<Interval> = None;
         while self.waiting.front().is_some_and(is_before) {
             let next = self.waiting.pop_front()?;
-            sum = Some(match sum {
-                None => next,
-                Some(sum) => followed(&sum, next),
-            });
+            match &mut sum {
+                None => sum = Some(next),
+                Some(sum) => sum.then(&next),
+            }
         }
         sum
     }
 }
 
-/// The end of a stretch.
-fn end(interval: &Interval) -> Span {
-    Span::from_ns(interval.start.ns().saturating_add(interval.length.ns()))
-}
-
 /// The whole seconds in a time. A stretch ends shortly after a whole second.
 const fn second_of(time: Span) -> u64 {
     time.ns() / SECOND_NS
-}
-
-/// Two stretches of one agent as one: counts and times add up, the state is that at the end.
-fn followed(first: &Interval, next: Interval) -> Interval {
-    let mut sum = Interval::merged([first, &next]).unwrap_or_default();
-    for (sum, last) in sum.servers.iter_mut().zip(&next.servers) {
-        sum.connections_open = last.connections_open;
-    }
-    let mut reports = first.reports.clone();
-    ServerReport::append(&mut reports, &next.reports);
-    let (start, length) = (first.start, end(&next).saturating_sub(first.start));
-    // The busyness of a worker is known only if that of both stretches is.
-    let busy = |at: usize, is: &WorkerSecond| {
-        let (was, is) = (first.workers.get(at)?.busy?, is.busy?);
-        let (before, after) = (first.length.as_s_f64(), next.length.as_s_f64());
-        Some((was * before + is * after) / (before + after)).filter(|busy| busy.is_finite())
-    };
-    let workers = next.workers.iter().enumerate();
-    let workers = workers.map(|(at, is)| WorkerSecond { busy: busy(at, is), ..*is }).collect();
-    let (under_way, is_over) = (next.under_way, next.is_over);
-    Interval { start, length, under_way, workers, reports, is_over, ..sum }
 }
 
 #[cfg(test)]

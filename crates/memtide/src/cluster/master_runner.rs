@@ -19,14 +19,13 @@ use memtide_cluster::transport::{FromNet, MasterNet};
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
+use memtide_record::EndedBy;
+use memtide_record::steps::LostAgent;
+use memtide_record::{Event, WrongValues};
 use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Observer, RunOutcome, Surroundings, load_max};
-use memtide_schema::record::EndedBy;
-use memtide_schema::scenario::{Agents, AgentsWord, Placement, Tags};
-use memtide_schema::steps::LostAgent;
-use memtide_schema::{
-    Event, OutputKind, Outputs, Scenario, Settings, WrongValues, scenario_digest,
-};
+use memtide_scenario::{Agents, AgentsWord, Placement, Tags};
+use memtide_scenario::{OutputKind, Outputs, Scenario, Settings, scenario_digest};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ use memtide_cluster::transport::{FromNet, MasterNet};
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_schema::scenario::AgentsWord;
+use memtide_scenario::AgentsWord;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@ use memtide_cluster::transport::AgentNet;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_schema::{Output, OutputKind, Outputs};
+use memtide_scenario::{Output, OutputKind, Outputs};
 use std::path::PathBuf;
 
 /// `memtide key new`.

@@ -1,7 +1,7 @@
 //! Agents that report in step, that stand still, and that are lost.
 
 use super::*;
-use memtide_schema::record::SettledCounts;
+use memtide_record::SettledCounts;
 
 const LATE: Span = Span::from_s(3600);
 

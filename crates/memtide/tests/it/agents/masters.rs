@@ -6,7 +6,7 @@ use crate::peer::Peer;
 use memtide_cluster::files;
 use memtide_cluster::message::Hello;
 use memtide_cluster::transport::AgentNet;
-use memtide_schema::record::EndedBy;
+use memtide_record::EndedBy;
 use rustix::process::Signal;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -22,8 +22,9 @@ use memtide_compat::mutilate::{
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_schema::scenario::AgentsWord;
-use memtide_schema::{Record, Settings};
+use memtide_record::Record;
+use memtide_scenario::AgentsWord;
+use memtide_scenario::Settings;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
