@@ -39,6 +39,13 @@ pub const LIMITS: [Limit; 5] = [
         check: check_rate,
     },
     Limit {
+        name: "duration-max",
+        value: "TIME",
+        help: "Longest run, warm-up included",
+        parse: |word| Ok(parse_span(word)?.ns() as f64),
+        check: check_duration,
+    },
+    Limit {
         name: CONNECTIONS_MAX,
         value: "N",
         help: "Most connections of this agent",
@@ -47,13 +54,6 @@ pub const LIMITS: [Limit; 5] = [
             let word = |count: f64| format!("{count} connections");
             check_amount(CONNECTIONS_MAX, asked.connections as f64, most, word)
         },
-    },
-    Limit {
-        name: "duration-max",
-        value: "TIME",
-        help: "Longest run, warm-up included",
-        parse: |word| Ok(parse_span(word)?.ns() as f64),
-        check: check_duration,
     },
     Limit {
         name: "threads-max",

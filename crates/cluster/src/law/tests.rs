@@ -214,7 +214,7 @@ fn of_two_limits_the_lower_holds() {
     let one = limited(&[("rate-max", "5k"), ("connections-max", "10"), ("duration-max", "1m")]);
     let two = limited(&[("rate-max", "2k"), ("connections-max", "20"), ("threads-max", "3")]);
     for both in [one.clone().narrowed(&two), two.narrowed(&one)] {
-        assert_eq!(both.most, [Some(2000.0), Some(10.0), Some(60e9), Some(3.0), None]);
+        assert_eq!(both.most, [Some(2000.0), Some(60e9), Some(10.0), Some(3.0), None]);
     }
 }
 
