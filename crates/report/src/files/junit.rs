@@ -15,10 +15,13 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use std::io;
 
-/// The record of a run as a JUnit file with one suite.
+/// The class of cases about goals.
+const GOAL: &str = "memtide.goal";
+
+/// The record of a run as a JUnit file with a suite for each load.
 pub fn junit(record: &Record) -> String {
     let name = format!("memtide: {}", what(record));
-    file(&[suite(&name, record)])
+    file(&suites(&name, record))
 }
 
 /// A search or scan as a JUnit file with a suite for each step, and one for its conclusion.
@@ -38,16 +41,16 @@ impl StepsJunit {
     /// missed goal fails no case there.
     pub fn step(&mut self, step: &Step) {
         let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
-        let mut suite =
-            suite(&format!("memtide: step {} at {rate:.0}/s", step.number), &step.record);
+        let mut suites =
+            suites(&format!("memtide: step {} at {rate:.0}/s", step.number), &step.record);
         if self.kind == CourseKind::Search {
-            for case in &mut suite.cases {
+            for case in suites.iter_mut().flat_map(|suite| &mut suite.cases) {
                 if let Fate::Failed(kind, why) = &case.fate {
                     case.fate = Fate::Skipped(format!("{kind}: {why}"));
                 }
             }
         }
-        self.suites.push(suite);
+        self.suites.append(&mut suites);
     }
 
     /// The whole file.
@@ -105,6 +108,15 @@ impl Suite {
     }
 }
 
+/// The suite of a run; of the agents' load and of the master's own if there are both, of which the
+/// second has the goals.
+fn suites(name: &str, record: &Record) -> Vec<Suite> {
+    let Some(own) = &record.own else { return vec![suite(name, record)] };
+    let mut agents = suite(&format!("{name}, the agents' load"), record);
+    agents.cases.retain(|case| case.class != GOAL);
+    vec![agents, suite(&format!("{name}, the master's own load"), own)]
+}
+
 fn suite(name: &str, record: &Record) -> Suite {
     let mut cases = Vec::new();
     for goal in &record.goals {
@@ -112,7 +124,7 @@ fn suite(name: &str, record: &Record) -> Suite {
             GoalResult::Met => Fate::Passed,
             result => Fate::Failed(goal_word(result), goal.why.clone()),
         };
-        cases.push(Case { class: "memtide.goal", name: goal.goal.clone(), fate });
+        cases.push(Case { class: GOAL, name: goal.goal.clone(), fate });
     }
     let fate = match record.believable.verdict {
         Verdict::Yes | Verdict::Within => Fate::Passed,

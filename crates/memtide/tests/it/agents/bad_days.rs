@@ -89,7 +89,7 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
 }
 
 /// The operations that ended in all seconds of a file of intervals.
-fn settled(rows: &str) -> u64 {
+pub(super) fn settled(rows: &str) -> u64 {
     let mut lines = rows.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
     let at = |name: &str| names.iter().position(|it| *it == name).unwrap();
