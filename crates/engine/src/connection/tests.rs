@@ -377,6 +377,21 @@ fn what_timed_out_keeps_its_place_and_its_late_reply_is_thrown_away() {
 }
 
 #[test]
+fn a_reply_at_its_deadline_is_late_although_no_timer_fired() {
+    talks(|talk| {
+        talk.connection.timeout = Span::from_ns(100);
+        talk.send(Set);
+        talk.now = Instant::from_ns(1_099);
+        talk.recv(b"STORED\r\n");
+        talk.sees(&["0 set: Answered Stored, Stored, 0 hits, 8 bytes"]);
+        talk.send(Set);
+        talk.now = Instant::from_ns(1_199);
+        talk.recv(b"STORED\r\n");
+        talk.sees(&["1 set: TimedOut TimedOut, no reply, 0 hits, 0 bytes", "1 set: late"]);
+    });
+}
+
+#[test]
 fn a_late_error_is_late_and_counts_as_no_second_ending() {
     talks(|talk| {
         talk.send(Set);
