@@ -153,7 +153,7 @@ impl MergeError {
 pub(super) fn conserves(record: &Record) -> Result<(), String> {
     record.check_conservation()?;
     match record.share.as_ref().is_some_and(|share| share.agent.is_some()) {
-        true => record.check_servers(),
+        true => record.check_servers().and_then(|()| record.check_rows()),
         false => Ok(()),
     }
 }

@@ -16,12 +16,13 @@ use memtide_engine::plan::segment;
 use memtide_metrics::series::Sparse;
 use memtide_metrics::{Histogram, TallySum};
 use memtide_record::Interval;
-use memtide_record::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+use memtide_record::{
+    SECONDS_MAX, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
+};
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
 /// Largest number of seconds kept.
-const SECONDS_MAX: usize = 1024;
 /// Largest number of servers, and of workers, whose figures are kept by second.
 pub(crate) const EACH_MAX: usize = 16;
 const SECOND: Span = Span::from_s(1);

@@ -210,6 +210,21 @@ fn intervals_are_by_intended_instant() {
     }
 }
 
+#[test]
+fn operations_that_need_no_answer_end_the_window_and_are_missing_from_no_service_time() {
+    let toml = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nops-max = 1000\nkeys = 100\n\
+                mix = 'get=1,set=1'\nnoreply = true\nload = 'never'\n";
+    let ran = run_toml(Script::default(), toml);
+    let record = ran.record();
+    let (answered, unacknowledged) = (record.totals.answered, record.totals.unacknowledged);
+    assert!(answered > 400 && answered + unacknowledged == 1_000);
+    let service = &record.service[&Kind::All];
+    assert_eq!((service.count, service.unanswered), (answered, 0));
+    let sets = run_toml(Script::default(), &toml.replace("get=1,", ""));
+    assert_eq!(sets.record().totals.unacknowledged, 1_000);
+    assert_eq!(sets.record().window_ns, 999_000_000, "from the first operation to the last");
+}
+
 /// The window's start, exact to the gap before its first operation.
 fn window_start(samples: &[Sample], first: Instant, length_ns: u64) -> Instant {
     let last = samples.iter().map(|s| s.intended).max().expect("samples");
