@@ -241,16 +241,10 @@ impl Warning {
     /// The problem, with its figures: a sentence without its full stop.
     pub fn message(&self) -> String {
         match self {
-            Self::GeneratorLate { percentile, seen_ns, ideal_ns, .. } => format!(
-                "memtide itself sent late: {percentile} is {}; without memtide's own delay it is \
-                 {}",
-                format_time(*seen_ns as f64),
-                format_time(*ideal_ns as f64)
-            ),
-            Self::CpuTaken { worker, share } => format!(
-                "worker {worker} waited {} of the time for a CPU that other threads used",
-                format_percent(*share)
-            ),
+            Self::GeneratorLate { percentile, seen_ns, ideal_ns, .. } => {
+                generator_late(*percentile, *seen_ns as f64, *ideal_ns as f64)
+            }
+            Self::CpuTaken { worker, share } => cpu_taken(*worker, *share),
             Self::ClientSaturated { worker, busy } => format!(
                 "worker {worker} was busy {} of the time, so memtide may limit the result",
                 format_percent(*busy)
@@ -398,6 +392,21 @@ const fn generator_late_remedy(cause: LateCause) -> &'static str {
         LateCause::Wake => "try --wait spin, or CPUs that the server does not use",
         LateCause::Unknown => "look for interrupts and power saving on memtide's CPUs",
     }
+}
+
+fn generator_late(percentile: Percentile, seen_ns: f64, ideal_ns: f64) -> String {
+    format!(
+        "memtide itself sent late: {percentile} is {}; without memtide's own delay it is {}",
+        format_time(seen_ns),
+        format_time(ideal_ns)
+    )
+}
+
+fn cpu_taken(worker: u32, share: f64) -> String {
+    format!(
+        "worker {worker} waited {} of the time for a CPU that other threads used",
+        format_percent(share)
+    )
 }
 
 fn shared_cpu(cpus: f64) -> String {
