@@ -15,10 +15,13 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 use quick_xml::writer::{ElementWriter, Writer};
 use std::{io, mem};
 
-/// The record of a run as a JUnit file with one suite.
+/// The class of cases about goals.
+const GOAL: &str = "memtide.goal";
+
+/// The record of a run as a JUnit file with a suite for each load.
 pub fn junit(record: &Record) -> String {
     let name = format!("memtide: {}", what(record));
-    file(&[suite(&name, record)])
+    file(&suites(&name, record))
 }
 
 /// A search or scan as a JUnit file with a suite for each step, and one for its conclusion.
@@ -41,15 +44,15 @@ impl StepsJunit {
         let unit = step.record.plan.rate_unit.as_ref().map(|unit| format!(" {unit}"));
         let unit = unit.unwrap_or_default();
         let name = format!("memtide: step {} at {rate:.0}{unit}/s", step.number);
-        let mut suite = suite(&name, &step.record);
+        let mut suites = suites(&name, &step.record);
         if self.kind == CourseKind::Search {
-            for case in &mut suite.cases {
+            for case in suites.iter_mut().flat_map(|suite| &mut suite.cases) {
                 if let Fate::Failed(kind, why) = &case.fate {
                     case.fate = Fate::Skipped(format!("{kind}: {why}"));
                 }
             }
         }
-        self.suites.push(suite);
+        self.suites.append(&mut suites);
     }
 
     /// The whole file.
@@ -107,6 +110,15 @@ impl Suite {
     }
 }
 
+/// The suite of a run; of the agents' load and of the master's own if there are both, of which the
+/// second has the goals.
+fn suites(name: &str, record: &Record) -> Vec<Suite> {
+    let Some(own) = &record.own else { return vec![suite(name, record)] };
+    let mut agents = suite(&format!("{name}, the agents' load"), record);
+    agents.cases.retain(|case| case.class != GOAL);
+    vec![agents, suite(&format!("{name}, the master's own load"), own)]
+}
+
 fn suite(name: &str, record: &Record) -> Suite {
     let mut cases = Vec::new();
     for goal in &record.goals {
@@ -114,7 +126,7 @@ fn suite(name: &str, record: &Record) -> Suite {
             GoalResult::Met => Fate::Passed,
             result => Fate::Failed(goal_word(result), goal.why.clone()),
         };
-        cases.push(Case { class: "memtide.goal", name: goal.goal.clone(), fate });
+        cases.push(Case { class: GOAL, name: goal.goal.clone(), fate });
     }
     let fate = match record.believable.verdict {
         Verdict::Yes | Verdict::Within => Fate::Passed,
