@@ -10,8 +10,8 @@ const ITEM_BYTES_MAX: usize = 256;
 
 /// The pieces of a stream.
 type Pieces<'a, 'd> = &'a mut dyn Iterator<Item = &'d [u8]>;
-/// The decoded replies, encoded again, which joins the pieces of values; and true if the input ended
-/// between replies, or the error that ended decoding.
+/// The decoded replies, encoded again, which joins the pieces of values; and true if the input
+/// ended between replies, or the error that ended decoding.
 type Replies = (Vec<u8>, Result<bool, Malformed>);
 /// The decoded requests, encoded again; and the refused ones, each with the number of bytes before
 /// it.
