@@ -8,6 +8,7 @@
 pub mod calendar;
 pub mod choice;
 pub mod hex;
+pub mod printable;
 pub mod law;
 pub mod rng;
 pub mod units;

@@ -11,8 +11,8 @@ use crate::message::{
     Acknowledged, Bye, Fetch, Hello, KeptRecord, Ping, RecordPart, ToAgent, Welcome,
 };
 use crate::parts::Assembly;
-use crate::text::printable;
 use crate::transport::{FromNet, MasterNet};
+use memtide_base::printable::printable;
 use memtide_record::Record;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};

@@ -10,6 +10,7 @@ mod target;
 pub use limits::{LIMITS, Limit};
 pub use target::Endpoint;
 
+use limits::CONNECTIONS_MAX;
 use memtide_scenario::{AgentRule, FIELDS, Settings};
 use std::array;
 use std::collections::BTreeMap;
@@ -127,6 +128,12 @@ impl Law {
     /// True if a connection to the unix socket at `path` is allowed: by exactly this path.
     pub fn is_allowed_unix(&self, path: &str) -> bool {
         self.allows(&Endpoint::Unix(path))
+    }
+
+    /// True if so many connections at once are allowed.
+    pub fn allows_connections(&self, count: u64) -> bool {
+        let at = LIMITS.iter().position(|limit| limit.name == CONNECTIONS_MAX);
+        at.and_then(|at| self.most[at]).is_none_or(|most| count as f64 <= most)
     }
 
     fn allows(&self, endpoint: &Endpoint<'_>) -> bool {

@@ -116,6 +116,13 @@ pub enum Warning {
         /// Reason.
         why: String,
     },
+    /// Rows over time hold operations of agents whose records did not arrive.
+    RowsWithoutRecord {
+        /// The agents, as a list.
+        agents: String,
+        /// Number of these operations.
+        operations: u64,
+    },
     /// Connections were lost during the run.
     ConnectionsLost {
         /// Name of the server.
@@ -227,6 +234,7 @@ impl Warning {
             Self::Shortfall(shortfall) => shortfall.code(),
             Self::LineRefused { .. } => "line_refused",
             Self::ServersDiffer { .. } => "servers_differ",
+            Self::RowsWithoutRecord { .. } => "rows_without_record",
         }
     }
 
@@ -297,6 +305,10 @@ impl Warning {
             Self::LineRefused { server, line, why } => {
                 format!("{server} received '{line}' and {why}")
             }
+            Self::RowsWithoutRecord { agents, operations } => format!(
+                "intervals, hlog and points hold {operations} operations more than the record: \
+                 those that {agents} reported before the loss of its record"
+            ),
             Self::ServersDiffer { runs, servers } => format!(
                 "the {runs} merged runs loaded {servers} servers, not all the same: the times are \
                  those of all servers together"
@@ -318,6 +330,9 @@ impl Warning {
             }
             Self::CpuStolen { .. } => {
                 "measure on a machine with CPUs of its own, or again when the host is less busy"
+            }
+            Self::RowsWithoutRecord { .. } => {
+                "use the record for totals; memtide agent records fetches what a living agent kept"
             }
             Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
             Self::FileLimit { .. } => {

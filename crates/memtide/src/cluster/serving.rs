@@ -1,10 +1,11 @@
 //! An agent: it waits for a master, carries out its shares, and hands over their records.
 
 use super::own_outputs::{OwnPoints, OwnRows};
-use super::share::{Told, Work};
+use super::share::{LINE_CHARS_MAX, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
 use memtide_base::hex::to_hex;
+use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
 use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent, Report};
@@ -348,6 +349,7 @@ impl Shell {
             law: self.law.clone(),
             cpus: self.cpus.clone(),
             name: self.setup.name.clone(),
+            run: to_hex(&share.run),
             rows: self.setup.rows.clone(),
             complains: self.setup.complains,
             watches: self.setup.watches,
@@ -419,7 +421,7 @@ impl Shell {
 
     fn log(&self, line: &str) {
         if self.setup.speaks {
-            say(&format!("memtide agent: {line}"));
+            say(&format!("memtide agent: {}", printable(line, LINE_CHARS_MAX)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Kinds of operations, by which results are split into rows.
+//! Kinds and their names.
 
 use super::*;
 

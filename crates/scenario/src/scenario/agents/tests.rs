@@ -1,4 +1,4 @@
-//! The agents that carry out a run.
+//! Words for agents.
 
 use super::*;
 

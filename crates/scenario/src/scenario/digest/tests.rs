@@ -1,4 +1,4 @@
-//! Digest of a scenario.
+//! The digest is that of the load, and of nothing else.
 
 use super::*;
 use crate::scenario::Secret;

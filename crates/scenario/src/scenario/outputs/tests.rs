@@ -1,4 +1,4 @@
-//! Outputs.
+//! Outputs and tags as words, and contradictions among them.
 
 use super::*;
 

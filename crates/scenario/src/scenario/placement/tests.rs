@@ -1,4 +1,4 @@
-//! The share of a run that a process carries out, and how the shares begin together.
+//! Words for shares, barriers and times of day, and contradictions among them.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Destination of points in InfluxDB.
+//! Places of points, and what is no place.
 
 use super::*;
 
