@@ -348,6 +348,19 @@ impl Tally {
         self.row(since_start).unanswered += 1;
     }
 
+    /// Counts `count` operations as intended `since_start` after the measured window's start and as
+    /// ended without an answer.
+    pub fn row_unsent(&mut self, since_start: Span, count: u64) {
+        let row = self.row(since_start);
+        row.intended += count;
+        row.unanswered += count;
+    }
+
+    /// The end of the row of an operation intended `since_start` after the measured window's start.
+    pub fn row_end(&self, since_start: Span) -> Span {
+        Span::from_ns((since_start.ns() / self.row_width_ns + 1) * self.row_width_ns)
+    }
+
     #[inline]
     fn row(&mut self, since_start: Span) -> &mut OpenRow {
         // Nearly always the row of the previous call.

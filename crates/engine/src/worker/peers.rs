@@ -4,6 +4,7 @@
 use super::Worker;
 use super::agenda::Timer;
 use super::churn::lost_as;
+use super::cutoff::BacklogEnd;
 use super::sink::sink_of;
 use crate::connection::{ConnectionEvents, Ending, Heard, State};
 use crate::dialect::Rejection;
@@ -341,7 +342,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.export();
         }
         if self.course.is_cut_off() {
-            self.drop_unsent();
+            let until = self.course.offer.end;
+            self.end_backlog(BacklogEnd { until, is_cut_off: true });
         }
         debug_assert_eq!(self.agenda.blocked, 0, "a client waits for room after the end");
         self.presence.finish(&mut self.recorder.tally.absences);

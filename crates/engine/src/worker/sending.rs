@@ -287,18 +287,6 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         })
     }
 
-    /// Ends operations that were due by `now` and never sent as abandoned.
-    pub(super) fn abandon_backlog(&mut self, client: ClientId, now: Instant) {
-        if self.clients[client].is_closed() {
-            return;
-        }
-        while let Some((index, at)) = self.clients[client].due(&self.course.offer, now)
-            && at <= now
-        {
-            self.settle_unsent(client, index, at, Fate::Abandoned);
-        }
-    }
-
     /// Puts `client` on the agenda.
     pub(super) fn schedule(&mut self, client: ClientId, at: Instant) {
         let at_client = &mut self.clients[client];

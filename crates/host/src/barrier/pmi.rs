@@ -87,7 +87,7 @@ impl<S: Read + Write> Pmi<S> {
         let mut pmi = Self { stream, space: String::new() };
         pmi.call("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
         let mut said = pmi.call("cmd=get_my_kvsname", "my_kvsname")?;
-        pmi.space = said.remove("kvsname").ok_or_else(|| spoke("no kvsname"))?;
+        pmi.space = said.remove("kvsname").ok_or_else(|| BarrierError::spoke("no kvsname"))?;
         Ok(pmi)
     }
 
@@ -102,7 +102,7 @@ impl<S: Read + Write> Pmi<S> {
     fn get(&mut self, key: &str) -> Result<String, BarrierError> {
         let line = format!("cmd=get kvsname={} key={key}", self.space);
         let mut said = self.call(&line, "get_result")?;
-        said.remove("value").ok_or_else(|| spoke(&format!("no value for {key}")))
+        said.remove("value").ok_or_else(|| BarrierError::spoke(&format!("no value for {key}")))
     }
 
     /// Waits until every process of the job has called this.
@@ -122,7 +122,7 @@ impl<S: Read + Write> Pmi<S> {
         let words = words(&answer);
         let is_wanted = words.get("cmd").is_some_and(|command| command == wanted);
         let is_well = words.get("rc").is_none_or(|code| code == "0");
-        if is_wanted && is_well { Ok(words) } else { Err(spoke(&answer)) }
+        if is_wanted && is_well { Ok(words) } else { Err(BarrierError::spoke(&answer)) }
     }
 
     fn line(&mut self) -> Result<String, BarrierError> {
@@ -136,7 +136,7 @@ impl<S: Read + Write> Pmi<S> {
                 Err(error) => return Err(lost(error)),
             }
         }
-        Err(spoke(&String::from_utf8_lossy(&line)))
+        Err(BarrierError::spoke(&String::from_utf8_lossy(&line)))
     }
 }
 
@@ -144,10 +144,6 @@ impl<S: Read + Write> Pmi<S> {
 fn words(line: &str) -> BTreeMap<String, String> {
     let words = line.split_ascii_whitespace().filter_map(|word| word.split_once('='));
     words.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
-}
-
-fn spoke(said: &str) -> BarrierError {
-    BarrierError::Protocol { said: said.chars().take(80).collect() }
 }
 
 fn lost(error: io::Error) -> BarrierError {

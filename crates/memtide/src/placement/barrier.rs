@@ -48,11 +48,11 @@ pub(crate) fn barrier(
             (ShareStart::Pmi, "--barrier pmi".to_owned(), thread)
         }
         Some(BarrierWord::Folder(path)) => {
-            let path = Path::new(path);
-            let own = division.key.as_ref().map_or_else(|| path.to_owned(), |key| path.join(key));
+            let key = division.key.as_deref();
+            let name = key.map_or_else(|| path.clone(), |key| format!("{path}/{key}"));
             let place = (division.share.number, division.share.of);
-            let thread = BarrierThread::in_folder(&own, place, clock, timeout);
-            (ShareStart::Folder, format!("--barrier dir:{}", own.display()), thread)
+            let thread = BarrierThread::in_folder((Path::new(path), key), place, clock, timeout);
+            (ShareStart::Folder, format!("--barrier dir:{name}"), thread)
         }
     };
     let words = Words { kind, name, timeout };
@@ -208,12 +208,10 @@ impl Words {
                 "{}: {error}; name a folder that all shares can write to",
                 self.name
             ))),
-            BarrierError::Protocol { .. } | BarrierError::Launcher { .. } => {
-                Refused::Stop(Stop::usage(format!(
-                    "{}: {error}; use srun --mpi=pmi2 or mpiexec.hydra, or another barrier",
-                    self.name
-                )))
-            }
+            BarrierError::Launcher { .. } => Refused::Stop(Stop::usage(format!(
+                "{}: {error}; use srun --mpi=pmi2 or mpiexec.hydra, or another barrier",
+                self.name
+            ))),
             _ => Refused::NotRun(self.not_run(error)),
         }
     }

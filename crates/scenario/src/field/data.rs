@@ -319,12 +319,13 @@ pub(super) const FIELDS: &[Field] = &[
         value: Some("WHEN"),
         default: "auto",
         help: "Whether to fill the servers before the run: auto, always, never",
-        long: "`auto`: if the mix reads, memtide requests 1 000 sampled keys and fills a server if \
-               some are missing or have values of other lengths than the scenario says. It does \
-               not fill a remote server that holds other items, and the run ends. `always`: fill \
-               in any case. `never`: do not fill; if `value-size` is not the default and sampled \
-               values have other lengths, the run ends. Values of numeric keys are not compared, \
-               and none are with append or prepend in the mix. memtide never flushes a server.",
+        long: "`auto`: if the mix reads, memtide requests 1 000 sampled keys (fewer if they hold \
+               more than 64 MiB) and fills a server if some are missing or have values of other \
+               lengths than the scenario says. It does not fill a remote server that holds other \
+               items, and the run ends. `always`: fill in any case. `never`: do not fill; if \
+               `value-size` is not the default and sampled values have other lengths, the run \
+               ends. Values of numeric keys are not compared, and none are with append or prepend \
+               in the mix. memtide never flushes a server.",
         member: member!(scenario.load, parsed),
         ..DATA
     },

@@ -54,14 +54,14 @@ fn words_are_kept_and_read_over_a_barrier() {
 #[test]
 fn another_protocol_is_quoted() {
     let (stream, _asked) = launcher(&["HTTP/1.1 400 Bad Request"]);
-    let error = Pmi::join(stream).unwrap_err();
-    assert_eq!(error, BarrierError::Protocol { said: "HTTP/1.1 400 Bad Request".to_owned() });
+    let error = Pmi::join(stream).unwrap_err().to_string();
+    assert!(error.ends_with("it answered 'HTTP/1.1 400 Bad Request', which is not PMI-1"));
 }
 
 #[test]
 fn a_refusal_is_no_answer() {
     let (stream, _asked) = launcher(&["cmd=response_to_init rc=-1"]);
-    assert!(matches!(Pmi::join(stream), Err(BarrierError::Protocol { .. })));
+    assert!(matches!(Pmi::join(stream), Err(BarrierError::Launcher { .. })));
 }
 
 #[test]
