@@ -211,9 +211,9 @@ fn every_kind_takes_the_replies_that_the_protocol_has_for_it_and_no_other() {
 }
 
 /// The conversations of `talks.txt`, each below its heading. A line is one of:
-/// `send` kinds, several keys behind a star; `recv` bytes; `fails` with an error and the bytes that are it;
-/// `sees` one call of the sink; `pass` to an instant, with the next deadline; `second` requests of
-/// a cas, with their numbers; `lost`, and `connect`. All calls of the sink are listed.
+/// `send` kinds, several keys behind a star; `recv` bytes; `fails` with an error and the bytes that
+/// are it; `sees` one call of the sink; `pass` to an instant, with the next deadline; `second`
+/// requests of a cas, with their numbers; `lost`, and `connect`. All calls of the sink are listed.
 #[test]
 fn talks_go_as_they_are_written() {
     let mut talked = 0;

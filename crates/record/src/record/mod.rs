@@ -38,6 +38,7 @@ pub use shard::{
 };
 
 use crate::exit::Exit;
+use memtide_base::Span;
 use memtide_base::printable::printable;
 use memtide_scenario::Kind;
 use memtide_scenario::Tags;
@@ -381,11 +382,10 @@ pub struct ClientRecord {
 }
 
 impl ClientRecord {
-    /// CPU time in user mode and in the kernel, for a load that sent `sent` operations.
-    pub fn of_cpu(cpu_user_s: Option<f64>, cpu_system_s: Option<f64>, sent: u64) -> Self {
-        let both = cpu_user_s.zip(cpu_system_s).map(|(user, system)| user + system);
-        let cpu_s_per_mops = both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64);
-        Self { cpu_user_s, cpu_system_s, cpu_s_per_mops, ..Self::default() }
+    /// Sets the CPU time for each of the `sent` operations.
+    fn set_cost(&mut self, sent: u64) {
+        let both = self.cpu_user_s.zip(self.cpu_system_s).map(|(user, system)| user + system);
+        self.cpu_s_per_mops = both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64);
     }
 }
 
@@ -437,6 +437,22 @@ impl Record {
         let copies = |kind| self.copies_in_window.get(kind).copied().unwrap_or(0);
         let sent = self.sent_in_window.iter();
         sent.map(|(kind, &count)| (*kind, count.saturating_sub(copies(kind)))).collect()
+    }
+
+    /// Sets the figures that follow from counts and the window's length: totals, rates of servers
+    /// and of connection churn, and the cost in CPU time.
+    pub fn derive(&mut self) {
+        let length = Span::from_ns(self.window_ns);
+        self.measured_s = length.as_s_f64();
+        self.totals = self.phases.measure.totals.clone();
+        for server in &mut self.servers {
+            server.rate_per_s = per_second(server.totals.answered, length);
+        }
+        if let Some(churn) = &mut self.churn {
+            churn.started_per_s = per_second(churn.measure.started, length);
+        }
+        let sent = self.sent_in_window.values().fold(0u64, |sum, count| sum.saturating_add(*count));
+        self.client.set_cost(sent);
     }
 
     /// Exit code of the run, before `--strict` is considered, from what ended it, its goals, wrong

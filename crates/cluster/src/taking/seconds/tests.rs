@@ -84,9 +84,8 @@ fn stretches_that_cannot_be_are_refused() {
 fn the_state_of_two_stretches_is_that_at_the_end() {
     let worker = |busy| WorkerSecond { busy: Some(busy), ..WorkerSecond::default() };
     let with = |part: Interval, busy| Interval { workers: vec![worker(busy)], ..part };
-    let first = with(stretch(0, 3_000, 2), 1.0);
+    let mut sum = with(stretch(0, 3_000, 2), 1.0);
     let next = Interval { is_over: true, ..with(stretch(3_000, 4_000, 3), 0.2) };
-    let mut sum = first;
     sum.then(&next);
     assert_eq!((sum.counts.settled, sum.end()), (5, Span::from_s(4)));
     assert_eq!((sum.workers, sum.is_over), (vec![worker(0.8)], true));

@@ -60,26 +60,10 @@ pub(crate) fn assert_survives_nonsense<T>(seed: u64, words: &[&str])
 where
     T: FromStr<Err: Display> + Display + PartialEq + Debug,
 {
-    const PIECES: [&str; 18] = [
-        "",
-        ":",
-        ",",
-        "=",
-        "@",
-        "-1",
-        "0",
-        "nan",
-        "inf",
-        "1e400",
-        "10%",
-        "9999999999999999999",
-        "k",
-        "\u{b5}s",
-        "\u{0}",
-        " ",
-        ".",
-        "10s",
-    ];
+    let pieces: Vec<&str> =
+        "|:|,|=|@|-1|0|nan|inf|1e400|10%|9999999999999999999|k|\u{b5}s|\u{0}|\u{20}|.|10s"
+            .split('|')
+            .collect();
     let mut random = Random::new(seed);
     for _ in 0..20_000 {
         let mut word = words[random.below(words.len() as u64) as usize].to_owned();
@@ -87,7 +71,7 @@ where
             let at = (0..=word.len()).rev().find(|&at| word.is_char_boundary(at));
             let cut = random.below(at.unwrap_or(0) as u64 + 1) as usize;
             let cut = (0..=cut).rev().find(|&at| word.is_char_boundary(at)).unwrap_or(0);
-            let piece = PIECES[random.below(PIECES.len() as u64) as usize];
+            let piece = pieces[random.below(pieces.len() as u64) as usize];
             match random.below(3) {
                 0 => word.insert_str(cut, piece),
                 1 => word.truncate(cut),
