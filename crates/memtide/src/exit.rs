@@ -3,9 +3,10 @@
 mod foreign;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use memtide_record::{Exit, Warning};
 use memtide_run::Failure;
-use memtide_schema::scenario::Problem;
-use memtide_schema::{Exit, FieldError, Origin, Warning, field};
+use memtide_scenario::Problem;
+use memtide_scenario::{FieldError, Origin, field};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;

@@ -10,8 +10,9 @@ use crate::placement::{division, variable};
 use http::Http;
 use memtide_base::rng::mix;
 use memtide_host::clock;
-use memtide_schema::scenario::{InfluxPlace, SpoolPlace};
-use memtide_schema::{Event, Output, Settings};
+use memtide_record::Event;
+use memtide_scenario::{InfluxPlace, SpoolPlace};
+use memtide_scenario::{Output, Settings};
 use memtide_sinks::{
     Delivered, Delivery, InfluxIntervals, InfluxOperations, InfluxRun, Outlets, Sink, Spool,
 };
