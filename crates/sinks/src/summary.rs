@@ -12,8 +12,8 @@ use std::io::{self, Write};
 /// A column: its name, and its cell for a run. A figure that the run does not have is empty.
 type Column = (&'static str, fn(&Record) -> String);
 
-/// The columns before those of [`FIGURES`], with the names of the record's members. A file keeps its
-/// columns: see [`SummaryRows::heading`].
+/// The columns before those of [`FIGURES`], with the names of the record's members. A file keeps
+/// its columns: see [`SummaryRows::heading`].
 const COLUMNS: &[Column] = &[
     ("started_unix_ms", |it| it.started_unix_ms.to_string()),
     ("version", |it| it.machine.memtide_version.clone()),

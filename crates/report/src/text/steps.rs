@@ -207,6 +207,7 @@ impl StepsRows {
     }
 
     /// A rate in the unit of the steps.
+    #[cfg(feature = "html")]
     pub(crate) fn rate(&self, per_s: f64) -> String {
         self.text.rate(per_s)
     }
