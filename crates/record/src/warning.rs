@@ -299,10 +299,9 @@ impl Warning {
             Self::LineRefused { server, line, why } => {
                 format!("{server} received '{line}' and {why}")
             }
-            Self::RowsWithoutRecord { agents, operations } => format!(
-                "intervals, hlog and points hold {operations} operations more than the record: \
-                 those that {agents} reported before the loss of its record"
-            ),
+            Self::RowsWithoutRecord { agents, operations } => {
+                rows_without_record(agents, *operations)
+            }
             Self::ServersDiffer { runs, servers } => format!(
                 "the {runs} merged runs loaded {servers} servers, not all the same: the times are \
                  those of all servers together"
@@ -444,6 +443,13 @@ impl Warning {
         warnings.extend(too_few);
         warnings
     }
+}
+
+fn rows_without_record(agents: &str, operations: u64) -> String {
+    format!(
+        "intervals, hlog and points hold {operations} operations more than the record: those that \
+         {agents} reported before the loss of its record"
+    )
 }
 
 impl From<&Warning> for WarningRecord {
