@@ -7,9 +7,9 @@ use crate::message::from_agent::What as Says;
 use crate::message::to_agent::What as Hears;
 use crate::message::{self, Failed, FromAgent, Note, Prepared, Refused, Second, Share, ToAgent};
 use crate::parts::parts;
-use crate::text::printable;
 use crate::{EXIT_UNREACHABLE, MASTER_SILENT_MAX};
 use memtide_base::Instant;
+use memtide_base::printable::printable;
 use memtide_record::Aborted;
 use std::collections::VecDeque;
 

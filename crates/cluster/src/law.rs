@@ -4,12 +4,15 @@
 //! The limits are the agent's own, so no message of a master changes them. They judge resolved and
 //! planned facts; nothing here resolves or opens anything.
 
+mod share;
 mod limits;
 mod target;
 
 pub use limits::{LIMITS, Limit};
+pub use share::AskedShare;
 pub use target::Endpoint;
 
+use limits::CONNECTIONS_MAX;
 use memtide_scenario::{AgentRule, FIELDS, Settings};
 use std::array;
 use std::collections::BTreeMap;
@@ -127,6 +130,12 @@ impl Law {
     /// True if a connection to the unix socket at `path` is allowed: by exactly this path.
     pub fn is_allowed_unix(&self, path: &str) -> bool {
         self.allows(&Endpoint::Unix(path))
+    }
+
+    /// True if so many connections at once are allowed.
+    pub fn allows_connections(&self, count: u64) -> bool {
+        let at = LIMITS.iter().position(|limit| limit.name == CONNECTIONS_MAX);
+        at.and_then(|at| self.most[at]).is_none_or(|most| count as f64 <= most)
     }
 
     fn allows(&self, endpoint: &Endpoint<'_>) -> bool {

@@ -10,6 +10,7 @@ mod ending;
 mod member;
 
 pub use ending::RoundEnd;
+pub(crate) use gathering::NAME_CHARS_MAX;
 pub use gathering::{Gathered, Wanted};
 pub use member::Lost;
 
@@ -19,9 +20,9 @@ use crate::message::to_agent::What as Says;
 use crate::message::{
     self, Acknowledged, FromAgent, Hello, Note, Refused, Share, Step, Stop, ToAgent,
 };
-use crate::text::printable;
 use crate::{AGENT_SILENT_MAX, PROTOCOL};
 use member::{Member, Stage};
+use memtide_base::printable::printable;
 use memtide_base::{Instant, Span, rng};
 use memtide_record::Aborted;
 use memtide_record::Exit;
@@ -383,7 +384,7 @@ impl Master {
     }
 
     /// The name of the present run, which all its shares and no other run have.
-    fn run(&self) -> Vec<u8> {
+    pub(crate) fn run(&self) -> Vec<u8> {
         self.run_of(self.rounds)
     }
 

@@ -5,11 +5,15 @@
 
 mod seconds;
 
-use crate::master::{Lost, RoundEnd, RoundLoad};
+use crate::master::{Lost, Master, NAME_CHARS_MAX, Round, RoundEnd, RoundLoad};
 use memtide_base::Span;
+use memtide_base::hex::to_hex;
+use memtide_base::printable::printable;
 use memtide_record::Aborted;
 use memtide_record::event::LoadSoFar;
-use memtide_record::{Interval, Merging, Progress, Record, Scenarios, beside};
+use memtide_record::{
+    Interval, Merging, Progress, Record, Scenarios, Warning, WarningRecord, beside,
+};
 use memtide_scenario::Goal;
 use memtide_scenario::Scenario;
 use seconds::Seconds;
@@ -22,6 +26,9 @@ const NAMED_MAX: usize = 4;
 pub struct Taking {
     /// The agents' load, followed by the master's own, if it has one.
     parts: Vec<Part>,
+    /// The run in hexadecimal, and the names of its agents by number.
+    run: String,
+    names: Vec<String>,
     seconds: Seconds,
     so_far: LoadSoFar,
     /// Conditions that end the run, and the timeout of operations.
@@ -35,15 +42,17 @@ struct Part {
     digest: String,
     /// Its agents by number, each with the range of its shares.
     members: Vec<(u32, Range<u32>)>,
+    /// The longest time that the load may take; none if unknown.
+    load_max: Option<Span>,
     merging: Merging,
     /// The received record of a load that a single process makes.
     whole: Option<Record>,
-    /// Number of records merged.
-    count: usize,
+    /// The agents whose records are merged.
+    recorded: Vec<u32>,
 }
 
 impl Part {
-    fn new(load: &RoundLoad) -> Self {
+    fn new(load: &RoundLoad, load_max: Option<Span>) -> Self {
         let mut first = 0;
         let range = |&(number, units): &(u32, u32)| {
             let range = first..first + units;
@@ -52,7 +61,7 @@ impl Part {
         };
         let members = load.members.iter().map(range).collect();
         let (digest, merging) = (load.digest.clone(), Merging::new(Scenarios::Same));
-        Self { digest, members, merging, whole: None, count: 0 }
+        Self { digest, members, load_max, merging, whole: None, recorded: Vec::new() }
     }
 
     fn of(&self) -> u32 {
@@ -74,6 +83,7 @@ impl Part {
         &mut self,
         bytes: &[u8],
         range: &Range<u32>,
+        (run, name): (&str, &str),
         is_stopping: bool,
     ) -> Result<(), String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
@@ -92,6 +102,18 @@ impl Part {
                 words(given)
             ));
         }
+        let agent = share.agent.as_ref().ok_or("its record is not that of an agent")?;
+        if agent.run != run {
+            return Err("its record is of another run, such as an earlier one".to_owned());
+        }
+        if printable(&agent.name, NAME_CHARS_MAX) != name {
+            return Err(format!("its record is of another agent, {}", agent.name));
+        }
+        let most_s = self.load_max.map_or(f64::INFINITY, Span::as_s_f64);
+        if !(0.0..=most_s + 1.0).contains(&record.measured_s) {
+            let measured_s = record.measured_s;
+            return Err(format!("its record measured {measured_s} s, and its load {most_s} s"));
+        }
         if share.scenario_digest != self.digest {
             return Err("its record has another scenario than the run".to_owned());
         }
@@ -103,7 +125,6 @@ impl Part {
         with_it.add(record.clone()).map_err(|error| error.message(|_| "its record".to_owned()))?;
         self.merging = with_it;
         self.whole = (self.of() == 1).then_some(record);
-        self.count += 1;
         Ok(())
     }
 
@@ -127,12 +148,14 @@ pub struct Row {
 }
 
 impl Taking {
-    /// Nothing received yet, for a run whose agents make `scenario` together: in these loads, of
-    /// which the second is the master's own.
-    pub fn new(scenario: &Scenario, loads: &[RoundLoad]) -> Self {
-        let parts = loads.iter().map(Part::new).collect();
+    /// Nothing received yet, for the run that `master` has begun, whose agents make `scenario`
+    /// together. The second load of the round is the master's own.
+    pub fn new(scenario: &Scenario, round: &Round, master: &Master) -> Self {
+        let parts = round.parts.iter().map(|load| Part::new(load, round.load_max)).collect();
         Self {
             parts,
+            run: to_hex(&master.run()),
+            names: master.agents().into_iter().map(|agent| agent.name).collect(),
             seconds: Seconds::default(),
             so_far: LoadSoFar::new(scenario.warmup, scenario.duration, scenario.ops_max),
             abort_on: scenario.trust.abort_on.clone(),
@@ -164,7 +187,10 @@ impl Taking {
         let mut parts = self.parts.iter_mut();
         let found = parts.find_map(|part| Some((part.range(number)?.clone(), part)));
         let (range, part) = found.ok_or("it carried out no share of this run")?;
-        part.record(bytes, &range, is_stopping)
+        let name = self.names.get(number as usize).map_or("", String::as_str);
+        part.record(bytes, &range, (&self.run, name), is_stopping)?;
+        part.recorded.push(number);
+        Ok(())
     }
 
     /// The record of a round of `of` agents with this end, and the reason why the run failed all the
@@ -177,19 +203,41 @@ impl Taking {
     ///
     /// To do: see why each was lost, and start the run again.
     pub fn finish(self, end: &RoundEnd, of: usize) -> Result<(Record, Option<Lost>), Lost> {
-        let count = self.parts.iter().map(|part| part.count).sum();
+        let count = self.parts.iter().map(|part| part.recorded.len()).sum();
+        let surplus = self.surplus();
         let failure = end.has_failed.then(|| failure(end, count, of));
         let unfit = |why: &str| Lost { exit: Lost::UNFIT, why: why.to_owned() };
         let mut parts = self.parts.into_iter();
         let agents = match parts.next() {
-            Some(agents) if agents.count > 0 => agents.finish()?,
+            Some(agents) if !agents.recorded.is_empty() => agents.finish()?,
             _ => return Err(failure.unwrap_or_else(|| unfit("no agent sent a record"))),
         };
-        Ok(match parts.next().map(|own| own.whole) {
+        let (mut record, failure) = match parts.next().map(|own| own.whole) {
             None => (agents, failure),
             Some(Some(own)) => (beside(agents, own), failure),
             Some(None) => (agents, failure.or_else(|| Some(unfit(UNMEASURED)))),
-        })
+        };
+        record.warnings.extend(surplus.iter().map(WarningRecord::from));
+        Ok((record, failure))
+    }
+
+    /// What rows hold of agents whose records did not arrive.
+    fn surplus(&self) -> Option<Warning> {
+        let recorded = |number: &u32| self.parts.iter().any(|part| part.recorded.contains(number));
+        let numbers = (0..self.names.len() as u32).filter(|number| !recorded(number));
+        let shown: Vec<(u32, u64)> = numbers.map(|it| (it, self.seconds.shown(it))).collect();
+        let named = shown.iter().filter(|(_, operations)| *operations > 0);
+        let named: Vec<&str> = named.map(|(at, _)| self.names[*at as usize].as_str()).collect();
+        let operations = shown.iter().fold(0, |sum: u64, (_, of)| sum.saturating_add(*of));
+        let agents = match named[..] {
+            [] => return None,
+            [one] => format!("agent {one}"),
+            [first, .., last] if named.len() > NAMED_MAX => {
+                format!("{} agents from {first} to {last}", named.len())
+            }
+            _ => format!("agents {}", named.join(", ")),
+        };
+        Some(Warning::RowsWithoutRecord { agents, operations })
     }
 }
 

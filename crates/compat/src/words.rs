@@ -17,7 +17,8 @@ impl Words for FaceWords {
     }
 }
 
-/// The words of mutilate's family, which has no option for timeouts, reconnection or existing items.
+/// The words of mutilate's family, which has no option for timeouts, reconnection or existing
+/// items.
 pub const FAMILY_WORDS: FaceWords = FaceWords(&[
     (Remedy::OrFewerConnections, " or lower --connections (-c)"),
     (Remedy::FewerConnectionsOrTime, "; lower --connections (-c)"),

@@ -63,7 +63,8 @@ impl Sparse {
         Histogram::from_parts(&self.buckets, self.moments)
     }
 
-    fn absorb(&mut self, other: &Self) {
+    /// Adds all values of `other`, saturating.
+    pub fn absorb(&mut self, other: &Self) {
         self.moments.absorb(&other.moments);
         add_counts(&mut self.buckets, copied(&other.buckets));
     }

@@ -12,7 +12,7 @@ mod agree;
 mod shares;
 mod counters;
 mod seconds;
-mod window;
+mod rows;
 mod clocks;
 mod sum;
 
@@ -155,11 +155,12 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums, shares: Option<Shares>) -> Reco
     let windows = Windows::of(&ran, shares.is_some());
     let mut record = described(&all, &ran, &windows);
     sums.seal(&mut record);
+    record.client = client(&ran);
+    record.derive();
     record.rate = windows.rate(&record.sent_once());
     if let Some(churn) = &mut record.churn {
         churn.target_per_s = windows.total(|shard| shard.churn_target_per_s);
     }
-    record.client = client(&ran, &record);
     match shares {
         Some(shares) => {
             record.missing = missing::of(&all, &ran, &record.phases);
@@ -168,7 +169,7 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums, shares: Option<Shares>) -> Reco
         None => {
             record.scenario = agree::scenario(&all);
             record.server = counters::of_runs(&all);
-            (record.intervals, record.slices) = window::over_time(&windows);
+            (record.intervals, record.slices) = rows::over_time(&windows);
             record.seconds = seconds::aligned(&shards, &record.phases);
         }
     }
@@ -184,7 +185,6 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums, shares: Option<Shares>) -> Reco
 fn described(all: &[&ShardRecord], ran: &[&ShardRecord], windows: &Windows<'_>) -> Record {
     // A share that never began has a plan, but may not know its machine.
     let known = if ran.is_empty() { all } else { ran };
-    let length = windows.union();
     Record {
         ended_by: ran.iter().map(|s| s.ended_by).reduce(worse).unwrap_or(EndedBy::NotRun),
         aborted: ran.iter().find_map(|shard| shard.aborted.clone()),
@@ -195,8 +195,7 @@ fn described(all: &[&ShardRecord], ran: &[&ShardRecord], windows: &Windows<'_>) 
         started_unix_ms: all.iter().map(|s| s.started_unix_ms).fold(u64::MAX, u64::min),
         ended_unix_ms: all.iter().map(|s| s.ended_unix_ms).fold(0, u64::max),
         window_start_unix_ns: windows.start_unix_ns().map(|start| Wide(u128::from(start))),
-        window_ns: length.ns(),
-        measured_s: length.as_s_f64(),
+        window_ns: windows.union().ns(),
         answered_until_s: windows.answered_until_s(),
         start_skew_ns: windows.skew_ns(),
         alignment: windows.alignment.clone(),
@@ -222,15 +221,14 @@ const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
 }
 
 /// CPU time and memory of all processes; memory is that of the largest process.
-fn client(ran: &[&ShardRecord], record: &Record) -> ClientRecord {
+fn client(ran: &[&ShardRecord]) -> ClientRecord {
     let clients = || ran.iter().map(|shard| &shard.client);
-    let user: Option<f64> = clients().map(|client| client.cpu_user_s).sum();
-    let system: Option<f64> = clients().map(|client| client.cpu_system_s).sum();
-    let sent = record.sent_in_window.values().fold(0u64, |sum, &count| sum.saturating_add(count));
     ClientRecord {
+        cpu_user_s: clients().map(|client| client.cpu_user_s).sum(),
+        cpu_system_s: clients().map(|client| client.cpu_system_s).sum(),
         rss_max_bytes: clients().filter_map(|client| client.rss_max_bytes).max(),
         worker_busy: clients().flat_map(|client| client.worker_busy.clone()).collect(),
-        ..ClientRecord::of_cpu(user, system, sent)
+        ..ClientRecord::default()
     }
 }
 

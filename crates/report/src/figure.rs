@@ -8,7 +8,7 @@ use memtide_record::Record;
 use memtide_record::compare::{FIGURES, RunFigure, Unit, Value};
 
 /// A figure, as outputs show it.
-#[cfg_attr(not(feature = "html"), allow(dead_code, reason = "only pages show all of it"))]
+#[cfg_attr(not(feature = "html"), expect(dead_code, reason = "only pages show all of it"))]
 pub(crate) struct Figure {
     /// Name of the figure in the record or in rules.
     pub(crate) name: String,

@@ -99,16 +99,11 @@ pub(crate) struct TextTable {
 }
 
 impl TextTable {
-    /// A table with its heading row.
-    pub(crate) fn new(heading: &[&str]) -> Self {
-        let rows = vec![heading.iter().map(|&cell| cell.to_owned()).collect()];
-        Self { rows, dispensable: &[] }
-    }
-
-    /// This table, which omits these columns, one after the other, if it would be wider than the
-    /// terminal.
-    pub(crate) fn without(self, dispensable: &'static [&'static str]) -> Self {
-        Self { dispensable, ..self }
+    /// A table with its heading row. It omits the `dispensable` columns, one after the other, if it
+    /// would be wider than the terminal.
+    pub(crate) fn new(heading: &[impl AsRef<str>], dispensable: &'static [&'static str]) -> Self {
+        let rows = vec![heading.iter().map(|cell| cell.as_ref().to_owned()).collect()];
+        Self { rows, dispensable }
     }
 
     /// Adds a row; it may be shorter than the heading.

@@ -34,6 +34,7 @@ mod figure;
 pub mod chart;
 
 #[cfg(any(feature = "html", feature = "plot"))]
+#[cfg_attr(not(feature = "html"), expect(dead_code, reason = "only pages use all of it"))]
 mod axis;
 
 mod layout;

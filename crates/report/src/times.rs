@@ -21,6 +21,7 @@ const NAME: usize = 24;
 const UNBOUNDED: &str = "> ?";
 
 /// A row of times.
+#[cfg_attr(not(feature = "html"), expect(dead_code, reason = "only pages name the path"))]
 pub(crate) struct TimesRow<'a> {
     /// Path of its figures in the record, such as `response.get`.
     pub(crate) path: String,
@@ -158,11 +159,10 @@ pub(crate) fn response_table(record: &Record) -> TextTable {
 }
 
 fn table(subject: &str, count: &str, rows: &[TimesRow<'_>]) -> TextTable {
-    let percentiles = COLUMNS.map(|percentile| percentile.to_string());
-    let mut heading = vec![subject, count, "rate", "mean"];
-    heading.extend(percentiles.iter().map(String::as_str));
-    heading.push("max");
-    let mut table = TextTable::new(&heading).without(&DISPENSABLE);
+    let heading = [subject, count, "rate", "mean"].map(str::to_owned).into_iter();
+    let heading = heading.chain(COLUMNS.map(|percentile| percentile.to_string()));
+    let heading: Vec<String> = heading.chain(["max".to_owned()]).collect();
+    let mut table = TextTable::new(&heading, &DISPENSABLE);
     for row in rows {
         let count = row.count.map_or_else(String::new, whole);
         let per_s = row.per_s.map_or_else(String::new, rate);

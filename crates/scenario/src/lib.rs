@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
 #[cfg(test)]
+#[path = "../tests/page/mod.rs"]
 mod page;
 
 mod file;

@@ -10,7 +10,7 @@ use serde_json::Value;
 const ALLOWED: &[(&str, &str, &str)] = &[
     ("base", "", ""),
     ("codec", "", ""),
-    ("workload", "base", "rand_distr rand_core"),
+    ("workload", "base", "rand_distr rand_core strsim"),
     ("metrics", "base", "hdrhistogram flate2 base64"),
     ("server", "base codec", ""),
     ("engine", "base codec workload metrics", ""),
@@ -33,7 +33,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "base workload server engine scenario record host run report sinks sim compat cluster",
         "clap clap_complete clap_mangen glob ureq base64",
     ),
-    ("xtask", "", "clap proc-macro2 rustix serde_json sha2 signal-hook tar"),
+    ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),
     (
         "bench",
         "base codec workload metrics engine scenario record run host sinks",

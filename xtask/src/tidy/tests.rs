@@ -185,6 +185,10 @@ fn the_table_of_words_says_where_tidy_looks() {
     assert!(places.eq([("be it", true, true), ("news", true, true), ("told", false, false)]));
     assert_eq!(words[1].instead, "write: or; the event");
     assert!(unused().len() > 30);
+    let phrases =
+        unused::phrases("| not in messages | but |\n|---|---|\n| ` a`, `b` | c |\n\n| `d` | e |");
+    let phrases = phrases.iter().map(|(words, but)| (words.as_str(), but.as_str()));
+    assert!(phrases.eq([(" a", "c"), ("b", "c")]));
 }
 
 #[test]

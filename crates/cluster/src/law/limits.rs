@@ -9,11 +9,12 @@ use memtide_base::units::{
     UnitError, format_bytes, format_count, format_span, parse_count, parse_rate, parse_size,
     parse_span,
 };
-use memtide_scenario::Scenario;
-use memtide_scenario::{Load, Replicate};
+use memtide_scenario::{Load, RateUnit, Replicate, Scenario};
 
 /// The tolerance for a share of a rate, which is rarely exact as a float.
 const ROUNDING: f64 = 1e-9;
+/// The name of the limit of connections.
+pub(super) const CONNECTIONS_MAX: &str = "connections-max";
 
 /// A numeric limit of an agent. Every amount is a number above 0; a time counts in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -33,19 +34,9 @@ pub const LIMITS: [Limit; 5] = [
     Limit {
         name: "rate-max",
         value: "N",
-        help: "Most operations per second of this agent; excludes closed loops",
+        help: "Most operations, and most keys, per second of this agent; excludes closed loops",
         parse: parse_rate,
         check: check_rate,
-    },
-    Limit {
-        name: "connections-max",
-        value: "N",
-        help: "Most connections of this agent",
-        parse: |word| Ok(parse_count(word)? as f64),
-        check: |most, asked| {
-            let word = |count: f64| format!("{count} connections");
-            check_amount("connections-max", asked.connections as f64, most, word)
-        },
     },
     Limit {
         name: "duration-max",
@@ -53,6 +44,16 @@ pub const LIMITS: [Limit; 5] = [
         help: "Longest run, warm-up included",
         parse: |word| Ok(parse_span(word)?.ns() as f64),
         check: check_duration,
+    },
+    Limit {
+        name: CONNECTIONS_MAX,
+        value: "N",
+        help: "Most connections of this agent",
+        parse: |word| Ok(parse_count(word)? as f64),
+        check: |most, asked| {
+            let word = |count: f64| format!("{count} connections");
+            check_amount(CONNECTIONS_MAX, asked.connections as f64, most, word)
+        },
     },
     Limit {
         name: "threads-max",
@@ -113,10 +114,13 @@ fn check_amount(
     ))
 }
 
-/// Checks that the load has a rate, and that this agent's part of it is at most `most`.
+/// Checks that the load has a rate, and that this agent's part of it is at most `most`, in
+/// operations and in keys.
 fn check_rate(most: f64, asked: &Asked<'_>) -> Result<(), String> {
     let scenario = &asked.settings.scenario;
-    let allowed = format!("this agent allows {} operations/s (rate-max)", format_count(most));
+    let keys = keys_per_operation(scenario);
+    let unit = if keys > 1.0 { "keys" } else { "operations" };
+    let allowed = format!("this agent allows {} {unit}/s (rate-max)", format_count(most));
     if asked.load_only || scenario.load != Load::Never {
         return Err(format!(
             "a fill is as fast as the servers answer, and {allowed}; fill the servers from \
@@ -126,16 +130,26 @@ fn check_rate(most: f64, asked: &Asked<'_>) -> Result<(), String> {
     let peak = peak(scenario).map_err(|how| {
         format!("{how}, and {allowed}; add a rate, or start the agent without --rate-max")
     })?;
-    let own = peak * asked.own_part;
+    let own = peak * keys * asked.own_part;
     if own <= most * (1.0 + ROUNDING) {
         return Ok(());
     }
     let (word, same) = (format_count(own), format_count(own) == format_count(most));
     let word = if same { own.to_string() } else { word };
     Err(format!(
-        "the share asks for up to {word} operations/s on this agent, and {allowed}; lower the \
-         rate, use more agents, or start the agent with a higher --rate-max"
+        "the share asks for up to {word} {unit}/s on this agent, and {allowed}; lower the rate, \
+         use more agents, or start the agent with a higher --rate-max"
     ))
+}
+
+/// The mean number of keys of what the scenario's rate counts: operations, or keys.
+fn keys_per_operation(scenario: &Scenario) -> f64 {
+    if scenario.rate_unit == RateUnit::Keys {
+        return 1.0;
+    }
+    let kinds = scenario.mix.kinds().filter(|kind| kind.allows_many_keys());
+    let many: f64 = kinds.map(|kind| scenario.mix.share(kind)).sum();
+    1.0 + many * scenario.multiget_share * f64::from(scenario.multiget.saturating_sub(1))
 }
 
 /// The highest rate of the whole run, in operations per second, with copies of writes. The error

@@ -214,7 +214,7 @@ fn of_two_limits_the_lower_holds() {
     let one = limited(&[("rate-max", "5k"), ("connections-max", "10"), ("duration-max", "1m")]);
     let two = limited(&[("rate-max", "2k"), ("connections-max", "20"), ("threads-max", "3")]);
     for both in [one.clone().narrowed(&two), two.narrowed(&one)] {
-        assert_eq!(both.most, [Some(2000.0), Some(10.0), Some(60e9), Some(3.0), None]);
+        assert_eq!(both.most, [Some(2000.0), Some(60e9), Some(10.0), Some(3.0), None]);
     }
 }
 
@@ -275,6 +275,14 @@ fn a_rate_is_limited_by_its_peak_and_by_this_agents_part() {
         assert!(error.starts_with("the share asks for up to "), "{toml}: {error}");
         assert!(error.contains("this agent allows 5000 operations/s (rate-max)"), "{error}");
     }
+    // A get of many keys counts as its keys, on average over the mix.
+    let many = "mix = 'get=3,set=1'\nmultiget-share = 0.5\nload = 'never'\n";
+    assert_eq!(said(&law, &format!("{many}rate = '1k'\nmultiget = 25")), Ok(()));
+    let error = said(&law, &format!("{many}rate = '1k'\nmultiget = 26")).unwrap_err();
+    assert!(error.starts_with("the share asks for up to 5188 keys/s"), "{error}");
+    assert!(error.contains("this agent allows 5000 keys/s (rate-max)"), "{error}");
+    let in_keys = format!("{many}rate = '10k'\nrate-unit = 'keys'\nmultiget = 26");
+    assert_eq!(said(&law, &in_keys), Ok(()));
     let error = said(&law, "rate = '10000.2'\nload = 'never'").unwrap_err();
     assert!(error.contains("up to 5000.1 operations/s"), "{error}");
 }

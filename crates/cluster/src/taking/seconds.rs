@@ -30,6 +30,8 @@ struct Reported {
     waiting: VecDeque<Interval>,
     /// End of its last stretch.
     until: Span,
+    /// Number of its operations in rows.
+    shown: u64,
 }
 
 impl Seconds {
@@ -71,6 +73,11 @@ impl Seconds {
         Some(Interval { start, length, ..row })
     }
 
+    /// The number of an agent's operations that are in rows.
+    pub(super) fn shown(&self, number: u32) -> u64 {
+        self.agents.get(&number).map_or(0, |agent| agent.shown)
+    }
+
     /// The second in which the next row can end: no stretch of any agent passes over its end.
     fn boundary(&self, loading: &[u32]) -> Option<u64> {
         let waiting = || self.agents.values().flat_map(|agent| &agent.waiting);
@@ -96,6 +103,7 @@ impl Reported {
         let mut sum: Option<Interval> = None;
         while self.waiting.front().is_some_and(is_before) {
             let next = self.waiting.pop_front()?;
+            self.shown = self.shown.saturating_add(next.counts.settled);
             match &mut sum {
                 None => sum = Some(next),
                 Some(sum) => sum.then(&next),

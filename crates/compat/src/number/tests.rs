@@ -1,80 +1,44 @@
-//! Numbers as C's functions read and print them.
-
 //! Words and the values that the C library reads from them. Does not test ranges.
 
 use super::*;
+use std::fmt::Debug;
+use std::str::FromStr;
 
-#[test]
-fn integers_are_read_in_the_base_that_they_name() {
-    let cases = [
-        ("0x10", Some(16)),
-        ("0X1f", Some(31)),
-        ("010", Some(8)),
-        ("10", Some(10)),
-        (" 7", Some(7)),
-        ("+7", Some(7)),
-        ("-7", Some(-7)),
-        ("-0x10", Some(-16)),
-        ("", Some(0)),
-        ("0", Some(0)),
-        ("08", None),
-        ("0x", None),
-        ("0xg", None),
-        ("10k", None),
-        ("7 ", None),
-        (" ", None),
-        ("-", None),
-        ("1.5", None),
-        ("99999999999999999999", Some(i64::MAX)),
-        ("-99999999999999999999", Some(i64::MIN)),
-    ];
-    for (word, value) in cases {
-        assert_eq!(integer(word), value, "{word:?}");
+/// Asserts that each word of `rows` is read as the value behind its last `=`; without a value it is
+/// refused.
+fn reads<T: FromStr + PartialEq + Debug>(read: impl Fn(&str) -> Option<T>, rows: &str) {
+    for row in rows.split('|') {
+        let (word, value) = row.rsplit_once('=').expect("a value");
+        assert_eq!(read(word), value.parse().ok(), "{word:?}");
     }
 }
 
 #[test]
+fn integers_are_read_in_the_base_that_they_name() {
+    reads(
+        integer,
+        "0x10=16|0X1f=31|010=8|10=10| 7=7|+7=7|-7=-7|-0x10=-16|=0|0=0|08=|0x=|0xg=|10k=|7 =| =|-=|\
+         1.5=|99999999999999999999=9223372036854775807|\
+         -99999999999999999999=-9223372036854775808",
+    );
+}
+
+#[test]
 fn decimals_are_read_as_strtod_reads_them() {
-    let cases = [
-        ("0.5", Some(0.5)),
-        (".5", Some(0.5)),
-        ("5.", Some(5.0)),
-        ("1e3", Some(1000.0)),
-        ("1E-3", Some(0.001)),
-        ("+.5e+1", Some(5.0)),
-        ("0x1p3", Some(8.0)),
-        ("0x.8", Some(0.5)),
-        ("inf", Some(f64::INFINITY)),
-        ("-Infinity", Some(f64::NEG_INFINITY)),
-        ("", Some(0.0)),
-        (".", None),
-        ("1e", None),
-        ("1e+", None),
-        ("0.5x", None),
-        ("0x", None),
-        ("half", None),
-    ];
-    for (word, value) in cases {
-        assert_eq!(decimal(word), value, "{word:?}");
-    }
+    reads(
+        decimal,
+        "0.5=0.5|.5=0.5|5.=5|1e3=1000|1E-3=0.001|+.5e+1=5|0x1p3=8|0x.8=0.5|inf=inf|-Infinity=-inf|\
+         =0|.=|1e=|1e+=|0.5x=|0x=|half=",
+    );
     assert!(decimal("nan").is_some_and(f64::is_nan));
 }
 
 #[test]
 fn whole_decimals_have_one_base() {
-    let cases = [
-        ("010", Some(10)),
-        (" +5", Some(5)),
-        ("-0", Some(0)),
-        ("-7", Some(-7)),
-        ("", None),
-        ("0x10", None),
-        ("5 ", None),
-        ("99999999999999999999", Some(i64::MAX)),
-    ];
-    for (word, value) in cases {
-        assert_eq!(whole_decimal(word), value, "{word:?}");
-    }
+    reads(
+        whole_decimal,
+        "010=10| +5=5|-0=0|-7=-7|=|0x10=|5 =|99999999999999999999=9223372036854775807",
+    );
 }
 
 #[test]

@@ -158,6 +158,7 @@ fn a_connection_without_a_place_waits_or_is_dropped() {
     // The last one waited for 199 others, each of which takes 350 µs longer than the gap.
     assert_eq!(churn.connect_response.moments().max, 100_000 + 199 * 350_000);
     assert_eq!(churn.connect_service.moments().max, 100_000);
+    assert_eq!(churn.lifetime.moments().max, 600_000, "the wait for a slot is no part of it");
     let dropping =
         Plan { connections: 1, ..plan_of(ChurnPlan { on_full: OnFull::Drop, ..planned.clone() }) };
     let counted = checked(&dropping, &run(&dropping, Script::default()));

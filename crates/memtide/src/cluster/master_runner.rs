@@ -170,7 +170,7 @@ impl MasterRunner {
         let round = self.loads(task)?;
         self.begins = None;
         self.master.begin(&round, now());
-        let mut taking = Taking::new(&self.division.agents, &round.parts);
+        let mut taking = Taking::new(&self.division.agents, &round, &self.master);
         let end = loop {
             if let Some(end) = self.master.round_end() {
                 break end;

@@ -30,8 +30,9 @@ const FILES_BESIDE: u64 = 64;
 pub(crate) trait Supervisor {
     /// Refuses settings beyond the limits, before anything is resolved or allocated.
     fn permit(&self, settings: &Settings) -> Result<(), Stop>;
-    /// Refuses a plan beyond the limits, before any connection is made.
-    fn obey(&self, lowered: &Lowered) -> Result<(), Stop>;
+    /// Refuses a plan beyond the limits, before any connection is made; leaves out what the run does
+    /// not need.
+    fn obey(&self, lowered: &mut Lowered) -> Result<(), Stop>;
     /// Keeps the agent's own threads off the workers' CPUs.
     fn settle(&self, placement: &CpuPlacement);
     /// The flag that ends the load. Signals are for the agent.
@@ -173,12 +174,12 @@ impl World for HostWorld {
 
     fn runner(
         &mut self,
-        Prepared { settings, around, lowered, waits }: Prepared<'_>,
+        Prepared { settings, around, mut lowered, waits }: Prepared<'_>,
         _profile: &FrontProfile,
         stop: &StopFlag,
         samples: Option<Samples>,
     ) -> Result<FleetRunner<HostFleet>, Stop> {
-        self.supervisor.as_ref().map_or(Ok(()), |supervisor| supervisor.obey(&lowered))?;
+        self.supervisor.as_ref().map_or(Ok(()), |supervisor| supervisor.obey(&mut lowered))?;
         let contents = lowered.plan.contents();
         self.clock = Clock::start();
         let origin = self.origin(&lowered);

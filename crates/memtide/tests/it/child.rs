@@ -73,6 +73,21 @@ pub(crate) fn within_turn<T>(act: impl FnOnce() -> T) -> T {
     act()
 }
 
+/// The rows of a table below `## name` in `text`; lines behind `#` are comments.
+pub(crate) fn section(text: &'static str, name: &str) -> impl Iterator<Item = &'static str> {
+    let (_, table) = text.split_once(&format!("\n## {name}\n")).expect(name);
+    let lines = table.lines().take_while(|line| !line.starts_with("## "));
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Runs every command line below `## name` in `refused.txt`: each is refused.
+pub(crate) fn refused(name: &str) {
+    for row in section(include_str!("refused.txt"), name) {
+        let (line, words) = row.split_once(" => ").expect("words of the message");
+        memtide(&format!("{line} --quiet")).complains(2, &words.split(" | ").collect::<Vec<_>>());
+    }
+}
+
 /// Runs the program with the words of `line` to its end.
 pub(crate) fn memtide(line: &str) -> Finished {
     let _turn = shared();

@@ -3,7 +3,7 @@
 //! It looks at every shard, so earlier merging makes no difference. Shares of one run must be alike
 //! in every field that their digest covers.
 
-use super::{SHARDS_MAX, Scenarios};
+use super::{SHARDS_MAX, Scenarios, rows};
 use crate::record::{Lanes, Record, ShardRecord};
 use memtide_scenario::field::FIELDS;
 use memtide_scenario::{Goal, NOT_HASHED};
@@ -153,7 +153,7 @@ impl MergeError {
 pub(super) fn conserves(record: &Record) -> Result<(), String> {
     record.check_conservation()?;
     match record.share.as_ref().is_some_and(|share| share.agent.is_some()) {
-        true => record.check_servers(),
+        true => record.check_servers().and_then(|()| record.check_rows()),
         false => Ok(()),
     }
 }
@@ -176,16 +176,7 @@ pub(super) fn plausible(shard: &ShardRecord, is_share: bool) -> Result<(), Strin
     if start.and_then(|start| start.checked_add(shard.window_ns)).is_none() {
         return Err("the start of its window is not a valid time".to_owned());
     }
-    for (number, slice) in shard.slices.iter().enumerate() {
-        if slice.row().is_none() {
-            return Err(format!("slice {number} does not contain one time per answered operation"));
-        }
-    }
-    for (number, interval) in shard.intervals.iter().enumerate() {
-        if interval.row().is_none() {
-            return Err(format!("a histogram of interval {number} is damaged"));
-        }
-    }
+    rows::check(shard)?;
     for word in goal_words(&shard.scenario) {
         word.parse::<Goal>()
             .map_err(|why| format!("a goal of its scenario is not valid: {why}"))?;

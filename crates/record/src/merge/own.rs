@@ -2,7 +2,7 @@
 //! one round. Only the master's was measured.
 
 use super::{counters, judgement};
-use crate::record::{Check, CheckKind, CheckResult, Reason, Record, ShardRecord};
+use crate::record::{Check, CheckKind, CheckResult, GoalRecord, Reason, Record, ShardRecord};
 
 /// The record of the agents' load, with `own`, which their master measured at the same time. Goals
 /// are judged by `own`, and the servers' counters by both together. A bad verdict on one applies to
@@ -18,12 +18,11 @@ pub fn beside(mut record: Record, mut own: Record) -> Record {
     compared_elsewhere(&mut own);
     let ours = &mut record.believable;
     ours.verdict = ours.verdict.max(own.believable.verdict);
-    let of_own = |reason: &Reason| {
-        let message = format!("the master's own load: {}", reason.message);
-        Reason { message, ..reason.clone() }
-    };
-    ours.reasons.extend(own.believable.reasons.iter().map(of_own));
-    record.goals.clone_from(&own.goals);
+    let of_own = |text: &str| format!("the master's own load: {text}");
+    let reason = |it: &Reason| Reason { message: of_own(&it.message), ..it.clone() };
+    ours.reasons.extend(own.believable.reasons.iter().map(reason));
+    let goal = |it: &GoalRecord| GoalRecord { why: of_own(&it.why), ..it.clone() };
+    record.goals = own.goals.iter().map(goal).collect();
     record.partial |= own.partial;
     if record.exit == 0 {
         record.exit = own.exit;

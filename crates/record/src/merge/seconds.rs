@@ -4,15 +4,14 @@
 //! holds its middle by the time of day, one of a share in that of its number since the common
 //! beginning.
 
-use super::window::{covered, extend};
+use super::rows::{Gaps, covered, extend};
 use crate::event::Interval;
-use crate::record::{Phases, Record, SecondRecord, SettledCounts, ShardRecord, UnderWay};
+use crate::record::{
+    Phases, Record, SECONDS_MAX, SecondRecord, SettledCounts, ShardRecord, UnderWay,
+};
 use memtide_base::Span;
-use memtide_metrics::Row;
+use memtide_metrics::Histogram;
 use std::collections::BTreeMap;
-
-/// Largest number of merged seconds of whole runs.
-const SECONDS_MAX: u64 = 1024;
 
 /// A second of a whole run: its beginning and end in ns since 1970, and its figures.
 struct Placed {
@@ -48,7 +47,7 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
         all.iter_mut().for_each(|part| part.second.servers.clear());
     }
     let mut width = all.iter().map(|part| part.end - part.start).max().unwrap_or(0).max(1);
-    while (end - zero).div_ceil(width) > SECONDS_MAX {
+    while (end - zero).div_ceil(width) > SECONDS_MAX as u64 {
         width *= 2;
     }
     let mut rows: BTreeMap<u64, Vec<&Placed>> = BTreeMap::new();
@@ -57,11 +56,17 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
         rows.entry((middle - zero) / width).or_default().push(part);
     }
     let loads = Loads::of(shards, &all);
-    let row = |(number, of): (u64, Vec<&Placed>)| Interval {
-        start: Span::from_ns(number.saturating_mul(width)),
-        ..loads.together(&of)
+    let mut gaps = Gaps::new(width);
+    let row = |(number, of): (u64, Vec<&Placed>)| {
+        let mut when = BTreeMap::new();
+        of.iter()
+            .for_each(|part| extend(&mut when, part.shard, part.start - zero..part.end - zero));
+        let gap = gaps.before(number, &when).map(|start| Interval { start, ..Interval::default() });
+        let start = Span::from_ns(number.saturating_mul(width));
+        let row = Interval { start, length: covered(&when), ..loads.together(&of) };
+        gap.into_iter().chain([row])
     };
-    checked(rows.into_iter().map(row), phases)
+    checked(rows.into_iter().flat_map(row), phases)
 }
 
 /// The seconds of a whole run; none if it does not say when its load began.
@@ -81,8 +86,9 @@ fn placed(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Placed> {
 fn checked(seconds: impl Iterator<Item = Interval>, phases: &Phases) -> Vec<SecondRecord> {
     let Phases { warmup, measure, cooldown, .. } = phases;
     let load = [warmup, measure, cooldown].map(|phase| SettledCounts::from(&phase.totals));
-    // Percentiles of merged seconds are unknown.
-    let seconds: Vec<SecondRecord> = seconds.map(|it| it.record(&Row::default())).collect();
+    // Records keep no times of seconds.
+    let unknown = Histogram::new();
+    let seconds: Vec<SecondRecord> = seconds.map(|it| it.record(&unknown)).collect();
     let total = |all: &mut dyn Iterator<Item = SettledCounts>| {
         all.fold(SettledCounts::default(), |sum, of| sum.plus(&of))
     };
@@ -111,9 +117,7 @@ impl Loads {
     /// One merged second of those in `row`: first those of each shard, then of all shards.
     fn together(&self, row: &[&Placed]) -> Interval {
         let mut shards: BTreeMap<usize, Interval> = BTreeMap::new();
-        let mut when = BTreeMap::new();
         for part in row {
-            extend(&mut when, part.shard, part.start..part.end);
             let sum = shards.entry(part.shard);
             sum.and_modify(|sum| sum.then(&part.second)).or_insert_with(|| part.second.clone());
         }
@@ -122,15 +126,14 @@ impl Loads {
         }
         let mut sum = Interval::merged(shards.values()).unwrap_or_default();
         // A shard that was running and has no second here leaves the state at the end unknown.
-        let (from, until) = when.values().fold((u64::MAX, 0), |(from, until), stretch| {
-            (from.min(stretch.start), until.max(stretch.end))
-        });
+        let (from, until) = row
+            .iter()
+            .fold((u64::MAX, 0), |(from, until), part| (from.min(part.start), until.max(part.end)));
         let running = self.extents.iter().filter(|(_, of)| of.0 < until && of.1 > from);
         if running.map(|(shard, _)| shard).any(|shard| !shards.contains_key(shard)) {
             sum.under_way = UnderWay::default();
             sum.servers.iter_mut().for_each(|server| server.connections_open = None);
         }
-        sum.length = covered(&when);
         sum
     }
 }
@@ -148,7 +151,7 @@ impl Shared {
             at.and_modify(|sum| sum.then(&second)).or_insert(second);
         }
         for (at, second) in own {
-            let second = Interval { start: Span::from_s(at), ..second };
+            let second = Interval { start: Span::from_s_f64(at as f64), ..second };
             let sum = self.0.entry(at);
             sum.and_modify(|sum| sum.beside(&second)).or_insert(second);
         }

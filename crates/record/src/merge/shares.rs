@@ -4,19 +4,17 @@
 //! A share keeps no rows of its own: all shares have one schedule, and row *i* of each is the same
 //! stretch of it.
 
-mod rows;
-
-use super::counters;
+use super::{counters, rows, seconds};
 use crate::record::{Record, ServerCounters, ShardRecord};
 use memtide_base::Span;
-use rows::Rows;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Sums over shares read so far.
 #[derive(Clone)]
 pub(super) struct Shares {
-    rows: Rows,
+    rows: rows::Shared,
+    seconds: seconds::Shared,
     server: ServerCounters,
     /// The words of the scenario on which all shares agree.
     pub(super) scenario: Map<String, Value>,
@@ -32,7 +30,7 @@ pub(super) fn is_of_shares(record: &Record) -> bool {
 /// The part of a share that a merged record keeps.
 pub(super) fn shard(record: &Record) -> ShardRecord {
     let mut shard = ShardRecord::of(record);
-    shard.rows = Some(rows::of(record));
+    shard.rows = Some(rows::of_share(record));
     shard.scenario.clear();
     shard.server = ServerCounters::default();
     (shard.intervals, shard.slices, shard.seconds) = (Vec::new(), Vec::new(), Vec::new());
@@ -45,7 +43,8 @@ impl Shares {
     /// No shares yet; `first` is the record that is added first.
     pub(super) fn new(first: &Record) -> Self {
         Self {
-            rows: Rows::default(),
+            rows: rows::Shared::default(),
+            seconds: seconds::Shared::default(),
             server: ServerCounters::default(),
             scenario: first.scenario.clone(),
             decided: first.plan.decided.clone(),
@@ -55,6 +54,7 @@ impl Shares {
     /// Adds a record: a share, or merged from shares. The error names the damaged rows.
     pub(super) fn absorb(&mut self, record: &Record) -> Result<(), String> {
         self.rows.absorb(record)?;
+        self.seconds.absorb(record);
         counters::absorb(&mut self.server, &record.server);
         self.scenario.retain(|name, word| record.scenario.get(name) == Some(word));
         self.decided.retain(|name, word| record.plan.decided.get(name) == Some(word));
@@ -64,7 +64,8 @@ impl Shares {
     /// Writes the sums into `record`, which already has its phases; `longest` is the longest
     /// window.
     pub(super) fn seal(self, record: &mut Record, longest: Span) {
-        self.rows.seal(record, longest);
+        (record.intervals, record.slices) = self.rows.seal(longest);
+        record.seconds = self.seconds.seal(&record.phases);
         record.server = self.server;
         record.scenario = self.scenario;
         record.plan.decided = self.decided;

@@ -3,8 +3,8 @@
 //! All sums are of whole numbers, so the order of adding cannot show.
 
 use crate::record::{
-    ChurnCounts, ChurnRecord, Counts, Distribution, LagSplit, MessageSizes, Outage, PhaseCounts,
-    Phases, Reconnects, Record, ServerRecord, ServerTotals, Totals, add, add_counts, per_second,
+    ChurnRecord, Counts, Distribution, LagSplit, MessageSizes, Outage, Phases, Record,
+    ServerRecord, ServerTotals, Totals, add_counts,
 };
 use memtide_base::Span;
 use memtide_metrics::Histogram;
@@ -15,90 +15,128 @@ use std::collections::BTreeMap;
 #[derive(Clone, Default)]
 pub(super) struct Sums {
     phases: Phases,
-    response: BTreeMap<Kind, DistributionSum>,
-    service: BTreeMap<Kind, DistributionSum>,
-    lag: BTreeMap<Kind, DistributionSum>,
-    lag_split: [DistributionSum; 4],
-    client_delay: DistributionSum,
-    in_flight_at_send: Histogram<u64>,
-    outstanding_at_send: Histogram<u64>,
-    churn: Option<Churn>,
-    /// Requests and replies; none until a record has them.
-    message_sizes: Option<[Histogram<u64>; 2]>,
+    sent_in_window: BTreeMap<Kind, u64>,
+    copies_in_window: BTreeMap<Kind, u64>,
+    /// Connection churn without its times; none without it.
+    churn: Option<ChurnRecord>,
     servers: BTreeMap<String, Server>,
-    pub(super) sent_in_window: BTreeMap<Kind, u64>,
-    pub(super) copies_in_window: BTreeMap<Kind, u64>,
+    /// Distributions of times by their place in a record.
+    times: BTreeMap<String, DistributionSum>,
+    /// Distributions of counts by their place in a record.
+    counts: BTreeMap<&'static str, Histogram<u64>>,
+}
+
+/// The distributions of times in a record, each with its place.
+fn times_of(record: &Record) -> impl Iterator<Item = (String, &Distribution)> {
+    let kinds =
+        [("response", &record.response), ("service", &record.service), ("lag", &record.lag)];
+    let of_kinds = kinds.into_iter().flat_map(|(name, kinds)| {
+        kinds.iter().map(move |(kind, times)| (format!("{name}.{kind}"), times))
+    });
+    let LagSplit { generator, client_busy, server, disconnected } = &record.lag_split;
+    let of_all = [
+        ("lag_split.generator", generator),
+        ("lag_split.client_busy", client_busy),
+        ("lag_split.server", server),
+        ("lag_split.disconnected", disconnected),
+        ("client_delay", &record.client_delay),
+    ];
+    let of_churn = record.churn.iter().flat_map(|churn| {
+        let ChurnRecord { connect, connect_service, lifetime, .. } = churn;
+        [
+            ("churn.connect", connect),
+            ("churn.connect_service", connect_service),
+            ("churn.lifetime", lifetime),
+        ]
+    });
+    let named = of_all.into_iter().chain(of_churn).map(|(name, times)| (name.to_owned(), times));
+    let of_servers = record.servers.iter();
+    let of_servers =
+        of_servers.map(|server| (format!("servers.{}", server.name), &server.response));
+    of_kinds.chain(named).chain(of_servers)
+}
+
+/// The distributions of counts in a record, each with its place.
+fn counts_of(record: &Record) -> impl Iterator<Item = (&'static str, &Counts)> {
+    let of_sizes = record.message_sizes.iter().flat_map(|MessageSizes { requests, replies }| {
+        [("message_sizes.requests", requests), ("message_sizes.replies", replies)]
+    });
+    let of_all = [
+        ("in_flight_at_send", &record.in_flight_at_send),
+        ("outstanding_at_send", &record.outstanding_at_send),
+    ];
+    of_all.into_iter().chain(of_sizes)
 }
 
 impl Sums {
     /// Adds a record. The error names a figure that is impossible.
     pub(super) fn absorb(&mut self, record: &Record) -> Result<(), String> {
-        add_phases(&mut self.phases, &record.phases);
-        absorb_kinds(&mut self.response, &record.response, "response")?;
-        absorb_kinds(&mut self.service, &record.service, "service")?;
-        absorb_kinds(&mut self.lag, &record.lag, "lag")?;
-        let LagSplit { generator, client_busy, server, disconnected } = &record.lag_split;
-        let parts = [generator, client_busy, server, disconnected];
-        for (sum, part) in self.lag_split.iter_mut().zip(parts) {
-            sum.absorb(part).ok_or_else(|| histogram_damaged("lag_split"))?;
-        }
-        let delay = self.client_delay.absorb(&record.client_delay);
-        delay.ok_or_else(|| histogram_damaged("client_delay"))?;
-        let in_flight = record.in_flight_at_send.counts();
-        let in_flight = in_flight.ok_or_else(|| histogram_damaged("in_flight_at_send"))?;
-        self.in_flight_at_send.absorb(&in_flight);
-        let outstanding = record.outstanding_at_send.counts();
-        let outstanding = outstanding.ok_or_else(|| histogram_damaged("outstanding_at_send"))?;
-        self.outstanding_at_send.absorb(&outstanding);
-        if let Some(churn) = &record.churn {
-            let sum = self.churn.get_or_insert_default().absorb(churn);
-            sum.ok_or_else(|| histogram_damaged("churn"))?;
-        }
-        if let Some(MessageSizes { requests, replies }) = &record.message_sizes {
-            let sums = self.message_sizes.get_or_insert_default();
-            for (sum, part) in sums.iter_mut().zip([requests, replies]) {
-                let part = part.counts().ok_or_else(|| histogram_damaged("message_sizes"))?;
-                sum.absorb(&part);
-            }
-        }
-        for server in &record.servers {
-            let sum = self.servers.entry(server.name.clone()).or_default();
-            sum.absorb(server).ok_or_else(|| histogram_damaged(&server.name))?;
-        }
+        self.phases.add(&record.phases);
         add_counts(&mut self.sent_in_window, &record.sent_in_window);
         add_counts(&mut self.copies_in_window, &record.copies_in_window);
+        if let Some(churn) = &record.churn {
+            self.churn.get_or_insert_default().add_counts(churn);
+        }
+        for server in &record.servers {
+            self.servers.entry(server.name.clone()).or_default().absorb(server);
+        }
+        let damaged = |place: &str| format!("a histogram of {place} contradicts its figures");
+        for (place, times) in times_of(record) {
+            let sum = self.times.entry(place.clone()).or_default().absorb(times);
+            sum.ok_or_else(|| damaged(&place))?;
+        }
+        for (place, counts) in counts_of(record) {
+            let counts = counts.counts().ok_or_else(|| damaged(place))?;
+            self.counts.entry(place).or_default().absorb(&counts);
+        }
         Ok(())
     }
 
     /// Writes the sums into `record`, which already has its plan and window.
-    pub(super) fn seal(self, record: &mut Record) {
-        record.totals = self.phases.measure.totals.clone();
-        record.phases = self.phases;
-        let seal = |kinds: BTreeMap<Kind, DistributionSum>| {
-            kinds.into_iter().map(|(kind, times)| (kind, times.seal())).collect()
+    pub(super) fn seal(mut self, record: &mut Record) {
+        let times = &mut self.times;
+        record.response = by_kind(times, "response");
+        record.service = by_kind(times, "service");
+        record.lag = by_kind(times, "lag");
+        let mut taken = |place: &str| times.remove(place).unwrap_or_default().seal();
+        record.lag_split = LagSplit {
+            generator: taken("lag_split.generator"),
+            client_busy: taken("lag_split.client_busy"),
+            server: taken("lag_split.server"),
+            disconnected: taken("lag_split.disconnected"),
         };
-        record.response = seal(self.response);
-        record.service = seal(self.service);
-        record.lag = seal(self.lag);
-        let [generator, client_busy, server, disconnected] =
-            self.lag_split.map(DistributionSum::seal);
-        record.lag_split = LagSplit { generator, client_busy, server, disconnected };
-        record.client_delay = self.client_delay.seal();
-        record.in_flight_at_send = Counts::of(&self.in_flight_at_send);
-        record.outstanding_at_send = Counts::of(&self.outstanding_at_send);
-        record.message_sizes = self.message_sizes.map(|[requests, replies]| MessageSizes {
-            requests: Counts::of(&requests),
-            replies: Counts::of(&replies),
+        record.client_delay = taken("client_delay");
+        record.churn = self.churn.map(|churn| ChurnRecord {
+            connect: taken("churn.connect"),
+            connect_service: taken("churn.connect_service"),
+            lifetime: taken("churn.lifetime"),
+            ..churn
         });
-        record.sent_in_window = self.sent_in_window;
-        record.copies_in_window = self.copies_in_window;
-        let length = Span::from_ns(record.window_ns);
-        record.churn = self.churn.map(|churn| churn.seal(length));
-        let rows = self.servers.into_iter().map(|(name, server)| server.seal(name, length));
+        let rows = self.servers.into_iter().map(|(name, server)| ServerRecord {
+            response: taken(&format!("servers.{name}")),
+            ..server.seal(name)
+        });
         record.servers = rows.collect();
         let place = |name: &str| record.plan.servers.iter().position(|server| server.name == name);
         record.servers.sort_by_key(|server| place(&server.name).unwrap_or(usize::MAX));
+        let counts = |place| self.counts.get(place).map(Counts::of);
+        record.in_flight_at_send = counts("in_flight_at_send").unwrap_or_default();
+        record.outstanding_at_send = counts("outstanding_at_send").unwrap_or_default();
+        let sizes = counts("message_sizes.requests").zip(counts("message_sizes.replies"));
+        record.message_sizes = sizes.map(|(requests, replies)| MessageSizes { requests, replies });
+        record.sent_in_window = self.sent_in_window;
+        record.copies_in_window = self.copies_in_window;
+        record.phases = self.phases;
     }
+}
+
+/// Takes the sums of a member that has one distribution for each kind.
+fn by_kind(
+    times: &mut BTreeMap<String, DistributionSum>,
+    member: &str,
+) -> BTreeMap<Kind, Distribution> {
+    let mut taken = |kind: &Kind| times.remove(&format!("{member}.{kind}"));
+    Kind::ALL.iter().filter_map(|kind| Some((*kind, taken(kind)?.seal()))).collect()
 }
 
 impl Record {
@@ -107,22 +145,6 @@ impl Record {
     pub fn check_histograms(&self) -> Result<(), String> {
         Sums::default().absorb(self)
     }
-}
-
-fn histogram_damaged(place: &str) -> String {
-    format!("a histogram of {place} contradicts its figures")
-}
-
-fn absorb_kinds(
-    sums: &mut BTreeMap<Kind, DistributionSum>,
-    parts: &BTreeMap<Kind, Distribution>,
-    place: &str,
-) -> Result<(), String> {
-    for (&kind, part) in parts {
-        let sum = sums.entry(kind).or_default().absorb(part);
-        sum.ok_or_else(|| histogram_damaged(&format!("{place}.{kind}")))?;
-    }
-    Ok(())
 }
 
 /// Sum of distributions.
@@ -152,108 +174,40 @@ impl DistributionSum {
     }
 }
 
-/// Sum of connection churn.
-#[derive(Clone, Default)]
-struct Churn {
-    concurrent_max: u64,
-    phases: [ChurnCounts; 3],
-    times: [DistributionSum; 3],
-    calls_planned: u64,
-    calls_intended: u64,
-}
-
-impl Churn {
-    /// Adds `part`; none if its figures cannot be those of any times.
-    fn absorb(&mut self, part: &ChurnRecord) -> Option<()> {
-        add(&mut self.concurrent_max, part.concurrent_max);
-        for (sum, (_, part)) in self.phases.iter_mut().zip(part.phases()) {
-            sum.add(part);
-        }
-        add(&mut self.calls_planned, part.calls_planned);
-        add(&mut self.calls_intended, part.calls_intended);
-        let parts = [&part.connect, &part.connect_service, &part.lifetime];
-        self.times.iter_mut().zip(parts).try_for_each(|(sum, part)| sum.absorb(part))
-    }
-
-    /// The sum as a record, without the target rate, which does not add up.
-    fn seal(self, length: Span) -> ChurnRecord {
-        let [warmup, measure, cooldown] = self.phases;
-        let [connect, connect_service, lifetime] = self.times.map(DistributionSum::seal);
-        ChurnRecord {
-            target_per_s: None,
-            started_per_s: per_second(measure.started, length),
-            concurrent_max: self.concurrent_max,
-            warmup,
-            measure,
-            cooldown,
-            connect,
-            connect_service,
-            lifetime,
-            calls_planned: self.calls_planned,
-            calls_intended: self.calls_intended,
-        }
-    }
-}
-
 /// Sum of a server's rows.
 #[derive(Clone, Default)]
 struct Server {
-    seen: bool,
-    address: Option<String>,
-    connections: u32,
+    /// What adds up as it is; none before the first row.
+    sum: Option<ServerRecord>,
     totals: Totals,
     /// Above zero for each count that some row did not have.
     unknown: Totals,
-    response: DistributionSum,
-    reconnects: Reconnects,
-    outages: Vec<Outage>,
 }
 
 impl Server {
-    fn absorb(&mut self, row: &ServerRecord) -> Option<()> {
+    fn absorb(&mut self, row: &ServerRecord) {
+        let sum = self.sum.get_or_insert_with(|| ServerRecord {
+            address: row.address.clone(),
+            ..ServerRecord::default()
+        });
         // Shards that reached it at different addresses leave no single address.
-        if !self.seen {
-            self.address.clone_from(&row.address);
-        } else if self.address != row.address {
-            self.address = None;
+        if sum.address != row.address {
+            sum.address = None;
         }
-        self.seen = true;
-        self.connections = self.connections.saturating_add(row.connections);
+        sum.connections = sum.connections.saturating_add(row.connections);
+        sum.reconnects.add(&row.reconnects);
+        sum.outages.extend(&row.outages);
         self.totals.add(&row.totals.totals());
         self.unknown.add(&row.totals.unknown());
-        let Reconnects { lost, reconnected, disconnected_ns, disconnected_ns_max } = row.reconnects;
-        add(&mut self.reconnects.lost, lost);
-        add(&mut self.reconnects.reconnected, reconnected);
-        add(&mut self.reconnects.disconnected_ns, disconnected_ns);
-        self.reconnects.disconnected_ns_max =
-            self.reconnects.disconnected_ns_max.max(disconnected_ns_max);
-        self.outages.extend(&row.outages);
-        self.response.absorb(&row.response)
     }
 
-    fn seal(self, name: String, length: Span) -> ServerRecord {
+    fn seal(self, name: String) -> ServerRecord {
+        let sum = self.sum.unwrap_or_default();
         ServerRecord {
             name,
-            address: self.address,
-            connections: self.connections,
-            rate_per_s: per_second(self.totals.answered, length),
             totals: ServerTotals::of(self.totals, &self.unknown),
-            response: self.response.seal(),
-            reconnects: self.reconnects,
-            outages: Outage::united(self.outages),
+            outages: Outage::united(sum.outages),
+            ..sum
         }
     }
-}
-
-fn add_phases(sum: &mut Phases, part: &Phases) {
-    let Phases { load, warmup, measure, cooldown } = part;
-    add_phase(&mut sum.load, load);
-    add_phase(&mut sum.warmup, warmup);
-    add_phase(&mut sum.measure, measure);
-    add_phase(&mut sum.cooldown, cooldown);
-}
-
-fn add_phase(sum: &mut PhaseCounts, part: &PhaseCounts) {
-    sum.totals.add(&part.totals);
-    add_counts(&mut sum.ops, &part.ops);
 }

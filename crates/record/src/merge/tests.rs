@@ -202,6 +202,21 @@ fn rows_have_rates_that_the_runs_had() {
     assert_eq!((row.ops, row.length_s, row.rate_per_s), (140, 1.4, 100.0));
 }
 
+/// Nothing ran for 11 s: no line over time may join what was before and after.
+#[test]
+fn a_stretch_without_a_run_is_a_gap() {
+    let merged = same(&[run(0, 3), run(14_000, 2)]);
+    let rows: Vec<(f64, f64, u64)> =
+        merged.intervals.iter().map(|row| (row.start_s, row.length_s, row.ops)).collect();
+    let [.., last, gap, next, _] = rows[..] else { panic!("{rows:?}") };
+    assert_eq!([last, gap, next], [(2.0, 1.0, 100), (3.0, 0.0, 0), (14.0, 1.0, 100)]);
+    let gap = &merged.intervals[3];
+    assert_eq!((gap.response_p50_ns, gap.response_p99_ns), (None, None));
+    assert_eq!(merged.slices.iter().filter(|slice| slice.length_s == 0.0).count(), 1);
+    // Half a row is none.
+    assert_eq!(same(&[run(0, 3), run(3_500, 2)]).intervals.len(), 5);
+}
+
 #[test]
 fn the_servers_own_clock_orders_their_counters() {
     let of = |start_ms, [before, after]: [(i64, i64); 2]| {
@@ -467,7 +482,7 @@ fn a_record_that_contradicts_itself_is_refused() {
         ("a histogram of in_flight_at_send", |r| {
             r.in_flight_at_send.histogram = Some("!".to_owned());
         }),
-        ("a histogram of a:11211", |r| r.servers[0].response.histogram = None),
+        ("a histogram of servers.a:11211", |r| r.servers[0].response.histogram = None),
         ("the start of its window is not a valid time", |r| {
             r.window_start_unix_ns = Some(Wide(u128::MAX))
         }),

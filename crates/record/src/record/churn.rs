@@ -2,7 +2,7 @@
 //!
 //! The calls on these connections are counted as operations.
 
-use super::count::{add_counts, summed};
+use super::count::{add, add_counts, summed};
 use super::{Distribution, Phases};
 use memtide_metrics::{ChurnCounters, ChurnFate};
 #[cfg(test)]
@@ -119,6 +119,15 @@ impl ChurnRecord {
     /// The counts of each phase, by name.
     pub fn phases(&self) -> [(&'static str, &ChurnCounts); 3] {
         [("warmup", &self.warmup), ("measure", &self.measure), ("cooldown", &self.cooldown)]
+    }
+
+    /// Adds the counts of `part`, saturating; times and rates stay.
+    pub(crate) fn add_counts(&mut self, part: &Self) {
+        add(&mut self.concurrent_max, part.concurrent_max);
+        add(&mut self.calls_planned, part.calls_planned);
+        add(&mut self.calls_intended, part.calls_intended);
+        let sums = [&mut self.warmup, &mut self.measure, &mut self.cooldown];
+        sums.into_iter().zip(part.phases()).for_each(|(sum, (_, part))| sum.add(part));
     }
 
     /// True if connections were started and none opened.

@@ -73,9 +73,16 @@ impl Phases {
             (Phase::Cooldown, &self.cooldown),
         ]
     }
-}
 
-impl Phases {
+    /// Adds the counts of `part`, phase by phase, saturating.
+    pub(crate) fn add(&mut self, part: &Self) {
+        let sums = [&mut self.load, &mut self.warmup, &mut self.measure, &mut self.cooldown];
+        for (sum, (_, part)) in sums.into_iter().zip(part.each()) {
+            sum.totals.add(&part.totals);
+            add_counts(&mut sum.ops, &part.ops);
+        }
+    }
+
     /// Results of verification, over all phases.
     pub fn verification(&self) -> VerificationCounts {
         let mut sum = VerificationCounts::default();

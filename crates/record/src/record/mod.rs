@@ -3,6 +3,7 @@
 //! Numbers only: verdicts and results of goals are decided elsewhere. A time is in nanoseconds if
 //! its name ends in `_ns`, in seconds if it ends in `_s`.
 
+mod gate;
 mod count;
 mod distribution;
 mod judgement;
@@ -37,6 +38,8 @@ pub use shard::{
 };
 
 use crate::exit::Exit;
+use memtide_base::Span;
+use memtide_base::printable::printable;
 use memtide_scenario::Kind;
 use memtide_scenario::Tags;
 #[cfg(test)]
@@ -44,6 +47,24 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Largest number of seconds that a run keeps; beyond it, they are merged.
+pub const SECONDS_MAX: usize = 1024;
+/// Largest error of a beginning or length in seconds, which are rounded.
+const ROUNDING_S: f64 = 1e-6;
+
+/// True if stretches of time, as beginning and length in seconds, follow each other.
+fn follow(mut stretches: impl Iterator<Item = (f64, f64)>) -> bool {
+    let mut until = 0.0;
+    stretches.all(|(start, length)| {
+        let follows = start >= until - ROUNDING_S && length >= 0.0;
+        until = start + length;
+        follows && until.is_finite()
+    })
+}
+
+/// The longest reason or warning of a record that is read, in characters.
+const TEXT_CHARS_MAX: usize = 2_000;
 
 /// Name and version of the JSON format of records. Unknown versions are refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -361,11 +382,10 @@ pub struct ClientRecord {
 }
 
 impl ClientRecord {
-    /// CPU time in user mode and in the kernel, for a load that sent `sent` operations.
-    pub fn of_cpu(cpu_user_s: Option<f64>, cpu_system_s: Option<f64>, sent: u64) -> Self {
-        let both = cpu_user_s.zip(cpu_system_s).map(|(user, system)| user + system);
-        let cpu_s_per_mops = both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64);
-        Self { cpu_user_s, cpu_system_s, cpu_s_per_mops, ..Self::default() }
+    /// Sets the CPU time for each of the `sent` operations.
+    fn set_cost(&mut self, sent: u64) {
+        let both = self.cpu_user_s.zip(self.cpu_system_s).map(|(user, system)| user + system);
+        self.cpu_s_per_mops = both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64);
     }
 }
 
@@ -419,6 +439,22 @@ impl Record {
         sent.map(|(kind, &count)| (*kind, count.saturating_sub(copies(kind)))).collect()
     }
 
+    /// Sets the figures that follow from counts and the window's length: totals, rates of servers
+    /// and of connection churn, and the cost in CPU time.
+    pub fn derive(&mut self) {
+        let length = Span::from_ns(self.window_ns);
+        self.measured_s = length.as_s_f64();
+        self.totals = self.phases.measure.totals.clone();
+        for server in &mut self.servers {
+            server.rate_per_s = per_second(server.totals.answered, length);
+        }
+        if let Some(churn) = &mut self.churn {
+            churn.started_per_s = per_second(churn.measure.started, length);
+        }
+        let sent = self.sent_in_window.values().fold(0u64, |sum, count| sum.saturating_add(*count));
+        self.client.set_cost(sent);
+    }
+
     /// Exit code of the run, before `--strict` is considered, from what ended it, its goals, wrong
     /// values and missing shares. The process of a share that never began did what it should.
     pub fn exit_code(&self) -> u8 {
@@ -447,7 +483,22 @@ impl Record {
     /// Reads a record. The error is a sentence that names the place at which
     /// `text` is not JSON, or not a record.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        read_json("a record", text)
+        let mut record: Self = read_json("a record", text)?;
+        record.shorten();
+        Ok(record)
+    }
+
+    /// Cuts off sentences that are longer than any that memtide writes.
+    fn shorten(&mut self) {
+        let shares = self.shards.iter_mut().map(|shard| (&mut shard.share, &mut shard.warnings));
+        for (share, warnings) in shares.chain([(&mut self.share, &mut self.warnings)]) {
+            let reason = share.iter_mut().filter_map(|share| share.not_run.as_mut());
+            let warnings = warnings.iter_mut();
+            let texts = warnings.flat_map(|it| [&mut it.code, &mut it.message, &mut it.remedy]);
+            for text in reason.chain(texts).filter(|text| text.len() > TEXT_CHARS_MAX) {
+                *text = printable(text, TEXT_CHARS_MAX);
+            }
+        }
     }
 
     /// Checks that every intended operation of every phase has exactly one outcome, that the totals
@@ -473,6 +524,38 @@ impl Record {
             true => Ok(()),
             false => Err("the totals are not those of the measured phase".to_owned()),
         }
+    }
+
+    /// Checks that the seconds and the rows over time of a run that is not merged follow each other,
+    /// are as many as a run keeps, and add up to its load. The error names the figures.
+    pub fn check_rows(&self) -> Result<(), String> {
+        let ended = self
+            .seconds
+            .iter()
+            .fold(SettledCounts::default(), |sum, second| sum.plus(&second.counts));
+        let load = [&self.phases.warmup, &self.phases.measure, &self.phases.cooldown];
+        let load = load.iter().fold(0, |sum: u64, phase| sum.saturating_add(phase.totals.intended));
+        let in_rows =
+            self.intervals.iter().fold(0, |sum: u64, row| sum.saturating_add(row.intended));
+        let seconds = self.seconds.iter().map(|second| (second.start_s, second.length_s));
+        let rows = self.intervals.iter().map(|row| (row.start_s, row.length_s));
+        if self.seconds.len() > SECONDS_MAX || !follow(seconds) {
+            return Err(format!("its {} seconds are not those of a load", self.seconds.len()));
+        }
+        if !follow(rows) {
+            return Err(format!("its {} rows are not those of a window", self.intervals.len()));
+        }
+        if !self.seconds.is_empty() && ended.settled != load {
+            let settled = ended.settled;
+            return Err(format!(
+                "{settled} operations ended in its seconds, and {load} in its load"
+            ));
+        }
+        let in_window = self.totals.intended;
+        if in_rows > in_window {
+            return Err(format!("its rows have {in_rows} operations, and its window {in_window}"));
+        }
+        Ok(())
     }
 
     /// Checks that the servers' counts add up to the totals, for every count known of all servers.
@@ -504,7 +587,8 @@ fn null_is_nan<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<f64, D::Er
 /// `text` is not JSON, or not `what`. It is the only way to read, because each costs the compiler
 /// as much as a quarter of this crate.
 pub(crate) fn read_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
-    let mut reader = serde_json::Deserializer::from_str(text);
+    let text = gate::printable_json(text);
+    let mut reader = serde_json::Deserializer::from_str(&text);
     let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
         let problem = error.into_inner();

@@ -6,7 +6,7 @@ mod report;
 
 pub use report::ServerReport;
 
-use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts};
+use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts, add};
 use super::distribution::Distribution;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -165,6 +165,14 @@ pub struct Reconnects {
 }
 
 impl Reconnects {
+    /// Adds those of other connections, saturating.
+    pub(crate) fn add(&mut self, part: &Self) {
+        add(&mut self.lost, part.lost);
+        add(&mut self.reconnected, part.reconnected);
+        add(&mut self.disconnected_ns, part.disconnected_ns);
+        self.disconnected_ns_max = self.disconnected_ns_max.max(part.disconnected_ns_max);
+    }
+
     /// True if no connection was lost.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()

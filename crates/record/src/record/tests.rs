@@ -304,3 +304,27 @@ pub(crate) fn expect_schema<T: JsonSchema>(name: &str, right: &[Value], wrong: &
     }
     assert!(!validator.is_valid(wrong));
 }
+
+/// Texts of an agent or a file are shown on a terminal: nothing in them moves its cursor, forges a
+/// line or fills it.
+#[test]
+fn texts_of_others_are_printable_and_bounded_once_they_are_read() {
+    let mut record = sample();
+    let escape = "\u{1b}[2J\n\u{202e}evil\u{9b}";
+    let share = ShareRecord { not_run: Some(format!("{escape} reason")), ..ShareRecord::default() };
+    record.share = Some(share);
+    let warning = WarningRecord {
+        code: "late".to_owned(),
+        message: format!("{escape}{}", "x".repeat(100_000)),
+        remedy: escape.to_owned(),
+    };
+    record.warnings = vec![warning];
+    record.plan.servers =
+        vec![PlannedServer { name: escape.to_owned(), ..PlannedServer::default() }];
+    let read = Record::from_json(&record.to_json()).unwrap();
+    let shown = format!("{read:?}");
+    assert!(!shown.contains("\\u{") && !shown.contains("\\n"), "an escape is read");
+    assert_eq!(read.share.unwrap().not_run.unwrap(), " [2J  evil  reason");
+    let message = &read.warnings[0].message;
+    assert!(message.contains("evil") && message.chars().count() <= TEXT_CHARS_MAX + 1);
+}

@@ -55,6 +55,7 @@ fn every_warning() -> Vec<Warning> {
             why: "answered 'ERROR'".to_owned(),
         },
         Warning::ServersDiffer { runs: 8, servers: 9 },
+        Warning::RowsWithoutRecord { agents: "agent a2".to_owned(), operations: 4_100 },
         Warning::SharedCpu { cpus: 1.5 },
         Warning::CpuStolen { share: 0.27 },
     ]

@@ -6,8 +6,8 @@ use crate::axis::{Axis, Scale};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use std::ops::Range;
 
-/// A logarithmic axis of times in ns. The library's own has ticks only at powers of ten, and so none
-/// between two of them.
+/// A logarithmic axis of times in ns. The library's own has ticks only at powers of ten, and so
+/// none between two of them.
 pub(super) fn time_axis(ns: impl Iterator<Item = u64>) -> Axis {
     Axis::over(Scale::Log, ns.map(|ns| ns.max(1) as f64), |ns| time_tick(&ns))
 }

@@ -165,8 +165,7 @@ pub(crate) fn rule_line(rule: &RuleResult) -> String {
 
 /// Formats rows, heading first, as a table.
 fn table(rows: &[Vec<String>]) -> TextTable {
-    let heading: Vec<&str> = rows[0].iter().map(String::as_str).collect();
-    let mut table = TextTable::new(&heading);
+    let mut table = TextTable::new(&rows[0], &[]);
     rows[1..].iter().for_each(|row| table.row(row.clone()));
     table
 }

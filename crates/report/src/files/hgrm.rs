@@ -20,7 +20,11 @@ pub fn hgrm(record: &Record) -> String {
     let response = record.judged().response.get(&Kind::All);
     let times = response.and_then(Distribution::times).unwrap_or_default();
     let unanswered = response.map_or(0, |response| response.unanswered);
-    table(&times, unanswered)
+    let whose = match record.own {
+        Some(_) => "#[Load = the master's own, beside the agents' load]\n",
+        None => "",
+    };
+    table(&times, unanswered) + whose
 }
 
 fn table(times: &Histogram<u64>, unanswered: u64) -> String {

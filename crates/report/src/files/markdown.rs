@@ -6,11 +6,10 @@ use crate::counts::{counted_parts, errors};
 use crate::figure::run_figures;
 use crate::judgement::{believable, goal_word};
 use crate::number::counted;
-use crate::plan::rate_of;
-use crate::text::{StepsRows, what, why_partial};
+use crate::text::{StepsRows, achieved_words, what, why_partial};
 use crate::times::response_table;
 use memtide_record::steps::{Conclusion, CourseKind, Step};
-use memtide_record::{GoalRecord, LoopKind, Record, Verdict, WarningRecord};
+use memtide_record::{GoalRecord, Record, Verdict, WarningRecord};
 use memtide_scenario::scenario_file;
 
 /// The record of a run as Markdown, ending in a line break.
@@ -95,21 +94,10 @@ fn goals(goals: &[GoalRecord]) -> String {
 /// The rate, and the machines that made it.
 fn summary(record: &Record) -> String {
     let plan = &record.plan;
-    let achieved = record.rate.in_schedule_unit();
-    let achieved = match achieved.is_finite() {
-        true => rate_of(plan, achieved),
-        false => "no total rate".to_owned(),
-    };
-    let target = match (record.loop_kind, record.rate.target_per_s) {
-        (LoopKind::Open, Some(target)) => {
-            format!("{achieved} of {} requested", rate_of(plan, target))
-        }
-        _ => achieved,
-    };
     let servers = counted(plan.servers.len() as u64, "server");
     let connections = counted(u64::from(plan.connections), "connection");
     let version = &record.machine.memtide_version;
-    format!("{target}, {connections} to {servers}, memtide {version}")
+    format!("{}, {connections} to {servers}, memtide {version}", achieved_words(record))
 }
 
 fn warnings(warnings: &[WarningRecord]) -> String {

@@ -4,9 +4,9 @@ use super::figures::{Row, grid, table, words};
 use crate::counts::outcome_counts;
 use crate::figure::{Figure, run_figures};
 use crate::judgement::{believable, check_name, goal_word, shard_verdict};
-use crate::number::{NONE, counted, or_none, percent, rate, seconds, time, whole};
+use crate::number::{NONE, or_none, percent, rate, time, whole};
 use crate::plan::{data_words, servers};
-use crate::text::why_partial;
+use crate::text::{load_words, why_partial, window_words};
 use maud::{Markup, html};
 use memtide_base::calendar::utc;
 use memtide_record::Record;
@@ -17,26 +17,13 @@ use memtide_record::{
 /// What was run, and against which servers.
 pub(super) fn facts(record: &Record) -> Markup {
     let plan = &record.plan;
-    let data = data_words(plan);
-    let load = format!(
-        "{}, {}, depth {}, {}, wait {}",
-        counted(u64::from(plan.workers), "worker"),
-        counted(u64::from(plan.connections), "connection"),
-        plan.depth,
-        plan.io,
-        plan.wait
-    );
     let tags: Vec<String> =
         record.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let mut window = format!("{} measured", seconds(record.measured_s));
-    if plan.warmup_s > 0.0 {
-        window += &format!(" after {} of warm-up", seconds(plan.warmup_s));
-    }
     let facts = [
         ("server", servers(plan)),
-        ("load", load),
-        ("data", data),
-        ("window", window),
+        ("load", load_words(record)),
+        ("data", data_words(plan)),
+        ("window", window_words(record)),
         ("machine", machine(record)),
         ("memtide", record.machine.memtide_version.clone()),
         ("began", began(record)),
@@ -198,12 +185,13 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
 }
 
 /// The command that does the same again, if it is known, and the scenario file that it names.
-pub(super) fn again(command: Option<&str>, file: &str) -> Markup {
+/// `more` says what else the command needs.
+pub(super) fn again(command: Option<&str>, more: &str, file: &str) -> Markup {
     html! {
         h2 { "Scenario" }
         @match command {
             Some(command) => p {
-                "To run the same load again, save this as a file: " code { (command) } "."
+                "To run the same load again, save this as a file: " code { (command) } (more) "."
             },
             None => p { "The scenario of each step, without its rate." },
         }

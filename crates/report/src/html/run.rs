@@ -1,13 +1,10 @@
 //! The content of a page about one run, or about merged runs.
 
 use super::{facts, figures, over_time, servers, spectrum};
-use crate::text::what;
+use crate::text::{is_simulated, what};
 use maud::{Markup, html};
 use memtide_record::Record;
 use memtide_scenario::scenario_file;
-
-/// The command that makes the load of a record again, with its scenario as a file.
-const COMMAND: &str = "memtide run scenario.toml";
 
 /// The whole content, from the title to the scenario.
 pub(super) fn run(record: &Record) -> Markup {
@@ -25,7 +22,11 @@ pub(super) fn run(record: &Record) -> Markup {
         }
         (facts::shards(&record.shards))
         (facts::counts(record))
-        (facts::again(Some(COMMAND), &scenario_file(&record.scenario)))
+        @let (command, more) = match is_simulated(record) {
+            false => ("memtide run scenario.toml", ""),
+            true => ("memtide sim scenario.toml", ", with the options of the simulation"),
+        };
+        (facts::again(Some(command), more, &scenario_file(&record.scenario)))
     }
 }
 

@@ -79,7 +79,7 @@ impl StepsPage {
             @for step in &self.steps { (step) }
             h2 { "What was run" }
             (self.facts)
-            (facts::again(command, file))
+            (facts::again(command, "", file))
         };
         shell(&title, &content)
     }
@@ -103,8 +103,11 @@ impl StepsPage {
             line("lag p99", |point| point.lag_p99_ns),
         ];
         let limits: Vec<Limit> = self.table.goals.iter().filter_map(|goal| limit(goal)).collect();
-        let answer =
-            answer.map(|at| Limit { name: format!("result {}", rate(at)), at, is_upright: true });
+        let answer = answer.map(|at| Limit {
+            name: format!("result {}", self.table.rate(at)),
+            at,
+            is_upright: true,
+        });
         let at = limits.iter().map(|limit| limit.at);
         let y = Axis::over(Scale::Log, values(&lines).chain(at), time);
         let rates = self.points.iter().map(|point| point.achieved_per_s);

@@ -374,3 +374,13 @@ fn lines_break_over_time_in_which_nothing_ran() {
         assert_eq!(path.matches('M').count(), 2, "{title}: {path}");
     }
 }
+
+/// The page of a simulation gave the command of a run.
+#[test]
+fn a_simulation_is_repeated_by_a_simulation() {
+    assert!(page(&run()).contains("<code>memtide run scenario.toml</code>."));
+    let mut record = run();
+    record.plan.io = "simulated".to_owned();
+    let again = "<code>memtide sim scenario.toml</code>, with the options of the simulation.";
+    assert!(page(&record).contains(again));
+}

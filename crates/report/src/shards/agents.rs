@@ -19,7 +19,7 @@ pub(crate) fn agents(out: &mut TextLayout, shards: &[ShardRecord]) {
     }
     let heading =
         ["agent", "share", "lanes", "CPU", "lag p99", "began late", "master ahead", "believable"];
-    let mut table = TextTable::new(&heading).without(&DISPENSABLE);
+    let mut table = TextTable::new(&heading, &DISPENSABLE);
     for (name, shard) in all.iter().take(ROWS_MAX) {
         table.row(row(name, shard));
     }

@@ -101,7 +101,11 @@ fn of_agent(number: u32, name: &str, skew_us: u64, busy: f64) -> Record {
         scenario_digest: "d".to_owned(),
         start: ShareStart::Agents,
         not_run: None,
-        agent: Some(AgentRecord { name: name.to_owned(), began_late_ns: Some(skew_us * 90) }),
+        agent: Some(AgentRecord {
+            name: name.to_owned(),
+            began_late_ns: Some(skew_us * 90),
+            ..AgentRecord::default()
+        }),
     };
     let clock = ClockRecord {
         window_start_monotonic_ns: Some(Wide(9_000_000_000 + u128::from(skew_us) * 1_000)),

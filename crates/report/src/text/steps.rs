@@ -5,6 +5,7 @@
 use crate::judgement::goal_word;
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, rate, time};
+use crate::plan::{rate_in, rate_of};
 use memtide_record::WarningRecord;
 use memtide_record::steps::{
     Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd,
@@ -42,6 +43,8 @@ pub struct StepsText {
     warnings: BTreeMap<String, (u32, u32, WarningRecord)>,
     /// Rates with a step that cannot be believed, and the reason.
     doubts: Vec<(f64, String)>,
+    /// Unit of the rates; none for operations.
+    unit: Option<String>,
 }
 
 impl StepsText {
@@ -57,6 +60,7 @@ impl StepsText {
             let first = || (0, step.number, warning.clone());
             self.warnings.entry(warning.code.clone()).or_insert_with(first).0 += 1;
         }
+        self.unit.clone_from(&step.record.plan.rate_unit);
         let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
         if let Some(reason) = step.doubt()
             && self.doubts.iter().all(|(doubted, _)| *doubted != rate)
@@ -129,9 +133,13 @@ impl StepsText {
         out.push('\n');
     }
 
+    fn rate(&self, per_s: f64) -> String {
+        rate_in(self.unit.as_deref(), per_s)
+    }
+
     fn sentence(&self, answer: &Answer) -> String {
         let goals = self.goals.join(" and ");
-        let missed = answer.missed_per_s.map(rate);
+        let missed = answer.missed_per_s.map(|per_s| self.rate(per_s));
         let Some(found) = answer.rate_per_s else {
             let lowest =
                 missed.map_or_else(String::new, |missed| format!(" (lowest tested: {missed})"));
@@ -139,18 +147,22 @@ impl StepsText {
         };
         let steps = counted(u64::from(answer.met + answer.missed), "step");
         let beyond = match answer.missed_per_s {
-            Some(missed) if missed > found => format!("; {} is too high", rate(missed)),
-            Some(missed) => format!("; but {} missed", rate(missed)),
+            Some(missed) if missed > found => format!("; {} is too high", self.rate(missed)),
+            Some(missed) => format!("; but {} missed", self.rate(missed)),
             None => "; no higher rate was tested".to_owned(),
         };
-        format!("{} meets {goals} (in {} of {steps} at this rate){beyond}", rate(found), answer.met)
+        format!(
+            "{} meets {goals} (in {} of {steps} at this rate){beyond}",
+            self.rate(found),
+            answer.met
+        )
     }
 
     /// Reasons to doubt the two ends of the answer.
     fn doubts_about(&self, answer: &Answer) -> Vec<String> {
         let about = |of: Option<f64>, so: &str| {
             let doubt = self.doubts.iter().find(|(doubted, _)| Some(*doubted) == of);
-            doubt.map(|(doubted, why)| format!("at {}: {why}{so}", rate(*doubted)))
+            doubt.map(|(doubted, why)| format!("at {}: {why}{so}", self.rate(*doubted)))
         };
         let client = "; memtide itself may be the limit";
         let both = [about(answer.rate_per_s, ""), about(answer.missed_per_s, client)];
@@ -194,6 +206,12 @@ impl StepsRows {
         format!("{} of {}", self.kind.name(), counted(self.rows.len() as u64 - 1, "step"))
     }
 
+    /// A rate in the unit of the steps.
+    #[cfg(feature = "html")]
+    pub(crate) fn rate(&self, per_s: f64) -> String {
+        self.text.rate(per_s)
+    }
+
     /// The sentences below the rows, each with its label.
     pub(crate) fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
         self.text.sentences(conclusion)
@@ -225,16 +243,16 @@ pub fn step_progress_line(begun: &StepBegun, progress: &Progress) -> String {
 
 /// The cells of a step's row, below [`HEADING`].
 fn cells(step: &Step) -> [String; 10] {
-    let point = step.point();
+    let (point, plan) = (step.point(), &step.record.plan);
     let ns = |ns: Option<u64>| ns.map_or_else(|| NONE.to_owned(), |ns| time(ns as f64));
     [
         step.number.to_string(),
         match (point.rate_per_s, step.role) {
-            (Some(asked), _) => rate(asked),
+            (Some(asked), _) => rate_of(plan, asked),
             (None, StepRole::Peak) => "peak".to_owned(),
             (None, _) => "all".to_owned(),
         },
-        rate(point.achieved_per_s),
+        rate_of(plan, point.achieved_per_s),
         ns(point.response_p50_ns),
         ns(point.response_p95_ns),
         ns(point.response_p99_ns),

@@ -13,14 +13,15 @@ use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::fleet::Interval as Looked;
 use memtide_engine::plan::segment;
-use memtide_metrics::{Histogram, Row, TallySum};
+use memtide_metrics::series::Sparse;
+use memtide_metrics::{Histogram, TallySum};
 use memtide_record::Interval;
-use memtide_record::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+use memtide_record::{
+    SECONDS_MAX, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
+};
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
-/// Largest number of seconds kept.
-const SECONDS_MAX: usize = 1024;
 /// Largest number of servers, and of workers, whose figures are kept by second.
 pub(crate) const EACH_MAX: usize = 16;
 const SECOND: Span = Span::from_s(1);
@@ -58,8 +59,8 @@ type Slots = Vec<Option<Histogram<u64>>>;
 /// Consecutive seconds, merged, without their histograms.
 struct Kept {
     second: Interval,
-    /// Response times of measured operations, and the number of unanswered ones.
-    times: Row,
+    /// Response times of measured operations.
+    times: Sparse,
 }
 
 /// State at the end of a second, as a look at the workers found it.
@@ -220,40 +221,33 @@ impl Seconds {
 
     /// The seconds as the record keeps them.
     pub(crate) fn records(&self) -> Vec<SecondRecord> {
-        self.kept.iter().map(|kept| kept.second.record(&kept.times)).collect()
+        self.kept.iter().map(|kept| kept.second.record(&kept.times.histogram())).collect()
     }
 }
 
 impl Kept {
     /// What is kept of a second: of servers and workers, each only if they are few.
     fn of(interval: &Interval) -> Self {
-        let times = interval.response.get(&Kind::All);
+        let mut times = Sparse::default();
+        interval.response.get(&Kind::All).into_iter().for_each(|all| times.absorb_times(all));
         let few = |count: usize| count <= EACH_MAX;
-        Self {
-            second: Interval {
-                start: interval.start,
-                length: interval.length,
-                counts: interval.counts,
-                under_way: interval.under_way,
-                servers: match &interval.servers {
-                    several if several.len() > 1 && few(several.len()) => several.clone(),
-                    _ => Vec::new(),
-                },
-                no_server: interval.no_server,
-                workers: match &interval.workers {
-                    workers if few(workers.len()) => workers.clone(),
-                    _ => Vec::new(),
-                },
-                reports: interval.reports.clone(),
-                ..Interval::default()
+        let second = Interval {
+            response: BTreeMap::new(),
+            service: BTreeMap::new(),
+            lag: BTreeMap::new(),
+            servers: match &interval.servers {
+                several if several.len() > 1 && few(several.len()) => several.clone(),
+                _ => Vec::new(),
             },
-            times: Row {
-                answered: times.map_or(0, Histogram::count),
-                unanswered: interval.unanswered.get(&Kind::All).copied().unwrap_or(0),
-                response: times.into_iter().flat_map(Histogram::recorded).collect(),
-                ..Row::default()
+            workers: match &interval.workers {
+                workers if few(workers.len()) => workers.clone(),
+                _ => Vec::new(),
             },
-        }
+            unanswered: interval.unanswered.clone(),
+            reports: interval.reports.clone(),
+            ..*interval
+        };
+        Self { second, times }
     }
 
     fn absorb(&mut self, next: &Self) {

@@ -60,9 +60,13 @@ impl Timeline {
         }
     }
 
-    /// Takes the reports since the last call.
+    /// Takes the reports since the last call: one of each server, which is empty if none came.
     pub(crate) fn cut(&mut self) -> Reports {
-        std::mem::take(&mut self.new)
+        let mut reports = std::mem::take(&mut self.new);
+        for name in self.servers.keys() {
+            reports.entry(name.clone()).or_default();
+        }
+        reports
     }
 
     /// True if a server counted anything since the last second.

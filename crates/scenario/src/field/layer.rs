@@ -13,10 +13,6 @@ use std::fmt;
 /// Prefix of memtide's environment variables.
 const PREFIX: &str = "MEMTIDE_";
 
-/// Former names of fields, each with its present name, for the error of a former name.
-pub(crate) const FORMER_NAMES: [(&str, &str); 2] =
-    [("pick", "window-pick"), ("trailing-blank", "trailing-space")];
-
 /// Fields as words, by name.
 type Words = serde_json::Map<String, Value>;
 
@@ -201,9 +197,6 @@ fn empty(field: &Field) -> String {
 
 /// The error of a name that matches no field.
 pub(crate) fn unknown(name: &str, origin: Origin) -> FieldError {
-    if let Some(error) = renamed(name, &origin) {
-        return error;
-    }
     let message = match nearest(name) {
         Some(near) if origin == Origin::Environment => {
             format!("there is no such field; did you mean {}?", variable(near))
@@ -212,17 +205,4 @@ pub(crate) fn unknown(name: &str, origin: Origin) -> FieldError {
         None => "there is no such field; memtide run --help-all lists them".to_owned(),
     };
     FieldError { field: Some(name.to_owned()), origin, message }
-}
-
-/// The error of a field's former name, which names the present one; none for any other name.
-pub fn renamed(name: &str, origin: &Origin) -> Option<FieldError> {
-    let plain = name.replace('_', "-");
-    let (_, present) = FORMER_NAMES.iter().find(|(former, _)| *former == plain)?;
-    let spelled = match origin {
-        Origin::Flag => format!("--{present}"),
-        Origin::Environment => variable(present),
-        Origin::File { .. } => (*present).to_owned(),
-    };
-    let message = format!("this field is now called {present}; use {spelled}");
-    Some(FieldError { field: Some(name.to_owned()), origin: origin.clone(), message })
 }

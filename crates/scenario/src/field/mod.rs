@@ -14,10 +14,8 @@ mod parse;
 mod placement;
 mod target;
 
-#[cfg(test)]
-pub(crate) use layer::FORMER_NAMES;
 pub(crate) use layer::unknown;
-pub use layer::{FieldError, Layer, Origin, renamed, scenario_file};
+pub use layer::{FieldError, Layer, Origin, scenario_file};
 
 use self::parse::member;
 use crate::scenario::{Outputs, Placement, Scenario, Settings};

@@ -47,28 +47,11 @@ where
     word.trim().parse().map_err(|e: T::Err| e.to_string())
 }
 
-/// Parses a count that fits its type; the error names the largest.
-pub(super) fn count<T: TryFrom<u64> + Bounded>(word: &str) -> Result<T, String> {
+/// Parses a count that fits its type, which has no sign; the error names the largest.
+pub(super) fn count<T: TryFrom<u64>>(word: &str) -> Result<T, String> {
     let count = units::parse_count(word).map_err(|e| e.to_string())?;
-    T::try_from(count).map_err(|_| format!("'{word}' is above {}", T::LARGEST))
-}
-
-/// A type with a largest value.
-pub(super) trait Bounded {
-    /// The largest value of the type.
-    const LARGEST: u64;
-}
-
-impl Bounded for u16 {
-    const LARGEST: u64 = Self::MAX as u64;
-}
-
-impl Bounded for u32 {
-    const LARGEST: u64 = Self::MAX as u64;
-}
-
-impl Bounded for u64 {
-    const LARGEST: u64 = Self::MAX;
+    let largest = u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>());
+    T::try_from(count).map_err(|_| format!("'{word}' is above {largest}"))
 }
 
 /// Parses a length of time.

@@ -99,7 +99,7 @@ pub(super) const FIELDS: &[Field] = &[
     },
     Field {
         name: "master-share",
-        default: "false",
+        default: "off",
         help: "Carry out a share of the load on this machine too",
         long: "The run then has one more share than agents. Needs `agents`.",
         member: member!(placement.agents.master_share, parse_switch),

@@ -64,6 +64,10 @@ pub enum Relation {
 }
 
 impl Relation {
+    /// How each is written; one that begins with another stands before it.
+    const SIGNS: [(&'static str, Self); 4] =
+        [("<=", Self::LessEq), (">=", Self::GreaterEq), ("<", Self::Less), (">", Self::Greater)];
+
     /// True if `measured` stands in this relation to `bound`.
     pub fn holds(self, measured: f64, bound: f64) -> bool {
         match self {
@@ -122,17 +126,8 @@ impl Subject {
 
 /// Splits off the relation; `rest` must begin with `<` or `>`.
 fn split_relation(rest: &str) -> (Relation, &str) {
-    let (sign, after) = rest.split_at(1);
-    let (equal, bound) = match after.strip_prefix('=') {
-        Some(bound) => (true, bound),
-        None => (false, after),
-    };
-    let relation = match (sign, equal) {
-        ("<", false) => Relation::Less,
-        ("<", true) => Relation::LessEq,
-        (_, false) => Relation::Greater,
-        (_, true) => Relation::GreaterEq,
-    };
+    let found = Relation::SIGNS.iter().find_map(|(sign, of)| Some((*of, rest.strip_prefix(sign)?)));
+    let (relation, bound) = found.expect("it begins with a relation");
     (relation, bound.trim())
 }
 
@@ -201,12 +196,8 @@ impl fmt::Display for Measure {
 
 impl fmt::Display for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Less => "<",
-            Self::LessEq => "<=",
-            Self::Greater => ">",
-            Self::GreaterEq => ">=",
-        })
+        let sign = Self::SIGNS.iter().find(|(_, of)| of == self);
+        f.write_str(sign.map_or("", |(sign, _)| sign))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The invariants of every run, counted again from its operations one by one. Nothing here uses the
 //! engine's own arithmetic, except that a schedule is asked a second time.
 
+use crate::backlog::backlog;
 use crate::batches::batches;
 use crate::errors::errors;
 use crate::harness::Rehearsal;
@@ -26,6 +27,7 @@ pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
     order(rehearsal)?;
     deadlines(rehearsal)?;
     batches(rehearsal)?;
+    backlog(rehearsal)?;
     figures(rehearsal)?;
     cut_off(rehearsal)?;
     recount(rehearsal)?;

@@ -1,7 +1,7 @@
 //! Agents that report in step, that stand still, and that are lost.
 
 use super::*;
-use memtide_record::SettledCounts;
+use memtide_record::{SettledCounts, WorkerSecond};
 
 const LATE: Span = Span::from_s(3600);
 
@@ -24,7 +24,7 @@ fn seconds(reported: &[(u32, Interval)]) -> Seconds {
 fn rows(seconds: &mut Seconds, loading: &[u32]) -> Vec<(u64, u64, u64)> {
     let ms = |span: Span| span.ns() / 1_000_000;
     let each = std::iter::from_fn(|| seconds.row(loading));
-    each.map(|row| (ms(row.start), ms(end(&row)), row.counts.settled)).collect()
+    each.map(|row| (ms(row.start), ms(row.end()), row.counts.settled)).collect()
 }
 
 #[test]
@@ -84,9 +84,9 @@ fn stretches_that_cannot_be_are_refused() {
 fn the_state_of_two_stretches_is_that_at_the_end() {
     let worker = |busy| WorkerSecond { busy: Some(busy), ..WorkerSecond::default() };
     let with = |part: Interval, busy| Interval { workers: vec![worker(busy)], ..part };
-    let first = with(stretch(0, 3_000, 2), 1.0);
+    let mut sum = with(stretch(0, 3_000, 2), 1.0);
     let next = Interval { is_over: true, ..with(stretch(3_000, 4_000, 3), 0.2) };
-    let sum = followed(&first, next);
-    assert_eq!((sum.counts.settled, end(&sum)), (5, Span::from_s(4)));
+    sum.then(&next);
+    assert_eq!((sum.counts.settled, sum.end()), (5, Span::from_s(4)));
     assert_eq!((sum.workers, sum.is_over), (vec![worker(0.8)], true));
 }

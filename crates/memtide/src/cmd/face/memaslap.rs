@@ -38,8 +38,7 @@ impl Face for Memaslap {
         let servers = std::env::var_os(SERVERS).map(OsString::into_string).transpose();
         let servers = servers.map_err(|servers| {
             let why = format!("{SERVERS}: the value {servers:?} is not UTF-8 text");
-            let stderr = complaint(&why) + "\n";
-            memtide_compat::Stop { stdout: String::new(), stderr, code: FATAL }
+            memtide_compat::Stop::complaint(complaint(&why), FATAL)
         })?;
         let home = home();
         let read = |path: &str| fs::read(path).ok();

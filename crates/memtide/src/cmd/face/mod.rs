@@ -74,8 +74,7 @@ impl Face for Unknown {
     }
 
     fn read(&self, program: &str, _words: &[String]) -> Result<Asked, Stop> {
-        let stderr = format!("{program}: {}\n", self.0);
-        Err(Stop { stdout: String::new(), stderr, code: USAGE })
+        Err(Stop::complaint(format!("{program}: {}", self.0), USAGE))
     }
 }
 

@@ -113,7 +113,7 @@ impl<T: FormatEvents> Sink for Text<T> {
 }
 
 /// The error of a record whose figures cannot be read.
-pub(super) fn damaged(message: String) -> io::Error {
+fn damaged(message: String) -> io::Error {
     io::Error::other(Worded(Stop::usage(message)))
 }
 

@@ -1,24 +1,23 @@
 //! `memtide twemperf`, and `mcperf` with options that only twemperf has: runs a command line on
 //! this machine, with its report and exit codes.
 
-use super::screen::{damaged, json, written};
+use super::screen::{FormatEvents, Text, json, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
-use crate::output::{say, say_part, show_part, wants_notes};
+use crate::output::{say, wants_notes};
 use crate::session::pending_file::check_distinct;
-use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
-use memtide_compat::TWEMPERF_WORDS;
+use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Task, failed_in};
 use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, lower, parse};
+use memtide_compat::{Printed, TWEMPERF_WORDS};
 use memtide_host::signal::StopFlag;
 use memtide_record::EndedBy;
 use memtide_record::Event;
 use memtide_run::Failure;
 use memtide_run::steps::RunTask;
 use memtide_scenario::Settings;
-use memtide_sinks::Sink;
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::Write;
 
 /// Exit code of the original if it cannot begin.
 const FATAL: u8 = 1;
@@ -75,7 +74,7 @@ impl Front for Line {
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
-        vec![InStep { name: "stdout", screen: Box::new(Report { options: &self.options }) }]
+        vec![Text::in_step(Report { options: &self.options }, false)]
     }
 
     fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
@@ -116,24 +115,18 @@ struct Report<'a> {
     options: &'a Options,
 }
 
-impl Screen for Report<'_> {}
-
-impl Sink for Report<'_> {
-    fn on(&mut self, event: &Event) -> io::Result<()> {
-        let Event::Done(record) = event else { return Ok(()) };
-        let output = &self.options.output;
-        let material = Material::of(record).map_err(damaged)?;
-        let text = report(&material, output.is_histogram_shown);
-        match output.is_on_stdout {
-            true => show_part(&text),
-            false => {
-                say_part(&text);
-                Ok(())
-            }
-        }
+impl FormatEvents for Report<'_> {
+    fn begin(&self) -> Printed {
+        Printed::default()
     }
 
-    fn takes(&self) -> fn(&Event) -> bool {
-        |event| matches!(event, Event::Done(_))
+    fn on(&mut self, event: &Event, _unix_s: f64) -> Result<Printed, String> {
+        let Event::Done(record) = event else { return Ok(Printed::default()) };
+        let output = &self.options.output;
+        let text = report(&Material::of(record)?, output.is_histogram_shown);
+        Ok(match output.is_on_stdout {
+            true => Printed { stdout: text, ..Printed::default() },
+            false => Printed { stderr: text, ..Printed::default() },
+        })
     }
 }

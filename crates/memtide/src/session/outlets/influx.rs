@@ -62,6 +62,8 @@ pub(super) fn add(
 }
 
 /// The tags and names that all points of a run have in common.
+///
+/// Cause: A tag of `--tag` has the name of a tag that memtide itself gives to points.
 fn run(place: &InfluxPlace, settings: &Settings, recorded: Recorded) -> Result<InfluxRun, Stop> {
     let names = &place.names;
     let taken = [&names.kind, &names.outcome, &names.server, &names.share, &names.step];

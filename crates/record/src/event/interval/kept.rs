@@ -3,17 +3,24 @@
 use super::Interval;
 use crate::record::{SecondRecord, SettledCounts};
 use memtide_base::Span;
-use memtide_metrics::Row;
+use memtide_metrics::{Histogram, Quantile, quantile};
+use memtide_scenario::Kind;
 
 impl Interval {
     /// The second as a record keeps it; `times` has the response times of its measured operations.
-    pub fn record(&self, times: &Row) -> SecondRecord {
+    /// Their percentiles are none if the times are unknown.
+    pub fn record(&self, times: &Histogram<u64>) -> SecondRecord {
+        let above = self.unanswered.get(&Kind::All).copied().unwrap_or(0);
+        let at = |p: f64| match quantile(times, above, p) {
+            Quantile::Known(ns) => Some(ns),
+            Quantile::Unanswered | Quantile::TooFew { .. } => None,
+        };
         SecondRecord {
             start_s: self.start.as_s_f64(),
             length_s: self.length.as_s_f64(),
             counts: self.counts,
-            response_p50_ns: times.response_quantile(0.5),
-            response_p99_ns: times.response_quantile(0.99),
+            response_p50_ns: at(0.5),
+            response_p99_ns: at(0.99),
             under_way: self.under_way,
             servers: self.servers.clone(),
             no_server: Some(self.no_server).filter(|none| *none != SettledCounts::default()),

@@ -22,6 +22,9 @@ const RESPONSE: [Percentile; 4] =
 /// Percentiles of service time and lag.
 const OTHERS: [Percentile; 2] = [Percentile::P50, Percentile::P99];
 
+/// A figure of a server's report.
+type ReportFigure = fn(&ServerReport) -> Option<u64>;
+
 impl IntervalRow {
     /// The rows of `interval`: all operations, then each kind it contains. `step` is the number of
     /// its step, in a search or scan.
@@ -182,24 +185,31 @@ impl IntervalRow {
         self.set("connections_open", under_way.connections_open);
     }
 
-    /// Adds the servers' reports, summed over all servers that answered.
+    /// Adds the number of servers that answered, and the servers' reports, summed over all servers;
+    /// a sum is empty if the figure of one of them is unknown.
     fn reports<'a>(&mut self, reports: impl Iterator<Item = &'a ServerReport> + Clone) {
-        let sum = |of: fn(&ServerReport) -> Option<u64>| {
-            reports.clone().filter_map(of).reduce(u64::saturating_add)
-        };
-        self.set("server_operations", sum(|of| of.operations));
-        self.set("server_gets", sum(|of| of.gets));
-        self.set("server_hits", sum(|of| of.hits));
-        self.set("server_misses", sum(|of| of.misses));
-        self.set("server_sets", sum(|of| of.sets));
-        self.set("server_evictions", sum(|of| of.evictions));
-        self.set("server_cpu_user_us", sum(|of| of.cpu_user_us));
-        self.set("server_cpu_system_us", sum(|of| of.cpu_system_us));
-        self.set("server_items", sum(|of| of.items));
-        self.set("server_item_bytes", sum(|of| of.item_bytes));
-        self.set("server_connections", sum(|of| of.connections));
-        self.set("server_restarts", sum(|of| Some(of.restarts)));
-        self.set("server_resets", sum(|of| Some(of.resets)));
+        let answered = reports.clone().map(|of| u64::from(of.answers > 0)).reduce(|a, b| a + b);
+        self.set("servers_answered", answered);
+        let sums: [(&str, ReportFigure); 13] = [
+            ("operations", |of| of.operations),
+            ("gets", |of| of.gets),
+            ("hits", |of| of.hits),
+            ("misses", |of| of.misses),
+            ("sets", |of| of.sets),
+            ("evictions", |of| of.evictions),
+            ("cpu_user_us", |of| of.cpu_user_us),
+            ("cpu_system_us", |of| of.cpu_system_us),
+            ("items", |of| of.items),
+            ("item_bytes", |of| of.item_bytes),
+            ("connections", |of| of.connections),
+            ("restarts", |of| Some(of.restarts)),
+            ("resets", |of| Some(of.resets)),
+        ];
+        for (figure, of) in sums {
+            let known = reports.clone().map(|report| of(report).filter(|_| report.answers > 0));
+            let sum = known.reduce(|a, b| Some(a?.saturating_add(b?))).flatten();
+            self.set(&format!("server_{figure}"), sum);
+        }
     }
 }
 
@@ -218,6 +228,7 @@ fn column(name: String) -> Column {
         "backlog" => ("operations that were due and not sent at its end", true),
         "oldest_due_s" => ("how long the oldest of the backlog had been due", true),
         "connections_open" => ("connections that were open at its end", true),
+        "servers_answered" => ("servers that told of themselves", true),
         times if times.starts_with("response_") => ("received - intended of measured ones", true),
         times if times.starts_with("service_") => ("received - sent of measured ones", true),
         times if times.starts_with("lag_") => ("sent - intended of measured ones", true),

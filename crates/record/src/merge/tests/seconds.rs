@@ -62,7 +62,8 @@ fn seconds_of_shards_lie_where_they_were_and_add_up() {
 fn seconds_of_runs_one_after_the_other_have_the_rate_of_each() {
     let merged = same(&[shard(10_000, 8, 1), shard(30_600, 8, 2)]);
     assert_eq!(sum(&merged).settled, 1_600);
-    for second in &merged.seconds {
+    // One is the gap between both.
+    for second in merged.seconds.iter().filter(|second| second.length_s > 0.0) {
         let rate = second.counts.settled as f64 / second.length_s;
         assert!((rate - 80.0 / 1.05).abs() < 1e-6, "{second:?}");
     }
@@ -99,4 +100,14 @@ fn servers_are_told_apart_where_all_shards_load_the_same_ones() {
     let other = same(&[two(1, "b"), two(2, "c")]);
     assert!(!other.seconds.is_empty());
     assert!(other.seconds.iter().all(|second| second.servers.is_empty()));
+}
+
+#[test]
+fn seconds_without_a_run_are_a_gap() {
+    let merged = same(&[shard(10_000, 2, 1), shard(31_000, 2, 2)]);
+    let gaps: Vec<&SecondRecord> =
+        merged.seconds.iter().filter(|second| second.length_s == 0.0).collect();
+    let [gap] = gaps[..] else { panic!("{:?}", merged.seconds) };
+    assert_eq!((gap.start_s, gap.counts), (4.2, SettledCounts::default()));
+    assert_eq!(gap.under_way, UnderWay::default());
 }

@@ -342,7 +342,11 @@ fn of_agents(of: u32) -> Vec<Record> {
             error_max_ns: reference.error_max_ns + u64::from(number) * 1_000,
             ..reference
         });
-        let agent = AgentRecord { name: format!("a{number}"), began_late_ns: Some(1_000) };
+        let agent = AgentRecord {
+            name: format!("a{number}"),
+            began_late_ns: Some(1_000),
+            ..AgentRecord::default()
+        };
         record.share.as_mut().unwrap().agent = Some(agent);
         record.share.as_mut().unwrap().start = ShareStart::Agents;
         record
@@ -393,6 +397,31 @@ fn shares_of_agents_are_compared_by_the_masters_clock() {
 #[test]
 fn what_cannot_be_an_agents_share_is_refused_by_its_name() {
     type Change = fn(&mut Record);
+    // The share's 1000 operations in one second, and in one row.
+    let second = |start_s: f64| {
+        let counts = SettledCounts { settled: 1_000, ..SettledCounts::default() };
+        SecondRecord { start_s, length_s: 1.0, counts, ..SecondRecord::default() }
+    };
+    let row = |start_s: f64| IntervalRecord {
+        start_s,
+        length_s: 1.0,
+        intended: 1_000,
+        ..IntervalRecord::default()
+    };
+    let mut whole = of_agents(3);
+    (whole[1].seconds, whole[1].intervals) = (vec![second(0.0)], vec![row(0.0)]);
+    let mut twice = whole.clone();
+    twice[1].seconds.push(second(1.0));
+    assert!(refused(&twice).contains("2000 operations ended in its seconds, and 1000 in its load"));
+    twice[1].seconds = vec![second(0.0); 2];
+    assert!(refused(&twice).contains("its 2 seconds are not those of a load"));
+    twice[1].seconds =
+        (0..8_000).map(|at| SecondRecord { start_s: at.into(), ..second(0.0) }).collect();
+    assert!(refused(&twice).contains("its 8000 seconds are not those of a load"));
+    whole[1].intervals.push(row(1.0));
+    assert!(refused(&whole).contains("its rows have 2000 operations, and its window 1000"));
+    whole[1].intervals = vec![row(0.0); 20_000];
+    assert!(refused(&whole).contains("its 20000 rows are not those of a window"));
     let cases: [(Change, &str); 7] = [
         (|it| it.lanes.as_mut().unwrap().first = 4, "share 1 of 3 cannot have 2 lanes from 4 on"),
         (|it| it.lanes.as_mut().unwrap().count = 1, "share 1 of 3 cannot have 1 lanes from 2 on"),

@@ -61,6 +61,9 @@ const fn is_one(units: &u32) -> bool {
 pub struct AgentRecord {
     /// Name of its machine.
     pub name: String,
+    /// The run, in hexadecimal: equal for all shares of one run by agents, and for no other.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run: String,
     /// Delay of its schedules' beginning after the agreed instant, by its own clock, in
     /// nanoseconds; none if they did not begin.
     pub began_late_ns: Option<u64>,

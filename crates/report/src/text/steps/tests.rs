@@ -127,3 +127,18 @@ fn the_same_steps_follow_from_the_command_and_a_scenario_without_rate() {
         assert!(!text.contains("\nrate =") && !text.contains("memtide run"), "{text}");
     }
 }
+
+/// A scan with `--rate-unit keys` showed its rates as if they were operations.
+#[test]
+fn rates_in_keys_say_so() {
+    let mut step = step(1, StepRole::Scan, Some(3e3), GoalResult::Met);
+    step.record.plan.rate_unit = Some("keys".to_owned());
+    let mut text = StepsText::new(&["all.p95<10ms".to_owned()], None);
+    assert!(text.step(&step).contains(" 3 000 keys/s"));
+    let answer = Answer { rate_per_s: Some(3e3), missed_per_s: None, ..ANSWER };
+    let end = text.conclusion(&Conclusion { answer: Some(answer), ..Conclusion::default() });
+    assert!(end.contains("result: 3 000 keys/s meets"), "{end}");
+    let mut junit = crate::StepsJunit::new(CourseKind::Scan);
+    junit.step(&step);
+    assert!(junit.text(&Conclusion::default()).contains("step 1 at 3000 keys/s"));
+}

@@ -8,168 +8,30 @@ use memtide_base::Random;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::sync::LazyLock;
 
-/// For each field, words that it must accept, and words that it must refuse with an error that says
-/// what it accepts.
-const WORDS: &[(&str, &[&str], &[&str])] = &[
-    ("server", &["localhost", "a:1-3,[::1]:11300,unix:/run/a.sock"], &["host:0", "a,,b"]),
-    ("connections", &["16", "2k"], &["-1", "many", "5G", "1.5"]),
-    ("depth", &["1", "4096"], &["", "x"]),
-    ("refill", &["whole", "each"], &["half", ""]),
-    ("clients", &["16", "2k"], &["-1", "some"]),
-    ("connections-per-client", &["1", "128"], &["x", "5G"]),
-    ("connection-turn", &["random", "round-robin"], &["next"]),
-    ("reconnect", &["50ms..5s", "1500us", "never"], &["10", "1s..1ms", "never..1s"]),
-    ("bind", &["127.0.0.1,::1", "10.0.0.7"], &["localhost", "10.0.0.1:80", ","]),
-    ("nagle", &["on", "false"], &["2", ""]),
-    ("protocol", &["binary", "text"], &["udp", "Binary"]),
-    ("transport", &["udp", "split", "tcp"], &["unix", "UDP"]),
-    ("writers", &["1", "2k"], &["-1", "all"]),
-    ("replicate", &["one", "all"], &["2", "some"]),
-    ("trailing-space", &["true", "off"], &["2"]),
-    ("send-buffer", &["4KiB", "4096"], &["big", "-1"]),
-    ("receive-buffer", &["16k", "0"], &["1.5"]),
-    ("busy-poll", &["50us", "0s"], &["1500ns", "2s", "50"]),
-    ("user", &["tim", "a:b@c"], &["", "a b", "a\nb"]),
-    ("password", &["***"], &["a\r\nb", "a\0b"]),
-    ("rate", &["0", "20k", "1.5M", "0.1"], &["fast", "-1", "1e3"]),
-    ("rate-unit", &["keys", "ops"], &["bytes"]),
-    ("arrival", &["fixed", "normal:0.2", "pareto:0,16.0292,0.154971"], &["poison", "pareto:1"]),
-    ("schedule", &["connection", "shared"], &["mine"]),
-    (
-        "on-full",
-        &["drop", "skip:5ms,4ms"],
-        &["cry", "skip", "skip:5ms", "skip:4ms,5ms", "skip:5,4"],
-    ),
-    ("pause-after-reply", &["250us", "1s"], &["250", "soon"]),
-    ("wave", &["step:10k,50k@20s", "ramp:0,20k", "sine:10k,5k,60s"], &["ramp:1", "tsunami"]),
-    ("before", &["start_trace", "verbosity 1, 2"], &["", "a\nb", " "]),
-    ("after", &["stop_trace"], &["a\r\n", "a\0"]),
-    ("calls", &["10", "1M"], &["many"]),
-    ("connection-rate", &["0", "1000", "2.5k"], &["-5"]),
-    ("connection-arrival", &["poisson", "uniform:0.5", "ascending:2"], &["sometimes"]),
-    ("call-rate", &["0", "1k"], &["fast"]),
-    ("gap-draws", &["rand48:4660,22136,25923", "seed"], &["dice", "rand48:1,2"]),
-    ("linger", &["0", "2s"], &["2"]),
-    ("threads", &["1", "8"], &["0.5"]),
-    ("pin", &["true", "no"], &["maybe"]),
-    ("wait", &["hybrid", "spin"], &["patiently"]),
-    ("io", &["epoll", "uring"], &["poll"]),
-    ("keys", &["10M", "500"], &["1.5", "lots"]),
-    ("key-size", &["etc-key", "40", "uniform:20,64"], &["fixed:", "big"]),
-    ("key-form", &["decimal", "hex"], &["octal"]),
-    ("key-prefix", &["mcp:", "a\"b"], &["a b", "a\nb"]),
-    ("key-first", &["1", "1G"], &["-1", "first"]),
-    ("value-size", &["etc-value", "64KiB", "table:10=1,1k=3"], &["uniform:5", "-3"]),
-    ("value-draws", &["rand48:4660,22136,25923", "seed"], &["dice", "rand48:1,2"]),
-    ("value-fill", &["0", "drawn"], &["00", "é", " "]),
-    ("value-max", &["4MiB", "1000"], &["1 parsec"]),
-    (
-        "popularity",
-        &["zipf:0.99", "hotspot:20%,80%", "walk:9,2,5%@uniform:0,9"],
-        &["zipf", "hotspot:2,3"],
-    ),
-    ("window", &["10k", "auto:4G,5%", "auto:1MiB,0"], &["0", "auto", "auto:4G,10%", "large"]),
-    ("overwrite", &["0.2", "100%"], &["1.5", "x"]),
-    ("window-pick", &["sequential", "random"], &["best"]),
-    ("mix", &["get=30,set=1,delete=0.5", "gets=1,cas=1"], &["get", "got=1", "get=0"]),
-    ("mix-order", &["turn", "drawn"], &["zigzag"]),
-    ("delta", &["fixed:7", "uniform-real:1,16"], &["-1", "some"]),
-    ("numeric-keys", &["shared", "own"], &["none"]),
-    ("cas-unique", &["1", "18446744073709551615"], &["0", "-1"]),
-    ("multiget", &["100", "65535"], &["65536"]),
-    ("multiget-share", &["0.25", "100%"], &["1.5", "some"]),
-    ("expiry", &["-1", "3600"], &["tomorrow", "1.5"]),
-    ("expiry-share", &["0.05", "100%"], &["2", "-1"]),
-    ("flags", &["4294967295", "7"], &["-1", "4294967296"]),
-    ("noreply", &["1", "off"], &["2"]),
-    ("load", &["always", "never"], &["sometimes"]),
-    ("load-partial", &["yes", "false"], &[""]),
-    ("no-stats", &["yes", "false"], &["perhaps"]),
-    ("duration", &["30s", "1.5h", "123456789ns"], &["10", "-1s", "forever"]),
-    ("warmup", &["5s", "0"], &["5"]),
-    ("ops-max", &["1M", "1"], &["-5"]),
-    ("connections-total", &["100k", "1"], &["1.5"]),
-    ("timeout", &["250ms", "1m"], &["5"]),
-    ("goal", &["get.p99<1ms,rate>=50k", "errors<0.1%"], &["get.p99", "get.p99<1ms,,"]),
-    ("abort-on", &["errors>50%,rate<1k", "all.p99>1s"], &["errors", "errors>50%,,"]),
-    ("errors-max", &["1", "5%", "0.001"], &["all", "1.5", "-0.1"]),
-    ("strict", &["on", "0"], &["very"]),
-    ("verify", &["1", "5%", "0.001"], &["all", "1.5", "-0.1"]),
-    ("verify-keys", &["1", "1M"], &["some", "0.5"]),
-    ("verify-expiry", &["true", "off"], &["maybe"]),
-    ("message-sizes", &["true", "off"], &["all"]),
-    ("interval", &["250ms", "10s"], &["1", "often"]),
-    ("interval-times", &["true", "off"], &["2"]),
-    ("cooldown", &["drain", "load", "stop"], &["ice"]),
-    ("seed", &["18446744073709551615", "0x2a"], &["-1", "0x+1", "1k", "18446744073709551616"]),
-    ("json", &["-", "out file.json"], &["", "a\0b"]),
-    ("plot", &["a.svg", "out/b c.png"], &["-", "a.pdf", ""]),
-    ("samples", &["-", "a \"b\"\\n.csv"], &[""]),
-    (
-        "out",
-        &["json=-", "md=a \"b\"\\n.md,plot=p.svg", "samples=agents"],
-        &[
-            "r.json",
-            "json",
-            "json=",
-            "pdf=x",
-            "plot=-",
-            "samples=x.xls",
-            "md=a,md=a",
-            "influx=h",
-            "",
-        ],
-    ),
-    ("spool", &["points,1000000"], &["", "points", "points,", ",1MB", "points,0", "points,many"]),
-    ("verify-details", &["-", "wrong values.json"], &[""]),
-    ("tag", &["build=42,note=a b=c", "x=1"], &["build", "=1", "a b=1", "a=1,a=2", ""]),
-    ("plan", &["true", "false"], &["b"]),
-    ("quiet", &["true", "false"], &["loud"]),
-    (
-        "shard",
-        &["0/4", "3/4", "auto", "auto/65535", "none"],
-        &["", "4/4", "1", "-1/2", "0/0", "auto/x", "all"],
-    ),
-    (
-        "start-at",
-        &["2026-01-31T12:00:00.25Z", "@1769860800", "2026-01-31 12:00:00-08:00"],
-        &["", "12:00", "2026-01-31T12:00:00", "@", "@1.", "@-1", "1769860800"],
-    ),
-    ("barrier", &["pmi", "dir:/shared/a b", "dir:start"], &["", "dir:", "pmi2", "/shared/start"]),
-    ("barrier-timeout", &["60s", "1500ms"], &["60", "never"]),
-    ("agents", &["2", "lab1,lab2:11299", "[::1]:7"], &["", "0", "a,,b", "a:x", "::1"]),
-    ("key", &["/keys/master"], &[""]),
-    ("expect", &["30s", "2m"], &["30", "never"]),
-    ("master-share", &["true", "false"], &["perhaps"]),
-    ("master-rate", &["", "1k", "20000"], &["-1", "fast"]),
-    ("allow-lost", &["0", "3"], &["", "-1", "some"]),
-];
+/// A field, words that it must accept, and words that it must refuse with an error that says what
+/// it accepts.
+type Row = (&'static str, Vec<String>, Vec<String>);
 
-/// Values that no field or no scenario takes.
-const ABSURD: &[(&str, &[&str])] = &[
-    ("rate", &["nan", "inf", "1e18", "1e400", "99999999999999999999999999", "0x10", "1/0", "٣"]),
-    ("connections", &["99999999999"]),
-    ("depth", &["18446744073709551616"]),
-    ("threads", &["1e9"]),
-    ("verify", &["nan", "101%", "-0.5"]),
-    ("multiget-share", &["inf"]),
-    ("key-first", &["18446744073709551615"]),
-    ("ops-max", &["1e30"]),
-    ("duration", &["10lightyears", "nans", "infs", "-1s", "1e300s", "99999999999999h", "0s"]),
-    ("timeout", &["1000h"]),
-    ("interval", &["0s", "1ns"]),
-    ("reconnect", &["0s..0s", ".."]),
-    ("mix", &["get=nan", "get=-1,set=2", "get=1,get=2", ",,,", "get=1e308,set=1e308"]),
-    ("popularity", &["zipf:nan", "zipf:-1", "zipf:1e9"]),
-    ("value-size", &["uniform:9,1", "normal:nan,1", "fixed:-5", "1e30", "1MiB1", "2MiB"]),
-    ("key-size", &["0", "251"]),
-    ("wave", &["step:", "step:1,2@0s", "sine:nan,1@1s", "step:1e18,0@1s"]),
-    ("arrival", &["pareto:", "fixed:nan"]),
-    ("goal", &["get.p200<1ms", "get.p99<", "<", "get.p99<-1ms", "get.p-1<1ms", "errors<nan"]),
-    ("bind", &["256.1.1.1"]),
-    ("send-buffer", &["1EiB"]),
-];
+/// For each field its words, by `words.txt`: the accepted ones, `!!`, and the refused ones.
+static WORDS: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("words.txt")));
+
+/// The rows of a file. Two quotes are an empty word; words have Rust's escapes.
+fn rows(text: &'static str) -> Vec<Row> {
+    let words = |text: &str| {
+        let words = text.split(" | ").map(str::trim).filter(|word| !word.is_empty());
+        let plain = words.map(|word| word.replace("\\\\", "\u{1}").replace("\\n", "\n"));
+        let plain = plain.map(|word| word.replace("\\r", "\r").replace("\\0", "\0"));
+        plain.map(|word| word.replace('\u{1}', "\\").replace("''", "").replace('·', " ")).collect()
+    };
+    let row = |line: &'static str| {
+        let (name, rest) = line.split_once(" =").expect("a field");
+        let (good, bad) = rest.split_once("!!").expect("accepted and refused words");
+        (name, words(good), words(bad))
+    };
+    text.lines().map(row).collect()
+}
 
 fn layer(words: &[(&str, &str)], origin: &Origin) -> Layer {
     let mut layer = Layer::new();
@@ -214,9 +76,9 @@ fn defaults_say_what_is_the_default() {
 
 #[test]
 fn good_words_are_taken_and_shown_so_that_they_read_back() {
-    for (name, words, _) in WORDS {
+    for (name, words, _) in WORDS.iter() {
         let field = find(name).unwrap();
-        for word in *words {
+        for word in words {
             let mut settings = Settings::default();
             field.set(&mut settings, word).unwrap_or_else(|e| panic!("{name} {word}: {e}"));
             let shown = field.show(&settings).join(",");
@@ -229,8 +91,8 @@ fn good_words_are_taken_and_shown_so_that_they_read_back() {
 
 #[test]
 fn bad_words_are_refused_with_a_sentence() {
-    for (name, _, words) in WORDS {
-        for word in *words {
+    for (name, _, words) in WORDS.iter() {
+        for word in words {
             let mut settings = Settings::default();
             let error = settings.apply(&layer(&[(name, word)], &Origin::Flag)).unwrap_err();
             let sentence = error.to_string();
@@ -242,10 +104,10 @@ fn bad_words_are_refused_with_a_sentence() {
 
 #[test]
 fn absurd_values_are_refused_by_their_field_or_by_the_scenario() {
-    for (name, words) in ABSURD {
-        for word in *words {
+    for (name, _, words) in rows(include_str!("absurd.txt")) {
+        for word in words {
             let mut settings = Settings::default();
-            let taken = settings.apply(&layer(&[(name, word)], &Origin::Flag));
+            let taken = settings.apply(&layer(&[(name, &word)], &Origin::Flag));
             assert!(taken.is_err() || !settings.check().is_empty(), "{name} {word}");
         }
     }
@@ -257,9 +119,9 @@ fn a_record_of_words_is_a_scenario_file() {
     let mut random = Random::new(seed);
     for round in 0..300 {
         let mut settings = Settings::default();
-        for (name, words, _) in WORDS {
+        for (name, words, _) in WORDS.iter() {
             if random.below(2) == 0 {
-                let word = words[random.below(words.len() as u64) as usize];
+                let word = &words[random.below(words.len() as u64) as usize];
                 find(name).unwrap().set(&mut settings, word).unwrap();
             }
         }
@@ -277,9 +139,9 @@ fn every_contradiction_reads_as_a_sentence() {
     let mut seen = BTreeSet::new();
     for _ in 0..5_000 {
         let mut settings = Settings::default();
-        for (name, words, _) in WORDS {
+        for (name, words, _) in WORDS.iter() {
             if random.below(6) == 0 {
-                let word = words[random.below(words.len() as u64) as usize];
+                let word = &words[random.below(words.len() as u64) as usize];
                 find(name).unwrap().set(&mut settings, word).unwrap();
             }
         }
@@ -420,31 +282,4 @@ fn the_nearest_name_is_found_and_no_far_one() {
     for (name, near) in cases {
         assert_eq!(nearest(name), near, "{name}");
     }
-}
-
-#[test]
-fn a_former_name_is_no_field_and_its_present_one_is() {
-    let is_field = |name: &str| FIELDS.iter().any(|field| field.name == name);
-    for (former, present) in FORMER_NAMES {
-        assert!(!is_field(former) && is_field(present), "{former} and {present}");
-        assert!(renamed(&former.replace('-', "_"), &Origin::Flag).is_some(), "{former}");
-    }
-    assert_eq!(renamed("rate", &Origin::Flag), None);
-}
-
-#[test]
-fn an_error_names_the_present_field_as_its_origin_spells_it() {
-    let flag = unknown("pick", Origin::Flag).to_string();
-    assert_eq!(flag, "--pick: this field is now called window-pick; use --window-pick");
-    let variable = ("MEMTIDE_TRAILING_BLANK".to_owned(), "1".to_owned());
-    assert_eq!(
-        Layer::from_environment([variable]).unwrap_err().to_string(),
-        "MEMTIDE_TRAILING_BLANK: this field is now called trailing-space; use \
-         MEMTIDE_TRAILING_SPACE"
-    );
-    assert_eq!(
-        from_toml("rate = 1\ntrailing_blank = true\n", "s.toml").unwrap_err().to_string(),
-        "trailing_blank in s.toml line 2: this field is now called trailing-space; use \
-         trailing-space"
-    );
 }

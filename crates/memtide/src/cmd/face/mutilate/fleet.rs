@@ -4,7 +4,7 @@
 //! environment variable names it, or it lies beside the link by which the program was called.
 
 use super::super::JOIN_FILE;
-use super::{Asked, FATAL};
+use super::{Asked, FATAL, refusal};
 use crate::cluster::folder::own_key;
 use crate::cluster::serving::{Own, Setup, serve};
 use crate::exit::Stop;
@@ -46,7 +46,7 @@ pub(super) fn enlist(
         agents.expect = span;
         agents.allow_lost = u32::MAX;
     }
-    agents.key = key_folder().map_err(refusal)?;
+    agents.key = key_folder().map_err(|why| refusal(&why))?;
     // This process opens the file of samples itself; agents write none.
     settings.outputs.samples = None;
     Ok(())
@@ -73,14 +73,6 @@ fn join_file() -> Option<PathBuf> {
     let folder = link.parent().filter(|folder| !folder.as_os_str().is_empty());
     let beside = folder.unwrap_or(Path::new(".")).join(JOIN_FILE);
     beside.symlink_metadata().is_ok().then_some(beside)
-}
-
-fn refusal(message: String) -> memtide_compat::Stop {
-    memtide_compat::Stop {
-        stdout: String::new(),
-        stderr: format!("memtide: {message}\n"),
-        code: FATAL,
-    }
 }
 
 /// The loads of a run whose agents take these numbers of shares.

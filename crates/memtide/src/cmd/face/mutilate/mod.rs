@@ -215,8 +215,13 @@ fn enlist(options: &Options, _settings: &mut Settings) -> Result<(), memtide_com
 
 #[cfg(not(feature = "cluster"))]
 fn without_agents(option: &str) -> memtide_compat::Stop {
-    let stderr = format!("{option}: this program was built without agents\n");
-    memtide_compat::Stop { stdout: String::new(), stderr, code: FATAL }
+    let why = format!("{option}: this program was built without agents");
+    memtide_compat::Stop::complaint(why, FATAL)
+}
+
+/// An end for a reason that the originals do not know.
+fn refusal(message: &str) -> memtide_compat::Stop {
+    memtide_compat::Stop::complaint(format!("memtide: {message}"), FATAL)
 }
 
 /// The kind of course, if the mode has steps.

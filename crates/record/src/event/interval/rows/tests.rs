@@ -74,3 +74,26 @@ fn a_second_of_a_record_has_the_same_columns_and_no_false_zero() {
     assert_eq!(row.0["response_p50_ns"], 7);
     assert!(row.0["measured_answered"].is_null() && row.0["step"].is_null());
 }
+
+/// One of two servers is stopped for a second: what both hold is unknown then.
+#[test]
+fn a_sum_over_all_servers_needs_all_of_them() {
+    let told = |items| ServerReport { answers: 1, items: Some(items), ..ServerReport::default() };
+    let row = |other: ServerReport| {
+        let reports = [("a".to_owned(), told(203_000)), ("b".to_owned(), other)];
+        let second = Interval { reports: reports.into(), ..second() };
+        IntervalRow::of_interval(&second, None).remove(0)
+    };
+    let both = row(told(204_000));
+    assert_eq!(
+        (&both.0["servers_answered"], &both.0["server_items"]),
+        (&2.into(), &407_000.into())
+    );
+    assert_eq!(both.0["server_restarts"], 0);
+    assert!(both.0["server_gets"].is_null(), "neither tells of its gets");
+    let one = row(ServerReport::none());
+    assert_eq!(one.0["servers_answered"], 1);
+    assert!(one.0["server_items"].is_null() && one.0["server_restarts"].is_null());
+    let none = IntervalRow::of_interval(&second(), None).remove(0);
+    assert!(none.0["servers_answered"].is_null() && none.0["server_items"].is_null());
+}
