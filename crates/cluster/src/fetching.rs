@@ -1,4 +1,5 @@
-//! Fetches the records that agents keep: takes the place of a master that was lost.
+//! A master that makes no run: it asks agents what they are doing, and fetches the records that they
+//! keep after their master was lost.
 //!
 //! An agent is told to forget a record only after it was written and read back.
 #![allow(clippy::disallowed_types, reason = "this part reaches the world")]
@@ -21,6 +22,29 @@ use std::time::{Duration, Instant};
 const SILENT_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PING_EVERY: Duration = Duration::from_secs(1);
+
+/// The hellos of the agents at these addresses, which `net` dials, or why one cannot be reached; what
+/// has not come within `most` is absent.
+pub fn hellos(
+    net: &MasterNet,
+    addresses: &[String],
+    most: Duration,
+) -> BTreeMap<String, Result<Hello, String>> {
+    let (mut found, deadline) = (BTreeMap::new(), Instant::now() + most);
+    while found.len() < addresses.len() && Instant::now() < deadline {
+        match net.next(LOOK_EVERY) {
+            Some(FromNet::Opened { peer, address, hello }) => {
+                net.send(peer, ToAgent { what: Some(Asks::Bye(Bye {})) });
+                found.insert(address, Ok(hello));
+            }
+            Some(FromNet::Turned { address, why }) => {
+                found.insert(address, Err(why));
+            }
+            _ => {}
+        }
+    }
+    found
+}
 
 /// Records that are being fetched.
 pub struct Fetching<'a> {

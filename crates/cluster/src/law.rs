@@ -4,10 +4,12 @@
 //! The limits are the agent's own, so no message of a master changes them. They judge resolved and
 //! planned facts; nothing here resolves or opens anything.
 
+mod share;
 mod limits;
 mod target;
 
 pub use limits::{LIMITS, Limit};
+pub use share::AskedShare;
 pub use target::Endpoint;
 
 use limits::CONNECTIONS_MAX;

@@ -7,8 +7,8 @@
 
 pub mod taking;
 pub mod master;
-pub mod agent;
 pub mod fetching;
+pub mod agent;
 pub mod transport;
 pub mod files;
 pub mod identity;

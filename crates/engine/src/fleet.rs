@@ -103,8 +103,8 @@ pub struct WorkerReport {
     pub connections_open: u32,
     /// Operations that were sent and have not ended.
     pub in_flight: u64,
-    /// At `at`, the oldest past intended instant for which no operation was made yet; `None` without
-    /// a backlog, and in a closed loop, which never has one.
+    /// At `at`, the oldest past intended instant for which no operation was made yet; `None`
+    /// without a backlog, and in a closed loop, which never has one.
     pub oldest_due: Option<Instant>,
     /// The instant since which no connection has been open, or since which no connection over
     /// datagrams was answered.

@@ -7,11 +7,11 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
+pub mod merge;
+
 pub mod event;
 
 pub mod steps;
-
-pub mod merge;
 
 pub mod compare;
 

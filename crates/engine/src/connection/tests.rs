@@ -318,6 +318,21 @@ fn bytes_that_are_no_protocol_end_the_talk() {
 /// The room that a reply makes is reused at once. If the rest of the same bytes closes the
 /// connection, the new request was never sent, and its sample must not contain a sent instant.
 #[test]
+fn a_reply_at_its_deadline_is_late_although_no_timer_fired() {
+    talks(|talk| {
+        talk.connection.timeout = Span::from_ns(100);
+        talk.send(Set);
+        talk.now = Instant::from_ns(1_099);
+        talk.recv(b"STORED\r\n");
+        talk.sees(&["0 set: Answered Stored, Stored, 0 hits, 8 bytes"]);
+        talk.send(Set);
+        talk.now = Instant::from_ns(1_199);
+        talk.recv(b"STORED\r\n");
+        talk.sees(&["1 set: TimedOut TimedOut, no reply, 0 hits, 0 bytes", "1 set: late"]);
+    });
+}
+
+#[test]
 fn what_was_made_and_never_left_was_not_sent() {
     let mut talk = Talk::new(usize::MAX);
     talk.send(Get);

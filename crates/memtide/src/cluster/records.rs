@@ -7,22 +7,19 @@ use crate::session::caught;
 use clap::ArgMatches;
 use memtide_base::printable::printable;
 use memtide_base::units::parse_span;
-use memtide_cluster::fetching::Fetching;
+use memtide_cluster::fetching::{Fetching, hellos};
 use memtide_cluster::files::{self, Kept};
-use memtide_cluster::message::to_agent::What as Asks;
-use memtide_cluster::message::{Bye, Hello, ToAgent};
-use memtide_cluster::transport::{FromNet, MasterNet};
+use memtide_cluster::message::Hello;
+use memtide_cluster::transport::MasterNet;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_scenario::AgentsWord;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longest time that an agent may take to report its state.
 const STATUS_MAX: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// `memtide agent status`.
 ///
@@ -36,20 +33,7 @@ pub(crate) fn status(matches: &ArgMatches) -> Result<u8, Stop> {
         return Err(Stop::usage("agent status needs the addresses of agents, such as lab1:11299"));
     };
     let net = open(matches, None, addresses.clone())?;
-    let mut found: BTreeMap<String, Result<Hello, String>> = BTreeMap::new();
-    let deadline = Instant::now() + STATUS_MAX;
-    while found.len() < addresses.len() && Instant::now() < deadline {
-        match net.next(LOOK_EVERY) {
-            Some(FromNet::Opened { peer, address, hello }) => {
-                net.send(peer, ToAgent { what: Some(Asks::Bye(Bye {})) });
-                found.insert(address, Ok(hello));
-            }
-            Some(FromNet::Turned { address, why }) => {
-                found.insert(address, Err(why));
-            }
-            _ => {}
-        }
-    }
+    let found = hellos(&net, &addresses, STATUS_MAX);
     let mut code = 0;
     let mut text = String::new();
     for address in &addresses {

@@ -11,7 +11,7 @@ use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent, Report};
 use memtide_cluster::files::Kept;
 use memtide_cluster::join::Join;
-use memtide_cluster::law::Law;
+use memtide_cluster::law::{AskedShare, Law};
 use memtide_cluster::message::{Hello, Share as ShareMessage, Step};
 use memtide_cluster::transport::{AgentNet, FromMaster};
 use memtide_engine::plan::StepTask;
@@ -19,7 +19,7 @@ use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::Share;
 use memtide_run::steps::{RestedStep, RunTask};
-use memtide_scenario::{Layer, Outputs, Scenario, Settings, from_toml, scenario_digest};
+use memtide_scenario::{Layer, Outputs, Scenario, Settings, scenario_digest};
 use memtide_scenario::{Secret, Wait};
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -32,10 +32,6 @@ use std::time::Duration;
 
 /// Period at which the agent polls its share's events.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Highest rate of a step, in operations per second.
-const RATE_MAX: f64 = 1e9;
-/// Longest rest of the servers before a step.
-const REST_MAX: Span = Span::from_s(60);
 /// Longest time that an agent told to end waits for its record to be acknowledged.
 const HAND_OVER_MAX: Span = Span::from_s(10);
 
@@ -312,25 +308,7 @@ impl Shell {
     /// Cause: The master asks for what this agent's operator does not allow, or for what this
     /// version does not know.
     fn begin(&mut self, share: &ShareMessage) -> Result<(), String> {
-        let layer = from_toml(&share.scenario, "the master's scenario");
-        let mut settings = Settings::default();
-        let applied = layer.and_then(|layer| settings.apply(&layer));
-        applied.map_err(|error| error.to_string())?;
-        if share.units == 0 || share.number >= share.of || share.units > share.of - share.number {
-            return Err(format!(
-                "there is no share {} of {}; use the same version of memtide on both machines",
-                share.number, share.of
-            ));
-        }
-        Law::check_fields(&settings)?;
-        let mut sent = settings.clone();
-        if let Some(step) = &share.step {
-            check_step(step)?;
-            sent.scenario.rate = step.rate_per_s;
-        }
-        if let Some(problem) = sent.check().into_iter().next() {
-            return Err(problem.to_string());
-        }
+        let AskedShare { mut settings, sent } = AskedShare::read(share)?;
         self.name_outputs(share, &mut settings.outputs)?;
         settings.scenario.user = self.setup.own.user.clone();
         settings.scenario.password = self.setup.own.password.clone();
@@ -423,24 +401,6 @@ impl Shell {
         if self.setup.speaks {
             say(&format!("memtide agent: {}", printable(line, LINE_CHARS_MAX)));
         }
-    }
-}
-
-/// Refuses a step that no master of this version asks for.
-///
-/// Cause: The master is not memtide, or of another version.
-///
-/// To do: use the same version of memtide on both machines.
-fn check_step(step: &Step) -> Result<(), String> {
-    let is_rate = |rate: f64| rate > 0.0 && rate <= RATE_MAX;
-    match step {
-        Step { rate_per_s: Some(rate), .. } if !is_rate(*rate) => {
-            Err(format!("the master asked for a rate of {rate}/s, which is not possible"))
-        }
-        Step { rest_ns, .. } if *rest_ns > REST_MAX.ns() => {
-            Err(format!("the master asked for a pause of {} ns, which is too long", rest_ns))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -120,12 +120,11 @@ pub(super) fn over_time(windows: &Windows<'_>) -> (Vec<IntervalRecord>, Vec<Slic
     let rows_max = if longest > ROWS_MAX { longest.saturating_mul(2) } else { ROWS_MAX };
     let mut intervals = Aligned::of(windows, |shard| &shard.intervals, rows_max);
     let slices = Aligned::of(windows, |shard| &shard.slices, SLICES_MAX);
-    let extents = |shard: &ShardRecord| {
+    let are_alike = shards().all(|(shard, _)| {
         let intervals = shard.intervals.iter().map(Dated::extent_ns);
         intervals.eq(shard.slices.iter().map(Dated::extent_ns))
-    };
-    if intervals.sums.width_ns == slices.sums.width_ns && shards().all(|(shard, _)| extents(shard))
-    {
+    });
+    if are_alike && intervals.sums.width_ns == slices.sums.width_ns {
         intervals.sums.take_times(&slices.sums);
     }
     (intervals.seal(), slices.seal())

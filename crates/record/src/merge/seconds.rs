@@ -6,13 +6,12 @@
 
 use super::rows::{Gaps, covered, extend};
 use crate::event::Interval;
-use crate::record::{Phases, Record, SecondRecord, SettledCounts, ShardRecord, UnderWay};
+use crate::record::{
+    Phases, Record, SECONDS_MAX, SecondRecord, SettledCounts, ShardRecord, UnderWay,
+};
 use memtide_base::Span;
 use memtide_metrics::Histogram;
 use std::collections::BTreeMap;
-
-/// Largest number of merged seconds of whole runs.
-const SECONDS_MAX: u64 = 1024;
 
 /// A second of a whole run: its beginning and end in ns since 1970, and its figures.
 struct Placed {
@@ -48,7 +47,7 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
         all.iter_mut().for_each(|part| part.second.servers.clear());
     }
     let mut width = all.iter().map(|part| part.end - part.start).max().unwrap_or(0).max(1);
-    while (end - zero).div_ceil(width) > SECONDS_MAX {
+    while (end - zero).div_ceil(width) > SECONDS_MAX as u64 {
         width *= 2;
     }
     let mut rows: BTreeMap<u64, Vec<&Placed>> = BTreeMap::new();

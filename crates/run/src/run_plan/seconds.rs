@@ -22,7 +22,6 @@ use memtide_record::{
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
-/// Largest number of seconds kept.
 /// Largest number of servers, and of workers, whose figures are kept by second.
 pub(crate) const EACH_MAX: usize = 16;
 const SECOND: Span = Span::from_s(1);

@@ -1,4 +1,4 @@
-//! What clients are called with: `lines.txt` has a client, a load and the command line in each line.
+//! What clients are called with: each line of `lines.txt` has a client, a load and the words.
 
 use super::*;
 use crate::bench::{churn, paced, shape};

@@ -181,18 +181,15 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("own"), Peer::memcached(""));
     let _agents = lab.agents(2);
-    let outputs = ["junit", "md", "summary", "intervals", "hgrm"];
+    let outputs = ["junit=a.xml", "md=a.md", "summary=s.csv", "intervals=i.csv", "hgrm=a.hgrm"];
     let [junit, md, summary, intervals, hgrm] =
-        outputs.map(|kind| lab.path(&format!("out.{kind}")));
-    let words = format!(
-        "{WORDS} --master-rate 500 --goal all.p99<5s --warmup 0 --out junit={} --out md={} --out \
-         summary={} --out intervals={}.csv --out hgrm={}",
-        junit.display(),
-        md.display(),
-        summary.display(),
-        intervals.display(),
-        hgrm.display()
-    );
+        outputs.map(|output| lab.path(output.split_once('=').unwrap().1));
+    let outputs = outputs.map(|output| {
+        let (kind, file) = output.split_once('=').unwrap();
+        format!(" --out {kind}={}", lab.path(file).display())
+    });
+    let words =
+        format!("{WORDS} --master-rate 500 --goal all.p99<5s --warmup 0{}", outputs.concat());
     let (finished, record) = lab.run(&peer, "2", &words);
     assert_eq!((record.totals.intended, record.shards.len()), (2_000, 2), "{finished}");
     let own = record.own.as_ref().expect("the master has a record of its own");
@@ -212,7 +209,7 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     let loads: Vec<&str> = rows.lines().skip(1).filter_map(|row| row.rsplit(',').next()).collect();
     assert_eq!(loads, ["agents", "master"], "{rows}");
     assert!(read(&hgrm).ends_with("#[Load = the master's own, beside the agents' load]\n"));
-    let settled = super::bad_days::settled(&read(&intervals.with_extension("intervals.csv")));
+    let settled = super::bad_days::settled(&read(&intervals));
     assert_eq!(settled, 2_500, "the rows hold both loads");
     assert!(finished.out.contains("load of the master itself"), "{finished}");
     // The servers saw both loads.

@@ -137,8 +137,7 @@ fn no_connection_exists_beyond_the_limit() {
         most = most.max(peer.figure("curr_connections"));
         std::thread::sleep(Duration::from_millis(100));
     }
-    let finished = master.finish().exits(0);
-    assert!(finished.err.contains("(connections-max)"), "{finished}");
+    master.finish().exits(0);
     assert_eq!(most - before, 2, "{}", agent.said());
 }
 

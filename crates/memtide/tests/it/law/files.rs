@@ -33,6 +33,9 @@ pub(super) fn hgrm(law: &mut Law<'_>, text: &str) {
             ("max", vec![ms(response.max_ns.map(|ns| ns as f64)), count], 1e-6)
         } else if named("Unanswered") {
             ("unanswered", vec![response.unanswered as f64], 0.0)
+        } else if named("Load") {
+            law.holds(law.record.own.is_some(), || format!("'{line}' of a single load"));
+            continue;
         } else if named("Buckets") {
             ("buckets", vec![35.0, 256.0], 0.0)
         } else if found.len() >= 3 {
@@ -108,6 +111,8 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
             let truth = record.rate.target_per_s.unwrap_or(record.rate.in_schedule_unit());
             law.holds(shown[0].is(truth), || name.clone());
         } else if let Some(what) = name.strip_prefix("memtide: ") {
+            let whose = [", the agents' load", ", the master's own load"];
+            let what = whose.iter().find_map(|it| what.strip_suffix(it)).unwrap_or(what);
             labelled(law, "memtide", what);
         }
     }

@@ -23,13 +23,15 @@ enum Holds {
     Times(&'static str),
     /// Each row is that of the record.
     Same,
+    /// Each row is the number of servers in the record that answered.
+    Answered,
     /// Each row is the sum of the servers' reports in the record.
     Reports,
 }
 
 /// Columns of the seconds, in order.
-const COLUMNS: [(&str, Holds); 54] = {
-    use Holds::{Measured, Place, Reports, Same, Settled, Times};
+const COLUMNS: [(&str, Holds); 55] = {
+    use Holds::{Answered, Measured, Place, Reports, Same, Settled, Times};
     [
         ("step", Place),
         ("start_s", Place),
@@ -72,6 +74,7 @@ const COLUMNS: [(&str, Holds); 54] = {
         ("backlog", Same),
         ("oldest_due_s", Same),
         ("connections_open", Same),
+        ("servers_answered", Answered),
         ("server_operations", Reports),
         ("server_gets", Reports),
         ("server_hits", Reports),
@@ -172,6 +175,7 @@ pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &Log) {
             let found = number(row, column);
             let truth = match holds {
                 Holds::Settled | Holds::Same | Holds::Place => second[column].as_f64(),
+                Holds::Answered => answered(second),
                 Holds::Reports => reported(second, column.trim_start_matches("server_")),
                 Holds::Times("response")
                     if ["response_p50_ns", "response_p99_ns"].contains(&column) =>
@@ -240,13 +244,20 @@ fn count(distribution: &Value) -> Option<f64> {
     Some(distribution["count"].as_f64()? - distribution["unanswered"].as_f64()?)
 }
 
-/// Sum of a figure of all servers' reports; none unless all have it.
+fn has_answered(report: &Value) -> bool {
+    report["answers"].as_u64() > Some(0)
+}
+
+/// Number of servers that answered; none if none was asked.
+fn answered(second: &Value) -> Option<f64> {
+    let reports = second["reports"].as_object().filter(|it| !it.is_empty())?;
+    Some(reports.values().filter(|report| has_answered(report)).count() as f64)
+}
+
+/// Sum of a figure of all servers' reports; none unless all servers answered and have it.
 fn reported(second: &Value, figure: &str) -> Option<f64> {
-    let reports = second["reports"].as_object()?.values();
-    reports
-        .map(|report| report[figure].as_f64())
-        .sum::<Option<f64>>()
-        .filter(|_| second["reports"].as_object().is_some_and(|it| !it.is_empty()))
+    let reports = second["reports"].as_object().filter(|it| !it.is_empty())?.values();
+    reports.map(|report| report[figure].as_f64().filter(|_| has_answered(report))).sum()
 }
 
 /// Holds the times of all rows of a kind together, and those of each row among themselves.
