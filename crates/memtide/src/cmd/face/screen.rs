@@ -2,7 +2,7 @@
 //! charts.
 
 use crate::exit::{Stop, Worded, unwritable};
-use crate::output::{say_part, show_part};
+use crate::output::{say, say_part, show_part, wants_notes};
 use crate::session::outlets::{attach, create};
 use crate::session::pending_file::{ResultWriter, finish};
 use crate::session::{Ended, InStep, Opened, Screen};
@@ -129,6 +129,13 @@ pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Open
         }
     }
     Ok(opened)
+}
+
+/// Shows `notes` on stderr if the user wants them; returns true if so.
+pub(super) fn say_notes(is_asked: bool, notes: &[String]) -> Result<bool, Stop> {
+    let are_wanted = wants_notes(is_asked).map_err(Stop::usage)?;
+    notes.iter().filter(|_| are_wanted).for_each(|note| say(note));
+    Ok(are_wanted)
 }
 
 /// Returns the first error of an output.

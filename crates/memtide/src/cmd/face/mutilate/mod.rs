@@ -6,11 +6,11 @@ mod fleet;
 
 mod share;
 
-use super::screen::{Pictures, Text, json, written};
+use super::screen::{Pictures, Text, json, say_notes, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop};
 use crate::flags::check_pictures;
-use crate::output::{complain, say, wants_notes};
+use crate::output::complain;
 use crate::session::outlets::pair::paired;
 use crate::session::outlets::{Recorded, add_points, create};
 use crate::session::pending_file::{PendingFile, check_distinct};
@@ -88,10 +88,8 @@ impl Front for Mutilate {
             check_pictures("--plot_all")?;
         }
         let is_quiet = output.verbosity == Verbosity::Quiet;
-        self.has_notes = wants_notes(output.has_notes).map_err(Stop::usage)? && !is_quiet;
-        if self.has_notes {
-            self.options.notes.iter().for_each(|note| say(note));
-        }
+        let notes: &[String] = if is_quiet { &[] } else { &self.options.notes };
+        self.has_notes = say_notes(output.has_notes, notes)? && !is_quiet;
         Ok(())
     }
 
