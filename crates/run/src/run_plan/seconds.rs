@@ -63,6 +63,8 @@ struct Kept {
     counts: SettledCounts,
     /// Response times of measured operations: bucket value in ns → count.
     response: BTreeMap<u64, u64>,
+    /// Measured operations that ended unanswered; they rank above all times.
+    unanswered: u64,
     under_way: UnderWay,
     servers: Vec<ServerSecond>,
     no_server: Option<SettledCounts>,
@@ -212,6 +214,7 @@ impl Seconds {
             length: interval.length,
             counts: interval.counts,
             response: response.collect(),
+            unanswered: interval.unanswered.get(&Kind::All).copied().unwrap_or(0),
             under_way: interval.under_way,
             servers: match interval.servers.len() {
                 2..=EACH_MAX => interval.servers.clone(),
@@ -268,6 +271,7 @@ impl Kept {
         for (value, count) in next.response {
             *self.response.entry(value).or_default() += count;
         }
+        self.unanswered += next.unanswered;
         self.under_way = next.under_way;
         self.servers.resize(next.servers.len(), ServerSecond::default());
         for (sum, part) in self.servers.iter_mut().zip(&next.servers) {
@@ -292,7 +296,7 @@ impl Kept {
     }
 
     fn record(&self) -> SecondRecord {
-        let total: u64 = self.response.values().sum();
+        let total = self.response.values().sum::<u64>() + self.unanswered;
         let at = |p: f64| {
             let wanted = rank(p, total);
             let mut below = 0;

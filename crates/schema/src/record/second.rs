@@ -21,10 +21,10 @@ pub struct SecondRecord {
     /// Operations that ended in the second, by outcome.
     #[serde(flatten)]
     pub counts: SettledCounts,
-    /// Median response time of measured operations answered in the second; none if there are too
-    /// few.
+    /// Median response time of measured operations that ended in the second, the unanswered ones
+    /// above all others; none if there are too few, or if it falls among unanswered operations.
     pub response_p50_ns: Option<u64>,
-    /// 99th percentile of these response times; none if there are too few.
+    /// 99th percentile of these response times, or none as for the median.
     pub response_p99_ns: Option<u64>,
     /// In flight and backlog at the second's end.
     #[serde(flatten)]

@@ -92,8 +92,14 @@ const COLUMNS: [(&str, Holds); 54] = {
 pub(super) fn csv(text: &str) -> Vec<Row> {
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap_or("").split(',').collect();
-    let row = |line: &str| names.iter().zip(line.split(',')).filter(|(_, cell)| !cell.is_empty())
-        .map(|(name, cell)| ((*name).to_owned(), cell.to_owned())).collect();
+    let row = |line: &str| {
+        names
+            .iter()
+            .zip(line.split(','))
+            .filter(|(_, cell)| !cell.is_empty())
+            .map(|(name, cell)| ((*name).to_owned(), cell.to_owned()))
+            .collect()
+    };
     lines.map(row).collect()
 }
 
@@ -104,9 +110,11 @@ pub(super) fn json_lines(text: &str) -> Vec<Row> {
         number => number.to_string(),
     };
     let row = |line: &str| match serde_json::from_str(line) {
-        Ok(Value::Object(cells)) => {
-            cells.into_iter().filter(|(_, it)| !it.is_null()).map(|(name, it)| (name, word(it))).collect()
-        }
+        Ok(Value::Object(cells)) => cells
+            .into_iter()
+            .filter(|(_, it)| !it.is_null())
+            .map(|(name, it)| (name, word(it)))
+            .collect(),
         _ => Row::new(),
     };
     text.lines().map(row).collect()
@@ -117,7 +125,8 @@ pub(super) fn points(lines: &[String]) -> Vec<Row> {
     let row = |line: &String| {
         let Some((name, tags, fields, _)) = point(line) else { return Some(Row::new()) };
         (name == "memtide_interval").then(|| {
-            let tags = tags.into_iter().filter(|(name, _)| ["kind", "step"].contains(&name.as_str()));
+            let tags =
+                tags.into_iter().filter(|(name, _)| ["kind", "step"].contains(&name.as_str()));
             tags.chain(fields.into_iter().map(|(name, it)| (name, it.to_string()))).collect()
         })
     };
@@ -133,7 +142,9 @@ pub(super) fn are_equal(one: &[Row], other: &[Row]) -> bool {
     let equal = |(one, other): (&Row, &Row)| {
         one.len() == other.len()
             && one.iter().zip(other).all(|((name, cell), (also, likewise))| {
-                name == also && (cell == likewise || cell.parse::<f64>().ok().is_some_and(|it| likewise.parse() == Ok(it)))
+                name == also
+                    && (cell == likewise
+                        || cell.parse::<f64>().ok().is_some_and(|it| likewise.parse() == Ok(it)))
             })
     };
     one.len() == other.len() && one.iter().zip(other).all(equal)
@@ -142,26 +153,46 @@ pub(super) fn are_equal(one: &[Row], other: &[Row]) -> bool {
 /// Holds the columns of rows against the table; of those in `heading`, none may be unknown.
 pub(super) fn heading(law: &mut Law<'_>, heading: &str) {
     let known: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
-    law.holds(heading == known.join(","), || format!("the table has other columns than '{heading}'"));
+    law.holds(heading == known.join(","), || {
+        format!("the table has other columns than '{heading}'")
+    });
 }
 
 /// Holds the seconds of a run against its record, and against `log`, its histogram log.
 pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &Log) {
     let record = law.record;
-    let of_all: Vec<&Row> = rows.iter().filter(|row| row.get("kind").is_some_and(|it| it == "all")).collect();
+    let of_all: Vec<&Row> =
+        rows.iter().filter(|row| row.get("kind").is_some_and(|it| it == "all")).collect();
     let recorded = law.json["seconds"].as_array().cloned().unwrap_or_default();
-    law.holds(of_all.len() == recorded.len(), || format!("{} of {} seconds", of_all.len(), recorded.len()));
-    for (row, second) in of_all.iter().zip(&recorded) {
+    // Seconds of several processes are placed anew in a merged record, by more than is known live.
+    let is_one =
+        record.shards.is_empty() || !rows.iter().any(|row| row.contains_key("measured_answered"));
+    law.holds(!is_one || of_all.len() == recorded.len(), || {
+        format!("{} of {} seconds", of_all.len(), recorded.len())
+    });
+    let sums = COLUMNS.iter().filter(|(_, holds)| *holds == Holds::Settled);
+    for (column, _) in sums {
+        let sum: f64 = of_all.iter().filter_map(|row| number(row, column)).sum();
+        let truth: f64 = recorded.iter().filter_map(|second| second[column].as_f64()).sum();
+        law.near(&format!("the sum of {column}"), sum, truth, 0.0);
+    }
+    for (row, second) in of_all.iter().zip(&recorded).filter(|_| is_one) {
         for (column, holds) in COLUMNS {
             let found = number(row, column);
             let truth = match holds {
                 Holds::Settled | Holds::Same | Holds::Place => second[column].as_f64(),
                 Holds::Reports => reported(second, column.trim_start_matches("server_")),
-                Holds::Times("response") if ["response_p50_ns", "response_p99_ns"].contains(&column) => second[column].as_f64(),
+                Holds::Times("response")
+                    if ["response_p50_ns", "response_p99_ns"].contains(&column) =>
+                {
+                    second[column].as_f64()
+                }
                 _ => continue,
             };
             if !["step", "kind"].contains(&column) {
-                law.holds(found == truth, || format!("{column} of a second is {found:?}, not {truth:?}"));
+                law.holds(found == truth, || {
+                    format!("{column} of a second is {found:?}, not {truth:?}")
+                });
             }
         }
     }
@@ -172,18 +203,23 @@ pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &Log) {
                 && !["response_p50_ns", "response_p99_ns"].contains(column)
         };
         for (column, _) in COLUMNS.iter().filter(|it| lacks(it)) {
-            law.holds(!rows.iter().any(|row| row.contains_key(*column)), || format!("{column} is not in a record"));
+            law.holds(!rows.iter().any(|row| row.contains_key(*column)), || {
+                format!("{column} is not in a record")
+            });
         }
         return;
     }
     let json = law.json;
-    let kinds: Vec<(&str, &Kind)> = record.response.keys().map(|kind| (kind.name(), kind)).collect();
+    let kinds: Vec<(&str, &Kind)> =
+        record.response.keys().map(|kind| (kind.name(), kind)).collect();
     for row in rows {
-        let is_known = row.get("kind").is_some_and(|name| kinds.iter().any(|(kind, _)| kind == name));
+        let is_known =
+            row.get("kind").is_some_and(|name| kinds.iter().any(|(kind, _)| kind == name));
         law.holds(is_known, || format!("{:?} is no kind", row.get("kind")));
     }
     for (kind, _) in kinds {
-        let of_kind: Vec<&Row> = rows.iter().filter(|row| row.get("kind").is_some_and(|it| it == kind)).collect();
+        let of_kind: Vec<&Row> =
+            rows.iter().filter(|row| row.get("kind").is_some_and(|it| it == kind)).collect();
         let sum = |column: &str| of_kind.iter().filter_map(|row| number(row, column)).sum::<f64>();
         for (column, holds) in COLUMNS {
             let truth = match holds {
@@ -195,7 +231,11 @@ pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &Log) {
                 law.near(&format!("{column} of {kind}"), sum(column), truth, 0.0);
             }
         }
-        for (part, counted) in [("response", "measured_answered"), ("service", "measured_answered"), ("lag", "measured_sent")] {
+        for (part, counted) in [
+            ("response", "measured_answered"),
+            ("service", "measured_answered"),
+            ("lag", "measured_sent"),
+        ] {
             times(law, (part, counted), &of_kind, &json[part][kind]);
         }
         for row in &of_kind {
@@ -212,28 +252,40 @@ fn count(distribution: &Value) -> Option<f64> {
 /// Sum of a figure of all servers' reports; none unless all have it.
 fn reported(second: &Value, figure: &str) -> Option<f64> {
     let reports = second["reports"].as_object()?.values();
-    reports.map(|report| report[figure].as_f64()).sum::<Option<f64>>().filter(|_| second["reports"].as_object().is_some_and(|it| !it.is_empty()))
+    reports
+        .map(|report| report[figure].as_f64())
+        .sum::<Option<f64>>()
+        .filter(|_| second["reports"].as_object().is_some_and(|it| !it.is_empty()))
 }
 
 /// Holds the times of all rows of a kind together, and those of each row among themselves.
 fn times(law: &mut Law<'_>, (part, counted): (&str, &str), rows: &[&Row], truth: &Value) {
     let column = |figure: &str| format!("{part}_{figure}_ns");
-    let each = |figure: &str| -> Vec<f64> { rows.iter().filter_map(|row| number(row, &column(figure))).collect() };
-    let (min, max) = (each("min").into_iter().reduce(f64::min), each("max").into_iter().reduce(f64::max));
+    let each = |figure: &str| -> Vec<f64> {
+        rows.iter().filter_map(|row| number(row, &column(figure))).collect()
+    };
+    let (min, max) =
+        (each("min").into_iter().reduce(f64::min), each("max").into_iter().reduce(f64::max));
     if truth.is_object() {
         law.holds(min == truth["min_ns"].as_f64(), || format!("{} is {min:?}", column("min")));
         law.holds(max == truth["max_ns"].as_f64(), || format!("{} is {max:?}", column("max")));
-        let weighed = rows.iter().filter_map(|row| Some(number(row, &column("mean"))? * number(row, counted)?));
-        let (sum, whole) = (weighed.sum::<f64>(), truth["sum_ns"].as_str().unwrap().parse().unwrap());
+        let weighed = rows
+            .iter()
+            .filter_map(|row| Some(number(row, &column("mean"))? * number(row, counted)?));
+        let (sum, whole) =
+            (weighed.sum::<f64>(), truth["sum_ns"].as_str().unwrap().parse().unwrap());
         law.near(&column("mean"), sum, whole, 1e-6 * whole);
     }
     for row in rows {
-        let ascending: Vec<f64> =
-            ["min", "p50", "p90", "p99", "p999", "max"].iter().filter_map(|it| number(row, &column(it))).collect();
+        let ascending: Vec<f64> = ["min", "p50", "p90", "p99", "p999", "max"]
+            .iter()
+            .filter_map(|it| number(row, &column(it)))
+            .collect();
         let is_so = ascending.windows(2).all(|two| two[0] <= two[1] * (1.0 + BUCKET));
         law.holds(is_so, || format!("{part} of a second: {ascending:?}"));
         let mean = number(row, &column("mean"));
-        let within = mean.is_none_or(|mean| ascending[0] <= mean && mean <= ascending[ascending.len() - 1]);
+        let within =
+            mean.is_none_or(|mean| ascending[0] <= mean && mean <= ascending[ascending.len() - 1]);
         law.holds(within, || format!("{} is {mean:?} among {ascending:?}", column("mean")));
     }
 }
@@ -241,18 +293,26 @@ fn times(law: &mut Law<'_>, (part, counted): (&str, &str), rows: &[&Row], truth:
 /// Holds the response percentiles of a row against the line of the log for its second.
 fn spectrum(law: &mut Law<'_>, row: &Row, kind: &str, log: &Log) {
     let start = number(row, "start_s").unwrap_or(f64::NAN);
-    let found = log.lines.iter().find(|line| line.tag == kind && (line.start_s - start).abs() < 0.0006);
+    let found =
+        log.lines.iter().find(|line| line.tag == kind && (line.start_s - start).abs() < 0.0006);
     let none = Buckets::new();
     let buckets = found.map_or(&none, |line| &line.buckets);
     let unanswered = number(row, "measured_unanswered").unwrap_or(0.0) as u64;
     let total = buckets.values().sum::<u64>() + unanswered;
     for (name, _, fraction, needed) in PERCENTILES {
-        let Some(cell) = COLUMNS.iter().find(|(column, _)| *column == format!("response_{name}")) else { continue };
+        let Some(cell) = COLUMNS.iter().find(|(column, _)| *column == format!("response_{name}"))
+        else {
+            continue;
+        };
         let truth = ranked(buckets, unanswered, fraction).filter(|_| total >= needed);
         match (number(row, cell.0), truth) {
             (None, None) => {}
-            (Some(cell), Some(truth)) => law.near(name, cell, truth as f64, BUCKET * truth as f64 + 1.0),
-            (cell, truth) => law.wrong.push(format!("{name} of {kind} at {start} is {cell:?}, not {truth:?}")),
+            (Some(cell), Some(truth)) => {
+                law.near(name, cell, truth as f64, BUCKET * truth as f64 + 1.0)
+            }
+            (cell, truth) => {
+                law.wrong.push(format!("{name} of {kind} at {start} is {cell:?}, not {truth:?}"))
+            }
         }
     }
 }
@@ -262,6 +322,8 @@ fn spectrum(law: &mut Law<'_>, row: &Row, kind: &str, log: &Log) {
 pub(super) struct Log {
     pub(super) lines: Vec<LogLine>,
     pub(super) unanswered: BTreeMap<String, u64>,
+    /// When it starts, in seconds since 1970.
+    start_s: Option<f64>,
 }
 
 /// A line of a log.
@@ -285,7 +347,7 @@ impl Log {
             start_s: line.start_s - before,
             ..line.clone()
         };
-        Self { lines: own().map(line).collect(), unanswered: BTreeMap::new() }
+        Self { lines: own().map(line).collect(), unanswered: BTreeMap::new(), start_s: None }
     }
 }
 
@@ -294,9 +356,14 @@ pub(super) fn log(wrong: &mut Vec<String>, text: &str) -> Log {
     let mut log = Log::default();
     for line in text.lines() {
         let cells: Vec<&str> = line.split(',').collect();
-        let count = line.strip_prefix("#[Unanswered: ").and_then(|it| it.trim_end_matches(']').split_once(' '));
+        let count = line
+            .strip_prefix("#[Unanswered: ")
+            .and_then(|it| it.trim_end_matches(']').split_once(' '));
+        let start = line.strip_prefix("#[StartTime: ").or(line.strip_prefix("#[BaseTime: "));
         if let Some((tag, count)) = count {
             *log.unanswered.entry(tag.to_owned()).or_default() += count.parse().unwrap_or(0);
+        } else if let Some(start) = start {
+            log.start_s = start.split(' ').next().and_then(|it| it.parse().ok());
         } else if let ([tag, start, length, max, text], true) = (&cells[..], line.starts_with("Tag=")) {
             let whole = |word: &str| word.parse().unwrap_or(f64::NAN);
             let (start_s, length_s, max_ns) = (whole(start), whole(length), whole(max) * 1e6);
@@ -305,7 +372,7 @@ pub(super) fn log(wrong: &mut Vec<String>, text: &str) -> Log {
                 None => wrong.push(format!("'{line}' has no histogram")),
             }
         } else if !["#[Histogram log format version 1.3]", "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\""].contains(&line)
-            && !line.starts_with("#[StartTime: ") && !line.starts_with("#[")
+            && start.is_none()
         {
             wrong.push(format!("no table has the line '{line}'"));
         }
@@ -332,29 +399,71 @@ pub(super) fn logged(law: &mut Law<'_>, log: &Log, prefix: &str) {
     law.holds(summed.is_empty(), || format!("{:?} are no kinds", summed.keys()));
 }
 
+/// Holds the places of the log's lines against those of the rows.
+pub(super) fn placed(law: &mut Law<'_>, log: &Log, rows: &[Row]) {
+    // The log of a record has slices of the window, not seconds of the load.
+    if !rows.iter().any(|row| row.contains_key("measured_answered")) {
+        return;
+    }
+    for line in &log.lines {
+        let near = |row: &Row, column, truth: f64| {
+            number(row, column).is_some_and(|it| (it - truth).abs() < 0.0006)
+        };
+        let is_it =
+            |row: &Row| near(row, "start_s", line.start_s) && near(row, "length_s", line.length_s);
+        law.holds(rows.iter().any(is_it), || format!("no second is at {} s", line.start_s));
+    }
+    let began_s = law.record.started_unix_ms as f64 / 1e3;
+    if let Some(start_s) = log.start_s {
+        law.near("the start of the log", start_s, began_s, 60.0);
+    }
+}
+
 /// Columns of the samples.
 const SAMPLE: &str = "intended_ns,sent_ns,received_ns,op,outcome,bytes,connection,index,key,size";
 
 /// Holds rows of single operations against the record.
 pub(super) fn samples(law: &mut Law<'_>, rows: &[Row]) {
     let known: Vec<&str> = SAMPLE.split(',').collect();
-    let (mut times, mut outcomes) = (BTreeMap::<(String, &str), Vec<f64>>::new(), BTreeMap::<String, u64>::new());
+    let (mut bytes, mut indices) = (0.0, std::collections::BTreeSet::new());
+    let (mut times, mut outcomes) =
+        (BTreeMap::<(String, &str), Vec<f64>>::new(), BTreeMap::<String, u64>::new());
     for row in rows {
-        law.holds(row.keys().all(|name| known.contains(&name.as_str())), || format!("no table has {row:?}"));
+        law.holds(row.keys().all(|name| known.contains(&name.as_str())), || {
+            format!("no table has {row:?}")
+        });
         let at = |column: &str| number(row, column);
+        let is_answered = !["failed", "timed_out", "lost"].contains(&row["outcome"].as_str());
+        let received = at("received_ns").filter(|_| is_answered);
         let mut add = |part, of: Option<f64>| {
             for kind in [row["op"].clone(), "all".to_owned()] {
                 of.iter().for_each(|ns| times.entry((kind.clone(), part)).or_default().push(*ns));
             }
         };
-        add("response", at("received_ns").and_then(|it| Some(it - at("intended_ns")?)));
-        add("service", at("received_ns").and_then(|it| Some(it - at("sent_ns")?)));
+        add("response", received.and_then(|it| Some(it - at("intended_ns")?)));
+        add("service", received.and_then(|it| Some(it - at("sent_ns")?)));
         add("lag", at("sent_ns").and_then(|it| Some(it - at("intended_ns")?)));
+        bytes += at("bytes").unwrap_or(f64::NAN);
+        let is_new = indices.insert(row["index"].clone());
+        law.holds(is_new, || format!("the index of {row:?}"));
+        let connection = at("connection").unwrap_or(0.0);
+        let is_there =
+            law.record.churn.is_some() || connection < f64::from(law.record.plan.connections);
+        law.holds(is_there, || format!("no connection has {row:?}"));
         *outcomes.entry(row["outcome"].clone()).or_default() += 1;
     }
     let totals = &law.record.totals;
+    // The bytes of late replies are in no sample.
+    if totals.late_replies == 0 {
+        law.near("bytes of samples", bytes, totals.bytes_received as f64, 0.0);
+    }
     law.near("rows of samples", rows.len() as f64, totals.intended as f64, 0.0);
-    for (outcome, truth) in [("timed_out", totals.timed_out), ("failed", totals.failed), ("lost", totals.lost), ("dropped", totals.dropped)] {
+    for (outcome, truth) in [
+        ("timed_out", totals.timed_out),
+        ("failed", totals.failed),
+        ("lost", totals.lost),
+        ("dropped", totals.dropped),
+    ] {
         let found = outcomes.get(outcome).copied().unwrap_or(0);
         law.holds(found == truth, || format!("{found} samples are {outcome}, not {truth}"));
     }
@@ -365,9 +474,19 @@ pub(super) fn samples(law: &mut Law<'_>, rows: &[Row]) {
         }
         found.sort_by(f64::total_cmp);
         let sum: f64 = found.iter().sum();
-        law.near(&format!("{part} of {kind}, added"), sum, truth["sum_ns"].as_str().unwrap().parse().unwrap(), 0.5);
+        law.near(
+            &format!("{part} of {kind}, added"),
+            sum,
+            truth["sum_ns"].as_str().unwrap().parse().unwrap(),
+            0.5,
+        );
         for (name, exact) in [("min_ns", found[0]), ("max_ns", found[found.len() - 1])] {
-            law.near(&format!("{part} {name} of {kind}"), exact, truth[name].as_f64().unwrap_or(f64::NAN), 0.0);
+            law.near(
+                &format!("{part} {name} of {kind}"),
+                exact,
+                truth[name].as_f64().unwrap_or(f64::NAN),
+                0.0,
+            );
         }
     }
 }
@@ -384,8 +503,10 @@ pub(super) fn operations(law: &mut Law<'_>, lines: &[String]) {
         law.holds(fields.keys().all(|it| known.contains(&it.as_str())), || format!("{fields:?}"));
         let known = ["kind", "outcome", "server", "run", "a"];
         law.holds(tags.keys().all(|it| known.contains(&it.as_str())), || format!("{tags:?}"));
-        for part in ["response", "service", "lag"] {
-            *sums.entry((tags["kind"].clone(), part)).or_default() += fields.get(part).unwrap_or(&0.0);
+        let is_answered = !["failed", "timed_out", "lost"].contains(&tags["outcome"].as_str());
+        for part in if is_answered { &["response", "service", "lag"][..] } else { &["lag"] } {
+            *sums.entry((tags["kind"].clone(), *part)).or_default() +=
+                fields.get(*part).unwrap_or(&0.0);
         }
     }
     law.near("points of operations", count, law.record.totals.intended as f64, 0.0);

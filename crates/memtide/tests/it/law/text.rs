@@ -33,6 +33,7 @@ const CLAUSES: &[(&str, &str, &[&str])] = &[
     ("memtide", "ended by its operation limit", &[]),
     ("server", "WORD", &[]),
     ("server", "embedded at WORD", &[]),
+    ("server", "embedded at simulated (WORD)", &[]),
     ("server", "pinned to CPU {n}", &["plan.server_cpu"]),
     ("load", "{n} worker", &["plan.workers"]),
     ("load", "{n} workers", &["plan.workers"]),
@@ -41,6 +42,7 @@ const CLAUSES: &[(&str, &str, &[&str])] = &[
     ("load", "one schedule", &[]),
     ("load", "depth {n}", &["plan.depth"]),
     ("load", "WORD", &[]),
+    ("load", "simulated", &[]),
     ("load", "wait WORD", &[]),
     ("load", "pinned", &[]),
     ("data", "{n} keys (WORD)", &["plan.keys"]),
@@ -53,21 +55,34 @@ const CLAUSES: &[(&str, &str, &[&str])] = &[
     ("runs", "so each rate is a mean over the time in which at least one of them measured", &[]),
     ("runs", "start skew {t}", &["start_skew_ns"]),
     ("shares", "{n} of {n} shares merged", &["=shares", "=shares_of"]),
+    ("shares", "start skew {t}", &["start_skew_ns"]),
     ("shares", "start skew {t} (± {t})", &["start_skew_ns", "alignment.error_max_ns"]),
     ("rate", "{n}/s achieved", &["=rate"]),
     ("rate", "{n}/s achieved of {n}/s requested", &["=rate", "rate.target_per_s"]),
     ("rate", "{n} keys/s achieved of {n} keys/s requested", &["=rate", "rate.target_per_s"]),
-    ("connects", "{n}/s started of {n}/s requested", &["churn.started_per_s", "churn.target_per_s"]),
+    (
+        "connects",
+        "{n}/s started of {n}/s requested",
+        &["churn.started_per_s", "churn.target_per_s"],
+    ),
     ("operations", "{n}", &["totals.intended"]),
     ("operations", "all answered", &["?totals.answered=totals.intended"]),
     ("operations", "{n} due", &["totals.intended"]),
     ("operations", "{n} answered", &["totals.answered"]),
     ("operations", "{n} failed", &["totals.failed"]),
     ("operations", "{n} timed out", &["totals.timed_out"]),
-    ("operations", "{n} timed out ({n} of them never sent)", &["totals.timed_out", "totals.timed_out_queued"]),
+    (
+        "operations",
+        "{n} timed out ({n} of them never sent)",
+        &["totals.timed_out", "totals.timed_out_queued"],
+    ),
     ("operations", "{n} lost", &["totals.lost"]),
     ("operations", "{n} dropped", &["totals.dropped"]),
-    ("operations", "{n} dropped ({n} of them not sent before the window ended)", &["totals.dropped", "totals.dropped_at_end"]),
+    (
+        "operations",
+        "{n} dropped ({n} of them not sent before the window ended)",
+        &["totals.dropped", "totals.dropped_at_end"],
+    ),
     ("operations", "{n} abandoned", &["totals.abandoned"]),
     ("operations", "{n} replies came too late", &["totals.late_replies"]),
     ("keys", "{n} read", &["totals.keys"]),
@@ -97,10 +112,13 @@ const CLAUSES: &[(&str, &str, &[&str])] = &[
     ("churn", "all completed", &["?churn.measure.completed=churn.measure.intended"]),
     ("churn", "at most {n} open at once", &["churn.concurrent_max"]),
     ("—", "too few operations for this percentile", &[]),
+    ("—", "p50 needs {n}", &["#6"]),
+    ("—", "p90 needs {n}", &["#36"]),
     ("—", "p99 needs {n}", &["#368"]),
     ("—", "p99.9 needs {n}", &["#3688"]),
     ("—", "p99.99 needs {n}", &["#36887"]),
     (">", "falls among {n} operations that were not answered", &["=unanswered"]),
+    (">", "falls among {n} operations sent and not answered", &["service.all.unanswered"]),
     (">", "means exclude them", &[]),
     ("summary", "{n}/s", &["=rate"]),
     ("summary", "{n}/s of {n}/s requested", &["=rate", "rate.target_per_s"]),
@@ -201,7 +219,9 @@ fn sentence(law: &mut Law<'_>, label: &str, text: &str) -> bool {
             .map(|text| text.replace("Met", "met").replace("Missed", "missed"))
             .map(|text| text.replace("Undecided", "undecided"))
             .collect(),
-        "warning" => record.warnings.iter().map(|it| format!("{}; {}", it.message, it.remedy)).collect(),
+        "warning" => {
+            record.warnings.iter().map(|it| format!("{}; {}", it.message, it.remedy)).collect()
+        }
         "note" => checks()
             .filter(|check| check.result == CheckResult::Skipped && skipped(&check.message))
             .map(|_| text.to_owned())
@@ -209,25 +229,40 @@ fn sentence(law: &mut Law<'_>, label: &str, text: &str) -> bool {
         "believable" if record.believable.verdict == Verdict::Yes => vec!["yes".to_owned()],
         "believable" => {
             let why: Vec<&str> = record.believable.reasons.iter().map(|it| &*it.message).collect();
-            vec![format!("no — {}", why.join("; ")), format!("only for the shares that were merged: {}", why.join("; "))]
+            vec![
+                format!("no — {}", why.join("; ")),
+                format!("only for the shares that were merged: {}", why.join("; ")),
+            ]
         }
         "partial" => record.believable.reasons.iter().map(|it| it.message.clone()).collect(),
-        "" => record.shards.iter().flat_map(|shard| &shard.believable.reasons).filter(|it| text.ends_with(&it.message)).map(|_| text.to_owned()).collect(),
+        "" => record
+            .shards
+            .iter()
+            .flat_map(|shard| &shard.believable.reasons)
+            .filter(|it| text.ends_with(&it.message))
+            .map(|_| text.to_owned())
+            .collect(),
         _ => return false,
     };
-    law.holds(told.iter().any(|told| told == text), || format!("{label}: '{text}' is not {told:?}"));
+    law.holds(told.iter().any(|told| told == text), || {
+        format!("{label}: '{text}' is not {told:?}")
+    });
     true
 }
 
 /// The text with the plan's own words, and all names, as `WORD`.
 fn anonymous(law: &Law<'_>, text: &str) -> String {
     let plan = &law.record.plan;
-    let mut words = vec![&law.record.machine.memtide_version, &plan.arrival, &plan.io, &plan.wait];
+    let mut words = vec![&law.record.machine.memtide_version, &plan.arrival, &plan.wait];
+    words.push(&plan.io);
+    words.extend(plan.churn.iter().filter_map(|churn| churn.connection_arrival.as_ref()));
     words.extend([&plan.key_size, &plan.value_size, &plan.popularity, &plan.mix]);
-    words.extend(plan.servers.iter().flat_map(|server| [&server.name].into_iter().chain(&server.addresses)));
+    words.extend(
+        plan.servers.iter().flat_map(|server| [&server.name].into_iter().chain(&server.addresses)),
+    );
     words.sort_by_key(|word| std::cmp::Reverse(word.len()));
     let mut text = text.to_owned();
-    for word in words.into_iter().filter(|word| !word.is_empty()) {
+    for word in words.into_iter().filter(|word| !word.is_empty() && *word != "simulated") {
         text = text.replace(word.as_str(), "WORD");
     }
     text
@@ -254,7 +289,9 @@ fn time(law: &mut Law<'_>, (row, column, cell): (&str, &str, &str), times: &Dist
         ("{t}", Some(truth), _) => shown[0].is(truth),
         ("> {t}", None, Some(truth)) => shown[0].is(truth),
         ("> ?", None, None) => reason == Some(Missing::Unanswered),
-        ("—", None, None) => times.count == times.unanswered || reason.is_some_and(|it| it != Missing::Unanswered),
+        ("—", None, None) => {
+            times.count == times.unanswered || reason.is_some_and(|it| it != Missing::Unanswered)
+        }
         _ => false,
     };
     law.holds(is_so, || format!("{row} {column} is '{cell}', not {figure:?} or > {bound:?}"));
@@ -280,8 +317,12 @@ fn times(law: &mut Law<'_>, heading: &[String], row: &[String]) {
         let kind = path.trim_start_matches("response.");
         let truth = match &**column {
             "count" => law.truth(&format!("{path}.count")),
-            "answered" => law.truth(&format!("{}.totals.answered", path.trim_end_matches(".response"))),
-            "rate" if heading[0] == "server" => law.truth(&format!("{}.rate_per_s", path.trim_end_matches(".response"))),
+            "answered" => {
+                law.truth(&format!("{}.totals.answered", path.trim_end_matches(".response")))
+            }
+            "rate" if heading[0] == "server" => {
+                law.truth(&format!("{}.rate_per_s", path.trim_end_matches(".response")))
+            }
             "rate" if kind == "all" => law.truth("rate.achieved_per_s"),
             "rate" => law.truth(&format!("rate.kinds_per_s.{kind}")),
             "mean" | "max" => {
@@ -303,11 +344,17 @@ fn times(law: &mut Law<'_>, heading: &[String], row: &[String]) {
     }
 }
 
+/// A whole number that may be written as a word.
+fn signed(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
 /// Holds the row of an agent.
 fn agent(law: &mut Law<'_>, heading: &[String], row: &[String]) {
     let empty = Vec::new();
     let shards = law.json["shards"].as_array().unwrap_or(&empty);
-    let name = |shard: &Value| at(shard, "share.agent.name").and_then(Value::as_str) == Some(&row[0]);
+    let name =
+        |shard: &Value| at(shard, "share.agent.name").and_then(Value::as_str) == Some(&row[0]);
     let Some(shard) = shards.iter().find(|shard| name(shard)) else {
         return law.wrong.push(format!("no agent is named '{}'", row[0]));
     };
@@ -317,15 +364,21 @@ fn agent(law: &mut Law<'_>, heading: &[String], row: &[String]) {
         };
         let (_, shown) = numbers(cell);
         let busiest = || {
-            let busy = at(shard, "client.worker_busy")?.as_array()?.iter().filter_map(Value::as_f64);
+            let busy =
+                at(shard, "client.worker_busy")?.as_array()?.iter().filter_map(Value::as_f64);
             busy.reduce(f64::max)
         };
         let truths: Vec<Option<f64>> = paths
             .iter()
-            .map(|path| if *path == "=busy" { busiest() } else { at(shard, path)?.as_f64() })
+            .map(|path| if *path == "=busy" { busiest() } else { signed(at(shard, path)?) })
             .collect();
         if cell != "—" {
-            hold(law, &format!("{} {column}", row[0]), &shown[..shown.len().min(truths.len())], &truths);
+            hold(
+                law,
+                &format!("{} {column}", row[0]),
+                &shown[..shown.len().min(truths.len())],
+                &truths,
+            );
         }
     }
 }
@@ -366,7 +419,8 @@ fn lines(text: &str) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut heading: Option<(Vec<String>, Vec<usize>)> = None;
     for line in text.lines() {
-        let is_heading = HEADINGS.iter().any(|begin| line.trim_start().starts_with(begin)) && line.contains("p99");
+        let is_heading = HEADINGS.iter().any(|begin| line.trim_start().starts_with(begin))
+            && line.contains("p99");
         if is_heading {
             let (names, ends) = columns(line);
             heading = Some((names, ends));
@@ -382,15 +436,20 @@ fn lines(text: &str) -> Vec<Line> {
             lines.push(Line::Cells(names.clone(), cells(line, ends)));
             continue;
         }
-        let sentence = ["closed loop: ", "partial: ", "goal: ", "note: ", "warning: ", "believable: "]
-            .into_iter()
-            .chain(["doubt: ", "lost: ", "result: "])
-            .find_map(|begin| Some((begin.trim_end_matches(": "), line.strip_prefix(begin)?)));
+        let sentence =
+            ["closed loop: ", "partial: ", "goal: ", "note: ", "warning: ", "believable: "]
+                .into_iter()
+                .chain(["doubt: ", "lost: ", "result: "])
+                .find_map(|begin| Some((begin.trim_end_matches(": "), line.strip_prefix(begin)?)));
         let padded = line.chars().take(11).collect::<String>();
         let rest = line.chars().skip(11).collect::<String>();
         match (sentence, lines.last_mut()) {
-            (Some((label, rest)), _) => lines.push(Line::Labelled(label.to_owned(), rest.to_owned())),
-            (None, Some(Line::Labelled(_, last))) if line.starts_with(' ') && !line.contains("agent ") => {
+            (Some((label, rest)), _) => {
+                lines.push(Line::Labelled(label.to_owned(), rest.to_owned()))
+            }
+            (None, Some(Line::Labelled(_, last)))
+                if line.starts_with(' ') && !line.contains("agent ") =>
+            {
                 *last = format!("{last} {}", line.trim());
             }
             _ => lines.push(Line::Labelled(padded.trim().to_owned(), rest)),
@@ -406,7 +465,8 @@ fn columns(heading: &str) -> (Vec<String>, Vec<usize>) {
     for name in heading.split("  ").map(str::trim).filter(|name| !name.is_empty()) {
         let from = ends.last().copied().unwrap_or(0);
         let length = name.chars().count();
-        let begins = (from..letters.len()).find(|at| letters[*at..].starts_with(&name.chars().collect::<Vec<_>>()));
+        let begins = (from..letters.len())
+            .find(|at| letters[*at..].starts_with(&name.chars().collect::<Vec<_>>()));
         ends.push(begins.unwrap() + length);
         names.push(name.to_owned());
     }
@@ -488,10 +548,16 @@ fn conclusion(wrong: &mut Vec<String>, (label, text): (&str, &str), steps: &Step
             let others = [Some(f64::from(met.0)), Some(f64::from(met.1))];
             text.contains(&goals)
                 && !shown.is_empty()
-                && shown.iter().all(|shown| known.iter().chain(&others).flatten().any(|it| shown.is(*it)))
+                && shown
+                    .iter()
+                    .all(|shown| known.iter().chain(&others).flatten().any(|it| shown.is(*it)))
         }
-        "warning" => records().flat_map(|it| &it.warnings).any(|it| text.ends_with(&format!("{}; {}", it.message, it.remedy))),
-        "doubt" => records().flat_map(|it| &it.believable.reasons).any(|it| text.contains(&it.message)),
+        "warning" => records()
+            .flat_map(|it| &it.warnings)
+            .any(|it| text.ends_with(&format!("{}; {}", it.message, it.remedy))),
+        "doubt" => {
+            records().flat_map(|it| &it.believable.reasons).any(|it| text.contains(&it.message))
+        }
         "partial" => text.contains("--steps-max") || text.contains("so far"),
         "lost" => steps.conclusion.lost.iter().any(|lost| lost.sentence() == text),
         _ => false,
@@ -518,7 +584,7 @@ fn rows(law: &mut Law<'_>, text: &str) {
     let mut heading: Option<Vec<String>> = None;
     for line in text.lines().map(plain).filter(|line| !line.is_empty()) {
         if let Some(row) = line.strip_prefix("| ") {
-            let row: Vec<String> = format!("{row} ").split(" | ").map(|it| it.trim().to_owned()).collect();
+            let row: Vec<String> = cells_of(row);
             match &heading {
                 _ if row[0] == "---" => {}
                 None => heading = Some(row),
@@ -548,7 +614,7 @@ pub(super) fn steps_markdown(steps: &Steps, json: &Value, text: &str) -> Vec<Str
     let shown = text.split("<details>").next().unwrap();
     for line in shown.lines().map(plain).filter(|line| !line.is_empty()) {
         if let Some(row) = line.strip_prefix("| ") {
-            let row: Vec<String> = format!("{row} ").split(" | ").map(|it| it.trim().to_owned()).collect();
+            let row: Vec<String> = cells_of(row);
             if row[0] != "---" && row[0] != "step" {
                 step(&mut wrong, &STEPS.map(|it| it.0.to_owned()), &row, json);
             }
@@ -574,10 +640,20 @@ pub(super) fn steps_cells(json: &Value, page: &str) -> Vec<String> {
     let table = page.split("All steps, in order.</caption>").nth(1).unwrap_or("");
     let rows = table.split("</table>").next().unwrap().split("<tr>").skip(2);
     for row in rows {
-        let cells: Vec<String> = row.split('>').filter_map(|it| it.split_once('<')).map(|it| it.0.to_owned()).filter(|it| !it.is_empty()).collect();
+        let cells: Vec<String> = row
+            .split('>')
+            .filter_map(|it| it.split_once('<'))
+            .map(|it| it.0.to_owned())
+            .filter(|it| !it.is_empty())
+            .collect();
         step(&mut wrong, &STEPS.map(|it| it.0.to_owned()), &cells, json);
     }
     wrong
+}
+
+/// The cells of a row in Markdown, behind its first bar.
+fn cells_of(row: &str) -> Vec<String> {
+    row.trim_end_matches('|').trim_end().split(" | ").map(|it| it.trim().to_owned()).collect()
 }
 
 /// A line without escapes.
