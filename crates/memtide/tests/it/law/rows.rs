@@ -322,7 +322,12 @@ pub(super) fn samples(law: &mut Law<'_>, rows: &[Row]) {
 pub(super) fn points(law: &mut Law<'_>, lines: &str, seconds: &[Row], samples: &[Row]) {
     let by_index: BTreeMap<&str, &Row> = samples.iter().map(|row| (&*row["index"], row)).collect();
     let (mut rows, mut count, mut begun) = (Vec::new(), 0, None);
+    let mut run: Option<String> = None;
     for (name, tags, fields, time) in lines.lines().filter_map(point) {
+        let servers = &law.record.plan.servers;
+        let is_served = tags.get("server").is_none_or(|it| servers.iter().any(|of| of.name == *it));
+        let is_same = tags.get("run") == Some(run.get_or_insert(tags["run"].clone()));
+        law.holds(is_served && is_same, || format!("another server or run: {tags:?}"));
         if name == "memtide_interval" {
             let place = tags.into_iter().filter(|it| ["kind", "step"].contains(&&*it.0));
             rows.push(
