@@ -1,11 +1,13 @@
 //! The common part of all bare clients: command line, start-up, end and output. Each client
 //! implements its own way of sending and receiving.
+#![allow(clippy::print_stdout, clippy::print_stderr)] // The end of a program talks to its user.
 
 use crate::pattern::{Pattern, Shape};
 use crate::{peer, usage};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// The number of turns of the loop per reading of the clock, which checks whether the time is over.
@@ -40,15 +42,7 @@ pub trait Client: Sized {
 pub fn command(name: &'static str) -> Command {
     Command::new(name)
         .about("The floor of what a memcached client costs: sends, counts bytes, sends again")
-        .arg(
-            Arg::new("server")
-                .short('s')
-                .long("server")
-                .value_name("ADDRESS")
-                .default_value("127.0.0.1:11211")
-                .value_parser(value_parser!(SocketAddr))
-                .help("An IP address and port"),
-        )
+        .arg(server())
         .arg(positive("connections", "16", "Connections"))
         .arg(positive("depth", "1", "Outstanding requests per connection"))
         .arg(positive("keys", "1000", "Distinct keys, stored before the run"))
@@ -72,6 +66,27 @@ pub fn command(name: &'static str) -> Command {
         )
 }
 
+/// The option of the server's address.
+pub fn server() -> Arg {
+    Arg::new("server")
+        .short('s')
+        .long("server")
+        .value_name("ADDRESS")
+        .default_value("127.0.0.1:11211")
+        .value_parser(value_parser!(SocketAddr))
+        .help("An IP address and port")
+}
+
+/// The address of the server.
+pub fn server_of(words: &ArgMatches) -> SocketAddr {
+    *words.get_one("server").expect("the server has a default")
+}
+
+/// The value of an option of [`positive`].
+pub fn number_of(words: &ArgMatches, name: &str) -> u32 {
+    *words.get_one(name).expect("every number has a default")
+}
+
 fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg {
     Arg::new(name)
         .long(name)
@@ -81,8 +96,9 @@ fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg 
         .help(help)
 }
 
-fn positive(name: &'static str, default: &'static str, help: &'static str) -> Arg {
-    number(name, default, help).value_parser(value_parser!(u32).range(1..=1_000_000))
+/// An option of at least 1.
+pub fn positive(name: &'static str, default: &'static str, help: &'static str) -> Arg {
+    number(name, default, help).value_parser(value_parser!(u32).range(1..=10_000_000))
 }
 
 /// Fills the server, runs a client as `words` say, and returns its figures as a line of JSON.
@@ -90,8 +106,8 @@ fn positive(name: &'static str, default: &'static str, help: &'static str) -> Ar
 /// # Errors
 /// If the server cannot be reached or a connection fails.
 pub fn run<C: Client>(words: &ArgMatches) -> io::Result<String> {
-    let number = |name: &str| *words.get_one::<u32>(name).expect("every number has a default");
-    let server = *words.get_one::<SocketAddr>("server").expect("the server has a default");
+    let number = |name: &str| number_of(words, name);
+    let server = server_of(words);
     let pattern = Pattern::new(Shape {
         keys: number("keys") as usize,
         key_bytes: number("key-bytes") as usize,
@@ -123,14 +139,30 @@ pub fn run<C: Client>(words: &ArgMatches) -> io::Result<String> {
             break;
         }
     }
+    Ok(figures("ops", client.ops(), (began, cpu_before)))
+}
+
+/// A line of JSON: the `count` of what is called `name`, and the use of resources since then.
+pub fn figures(name: &str, count: u64, (began, before): (Instant, usage::Cpu)) -> String {
     let wall_s = began.elapsed().as_secs_f64();
-    let cpu = usage::Cpu::used().since(cpu_before);
+    let usage::Cpu { user_s, system_s } = usage::Cpu::used().since(before);
     let rss = usage::rss_max_bytes().map_or("null".to_owned(), |bytes| bytes.to_string());
-    Ok(format!(
-        "{{\"ops\":{},\"wall_s\":{wall_s:.6},\"cpu_user_s\":{:.6},\"cpu_system_s\":{:.6},\
-         \"rss_max_bytes\":{rss}}}",
-        client.ops(),
-        cpu.user_s,
-        cpu.system_s
-    ))
+    format!(
+        "{{\"{name}\":{count},\"wall_s\":{wall_s:.6},\"cpu_user_s\":{user_s:.6},\
+         \"cpu_system_s\":{system_s:.6},\"rss_max_bytes\":{rss}}}"
+    )
+}
+
+/// Prints what the program `name` has found, or why it failed.
+pub fn exit(name: &str, outcome: io::Result<String>) -> ExitCode {
+    match outcome {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            ExitCode::from(3)
+        }
+    }
 }

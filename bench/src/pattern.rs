@@ -24,6 +24,21 @@ pub struct Shape {
     pub whole_batches: bool,
 }
 
+impl Shape {
+    /// Single gets of keys of 30 bytes with values of 200 bytes, one at a time.
+    pub fn gets(keys: usize) -> Self {
+        Self {
+            keys,
+            key_bytes: 30,
+            value_bytes: 200,
+            set_every: 0,
+            keys_per_get: 1,
+            depth: 1,
+            whole_batches: false,
+        }
+    }
+}
+
 /// The requests of a [`Shape`], prebuilt in one piece of memory.
 pub struct Pattern {
     bytes: Vec<u8>,

@@ -1,80 +1,111 @@
-//! Properties of the text codec: any bytes are decoded without a panic, the result does not depend
-//! on where the stream is split, and decoded messages are decoded again after they were encoded.
+//! Properties of both codecs: any bytes are decoded without a panic, the result does not depend on
+//! where the stream is split, and decoded messages are decoded again after they were encoded.
 
 use crate::generate::pieces;
-use memtide_codec::text::{ReplyDecoder, RequestDecoder, encode};
-use memtide_codec::{Malformed, Then};
+use memtide_codec::{Malformed, Then, binary, text};
+use std::fmt::Debug;
 
-/// The largest item that the request decoder accepts: small, so that larger ones occur.
+/// The largest item that a request decoder accepts: small, so that larger ones occur.
 const ITEM_BYTES_MAX: usize = 256;
+
+/// The pieces of a stream.
+type Pieces<'a, 'd> = &'a mut dyn Iterator<Item = &'d [u8]>;
+/// The decoded replies, encoded again, which joins the pieces of values; and true if the input
+/// ended between replies, or the error that ended decoding.
+type Replies = (Vec<u8>, Result<bool, Malformed>);
+/// The decoded requests, encoded again; and the refused ones, each with the number of bytes before
+/// it.
+type Requests = (Vec<u8>, Vec<(usize, String)>);
 
 /// A server's bytes, as a client reads them.
 pub fn reply_decoder(data: &[u8]) {
-    let whole = read_replies([data]);
-    let cut = read_replies(pieces(data));
-    assert_eq!(cut, whole, "replies depend on where the stream is cut");
-    if whole.end == Ok(true) {
-        let again = read_replies([&whole.rewritten[..]]);
-        assert_eq!(again, whole, "replies change when they are written anew");
-    }
+    check_replies(data, |pieces| {
+        let (mut decoder, mut out) = (text::ReplyDecoder::new(), Vec::new());
+        let end = drive(pieces, |input| {
+            Ok(decoder.next(input)?.map(|reply| text::encode::reply(&mut out, &reply)).is_some())
+        });
+        (out, end.map(|()| decoder.is_idle()))
+    });
+}
+
+/// A server's frames, as a client reads them.
+pub fn answer_frames(data: &[u8]) {
+    check_replies(data, |pieces| {
+        let (mut decoder, mut out) = (binary::ReplyDecoder::new(), Vec::new());
+        let end = drive(pieces, |input| {
+            let answer = decoder.next(input)?;
+            Ok(answer.map(|answer| binary::encode::answer(&mut out, &answer)).is_some())
+        });
+        (out, end.map(|()| decoder.is_idle()))
+    });
 }
 
 /// A client's bytes, as a server reads them.
 pub fn request_decoder(data: &[u8]) {
-    let whole = read_requests([data]);
-    let cut = read_requests(pieces(data));
-    assert_eq!(cut, whole, "requests depend on where the stream is cut");
-    let again = read_requests([&whole.rewritten[..]]);
-    assert_eq!(again.rewritten, whole.rewritten, "requests change when they are written anew");
-    assert!(again.refused.is_empty(), "requests are refused when they are written anew");
-}
-
-#[derive(Debug, PartialEq)]
-struct Replies {
-    /// The decoded replies, encoded again; this joins the pieces of values.
-    rewritten: Vec<u8>,
-    /// True if the input ended between replies, or the error that ended decoding.
-    end: Result<bool, Malformed>,
-}
-
-fn read_replies<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Replies {
-    let mut decoder = ReplyDecoder::new();
-    let mut rewritten = Vec::new();
-    for mut input in pieces {
-        loop {
-            match decoder.next(&mut input) {
-                Ok(Some(reply)) => encode::reply(&mut rewritten, &reply),
-                Ok(None) => break assert!(input.is_empty(), "bytes are left unread"),
-                Err(bad) => return Replies { rewritten, end: Err(bad) },
+    check_requests(data, |pieces| {
+        let mut decoder = text::RequestDecoder::new(ITEM_BYTES_MAX);
+        let (mut out, mut refused) = (Vec::new(), Vec::new());
+        let end = drive(pieces, |input| match decoder.next(input) {
+            Ok(request) => {
+                Ok(request.map(|request| text::encode::request(&mut out, &request)).is_some())
             }
-        }
-    }
-    Replies { rewritten, end: Ok(decoder.is_idle()) }
-}
-
-#[derive(Debug, PartialEq)]
-struct Requests {
-    /// The decoded requests, encoded again.
-    rewritten: Vec<u8>,
-    /// The refused requests, each with the number of bytes before it.
-    refused: Vec<(usize, String)>,
-}
-
-fn read_requests<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Requests {
-    let mut decoder = RequestDecoder::new(ITEM_BYTES_MAX);
-    let (mut rewritten, mut refused) = (Vec::new(), Vec::new());
-    for mut input in pieces {
-        loop {
-            match decoder.next(&mut input) {
-                Ok(Some(request)) => encode::request(&mut rewritten, &request),
-                Ok(None) => break assert!(input.is_empty(), "bytes are left unread"),
-                Err(bad) => {
-                    let key = decoder.refused();
-                    assert_eq!(key.is_some(), bad.then == Then::SwallowedValue);
-                    refused.push((rewritten.len(), format!("{bad:?} {key:?}")));
-                }
+            Err(bad) => {
+                refused.push(refusal(out.len(), &bad, bad.then, decoder.refused()));
+                Ok(true)
             }
-        }
+        });
+        end.map(|()| (out, refused)).expect("a refused request ends nothing")
+    });
+}
+
+/// A client's frames, as a server reads them.
+pub fn request_frames(data: &[u8]) {
+    check_requests(data, |pieces| {
+        let mut decoder = binary::RequestDecoder::new(ITEM_BYTES_MAX);
+        let (mut out, mut refused) = (Vec::new(), Vec::new());
+        let end = drive(pieces, |input| match decoder.next(input) {
+            Ok(request) => {
+                Ok(request.map(|request| binary::encode::request(&mut out, &request)).is_some())
+            }
+            Err(bad) => {
+                refused.push(refusal(out.len(), &bad, bad.then, decoder.refused()));
+                Ok(true)
+            }
+        });
+        end.map(|()| (out, refused)).expect("a refused request ends nothing")
+    });
+}
+
+fn refusal(at: usize, bad: &impl Debug, then: Then, key: Option<impl Debug>) -> (usize, String) {
+    assert_eq!(key.is_some(), then == Then::SwallowedValue);
+    (at, format!("{bad:?} {key:?}"))
+}
+
+/// Calls `next` until it returns false, for each piece.
+fn drive(
+    pieces: Pieces<'_, '_>,
+    mut next: impl FnMut(&mut &[u8]) -> Result<bool, Malformed>,
+) -> Result<(), Malformed> {
+    for mut input in pieces {
+        while next(&mut input)? {}
+        assert!(input.is_empty(), "bytes are left unread");
     }
-    Requests { rewritten, refused }
+    Ok(())
+}
+
+fn check_replies(data: &[u8], read: impl Fn(Pieces<'_, '_>) -> Replies) {
+    let whole = read(&mut [data].into_iter());
+    assert_eq!(read(&mut pieces(data)), whole, "replies depend on where the stream is cut");
+    if whole.1 == Ok(true) {
+        let again = read(&mut [&whole.0[..]].into_iter());
+        assert_eq!(again, whole, "replies change when they are written anew");
+    }
+}
+
+fn check_requests(data: &[u8], read: impl Fn(Pieces<'_, '_>) -> Requests) {
+    let whole = read(&mut [data].into_iter());
+    assert_eq!(read(&mut pieces(data)), whole, "requests depend on where the stream is cut");
+    let again = read(&mut [&whole.0[..]].into_iter());
+    assert_eq!(again.0, whole.0, "requests change when they are written anew");
+    assert!(again.1.is_empty(), "requests are refused when they are written anew");
 }

@@ -9,16 +9,14 @@
 pub mod spoken;
 mod codec;
 mod conversation;
-mod frames;
 mod join;
 mod law;
 mod scenario;
 mod server;
 pub mod generate;
 
-pub use codec::{reply_decoder, request_decoder};
+pub use codec::{answer_frames, reply_decoder, request_decoder, request_frames};
 pub use conversation::{from_agent, to_agent};
-pub use frames::{answer_frames, request_frames};
 pub use join::join_file;
 pub use law::law_words;
 pub use scenario::scenario_toml;

@@ -1,5 +1,4 @@
-//! Dictionaries for [`crate::generate`]: messages between a master and its agents, words of an
-//! agent's limits, and lines of a join file.
+//! Dictionaries for [`crate::generate`]: messages between a master and its agents.
 
 use crate::conversation::hello;
 use memtide_cluster::message::from_agent::What as Says;
@@ -67,71 +66,14 @@ pub static TO_AGENT: LazyLock<Vec<&'static [u8]>> = LazyLock::new(|| {
         Hears::Armed(Armed { clock_ns: u64::MAX }),
         Hears::Clock(Clock { clock_ns: 1, ahead_ns: i64::MIN, error_ns: u64::MAX }),
         Hears::Stop(Stop { aborted: None, why: "enough".to_owned() }),
-        Hears::Acknowledged(Acknowledged { run: run() }),
-        Hears::Fetch(Fetch { run: run() }),
+        Hears::Acknowledged(Acknowledged { run: run(), share: 1 }),
+        Hears::Fetch(Fetch { run: run(), share: u32::MAX }),
         Hears::Bye(Bye {}),
         Hears::Alive(Alive {}),
     ];
     let messages = spoken.into_iter().map(|what| ToAgent { what: Some(what) });
     words(messages.chain([ToAgent { what: None }]))
 });
-
-/// Lines of a join file.
-pub const JOINS: &[&[u8]] = &[
-    b"memtide_join = 1\nmaster = \"sha256:00112233445566778899aabbccddeeff00112233445566778899aabb\
-      ccddeeff\"\ntoken = \"c0ffee0123456789deadbeef76543210\"\naddress = \"10.0.0.1:22122\"\n",
-    b"memtide_join = 1\nmaster = \"sha256:00112233445566778899aabbccddeeff00112233445566778899aabb\
-      ccddeeff\"\ntoken = \"c0ffee0123456789deadbeef76543210\"\naddress = \"[fd00::1]:1\"\n\
-      [limits]\nallow-target = [\"10.1.0.0/16:11211\", \"unix:/run/m.sock\"]\nrate-max = '5k'\n",
-    b"memtide_join = 1\n",
-    b"memtide_join = 2\n",
-    b"token = \"c0ffee0123456789deadbeef76543210\"\n",
-    b"token = c0ffee0123456789deadbeef76543210\n",
-    b"token = 'C0FFEE0123456789DEADBEEF76543210\n",
-    b"c0ffee0123456789deadbeef76543210 = 1\n",
-    b"address = 'host:22122'\n",
-    b"[limits]\n",
-    b"allow-target = '10.1.0.0/16:*'\n",
-    b"allow-target = ['127.0.0.0/8:11211']\n",
-    b"rate-max = '20k'\n",
-    b"rate-max = 20000\n",
-    b"connections-max = 256\n",
-    b"duration-max = '10m'\n",
-    b"threads-max = '4'\n",
-    b"memory-max = '512MiB'\n",
-    b"# a comment\n",
-    b" = ",
-    b"'",
-    b"\"",
-    b"sha256:",
-];
-
-/// Lines of an agent's limits.
-pub const LAWS: &[&[u8]] = &[
-    b"allow-target = 10.1.0.0/16:11211\n",
-    b"allow-target = 127.0.0.0/8:*\n",
-    b"allow-target = [::1]:11211,0.0.0.0/0:22\n",
-    b"allow-target = [::ffff:10.1.2.3]:*\n",
-    b"allow-target = [::ffff:0.0.0.0]/96:11211\n",
-    b"allow-target = [::]/0:*\n",
-    b"allow-target = [fd00::]/8:22\n",
-    b"allow-target = unix:/run/m.sock\n",
-    b"rate-max = 20k\n",
-    b"connections-max = 256\n",
-    b"duration-max = 10m\n",
-    b"threads-max = 4\n",
-    b"memory-max = 512MiB\n",
-    b"allow-target = ",
-    b"unix:/",
-    b"10.0.0.9/8",
-    b"[",
-    b"]:",
-    b"/128",
-    b"*",
-    b",",
-    b"1e308",
-    b"localhost:11211",
-];
 
 fn words<M: Message>(messages: impl Iterator<Item = M>) -> Vec<&'static [u8]> {
     messages.map(|message| &*message.encode_length_delimited_to_vec().leak()).collect()

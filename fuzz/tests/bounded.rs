@@ -2,15 +2,15 @@
 #![expect(clippy::disallowed_methods, reason = "seeds come from outside")]
 
 use memtide_fuzz::generate::{
-    ANSWER_FRAMES, Generator, REPLIES, REQUEST_FRAMES, REQUESTS, SCENARIOS,
+    ANSWER_FRAMES, Generator, JOINS, LAWS, REPLIES, REQUEST_FRAMES, REQUESTS, SCENARIOS, Words,
 };
-use memtide_fuzz::spoken::{FROM_AGENT, JOINS, LAWS, TO_AGENT};
+use memtide_fuzz::spoken::{FROM_AGENT, TO_AGENT};
 use std::panic::{self, AssertUnwindSafe};
 
 const SEED: u64 = 1;
 const ROUNDS: u64 = 20_000;
 
-fn run(target: fn(&[u8]), dictionary: &'static [&'static [u8]]) {
+fn run(target: fn(&[u8]), dictionary: &'static Words) {
     let seed = number("MEMTIDE_FUZZ_SEED").unwrap_or(SEED);
     let rounds = match number("MEMTIDE_FUZZ_ROUNDS").unwrap_or(ROUNDS) {
         0 => u64::MAX,
@@ -31,37 +31,37 @@ fn number(name: &str) -> Option<u64> {
 
 #[test]
 fn reply_decoder() {
-    run(memtide_fuzz::reply_decoder, REPLIES);
+    run(memtide_fuzz::reply_decoder, &REPLIES);
 }
 
 #[test]
 fn request_decoder() {
-    run(memtide_fuzz::request_decoder, REQUESTS);
+    run(memtide_fuzz::request_decoder, &REQUESTS);
 }
 
 #[test]
 fn answer_frames() {
-    run(memtide_fuzz::answer_frames, ANSWER_FRAMES);
+    run(memtide_fuzz::answer_frames, &ANSWER_FRAMES);
 }
 
 #[test]
 fn request_frames() {
-    run(memtide_fuzz::request_frames, REQUEST_FRAMES);
+    run(memtide_fuzz::request_frames, &REQUEST_FRAMES);
 }
 
 #[test]
 fn frames_session() {
-    run(memtide_fuzz::frames_session, REQUEST_FRAMES);
+    run(memtide_fuzz::frames_session, &REQUEST_FRAMES);
 }
 
 #[test]
 fn session() {
-    run(memtide_fuzz::session, REQUESTS);
+    run(memtide_fuzz::session, &REQUESTS);
 }
 
 #[test]
 fn scenario_toml() {
-    run(memtide_fuzz::scenario_toml, SCENARIOS);
+    run(memtide_fuzz::scenario_toml, &SCENARIOS);
 }
 
 #[test]
@@ -76,10 +76,10 @@ fn to_agent() {
 
 #[test]
 fn law_words() {
-    run(memtide_fuzz::law_words, LAWS);
+    run(memtide_fuzz::law_words, &LAWS);
 }
 
 #[test]
 fn join_file() {
-    run(memtide_fuzz::join_file, JOINS);
+    run(memtide_fuzz::join_file, &JOINS);
 }

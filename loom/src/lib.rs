@@ -7,4 +7,4 @@
 #[path = "../../crates/host/src/handoff.rs"]
 mod handoff;
 #[cfg(test)]
-mod interleavings;
+mod tests;

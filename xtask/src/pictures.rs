@@ -1,10 +1,9 @@
 //! Pictures of the page that `--out html` writes, taken by a browser without a screen, and checks
-//! of the page in it: no message on the console, no request, figures equal to the record's.
+//! of the page in it: no message on the console, and no request.
 
-use crate::commands::{cargo, run};
-use crate::files::{self, at, emptied, put};
+use crate::commands::{self, cargo, run, text};
+use crate::files::{at, emptied, put};
 use crate::setup;
-use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -31,7 +30,7 @@ const PROBE: &str = "<script>\
 /// Makes pages, checks them, and writes the pictures to docs/images.
 ///
 /// # Errors
-/// If a page prints to the console, loads something, or shows another figure than its record.
+/// If a page prints to the console, or loads something.
 /// Without a browser nothing is checked, and a message says so.
 pub(crate) fn pictures(root: &Path) -> Result<(), String> {
     if let Err(error) = setup::install_missing(setup::PICTURES) {
@@ -56,10 +55,6 @@ pub(crate) fn pictures(root: &Path) -> Result<(), String> {
         let size = fs::metadata(&page).map_err(at(&page))?.len();
         println!("pictures: {name}.html holds, {} kB", size / 1000);
     }
-    for name in ["run", "merged"] {
-        let figures = same_figures(&folder, name)?;
-        println!("pictures: {figures} figures of {name}.html are those of its record");
-    }
     for (name, _) in pages {
         for (width, height) in SIZES {
             for (scheme, number) in SCHEMES {
@@ -80,56 +75,49 @@ pub(crate) fn pictures(root: &Path) -> Result<(), String> {
 
 /// Runs memtide for a page and its JSON.
 fn make(program: &Path, folder: &Path, name: &str, words: &str) -> Result<(), String> {
-    let outputs = format!("--out html={name}.html --out json={name}.json");
-    let words: Vec<&str> = words.split(' ').chain(outputs.split(' ')).collect();
-    let output = Command::new(program).current_dir(folder).args(&words).output();
-    let output = output.map_err(|error| format!("memtide cannot be started: {error}"))?;
+    let mut memtide = Command::new(program);
+    memtide.current_dir(folder).args(words.split(' '));
+    memtide.args(["--out", &format!("html={name}.html"), "--out", &format!("json={name}.json")]);
+    let output = commands::output(&mut memtide)?;
     // A missed goal does not prevent a picture.
     match output.status.code() {
         Some(0 | 1) if folder.join(format!("{name}.html")).exists() => Ok(()),
-        _ => Err(format!(
-            "memtide {} failed: {}",
-            words.join(" "),
-            String::from_utf8_lossy(&output.stderr)
-        )),
+        _ => Err(format!("memtide {words} failed: {}", text(&output.stderr))),
     }
 }
 
 /// Runs the browser with a page from disk, a profile of its own, and no access to the network.
 fn browse(browser: &Path, page: &Path, words: &[String]) -> Result<Output, String> {
     let profile = page.with_extension("profile");
-    let output = Command::new(browser)
+    let mut command = Command::new(browser);
+    command
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
         .args(["--disable-background-networking", "--no-first-run", "--enable-logging=stderr"])
         .args(["--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND"])
         .arg(format!("--user-data-dir={}", profile.display()))
         .args(words)
-        .arg(format!("file://{}", page.display()))
-        .output();
-    let output = output.map_err(|error| format!("the browser cannot be started: {error}"))?;
+        .arg(format!("file://{}", page.display()));
+    let output = commands::succeeded(&mut command);
     drop(fs::remove_dir_all(&profile));
-    match output.status.success() {
-        true => Ok(output),
-        false => Err(format!("the browser failed: {}", String::from_utf8_lossy(&output.stderr))),
-    }
+    output
 }
 
 /// Opens a page: the console must be silent, nothing may be loaded, and every chart must be
 /// readable by keyboard.
 fn behaves(browser: &Path, folder: &Path, page: &Path) -> Result<(), String> {
-    let text = fs::read_to_string(page).map_err(at(page))?;
+    let html = fs::read_to_string(page).map_err(at(page))?;
     let copy = folder.join("probe.html");
-    let probed = text.replacen("</body>", &format!("{PROBE}</body>"), 1);
+    let probed = html.replacen("</body>", &format!("{PROBE}</body>"), 1);
     put(&copy, probed.as_bytes())?;
     for opened in [page, &copy] {
         let output = browse(browser, opened, &["--dump-dom".to_owned()])?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = text(&output.stderr);
         if let Some(line) = said.lines().find(|line| line.contains("CONSOLE")) {
             return Err(format!("{} says on the console: {line}", page.display()));
         }
         if opened != page {
-            let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-            check_probe(&shown).map_err(|why| format!("{}: {why}", page.display()))?;
+            check_probe(&text(&output.stdout))
+                .map_err(|why| format!("{}: {why}", page.display()))?;
         }
     }
     Ok(())
@@ -146,52 +134,6 @@ fn check_probe(shown: &str) -> Result<(), String> {
     match (figure("charts="), figure("read="), figure("loaded=")) {
         (Some(charts @ 1..), Some(read), Some(0)) if charts == read => Ok(()),
         _ => Err(format!("the probe found '{title}'")),
-    }
-}
-
-/// Compares every figure of a page's tables with the record; returns the number of figures.
-fn same_figures(folder: &Path, name: &str) -> Result<usize, String> {
-    let record = files::json(&folder.join(format!("{name}.json")))?;
-    let page = folder.join(format!("{name}.html"));
-    let page = fs::read_to_string(&page).map_err(at(&page))?;
-    let mut figures = 0;
-    for row in page.split("<tr data-figures=\"").skip(1) {
-        let (path, rest) = row.split_once('"').ok_or("a row has no path")?;
-        let rest = rest.split("</tr>").next().unwrap_or(rest);
-        for cell in rest.split("<td class=\"figure\" data-name=\"").skip(1) {
-            let (member, rest) = cell.split_once('"').ok_or("a cell has no name")?;
-            let Some(value) = rest.split("<data value=\"").nth(1) else { continue };
-            let value = value.split('"').next().unwrap_or(value);
-            let expected = figure_at(&record, path, member);
-            if expected != value.parse::<f64>().ok() || expected.is_none() {
-                return Err(format!("{path} {member} is {value}, and in the record {expected:?}"));
-            }
-            figures += 1;
-        }
-    }
-    Ok(figures)
-}
-
-/// The figure of a record that a table shows in this row and column.
-fn figure_at(record: &Value, path: &str, member: &str) -> Option<f64> {
-    let kind = path.strip_prefix("response.");
-    if let (Some(kind), "per_s") = (kind, member) {
-        let rate = &record["rate"];
-        return if kind == "all" { &rate["achieved_per_s"] } else { &rate["kinds_per_s"][kind] }
-            .as_f64();
-    }
-    let object = path.split('.').fold(record, |value, name| match name.parse::<usize>() {
-        Ok(number) => &value[number],
-        Err(_) => &value[name],
-    });
-    let object = match (path.starts_with("servers."), member) {
-        (true, "per_s") => return object["rate_per_s"].as_f64(),
-        (true, _) => &object["response"],
-        (false, _) => object,
-    };
-    match object.is_object() {
-        true => object[member].as_f64(),
-        false => object.as_f64(),
     }
 }
 

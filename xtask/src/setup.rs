@@ -167,17 +167,4 @@ fn answers(program: &str, words: &[&str]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn programs_are_found_by_name() {
-        assert!(find("sh").is_some());
-        assert!(find("no-program-has-this-name").is_none());
-    }
-
-    #[test]
-    fn the_command_to_type_names_every_package() {
-        assert!(by_hand(&["memcached", "other"]).contains("memcached other"));
-    }
-}
+mod tests;

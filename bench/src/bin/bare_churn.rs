@@ -2,11 +2,10 @@
 //!
 //! It sends prebuilt gets in one write, counts the bytes of their replies, and resets the
 //! connection. It neither parses nor measures times, so its cost is that of the system calls.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
-use clap::{Arg, Command, value_parser};
+use clap::Command;
 use memtide_bench::pattern::{Pattern, Shape};
-use memtide_bench::{peer, usage};
+use memtide_bench::{front, peer, usage};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -17,56 +16,21 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(line) => {
-            println!("{line}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("bare-churn: {error}");
-            ExitCode::from(3)
-        }
-    }
-}
-
-fn command() -> Command {
-    let number = |name: &'static str, default: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name("N")
-            .default_value(default)
-            .value_parser(value_parser!(u32).range(1..=1_000_000))
-            .help(help)
-    };
-    Command::new("bare-churn")
-        .about("The least that connection churn can cost a memcached client")
-        .arg(
-            Arg::new("server")
-                .long("server")
-                .value_name("ADDRESS")
-                .default_value("127.0.0.1:11211")
-                .value_parser(value_parser!(SocketAddr))
-                .help("An IP address and port"),
-        )
-        .arg(number("connections", "16", "Connections at a time"))
-        .arg(number("calls", "10", "Gets on each, in one write"))
-        .arg(number("seconds", "10", "Stop after N seconds"))
+    front::exit("bare-churn", run())
 }
 
 /// Runs until the time is up; returns its counts and its resource use as a line of JSON.
 fn run() -> io::Result<String> {
-    let words = command().get_matches();
-    let number = |name: &str| *words.get_one::<u32>(name).expect("every number has a default");
-    let server = *words.get_one::<SocketAddr>("server").expect("the server has a default");
-    let pattern = Pattern::new(Shape {
-        keys: 1_000,
-        key_bytes: 30,
-        value_bytes: 200,
-        set_every: 0,
-        keys_per_get: 1,
-        depth: 1,
-        whole_batches: false,
-    });
+    let words = Command::new("bare-churn")
+        .about("The least that connection churn can cost a memcached client")
+        .arg(front::server())
+        .arg(front::positive("connections", "16", "Connections at a time"))
+        .arg(front::positive("calls", "10", "Gets on each, in one write"))
+        .arg(front::positive("seconds", "10", "Stop after N seconds"))
+        .get_matches();
+    let number = |name| front::number_of(&words, name);
+    let server = front::server_of(&words);
+    let pattern = Pattern::new(Shape::gets(1_000));
     peer::fill(server, &pattern)?;
     let (get, reply) = pattern.probe();
     let calls = number("calls") as usize;
@@ -89,14 +53,7 @@ fn run() -> io::Result<String> {
     while began.elapsed() < time_max {
         client.turn(&mut events)?;
     }
-    let wall_s = began.elapsed().as_secs_f64();
-    let cpu = usage::Cpu::used().since(cpu_before);
-    let rss = usage::rss_max_bytes().map_or("null".to_owned(), |bytes| bytes.to_string());
-    Ok(format!(
-        "{{\"connections\":{},\"wall_s\":{wall_s:.6},\"cpu_user_s\":{:.6},\"cpu_system_s\":{:.6},\
-         \"rss_max_bytes\":{rss}}}",
-        client.completed, cpu.user_s, cpu.system_s
-    ))
+    Ok(front::figures("connections", client.completed, (began, cpu_before)))
 }
 
 struct Client {

@@ -3,7 +3,6 @@
 //! After each readable event it counts bytes and sends one request for each reply that they
 //! complete (or, as an option, a whole window once its last reply is complete). It neither parses
 //! nor measures times, so its cost is that of the system calls.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use memtide_bench::front::{self, Client};
 use memtide_bench::pattern::{Cursor, Pattern};
@@ -14,16 +13,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words = front::command("bare-epoll").get_matches();
-    match front::run::<EpollClient>(&words) {
-        Ok(line) => {
-            println!("{line}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("bare-epoll: {error}");
-            ExitCode::from(3)
-        }
-    }
+    front::exit("bare-epoll", front::run::<EpollClient>(&words))
 }
 
 struct Peer {

@@ -3,16 +3,15 @@
 //!
 //! Response times count from the planned instant. It parses nothing: a reply is recognised by its
 //! length.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command};
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_bench::pattern::{Pattern, Shape};
-use memtide_bench::{peer, usage};
+use memtide_bench::{front, peer, usage};
 use rustix::event::{Timespec, epoll};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::num::NonZeroU64;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -22,41 +21,17 @@ const SEED: u64 = 1;
 const GRACE_NS: u64 = 10_000_000_000;
 
 fn main() -> ExitCode {
-    let words = command().get_matches();
-    match run(&words) {
-        Ok(line) => {
-            println!("{line}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("bare-paced: {error}");
-            ExitCode::from(3)
-        }
-    }
+    front::exit("bare-paced", run(&command().get_matches()))
 }
 
 fn command() -> Command {
-    let number = |name: &'static str, default: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name("N")
-            .default_value(default)
-            .value_parser(value_parser!(u32).range(1..=10_000_000))
-            .help(help)
-    };
     Command::new("bare-paced")
         .about("The floor of what paced gets cost and of how late they are")
-        .arg(
-            Arg::new("server")
-                .long("server")
-                .default_value("127.0.0.1:11211")
-                .value_parser(value_parser!(SocketAddr))
-                .help("An IP address and port"),
-        )
-        .arg(number("rate", "20000", "Gets per second"))
-        .arg(number("connections", "16", "Connections"))
-        .arg(number("keys", "1000", "Distinct keys, stored before the run"))
-        .arg(number("seconds", "10", "Length of the plan"))
+        .arg(front::server())
+        .arg(front::positive("rate", "20000", "Gets per second"))
+        .arg(front::positive("connections", "16", "Connections"))
+        .arg(front::positive("keys", "1000", "Distinct keys, stored before the run"))
+        .arg(front::positive("seconds", "10", "Length of the plan"))
         .arg(
             Arg::new("wait")
                 .long("wait")
@@ -67,19 +42,10 @@ fn command() -> Command {
 }
 
 fn run(words: &ArgMatches) -> io::Result<String> {
-    let number = |name: &str| *words.get_one::<u32>(name).expect("every number has a default");
-    let server = *words.get_one::<SocketAddr>("server").expect("the server has a default");
+    let number = |name| front::number_of(words, name);
+    let server = front::server_of(words);
     let spins = words.get_one::<String>("wait").is_some_and(|wait| wait == "spin");
-    let shape = Shape {
-        keys: number("keys") as usize,
-        key_bytes: 30,
-        value_bytes: 200,
-        set_every: 0,
-        keys_per_get: 1,
-        depth: 1,
-        whole_batches: false,
-    };
-    let pattern = Pattern::new(shape);
+    let pattern = Pattern::new(Shape::gets(number("keys") as usize));
     let unreachable = |error: io::Error| io::Error::new(error.kind(), format!("{server}: {error}"));
     peer::fill(server, &pattern).map_err(unreachable)?;
     let streams = peer::connect(server, number("connections") as usize).map_err(unreachable)?;
@@ -91,23 +57,14 @@ fn run(words: &ArgMatches) -> io::Result<String> {
     let cpu_before = usage::Cpu::used();
     let began = Instant::now();
     client.run(began, spins)?;
-    let wall_s = began.elapsed().as_secs_f64();
-    let cpu = usage::Cpu::used().since(cpu_before);
+    let figures = front::figures("ops", client.response_ns.len() as u64, (began, cpu_before));
     client.response_ns.sort_unstable();
     let at = |share: f64| {
         let rank = (client.response_ns.len() as f64 * share) as usize;
         client.response_ns.get(rank).map_or("null".to_owned(), u64::to_string)
     };
-    let rss = usage::rss_max_bytes().map_or("null".to_owned(), |bytes| bytes.to_string());
-    Ok(format!(
-        "{{\"ops\":{},\"wall_s\":{wall_s:.6},\"cpu_user_s\":{:.6},\"cpu_system_s\":{:.6},\
-         \"rss_max_bytes\":{rss},\"p50_ns\":{},\"p99_ns\":{}}}",
-        client.response_ns.len(),
-        cpu.user_s,
-        cpu.system_s,
-        at(0.5),
-        at(0.99)
-    ))
+    let open = figures.strip_suffix('}').expect("an object");
+    Ok(format!("{open},\"p50_ns\":{},\"p99_ns\":{}}}", at(0.5), at(0.99)))
 }
 
 /// The instants of all gets, in nanoseconds from the beginning.

@@ -2,7 +2,6 @@
 //!
 //! Receives stay armed and fill buffers of a ring; one call sends and waits. It counts bytes and
 //! sends one request for each reply that they complete; it neither parses nor measures times.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 #![expect(unsafe_code, reason = "a bare client")]
 
 use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
@@ -17,16 +16,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 fn main() -> ExitCode {
     let words = front::command("bare-uring").get_matches();
-    match front::run::<UringClient>(&words) {
-        Ok(line) => {
-            println!("{line}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("bare-uring: {error}");
-            ExitCode::from(3)
-        }
-    }
+    front::exit("bare-uring", front::run::<UringClient>(&words))
 }
 
 const ENTRIES: u32 = 256;

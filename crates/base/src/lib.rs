@@ -8,16 +8,15 @@
 pub mod calendar;
 pub mod choice;
 pub mod hex;
+pub mod printable;
 pub mod law;
 pub mod rng;
 pub mod units;
 mod socket;
 mod sentence;
 pub mod time;
-pub mod full;
 pub mod id;
 
-pub use full::Full;
 pub use id::{ClientId, ConnectionId, Id, Link, ServerId, Table};
 pub use law::Law;
 pub use rng::Random;
@@ -25,3 +24,8 @@ pub use sentence::{Remedy, Sentence, Words};
 pub use socket::SocketOptions;
 pub use time::{Instant, Span};
 pub use units::UnitError;
+
+/// The error of a bounded container that has no room: full is a value, and nothing grows. The
+/// caller decides how to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;

@@ -5,31 +5,30 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
+pub mod taking;
 pub mod master;
+pub mod fetching;
 pub mod agent;
 pub mod transport;
+pub mod files;
 pub mod identity;
 pub mod join;
 pub mod law;
 pub mod parts;
 pub mod clock;
-pub mod text;
 
 /// Messages between a master and its agents, generated from `proto/cluster.proto`, which describes
 /// them. A test generates them again and compares.
 #[allow(missing_docs, unused_qualifications)]
 pub mod message {
-    // The generated code refers to it.
-    use tonic_prost as _;
-
     include!("../proto/cluster.rs");
 }
 
 use memtide_base::Span;
-use memtide_schema::Exit;
+use memtide_record::Exit;
 
 /// The version of the messages. Both ends must have the same one.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// The silence of its master after which an agent ends its load.
 pub const MASTER_SILENT_MAX: Span = Span::from_s(5);
 /// The most shares of one run that an agent takes.

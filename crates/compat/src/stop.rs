@@ -19,7 +19,7 @@ impl Stop {
     }
 
     /// An error: one line on stderr.
-    pub(crate) fn complaint(line: impl AsRef<str>, code: u8) -> Self {
+    pub fn complaint(line: impl AsRef<str>, code: u8) -> Self {
         Self { stdout: String::new(), stderr: format!("{}\n", line.as_ref()), code }
     }
 }

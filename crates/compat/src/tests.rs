@@ -29,6 +29,11 @@ pub(crate) fn command_lines(file: &str, prompt: &str) -> Vec<String> {
     lines
 }
 
+/// The rows of a table; lines behind `#` are comments.
+pub(crate) fn rows(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.starts_with('#'))
+}
+
 /// Asserts that each command line of a listing has the `outcome` that follows it there.
 pub(crate) fn expect_listing(file: &str, prompt: &str, outcome: impl Fn(&str) -> String) {
     let lines = command_lines(file, prompt).into_iter();

@@ -135,8 +135,9 @@ pub(crate) struct Offer {
     pub(crate) end: Instant,
     /// Nothing is sent from this instant on, whenever it was intended.
     pub(crate) stop: Instant,
-    /// True if each key of an operation counts as one operation of the schedule.
-    pub(crate) counts_keys: bool,
+    /// The most operations of the schedule that one operation counts as: more than one if each of
+    /// its keys counts.
+    pub(crate) keys_max: u16,
 }
 
 impl Offer {
@@ -150,7 +151,8 @@ impl Offer {
             Cooldown::Stop => end,
         };
         let ops_end = plan.window.ops_max.unwrap_or(u64::MAX);
-        Self { start, ops_end, end, stop, counts_keys: plan.unit == RateUnit::Keys }
+        let keys_max = if plan.unit == RateUnit::Keys { plan.source.multiget } else { 1 };
+        Self { start, ops_end, end, stop, keys_max }
     }
 }
 
@@ -202,7 +204,7 @@ impl<S> Client<S> {
     /// operation may request only as many as are left before the end; returns that number.
     #[inline]
     pub(crate) fn advance(&mut self, offer: &Offer, keys: u16) -> u16 {
-        if offer.counts_keys {
+        if offer.keys_max > 1 {
             return self.advance_by_keys(offer, keys);
         }
         match &mut self.pacing {
@@ -230,6 +232,26 @@ impl<S> Client<S> {
             ClientPacing::Calls(calls) => calls.advance(),
         }
         keys
+    }
+
+    /// The schedule, if its operations have one of their own.
+    pub(crate) fn schedule(&self) -> Option<&Schedule> {
+        match &self.pacing {
+            ClientPacing::Open(schedule) => Some(schedule),
+            ClientPacing::Closed { .. } | ClientPacing::Calls(_) => None,
+        }
+    }
+
+    /// Advances past up to `most` operations that request `keys` keys each; returns their number
+    /// and the instant of the one after them.
+    pub(crate) fn skip(&mut self, offer: &Offer, keys: u16, most: u64) -> (u64, Instant) {
+        let ClientPacing::Open(schedule) = &mut self.pacing else { return (0, Instant::NEVER) };
+        let each = u64::from(keys.min(offer.keys_max));
+        let count = most.min(schedule.left_before(offer.ops_end) / each);
+        if count > 0 {
+            schedule.skip(count * each);
+        }
+        (count, offer.start + schedule.due().at)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

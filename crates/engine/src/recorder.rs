@@ -50,14 +50,17 @@ pub(crate) struct Recorder {
     rows_get_times: bool,
 }
 
-/// The end of a connection under connection churn.
+/// The end of a connection under connection churn, or of several that never opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChurnEnd {
+    /// The number of connections.
+    pub(crate) count: u64,
     /// The segment of its intended instant.
     pub(crate) segment: u16,
     pub(crate) fate: ChurnFate,
     /// The time from its connect to its end; none if it never opened.
     pub(crate) lifetime: Option<Span>,
+    /// Calls that each of them did not make.
     pub(crate) calls_unmade: u64,
 }
 
@@ -331,6 +334,69 @@ impl Recorder {
         self.settle(entry, Ending::unanswered(Fate::Dropped), None);
     }
 
+    /// Records `count` more operations like `entry`, which never got a connection and ended as
+    /// `fate`. The one after them is due at `next`. If they are dropped, the window ended at `end`.
+    pub(crate) fn repeat_unsent(
+        &mut self,
+        entry: &InFlight,
+        fate: Fate,
+        count: u64,
+        (next, end): (Instant, Instant),
+    ) {
+        let is_measured = entry.segment == segment::MEASURE;
+        let add = |counters: &mut Counters| {
+            counters.settle_many(entry.kind.index(), fate, count);
+            match fate {
+                Fate::TimedOut => counters.timed_out_queued += count,
+                Fate::Dropped => counters.dropped_at_end += count,
+                _ => {}
+            }
+        };
+        let counters = &mut self.tally.segments[usize::from(entry.segment)];
+        counters.intended += count;
+        add(counters);
+        if self.several_servers && !is_measured {
+            let apart = &mut self.tally.unmeasured.no_server;
+            apart.settle_many(entry.kind.index(), fate, count);
+        } else if self.several_servers {
+            self.tally.no_server.intended += count;
+            add(&mut self.tally.no_server);
+        }
+        if !is_measured {
+            return;
+        }
+        let each = next.since(entry.intended).ns() / (count + 1);
+        self.last_intended = self.last_intended.max(entry.intended + Span::from_ns(each * count));
+        self.tally.row_unsent(self.since_start(entry.intended), count);
+        self.tally.samples_lost += if self.sampling { count } else { 0 };
+        if fate == Fate::Dropped
+            && let Some(Some(bounds)) = self.tally.times.bounds.get_mut(entry.kind.index())
+        {
+            // The mean of their bounds; they differ by little, unless there are very many rows.
+            let middle = entry.intended + Span::from_ns(each * (count + 1) / 2);
+            bounds.record_many(end.since(middle).ns(), count);
+        }
+    }
+
+    /// The end of the row over time, or of the segment, of an operation intended at `at`.
+    pub(crate) fn row_end(&self, at: Instant) -> Instant {
+        let start = self.window.measure_start(self.start);
+        match self.window.segment_of(self.start, at) {
+            segment::WARMUP => start,
+            segment::MEASURE => {
+                let row = start + self.tally.row_end(at.since(start));
+                row.min(self.window.measure_end(self.start))
+            }
+            _ => Instant::NEVER,
+        }
+    }
+
+    /// The number of rows and other segments from `from` until `until`.
+    pub(crate) fn rows_between(&self, from: Instant, until: Instant) -> f64 {
+        let row = self.tally.row_end(Span::ZERO);
+        2.0 + until.since(from).as_s_f64() / row.as_s_f64()
+    }
+
     /// Records that the response time of `entry` is at least the time up to `until`.
     fn bound(&mut self, entry: &InFlight, until: Instant, place: Option<(ServerId, u32)>) {
         if entry.segment != segment::MEASURE {
@@ -423,22 +489,23 @@ impl Recorder {
         self.tally.mismatches.push(mismatch);
     }
 
-    /// Counts one intended connection of connection churn; returns its segment.
-    pub(crate) fn churn_intended(&mut self, at: Instant) -> u16 {
+    /// Counts `count` intended connections of connection churn, due from `at` on; returns
+    /// their segment.
+    pub(crate) fn churn_intended(&mut self, at: Instant, count: u64) -> u16 {
         let segment = self.window.segment_of(self.start, at);
         if segment == segment::MEASURE {
-            self.measured_open += 1;
+            self.measured_open += count;
             self.last_intended = self.last_intended.max(at);
         }
         if let Some(churn) = &mut self.tally.churn {
-            churn.segments[usize::from(segment)].intended += 1;
+            churn.segments[usize::from(segment)].intended += count;
         }
         segment
     }
 
     /// Counts a scheduled connection whose connect starts at `now`; returns its segment.
     pub(crate) fn churn_started(&mut self, at: Instant, now: Instant) -> u16 {
-        let segment = self.churn_intended(at);
+        let segment = self.churn_intended(at, 1);
         if segment == segment::MEASURE {
             self.last_started = self.last_started.max(now);
         }
@@ -461,12 +528,12 @@ impl Recorder {
         }
     }
 
-    /// Records the end of a connection at `at`.
+    /// Records the end of connections at `at`.
     pub(crate) fn churn_ended(&mut self, end: ChurnEnd, at: Instant) {
         let Some(churn) = &mut self.tally.churn else { return };
         let counters = &mut churn.segments[usize::from(end.segment)];
-        counters.fates[end.fate as usize] += 1;
-        counters.calls_unmade += end.calls_unmade;
+        counters.fates[end.fate as usize] += end.count;
+        counters.calls_unmade += end.calls_unmade * end.count;
         if end.segment != segment::MEASURE {
             return;
         }
@@ -477,7 +544,7 @@ impl Recorder {
                 self.churn_open -= 1;
                 churn.lifetime.record(lifetime.ns());
             }
-            None => self.measured_open -= 1,
+            None => self.measured_open -= end.count,
         }
     }
 

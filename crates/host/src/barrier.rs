@@ -31,22 +31,15 @@ const LISTED_MAX: usize = 16;
 /// Why processes cannot begin together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BarrierError {
-    /// The launcher's reply is not PMI-1's.
-    ///
-    /// To do: use a launcher that serves PMI-1, such as `srun --mpi=pmi2`, or another barrier.
-    Protocol {
-        /// The reply.
-        said: String,
-    },
     /// The wait took longer than its limit, and it is unknown which processes are missing.
     ///
     /// To do: check that all shares were started, and allow them more time.
     Late,
-    /// The launcher cannot be spoken with.
+    /// The launcher cannot be spoken with, or its reply is not PMI-1's.
     ///
-    /// To do: check that the launcher still runs, or use another barrier.
+    /// To do: use a launcher that serves PMI-1, such as `srun --mpi=pmi2`, or another barrier.
     Launcher {
-        /// The system's message.
+        /// The system's message, or the reply.
         why: String,
     },
     /// These processes did not come, or went away again.
@@ -81,9 +74,6 @@ pub enum BarrierError {
 impl fmt::Display for BarrierError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Protocol { said } => {
-                write!(f, "the launcher answered '{said}', which is not PMI-1")
-            }
             Self::Late => f.write_str("the other shares did not arrive in time"),
             Self::Launcher { why } => write!(f, "the launcher cannot be reached over PMI: {why}"),
             Self::Missing { ranks } => f.write_str(&missing(ranks)),
@@ -97,6 +87,14 @@ impl fmt::Display for BarrierError {
 }
 
 impl std::error::Error for BarrierError {}
+
+impl BarrierError {
+    /// The error of a launcher that `said` what is not PMI-1.
+    fn spoke(said: &str) -> Self {
+        let said: String = said.chars().take(80).collect();
+        Self::Launcher { why: format!("it answered '{said}', which is not PMI-1") }
+    }
+}
 
 fn missing(ranks: &[u32]) -> String {
     let listed: Vec<String> = ranks.iter().take(LISTED_MAX).map(u32::to_string).collect();
@@ -131,7 +129,7 @@ impl BarrierStart {
 
     /// Decodes `words` for this process.
     fn of_words(words: &str) -> Result<Self, BarrierError> {
-        let wrong = || BarrierError::Protocol { said: words.chars().take(80).collect() };
+        let wrong = || BarrierError::spoke(words);
         let parts: Vec<&str> = words.trim().split(':').collect();
         let [since_unix, monotonic_ns, boot, namespace] = parts[..] else { return Err(wrong()) };
         let since_unix = since_unix.parse().map(Span::from_ns).map_err(|_| wrong())?;
@@ -199,19 +197,20 @@ impl BarrierThread {
         Self::begin(join, clock, timeout)
     }
 
-    /// A barrier for process `rank` of `size` in the folder `path`, which all processes share and
-    /// which is made if it is missing. No wait takes longer than `timeout`.
+    /// A barrier for process `rank` of `size` in the folder `path`, or in the folder `key` in it.
+    /// All processes share it, and it is made if it is missing. No wait takes longer than
+    /// `timeout`.
     ///
     /// # Errors
     /// If the folder cannot be used, or this process was there before, or the others have begun.
     pub fn in_folder(
-        path: &Path,
+        (path, key): (&Path, Option<&str>),
         (rank, size): (u32, u32),
         clock: Clock,
         timeout: Span,
     ) -> Result<Self, BarrierError> {
-        let path = path.to_owned();
-        Self::begin(move || Folder::open(&path, (rank, size)), clock, timeout)
+        let (path, key) = (path.to_owned(), key.unwrap_or_default().to_owned());
+        Self::begin(move || Folder::open(&path, &key, (rank, size)), clock, timeout)
     }
 
     fn begin<P: Place>(

@@ -3,9 +3,9 @@
 mod foreign;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use memtide_record::{Exit, Warning};
 use memtide_run::Failure;
-use memtide_schema::scenario::Problem;
-use memtide_schema::{Exit, FieldError, Origin, Warning, field};
+use memtide_scenario::{FieldError, Problem};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
@@ -97,20 +97,15 @@ fn unknown_flag(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// The error of a flag that was renamed, or that another program has; clap would suggest any
-/// similar flag.
+/// The error of a flag that another program has; clap would suggest any similar flag.
 ///
 /// Cause: The flag is another program's.
 ///
 /// To do: Use memtide's flag, which the message names.
 fn known_otherwise(error: &clap::Error) -> Option<Stop> {
     let flag = unknown_flag(error)?;
-    let renamed = flag.strip_prefix("--").and_then(|name| field::renamed(name, &Origin::Flag));
-    let foreign = || {
-        let ours = foreign::ours(flag)?;
-        Some(Stop::usage(format!("there is no flag {flag}; memtide has {ours}")))
-    };
-    renamed.map(Stop::from).or_else(foreign)
+    let ours = foreign::ours(flag)?;
+    Some(Stop::usage(format!("there is no flag {flag}; memtide has {ours}")))
 }
 
 /// Prints clap's own text: help and version to stdout with success, the rest to stderr. For an

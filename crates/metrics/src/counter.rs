@@ -229,25 +229,31 @@ impl Counters {
     /// Ends one operation of `kind` that was counted in `intended`.
     #[inline]
     pub fn settle(&mut self, kind: usize, fate: Fate) {
+        self.settle_many(kind, fate, 1);
+    }
+
+    /// Ends `count` operations of `kind` that were counted in `intended`, all with one fate.
+    #[inline(always)]
+    pub fn settle_many(&mut self, kind: usize, fate: Fate, count: u64) {
         let kind = &mut self.kinds[kind];
         match fate {
             Fate::Answered => {
-                self.answered += 1;
-                kind.answered += 1;
+                self.answered += count;
+                kind.answered += count;
                 return;
             }
             Fate::Unacknowledged => {
-                self.unacknowledged += 1;
-                kind.unacknowledged += 1;
+                self.unacknowledged += count;
+                kind.unacknowledged += count;
                 return;
             }
-            Fate::Failed => self.failed += 1,
-            Fate::TimedOut => self.timed_out += 1,
-            Fate::Lost => self.lost += 1,
-            Fate::Dropped => self.dropped += 1,
-            Fate::Abandoned => self.abandoned += 1,
+            Fate::Failed => self.failed += count,
+            Fate::TimedOut => self.timed_out += count,
+            Fate::Lost => self.lost += count,
+            Fate::Dropped => self.dropped += count,
+            Fate::Abandoned => self.abandoned += count,
         }
-        kind.unanswered += 1;
+        kind.unanswered += count;
     }
 
     /// The number of operations that ended in any way. It equals `intended` once a phase is over.

@@ -5,8 +5,8 @@
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
 use memtide_base::units::format_rate_exactly;
-use memtide_schema::record::{ChurnPlanRecord, LoopKind, PlanRecord};
-use memtide_schema::{FIELDS, Scenario};
+use memtide_record::{ChurnPlanRecord, LoopKind, PlanRecord};
+use memtide_scenario::{FIELDS, Scenario};
 
 /// Fields that have no effect in a closed loop.
 const OF_SCHEDULES: [&str; 3] = ["arrival", "schedule", "on-full"];
@@ -220,18 +220,25 @@ pub(crate) fn servers(plan: &PlanRecord) -> String {
 pub(crate) fn rate_words(plan: &PlanRecord) -> String {
     match (plan.loop_kind, plan.rate_per_s) {
         (LoopKind::Closed, _) => "closed loop".to_owned(),
-        (LoopKind::Open, Some(per_s)) => in_unit(plan, format_rate_exactly(per_s)),
+        (LoopKind::Open, Some(per_s)) => {
+            in_unit(plan.rate_unit.as_deref(), format_rate_exactly(per_s))
+        }
         (LoopKind::Open, None) => shortened(&plan.wave),
     }
 }
 
 /// A measured rate in the plan's unit, which is named if it is not operations.
 pub(crate) fn rate_of(plan: &PlanRecord, per_s: f64) -> String {
-    in_unit(plan, rate(per_s))
+    rate_in(plan.rate_unit.as_deref(), per_s)
 }
 
-fn in_unit(plan: &PlanRecord, rate: String) -> String {
-    match &plan.rate_unit {
+/// A rate in `unit`, which is named if it is not operations.
+pub(crate) fn rate_in(unit: Option<&str>, per_s: f64) -> String {
+    in_unit(unit, rate(per_s))
+}
+
+fn in_unit(unit: Option<&str>, rate: String) -> String {
+    match unit {
         None => rate,
         Some(unit) => rate.replace("/s", &format!(" {unit}/s")),
     }
@@ -261,10 +268,16 @@ fn stop_words(plan: &PlanRecord) -> String {
         }
         (None, None) => "until interrupted".to_owned(),
     };
-    if plan.warmup_s > 0.0 {
-        text.push_str(&format!(" after {} of warm-up", seconds(plan.warmup_s)));
-    }
+    text.push_str(&warmup_words(plan));
     text
+}
+
+/// The warm-up, if there is one, as the end of a sentence.
+pub(crate) fn warmup_words(plan: &PlanRecord) -> String {
+    match plan.warmup_s > 0.0 {
+        true => format!(" after {} of warm-up", seconds(plan.warmup_s)),
+        false => String::new(),
+    }
 }
 
 /// The mix, with multigets if there are any.
@@ -277,23 +290,4 @@ fn mix_words(plan: &PlanRecord) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::expect::expect;
-    use crate::fixture;
-
-    #[test]
-    fn a_plan_says_each_decision_and_why() {
-        expect("plan.txt", &super::plan_text(&fixture::open().plan, None));
-    }
-
-    #[test]
-    fn what_is_unusual_is_said() {
-        expect("plan_unusual.txt", &super::plan_text(&fixture::unusual().plan, None));
-    }
-
-    #[test]
-    fn a_closed_loop_has_no_schedule_to_tell_of() {
-        let text = super::plan_text(&fixture::closed().plan, None);
-        assert!(!text.contains("arrival") && !text.contains("on-full"), "{text}");
-    }
-}
+mod tests;

@@ -7,19 +7,21 @@ mod churn;
 mod returns;
 mod verification;
 
-pub(crate) use steps::{HEADING, cells};
+pub(crate) use steps::StepsRows;
 pub use steps::{StepsText, step_progress_line};
 
 use crate::counts::counts;
 use crate::judgement::{judgement, missing_shares};
 use crate::layout::{TextLayout, labelled, unbroken};
 use crate::number::{counted, seconds, whole};
-use crate::plan::{churn_words, connection_words, data_words, rate_of, rate_words, servers};
+use crate::plan::{
+    churn_words, connection_words, data_words, rate_of, rate_words, servers, warmup_words,
+};
 use crate::shards::{agents, shards};
 use crate::times::times;
 use churn::{churn, churn_rate};
 use memtide_base::units::format_count;
-use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Record};
+use memtide_record::{Aborted, CheckKind, EndedBy, LoopKind, Record};
 use returns::returns;
 use verification::verification;
 
@@ -69,6 +71,19 @@ fn heading(out: &mut TextLayout, record: &Record) {
     }
     labelled(out, "memtide", &format!("{}, {}", record.machine.memtide_version, what(record)));
     labelled(out, "server", &servers(plan));
+    labelled(out, "load", &load_words(record));
+    labelled(out, "data", &data_words(plan));
+    shards(out, record);
+    if record.measured_s <= 0.0 {
+        return;
+    }
+    labelled(out, "rate", &achieved_words(record));
+    churn_rate(out, record);
+}
+
+/// Workers, connections and their ways.
+pub(crate) fn load_words(record: &Record) -> String {
+    let plan = &record.plan;
     let schedule = match (record.loop_kind, plan.schedule.as_str()) {
         _ if plan.churn.is_some() => " open at most",
         (LoopKind::Closed, _) => "",
@@ -87,24 +102,21 @@ fn heading(out: &mut TextLayout, record: &Record) {
     if !plan.cpus.is_empty() {
         load.push_str(", pinned");
     }
-    load.push_str(&connection_words(plan));
-    labelled(out, "load", &load);
-    labelled(out, "data", &data_words(plan));
-    shards(out, record);
-    if record.measured_s <= 0.0 {
-        return;
-    }
+    load + &connection_words(plan)
+}
+
+/// The achieved rate, and the requested one.
+pub(crate) fn achieved_words(record: &Record) -> String {
+    let plan = &record.plan;
     let per_s = record.rate.in_schedule_unit();
     let achieved = rate_of(plan, per_s);
-    let text = match record.rate.target_per_s {
+    match record.rate.target_per_s {
         _ if per_s.is_nan() => {
             "no total rate, because the shares did not run at the same time".to_owned()
         }
         Some(target) => format!("{achieved} achieved of {} requested", rate_of(plan, target)),
         None => format!("{achieved} achieved"),
-    };
-    labelled(out, "rate", &text);
-    churn_rate(out, record);
+    }
 }
 
 /// True if the rate of a closed loop is what the servers could do: it does not consist of errors,
@@ -115,8 +127,10 @@ fn is_servers_rate(record: &Record) -> bool {
     !record.believable.reasons.iter().any(|reason| spoils(reason.code))
 }
 
-/// The `io` of a plan whose clients, network and servers were simulated.
-const SIMULATED: &str = "simulated";
+/// True if clients, network and servers were simulated.
+pub(crate) fn is_simulated(record: &Record) -> bool {
+    record.plan.io == "simulated"
+}
 
 /// The kind of load of a record, and its length.
 pub(crate) fn what(record: &Record) -> String {
@@ -133,14 +147,20 @@ pub(crate) fn what(record: &Record) -> String {
             format!("open loop at {rate}, {} arrivals", plan.arrival)
         }
     };
-    if plan.io == SIMULATED {
+    if is_simulated(record) {
         text.insert_str(0, "simulated ");
     }
     if record.measured_s <= 0.0 {
         text.push_str(", nothing measured");
         return text;
     }
-    text.push_str(&format!(", {} measured", seconds(record.measured_s)));
+    text + ", " + &window_words(record)
+}
+
+/// Length of the measured window, and what ended it.
+pub(crate) fn window_words(record: &Record) -> String {
+    let plan = &record.plan;
+    let mut text = format!("{} measured", seconds(record.measured_s));
     match (record.ended_by, plan.churn.is_some()) {
         (EndedBy::Operations, true) => text.push_str(", ended by its connection limit"),
         (EndedBy::Operations, false) => text.push_str(", ended by its operation limit"),
@@ -149,10 +169,7 @@ pub(crate) fn what(record: &Record) -> String {
     if let Some(interval_s) = plan.interval_s {
         text.push_str(&format!(" in rows of {}", seconds(interval_s)));
     }
-    if plan.warmup_s > 0.0 {
-        text.push_str(&format!(" after {} of warm-up", seconds(plan.warmup_s)));
-    }
-    text
+    text + &warmup_words(plan)
 }
 
 /// Reasons why a record is partial: shares of the run are missing, or it ended before its scenario

@@ -12,8 +12,8 @@ use memtide_base::units::{format_change, format_percent, format_rate};
 use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
-use memtide_schema::record::{Check, CheckKind, CheckResult, MachineCpu, Percentile};
-use memtide_schema::{LateCause, Warning};
+use memtide_record::{Check, CheckKind, CheckResult, MachineCpu, Percentile};
+use memtide_record::{LateCause, Warning};
 
 /// Largest difference between achieved and target rate, as a fraction; 4 σ of the arrival
 /// distribution if that is more.

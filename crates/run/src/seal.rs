@@ -18,12 +18,13 @@ use memtide_engine::plan::segment;
 use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
-use memtide_schema::record::{
+use memtide_record::{
     Believable, ClientRecord, Counts, Distribution, EndedBy, IntervalRecord, LagSplit, Lanes,
     LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
     ShareRecord, ShareStart, SliceRecord, Totals, WarningRecord, Wide, per_second,
 };
-use memtide_schema::{Kind, Record, Scenario, Warning};
+use memtide_record::{Record, Warning};
+use memtide_scenario::{Kind, Scenario};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
@@ -97,7 +98,6 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         record = unrun(record);
     } else if let Some(ended) = material.main {
         measured(&mut record, ended, (&lowered.plan, survey), &material.began);
-        record.churn = churn::record(ended, &lowered.plan, &record.phases);
         let scheduled = record.loop_kind == LoopKind::Open && record.churn.is_none();
         record.planned = scheduled.then_some(record.totals.intended);
         record.clock = observer.clock(ended.window(&lowered.plan).0);
@@ -131,7 +131,7 @@ fn share(lowered: &Lowered, start: ShareStart, not_run: Option<&NotRun>) -> Opti
         number,
         of,
         units,
-        scenario_digest: memtide_schema::scenario_digest(&lowered.document),
+        scenario_digest: memtide_scenario::scenario_digest(&lowered.document),
         start,
         not_run: not_run.map(|NotRun(why)| why.clone()),
         agent: None,
@@ -176,7 +176,6 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     let length = end.since(start);
     record.window_start_unix_ns = Some(Wide(u128::from(began.unix_ns(start))));
     record.window_ns = length.ns();
-    record.measured_s = length.as_s_f64();
     record.answered_until_s = ended.answered_until(plan).map(Span::as_s_f64);
     if let Some(loss) = ended.loss {
         record.partial = true;
@@ -200,7 +199,6 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         cooldown: of(segment::COOLDOWN),
     };
     record.phases.measure.totals.connections = (&totals.all_connections()).into();
-    record.totals = record.phases.measure.totals.clone();
     let measured = ended.measured();
     let at_least = plan.timeout;
     for kind in kinds(plan) {
@@ -236,7 +234,9 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         ..RateRecord::of(&record.sent_once(), |count| per_second(count, length))
     };
     record.servers = servers(totals, (plan, survey), record, began);
-    record.client = client(ended, plan, record);
+    record.churn = churn::record(ended, plan, &record.phases);
+    record.client = client(ended, plan, (record.client.rss_max_bytes, length));
+    record.derive();
 }
 
 /// Asserts that each answered operation of a kind has a response and a service time, and each one
@@ -315,7 +315,7 @@ fn judge<W: Observer>(
     warnings.extend(doctor::warnings(&findings, &checks));
     warnings.extend(measurement_warnings(record, ended, material));
     record.believable = Believable::from_checks(checks);
-    record.goals = memtide_schema::judge(&material.scenario.goals, record);
+    record.goals = memtide_record::judge(&material.scenario.goals, record);
 }
 
 /// Service times of the operations answered so far, for every row of the plan's tables but all.
@@ -397,7 +397,7 @@ fn servers(
             .filter(|&(worker, nth)| is_it(plan.server_of(worker, nth).index()))
             .count();
         let (counts, response) = if plan.servers.len() == 1 {
-            (record.totals.clone(), record.response[&Kind::All].clone())
+            (record.phases.measure.totals.clone(), record.response[&Kind::All].clone())
         } else {
             let (mut counters, mut times) = (Counters::default(), Histogram::new());
             let (mut bounds, mut opened) = (Histogram::new(), ConnectionCounters::default());
@@ -417,27 +417,31 @@ fn servers(
             name: server.name.clone(),
             address: server.addresses.first().map(ToString::to_string),
             connections: connections as u32,
-            rate_per_s: per_second(counts.answered, Span::from_ns(record.window_ns)),
             totals: ServerTotals::of(counts, &(&totals.no_server).into()),
             response,
             reconnects,
             outages,
+            ..ServerRecord::default()
         }
     };
     survey.servers(plan).map(row).collect()
 }
 
-fn client(ended: &Ended, plan: &Plan, record: &Record) -> ClientRecord {
+fn client(
+    ended: &Ended,
+    plan: &Plan,
+    (rss_max_bytes, measured): (Option<u64>, Span),
+) -> ClientRecord {
     let cpu = |of: fn(CpuTime) -> Span| -> Option<f64> {
         ended.workers.iter().map(|worker| worker.cpu.map(|cpu| of(cpu).as_s_f64())).sum()
     };
-    let (user, system) = (cpu(|cpu| cpu.user), cpu(|cpu| cpu.system));
-    let sent: u64 = ended.totals.sent_in_window.iter().sum();
-    let busy = |worker| doctor::busy_share(plan, worker, record.measured_s);
+    let busy = |worker| doctor::busy_share(plan, worker, measured.as_s_f64());
     ClientRecord {
-        rss_max_bytes: record.client.rss_max_bytes,
+        cpu_user_s: cpu(|cpu| cpu.user),
+        cpu_system_s: cpu(|cpu| cpu.system),
+        rss_max_bytes,
         worker_busy: ended.workers.iter().map(busy).collect(),
-        ..ClientRecord::of_cpu(user, system, sent)
+        ..ClientRecord::default()
     }
 }
 

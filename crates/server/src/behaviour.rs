@@ -2,8 +2,9 @@
 //! when nothing leaves at all. Instants are computed from (seed, request number, arrival); no clock
 //! is read.
 
-use crate::word::{Exact, Word, WordError};
+use crate::word::{Word, WordError};
 use memtide_base::rng::{self, Stream};
+use memtide_base::units::span_word;
 use memtide_base::{Instant, Law, Span};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -184,7 +185,7 @@ impl fmt::Display for Behaviour {
         }
         if let Some(Pause { every, length, once }) = self.pause {
             let once = if once { ",once" } else { "" };
-            write!(f, "+pause:{},{}{once}", Exact(every), Exact(length))?;
+            write!(f, "+pause:{},{}{once}", span_word(every), span_word(length))?;
         }
         Ok(())
     }
@@ -193,9 +194,9 @@ impl fmt::Display for Behaviour {
 impl fmt::Display for ServiceLaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Fixed(span) => write!(f, "fixed:{}", Exact(span)),
-            Self::Exponential(mean) => write!(f, "exponential:{}", Exact(mean)),
-            Self::Lognormal(median, sigma) => write!(f, "lognormal:{},{sigma}", Exact(median)),
+            Self::Fixed(span) => write!(f, "fixed:{}", span_word(span)),
+            Self::Exponential(mean) => write!(f, "exponential:{}", span_word(mean)),
+            Self::Lognormal(median, sigma) => write!(f, "lognormal:{},{sigma}", span_word(median)),
         }
     }
 }

@@ -353,6 +353,4 @@ fn write_unless(silent: bool, out: &mut Vec<u8>, reply: Reply<'_>) {
 }
 
 #[cfg(test)]
-mod bounds;
-#[cfg(test)]
 mod tests;

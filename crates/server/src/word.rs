@@ -60,16 +60,3 @@ impl Word {
         }
     }
 }
-
-/// Writes a span so that it parses to an equal one: in the largest unit that divides it.
-pub(crate) struct Exact(pub Span);
-
-impl fmt::Display for Exact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ns = self.0.ns();
-        let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-        let (unit_ns, unit) =
-            units.into_iter().find(|(unit_ns, _)| ns.is_multiple_of(*unit_ns)).unwrap_or((1, "ns"));
-        write!(f, "{}{unit}", ns / unit_ns)
-    }
-}

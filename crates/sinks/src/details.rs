@@ -1,8 +1,8 @@
-//! Verification's details: a line of JSON for each wrong value, in the shape that the schema
+//! Verification's details: a line of JSON for each wrong value, in the shape that the crate record
 //! defines.
 
 use crate::{Document, Sink};
-use memtide_schema::{Event, WrongValues};
+use memtide_record::{Event, WrongValues};
 use std::io::{self, Write};
 
 /// A sink that writes the wrong values of a run when it is over.
@@ -50,7 +50,7 @@ fn write_details(found: &WrongValues, mut out: impl Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use memtide_schema::WrongValue;
+    use memtide_record::WrongValue;
 
     #[test]
     fn each_wrong_value_has_a_line_and_the_last_says_what_is_missing() {

@@ -1,7 +1,7 @@
-//! A record as JSON, in the shape that the schema defines; nothing is selected or renamed here.
+//! A record as JSON, in the shape that the crate record defines; nothing is selected or renamed.
 
 use crate::{Document, Sink};
-use memtide_schema::{Event, Record};
+use memtide_record::{Event, Record};
 use std::io::{self, Write};
 
 /// A sink that writes the record of a run when it is there.

@@ -1,7 +1,7 @@
-//! Samples as JSON Lines, one object each, in the shape that the schema defines.
+//! Samples as JSON Lines, one object each, in the shape that the crate record defines.
 
 use crate::Sink;
-use memtide_schema::Event;
+use memtide_record::Event;
 use std::io::{self, BufWriter, Write};
 
 /// The number of bytes that rows are gathered to before they are written.

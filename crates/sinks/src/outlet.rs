@@ -5,7 +5,7 @@
 //! once are kept far longer. Nothing here knows what a sink does with an event.
 
 use crate::Sink;
-use memtide_schema::Event;
+use memtide_record::Event;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -2,7 +2,7 @@
 //!
 //! It has no queue and no thread; [`crate::Outlets`] provides both.
 
-use memtide_schema::Event;
+use memtide_record::Event;
 use std::io::{self, Write};
 
 /// A destination of results. It takes the events of a run, in order.

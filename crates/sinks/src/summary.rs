@@ -2,16 +2,18 @@
 //! scan, appended to a file for spreadsheets.
 
 use crate::Sink;
-use memtide_schema::record::Distribution;
-use memtide_schema::{Event, Kind, Record};
+use memtide_record::Distribution;
+use memtide_record::compare::FIGURES;
+use memtide_record::{Event, Record};
+use memtide_scenario::Kind;
 use serde_json::{Value, to_value};
 use std::io::{self, Write};
 
 /// A column: its name, and its cell for a run. A figure that the run does not have is empty.
 type Column = (&'static str, fn(&Record) -> String);
 
-/// The columns, with the names of the record's members. A file keeps its columns: see
-/// [`SummaryRows::heading`].
+/// The columns before those of [`FIGURES`], with the names of the record's members. A file keeps
+/// its columns: see [`SummaryRows::heading`].
 const COLUMNS: &[Column] = &[
     ("started_unix_ms", |it| it.started_unix_ms.to_string()),
     ("version", |it| it.machine.memtide_version.clone()),
@@ -23,10 +25,7 @@ const COLUMNS: &[Column] = &[
     ("achieved_per_s", |it| number(it.rate.achieved_per_s)),
     ("keys_per_s", |it| given(it.rate.keys_per_s)),
     ("intended", |it| it.totals.intended.to_string()),
-    ("answered", |it| it.totals.answered.to_string()),
     ("unanswered", |it| it.totals.unanswered().to_string()),
-    ("hits", |it| it.totals.hits.to_string()),
-    ("misses", |it| it.totals.misses.to_string()),
     ("bytes_sent", |it| it.totals.bytes_sent.to_string()),
     ("bytes_received", |it| it.totals.bytes_received.to_string()),
     ("mean_ns", |it| given(all(it).and_then(|times| times.mean_ns))),
@@ -37,14 +36,13 @@ const COLUMNS: &[Column] = &[
     ("p999_ns", |it| given(all(it).and_then(|times| times.p999_ns))),
     ("p9999_ns", |it| given(all(it).and_then(|times| times.p9999_ns))),
     ("max_ns", |it| given(all(it).and_then(|times| times.max_ns))),
-    ("cpu_s_per_mops", |it| given(it.client.cpu_s_per_mops)),
     ("believable", |it| word(to_value(it.believable.verdict))),
     ("ended_by", |it| word(to_value(it.ended_by))),
     ("partial", |it| it.partial.to_string()),
     ("exit", |it| it.exit.to_string()),
 ];
 
-/// A sink that writes a row for each run that ends.
+/// A sink that writes a row for each run that ends, and one for a master's own load beside it.
 #[derive(Debug)]
 pub struct SummaryRows<W> {
     out: W,
@@ -67,7 +65,9 @@ impl<W: Write> SummaryRows<W> {
 
     /// The first line of every file.
     pub fn heading() -> String {
-        COLUMNS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(",") + "\n"
+        let figures = FIGURES.iter().map(|figure| figure.name);
+        let names = COLUMNS.iter().map(|(name, _)| *name).chain(figures).chain(["load"]);
+        names.collect::<Vec<_>>().join(",") + "\n"
     }
 }
 
@@ -78,11 +78,12 @@ impl<W: Write + Send> Sink for SummaryRows<W> {
             Event::StepDone(step) if self.of_steps => &step.record,
             _ => return Ok(()),
         };
-        let cells = COLUMNS.iter().map(|(_, cell)| quoted(cell(record)));
         let mut text = if self.has_heading { String::new() } else { Self::heading() };
         self.has_heading = true;
-        text += &cells.collect::<Vec<_>>().join(",");
-        text.push('\n');
+        match &record.own {
+            None => text += &row(record, ""),
+            Some(own) => text += &(row(record, "agents") + &row(own, "master")),
+        }
         // In one piece, so that rows of runs that end together do not mix.
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
@@ -91,6 +92,13 @@ impl<W: Write + Send> Sink for SummaryRows<W> {
     fn takes(&self) -> fn(&Event) -> bool {
         |event| matches!(event, Event::Done(_) | Event::StepDone(_))
     }
+}
+
+/// The row of a load, with the word that tells it apart from another load of the same run.
+fn row(record: &Record, load: &str) -> String {
+    let figures = FIGURES.iter().map(|figure| given(figure.of(record).value));
+    let cells = COLUMNS.iter().map(|(_, cell)| quoted(cell(record))).chain(figures);
+    cells.chain([load.to_owned()]).collect::<Vec<_>>().join(",") + "\n"
 }
 
 fn all(record: &Record) -> Option<&Distribution> {
@@ -142,6 +150,18 @@ mod tests {
         assert!(lines[1].contains(",\"why=a \"\"b\"\", c\",,"), "{text}");
         assert!(lines[1].contains(",2.5,,,,0,0,0,"), "{text}");
         assert_eq!(lines[1], lines[2]);
+    }
+
+    #[test]
+    fn the_loads_of_agents_and_master_are_two_rows() {
+        let mut rows = SummaryRows::new(Vec::new(), true);
+        let own = Record { measured_s: 2.0, ..Record::default() };
+        let record = Record { measured_s: 3.0, own: Some(Box::new(own)), ..Record::default() };
+        rows.on(&Event::Done(Box::new(record))).unwrap();
+        let text = String::from_utf8(rows.out).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].contains(",3,") && lines[0].ends_with(",agents"), "{text}");
+        assert!(lines[1].contains(",2,") && lines[1].ends_with(",master"), "{text}");
     }
 
     #[test]

@@ -95,24 +95,13 @@ impl FromStr for KeyForm {
     type Err = WordError;
 
     fn from_str(word: &str) -> Result<Self, WordError> {
-        match word.trim() {
-            "base32" => Ok(Self::Base32),
-            "decimal" => Ok(Self::Decimal),
-            "hex" => Ok(Self::Hex),
-            "bytes" => Ok(Self::Bytes),
-            name => Err(FORMS.unknown(word, name)),
-        }
+        FORMS.choice(word, [Self::Base32, Self::Decimal, Self::Hex, Self::Bytes])
     }
 }
 
 impl fmt::Display for KeyForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Base32 => "base32",
-            Self::Decimal => "decimal",
-            Self::Hex => "hex",
-            Self::Bytes => "bytes",
-        })
+        f.pad(FORMS.names[*self as usize])
     }
 }
 
@@ -168,9 +157,9 @@ impl KeySpace {
         let KeyShape { form, prefix, first } = shape.into();
         let end = count.saturating_add(first);
         let width = match form {
-            KeyForm::Base32 => width_of(end),
+            KeyForm::Base32 => width_of(end, 5),
             KeyForm::Decimal => decimal_width_of(end),
-            KeyForm::Hex => hex_width_of(end),
+            KeyForm::Hex => width_of(end, 4),
             KeyForm::Bytes if end > eight::END => return Err(KeyError::TooMany { keys: end }),
             KeyForm::Bytes => eight::BYTES,
         };
@@ -233,8 +222,8 @@ impl KeySpace {
         }
         match self.form {
             KeyForm::Base32 => self.write_base32(id, number, len, out),
-            KeyForm::Decimal => write_decimal(number, len, out),
-            KeyForm::Hex => write_hex(number, len, out),
+            KeyForm::Decimal => write_digits::<10>(number, len, out),
+            KeyForm::Hex => write_digits::<16>(number, len, out),
             KeyForm::Bytes => self.write_eight(id, number, len, out),
         }
     }
@@ -278,24 +267,13 @@ impl KeySpace {
     pub fn id_of(&self, key: &[u8]) -> Option<u64> {
         let digits = key.strip_prefix(&*self.prefix)?;
         let number = match self.form {
-            KeyForm::Base32 => self.base32_of(digits)?,
+            KeyForm::Base32 => number_of(digits.get(..self.width)?, 32)?,
             KeyForm::Decimal => number_of(digits, 10)?,
             KeyForm::Hex => number_of(digits, 16)?,
             KeyForm::Bytes => eight::number(digits)?,
         };
         let id = number.checked_sub(self.first)?;
         (id < self.count && key.len() == self.len(id)).then_some(id)
-    }
-
-    fn base32_of(&self, key: &[u8]) -> Option<u64> {
-        key.get(..self.width)?.iter().try_fold(0u64, |id, &letter| {
-            let digit = match letter {
-                b'0'..=b'9' => letter - b'0',
-                b'a'..=b'v' => letter - b'a' + 10,
-                _ => return None,
-            };
-            Some(id.checked_mul(32)? + u64::from(digit))
-        })
     }
 }
 
@@ -304,10 +282,10 @@ const BLOCK: usize = 8;
 /// Letters of filler that are computed at once.
 const FILLER: usize = 4 * BLOCK;
 
-/// The number of base-32 digits that tell `count` ids apart; at least 1.
-fn width_of(count: u64) -> usize {
+/// The number of digits of this many bits that tell `count` ids apart; at least 1.
+fn width_of(count: u64, digit_bits: u32) -> usize {
     let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
-    (bits.div_ceil(5) as usize).max(1)
+    (bits.div_ceil(digit_bits) as usize).max(1)
 }
 
 /// The least number of decimal digits of a key: as many as `count` has, as in mutilate.
@@ -315,18 +293,12 @@ fn decimal_width_of(count: u64) -> usize {
     count.max(1).ilog10() as usize + 1
 }
 
-/// The number of hexadecimal digits that tell `count` ids apart; at least 1.
-fn hex_width_of(count: u64) -> usize {
-    let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
-    (bits.div_ceil(4) as usize).max(1)
-}
-
 /// Parses digits of this base, in lower case.
 fn number_of(digits: &[u8], base: u64) -> Option<u64> {
     digits.iter().try_fold(0u64, |number, &letter| {
         let digit = match letter {
             b'0'..=b'9' => letter - b'0',
-            b'a'..=b'f' => letter - b'a' + 10,
+            b'a'..=b'v' => letter - b'a' + 10,
             _ => return None,
         };
         let digit = Some(u64::from(digit)).filter(|&digit| digit < base)?;
@@ -345,7 +317,7 @@ fn decimal_draw(law: &Law, id: u64) -> f64 {
     if matches!(law, Law::Exponential(_) | Law::Pareto(..)) { 1.0 - u } else { u }
 }
 
-fn write_decimal(id: u64, len: usize, out: &mut Vec<u8>) {
+fn write_digits<const BASE: u64>(id: u64, len: usize, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + len, b'0');
     let mut rest = id;
@@ -353,21 +325,8 @@ fn write_decimal(id: u64, len: usize, out: &mut Vec<u8>) {
         if rest == 0 {
             break;
         }
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-}
-
-fn write_hex(id: u64, len: usize, out: &mut Vec<u8>) {
-    let start = out.len();
-    out.resize(start + len, b'0');
-    let mut rest = id;
-    for digit in out[start..].iter_mut().rev() {
-        if rest == 0 {
-            break;
-        }
-        *digit = b"0123456789abcdef"[(rest & 15) as usize];
-        rest >>= 4;
+        *digit = b"0123456789abcdef"[(rest % BASE) as usize];
+        rest /= BASE;
     }
 }
 

@@ -30,7 +30,7 @@ pub mod op;
 mod word;
 
 #[cfg(test)]
-mod check;
+mod tests;
 
 pub use arrival::Arrival;
 pub use key::{KeyError, KeyForm, KeyShape, KeySpace};

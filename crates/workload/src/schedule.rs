@@ -4,8 +4,8 @@
 use crate::arrival::Arrival;
 use crate::size::Draws;
 use crate::wave::{Cursor, RateCurve};
-use memtide_base::Span;
 use memtide_base::rng::Stream;
+use memtide_base::{Law, Span};
 
 /// The part of the run's one sequence that a schedule takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +161,36 @@ impl Schedule {
         self.assert_follows(before);
     }
 
+    /// Advances `times` operations in constant time, for operations that are only counted. Gaps
+    /// that are drawn are not drawn one by one: their sum is, from the normal law to which it
+    /// tends.
+    pub fn skip(&mut self, times: u64) {
+        let ahead = u64::from(self.lane.count) * times;
+        self.due.index += ahead;
+        match self.walk {
+            Walk::Grid => {}
+            Walk::Shared => self.gaps.add_sum(&self.arrival, self.seed, ahead),
+            Walk::Own => self.gaps.add_sum(&self.arrival, self.seed, times),
+        }
+        self.place();
+    }
+
+    /// The number of the run's operations that are expected before `at`.
+    pub fn position(&self, at: Span) -> f64 {
+        self.arrival.expected(self.curve.cumulative(at))
+    }
+
+    /// The number of the lane's operations, from the one due next, that are expected before
+    /// `position` of the run.
+    pub fn expected_before(&self, position: f64) -> f64 {
+        let passed = match self.walk {
+            Walk::Grid => self.due.index as f64,
+            Walk::Shared => self.gaps.times(1),
+            Walk::Own => self.gaps.times(u64::from(self.lane.count)),
+        };
+        ((position - passed) / f64::from(self.lane.count)).max(0.0)
+    }
+
     /// Asserts that the next operation is this lane's and not due before the one `before` it,
     /// except for the last nanosecond, which may vary within a sine.
     #[inline(always)]
@@ -178,16 +208,21 @@ impl Schedule {
 
     /// Computes the instant of `due.index`, which is `ahead` operations of the run further on.
     fn step(&mut self, ahead: u64) {
+        match self.walk {
+            Walk::Grid => {}
+            Walk::Shared => self.gaps.add(&self.arrival, self.seed, ahead),
+            Walk::Own => self.gaps.add(&self.arrival, self.seed, 1),
+        }
+        self.place();
+    }
+
+    /// Computes the instant of `due.index`, whose gaps are summed.
+    #[inline(always)]
+    fn place(&mut self) {
         let position = match self.walk {
             Walk::Grid => self.arrival.position(self.due.index).unwrap_or(f64::INFINITY),
-            Walk::Shared => {
-                self.gaps.add(&self.arrival, self.seed, ahead);
-                self.gaps.times(1)
-            }
-            Walk::Own => {
-                self.gaps.add(&self.arrival, self.seed, 1);
-                self.gaps.times(u64::from(self.lane.count))
-            }
+            Walk::Shared => self.gaps.times(1),
+            Walk::Own => self.gaps.times(u64::from(self.lane.count)),
         };
         self.due.at = self.curve.invert(position, &mut self.cursor);
     }
@@ -203,10 +238,26 @@ impl Gaps {
             let index = self.first.wrapping_add(self.drawn);
             self.part += arrival.unit_gap(self.draws.unit(seed, self.stream, index));
             self.drawn += 1;
-            let whole = self.part as u64;
-            self.whole += whole;
-            self.part -= whole as f64;
+            self.carry();
         }
+    }
+
+    /// Adds the sum of `count` gaps, as one draw. A law without a variance adds its mean.
+    fn add_sum(&mut self, arrival: &Arrival, seed: u64, count: u64) {
+        let index = self.first.wrapping_add(self.drawn);
+        let variance = Some(arrival.squared_variation()).filter(|it| it.is_finite());
+        let deviation = (variance.unwrap_or(0.0) * count as f64).sqrt();
+        let sum = Law::Normal(count as f64, deviation);
+        self.part += sum.quantile(self.draws.unit(seed, self.stream, index)).max(0.0);
+        self.drawn += count;
+        self.carry();
+    }
+
+    #[inline(always)]
+    fn carry(&mut self) {
+        let whole = self.part as u64;
+        self.whole += whole;
+        self.part -= whole as f64;
     }
 
     /// The sum multiplied by `factor`.

@@ -52,6 +52,14 @@ impl Grammar {
         self.wrong(given, reason)
     }
 
+    /// The value of a word that is a name, given the values in the order of the names.
+    pub fn choice<T, const N: usize>(&self, word: &str, values: [T; N]) -> Result<T, WordError> {
+        let name = word.trim();
+        let mut named = self.names.iter().zip(values);
+        let found = named.find(|(known, _)| **known == name).map(|(_, value)| value);
+        found.ok_or_else(|| self.unknown(word, name))
+    }
+
     /// Parses exactly `N` arguments, separated by commas.
     pub fn arguments<'a, const N: usize>(
         &self,
@@ -105,50 +113,15 @@ pub(crate) fn nearest<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
     let limit = (letters / 3).clamp(1, 3);
     names
         .iter()
-        .map(|name| (distance(word, name), *name))
+        .map(|name| (strsim::osa_distance(word, name), *name))
         .filter(|&(far, _)| far <= limit)
         .min_by_key(|&(far, _)| far)
         .map(|(_, name)| name)
 }
 
-/// The number of letters to add, drop, change, or swap with a neighbour.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let width = b.len() + 1;
-    // Row i, column j: the distance between the first i letters of one word and j of the other.
-    let mut table = vec![0; (a.len() + 1) * width];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            let at = |up: usize, left: usize| (i - up) * width + j - left;
-            table[i * width + j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let changed = table[at(1, 1)] + usize::from(a[i - 1] != b[j - 1]);
-                let least = changed.min(table[at(1, 0)] + 1).min(table[at(0, 1)] + 1);
-                let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                if swapped { least.min(table[at(2, 2)] + 1) } else { least }
-            };
-        }
-    }
-    table[a.len() * width + b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn slips_are_counted() {
-        for (a, b, far) in [
-            ("get", "get", 0),
-            ("", "get", 3),
-            ("gte", "get", 1),
-            ("sets", "get", 2),
-            ("ab", "ba", 1),
-        ] {
-            assert_eq!((distance(a, b), distance(b, a)), (far, far), "{a} {b}");
-        }
-    }
 
     #[test]
     fn the_nearest_name_is_close_or_none() {

@@ -3,7 +3,6 @@
 //! Every product is tested before it counts as made: as an unprivileged user in a root that holds
 //! nothing else. It publishes nothing.
 
-mod debian;
 pub(crate) mod image;
 mod proof;
 
@@ -11,7 +10,7 @@ use crate::commands::{cargo, run as execute, told};
 use crate::files::at;
 use crate::setup;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// musl resolves names by `/etc/hosts` and DNS without any file of the machine's own C library.
@@ -55,7 +54,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
         proof::image(&folder, &file)?;
     }
     if options.deb {
-        let file = debian::write(root, &folder, &program)?;
+        let mut debian = Command::new(root.join("xtask/dist/debian.sh"));
+        let file = told(debian.arg(root).arg(&folder).arg(&program)).map(PathBuf::from)?;
         show(&file)?;
         proof::package(&folder, &file)?;
     }

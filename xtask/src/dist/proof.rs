@@ -3,16 +3,15 @@
 //! skipped.
 
 use super::image;
+use crate::bench::server::free_address;
 use crate::commands::told;
 use crate::files::{at, emptied, put};
-use crate::{bench, names, setup};
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use crate::{names, setup};
+use rustix::process::geteuid;
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 /// The name that only `/etc/hosts` has, and the one that only DNS has.
 const NAMES: [&str; 2] = ["cache.hosts.test", "cache.dns.test"];
@@ -20,8 +19,6 @@ const NAMES: [&str; 2] = ["cache.hosts.test", "cache.dns.test"];
 const RESOLVER: &str = "127.0.0.77";
 /// The largest exposure of the unit by `systemd-analyze security`, in tenths of 10.
 const EXPOSURE_MAX: u32 = 20;
-/// The time limit of every command of a proof.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Tests the static program in a root that holds nothing but it.
 ///
@@ -72,7 +69,7 @@ pub(super) fn package(folder: &Path, file: &Path) -> Result<(), String> {
         return Err("the package puts files into /etc, or enables its unit".to_owned());
     }
     unit(&root)?;
-    first_run(&root)?;
+    tried(&root, &[])?;
     dpkg(&["--purge", "memtide"])?;
     let left = told(Command::new("find").arg(&root).args(["-name", "*memtide*"]))?;
     if !left.is_empty() {
@@ -110,117 +107,22 @@ fn emptied_if_root(folder: &Path, what: &str) -> Result<Option<PathBuf>, String>
 }
 
 fn everything(root: &Path) -> Result<(), String> {
-    first_run(root)?;
+    tried(root, &[])?;
     start_resolver()?;
     put(&root.join("etc/hosts"), format!("127.0.0.1 {}\n", NAMES[0]).as_bytes())?;
     put(&root.join("etc/resolv.conf"), format!("nameserver {RESOLVER}\n").as_bytes())?;
-    let port = free_port()?;
-    let serve = format!("serve --port {port}");
-    let _server = spawn(root, &serve)?;
-    await_port(port)?;
-    for name in NAMES {
-        let words = format!("run --server {name}:{port} --keys 100 --rate 500 --duration 1s");
-        inside(root, &format!("{words} --quiet"))?;
-    }
-    shares(root, port)?;
-    agent(root, port)?;
+    tried(root, &NAMES)?;
     println!("in an empty root: first run, names by hosts and DNS, two shares merged, an agent");
     Ok(())
 }
 
-fn first_run(root: &Path) -> Result<(), String> {
-    inside(root, "run --duration 1s --quiet").map(drop)
-}
-
-fn shares(root: &Path, port: u16) -> Result<(), String> {
-    let start = told(Command::new("date").args(["+%s", "--date", "3 seconds"]))?;
-    let words = |i| {
-        format!(
-            "run --shard {i}/2 --start-at @{start} --server 127.0.0.1:{port} --keys 100 \
-             --rate 500 --duration 1s --quiet --json /tmp/{i}.json"
-        )
-    };
-    let first = spawn(root, &words(0))?;
-    inside(root, &words(1))?;
-    first.finish(&words(0))?;
-    inside(root, "merge /tmp/0.json /tmp/1.json --json /tmp/merged.json").map(drop)
-}
-
-fn agent(root: &Path, port: u16) -> Result<(), String> {
-    let master = free_port()?;
-    inside(
-        root,
-        &format!(
-            "key new /tmp/lab --address 127.0.0.1:{master} --allow-target 127.0.0.1/32:{port}"
-        ),
-    )?;
-    let words = "agent --join /tmp/lab/agent.join --records /tmp/kept --once --quiet";
-    let agent = spawn(root, words)?;
-    let run = format!(
-        "run --agents 1 --key /tmp/lab --server 127.0.0.1:{port} --keys 100 --rate 500 \
-         --duration 1s --quiet --json /tmp/agents.json"
-    );
-    inside(root, &run)?;
-    agent.finish(words)
-}
-
-/// The program in `root`, as the user of the image and with the image's environment. It ends when
-/// its time is over.
-fn command(root: &Path, words: &str) -> Command {
-    let mut command = Command::new("timeout");
-    command.arg(PATIENCE.as_secs().to_string()).arg("chroot");
-    command.arg(format!("--userspec={0}:{0}", image::USER)).arg(root).arg("/usr/bin/memtide");
-    command.args(words.split_whitespace()).current_dir("/").stdin(Stdio::null());
-    command.env_clear().env("PATH", "/usr/bin:/usr/sbin:/bin:/sbin").env("HOME", "/tmp");
-    command
-}
-
-fn inside(root: &Path, words: &str) -> Result<String, String> {
-    told(&mut command(root, words))
-}
-
-fn spawn(root: &Path, words: &str) -> Result<Running, String> {
-    let mut command = command(root, words);
-    let child = command.stdout(Stdio::null()).spawn();
-    child.map(Running).map_err(|error| format!("cannot start `timeout`: {error}"))
-}
-
-/// A child that is ended when dropped.
-struct Running(Child);
-
-impl Running {
-    fn finish(mut self, words: &str) -> Result<(), String> {
-        match self.0.wait() {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(format!("`memtide {words}` ended with {status}")),
-            Err(error) => Err(format!("cannot wait for `memtide {words}`: {error}")),
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // `timeout` passes this signal on, unlike the one that `Child::kill` sends.
-        if matches!(self.0.try_wait(), Ok(None)) {
-            let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
-            let _ = self.0.wait();
-        }
-    }
-}
-
-fn free_port() -> Result<u16, String> {
-    bench::server::free_address().map(|address| address.port())
-}
-
-fn await_port(port: u16) -> Result<(), String> {
-    let end = Instant::now() + PATIENCE;
-    while Instant::now() < end {
-        if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return Ok(());
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Err(format!("memtide serve does not listen on port {port}"))
+/// Tries the program in `root` with servers of these names; a first run alone without any.
+fn tried(root: &Path, names: &[&str]) -> Result<(), String> {
+    let [port, master] = [free_address()?, free_address()?].map(|it| it.port().to_string());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/proof.sh");
+    let mut proof = Command::new(script);
+    proof.arg(root).args([&image::USER.to_string(), &port, &master]).args(names);
+    told(&mut proof).map(drop)
 }
 
 /// A name server that answers 127.0.0.1 for the one name that it has, until the process ends.

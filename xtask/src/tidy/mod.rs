@@ -16,6 +16,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use crate::files;
 use source::Source;
 use std::fmt;
 use std::fs;
@@ -50,7 +51,8 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let sources = sources(root)?;
     let metadata = crate::commands::metadata(root)?;
     let architecture = read(root, "ARCHITECTURE.md")?;
-    let unused = unused::words(&read(root, "STYLE.md")?);
+    let style = read(root, "STYLE.md")?;
+    let unused = unused::words(&style);
     let mut findings = arrows::check(&metadata);
     findings.extend(libraries::check(&metadata, &sources, &read(root, "Cargo.toml")?));
     let mut tree = crate::commands::cargo(root);
@@ -80,7 +82,8 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(shape::check_folders(&sources));
     findings.extend(modules::check(&sources));
     findings.extend(surface::check(&sources));
-    findings.extend(messages::check(&sources, &read(root, messages::PATH).unwrap_or_default()));
+    let page = read(root, messages::PATH).unwrap_or_default();
+    findings.extend(messages::check(&sources, &page, &unused::phrases(&style)));
     let mut findings = without_exceptions(findings, EXCEPTIONS);
     findings.sort();
     findings.dedup();
@@ -140,48 +143,43 @@ fn without_exceptions(
 /// Every document for users and developers, with its text, except STYLE.md, which quotes the words
 /// not to use.
 fn documents(root: &Path) -> Result<Vec<(String, String)>, String> {
-    let mut paths: Vec<String> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(str::to_owned).into();
-    paths.extend(["kubernetes", "slurm"].map(|name| format!("deploy/{name}/README.md")));
-    for folder in ["docs", "docs/compat", "docs/design"] {
-        let cannot = |error: std::io::Error| format!("cannot read {folder}: {error}");
-        for entry in fs::read_dir(root.join(folder)).map_err(cannot)? {
-            let name = entry.map_err(cannot)?.file_name().to_string_lossy().into_owned();
-            if name.ends_with(".md") {
-                paths.push(format!("{folder}/{name}"));
-            }
-        }
+    let mut documents = Vec::new();
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        documents.push((name.to_owned(), read(root, name)?));
     }
-    let document = |path: String| read(root, &path).map(|text| (path, text));
-    paths.into_iter().map(document).collect()
+    for folder in ["docs", "deploy"] {
+        read_folder(root, &root.join(folder), "md", &mut documents)?;
+    }
+    Ok(documents)
 }
 
 /// Every Rust file of the workspace, in the order of its paths.
 fn sources(root: &Path) -> Result<Vec<Source>, String> {
-    let mut sources = Vec::new();
+    let mut files = Vec::new();
     for part in ["crates", "xtask", "bench", "fuzz", "loom"] {
-        read_folder(root, &root.join(part), &mut sources)?;
+        read_folder(root, &root.join(part), "rs", &mut files)?;
     }
-    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    files.sort();
+    let written = files.into_iter().filter(|(_, text)| !text.starts_with(GENERATED));
+    let mut sources: Vec<Source> = written.map(|(path, text)| Source::new(path, text)).collect();
     source::mark_test_modules(&mut sources);
     Ok(sources)
 }
 
-fn read_folder(root: &Path, folder: &Path, sources: &mut Vec<Source>) -> Result<(), String> {
-    let cannot = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
-    for entry in fs::read_dir(folder).map_err(cannot)? {
-        let path = entry.map_err(cannot)?.path();
-        if path.is_dir() {
-            if path.file_name().is_some_and(|name| name != "target") {
-                read_folder(root, &path, sources)?;
-            }
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).map_err(cannot)?;
-            if text.starts_with(GENERATED) {
-                continue;
-            }
+/// Adds path and text of the files below `folder` whose names end so.
+fn read_folder(
+    root: &Path,
+    folder: &Path,
+    end: &str,
+    found: &mut Vec<(String, String)>,
+) -> Result<(), String> {
+    for path in files::inside(folder)? {
+        if path.is_dir() && !path.ends_with("target") {
+            read_folder(root, &path, end, found)?;
+        } else if path.extension().is_some_and(|extension| extension == end) {
+            let text = fs::read_to_string(&path).map_err(files::at(&path))?;
             let inner = path.strip_prefix(root).expect("folders are walked from the root");
-            sources.push(Source::new(inner.to_string_lossy().replace('\\', "/"), text));
+            found.push((inner.to_string_lossy().into_owned(), text));
         }
     }
     Ok(())

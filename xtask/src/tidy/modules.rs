@@ -21,48 +21,43 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     for root in sources.iter().filter(|source| source.is_root()) {
         let listed = root.declared().filter(|it| it.keyword == "mod" && !root.in_test(it.at));
         let order: Vec<&str> = listed.map(|it| it.name).collect();
+        let place = |name: &str| order.iter().position(|listed| *listed == name);
         for (parent, uses) in Tree::of(root, sources).uses() {
             findings.extend(match parent.is_empty() {
-                true => upward(&uses, &order),
-                false => circles(&uses),
+                true => wrong(&uses, UPWARD, |user, used| {
+                    place(user).zip(place(used)).is_some_and(|(user, used)| used < user)
+                }),
+                false => wrong(&uses, CIRCLE, |user, used| reach(&uses, used, user)),
             });
         }
     }
     findings
 }
 
-/// Every use of a module that stands above its user in the list `order`.
-fn upward(uses: &Uses<'_>, order: &[&str]) -> Vec<Finding> {
-    let place = |name: &str| order.iter().position(|listed| *listed == name);
-    let is_upward = |user: &str, used: &str| match (place(user), place(used)) {
-        (Some(user), Some(used)) => used < user,
-        _ => false,
-    };
-    let upward = uses.iter().filter(|((user, used), _)| is_upward(user, used));
-    upward
-        .map(|((user, used), (source, at))| {
-            Finding::in_source(
-                source,
-                *at,
-                format!("`{user}` uses `{used}`, which stands above it in the crate's list"),
-                "the list is the reading order, and a reader meets users before the used",
-                "reorder the list if no cycle results; else move what is shared below",
-            )
-        })
-        .collect()
-}
+/// What is wrong with a use, why, and what to do instead.
+type Rule = (&'static str, &'static str, &'static str);
 
-fn circles(uses: &Uses<'_>) -> Vec<Finding> {
-    let circles = uses.iter().filter(|((from, to), _)| reach(uses, to, from));
-    circles
-        .map(|((from, to), (source, at))| {
-            Finding::in_source(
-                source,
-                *at,
-                format!("`{from}` uses `{to}`, which leads back to it"),
-                "modules in a circle can only be read, tested and moved together",
-                "move what both need to a module below them",
-            )
+const UPWARD: Rule = (
+    "which stands above it in the crate's list",
+    "the list is the reading order, and a reader meets users before the used",
+    "reorder the list if no cycle results; else move what is shared below",
+);
+const CIRCLE: Rule = (
+    "which leads back to it",
+    "modules in a circle can only be read, tested and moved together",
+    "move what both need to a module below them",
+);
+
+fn wrong(
+    uses: &Uses<'_>,
+    (what, why, instead): Rule,
+    is_wrong: impl Fn(&str, &str) -> bool,
+) -> Vec<Finding> {
+    let wrong = uses.iter().filter(|((user, used), _)| is_wrong(user, used));
+    wrong
+        .map(|((user, used), (source, at))| {
+            let what = format!("`{user}` uses `{used}`, {what}");
+            Finding::in_source(source, *at, what, why, instead)
         })
         .collect()
 }

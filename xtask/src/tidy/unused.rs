@@ -1,6 +1,7 @@
-//! STYLE.md's table of words not to use, which says where tidy looks for each.
+//! STYLE.md's tables of words not to use, which say where tidy looks for each.
 
 const HEADING: &str = "### Words not to use";
+const PHRASES: &str = "| not in messages |";
 
 /// A word that is not used.
 pub(super) struct Unused {
@@ -33,4 +34,18 @@ pub(super) fn words(style: &str) -> Vec<Unused> {
         }));
     }
     words
+}
+
+/// The phrases that no text of the program contains, each with what to do instead. They are code
+/// spans in the first column. Letters are compared as they stand.
+pub(super) fn phrases(style: &str) -> Vec<(String, String)> {
+    let table = style.split(PHRASES).nth(1).unwrap_or_default().split("\n\n").next();
+    let mut phrases = Vec::new();
+    for row in table.unwrap_or_default().lines() {
+        let Some((listed, but)) = row.trim_end_matches('|').rsplit_once('|') else { continue };
+        // The parts of odd number are code spans.
+        let spans = listed.split('`').skip(1).step_by(2);
+        phrases.extend(spans.map(|span| (span.to_owned(), but.trim().to_owned())));
+    }
+    phrases
 }

@@ -6,11 +6,11 @@ use crate::UNITS_MAX;
 use crate::message::Hello;
 use crate::message::Welcome;
 use crate::message::to_agent::What as Says;
-use crate::text::printable;
+use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
 
 /// The longest name of an agent that is shown whole, in characters.
-const NAME_CHARS_MAX: usize = 64;
+pub(crate) const NAME_CHARS_MAX: usize = 64;
 /// The most agents remembered that cannot take part.
 const TURNED_MAX: usize = 8;
 /// The most agents that a message names among those that came when others are missing.

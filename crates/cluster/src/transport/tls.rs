@@ -5,6 +5,7 @@
 
 use crate::identity::{Identity, fingerprint};
 use crate::join::digest_text;
+use memtide_base::printable::printable;
 use std::io;
 use std::sync::Arc;
 use tokio_rustls::rustls::client::Resumption;
@@ -111,8 +112,7 @@ pub(super) fn why_broken(words: &str) -> String {
     if words.contains("close_notify") {
         return "it closed the connection without a message".to_owned();
     }
-    let words: String = words.chars().filter(|c| !c.is_control()).take(WORDS_MAX).collect();
-    format!("the connection broke: {words}")
+    format!("the connection broke: {}", printable(words, WORDS_MAX))
 }
 
 fn why_tls(error: &Error) -> String {

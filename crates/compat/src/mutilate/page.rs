@@ -8,6 +8,10 @@ const TEXT_COLUMN: usize = 32;
 const FURTHER_COLUMN: usize = 34;
 /// The length of a line.
 const COLUMNS: usize = 80;
+/// What follows the options; the profiles for the mcperfs alone.
+const MEASURE: &str = include_str!("page/measure.txt");
+const PROFILES: &str = include_str!("page/profiles.txt");
+const DISTRIBUTIONS: &str = include_str!("page/distributions.txt");
 
 /// `NAME VERSION`, as `--version` prints it.
 pub(super) fn version(face: Face) -> String {
@@ -80,49 +84,3 @@ fn option(row: &Row) -> String {
     }
     text + "\n"
 }
-
-const MEASURE: &str = "
-The --measure_* options are for a master that has agents: it then measures with
-a few connections, a low rate and its own depth, and the queues in its own
-machine stay out of the times, while the agents make the load. Without agents
---measure_connections replaces --connections, and the other two are ignored.
-
-An agent obeys masters of the same user on the same machine, and loads servers
-there. For other machines, make a key with memtide key new, and give its join
-file to all: memtide install-faces --join FILE DIR, or MEMTIDE_JOIN=FILE. The
-servers that agents may load stand in that file. Command lines stay as they
-are.
-";
-
-const PROFILES: &str = "
-Profiles, which take the place of the options that they set:
-1. a cache of web pages: Facebook's keys, values and gaps, over 4000
-   connections, the highest rate with p95 below 20 ms
-2. a cache of applications: keys of 32 bytes, values of 1000, over 1000
-   connections, the highest rate with p99 below 10 ms
-3. short answers: keys of 32 bytes, values of 200, 100000 operations a second
-4. values of 100 to 1000 bytes evenly, some keys far more often than others,
-   the highest rate with p99.9 below 1 ms
-All use 1000000 records and, but for the first, the gaps of --iadist.
-";
-
-const DISTRIBUTIONS: &str = "
-A distribution is written as its name, a colon, and its parameters with commas
-between them; those left out are 0:
-
-   [fixed:]<value>              the value, always
-   uniform:<max>                evenly between 0 and max
-   normal:<mean>,<sd>           normal
-   exponential:<lambda>         exponential with a mean of 1/lambda
-   pareto:<loc>,<scale>,<shape> generalized Pareto
-   gev:<loc>,<scale>,<shape>    generalized extreme value
-
-   Three more are those of Facebook's ETC pool [1]:
-
-   fb_value   = sizes of values: a table up to 14 bytes, then a Pareto tail
-   fb_key     = sizes of keys: gev:30.7984,8.20449,0.078688
-   fb_ia      = gaps: pareto:0.0,16.0292,0.154971
-
-[1] Berk Atikoglu et al., Workload Analysis of a Large-Scale Key-Value Store,
-    SIGMETRICS 2012
-";

@@ -11,60 +11,7 @@ const SEED: u64 = 0x736c_6170_0000;
 const ROUNDS: u64 = 200;
 
 /// memaslap 1.1.4 printed this of `-c 2 -t 2s -S 1s -v 0.5 -e 0.1`; two blocks are left out.
-const PRINTED: &str = "\
-servers: 127.0.0.1:21877
-threads count: 1
-concurrency: 2
-run time: 2s
-windows size: 10k
-set proportion: set_prop=0.10
-get proportion: get_prop=0.90
-\u{1b}[1;1H\u{1b}[2J
-Get Statistics
-Type     Time(s)  Ops          TPS(ops/s)   Net(M/s)   Get_miss   Min(us)  Max(us)    Avg(us)    \
-Std_dev    Geo_dist  
-Period   1        69496        69496        72.1       0          7        34339      25         \
-200.20     18.76
-Global   2        160240       80120        83.1       0          7        34339      22         \
-133.35     18.05
-
-Get Statistics (160242 events)
-   Min:         7
-   Max:     34339
-   Avg:        22
-   Geo:     18.05
-   Std:    133.35
-   Log2 Dist:
-       0:        0        0        0      485
-       4:    49055   102088     6196     1549
-       8:      405      213      171       60
-      12:       14        4        0        0
-      16:        2
-
-Set Statistics (1 events)
-   Min:      4148
-   Max:      4148
-   Avg:      4148
-   Geo:   4148.00
-   Log2 Dist:
-       0:        0        0        0        0
-       4:        0        0        0        0
-       8:        0        0        0        0
-      12:        0        1
-
-cmd_get: 160244
-cmd_set: 17806
-get_misses: 0
-verify_misses: 0
-verify_failed: 0
-expired_get: 0
-unexpired_unget: 0
-written_bytes: 30894352
-read_bytes: 178011068
-object_bytes: 19372928
-
-Run time: 2.0s Ops: 178050 TPS: 89016 Net_rate: 99.6M/s
-";
+const PRINTED: &str = include_str!("printed/memaslap.txt");
 
 #[test]
 fn what_memaslap_printed() {

@@ -1,6 +1,12 @@
 //! A strict parser of memaslap's stdout: every line, every width, every blank line. Written from
 //! the formats alone; unknown text is an error.
 
+#[path = "../parser/line.rs"]
+#[allow(clippy::duplicate_mod, reason = "the parser of the mutilate family reads lines by it, too")]
+mod line;
+
+use line::{Scanned, scanned};
+
 /// The whole output of a run.
 #[derive(Debug, PartialEq)]
 pub struct Output {
@@ -98,20 +104,10 @@ struct Lines<'a> {
 
 const CLEAR: &str = "\u{1b}[1;1H\u{1b}[2J";
 const NAMES: [&str; 3] = ["Get", "Set", "Total"];
-/// The columns of a row and their widths; the last has none.
-const COLUMNS: [(&str, usize); 11] = [
-    ("Type", 8),
-    ("Time(s)", 8),
-    ("Ops", 12),
-    ("TPS(ops/s)", 12),
-    ("Net(M/s)", 10),
-    ("Get_miss", 10),
-    ("Min(us)", 8),
-    ("Max(us)", 10),
-    ("Avg(us)", 10),
-    ("Std_dev", 10),
-    ("Geo_dist", 10),
-];
+/// The heads of the columns, and the format of a row behind its name.
+const HEADS: &str = "Type     Time(s)  Ops          TPS(ops/s)   Net(M/s)   Get_miss   Min(us)  \
+                     Max(us)    Avg(us)    Std_dev    Geo_dist  ";
+const ROW: &str = "%-8d %-12d %-12d %-10.1f %-10d %-8d %-10d %-10d %-10.2f %.2f";
 
 impl<'a> Lines<'a> {
     fn peek(&self) -> Option<&'a str> {
@@ -124,31 +120,37 @@ impl<'a> Lines<'a> {
         Ok(line)
     }
 
-    /// The rest of the next line, which must begin with `start`.
-    fn after(&mut self, start: &str) -> Result<&'a str, String> {
+    /// The values of the next line, by the format in which C's printf writes it.
+    fn read(&mut self, format: &str) -> Result<Scanned<'a>, String> {
         let line = self.next()?;
-        line.strip_prefix(start).ok_or_else(|| format!("{line:?} does not begin with {start:?}"))
+        scanned(format, line).map_err(|why| format!("{line:?}: {why}"))
+    }
+
+    /// The only number of the next line.
+    fn number(&mut self, format: &str) -> Result<f64, String> {
+        self.read(format).map(|line| line.numbers[0])
+    }
+
+    /// The only number of the next line, a whole one.
+    fn whole(&mut self, format: &str) -> Result<u64, String> {
+        self.read(format).and_then(|line| parsed(line.digits[0]))
     }
 
     fn exactly(&mut self, wanted: &str) -> Result<(), String> {
-        let line = self.next()?;
-        (line == wanted).then_some(()).ok_or_else(|| format!("{line:?} is not {wanted:?}"))
+        self.read(wanted).map(drop)
     }
 
     fn header(&mut self) -> Result<Header, String> {
-        let servers = self.after("servers: ")?.to_owned();
-        let threads = parsed(self.after("threads count: ")?)?;
-        let concurrency = parsed(self.after("concurrency: ")?)?;
-        let length = match self.peek().and_then(|line| line.strip_prefix("execute number: ")) {
-            Some(count) => {
-                self.at += 1;
-                Err(parsed(count)?)
-            }
-            None => Ok(parsed(stripped(self.after("run time: ")?, "s")?)?),
+        let servers = self.read("servers: %s")?.words[0].to_owned();
+        let threads = self.whole("threads count: %d")? as u32;
+        let concurrency = self.whole("concurrency: %d")? as u32;
+        let length = match self.peek().is_some_and(|line| line.starts_with("execute")) {
+            true => Err(self.whole("execute number: %d")?),
+            false => Ok(self.whole("run time: %ds")?),
         };
-        let window_k = parsed(stripped(self.after("windows size: ")?, "k")?)?;
-        let sets = fixed(self.after("set proportion: set_prop=")?, 2)?;
-        let gets = fixed(self.after("get proportion: get_prop=")?, 2)?;
+        let window_k = self.whole("windows size: %dk")?;
+        let sets = self.number("set proportion: set_prop=%.2f")?;
+        let gets = self.number("get proportion: get_prop=%.2f")?;
         Ok(Header { servers, threads, concurrency, length, window_k, sets, gets })
     }
 
@@ -161,41 +163,51 @@ impl<'a> Lines<'a> {
         for name in NAMES {
             if self.peek() == Some(&format!("{name} Statistics")) {
                 self.at += 1;
-                blocks.push(self.block(name)?);
+                self.exactly(HEADS)?;
+                let (period, global) = (self.row("Period")?, self.row("Global")?);
+                self.exactly("")?;
+                blocks.push(Block { name: name.to_owned(), period, global });
             }
         }
         Ok(Some(blocks))
     }
 
-    fn block(&mut self, name: &str) -> Result<Block, String> {
-        let heads = COLUMNS.map(|(head, width)| format!("{head:<width$}"));
-        self.exactly(&heads.join(" "))?;
-        let period = row(self.next()?, "Period")?;
-        let global = row(self.next()?, "Global")?;
-        self.exactly("")?;
-        Ok(Block { name: name.to_owned(), period, global })
+    fn row(&mut self, name: &str) -> Result<Row, String> {
+        let row = self.read(&format!("{name:<8} {ROW}"))?;
+        let whole = |column: usize| parsed(row.digits[column]);
+        Ok(Row {
+            time_s: whole(0)?,
+            ops: whole(1)?,
+            tps: whole(2)?,
+            net_mib: row.numbers[3],
+            misses: whole(4)?,
+            min_us: whole(5)?,
+            max_us: whole(6)?,
+            avg_us: whole(7)?,
+            deviation_us: row.numbers[8],
+            geo_us: row.numbers[9],
+        })
     }
 
     fn list(&mut self) -> Result<Option<List>, String> {
         let title = self.peek().unwrap_or("");
-        let Some((name, events)) = title.split_once(" Statistics (") else { return Ok(None) };
-        self.at += 1;
+        let Some((name, _)) = title.split_once(" Statistics (") else { return Ok(None) };
         if !NAMES.contains(&name) {
             return Err(format!("{title:?} has no known name"));
         }
-        let events = parsed(stripped(events, " events)")?)?;
-        let min_us = parsed(wide(self.after("   Min:  ")?, 8)?)?;
-        let max_us = parsed(wide(self.after("   Max:  ")?, 8)?)?;
-        let avg_us = parsed(wide(self.after("   Avg:  ")?, 8)?)?;
-        let geo_us = fixed(wide(self.after("   Geo:  ")?, 8)?, 2)?;
+        let name = name.to_owned();
+        let events = self.whole(&format!("{name} Statistics (%d events)"))?;
+        let min_us = self.whole("   Min:  %8d")?;
+        let max_us = self.whole("   Max:  %8d")?;
+        let avg_us = self.whole("   Avg:  %8d")?;
+        let geo_us = self.number("   Geo:  %8.2f")?;
         let deviation_us = match events {
             0 | 1 => None,
-            _ => Some(fixed(wide(self.after("   Std:  ")?, 8)?, 2)?),
+            _ => Some(self.number("   Std:  %8.2f")?),
         };
         self.exactly("   Log2 Dist:")?;
         let buckets = self.buckets()?;
         self.exactly("")?;
-        let name = name.to_owned();
         Ok(Some(List { name, events, min_us, max_us, avg_us, geo_us, deviation_us, buckets }))
     }
 
@@ -203,24 +215,19 @@ impl<'a> Lines<'a> {
         let mut buckets: Vec<u64> = Vec::new();
         let mut is_open = true;
         while let Some(line) = self.peek().filter(|line| !line.is_empty()) {
-            self.at += 1;
-            let wrong = || format!("{line:?} is no line of four buckets");
-            let (place, counts) = line.split_once(':').ok_or_else(wrong)?;
-            let place: usize = parsed(wide(place.strip_prefix("      ").ok_or_else(wrong)?, 2)?)?;
+            let count = line.rsplit(':').next().map_or(0, |rest| rest.split_whitespace().count());
+            let row = self.read(&format!("      %2d:{}", "   %6d".repeat(count)))?;
+            let place = row.numbers[0] as usize;
             if buckets.is_empty() {
                 buckets.resize(place, 0);
             }
-            if !is_open || place != buckets.len() || !place.is_multiple_of(4) {
-                return Err(wrong());
+            let is_next = is_open && place == buckets.len() && place.is_multiple_of(4);
+            if !is_next || !(1..=4).contains(&count) {
+                return Err(format!("{line:?} is no line of four buckets"));
             }
-            let counts: Vec<&str> = counts.split_whitespace().collect();
-            let again: String = counts.iter().map(|count| format!("   {count:>6}")).collect();
-            if !line.ends_with(&format!(":{again}")) || !(1..=4).contains(&counts.len()) {
-                return Err(wrong());
-            }
-            is_open = counts.len() == 4;
-            for count in counts {
-                buckets.push(parsed(count)?);
+            is_open = count == 4;
+            for digits in &row.digits[1..] {
+                buckets.push(parsed(digits)?);
             }
         }
         match buckets.last() {
@@ -231,76 +238,21 @@ impl<'a> Lines<'a> {
 
     fn counters(&mut self) -> Result<Vec<(String, u64)>, String> {
         let mut counters = Vec::new();
-        loop {
-            let line = self.next()?;
-            if line.is_empty() {
-                return Ok(counters);
-            }
-            let (name, count) = line.split_once(": ").ok_or(format!("{line:?} is no counter"))?;
-            counters.push((name.to_owned(), parsed(count)?));
+        while self.peek().is_some_and(|line| !line.is_empty()) {
+            let line = self.read("%s: %d")?;
+            counters.push((line.words[0].to_owned(), parsed(line.digits[0])?));
         }
+        self.exactly("")?;
+        Ok(counters)
     }
 
     fn last_line(&mut self) -> Result<LastLine, String> {
-        let line = self.after("Run time: ")?;
-        let wrong = || format!("{line:?} is no last line");
-        let (time, rest) = line.split_once("s Ops: ").ok_or_else(wrong)?;
-        let (ops, rest) = rest.split_once(" TPS: ").ok_or_else(wrong)?;
-        let (tps, net) = rest.split_once(" Net_rate: ").ok_or_else(wrong)?;
-        Ok(LastLine {
-            time_s: fixed(time, 1)?,
-            ops: parsed(ops)?,
-            tps: parsed::<u128>(tps)? as f64,
-            net_mib: fixed(stripped(net, "M/s")?, 1)?,
-        })
+        let line = self.read("Run time: %.1fs Ops: %d TPS: %d Net_rate: %.1fM/s")?;
+        let [time_s, _, tps, net_mib] = line.numbers[..] else { unreachable!("four numbers") };
+        Ok(LastLine { time_s, ops: parsed(line.digits[1])?, tps, net_mib })
     }
 }
 
-fn row(line: &str, name: &str) -> Result<Row, String> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let mut again: Vec<String> =
-        words.iter().zip(COLUMNS).map(|(word, (_, width))| format!("{word:<width$}")).collect();
-    if let (Some(last), Some(word)) = (again.last_mut(), words.last()) {
-        *last = (*word).to_owned();
-    }
-    if words.len() != COLUMNS.len() || words[0] != name || again.join(" ") != line {
-        return Err(format!("{line:?} is no row of {name}"));
-    }
-    Ok(Row {
-        time_s: parsed(words[1])?,
-        ops: parsed(words[2])?,
-        tps: parsed(words[3])?,
-        net_mib: fixed(words[4], 1)?,
-        misses: parsed(words[5])?,
-        min_us: parsed(words[6])?,
-        max_us: parsed(words[7])?,
-        avg_us: parsed(words[8])?,
-        deviation_us: fixed(words[9], 2)?,
-        geo_us: fixed(words[10], 2)?,
-    })
-}
-
-fn parsed<T: std::str::FromStr>(word: &str) -> Result<T, String> {
-    let is_plain = word.bytes().all(|byte| byte.is_ascii_digit());
-    word.parse().ok().filter(|_| is_plain).ok_or_else(|| format!("{word:?} is no whole number"))
-}
-
-/// A number with this many decimals.
-fn fixed(word: &str, decimals: usize) -> Result<f64, String> {
-    let wrong = || format!("{word:?} is no number of {decimals} decimals");
-    let (whole, fraction) = word.split_once('.').ok_or_else(wrong)?;
-    let is_plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    let is_fixed = !whole.is_empty() && is_plain(whole) && is_plain(fraction);
-    word.parse().ok().filter(|_| is_fixed && fraction.len() == decimals).ok_or_else(wrong)
-}
-
-/// A word aligned right in this many columns.
-fn wide(text: &str, width: usize) -> Result<&str, String> {
-    let word = text.trim_start();
-    let is_wide = format!("{word:>width$}") == text;
-    is_wide.then_some(word).ok_or_else(|| format!("{text:?} is not {width} wide"))
-}
-
-fn stripped<'a>(word: &'a str, end: &str) -> Result<&'a str, String> {
-    word.strip_suffix(end).ok_or_else(|| format!("{word:?} does not end with {end:?}"))
+fn parsed<T: std::str::FromStr>(digits: &str) -> Result<T, String> {
+    digits.parse().map_err(|_| format!("{digits:?} is too large"))
 }

@@ -5,7 +5,7 @@
 
 mod line;
 
-use line::Line;
+use line::{Scanned, scanned};
 
 /// The program whose output is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +129,11 @@ impl Dialect {
         }
     }
 
+    /// The format of a row without what a scan adds.
+    fn row(self, name: &str) -> String {
+        format!("{name:<7}{}", " %7.1f".repeat(self.figures()))
+    }
+
     fn is_mcperf(self) -> bool {
         matches!(self, Self::Mcperf | Self::McperfDynamic)
     }
@@ -136,35 +141,22 @@ impl Dialect {
 
 /// Reads the report of one run or of a search.
 pub(crate) fn report(dialect: Dialect, text: &str) -> Result<Report, String> {
+    let is_dynamic = dialect == Dialect::McperfDynamic;
     let mut page = Page::new(text)?;
-    let timestamps = match dialect {
-        Dialect::McperfDynamic => Some(page.timestamps()?),
-        _ => None,
-    };
+    let timestamps = if is_dynamic { Some(page.timestamps()?) } else { None };
     page.exactly(dialect.header())?;
-    let rows = [page.row(dialect, "read")?, page.row(dialect, "update")?];
-    let [read, update] = rows;
-    let rows = [read, update, page.row(dialect, "op_q")?];
+    let mut row = |name| page.line(&dialect.row(name)).map(|line| line.numbers);
+    let rows = [row("read")?, row("update")?, row("op_q")?];
     page.exactly("")?;
-    let total = page.total(dialect == Dialect::McperfDynamic)?;
-    let peak_per_s = match page.next_opens_with("Peak QPS") {
-        true => Some(page.line(|line| {
-            line.word("Peak QPS  = ")?;
-            line.decimal(0, 1)
-        })?),
-        false => None,
-    };
+    let total = page.total(is_dynamic)?;
+    let peak = page.optional("Peak QPS", "Peak QPS  = %.1f")?;
     page.exactly("")?;
     let counts = page.counts(dialect)?;
-    let saved = match page.next_opens_with("Saving") {
-        true => Some(page.line(|line| {
-            line.word("Saving latency samples to ")?;
-            line.up_to_the_last(".")
-        })?),
-        false => None,
-    };
+    let saved = page.optional("Saving", "Saving latency samples to %s.")?;
+    let saved = saved.map(|line| line.words[0].to_owned());
     let cpu = page.cpu(dialect)?;
     page.end()?;
+    let peak_per_s = peak.map(|line| line.numbers[0]);
     Ok(Report { timestamps, rows, total, peak_per_s, counts, saved, cpu })
 }
 
@@ -172,10 +164,7 @@ pub(crate) fn report(dialect: Dialect, text: &str) -> Result<Report, String> {
 pub(crate) fn scan(dialect: Dialect, text: &str) -> Result<Scan, String> {
     let mut page = Page::new(text)?;
     page.exactly(&dialect.scan_header())?;
-    let mut rows = Vec::new();
-    while page.next_opens_with("read") {
-        rows.push(page.step(dialect, dialect == Dialect::McperfDynamic)?);
-    }
+    let rows = page.steps(dialect, dialect == Dialect::McperfDynamic)?;
     let cpu = page.cpu(dialect)?;
     page.end()?;
     Ok(Scan { rows, cpu })
@@ -185,39 +174,24 @@ pub(crate) fn scan(dialect: Dialect, text: &str) -> Result<Scan, String> {
 pub(crate) fn waveform(text: &str) -> Result<Waveform, String> {
     let dialect = Dialect::McperfDynamic;
     let mut page = Page::new(text)?;
-    let kind = page.line(|line| line.up_to_the_last(""))?;
+    let kind = page.line("%s")?.words[0].to_owned();
     let known =
         ["Supplied waveform", "Random waveform, supplied seed", "Random waveform, random seed"];
     if !known.contains(&kind.as_str()) {
         return Err(format!("'{kind}' is no kind of waveform"));
     }
-    let targets_per_s = page.line(|line| {
-        line.word("Total number of intervals = ")?;
-        let count = line.whole(0)?;
-        line.word(" (")?;
-        let mut targets = Vec::new();
-        while !line.follows(")") {
-            if !targets.is_empty() {
-                line.word(", ")?;
-            }
-            targets.push(line.whole(0)?);
-        }
-        line.word(")")?;
-        match count == targets.len() as u64 {
-            true => Ok(targets),
-            false => Err(format!("{count} intervals, but {} targets", targets.len())),
-        }
-    })?;
-    let mean_per_s = page.line(|line| {
-        line.word("Average QPS expected = ")?;
-        line.whole(0)
-    })?;
+    let line = page.line("Total number of intervals = %d (%s)")?;
+    let (count, targets) = (line.numbers[0] as usize, line.words[0]);
+    let targets = targets.split(", ").filter(|_| !targets.is_empty());
+    let targets = targets.map(|target| target.parse().map_err(|_| format!("target '{target}'")));
+    let targets_per_s: Vec<u64> = targets.collect::<Result<_, _>>()?;
+    if count != targets_per_s.len() {
+        return Err(format!("{count} intervals, but {} targets", targets_per_s.len()));
+    }
+    let mean_per_s = page.whole("Average QPS expected = %d")?;
     let timestamps = page.timestamps()?;
     page.exactly(&format!("{FIFTEEN}      QPS   target"))?;
-    let mut rows = Vec::new();
-    while page.next_opens_with("read") {
-        rows.push(page.step(dialect, false)?);
-    }
+    let rows = page.steps(dialect, false)?;
     page.exactly("")?;
     let total = page.total(false)?;
     page.exactly("")?;
@@ -231,67 +205,41 @@ pub(crate) fn waveform(text: &str) -> Result<Waveform, String> {
 pub(crate) fn progress(dialect: Dialect, text: &str) -> Result<Vec<Progress>, String> {
     let mut page = Page::new(text)?;
     let mut steps = Vec::new();
-    while !page.is_over() {
-        steps.push(page.line(|line| {
-            line.word(if dialect.is_mcperf() { "mcperf.cc(" } else { "mutilate.cc(" })?;
-            line.whole(0)?;
-            line.word("): ")?;
-            if line.follows("Search-mode") {
-                return begin(line);
+    let is_mcperf = dialect.is_mcperf();
+    let file = if is_mcperf { "mcperf.cc(%d): " } else { "mutilate.cc(%d): " };
+    let [peak, trial] = match is_mcperf {
+        true => [
+            "peak qps = % 8d, %s = %.1f",
+            ". target = % 8d, %s = %.1f, high_qps = %d, low_qps = %d, qps = %d",
+        ],
+        false => ["peak qps = %d, nth = %.1f", "cur_qps = %d, get_qps = %f, nth = %f"],
+    };
+    while let Some(line) = page.lines.get(page.at) {
+        let is = |word: &str| line.contains(word);
+        let format = match () {
+            () if is("Search-mode") && is(" avg ") => "Search-mode.  Find QPS @ %dus %s latency.",
+            () if is("Search-mode") => "Search-mode.  Find QPS @ %dus %sth percentile.",
+            () if is("peak qps") => peak,
+            () => trial,
+        };
+        let Scanned { numbers, words, .. } = page.line(&format!("{file}{format}"))?;
+        steps.push(match numbers[1..] {
+            [limit_us] => Progress::Begin { limit_us: limit_us as u64, order: words[0].to_owned() },
+            [rate, measured_us] => Progress::Peak { rate_per_s: rate as u64, measured_us },
+            [target, rate_per_s, measured_us] => {
+                let target_per_s = target as u64;
+                Progress::Trial { target_per_s, rate_per_s, measured_us, bounds: None }
             }
-            if dialect.is_mcperf() { mcperf_progress(line) } else { mutilate_progress(line) }
-        })?);
+            [target, measured_us, high, low, rate_per_s] => Progress::Trial {
+                target_per_s: target as u64,
+                rate_per_s,
+                measured_us,
+                bounds: Some((low as u64, high as u64)),
+            },
+            _ => unreachable!("no format has {} numbers", numbers.len()),
+        });
     }
     Ok(steps)
-}
-
-fn begin(line: &mut Line<'_>) -> Result<Progress, String> {
-    line.word("Search-mode.  Find QPS @ ")?;
-    let limit_us = line.whole(0)?;
-    line.word("us ")?;
-    let order = match line.follows("avg") {
-        true => line.up_to_the_last(" latency.")?,
-        false => line.up_to_the_last("th percentile.")?,
-    };
-    Ok(Progress::Begin { limit_us, order })
-}
-
-fn mutilate_progress(line: &mut Line<'_>) -> Result<Progress, String> {
-    if line.follows("peak") {
-        line.word("peak qps = ")?;
-        let rate_per_s = line.whole(0)?;
-        line.word(", nth = ")?;
-        return Ok(Progress::Peak { rate_per_s, measured_us: line.decimal(0, 1)? });
-    }
-    line.word("cur_qps = ")?;
-    let target_per_s = line.whole(0)?;
-    line.word(", get_qps = ")?;
-    let rate_per_s = line.decimal(0, 6)?;
-    line.word(", nth = ")?;
-    let measured_us = line.decimal(0, 6)?;
-    Ok(Progress::Trial { target_per_s, rate_per_s, measured_us, bounds: None })
-}
-
-fn mcperf_progress(line: &mut Line<'_>) -> Result<Progress, String> {
-    if line.follows("peak") {
-        line.word("peak qps = ")?;
-        let rate_per_s = line.spaced(8)?;
-        line.word(", ")?;
-        line.up_to(" = ")?;
-        return Ok(Progress::Peak { rate_per_s, measured_us: line.decimal(0, 1)? });
-    }
-    line.word(". target = ")?;
-    let target_per_s = line.spaced(8)?;
-    line.word(", ")?;
-    line.up_to(" = ")?;
-    let measured_us = line.decimal(0, 1)?;
-    line.word(", high_qps = ")?;
-    let high = line.whole(0)?;
-    line.word(", low_qps = ")?;
-    let low = line.whole(0)?;
-    line.word(", qps = ")?;
-    let rate_per_s = line.whole(0)? as f64;
-    Ok(Progress::Trial { target_per_s, rate_per_s, measured_us, bounds: Some((low, high)) })
 }
 
 /// The lines that are still to be read.
@@ -308,28 +256,34 @@ impl<'a> Page<'a> {
         Ok(Self { lines: text.lines().collect(), at: 0 })
     }
 
-    fn is_over(&self) -> bool {
-        self.at == self.lines.len()
-    }
-
     fn next_opens_with(&self, word: &str) -> bool {
         self.lines.get(self.at).is_some_and(|line| line.starts_with(word))
     }
 
     /// Reads one whole line.
-    fn line<T>(
-        &mut self,
-        read: impl FnOnce(&mut Line<'a>) -> Result<T, String>,
-    ) -> Result<T, String> {
+    fn line(&mut self, format: &str) -> Result<Scanned<'a>, String> {
         let text = *self.lines.get(self.at).ok_or("a line is missing at the end")?;
         self.at += 1;
-        let mut line = Line::new(text);
-        let value = read(&mut line).and_then(|value| line.end().map(|()| value));
-        value.map_err(|why| format!("line {}, '{text}': {why}", self.at))
+        scanned(format, text).map_err(|why| format!("line {}, '{text}': {why}", self.at))
+    }
+
+    /// Reads a line that begins with `word`, if it is there.
+    fn optional(&mut self, word: &str, format: &str) -> Result<Option<Scanned<'a>>, String> {
+        if self.next_opens_with(word) { self.line(format).map(Some) } else { Ok(None) }
+    }
+
+    fn whole(&mut self, format: &str) -> Result<u64, String> {
+        let digits = self.line(format)?.digits[0];
+        digits.parse().map_err(|_| format!("'{digits}' is too large"))
+    }
+
+    /// Reads a whole number and a decimal one.
+    fn pair(&mut self, format: &str) -> Result<(u64, f64), String> {
+        self.line(format).map(|line| (line.numbers[0] as u64, line.numbers[1]))
     }
 
     fn exactly(&mut self, text: &str) -> Result<(), String> {
-        self.line(|line| line.word(text))
+        self.line(&text.replace('%', "%%")).map(drop)
     }
 
     fn end(&self) -> Result<(), String> {
@@ -340,98 +294,55 @@ impl<'a> Page<'a> {
     }
 
     fn timestamps(&mut self) -> Result<(u64, u64), String> {
-        let mut stamp = |word: &str| {
-            self.line(|line| {
-                line.word(word)?;
-                line.whole(0)
-            })
-        };
-        let stamps = (stamp("Timestamp start: ")?, stamp("Timestamp end: ")?);
+        let stamps = (self.whole("Timestamp start: %d")?, self.whole("Timestamp end: %d")?);
         self.exactly("")?;
         Ok(stamps)
     }
 
-    fn row(&mut self, dialect: Dialect, name: &str) -> Result<Vec<f64>, String> {
-        self.line(|line| figures(line, dialect, name))
-    }
-
-    fn step(&mut self, dialect: Dialect, with_times: bool) -> Result<Step, String> {
-        self.line(|line| {
-            let figures = figures(line, dialect, "read")?;
-            line.word(" ")?;
-            let rate_per_s = line.decimal(8, 1)?;
-            line.word(" ")?;
-            let target_per_s = line.whole(8)?;
-            let timestamps = match with_times {
-                true => {
-                    line.word(" ")?;
-                    let start = line.whole(14)?;
-                    line.word(" ")?;
-                    Some((start, line.whole(14)?))
-                }
-                false => None,
-            };
-            Ok(Step { figures, rate_per_s, target_per_s, timestamps })
-        })
+    /// Reads all rows with a rate and a target.
+    fn steps(&mut self, dialect: Dialect, with_times: bool) -> Result<Vec<Step>, String> {
+        let times = if with_times { " %14d %14d" } else { "" };
+        let format = format!("{} %8.1f %8d{times}", dialect.row("read"));
+        let mut rows = Vec::new();
+        while self.next_opens_with("read") {
+            let mut figures = self.line(&format)?.numbers;
+            let more = figures.split_off(dialect.figures());
+            let timestamps = with_times.then(|| (more[2] as u64, more[3] as u64));
+            rows.push(Step {
+                figures,
+                rate_per_s: more[0],
+                target_per_s: more[1] as u64,
+                timestamps,
+            });
+        }
+        Ok(rows)
     }
 
     fn total(&mut self, with_kinds: bool) -> Result<Total, String> {
-        self.line(|line| {
-            line.word("Total QPS = ")?;
-            let rate_per_s = line.decimal(0, 1)?;
-            line.word(" (")?;
-            let ops = line.whole(0)?;
-            line.word(" / ")?;
-            let measured_s = line.decimal(0, 1)?;
-            line.word("s)")?;
-            let kinds = match with_kinds {
-                true => {
-                    line.word(" - ")?;
-                    let gets = line.decimal(0, 1)?;
-                    line.word(", ")?;
-                    Some((gets, line.decimal(0, 1)?))
-                }
-                false => None,
-            };
-            Ok(Total { rate_per_s, ops, measured_s, kinds })
+        let kinds = if with_kinds { " - %.1f, %.1f" } else { "" };
+        let line = self.line(&format!("Total QPS = %.1f (%d / %.1fs){kinds}"))?.numbers;
+        Ok(Total {
+            rate_per_s: line[0],
+            ops: line[1] as u64,
+            measured_s: line[2],
+            kinds: with_kinds.then(|| (line[3], line[4])),
         })
     }
 
     fn counts(&mut self, dialect: Dialect) -> Result<Counts, String> {
-        let connections = match dialect.is_mcperf() {
-            true => Some(self.line(|line| {
-                line.word("Total connections = ")?;
-                line.whole(0)
-            })?),
-            false => None,
-        };
-        let mut part = |name: &str| {
-            self.line(|line| {
-                line.word(name)?;
-                let count = line.whole(0)?;
-                line.word(" (")?;
-                let percent = line.decimal(0, 1)?;
-                line.word("%)")?;
-                Ok((count, percent))
-            })
-        };
-        let misses = part("Misses = ")?;
+        let connections = self.optional("Total conn", "Total connections = %d")?;
+        if connections.is_some() != dialect.is_mcperf() {
+            return Err("only mcperf counts connections".to_owned());
+        }
+        let misses = self.pair("Misses = %d (%.1f%%)")?;
         let skipped = match dialect {
             Dialect::Mutilate2012 => None,
-            _ => Some(part("Skipped TXs = ")?),
+            _ => Some(self.pair("Skipped TXs = %d (%.1f%%)")?),
         };
         self.exactly("")?;
-        let mut bytes = |name: &str| {
-            self.line(|line| {
-                line.word(name)?;
-                let bytes = line.whole(10)?;
-                line.word(" bytes : ")?;
-                let speed = line.decimal(6, 1)?;
-                line.word(" MB/s")?;
-                Ok((bytes, speed))
-            })
-        };
-        let (received, sent) = (bytes("RX ")?, bytes("TX ")?);
+        let mut bytes = |name: &str| self.pair(&format!("{name} %10d bytes : %6.1f MB/s"));
+        let (received, sent) = (bytes("RX")?, bytes("TX")?);
+        let connections = connections.map(|line| line.numbers[0] as u64);
         Ok(Counts { connections, misses, skipped, received, sent })
     }
 
@@ -445,26 +356,8 @@ impl<'a> Page<'a> {
         } else if !self.next_opens_with("CPU") {
             return Ok(None);
         }
-        let percent = self.line(|line| {
-            line.word("CPU Usage Stats (avg/min/max): ")?;
-            let mean = line.decimal(0, 2)?;
-            line.word("%,")?;
-            let min = line.decimal(0, 2)?;
-            line.word("%,")?;
-            let max = line.decimal(0, 2)?;
-            line.word("%")?;
-            Ok([mean, min, max])
-        })?;
+        let line = self.line("CPU Usage Stats (avg/min/max): %.2f%%,%.2f%%,%.2f%%")?;
+        let percent = line.numbers.try_into().expect("the format has three");
         Ok(Some(Cpu { warned, percent }))
     }
-}
-
-fn figures(line: &mut Line<'_>, dialect: Dialect, name: &str) -> Result<Vec<f64>, String> {
-    line.word(&format!("{name:<7}"))?;
-    let mut figures = Vec::new();
-    for _ in 0..dialect.figures() {
-        line.word(" ")?;
-        figures.push(line.decimal(7, 1)?);
-    }
-    Ok(figures)
 }

@@ -3,6 +3,7 @@
 //! one client, with the same number.
 
 use super::agenda::Timer;
+use super::cutoff::Strides;
 use super::sink::sink_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::{Offer, gives_up};
@@ -139,10 +140,12 @@ impl Churn {
         next >= self.openings_end
     }
 
-    fn advance(&mut self) {
+    /// Advances past `count` connections, at least one.
+    fn advance(&mut self, count: u64) {
         match &mut self.openings {
-            Openings::Open(schedule) => schedule.advance(),
-            Openings::Closed { next, stride } => *next += *stride,
+            Openings::Open(schedule) if count == 1 => schedule.advance(),
+            Openings::Open(schedule) => schedule.skip(count),
+            Openings::Closed { next, stride } => *next += *stride * count,
         }
     }
 
@@ -204,7 +207,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let late = !closed && at + self.facts.timeout <= now;
             let slot_id = churn.free.front().copied();
             match slot_id {
-                _ if late => self.end_unopened(at, ChurnFate::ConnectTimedOut),
+                _ if late => self.end_unopened(at, ChurnFate::ConnectTimedOut, 1),
                 Some(slot_id) => self.start_connection(slot_id, (number, at), now),
                 None if closed => return,
                 None => {
@@ -221,7 +224,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                         }
                         return;
                     }
-                    self.end_unopened(at, ChurnFate::Dropped);
+                    self.end_unopened(at, ChurnFate::Dropped, 1);
                 }
             }
         }
@@ -254,12 +257,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Ends a connection that was due and never got a slot.
-    fn end_unopened(&mut self, at: Instant, fate: ChurnFate) {
+    /// Ends `count` connections that were due from `at` on and never got a slot.
+    fn end_unopened(&mut self, at: Instant, fate: ChurnFate, count: u64) {
         let Some(churn) = &mut self.churn else { return };
-        churn.advance();
-        let segment = self.recorder.churn_intended(at);
-        let end = ChurnEnd { segment, fate, lifetime: None, calls_unmade: churn.calls };
+        churn.advance(count);
+        let segment = self.recorder.churn_intended(at, count);
+        let end = ChurnEnd { count, segment, fate, lifetime: None, calls_unmade: churn.calls };
         self.recorder.churn_ended(end, Instant::ZERO);
     }
 
@@ -270,7 +273,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         now: Instant,
     ) {
         let Some(churn) = &mut self.churn else { return };
-        churn.advance();
+        churn.advance(1);
         let free = churn.free.pop_front();
         debug_assert_eq!(free, Some(slot_id), "a connection takes the slot that was free longest");
         debug_assert!(!churn.is_open(slot_id), "a free slot has a connection");
@@ -344,6 +347,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         slot.free_since = at;
         let left = self.clients[client_of(slot_id)].end_calls();
         let end = ChurnEnd {
+            count: 1,
             segment: slot.segment,
             fate,
             lifetime: left.map(|_| at.since(slot.started)),
@@ -389,12 +393,17 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Ends the connections that were due by `now` and got no slot, as abandoned. Open connections
     /// make no more calls.
     pub(super) fn stop_openings(&mut self, now: Instant) {
+        let (start, until) = (self.course.offer.start, now + Span::from_ns(1));
+        let mut strides = Strides::new(1.0, 1.0);
         while let Some(churn) = &self.churn
-            && !churn.is_closed()
+            && let Openings::Open(schedule) = &churn.openings
             && let Some((_, at)) = churn.due(&self.course.offer, now)
             && at <= now
         {
-            self.end_unopened(at, ChurnFate::Abandoned);
+            let stretch = until.min(self.course.offer.end).min(self.recorder.row_end(at));
+            let left = schedule.left_before(churn.openings_end);
+            let count = strides.next(schedule, start, stretch).clamp(1, left.max(1));
+            self.end_unopened(at, ChurnFate::Abandoned, count);
         }
     }
 

@@ -4,10 +4,11 @@
 use super::Worker;
 use super::agenda::Timer;
 use super::churn::lost_as;
+use super::cutoff::BacklogEnd;
 use super::sink::sink_of;
 use crate::connection::{ConnectionEvents, Ending, Heard, State};
 use crate::dialect::Rejection;
-use crate::driver::{Closed, ConnectError, Driver, Event, Submission};
+use crate::driver::{Closed, ConnectError, Driver, Event};
 use crate::fleet::{Stage, Trouble, TroubleKind};
 use crate::plan::{Backoff, Place, Reconnect};
 use memtide_base::rng::Stream;
@@ -181,8 +182,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         };
         at_connection.open(now);
         let sockets = self.facts.sockets;
-        let connect = Submission::Connect { connection, address, source, sockets };
-        self.driver.submit(connect).expect("a driver has room for every connection");
+        self.driver.connect(connection, address, source, sockets);
         self.arm_deadline(connection, now + self.facts.timeout);
     }
 
@@ -326,9 +326,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     pub(super) fn close(&mut self, connection: ConnectionId) {
         let linger = self.churn.as_ref().and_then(|churn| churn.linger);
-        self.driver
-            .submit(Submission::Close { connection, linger })
-            .expect("a driver has room to close every connection");
+        self.driver.close(connection, linger);
     }
 
     /// Abandons all operations in flight and closes all connections.
@@ -344,7 +342,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.export();
         }
         if self.course.is_cut_off() {
-            self.drop_unsent();
+            let until = self.course.offer.end;
+            self.end_backlog(BacklogEnd { until, is_cut_off: true });
         }
         debug_assert_eq!(self.agenda.blocked, 0, "a client waits for room after the end");
         self.presence.finish(&mut self.recorder.tally.absences);

@@ -1,7 +1,9 @@
 //! Connection churn: each connection opens at its own instant, makes its calls at their instants,
 //! and ends in exactly one way, whatever fails.
 
-use crate::rig::{Ran, SEED, START, Script, Stretch, WARMUP, closes, ms, plan, run};
+use crate::rig::{
+    DELAY, Ran, SEED, START, Script, Stretch, WARMUP, closes, ms, plan, run, run_until,
+};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::segment;
 use memtide_engine::{ChurnPlan, Cooldown, OnFull, Pace, Pacing, Plan, Window};
@@ -59,6 +61,24 @@ fn checked(plan: &Plan, ran: &Ran) -> ChurnCounters {
 
 fn fate(counters: &ChurnCounters, fate: ChurnFate) -> u64 {
     counters.fates[fate as usize]
+}
+
+#[test]
+fn however_many_connections_are_due_a_stop_counts_them_at_once() {
+    for (arrival, off_max) in [(Arrival::Fixed, 0), (Arrival::Poisson, 200_000)] {
+        let begun = std::time::Instant::now();
+        let openings = Some(pace(arrival, 1e9));
+        let planned = ChurnPlan { openings, openings_max: None, ..churn() };
+        let plan = Plan { timeout: Span::from_s(5), workers: 2, ..plan_of(planned) };
+        // The workers look at their schedules when they are told to stop.
+        let script = Script { worker_stops: vec![Stretch::ms(49, 1_050)], ..Script::default() };
+        let ran = run_until(&plan, (DELAY, script), (ms(1_050), Span::ZERO));
+        let counted = checked(&plan, &ran);
+        let off = counted.intended.abs_diff(1_000_000_000);
+        assert!(off <= off_max + 100, "{arrival:?}: {counted:?}");
+        assert!(counted.intended - fate(&counted, ChurnFate::Abandoned) <= 100, "{counted:?}");
+        assert!(begun.elapsed().as_secs() < 20, "it took {:?}", begun.elapsed());
+    }
 }
 
 #[test]
@@ -138,6 +158,7 @@ fn a_connection_without_a_place_waits_or_is_dropped() {
     // The last one waited for 199 others, each of which takes 350 µs longer than the gap.
     assert_eq!(churn.connect_response.moments().max, 100_000 + 199 * 350_000);
     assert_eq!(churn.connect_service.moments().max, 100_000);
+    assert_eq!(churn.lifetime.moments().max, 600_000, "the wait for a slot is no part of it");
     let dropping =
         Plan { connections: 1, ..plan_of(ChurnPlan { on_full: OnFull::Drop, ..planned.clone() }) };
     let counted = checked(&dropping, &run(&dropping, Script::default()));

@@ -4,7 +4,7 @@
 use crate::rig::{Change, DELAY, Ran, START, Script, Stretch, ms, plan, run_far, run_until};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::segment;
-use memtide_engine::{Cooldown, OnFull, Pacing, Plan, Sharing, Window};
+use memtide_engine::{Cooldown, OnFull, Pacing, Plan, RateUnit, Sharing, Window};
 use memtide_metrics::{Counters, Histogram};
 use memtide_workload::{Arrival, OpKind, Outcome};
 
@@ -175,6 +175,52 @@ fn an_interruption_before_the_end_cuts_nothing_off_and_one_after_it_changes_noth
     assert_eq!(late.measured().abandoned, 1);
     assert!(late.measured().dropped_at_end > 900);
     assert!(late.ended < ms(1_300), "it is not awaited for longer");
+}
+
+/// A backlog of billions, which is counted by strides: with the counts of the schedule, in less time
+/// than the window is long.
+#[test]
+fn however_much_is_unsent_it_is_counted_in_no_time() {
+    let rate = 1e9;
+    let shapes = [
+        (1, 1, Sharing::Shared, RateUnit::Operations),
+        (3, 7, Sharing::Connection, RateUnit::Operations),
+        (2, 2, Sharing::Shared, RateUnit::Keys),
+    ];
+    for (workers, connections, sharing, unit) in shapes {
+        for (arrival, off_max) in [(Arrival::Fixed, 0), (Arrival::Poisson, 200_000)] {
+            let begun = std::time::Instant::now();
+            let mut plan = Plan { workers, connections, unit, samples: false, ..narrow() };
+            plan.timeout = Span::from_ms(700);
+            plan.source.multiget = 5;
+            plan.source.multiget_share = 0.5;
+            plan.rows.width = Some(Span::from_ms(100));
+            // The workers look at their schedules at the end alone.
+            let script = Script { worker_stops: vec![Stretch::ms(49, 1_150)], ..Script::default() };
+            let ran = run_far(&plan.open(rate, arrival, sharing), SLOW, script);
+            let case = format!("{arrival:?}, {workers} workers, {sharing:?}, {unit:?}");
+            let measured = ran.measured();
+            let of_row = |row: &memtide_metrics::Row| row.intended;
+            let rows: Vec<u64> = ran.totals.series.rows().iter().map(of_row).collect();
+            if unit == RateUnit::Operations {
+                let all = 1_000_000_000_u64;
+                assert!(measured.intended.abs_diff(all) <= off_max, "{case}: {measured:?}");
+                assert_eq!(rows.len(), 10, "{case}");
+                for row in rows {
+                    assert!(row.abs_diff(all / 10) <= off_max, "{case}: {row}");
+                }
+                let timed_out = measured.timed_out_queued.abs_diff(300_000_001);
+                assert!(timed_out <= off_max, "{case}: {measured:?}");
+            }
+            let unsent = measured.dropped_at_end + measured.timed_out_queued;
+            assert!(measured.intended - unsent <= 10, "{case}: {measured:?}");
+            assert_eq!(bounds(&ran).count(), measured.dropped_at_end, "{case}");
+            let sets = measured.kinds[OpKind::Set.index()].unanswered as f64;
+            let share = sets / measured.intended as f64;
+            assert!((share - 0.1).abs() < 0.01, "{case}: {share}");
+            assert!(begun.elapsed().as_secs() < 20, "{case}: it took {:?}", begun.elapsed());
+        }
+    }
 }
 
 #[test]

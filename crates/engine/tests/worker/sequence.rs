@@ -37,6 +37,22 @@ fn ops_max_makes_exactly_the_first_operations_whatever_the_workers() {
 }
 
 #[test]
+fn every_server_has_equally_many_connections_whatever_the_workers() {
+    for (servers, each, workers) in [(3, 3, 4), (2, 5, 3), (5, 7, 8), (4, 1, 3)] {
+        let server = plan().servers[0].clone();
+        let connections = servers as u32 * each;
+        let plan = Plan { servers: vec![server; servers], connections, workers, ..plan() };
+        let mut counts = vec![0; servers];
+        for worker in 0..workers {
+            for nth in 0..plan.connections_of(worker) {
+                counts[plan.server_of(worker, nth).index()] += 1;
+            }
+        }
+        assert_eq!(counts, vec![each; servers], "{workers} workers");
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_at_the_same_instants() {
     let script = Script {
         closes: closes([(300, 1), (500, 0)]),

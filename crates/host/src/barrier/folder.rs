@@ -34,14 +34,25 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// The barrier of `size` processes in the folder `path`, which is made if it is missing. A
-    /// folder serves one run.
+    /// The barrier of `size` processes in the folder `key` in `path`, which is made if it is
+    /// missing. A folder serves one run.
     ///
     /// # Errors
     /// If the folder cannot be made, or this process was there before, or the others have begun.
-    pub(super) fn open(path: &Path, (rank, size): (u32, u32)) -> Result<Self, BarrierError> {
-        fs::create_dir_all(path).map_err(|error| unusable(path, &error))?;
-        let folder = Self { path: path.to_owned(), rank, size };
+    /// Also if the folder around `path` is missing: a mistyped path would be a folder of this
+    /// process alone.
+    pub(super) fn open(
+        path: &Path,
+        key: &str,
+        (rank, size): (u32, u32),
+    ) -> Result<Self, BarrierError> {
+        let around = path.parent().filter(|around| !around.as_os_str().is_empty());
+        if let Some(around) = around {
+            fs::metadata(around).map_err(|error| unusable(around, &error))?;
+        }
+        let path = if key.is_empty() { path.to_owned() } else { path.join(key) };
+        fs::create_dir_all(&path).map_err(|error| unusable(&path, &error))?;
+        let folder = Self { path, rank, size };
         if folder.has(READY) || folder.has(GONE) {
             return Err(BarrierError::Twice { rank });
         }

@@ -18,7 +18,7 @@ fn fresh(name: &str) -> PathBuf {
 }
 
 fn waiter(path: &Path, place: (u32, u32), timeout: Span) -> BarrierThread {
-    BarrierThread::in_folder(path, place, Clock::start(), timeout).unwrap()
+    BarrierThread::in_folder((path, None), place, Clock::start(), timeout).unwrap()
 }
 
 /// The final result of a waiter.
@@ -46,9 +46,9 @@ fn all_who_come_begin_at_one_instant() {
     let at = clock.at_monotonic(starts[0].monotonic_ns.unwrap()).unwrap();
     assert!(at > clock.now(), "it lies ahead");
     // A process that comes twice gets an error, and so does one that comes late.
-    let again = BarrierThread::in_folder(&path, (1, 3), clock, PATIENCE).unwrap_err();
+    let again = BarrierThread::in_folder((&path, None), (1, 3), clock, PATIENCE).unwrap_err();
     assert_eq!(again, BarrierError::Twice { rank: 1 });
-    let late = BarrierThread::in_folder(&path, (3, 4), clock, PATIENCE).unwrap_err();
+    let late = BarrierThread::in_folder((&path, None), (3, 4), clock, PATIENCE).unwrap_err();
     assert_eq!(late, BarrierError::Passed);
     drop(std::fs::remove_dir_all(&path));
 }
@@ -61,7 +61,7 @@ fn who_is_missing_is_named_to_all_who_came() {
     for barrier in &mut all {
         assert_eq!(found(barrier), Err(BarrierError::Missing { ranks: vec![1, 3] }));
     }
-    let late = BarrierThread::in_folder(&path, (1, 4), Clock::start(), SHORT).unwrap_err();
+    let late = BarrierThread::in_folder((&path, None), (1, 4), Clock::start(), SHORT).unwrap_err();
     assert_eq!(late, BarrierError::Missing { ranks: vec![1, 3] });
     drop(std::fs::remove_dir_all(&path));
 }
@@ -87,10 +87,28 @@ fn who_goes_away_ends_the_wait_of_the_others() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_named() {
-    let path = Path::new("/dev/null/start");
-    let error = BarrierThread::in_folder(path, (0, 2), Clock::start(), PATIENCE).unwrap_err();
-    assert!(error.to_string().starts_with("'/dev/null/start' cannot be used: "), "{error}");
+fn a_folder_that_cannot_be_made_or_whose_folder_is_missing_is_named_at_once() {
+    let around = fresh("around");
+    let missing = around.join("x");
+    let named = format!("'{}' cannot be used: No such file", around.display());
+    for (path, said) in [
+        (Path::new("/dev/null/start"), "'/dev/null/start' cannot be used: "),
+        (&missing, named.as_str()),
+    ] {
+        for key in [None, Some("memtide-9.3.0")] {
+            let place = (path, key);
+            let error = BarrierThread::in_folder(place, (0, 2), Clock::start(), PATIENCE);
+            let error = error.unwrap_err().to_string();
+            assert!(error.starts_with("'/dev/null") || error.starts_with(said), "{error}");
+        }
+    }
+    assert!(!around.exists(), "nothing was made");
+    std::fs::create_dir(&around).unwrap();
+    for key in [None, Some("memtide-9.3.0")] {
+        BarrierThread::in_folder((&missing, key), (0, 2), Clock::start(), PATIENCE).unwrap();
+    }
+    assert!(missing.join("memtide-9.3.0").is_dir());
+    drop(std::fs::remove_dir_all(&around));
 }
 
 #[test]

@@ -3,8 +3,9 @@
 //! names.
 
 use crate::session::{Rows, Samples};
-use memtide_schema::scenario::SpoolPlace;
-use memtide_schema::{Event, Output, Outputs};
+use memtide_record::Event;
+use memtide_scenario::SpoolPlace;
+use memtide_scenario::{Output, Outputs};
 use memtide_sinks::Sink;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

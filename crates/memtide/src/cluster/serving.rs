@@ -1,24 +1,26 @@
 //! An agent: it waits for a master, carries out its shares, and hands over their records.
 
-use super::kept::Kept;
 use super::own_outputs::{OwnPoints, OwnRows};
-use super::share::{Told, Work};
-use super::wire::{aborted_of, task_of};
+use super::share::{LINE_CHARS_MAX, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
 use memtide_base::hex::to_hex;
+use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
 use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent, Report};
+use memtide_cluster::files::Kept;
 use memtide_cluster::join::Join;
-use memtide_cluster::law::Law;
-use memtide_cluster::message::{Hello, KeptRecord, Share as ShareMessage, Step};
+use memtide_cluster::law::{AskedShare, Law};
+use memtide_cluster::message::{Hello, Share as ShareMessage, Step};
 use memtide_cluster::transport::{AgentNet, FromMaster};
+use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::Share;
-use memtide_schema::scenario::{Secret, Wait};
-use memtide_schema::{Layer, Outputs, Scenario, Settings, from_toml, scenario_digest};
+use memtide_run::steps::{RestedStep, RunTask};
+use memtide_scenario::{Layer, Outputs, Scenario, Settings, scenario_digest};
+use memtide_scenario::{Secret, Wait};
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -30,10 +32,6 @@ use std::time::Duration;
 
 /// Period at which the agent polls its share's events.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Highest rate of a step, in operations per second.
-const RATE_MAX: f64 = 1e9;
-/// Longest rest of the servers before a step.
-const REST_MAX: Span = Span::from_s(60);
 /// Longest time that an agent told to end waits for its record to be acknowledged.
 const HAND_OVER_MAX: Span = Span::from_s(10);
 
@@ -204,12 +202,13 @@ impl Shell {
 
     fn turn(&mut self) {
         match self.net.next(LOOK_EVERY) {
-            Some(FromMaster::Opened { address, key }) => {
-                self.log(&format!("connected to master {address} (key {})", to_hex(&key[..8])));
+            Some(FromMaster::Opened { address, .. }) => {
+                let key = to_hex(&self.net.master()[..8]);
+                self.log(&format!("connected to master {address} (key {key})"));
                 self.agent.opened();
             }
-            Some(FromMaster::Message(message)) => self.agent.handle(message),
-            Some(FromMaster::Closed { why }) => {
+            Some(FromMaster::Message { message, .. }) => self.agent.handle(message),
+            Some(FromMaster::Closed { why, .. }) => {
                 if self.agent.has_master() {
                     self.log(&format!("the master has left: {why}"));
                 }
@@ -272,19 +271,19 @@ impl Shell {
             Action::End { aborted, why } => {
                 self.log(&format!("the load ends: {why}"));
                 match aborted {
-                    Some(aborted) => self.tell(|told| told.abort(aborted_of(aborted))),
+                    Some(aborted) => self.tell(|told| told.abort(aborted)),
                     None => self.tell(|told| told.stop.raise()),
                 }
             }
-            Action::Keep { run, record } => self.keep(&run, &record),
-            Action::Forget { run } => {
+            Action::Keep { run, share, record } => self.keep(&run, share, &record),
+            Action::Forget { run, share } => {
                 if let Some(kept) = &self.setup.kept {
-                    kept.forget(&run);
+                    kept.forget(&run, share);
                 }
                 self.introduce();
             }
-            Action::Find { run } => {
-                let record = self.setup.kept.as_ref().and_then(|kept| kept.find(&run));
+            Action::Find { run, share } => {
+                let record = self.setup.kept.as_ref().and_then(|kept| kept.find(&run, share));
                 self.agent.found(&run, record.as_deref());
             }
         }
@@ -293,9 +292,10 @@ impl Shell {
     /// Cause: The record of a share could not be kept: the disk is full, for example.
     ///
     /// To do: make room, or name another folder with --records.
-    fn keep(&mut self, run: &[u8], record: &[u8]) {
+    fn keep(&mut self, run: &[u8], share: u32, record: &[u8]) {
         let Some(kept) = &self.setup.kept else { return };
-        if let Err(error) = kept.keep(run, record) {
+        kept.tidy();
+        if let Err(error) = kept.keep(run, share, record) {
             let why = format!("its record could not be stored until the master has it: {error}");
             self.log(&why);
             self.agent.report(Report::Note(why));
@@ -308,25 +308,7 @@ impl Shell {
     /// Cause: The master asks for what this agent's operator does not allow, or for what this
     /// version does not know.
     fn begin(&mut self, share: &ShareMessage) -> Result<(), String> {
-        let layer = from_toml(&share.scenario, "the master's scenario");
-        let mut settings = Settings::default();
-        let applied = layer.and_then(|layer| settings.apply(&layer));
-        applied.map_err(|error| error.to_string())?;
-        if share.units == 0 || share.number >= share.of || share.units > share.of - share.number {
-            return Err(format!(
-                "there is no share {} of {}; use the same version of memtide on both machines",
-                share.number, share.of
-            ));
-        }
-        Law::check_fields(&settings)?;
-        let mut sent = settings.clone();
-        if let Some(step) = &share.step {
-            check_step(step)?;
-            sent.scenario.rate = step.rate_per_s;
-        }
-        if let Some(problem) = sent.check().into_iter().next() {
-            return Err(problem.to_string());
-        }
+        let AskedShare { mut settings, sent } = AskedShare::read(share)?;
         self.name_outputs(share, &mut settings.outputs)?;
         settings.scenario.user = self.setup.own.user.clone();
         settings.scenario.password = self.setup.own.password.clone();
@@ -345,6 +327,7 @@ impl Shell {
             law: self.law.clone(),
             cpus: self.cpus.clone(),
             name: self.setup.name.clone(),
+            run: to_hex(&share.run),
             rows: self.setup.rows.clone(),
             complains: self.setup.complains,
             watches: self.setup.watches,
@@ -402,8 +385,6 @@ impl Shell {
 
     /// Publishes the agent's present state to masters that connect later.
     fn introduce(&self) {
-        let kept = self.setup.kept.as_ref().map(Kept::list).unwrap_or_default();
-        let kept = kept.into_iter().map(|file| KeptRecord { run: file.run, bytes: file.bytes });
         self.net.set_hello(Hello {
             protocol: memtide_cluster::PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -411,33 +392,27 @@ impl Shell {
             name: self.setup.name.clone(),
             cpus: self.cpus.len() as u32,
             busy_since_unix_s: self.busy.as_ref().map(|busy| busy.since_unix_s),
-            kept: kept.collect(),
+            kept: self.setup.kept.as_ref().map(Kept::list).unwrap_or_default(),
             units: self.setup.shares,
         });
     }
 
     fn log(&self, line: &str) {
         if self.setup.speaks {
-            say(&format!("memtide agent: {line}"));
+            say(&format!("memtide agent: {}", printable(line, LINE_CHARS_MAX)));
         }
     }
 }
 
-/// Refuses a step that no master of this version asks for.
-///
-/// Cause: The master is not memtide, or of another version.
-///
-/// To do: use the same version of memtide on both machines.
-fn check_step(step: &Step) -> Result<(), String> {
-    let is_rate = |rate: f64| rate > 0.0 && rate <= RATE_MAX;
-    match step {
-        Step { rate_per_s: Some(rate), .. } if !is_rate(*rate) => {
-            Err(format!("the master asked for a rate of {rate}/s, which is not possible"))
+/// The run to which a share belongs, as it was sent.
+fn task_of(share: &ShareMessage) -> RunTask {
+    match (share.load_only, share.step) {
+        (true, _) => RunTask::Fill,
+        (false, None) => RunTask::Whole,
+        (false, Some(Step { number, rate_per_s, keeps_data, rest_ns })) => {
+            let task = StepTask { number, rate_per_s, keeps_data };
+            RunTask::Step(RestedStep { task, rest: Span::from_ns(rest_ns) })
         }
-        Step { rest_ns, .. } if *rest_ns > REST_MAX.ns() => {
-            Err(format!("the master asked for a pause of {} ns, which is too long", rest_ns))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::session::outlets::{Recorded, RowsBy, add_points, open};
 use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
+use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
 use memtide_cluster::agent::Report;
 use memtide_cluster::clock::Estimates;
@@ -19,15 +20,19 @@ use memtide_cluster::message;
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, keep_process_on};
+use memtide_record::Event;
+use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
 use memtide_run::steps::RunTask;
 use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, Share};
-use memtide_schema::record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
-use memtide_schema::{Event, Outputs, Settings};
+use memtide_scenario::{Outputs, Settings};
 use memtide_sinks::Sink;
 use std::io;
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The longest line about a share, in characters: a master chose its words.
+pub(super) const LINE_CHARS_MAX: usize = 1_000;
 
 /// Commands of the agent to the share that it carries out.
 pub(super) struct Told {
@@ -86,6 +91,8 @@ pub(super) struct Work {
     pub(super) cpus: Vec<usize>,
     /// Name of the agent.
     pub(super) name: String,
+    /// The run, in hexadecimal.
+    pub(super) run: String,
     /// Output of this process's own user for measured operations.
     pub(super) rows: Option<OwnRows>,
     /// True to report on stderr why it failed.
@@ -108,6 +115,7 @@ impl Work {
         };
         let front = AgentFront {
             name,
+            run: self.run,
             rows: self.rows,
             points: Recorded::Share { number: share.number, step },
             complains: self.complains,
@@ -135,6 +143,7 @@ fn guard(law: &Arc<Law>) -> ConnectGuard {
 /// The front of a share: it reports to the agent instead of a user.
 struct AgentFront {
     name: String,
+    run: String,
     rows: Option<OwnRows>,
     /// Part of the run that is written as points.
     points: Recorded,
@@ -188,11 +197,11 @@ impl Front for AgentFront {
         }
         let mut record = outcome.record;
         if let Some(share) = &mut record.share {
-            let name = self.name.clone();
+            let (name, run) = (self.name.clone(), self.run.clone());
             let window = record.clock.as_ref().and_then(|clock| clock.window_start_monotonic_ns);
             let warmup = settings.scenario.warmup;
             let began_late_ns = window.and_then(|start| self.told.late_ns(start, warmup));
-            share.agent = Some(AgentRecord { name, began_late_ns });
+            share.agent = Some(AgentRecord { name, run, began_late_ns });
         }
         self.tell(Report::Ended(record.to_json().into_bytes()));
         Ok(0)
@@ -204,7 +213,7 @@ impl Front for AgentFront {
             Err(stop) => {
                 let code = stop.code;
                 if self.complains {
-                    complain(&stop.message);
+                    complain(&printable(&stop.message, LINE_CHARS_MAX));
                 }
                 self.tell(Report::Failed { exit: code, why: stop.message });
                 code
@@ -262,16 +271,25 @@ fn endpoint(address: &Address) -> Endpoint<'_> {
 }
 
 impl Supervisor for AgentSupervisor {
-    fn obey(&self, lowered: &Lowered) -> Result<(), Stop> {
+    fn obey(&self, lowered: &mut Lowered) -> Result<(), Stop> {
         let Some(law) = &self.law else { return Ok(()) };
         let plan = &lowered.plan;
+        let connections = u64::from(plan.own_connections());
+        // The servers' statistics are read over a connection of their own to each.
+        let watches = lowered.watches_servers;
+        lowered.watches_servers &= law.allows_connections(connections + plan.servers.len() as u64);
+        if watches && !lowered.watches_servers {
+            let note = "no connection is left for the servers' statistics during the load \
+                        (connections-max)";
+            drop(self.events.send(Report::Note(note.to_owned())));
+        }
         let servers: Vec<AskedServer<'_>> = plan.servers.iter().map(asked).collect();
         let threads = plan.own_workers().len() as u64;
         let asked = Asked {
             settings: &self.sent,
             servers: &servers,
             own_part: threads as f64 / f64::from(plan.workers),
-            connections: plan.own_connections().into(),
+            connections,
             threads,
             memory_bytes: plan.memory().bytes(),
             load_only: self.load_only,

@@ -6,12 +6,10 @@ use crate::output::{columns, complain, show};
 use crate::session::outlets::kinds::add_of_record;
 use crate::session::outlets::{check_places, close};
 use clap::ArgMatches;
+use memtide_record::GoalResult;
+use memtide_record::{Event, MergeError, Merging, Record, Scenarios};
 use memtide_report::text_for;
-use memtide_schema::record::GoalResult;
-use memtide_schema::{
-    Event, Layer, MergeError, Merging, Origin, OutputKind, Outputs, Record, Scenarios, Settings,
-    field,
-};
+use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
 use memtide_sinks::Outlets;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};

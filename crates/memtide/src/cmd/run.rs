@@ -13,11 +13,12 @@ use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
 use clap::ArgMatches;
+use memtide_record::{Event, Record};
+use memtide_record::{ShareRecord, Verdict};
 use memtide_report::text_for;
 use memtide_run::RunOutcome;
 use memtide_run::steps::RunTask;
-use memtide_schema::record::{ShareRecord, Verdict};
-use memtide_schema::{Event, OutputKind, Record, Settings};
+use memtide_scenario::{OutputKind, Settings};
 use memtide_sinks::Sink;
 use std::io;
 
@@ -48,8 +49,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
 
 /// Refuses a share whose figures would be lost, or that shares nothing with the others.
 ///
-/// Cause: A share is only a part of a run: its record must be kept, and its servers be those of
-/// the other shares. The shares of a fill need not begin together.
+/// Cause: A share has no `--json` or no `--server`, or the shares of a fill have a common start.
 fn check_share(settings: &Settings, load_only: bool) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement } = settings;
     let waits = placement.start_at.is_some() || placement.barrier.is_some();

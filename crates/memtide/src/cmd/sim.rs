@@ -12,8 +12,8 @@ use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_run::steps::RunTask;
-use memtide_schema::Scenario;
-use memtide_schema::scenario::{Placement, ShardWord, Target, Transport};
+use memtide_scenario::Scenario;
+use memtide_scenario::{Placement, ShardWord, Target, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Script, Setting, SimServer};
 

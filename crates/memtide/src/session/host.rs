@@ -15,11 +15,12 @@ use memtide_host::driver::check_uring;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleSink, Sampled, Serving, resolve};
+use memtide_record::{ClockRecord, MachineCpu, MachineRecord, ReferenceClock, Wide};
+use memtide_record::{Event, Warning};
 use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
-use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord, ReferenceClock, Wide};
-use memtide_schema::scenario::Target;
-use memtide_schema::{Event, Settings, Warning};
+use memtide_scenario::Settings;
+use memtide_scenario::Target;
 use std::rc::Rc;
 
 /// Number of files that the program needs besides its connections.
@@ -27,8 +28,9 @@ const FILES_BESIDE: u64 = 64;
 
 /// What directs a share on this machine in place of its user: an agent, with its operator's limits.
 pub(crate) trait Supervisor {
-    /// Refuses a plan beyond the limits, before any connection is made.
-    fn obey(&self, lowered: &Lowered) -> Result<(), Stop>;
+    /// Refuses a plan beyond the limits, before any connection is made; leaves out what the run does
+    /// not need.
+    fn obey(&self, lowered: &mut Lowered) -> Result<(), Stop>;
     /// Keeps the agent's own threads off the workers' CPUs.
     fn settle(&self, placement: &CpuPlacement);
     /// The flag that ends the load. Signals are for the agent.
@@ -166,12 +168,12 @@ impl World for HostWorld {
 
     fn runner(
         &mut self,
-        Prepared { settings, around, lowered, waits }: Prepared<'_>,
+        Prepared { settings, around, mut lowered, waits }: Prepared<'_>,
         _profile: &FrontProfile,
         stop: &StopFlag,
         samples: Option<Samples>,
     ) -> Result<FleetRunner<HostFleet>, Stop> {
-        self.supervisor.as_ref().map_or(Ok(()), |supervisor| supervisor.obey(&lowered))?;
+        self.supervisor.as_ref().map_or(Ok(()), |supervisor| supervisor.obey(&mut lowered))?;
         let contents = lowered.plan.contents();
         self.clock = Clock::start();
         let origin = self.origin(&lowered);

@@ -11,9 +11,8 @@ use super::front::{Opened, Rows, Samples};
 use super::pending_file::{PendingFile, ResultWriter, check_distinct};
 use crate::exit::{FAILED, Stop, Worded, unwritable};
 use memtide_base::Instant;
-use memtide_schema::{
-    Output, OutputKind, Outputs, RowForm, RowText, Sample, SampleOutcome, Settings,
-};
+use memtide_record::{Sample, SampleOutcome};
+use memtide_scenario::{Output, OutputKind, Outputs, RowForm, RowText, Settings};
 use memtide_sinks::{DetailsJson, Ending, Outlets, SampleCsv, SampleLines, Sink};
 #[cfg(feature = "parquet")]
 use memtide_sinks::{Document, ParquetSamples};

@@ -1,12 +1,13 @@
 //! `--plot`: charts of the result of a run, a search or a scan.
 
 use super::pending_file::ResultWriter;
+use memtide_record::Distribution;
+use memtide_record::Event;
 use memtide_report::chart::{
     Curve, CurveGoal, CurvePoint, curve_png, curve_svg, histogram_png, histogram_svg,
 };
-use memtide_schema::record::Distribution;
-use memtide_schema::scenario::{Goal, Subject};
-use memtide_schema::{Event, Kind};
+use memtide_scenario::Kind;
+use memtide_scenario::{Goal, Subject};
 use memtide_sinks::{Document, Sink};
 use std::io::{self, Write};
 

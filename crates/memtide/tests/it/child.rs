@@ -1,8 +1,8 @@
 //! The program as a child process: started, signalled, waited for. No child outlives its time limit
 //! or its handle.
 
-use memtide_schema::Record;
-use memtide_schema::record::{CheckKind, CheckResult};
+use memtide_record::Record;
+use memtide_record::{CheckKind, CheckResult};
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -71,6 +71,21 @@ pub(crate) fn alone() -> Turn {
 pub(crate) fn within_turn<T>(act: impl FnOnce() -> T) -> T {
     let _turn = Turn::take_on();
     act()
+}
+
+/// The rows of a table below `## name` in `text`; lines behind `#` are comments.
+pub(crate) fn section(text: &'static str, name: &str) -> impl Iterator<Item = &'static str> {
+    let (_, table) = text.split_once(&format!("\n## {name}\n")).expect(name);
+    let lines = table.lines().take_while(|line| !line.starts_with("## "));
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Runs every command line below `## name` in `refused.txt`: each is refused.
+pub(crate) fn refused(name: &str) {
+    for row in section(include_str!("refused.txt"), name) {
+        let (line, words) = row.split_once(" => ").expect("words of the message");
+        memtide(&format!("{line} --quiet")).complains(2, &words.split(" | ").collect::<Vec<_>>());
+    }
 }
 
 /// Runs the program with the words of `line` to its end.

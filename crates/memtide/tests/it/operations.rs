@@ -4,8 +4,9 @@
 use crate::child::{assert_counters_equal, memtide};
 use crate::peer::Peer;
 use crate::peer::rogue::Recorder;
-use memtide_schema::record::{EndedBy, Verdict};
-use memtide_schema::{Kind, Record};
+use memtide_record::Record;
+use memtide_record::{EndedBy, Verdict};
+use memtide_scenario::Kind;
 
 const EVERY_KIND: &str = "get=5,gets=1,set=2,add=1,replace=1,append=1,prepend=1,cas=1,delete=1,\
                           incr=1,decr=1,touch=1,gat=1,gats=1";
@@ -168,16 +169,9 @@ fn several_servers_have_a_row_each() {
 fn every_way_to_wait_to_connect_and_to_end_makes_the_same_load() {
     let peer = Peer::memcached("");
     let window = "--rate 1k --arrival fixed --duration 300ms --keys 100 --timeout 20s --json -";
-    for flags in [
-        "--wait sleep",
-        "--wait hybrid",
-        "--wait spin",
-        "--pin",
-        "--bind 127.0.0.1,127.0.0.2",
-        "--cooldown drain",
-        "--connections 1 --depth 1",
-        "--connections 100 --threads 3",
-    ] {
+    let choices = "--wait sleep|--wait hybrid|--wait spin|--pin|--bind 127.0.0.1,127.0.0.2|\
+         --cooldown drain|--connections 1 --depth 1|--connections 100 --threads 3";
+    for flags in choices.split('|') {
         let run = memtide(&format!("run -s {} {window} {flags}", peer.name)).exits(0);
         let record = run.record();
         assert_counters_equal(&record);

@@ -24,11 +24,22 @@ impl Tallying {
         }
     }
 
+    /// Counts one value `times` times. Never fails and never allocates.
+    pub fn record_many(&mut self, value: u64, times: u64) {
+        self.settle();
+        (self.value, self.times) = (value, times);
+    }
+
     /// All values recorded, the pending one included.
     pub fn settled(&mut self) -> &Histogram<u32> {
         self.settle();
         self.times = 0;
         &self.settled
+    }
+
+    /// The number of values recorded, the pending one included.
+    pub fn count(&self) -> u64 {
+        self.settled.count() + self.times
     }
 
     /// Removes all values; keeps the memory.
@@ -63,6 +74,9 @@ mod tests {
                 tallying.record(value);
                 plain.record(value);
             }
+            let many = random.below(3);
+            tallying.record_many(value ^ 1, many);
+            (0..many).for_each(|_| plain.record(value ^ 1));
             match random.below(50) {
                 0 => {
                     tallying.clear();

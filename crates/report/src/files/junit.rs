@@ -4,19 +4,24 @@
 //! Nothing is judged here: a case fails if the record says so and the exit code does. Without
 //! `--strict` a verdict changes no exit code, so its cases are skipped with their reason.
 
+use crate::counts::errors;
+use crate::figure::run_figures;
 use crate::judgement::{believable, goal_word};
 use crate::number::{percent, whole};
 use crate::text::what;
-use memtide_schema::record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
-use memtide_schema::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
-use quick_xml::Writer;
-use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
-use std::io;
+use memtide_record::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
+use memtide_record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
+use quick_xml::events::{BytesDecl, BytesText, Event};
+use quick_xml::writer::{ElementWriter, Writer};
+use std::{io, mem};
 
-/// The record of a run as a JUnit file with one suite.
+/// The class of cases about goals.
+const GOAL: &str = "memtide.goal";
+
+/// The record of a run as a JUnit file with a suite for each load.
 pub fn junit(record: &Record) -> String {
     let name = format!("memtide: {}", what(record));
-    file(&[suite(&name, record)])
+    file(&suites(&name, record))
 }
 
 /// A search or scan as a JUnit file with a suite for each step, and one for its conclusion.
@@ -36,16 +41,18 @@ impl StepsJunit {
     /// missed goal fails no case there.
     pub fn step(&mut self, step: &Step) {
         let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
-        let mut suite =
-            suite(&format!("memtide: step {} at {rate:.0}/s", step.number), &step.record);
+        let unit = step.record.plan.rate_unit.as_ref().map(|unit| format!(" {unit}"));
+        let unit = unit.unwrap_or_default();
+        let name = format!("memtide: step {} at {rate:.0}{unit}/s", step.number);
+        let mut suites = suites(&name, &step.record);
         if self.kind == CourseKind::Search {
-            for case in &mut suite.cases {
+            for case in suites.iter_mut().flat_map(|suite| &mut suite.cases) {
                 if let Fate::Failed(kind, why) = &case.fate {
                     case.fate = Fate::Skipped(format!("{kind}: {why}"));
                 }
             }
         }
-        self.suites.push(suite);
+        self.suites.append(&mut suites);
     }
 
     /// The whole file.
@@ -63,12 +70,10 @@ impl StepsJunit {
             (None, StepsEnd::Done, _) => Fate::Passed,
             (None, _, _) => Fate::Failed("partial", "the search or scan ended early".to_owned()),
         };
-        let name = match self.kind {
-            CourseKind::Search => "search",
-            CourseKind::Scan => "scan",
-        };
+        let name = self.kind.name();
         let case = Case { class: "memtide.conclusion", name: name.to_owned(), fate };
-        let last = Suite { name: format!("memtide: {name}"), seconds: 0.0, cases: vec![case] };
+        let name = format!("memtide: {name}");
+        let last = Suite { name, seconds: 0.0, figures: Vec::new(), cases: vec![case] };
         let suites: Vec<Suite> = self.suites.iter().cloned().chain([last]).collect();
         file(&suites)
     }
@@ -79,6 +84,8 @@ impl StepsJunit {
 struct Suite {
     name: String,
     seconds: f64,
+    /// The run's figures by name, exactly.
+    figures: Vec<(&'static str, String)>,
     cases: Vec<Case>,
 }
 
@@ -103,6 +110,15 @@ impl Suite {
     }
 }
 
+/// The suite of a run; of the agents' load and of the master's own if there are both, of which the
+/// second has the goals.
+fn suites(name: &str, record: &Record) -> Vec<Suite> {
+    let Some(own) = &record.own else { return vec![suite(name, record)] };
+    let mut agents = suite(&format!("{name}, the agents' load"), record);
+    agents.cases.retain(|case| case.class != GOAL);
+    vec![agents, suite(&format!("{name}, the master's own load"), own)]
+}
+
 fn suite(name: &str, record: &Record) -> Suite {
     let mut cases = Vec::new();
     for goal in &record.goals {
@@ -110,7 +126,7 @@ fn suite(name: &str, record: &Record) -> Suite {
             GoalResult::Met => Fate::Passed,
             result => Fate::Failed(goal_word(result), goal.why.clone()),
         };
-        cases.push(Case { class: "memtide.goal", name: goal.goal.clone(), fate });
+        cases.push(Case { class: GOAL, name: goal.goal.clone(), fate });
     }
     let fate = match record.believable.verdict {
         Verdict::Yes | Verdict::Within => Fate::Passed,
@@ -118,7 +134,9 @@ fn suite(name: &str, record: &Record) -> Suite {
     };
     cases.push(Case { class: "memtide.verdict", name: "believable".to_owned(), fate });
     cases.extend(error_cases(record));
-    Suite { name: name.to_owned(), seconds: record.measured_s, cases }
+    let figures = run_figures(record).into_iter();
+    let figures = figures.filter_map(|(of, figure)| Some((of.name, figure.value?))).collect();
+    Suite { name: name.to_owned(), seconds: record.measured_s, figures, cases }
 }
 
 /// The fate of a case that speaks against the figures: a failure if the run is strict.
@@ -137,15 +155,8 @@ fn error_cases(record: &Record) -> Vec<Case> {
         matches!(check.code, CheckKind::Errors | CheckKind::Answered)
             && check.result == CheckResult::Failed
     });
-    let classes = [
-        ("failed", totals.failed),
-        ("timed_out", totals.timed_out),
-        ("lost", totals.lost),
-        ("dropped", totals.dropped),
-        ("abandoned", totals.abandoned),
-    ];
     let fraction = |count: u64| percent(count as f64 / totals.intended.max(1) as f64);
-    let of_class = |(class, count): (&str, u64)| {
+    let of_class = |(class, _, count): (&str, &str, u64)| {
         let told = format!("{} operations, {}", whole(count), fraction(count));
         let fate = match count {
             0 => Fate::Passed,
@@ -154,7 +165,7 @@ fn error_cases(record: &Record) -> Vec<Case> {
         };
         Case { class: "memtide.errors", name: class.to_owned(), fate }
     };
-    let mut cases: Vec<Case> = classes.into_iter().map(of_class).collect();
+    let mut cases: Vec<Case> = errors(totals).map(of_class).collect();
     let wrong = record.phases.verification().wrong();
     cases.push(Case {
         class: "memtide.errors",
@@ -176,64 +187,74 @@ fn file(suites: &[Suite]) -> String {
 
 fn write(writer: &mut Writer<Vec<u8>>, suites: &[Suite]) -> io::Result<()> {
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let mut root = BytesStart::new("testsuites");
-    counts(&mut root, "memtide", suites);
-    writer.write_event(Event::Start(root))?;
-    for suite in suites {
-        let mut start = BytesStart::new("testsuite");
-        counts(&mut start, &suite.name, std::slice::from_ref(suite));
-        writer.write_event(Event::Start(start))?;
+    let root = counts(writer.create_element("testsuites"), "memtide", suites);
+    root.write_inner_content(|writer| {
+        suites.iter().try_for_each(|suite| write_suite(writer, suite))
+    })?;
+    Ok(())
+}
+
+fn write_suite(writer: &mut Writer<Vec<u8>>, suite: &Suite) -> io::Result<()> {
+    let element = writer.create_element("testsuite");
+    let element = counts(element, &suite.name, std::slice::from_ref(suite));
+    element.write_inner_content(|writer| {
+        if !suite.figures.is_empty() {
+            writer.create_element("properties").write_inner_content(|writer| {
+                suite.figures.iter().try_for_each(|(name, value)| {
+                    let property = writer.create_element("property");
+                    let property = property.with_attribute(("name", *name));
+                    property.with_attribute(("value", &**value)).write_empty()?;
+                    Ok(())
+                })
+            })?;
+        }
         // The cases are all of one run: their times add up to its length.
         let mut seconds = suite.seconds;
-        for case in &suite.cases {
-            write_case(writer, case, std::mem::take(&mut seconds))?;
-        }
-        writer.write_event(Event::End(BytesEnd::new("testsuite")))?;
-    }
-    writer.write_event(Event::End(BytesEnd::new("testsuites")))
+        let mut cases = suite.cases.iter();
+        cases.try_for_each(|case| write_case(writer, case, mem::take(&mut seconds)))
+    })?;
+    Ok(())
 }
 
 /// Adds the attributes that the root and each suite have in common.
-fn counts(start: &mut BytesStart<'_>, name: &str, suites: &[Suite]) {
+fn counts<'a>(
+    element: ElementWriter<'a, Vec<u8>>,
+    name: &str,
+    suites: &[Suite],
+) -> ElementWriter<'a, Vec<u8>> {
     let sum = |of: &dyn Fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>().to_string();
     let seconds: f64 = suites.iter().map(|suite| suite.seconds).sum();
-    start.push_attribute(("name", &*printable(name)));
-    start.push_attribute(("tests", &*sum(&|suite| suite.cases.len())));
     let failures = sum(&|suite| suite.count(|fate| matches!(fate, Fate::Failed(..))));
-    start.push_attribute(("failures", &*failures));
-    start.push_attribute(("errors", "0"));
     let skipped = sum(&|suite| suite.count(|fate| matches!(fate, Fate::Skipped(_))));
-    start.push_attribute(("skipped", &*skipped));
-    start.push_attribute(("time", &*format!("{seconds:.3}")));
+    element
+        .with_attribute(("name", &*printable(name)))
+        .with_attribute(("tests", &*sum(&|suite| suite.cases.len())))
+        .with_attribute(("failures", &*failures))
+        .with_attribute(("errors", "0"))
+        .with_attribute(("skipped", &*skipped))
+        .with_attribute(("time", &*format!("{seconds:.3}")))
 }
 
 fn write_case(writer: &mut Writer<Vec<u8>>, case: &Case, seconds: f64) -> io::Result<()> {
-    let mut start = BytesStart::new("testcase");
-    start.push_attribute(("classname", case.class));
-    start.push_attribute(("name", &*printable(&case.name)));
-    start.push_attribute(("time", &*format!("{seconds:.3}")));
-    let mut inner = match &case.fate {
-        Fate::Passed => return writer.write_event(Event::Empty(start)),
-        Fate::Skipped(_) => BytesStart::new("skipped"),
-        Fate::Failed(..) => BytesStart::new("failure"),
-    };
-    writer.write_event(Event::Start(start))?;
+    let element = writer.create_element("testcase").with_attribute(("classname", case.class));
+    let element = element.with_attribute(("name", &*printable(&case.name)));
+    let element = element.with_attribute(("time", &*format!("{seconds:.3}")));
     match &case.fate {
-        Fate::Passed => {}
-        Fate::Skipped(why) => {
-            inner.push_attribute(("message", &*printable(why)));
-            writer.write_event(Event::Empty(inner))?;
-        }
-        Fate::Failed(kind, why) => {
+        Fate::Passed => element.write_empty()?,
+        Fate::Skipped(why) => element.write_inner_content(|writer| {
+            let skipped = writer.create_element("skipped");
+            skipped.with_attribute(("message", &*printable(why))).write_empty()?;
+            Ok(())
+        })?,
+        Fate::Failed(kind, why) => element.write_inner_content(|writer| {
             let why = printable(why);
-            inner.push_attribute(("type", *kind));
-            inner.push_attribute(("message", &*why));
-            writer.write_event(Event::Start(inner))?;
-            writer.write_event(Event::Text(BytesText::new(&why)))?;
-            writer.write_event(Event::End(BytesEnd::new("failure")))?;
-        }
-    }
-    writer.write_event(Event::End(BytesEnd::new("testcase")))
+            let failure = writer.create_element("failure").with_attribute(("type", *kind));
+            let failure = failure.with_attribute(("message", &*why));
+            failure.write_text_content(BytesText::new(&why))?;
+            Ok(())
+        })?,
+    };
+    Ok(())
 }
 
 /// Removes characters that XML cannot contain even if escaped.
@@ -243,55 +264,4 @@ fn printable(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture;
-
-    #[test]
-    fn a_bad_day_fails_cases_that_say_why() {
-        let mut record = fixture::bad_day();
-        record.scenario.insert("strict".to_owned(), true.into());
-        let text = junit(&record);
-        for part in [
-            "<testsuites name=\"memtide\" tests=\"",
-            "<testcase classname=\"memtide.verdict\" name=\"believable\"",
-            "<failure type=\"not believable\" message=\"no — ",
-            "<testcase classname=\"memtide.errors\" name=\"timed_out\"",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
-    }
-
-    #[test]
-    fn a_verdict_fails_nothing_that_the_exit_code_does_not() {
-        let mut record = fixture::bad_day();
-        record.goals.clear();
-        let text = junit(&record);
-        assert!(text.contains(r#"failures="0""#) && !text.contains("<failure"), "{text}");
-        assert!(text.contains("<skipped message=\"not believable: no — "), "{text}");
-    }
-
-    #[test]
-    fn times_of_cases_add_up_to_the_runs_length() {
-        let text = junit(&fixture::open());
-        let cases = text.lines().filter(|line| line.contains("<testcase"));
-        let times = cases.filter_map(|line| line.split("time=\"").nth(1)?.split('"').next());
-        let sum: f64 = times.map(|time| time.parse::<f64>().unwrap()).sum();
-        assert!((sum - fixture::open().measured_s).abs() < 0.001, "{sum}: {text}");
-    }
-
-    #[test]
-    fn a_quiet_run_fails_nothing() {
-        let text = junit(&fixture::open());
-        assert!(text.contains(r#"failures="0""#) && !text.contains("<failure"), "{text}");
-    }
-
-    #[test]
-    fn names_that_mean_something_in_xml_are_escaped() {
-        let mut record = fixture::open();
-        record.goals = fixture::bad_day().goals;
-        record.goals[0].goal = "a<b&\"c\"\u{1}".to_owned();
-        let text = junit(&record);
-        assert!(text.contains(r#"name="a&lt;b&amp;&quot;c&quot; ""#), "{text}");
-    }
-}
+mod tests;

@@ -1,9 +1,10 @@
 //! The content of a page about one run, or about merged runs.
 
 use super::{facts, figures, over_time, servers, spectrum};
-use crate::text::what;
+use crate::text::{is_simulated, what};
 use maud::{Markup, html};
-use memtide_schema::Record;
+use memtide_record::Record;
+use memtide_scenario::scenario_file;
 
 /// The whole content, from the title to the scenario.
 pub(super) fn run(record: &Record) -> Markup {
@@ -21,7 +22,11 @@ pub(super) fn run(record: &Record) -> Markup {
         }
         (facts::shards(&record.shards))
         (facts::counts(record))
-        (facts::scenario(record))
+        @let (command, more) = match is_simulated(record) {
+            false => ("memtide run scenario.toml", ""),
+            true => ("memtide sim scenario.toml", ", with the options of the simulation"),
+        };
+        (facts::again(Some(command), more, &scenario_file(&record.scenario)))
     }
 }
 
@@ -35,7 +40,6 @@ fn measured(record: &Record) -> Markup {
             (spectrum::response(record).markup())
             @for chart in over_time::charts(record) { (chart.markup()) }
             h2 { "Lag" }
-            (figures::lag_split(&record.lag_split))
             (spectrum::lag(&record.lag_split).markup())
         } @else { p { "Nothing was measured." } }
     }

@@ -3,7 +3,7 @@
 use crate::judgement::shard_verdict;
 use crate::layout::{TextLayout, TextTable, wrapped};
 use crate::number::{NONE, or_none, percent, signed_time, time};
-use memtide_schema::record::{Lanes, ShardRecord, ShareRecord};
+use memtide_record::{Lanes, ShardRecord, ShareRecord};
 
 /// Largest number of agents with a row; the record has all.
 const ROWS_MAX: usize = 64;
@@ -19,7 +19,7 @@ pub(crate) fn agents(out: &mut TextLayout, shards: &[ShardRecord]) {
     }
     let heading =
         ["agent", "share", "lanes", "CPU", "lag p99", "began late", "master ahead", "believable"];
-    let mut table = TextTable::new(&heading).without(&DISPENSABLE);
+    let mut table = TextTable::new(&heading, &DISPENSABLE);
     for (name, shard) in all.iter().take(ROWS_MAX) {
         table.row(row(name, shard));
     }

@@ -1,12 +1,13 @@
 //! The whole report of a merged record, compared with a file.
 
-use crate::expect::expect;
 use crate::fixture;
+use crate::fixture::expect;
 use crate::text::text;
 use memtide_base::Span;
 use memtide_metrics::{Histogram, Row};
-use memtide_schema::record::*;
-use memtide_schema::{Kind, Scenarios, Warning, merge};
+use memtide_record::*;
+use memtide_record::{Scenarios, Warning, merge};
+use memtide_scenario::Kind;
 
 /// A run of 4 s that began `skew_us` after the first, with times around a few hundred µs.
 fn run(skew_us: u64, busy: f64) -> Record {
@@ -100,7 +101,11 @@ fn of_agent(number: u32, name: &str, skew_us: u64, busy: f64) -> Record {
         scenario_digest: "d".to_owned(),
         start: ShareStart::Agents,
         not_run: None,
-        agent: Some(AgentRecord { name: name.to_owned(), began_late_ns: Some(skew_us * 90) }),
+        agent: Some(AgentRecord {
+            name: name.to_owned(),
+            began_late_ns: Some(skew_us * 90),
+            ..AgentRecord::default()
+        }),
     };
     let clock = ClockRecord {
         window_start_monotonic_ns: Some(Wide(9_000_000_000 + u128::from(skew_us) * 1_000)),

@@ -2,14 +2,19 @@
 //!
 //! Rows are written before the next step is known, so columns have fixed widths.
 
+use crate::judgement::goal_word;
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, rate, time};
-use memtide_schema::record::{GoalResult, WarningRecord};
-use memtide_schema::steps::{Answer, Conclusion, LostAgent, Point, Step, StepRole, StepsEnd};
-use memtide_schema::{Progress, StepBegun};
+use crate::plan::{rate_in, rate_of};
+use memtide_record::WarningRecord;
+use memtide_record::steps::{
+    Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd,
+};
+use memtide_record::{Progress, StepBegun};
+use memtide_scenario::scenario_file;
 use std::collections::BTreeMap;
 
-pub(crate) const HEADING: [&str; 10] = [
+const HEADING: [&str; 10] = [
     "step",
     "target",
     "achieved",
@@ -38,6 +43,8 @@ pub struct StepsText {
     warnings: BTreeMap<String, (u32, u32, WarningRecord)>,
     /// Rates with a step that cannot be believed, and the reason.
     doubts: Vec<(f64, String)>,
+    /// Unit of the rates; none for operations.
+    unit: Option<String>,
 }
 
 impl StepsText {
@@ -53,6 +60,7 @@ impl StepsText {
             let first = || (0, step.number, warning.clone());
             self.warnings.entry(warning.code.clone()).or_insert_with(first).0 += 1;
         }
+        self.unit.clone_from(&step.record.plan.rate_unit);
         let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
         if let Some(reason) = step.doubt()
             && self.doubts.iter().all(|(doubted, _)| *doubted != rate)
@@ -83,7 +91,7 @@ impl StepsText {
     }
 
     /// The sentences below the rows, each with its label.
-    pub(crate) fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
+    fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
         let mut sentences = Vec::new();
         for (steps, first, warning) in self.warnings.values() {
             let WarningRecord { message, remedy, .. } = warning;
@@ -125,9 +133,13 @@ impl StepsText {
         out.push('\n');
     }
 
+    fn rate(&self, per_s: f64) -> String {
+        rate_in(self.unit.as_deref(), per_s)
+    }
+
     fn sentence(&self, answer: &Answer) -> String {
         let goals = self.goals.join(" and ");
-        let missed = answer.missed_per_s.map(rate);
+        let missed = answer.missed_per_s.map(|per_s| self.rate(per_s));
         let Some(found) = answer.rate_per_s else {
             let lowest =
                 missed.map_or_else(String::new, |missed| format!(" (lowest tested: {missed})"));
@@ -135,22 +147,80 @@ impl StepsText {
         };
         let steps = counted(u64::from(answer.met + answer.missed), "step");
         let beyond = match answer.missed_per_s {
-            Some(missed) if missed > found => format!("; {} is too high", rate(missed)),
-            Some(missed) => format!("; but {} missed", rate(missed)),
+            Some(missed) if missed > found => format!("; {} is too high", self.rate(missed)),
+            Some(missed) => format!("; but {} missed", self.rate(missed)),
             None => "; no higher rate was tested".to_owned(),
         };
-        format!("{} meets {goals} (in {} of {steps} at this rate){beyond}", rate(found), answer.met)
+        format!(
+            "{} meets {goals} (in {} of {steps} at this rate){beyond}",
+            self.rate(found),
+            answer.met
+        )
     }
 
     /// Reasons to doubt the two ends of the answer.
     fn doubts_about(&self, answer: &Answer) -> Vec<String> {
         let about = |of: Option<f64>, so: &str| {
             let doubt = self.doubts.iter().find(|(doubted, _)| Some(*doubted) == of);
-            doubt.map(|(doubted, why)| format!("at {}: {why}{so}", rate(*doubted)))
+            doubt.map(|(doubted, why)| format!("at {}: {why}{so}", self.rate(*doubted)))
         };
         let client = "; memtide itself may be the limit";
         let both = [about(answer.rate_per_s, ""), about(answer.missed_per_s, client)];
         both.into_iter().flatten().collect()
+    }
+}
+
+/// The steps of a search or scan as rows of cells, for outputs that are written at its end.
+#[derive(Clone, Debug)]
+pub(crate) struct StepsRows {
+    kind: CourseKind,
+    pub(crate) goals: Vec<String>,
+    text: StepsText,
+    /// The heading, and a row for each step.
+    pub(crate) rows: Vec<Vec<String>>,
+    /// The scenario of every step, as a file without its rate.
+    scenario: String,
+}
+
+impl StepsRows {
+    /// No rows yet, for steps of `kind` that are judged by these goals.
+    pub(crate) fn new(kind: CourseKind, goals: &[String]) -> Self {
+        let text = StepsText::new(goals, None);
+        let rows = vec![HEADING.map(str::to_owned).to_vec()];
+        Self { kind, goals: goals.to_vec(), text, rows, scenario: String::new() }
+    }
+
+    /// Adds a step; returns its cells.
+    pub(crate) fn step(&mut self, step: &Step) -> &[String] {
+        // The row is for terminals; the conclusion needs what the call records.
+        let _ = self.text.step(step);
+        let mut words = step.record.scenario.clone();
+        words.remove("rate");
+        self.scenario = scenario_file(&words);
+        self.rows.push(cells(step).to_vec());
+        self.rows.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Kind and number of the steps: `search of 12 steps`.
+    pub(crate) fn title(&self) -> String {
+        format!("{} of {}", self.kind.name(), counted(self.rows.len() as u64 - 1, "step"))
+    }
+
+    /// A rate in the unit of the steps.
+    #[cfg(feature = "html")]
+    pub(crate) fn rate(&self, per_s: f64) -> String {
+        self.text.rate(per_s)
+    }
+
+    /// The sentences below the rows, each with its label.
+    pub(crate) fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
+        self.text.sentences(conclusion)
+    }
+
+    /// The command that carries the same steps out again, if it is known, and the scenario file
+    /// that it names.
+    pub(crate) fn again<'a>(&'a self, conclusion: &'a Conclusion) -> (Option<&'a str>, &'a str) {
+        (Some(&*conclusion.command).filter(|command| !command.is_empty()), &self.scenario)
     }
 }
 
@@ -172,17 +242,17 @@ pub fn step_progress_line(begun: &StepBegun, progress: &Progress) -> String {
 }
 
 /// The cells of a step's row, below [`HEADING`].
-pub(crate) fn cells(step: &Step) -> [String; 10] {
-    let point = step.point();
+fn cells(step: &Step) -> [String; 10] {
+    let (point, plan) = (step.point(), &step.record.plan);
     let ns = |ns: Option<u64>| ns.map_or_else(|| NONE.to_owned(), |ns| time(ns as f64));
     [
         step.number.to_string(),
         match (point.rate_per_s, step.role) {
-            (Some(asked), _) => rate(asked),
+            (Some(asked), _) => rate_of(plan, asked),
             (None, StepRole::Peak) => "peak".to_owned(),
             (None, _) => "all".to_owned(),
         },
-        rate(point.achieved_per_s),
+        rate_of(plan, point.achieved_per_s),
         ns(point.response_p50_ns),
         ns(point.response_p95_ns),
         ns(point.response_p99_ns),
@@ -195,12 +265,9 @@ pub(crate) fn cells(step: &Step) -> [String; 10] {
 
 const fn goal(point: &Point) -> &'static str {
     match point.goal {
-        None if point.behind => "behind",
+        _ if point.behind => "behind",
         None => NONE,
-        Some(_) if point.behind => "behind",
-        Some(GoalResult::Met) => "met",
-        Some(GoalResult::Missed) => "missed",
-        Some(GoalResult::Undecided) => "undecided",
+        Some(result) => goal_word(result),
     }
 }
 

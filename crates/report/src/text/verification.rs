@@ -1,8 +1,9 @@
 //! The line about verification: whether the servers returned the stored values.
 
+use crate::counts::counted_parts;
 use crate::layout::{TextLayout, labelled};
 use crate::number::whole;
-use memtide_schema::record::{Record, VerificationCounts};
+use memtide_record::{Record, VerificationCounts};
 
 /// Adds the results of verification over all phases; nothing without verification.
 pub(super) fn verification(out: &mut TextLayout, record: &Record) {
@@ -29,9 +30,7 @@ fn sentence(found: &VerificationCounts) -> String {
         (stale, "stale"),
         (truncated, "truncated"),
     ];
-    let wrong = parts.iter().filter(|(count, _)| *count > 0);
-    let wrong: Vec<String> =
-        wrong.map(|(count, name)| format!("{} {name}", whole(*count))).collect();
+    let wrong = counted_parts(&parts);
     let checked = whole(found.checked);
     let mut text = match wrong.is_empty() {
         true => format!("{checked} values, all correct"),
@@ -44,17 +43,4 @@ fn sentence(found: &VerificationCounts) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wrong_values_are_named_by_what_is_wrong_with_them() {
-        let mut found = VerificationCounts { checked: 12_000, ok: 12_000, ..Default::default() };
-        assert_eq!(sentence(&found), "12 000 values, all correct");
-        found = VerificationCounts { ok: 11_996, corrupt: 3, stale: 1, ..found };
-        assert_eq!(sentence(&found), "12 000 values, wrong: 3 corrupt, 1 stale");
-        found = VerificationCounts { ok: 12_000, verify_misses: 7, ..Default::default() };
-        found.checked = 12_000;
-        assert_eq!(sentence(&found), "12 000 values, all correct; 7 more were not returned");
-    }
-}
+mod tests;

@@ -7,7 +7,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::Stage;
 use memtide_engine::fleet::CpuTime;
 use memtide_metrics::{ChurnCounters, ChurnFate, Counters, Fate};
-use memtide_schema::Scenario;
+use memtide_scenario::Scenario;
 use memtide_workload::Arrival;
 
 /// A plan of 1 000 operations per second, or a closed loop.
@@ -329,22 +329,13 @@ fn counters_that_differ_fail_and_those_of_others_do_not() {
 fn report(idle_ms: u64, cpu_ms: Option<u64>, run_delay_ms: Option<u64>) -> WorkerReport {
     let cpu = |ms: u64| CpuTime { user: Span::from_ms(ms / 2), system: Span::from_ms(ms / 2) };
     WorkerReport {
+        at: Instant::ZERO,
         stage: Stage::Finished,
         measured_done: true,
-        is_used_up: false,
-        connections_open: 0,
-        in_flight: 0,
-        oldest_due: None,
-        disconnected_since: None,
-        trouble: None,
-        refusal: None,
-        last_settled: Instant::ZERO,
-        last_intended: Instant::ZERO,
-        concurrent_max: 0,
-        last_started: Instant::ZERO,
         idle: Span::from_ms(idle_ms),
         cpu: cpu_ms.map(cpu),
         run_delay: run_delay_ms.map(Span::from_ms),
+        ..WorkerReport::default()
     }
 }
 

@@ -10,8 +10,8 @@ use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, StepTask, T
 use memtide_engine::{
     Clients, Cooldown, Pacing, Plan, RateUnit, Refill, Transport, Verify, Window,
 };
-use memtide_schema::Scenario;
-use memtide_schema::scenario::{Load, OnFull, Problem};
+use memtide_scenario::Scenario;
+use memtide_scenario::{Load, OnFull, Problem};
 use memtide_workload::{KeyPart, Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
 
 const FILL_CONNECTIONS_PER_WORKER: u32 = 4;
@@ -26,7 +26,7 @@ const SAMPLE: u64 = 1_000;
 /// read.
 const SAMPLE_BYTES: u64 = 64 << 20;
 /// Fewest reads of a sample, however large the values are.
-const SAMPLE_LEAST: u64 = 64;
+const SAMPLE_LEAST: u64 = 8;
 /// Number of keys, those stored first, that are read as well if a server evicted items: it evicts
 /// the oldest first.
 const EARLIEST: u64 = 100;
@@ -131,12 +131,13 @@ pub(crate) fn plan_of(load: &Plan, work: Work) -> Plan {
         Work::FillWindows => fill_windows(load),
         Work::Fill { server, first, end } => fill(load, server, (first, end)),
         Work::Sample { server, keys } => {
-            probe(load, server, (Popularity::Sample(key_part(load)), keys), sample_size(load))
+            let (popularity, ops) = sample(load, keys);
+            probe(load, server, (popularity, keys), ops)
         }
         Work::Earliest { server } => {
             let keys = keys_own(load);
             let first = Popularity::Onward(0, key_part(load));
-            probe(load, server, (first, keys), EARLIEST.min(keys))
+            probe(load, server, (first, keys), EARLIEST.min(keys).min(reads_max(load)))
         }
     };
     Plan { task: Task { work, ..load.task }, ..plan }
@@ -164,9 +165,19 @@ fn fill(load: &Plan, server: ServerId, (first, end): (u64, u64)) -> Plan {
     }
 }
 
-/// Number of reads of a sample: large values make it smaller.
-fn sample_size(load: &Plan) -> u64 {
-    SAMPLE.min((SAMPLE_BYTES / value_bytes(load).max(1)).max(SAMPLE_LEAST))
+/// The most reads of a sample: large values make it smaller.
+fn reads_max(load: &Plan) -> u64 {
+    (SAMPLE_BYTES / value_bytes(load).max(1)).max(SAMPLE_LEAST)
+}
+
+/// The sample of `keys` keys of this process, and its number of reads. If large values make it
+/// smaller, no key is read twice where the keys are few.
+fn sample(load: &Plan, keys: u64) -> (Popularity, u64) {
+    let reads = SAMPLE.min(reads_max(load));
+    match reads < SAMPLE && keys <= reads {
+        true => (Popularity::Onward(0, key_part(load)), keys),
+        false => (Popularity::Sample(key_part(load)), reads),
+    }
 }
 
 /// A probe of `ops` reads among the first `keys` of this process's keys, chosen by `popularity`.

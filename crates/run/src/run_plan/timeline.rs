@@ -4,8 +4,8 @@ use crate::survey::{ServerStatistics, statistics};
 use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::fleet::ServerAnswer;
-use memtide_schema::natively;
-use memtide_schema::record::{ServerLoad, ServerReport};
+use memtide_record::natively;
+use memtide_record::{ServerLoad, ServerReport};
 use std::collections::BTreeMap;
 
 /// Reports of the servers, by name.
@@ -60,9 +60,13 @@ impl Timeline {
         }
     }
 
-    /// Takes the reports since the last call.
+    /// Takes the reports since the last call: one of each server, which is empty if none came.
     pub(crate) fn cut(&mut self) -> Reports {
-        std::mem::take(&mut self.new)
+        let mut reports = std::mem::take(&mut self.new);
+        for name in self.servers.keys() {
+            reports.entry(name.clone()).or_default();
+        }
+        reports
     }
 
     /// True if a server counted anything since the last second.

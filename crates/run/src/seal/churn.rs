@@ -5,8 +5,8 @@ use memtide_base::Instant;
 use memtide_engine::plan::segment;
 use memtide_engine::{Pace, Plan};
 use memtide_metrics::{Churn, ChurnCounters, ChurnFate};
-use memtide_schema::Warning;
-use memtide_schema::record::{ChurnCounts, ChurnRecord, Distribution, Phases, per_second};
+use memtide_record::Warning;
+use memtide_record::{ChurnCounts, ChurnRecord, Distribution, Phases};
 
 /// The churn record of a run whose operations are in `phases`; `None` without connection churn.
 pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<ChurnRecord> {
@@ -23,7 +23,6 @@ pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<Chur
             let most = planned.openings_max.map_or(f64::INFINITY, |most| plan.own_ops(most) as f64);
             count.min(most) / length_s
         }),
-        started_per_s: per_second(measured.started, end.since(start)),
         concurrent_max: ended.workers.iter().map(|worker| u64::from(worker.concurrent_max)).sum(),
         warmup: counts(segment::WARMUP),
         measure: counts(segment::MEASURE),
@@ -33,6 +32,7 @@ pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<Chur
         lifetime: times(&churn.lifetime, 0),
         calls_planned: intended * planned.calls,
         calls_intended: ChurnRecord::calls_of(phases),
+        ..ChurnRecord::default()
     })
 }
 

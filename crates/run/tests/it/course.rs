@@ -4,8 +4,8 @@ use crate::world::{
     Notes, Script, Stretch, WatchedFleet, around, ms, run_in, run_toml, scenario, setting,
 };
 use memtide_base::Law;
+use memtide_record::{CheckKind, EndedBy, Phase, Verdict};
 use memtide_run::{lower, run};
-use memtide_schema::record::{CheckKind, EndedBy, Phase, Verdict};
 use memtide_sim::{Network, Setting};
 
 const SHORT: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '2s'\n\
@@ -77,13 +77,21 @@ fn a_filled_server_is_not_filled_again() {
 
 #[test]
 fn a_sample_of_large_values_is_small() {
-    let toml = "server = 'unix:/s'\nrate = 20\nduration = '1s'\nkeys = 20\nthreads = 1\n\
-                value-size = 900000\n";
-    let first = run_toml(Script::default(), toml);
-    let second = run_in(first.fleet, &around(1, true), &scenario(toml));
-    let load = &second.record().phases.load.totals;
-    // 64 MiB of values are 74; never fewer than 64 keys are read.
-    assert_eq!((load.keys, load.hits), (74, 74), "{load:?}");
+    // 64 MiB are 74 values of 900 kB, or 6 of 10 MB; 8 keys are always read. No key is read twice if
+    // all can be read.
+    for (keys, bytes, read) in [(20, 900_000, 20), (100, 900_000, 74), (10, 10_000_000, 8)] {
+        let toml = format!(
+            "server = 'unix:/s'\nrate = 2\nduration = '1s'\nthreads = 1\nvalue-max = '16M'\n\
+             keys = {keys}\nvalue-size = {bytes}\n"
+        );
+        let mut setting = setting(Script::default());
+        setting.servers[0].store.memory_bytes_max = 1 << 30;
+        setting.servers[0].store.item_bytes_max = 16 << 20;
+        let first = run_in(WatchedFleet::within(setting), &around(1, true), &scenario(&toml));
+        let second = run_in(first.fleet, &around(1, true), &scenario(&toml));
+        let load = &second.record().phases.load.totals;
+        assert_eq!((load.keys, load.hits), (read, read), "{keys} keys: {load:?}");
+    }
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! The record's figures against a recount of the exported operations, one by one.
 
-use crate::world::{Ran, Script, Stretch, closes, run_toml};
+use crate::world::{
+    Ran, Script, Stretch, WatchedFleet, around, closes, run_in, run_toml, scenario,
+};
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::Sample;
 use memtide_metrics::Histogram;
-use memtide_schema::record::{Distribution, IntervalRecord, Totals};
-use memtide_schema::{Interval, Kind, Record};
+use memtide_record::event::IntervalRow;
+use memtide_record::{Distribution, IntervalRecord, Totals};
+use memtide_record::{Interval, Record};
+use memtide_scenario::Kind;
 use memtide_workload::{OpKind, Outcome};
 
 fn ran() -> Ran {
@@ -59,9 +63,45 @@ fn what_settled_in_all_seconds_is_what_the_load_came_to() {
     // The record keeps them.
     let kept: Vec<u64> = record.seconds.iter().map(|second| second.counts.settled).collect();
     assert_eq!(kept, intervals.iter().map(|i| i.counts.settled).collect::<Vec<_>>());
+    // Rows made of the record say what the run's own rows said.
+    for (kept, told) in record.seconds.iter().zip(intervals) {
+        let (kept, told) =
+            (IntervalRow::of_second(kept, None), &IntervalRow::of_interval(told, None)[0]);
+        for ((column, kept), (_, told)) in kept.cells().zip(told.cells()) {
+            assert!(kept.is_null() || kept == told, "{column} is {kept} and was {told}");
+        }
+    }
     // The server stalled from 1.8 s to 2.4 s: operations due in that time had to wait.
     let oldest = intervals.iter().filter_map(|interval| interval.under_way.oldest_due_s);
     assert!(oldest.fold(0.0, f64::max) > 0.0);
+}
+
+/// The controller looks at reports that are up to a tenth of a second old.
+#[test]
+fn a_backlog_is_as_old_as_when_its_worker_told_of_it() {
+    for late in [Span::ZERO, Span::from_ms(60)] {
+        let mut fleet = WatchedFleet::new(Script::default());
+        fleet.late = late;
+        // Nearly all that one connection can carry, so that a few operations always wait.
+        let toml = "server = 'unix:/s'\nrate = 9000\narrival = 'poisson'\nduration = '5s'\n\
+                    warmup = '0s'\nkeys = 500\nconnections = 1\nthreads = 1\ndepth = 1\n\
+                    load = 'never'\n";
+        let ran = run_in(fleet, &around(1, true), &scenario(toml));
+        let record = ran.record();
+        assert_eq!(record.totals.answered, record.totals.intended, "all were sent");
+        let longest = record.lag[&Kind::All].max_ns.unwrap() as f64 / 1e9;
+        let states = || ran.observer.intervals.iter().map(|interval| interval.under_way);
+        let oldest = states().filter_map(|state| state.oldest_due_s).fold(0.0, f64::max);
+        assert!(oldest > 0.0, "something waits");
+        assert!(
+            oldest <= longest,
+            "an operation waited {oldest} s, but none more than {longest} s"
+        );
+        let most = states().filter_map(|state| state.backlog).max().unwrap();
+        assert!((most as f64) <= 1.0 + 9_000.0 * longest, "{most} operations waited");
+        let status = ran.observer.progress.iter().filter_map(|progress| progress.oldest_due).max();
+        assert!(status.unwrap_or_default().as_s_f64() <= longest, "{status:?}");
+    }
 }
 
 #[test]
@@ -168,6 +208,21 @@ fn intervals_are_by_intended_instant() {
         let count = samples.iter().filter(is_answered).filter(held).count() as u64;
         assert!(row.ops.abs_diff(count) <= 2, "row {number}: {} against {count}", row.ops);
     }
+}
+
+#[test]
+fn operations_that_need_no_answer_end_the_window_and_are_missing_from_no_service_time() {
+    let toml = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nops-max = 1000\nkeys = 100\n\
+                mix = 'get=1,set=1'\nnoreply = true\nload = 'never'\n";
+    let ran = run_toml(Script::default(), toml);
+    let record = ran.record();
+    let (answered, unacknowledged) = (record.totals.answered, record.totals.unacknowledged);
+    assert!(answered > 400 && answered + unacknowledged == 1_000);
+    let service = &record.service[&Kind::All];
+    assert_eq!((service.count, service.unanswered), (answered, 0));
+    let sets = run_toml(Script::default(), &toml.replace("get=1,", ""));
+    assert_eq!(sets.record().totals.unacknowledged, 1_000);
+    assert_eq!(sets.record().window_ns, 999_000_000, "from the first operation to the last");
 }
 
 /// The window's start, exact to the gap before its first operation.

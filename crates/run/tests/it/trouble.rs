@@ -1,7 +1,9 @@
 //! Servers that are absent, disappear, or are silent.
 
-use crate::world::{Script, Stretch, closes, ms, run_toml};
-use memtide_schema::record::{EndedBy, GoalResult, Verdict};
+use crate::world::{
+    Script, Stretch, WatchedFleet, around, closes, ms, run_in, run_toml, scenario, setting,
+};
+use memtide_record::{EndedBy, GoalResult, Verdict};
 
 const PACED: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '3s'\n\
                      keys = 100\nconnections = 4\nthreads = 2\ntimeout = '500ms'\n";
@@ -162,5 +164,18 @@ fn a_missed_goal_is_exit_1_and_unanswered_operations_are_no_short_cut() {
     let results: Vec<_> = record.goals.iter().map(|goal| goal.result).collect();
     assert_eq!(results[0], GoalResult::Missed, "fast errors do not improve a percentile");
     assert_eq!(record.exit, 1);
-    assert_eq!(record.response[&memtide_schema::Kind::All].p99_ns, None);
+    assert_eq!(record.response[&memtide_scenario::Kind::All].p99_ns, None);
+}
+
+#[test]
+fn a_server_that_evicts_items_of_the_load_is_warned_of() {
+    let evictions = |memory_bytes_max| {
+        let mut setting = setting(Script::default());
+        setting.servers[0].store.memory_bytes_max = memory_bytes_max;
+        let toml = PACED.replace("rate = 1000", "rate = 3000").replace("= 100\n", "= 100000\n");
+        let toml = format!("{toml}mix = 'set=1'\nload = 'never'\n");
+        let ran = run_in(WatchedFleet::within(setting), &around(1, true), &scenario(&toml));
+        ran.record().warnings.iter().any(|warning| warning.code == "evictions")
+    };
+    assert!(evictions(1 << 20) && !evictions(64 << 20));
 }

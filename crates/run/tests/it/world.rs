@@ -3,13 +3,14 @@
 
 use memtide_base::{ConnectionId, Instant, Law, ServerId, Span};
 use memtide_engine::driver::Sample;
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
+use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, Stage};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Address, Plan, ServerPlan};
 use memtide_metrics::TallySum;
+use memtide_record::{Event, Interval as Settled, Progress, Record};
+use memtide_record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
 use memtide_run::{Doors, Failure, Observer, RunOutcome, Surroundings, Wanted, lower, run};
-use memtide_schema::record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
-use memtide_schema::{Event, Interval as Settled, Progress, Record, Scenario, Settings, from_toml};
+use memtide_scenario::{Scenario, Settings, from_toml};
 use memtide_server::{ServerProfile, StoreOptions};
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
@@ -63,6 +64,8 @@ pub struct WatchedFleet {
     pub plans: Vec<Plan>,
     /// Time limit for the runs of these tests.
     pub deadline: Instant,
+    /// Time that a running worker's report needs to reach the controller.
+    pub late: Span,
 }
 
 impl WatchedFleet {
@@ -75,7 +78,7 @@ impl WatchedFleet {
         let keep = Rc::clone(&samples);
         let inner =
             SimFleet::new(setting, Trace::new(), move |sample| keep.borrow_mut().push(*sample));
-        Self { inner, samples, plans: Vec::new(), deadline: ms(120_000) }
+        Self { inner, samples, plans: Vec::new(), deadline: ms(120_000), late: Span::ZERO }
     }
 
     /// The value of a counter of the first server.
@@ -108,7 +111,10 @@ impl Fleet for WatchedFleet {
 
     fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         assert!(until <= self.deadline, "the run does not come to its end");
-        self.inner.collect(until, totals)
+        let interval = self.inner.collect(until, totals)?;
+        let runs = interval.workers.iter().any(|worker| worker.stage == Stage::Running);
+        let late = if runs { self.late } else { Span::ZERO };
+        Ok(Interval { at: interval.at + late, ..interval })
     }
 
     fn is_interrupted(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Transcripts: a client's requests, and every byte of the answers.
 
+mod bounds;
+
 use super::*;
 use crate::store::StoreOptions;
 use memtide_base::Instant;

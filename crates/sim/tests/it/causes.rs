@@ -5,7 +5,7 @@
 use crate::harness::World;
 use memtide_base::Span;
 use memtide_base::rng::Random;
-use memtide_schema::record::Verdict;
+use memtide_record::Verdict;
 use memtide_sim::{PauseCause, WorkerPause};
 
 const SEEDS: u64 = 100;

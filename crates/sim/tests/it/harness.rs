@@ -3,13 +3,14 @@
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{Fleet, Plan, ServerPlan};
+use memtide_record::steps::{Conclusion, Step};
+use memtide_record::{Event, Record};
+use memtide_record::{MachineCpu, MachineRecord};
 use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 use memtide_run::{
     Barrier, Doors, Failure, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
 };
-use memtide_schema::record::{MachineCpu, MachineRecord};
-use memtide_schema::steps::{Conclusion, Step};
-use memtide_schema::{Event, Layer, Origin, Record, Scenario, Settings, field};
+use memtide_scenario::{Layer, Origin, Scenario, Settings, field};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
 use memtide_sim::{Network, PauseCause, Script, Setting, SimFleet, SimServer, Trace, WorkerPause};
 use std::cell::RefCell;
@@ -171,8 +172,14 @@ impl World {
         let (scenario, around, setting) = self.stage();
         let whole = SimFleet::new(setting, Trace::new(), |_| {});
         let world = whole.beside();
-        let plan =
-            StepsPlan { scenario: &scenario, aim, data, steps_max: Some(60), counts_own: false };
+        let plan = StepsPlan {
+            scenario: &scenario,
+            aim,
+            data,
+            steps_max: Some(60),
+            counts_own: false,
+            command: String::new(),
+        };
         let lowered = plan.first(course, &around).expect("it can be run");
         let fleet = make((&plan, course), whole);
         let mut audience = Audience::default();

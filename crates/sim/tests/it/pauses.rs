@@ -3,8 +3,8 @@
 
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::{Instant, Span};
-use memtide_schema::Kind;
-use memtide_schema::record::Verdict;
+use memtide_record::Verdict;
+use memtide_scenario::Kind;
 use memtide_sim::{PauseCause, WorkerPause};
 
 const PAUSE_S: u64 = 1;

@@ -1,6 +1,7 @@
 //! The invariants of every run, counted again from its operations one by one. Nothing here uses the
 //! engine's own arithmetic, except that a schedule is asked a second time.
 
+use crate::backlog::backlog;
 use crate::batches::batches;
 use crate::errors::errors;
 use crate::harness::Rehearsal;
@@ -8,8 +9,8 @@ use crate::keys::intended_keys;
 use crate::recount::recount;
 use memtide_base::{Instant, Span};
 use memtide_engine::{Cooldown, OnFull, Pacing, RateUnit, Sample, Sharing};
-use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, EndedBy, Percentile};
+use memtide_record::{Distribution, EndedBy, Percentile};
+use memtide_scenario::Kind;
 use memtide_server::FaultKind;
 use memtide_workload::schedule::Lane;
 use memtide_workload::{OpKind, Outcome, Schedule};
@@ -26,6 +27,7 @@ pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
     order(rehearsal)?;
     deadlines(rehearsal)?;
     batches(rehearsal)?;
+    backlog(rehearsal)?;
     figures(rehearsal)?;
     cut_off(rehearsal)?;
     recount(rehearsal)?;

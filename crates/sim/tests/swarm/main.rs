@@ -12,6 +12,7 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 mod harness;
 
+mod backlog;
 mod batches;
 mod check;
 mod errors;

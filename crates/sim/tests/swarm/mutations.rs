@@ -2,15 +2,15 @@
 //! a checker must find it.
 
 use crate::batches::by_connection;
-use crate::check::check;
+use crate::check::{check, was_sent};
 use crate::harness::Rehearsal;
 use crate::whole;
 use memtide_base::Instant;
 use memtide_base::Span;
 use memtide_engine::{OnFull, Pacing, Refill, Sample};
 use memtide_metrics::Histogram;
-use memtide_schema::Kind;
-use memtide_schema::record::{CheckKind, Distribution, Verdict};
+use memtide_record::{CheckKind, Distribution, Verdict};
+use memtide_scenario::Kind;
 
 fn open(rehearsal: &Rehearsal) -> bool {
     let long = rehearsal.samples.len() > 50 && rehearsal.record.totals.answered > 50;
@@ -190,4 +190,18 @@ fn a_window_that_is_cut_short_is_found() {
     assert!(said.contains("length of the window"), "{said}");
     let said = found(|run| drop(run.record.intervals.pop()));
     assert!(said.contains("rows cover"), "{said}");
+}
+
+#[test]
+fn a_backlog_that_is_too_old_is_found() {
+    let said = found_in(
+        |run| open(run) && run.samples.iter().all(was_sent) && !run.record.seconds.is_empty(),
+        |run| {
+            let second = &mut run.record.seconds[0];
+            let warmup = run.plan.window.warmup.as_s_f64();
+            second.length_s = warmup + run.record.measured_s + 1.0;
+            second.under_way.oldest_due_s = Some(1.0 + run.record.measured_s / 2.0);
+        },
+    );
+    assert!(said.contains("an operation had waited for"), "{said}");
 }

@@ -83,6 +83,8 @@ impl Spool {
     }
 
     /// Keeps a batch; returns false if there is no room, or the disk does not take it.
+    ///
+    /// Cause: The database was unreachable for so long that the spool's files reached their limit.
     pub(super) fn keep(&mut self, zipped: &[u8], points: u64) -> bool {
         let bytes = zipped.len() as u64;
         if bytes > self.room {

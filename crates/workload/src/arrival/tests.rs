@@ -1,7 +1,7 @@
 //! Every law against its closed form, and the words for them.
 
 use super::*;
-use crate::check::{
+use crate::tests::{
     assert_round_trip, assert_survives_nonsense, critical_distance, distance, exponential,
 };
 use memtide_base::rng::{Stream, hash, unit};

@@ -1,7 +1,7 @@
 //! Draws against the weights, and the words for a mix.
 
 use super::*;
-use crate::check::{assert_round_trip, assert_shares, assert_survives_nonsense};
+use crate::tests::{assert_round_trip, assert_shares, assert_survives_nonsense};
 use memtide_base::rng::{Stream, hash};
 
 fn mix(word: &str) -> Mix {

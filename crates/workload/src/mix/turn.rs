@@ -24,20 +24,13 @@ impl FromStr for MixOrder {
     type Err = WordError;
 
     fn from_str(word: &str) -> Result<Self, WordError> {
-        match word.trim() {
-            "drawn" => Ok(Self::Drawn),
-            "turn" => Ok(Self::Turn),
-            name => Err(GRAMMAR.unknown(word, name)),
-        }
+        GRAMMAR.choice(word, [Self::Drawn, Self::Turn])
     }
 }
 
 impl fmt::Display for MixOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Drawn => "drawn",
-            Self::Turn => "turn",
-        })
+        f.pad(GRAMMAR.names[*self as usize])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Draws against the shares that each popularity promises, and the words for them.
 
 use super::*;
-use crate::check::{assert_round_trip, assert_shares, assert_survives_nonsense};
+use crate::tests::{assert_round_trip, assert_shares, assert_survives_nonsense};
 
 fn counts(popularity: Popularity, keys: u64, draws: u64) -> Vec<u64> {
     let picker = KeyPicker::new(popularity, keys, 17);

@@ -2,7 +2,7 @@
 //! every wave, and without drift.
 
 use super::*;
-use crate::check::{critical_distance, distance, exponential};
+use crate::tests::{critical_distance, distance, exponential};
 use crate::wave::Wave;
 use memtide_base::rng::{Rand48, mix};
 

@@ -1,45 +1,53 @@
 //! The image as those read it that load it.
 
 use super::*;
-use serde_json::Value;
-use std::collections::HashMap;
+use crate::files::{emptied, inside, json, put, read};
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
-fn image() -> Vec<u8> {
-    archive(NAME, &[("memtide", b"program".to_vec())]).unwrap()
+/// A folder with an image in it, and the image unpacked beside it.
+fn image(name: &str) -> PathBuf {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp");
+    let folder = emptied(target.join(name)).unwrap();
+    put(&folder.join("program"), b"program").unwrap();
+    let file = folder.join("image.tar");
+    write(&file, NAME, &[("memtide", &folder.join("program"))]).unwrap();
+    let parts = emptied(folder.join("parts")).unwrap();
+    told(Command::new("tar").arg("-C").arg(&parts).arg("-xf").arg(&file)).unwrap();
+    folder
 }
 
-fn files(tar: &[u8]) -> HashMap<String, (Vec<u8>, u32)> {
-    let mut files = HashMap::new();
-    for entry in Archive::new(tar).entries().unwrap() {
-        let mut entry = entry.unwrap();
-        let (path, mode) = (entry.path().unwrap().display().to_string(), entry.header().mode());
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).unwrap();
-        files.insert(path, (bytes, mode.unwrap()));
-    }
-    files
+fn digest(file: &Path) -> String {
+    let line = told(Command::new("sha256sum").arg(file)).unwrap();
+    line.split(' ').next().unwrap().to_owned()
 }
 
 #[test]
 fn the_image_names_its_layer_by_digest_and_a_user_by_number() {
-    let image = files(&image());
-    let manifest: Value = serde_json::from_slice(&image[MANIFEST].0).unwrap();
-    let config = manifest[0]["Config"].as_str().unwrap();
+    let folder = image("image-digest");
+    let parts = folder.join("parts");
+    let manifest = json(&parts.join("manifest.json")).unwrap();
     assert_eq!(manifest[0]["RepoTags"][0], NAME);
-    assert_eq!(config, format!("{}.json", digest(&image[config].0)));
-    let config: Value = serde_json::from_slice(&image[config].0).unwrap();
-    let layer = &image[LAYER].0;
-    assert_eq!(config["rootfs"]["diff_ids"][0], format!("sha256:{}", digest(layer)));
+    let config = parts.join(manifest[0]["Config"].as_str().unwrap());
+    assert!(config.ends_with(format!("{}.json", digest(&config))));
+    let config = json(&config).unwrap();
+    let layer = format!("sha256:{}", digest(&parts.join("layer.tar")));
+    assert_eq!(config["rootfs"]["diff_ids"], json!([layer]));
     assert_eq!(config["config"]["Entrypoint"], json!(["/usr/bin/memtide"]));
     // Kubernetes cannot check that a user given by name is not root.
     assert_eq!(config["config"]["User"], "65532:65532");
-    let layer = files(layer);
-    assert_eq!(layer["usr/bin/memtide"], (b"program".to_vec(), 0o755));
-    assert_eq!(layer["tmp/"].1, 0o1777);
-    assert!(layer["etc/passwd"].0.starts_with(b"memtide:x:65532:65532:"));
+    let root = emptied(folder.join("root")).unwrap();
+    unpack(&folder.join("image.tar"), &root).unwrap();
+    assert_eq!(read(&root.join("usr/bin/memtide")).unwrap(), b"program");
+    let mode = |name: &str| fs::metadata(root.join(name)).unwrap().permissions().mode() & 0o7777;
+    assert_eq!((mode("usr/bin/memtide"), mode("tmp")), (0o755, 0o1777));
+    assert!(read(&root.join("etc/passwd")).unwrap().starts_with(b"memtide:x:65532:65532:"));
+    assert_eq!(inside(&root).unwrap().len(), 3);
 }
 
 #[test]
 fn the_same_program_makes_the_same_image() {
-    assert_eq!(image(), image());
+    let [one, other] = ["image-one", "image-other"].map(|name| image(name).join("image.tar"));
+    assert_eq!(read(&one).unwrap(), read(&other).unwrap());
 }

@@ -67,45 +67,47 @@ pub(super) fn entries(
 ) -> Vec<Entry> {
     let functions = functions(source);
     let arms = arms(source, &functions);
-    let mut found = Vec::new();
-    for arm in &arms {
-        let words = of_arm(source, arm, remedies, &is_shown).into_iter();
-        found.extend(words.map(|entry| (arm.body.start, entry)));
-    }
+    let (mut found, mut listed) = (Vec::new(), 0..0);
     for (at, text) in source.strings() {
-        if arms.iter().any(|arm| arm.body.contains(&at)) || !is_shown(at, text) {
+        let arm = arms.iter().find(|arm| arm.body.contains(&at));
+        let whole = match arm {
+            Some(arm) => Some(arm.body.clone()).filter(|body| makes_sentence(source, body)),
+            None => chain(source, at),
+        };
+        // The first text represents the whole sentence.
+        if let Some(whole) = &whole
+            && std::mem::replace(&mut listed, whole.clone()) == *whole
+        {
             continue;
         }
-        let before = &source.code[..at];
-        let statement = before.rfind([';', '{', '}']).map_or(before, |end| &before[end..]);
-        let chain = chain(source, at);
-        let text = match &chain {
-            // The first text represents the whole sentence.
-            Some(chain) if source.strings().any(|(to, _)| to < at && chain.contains(&to)) => {
-                continue;
-            }
-            Some(chain) => sentence(source, chain, remedies),
-            None => text.to_owned(),
-        };
+        if !(arm.is_some() && whole.is_some() || is_shown(at, text)) {
+            continue;
+        }
         let around = functions.iter().filter(|function| function.body.contains(&at));
         let function = around.map(|function| function.at).max();
-        let docs = function.map(|at| docstring(source, at)).unwrap_or_default();
-        let is_of_check = docs.cause.starts_with('`') && docs.cause.contains("`: ");
-        let mut entry = entry(None, docs, &text);
-        entry.is_error |= match is_of_check {
-            true => is_whole(&text) && is_failure(&before[function.unwrap_or(0)..]),
-            false => ERRORS.iter().any(|word| statement.contains(word)),
-        };
-        if !entry.is_error {
-            entry.remedy.clear();
+        let docs = arm.map(|arm| arm.declared).or(function).map(|at| docstring(source, at));
+        let Docs { cause, to_do } = docs.unwrap_or_default();
+        let text = whole.map_or(text.to_owned(), |whole| sentence(source, &whole, remedies));
+        let (message, mut remedy) = divided(&shown(&text));
+        let before = &source.code[..at];
+        let statement = before.rfind([';', '{', '}']).map_or(before, |end| &before[end..]);
+        let is_of_check = cause.starts_with('`') && cause.contains("`: ");
+        let is_error = arm.is_some()
+            || !remedy.is_empty()
+            || match is_of_check {
+                true => is_whole(&text) && is_failure(&before[function.unwrap_or(0)..]),
+                false => ERRORS.iter().any(|word| statement.contains(word)),
+            };
+        if is_error && remedy.is_empty() {
+            remedy = cell(&to_do);
         }
         let is_constant = statement.contains("const ") && statement.contains(": &str");
-        entry.is_form =
-            is_constant || FORMS.iter().any(|member| before.trim_end().ends_with(member));
-        found.push((at, entry));
+        let is_form = arm.is_none()
+            && (is_constant || FORMS.iter().any(|member| before.trim_end().ends_with(member)));
+        let of = arm.map(|arm| arm.of.clone());
+        found.push(Entry { of, is_error, is_form, cause: cell(&cause), message, remedy });
     }
-    found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, entry)| entry).collect()
+    found
 }
 
 /// Code, cause, message and remedy of each warning that `source` words. A message that its arm does
@@ -200,22 +202,9 @@ fn arms(source: &Source, functions: &[Function<'_>]) -> Vec<Arm> {
     arms
 }
 
-/// The sentences of an arm: one for a `Sentence`, whose parts belong together, else one per text.
-fn of_arm(
-    source: &Source,
-    arm: &Arm,
-    remedies: &Remedies,
-    is_shown: impl Fn(usize, &str) -> bool,
-) -> Vec<Entry> {
-    let code = &source.code[arm.body.clone()];
-    let texts = || source.strings().filter(|(at, _)| arm.body.contains(at));
-    let docs = docstring(source, arm.declared);
-    if !code.contains("Sentence::") {
-        let texts = texts().filter(|(at, text)| is_shown(*at, text));
-        return texts.map(|(_, text)| entry(Some(arm.of.clone()), docs.clone(), text)).collect();
-    }
-    let whole = sentence(source, &arm.body, remedies);
-    texts().take(1).map(|_| entry(Some(arm.of.clone()), docs.clone(), &whole)).collect()
+/// True if the code within `body` makes a `Sentence`, whose parts belong together.
+fn makes_sentence(source: &Source, body: &Range<usize>) -> bool {
+    source.code[body.clone()].contains("Sentence::")
 }
 
 /// The statement or arm around `at` that makes a `Sentence`; `None` if it makes none.
@@ -251,13 +240,6 @@ fn sentence(source: &Source, body: &Range<usize>, remedies: &Remedies) -> String
         parts.insert(body.start + at, text);
     }
     parts.into_values().collect()
-}
-
-fn entry(of: Option<String>, docs: Docs, sentence: &str) -> Entry {
-    let (message, said) = divided(&shown(sentence));
-    let is_error = of.is_some() || !said.is_empty();
-    let remedy = if said.is_empty() { cell(&docs.to_do) } else { said };
-    Entry { of, is_error, is_form: false, cause: cell(&docs.cause), message, remedy }
 }
 
 /// A text without the advice at its end, and the advice.

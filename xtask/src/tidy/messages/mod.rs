@@ -1,6 +1,6 @@
 //! docs/messages.md: warnings, checks and errors with their causes and remedies, read from the
-//! strings of the sources, so that none can be missing; and the words that no text of the program
-//! contains, labels and help included.
+//! strings of the sources, so that none can be missing; and the phrases of STYLE.md that no text of
+//! the program contains, labels and help included.
 //!
 //! The outputs of the faces of other load generators are theirs, and are left out.
 
@@ -20,31 +20,9 @@ pub(super) const PATH: &str = "docs/messages.md";
 /// The page, with `{{title}}` in place of the table of each section.
 const PAGE: &str = include_str!("page.md");
 
-/// Words that no text of the program contains, because they need a second reading or name one thing
-/// by two names, and what to write instead. Letters are compared as they stand.
-const PHRASES: [(&str, &str); 17] = [
-    ("cannot be meant", "say that it is invalid, and what is allowed"),
-    ("takes no file", "say that it cannot be written"),
-    ("prove who", "write: authenticates with"),
-    ("proves the user", "write: credentials"),
-    ("are said by", "write: are reported by"),
-    ("costs no other", "write: does not affect the others"),
-    ("hybrid or spin", "advise one of them"),
-    ("spin or hybrid", "advise one of them"),
-    ("Under way", "write: in flight, or backlog"),
-    ("Asked and", "write: target and achieved"),
-    ("apart (start skew)", "write: start skew, and its value"),
-    (" questions", "write: stats requests, or the name of the request"),
-    ("then a no", "write: the check fails, or the result is not believable"),
-    ("generator's", "write: memtide's own delay, if that is meant"),
-    ("agent's law", "write: the agent's limits"),
-    ("}us", "write times with units::format_time or format_span"),
-    ("}ms", "write times with units::format_time or format_span"),
-];
-
 /// The page, whole.
 pub(super) fn page(sources: &[Source]) -> String {
-    let warnings: BTreeSet<String> = of(sources, &["crates/schema/src/warning"])
+    let warnings: BTreeSet<String> = of(sources, &["crates/record/src/warning"])
         .flat_map(entry::warnings)
         .map(|[code, cells @ ..]| format!("| `{code}` | {} |\n", cells.join(" | ")))
         .collect();
@@ -60,7 +38,11 @@ pub(super) fn page(sources: &[Source]) -> String {
 /// A finding if the list at `PATH`, which is `written`, is not what the sources say, one for each
 /// error without a cause or a remedy, and one for each text with words that are not used: also of
 /// labels, help and parts of messages, which the page leaves out.
-pub(super) fn check(sources: &[Source], written: &str) -> Vec<Finding> {
+pub(super) fn check(
+    sources: &[Source],
+    written: &str,
+    phrases: &[(String, String)],
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut found = |path: &str, line, what, instead: &str| {
         let why = "a text that was not read beside the others reads differently";
@@ -73,7 +55,7 @@ pub(super) fn check(sources: &[Source], written: &str) -> Vec<Finding> {
     for source in of(sources, &["crates/"]).filter(|source| !is_face(source)) {
         for (at, text) in source.strings() {
             let text = shown(text);
-            let words = PHRASES.iter().find(|(words, _)| text.contains(words));
+            let words = phrases.iter().find(|(words, _)| text.contains(words.as_str()));
             if let Some((words, instead)) = words {
                 let what = format!("the text '{text}' contains '{words}'");
                 found(&source.path, source.line_of(at), what, instead);
@@ -99,7 +81,7 @@ pub(super) fn check(sources: &[Source], written: &str) -> Vec<Finding> {
 
 /// The remedies of memtide itself; each face of another program has others.
 fn in_our_words(sources: &[Source]) -> Remedies {
-    of(sources, &["crates/schema/src/warning/words"]).flat_map(remedies).collect()
+    of(sources, &["crates/record/src/warning/words"]).flat_map(remedies).collect()
 }
 
 /// The messages of a group with the paths of their files: those of its enums in the order of the

@@ -6,7 +6,7 @@ use crate::memaslap::options::Options;
 use crate::memaslap::{Environment, parse};
 use crate::tests::{expect, words};
 use memtide_metrics::histogram::Histogram;
-use memtide_schema::WrongValue;
+use memtide_record::WrongValue;
 
 fn options(line: &str) -> Options {
     let environment = Environment { servers: Some("127.0.0.1:21811"), home: None, read: &|_| None };
@@ -38,44 +38,13 @@ fn figures(
 #[test]
 fn a_header() {
     let of = |line: &str| Formatter::new(&options(line)).header();
-    assert_eq!(
-        of("-c 1 -t 3s"),
-        "\
-servers: 127.0.0.1:21811
-threads count: 1
-concurrency: 1
-run time: 3s
-windows size: 10k
-set proportion: set_prop=0.10
-get proportion: get_prop=0.90
-"
-    );
+    assert_eq!(of("-c 1 -t 3s"), include_str!("printed/header.txt"));
     let counted = of("-s a:1,b -T 2 -c 4 -x 3000000000 -w 1m -t 5s");
-    assert_eq!(
-        counted,
-        "\
-servers: a:1,b
-threads count: 2
-concurrency: 4
-execute number: 3000000000
-windows size: 1024k
-set proportion: set_prop=0.10
-get proportion: get_prop=0.90
-"
-    );
+    assert_eq!(counted, include_str!("printed/header-counted.txt"));
 }
 
 /// A block that memaslap 1.1.4 printed, with 1088 bytes per object.
-const PERIOD: &str = "\
-Get Statistics
-Type     Time(s)  Ops          TPS(ops/s)   Net(M/s)   Get_miss   Min(us)  Max(us)    Avg(us)    \
-Std_dev    Geo_dist  
-Period   1        12566        12566        13.0       0          21       6079       71         \
-286.16     42.54
-Global   2        32436        16218        16.8       0          13       12871      55         \
-246.47     33.47
-
-";
+const PERIOD: &str = include_str!("printed/period.txt");
 
 #[test]
 fn statistics_now_and_then() {
@@ -111,31 +80,10 @@ fn all_statistics_now_and_then() {
 }
 
 /// A block that memaslap 1.1.4 printed.
-const LAST: &str = "\
-Get Statistics (45259 events)
-   Min:        13
-   Max:     12871
-   Avg:        59
-   Geo:     36.01
-   Std:    253.43
-   Log2 Dist:
-       4:     1904    13624    26844     2104
-       8:      212      114      121      128
-      12:      172       35        1
-
-";
+const LAST: &str = include_str!("printed/last.txt");
 
 /// The counters and the last line of the same run.
-const COUNTERS: &str = "\
-cmd_get: 45260
-cmd_set: 5029
-get_misses: 0
-written_bytes: 8725175
-read_bytes: 50277722
-object_bytes: 5471552
-
-Run time: 3.0s Ops: 50289 TPS: 16759 Net_rate: 18.8M/s
-";
+const COUNTERS: &str = include_str!("printed/counters.txt");
 
 fn totals() -> RunCounts {
     let log2_counts = vec![0, 0, 0, 0, 1904, 13_624, 26_844, 2104, 212, 114, 121, 128, 172, 35, 1];

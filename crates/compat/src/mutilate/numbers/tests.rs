@@ -184,19 +184,8 @@ fn server_words_name_hosts_and_ports() {
     assert_eq!(all("[fe80::1]"), Ok("fe80::1 11211".to_owned()));
     assert_eq!(all("::1"), Ok("::1 11211".to_owned()));
     assert_eq!(servers("host:1-65535").unwrap().len(), 65535);
-    for wrong in [
-        "",
-        ":11211",
-        "[]:1",
-        "[::1",
-        "[::1]7",
-        "host:0",
-        "host:65536",
-        "host:x",
-        "host:5-4",
-        "host:5-",
-        "host:-5",
-    ] {
+    let wrongs = "|:11211|[]:1|[::1|[::1]7|host:0|host:65536|host:x|host:5-4|host:5-|host:-5";
+    for wrong in wrongs.split('|') {
         assert!(all(wrong).is_err(), "{wrong}");
     }
 }

@@ -6,8 +6,8 @@ use crate::mutilate::numbers::Law;
 use crate::mutilate::options::{Keys, Mode, Options, Verbosity};
 use crate::mutilate::rows::Face;
 use memtide_base::Span;
-use memtide_schema::Event;
-use memtide_schema::record::{LoopKind, Phase, PlanRecord};
+use memtide_record::Event;
+use memtide_record::{LoopKind, Phase, PlanRecord};
 
 /// The log of one command line.
 #[derive(Clone, Debug)]
@@ -30,79 +30,29 @@ pub(super) struct Log {
     phase: Option<Phase>,
 }
 
-/// Line numbers in mutilate.cc or mcperf.cc.
-struct Lines {
-    file: &'static str,
-    resolved: u16,
-    loading: u16,
-    warmup: [u16; 2],
-    sleeping: u16,
-    started: u16,
-    stopped: u16,
-    /// The start of threads, their common beginning, the wait for one, and the end of a run.
-    threads: [u16; 4],
-    /// The commands to a server, and the start and end of the loop that makes connections.
-    making: [u16; 3],
-    numbers: u16,
-    records: u16,
-    /// The line number in Connection.cc.
-    gaps: u16,
-    connected: u16,
-    loaded: u16,
-    generators: Generators,
-}
+/// A line number in the sources of mutilate, mcperf and the dynamic mcperf; 0 where a program does
+/// not log it. Those of connections are in Connection.cc, the others in the program's main file.
+type Line = [u16; 3];
 
-const MUTILATE: Lines = Lines {
-    file: "mutilate.cc",
-    resolved: 408,
-    loading: 845,
-    warmup: [876, 951],
-    sleeping: 961,
-    started: 979,
-    stopped: 1011,
-    threads: [0; 4],
-    making: [0; 3],
-    numbers: 0,
-    records: 1074,
-    gaps: 35,
-    connected: 258,
-    loaded: 405,
-    generators: generators::MUTILATE,
-};
-const MCPERF: Lines = Lines {
-    file: "mcperf.cc",
-    resolved: 641,
-    loading: 1182,
-    warmup: [1218, 1311],
-    sleeping: 1321,
-    started: 1341,
-    stopped: 1395,
-    threads: [974, 1022, 1026, 1058],
-    making: [1132, 1154, 1177],
-    numbers: 1514,
-    records: 1533,
-    gaps: 47,
-    connected: 422,
-    loaded: 665,
-    generators: generators::MCPERF,
-};
-const MCPERF_DYNAMIC: Lines = Lines {
-    file: "mcperf.cc",
-    resolved: 865,
-    loading: 1465,
-    warmup: [1501, 1594],
-    sleeping: 1604,
-    started: 1624,
-    stopped: 1679,
-    threads: [1255, 1303, 1307, 1341],
-    making: [1415, 1437, 1460],
-    numbers: 1798,
-    records: 1817,
-    gaps: 63,
-    connected: 470,
-    loaded: 713,
-    generators: generators::MCPERF,
-};
+const RESOLVED: Line = [408, 641, 865];
+const LOADING: Line = [845, 1182, 1465];
+const WARMUP_STARTED: Line = [876, 1218, 1501];
+const WARMUP_STOPPED: Line = [951, 1311, 1594];
+const SLEEPING: Line = [961, 1321, 1604];
+const STARTED: Line = [979, 1341, 1624];
+const STOPPED: Line = [1011, 1395, 1679];
+const THREADS_STARTED: Line = [0, 974, 1255];
+const THREADS_FIRED: Line = [0, 1022, 1303];
+const THREAD_AWAITED: Line = [0, 1026, 1307];
+const ENDED: Line = [0, 1058, 1341];
+const CONNECTIONS_ASKED: Line = [0, 1132, 1415];
+const CONNECTING: Line = [0, 1154, 1437];
+const CONNECTED_ALL: Line = [0, 1177, 1460];
+const NUMBERS: Line = [0, 1514, 1798];
+const RECORDS: Line = [1074, 1533, 1817];
+const GAPS: Line = [35, 47, 63];
+const CONNECTED: Line = [258, 422, 470];
+const LOADED: Line = [405, 665, 713];
 
 impl Log {
     pub(super) fn new(options: &Options) -> Self {
@@ -125,17 +75,19 @@ impl Log {
         }
     }
 
-    const fn lines(&self) -> &'static Lines {
-        match self.face {
-            Face::Mutilate => &MUTILATE,
-            Face::Mcperf => &MCPERF,
-            Face::McperfDynamic => &MCPERF_DYNAMIC,
-        }
+    fn generators(&self) -> &'static Generators {
+        if self.face.is_mutilate() { &generators::MUTILATE } else { &generators::MCPERF }
     }
 
     /// A line that the program's main file logs.
-    fn line(&self, number: u16, words: &str) -> String {
-        format!("{}({number}): {words}\n", self.lines().file)
+    fn line(&self, line: Line, words: &str) -> String {
+        let file = if self.face.is_mutilate() { "mutilate.cc" } else { "mcperf.cc" };
+        format!("{file}({}): {words}\n", line[self.face as usize])
+    }
+
+    /// A line that the program's connections log.
+    fn line_of_connection(&self, line: Line, words: &str) -> String {
+        format!("Connection.cc({}): {words}\n", line[self.face as usize])
     }
 
     fn is_verbose(&self) -> bool {
@@ -152,7 +104,7 @@ impl Log {
             return String::new();
         }
         let words = format!("Sleeping {:.1}s for -W.", wait.as_s_f64());
-        self.line(self.lines().sleeping, &words)
+        self.line(SLEEPING, &words)
     }
 
     /// The log for `event`, `unix_s` seconds after 1970.
@@ -173,26 +125,24 @@ impl Log {
 
     /// Logs the numbers of a run, its servers and its connections.
     fn planned(&self, plan: &PlanRecord) -> String {
-        let lines = self.lines();
         let mut text = String::new();
         let connections = self.connections;
         if !self.face.is_mutilate() {
             let (rate, each) = (self.rate_ops, self.connections_each);
             let own = f64::from(rate) / connections.max(1) as f64;
-            text += &self.line(lines.numbers, &format!("{rate} {each} {connections} {own:.6}"));
+            text += &self.line(NUMBERS, &format!("{rate} {each} {connections} {own:.6}"));
         }
-        text += &self.line(lines.records, &format!("options->records = {}", self.records));
+        text += &self.line(RECORDS, &format!("options->records = {}", self.records));
         for server in &plan.servers {
             let host = server.name.rsplit_once(':').map_or(&*server.name, |(host, _)| host);
             let address = server.addresses.first().unwrap_or(&server.name);
-            text += &self.line(lines.resolved, &format!("Resolved {host} to {address}"));
+            text += &self.line(RESOLVED, &format!("Resolved {host} to {address}"));
         }
-        let of_threads = lines.threads;
         if !self.face.is_mutilate() && self.threads > 1 {
             let words = format!("Starting {} threads.", self.threads);
-            text += &self.line(of_threads[0], &words);
-            text += &self.line(of_threads[1], "Fired all threads.");
-            text += &self.line(of_threads[2], "Waiting for thread 0.");
+            text += &self.line(THREADS_STARTED, &words);
+            text += &self.line(THREADS_FIRED, "Fired all threads.");
+            text += &self.line(THREAD_AWAITED, "Waiting for thread 0.");
         }
         // One thread after the other, although the originals' threads log concurrently.
         let shares = u64::from(self.servers) * u64::from(self.threads);
@@ -206,45 +156,43 @@ impl Log {
 
     /// Logs that a thread makes `each` connections to each server, and that they are made.
     fn connected(&self, plan: &PlanRecord, each: u64, of_connection: &str) -> String {
-        let [asked, begun, done] = self.lines().making;
         let is_mcperf = !self.face.is_mutilate();
         let mut text = String::new();
         for server in &plan.servers {
             if is_mcperf {
                 let all = self.connections_each;
                 let words = format!("Connections req {} {each} [0/{all}]", server.name);
-                text += &self.line(asked, &words);
+                text += &self.line(CONNECTIONS_ASKED, &words);
             }
             (0..each).for_each(|_| text += of_connection);
         }
         if is_mcperf {
-            text += &self.line(begun, "evt based loop start\n");
+            text += &self.line(CONNECTING, "evt based loop start\n");
         }
         for server in &plan.servers {
             let address = server.addresses.first().unwrap_or(&server.name);
-            let number = self.lines().connected;
-            let line = format!("Connection.cc({number}): Connected to {address}.\n");
+            let line = self.line_of_connection(CONNECTED, &format!("Connected to {address}."));
             (0..each).for_each(|_| text += &line);
         }
         if is_mcperf {
-            text += &self.line(done, "evt based loop end\n");
+            text += &self.line(CONNECTED_ALL, "evt based loop end\n");
         }
         text
     }
 
     /// The generators of one connection.
     fn connection(&self, plan: &PlanRecord) -> String {
-        let lines = self.lines();
-        let mut text: String = self.laws.iter().map(|&law| lines.generators.line(law)).collect();
+        let generators = self.generators();
+        let mut text: String = self.laws.iter().map(|&law| generators.line(law)).collect();
         let (law, word) = &self.gaps;
         match plan.loop_kind {
             LoopKind::Open => {
-                let line = lines.gaps;
-                text += &format!("Connection.cc({line}): iagen = createGenerator({word})\n");
-                text += &lines.generators.line(*law);
+                let words = format!("iagen = createGenerator({word})");
+                text += &self.line_of_connection(GAPS, &words);
+                text += &generators.line(*law);
             }
             // As fast as answers come.
-            LoopKind::Closed => text += &lines.generators.line(Law::Fixed(0.0)),
+            LoopKind::Closed => text += &generators.line(Law::Fixed(0.0)),
         }
         text
     }
@@ -255,24 +203,23 @@ impl Log {
         if before == Some(phase) {
             return String::new();
         }
-        let lines = self.lines();
         let mut text = match before {
             Some(Phase::Load) if self.is_debug() => {
-                let line = format!("Connection.cc({}): Finished loading.\n", lines.loaded);
+                let line = self.line_of_connection(LOADED, "Finished loading.");
                 line.repeat(self.threads as usize * self.servers as usize)
             }
-            Some(Phase::Warmup) => self.line(lines.warmup[1], "Warmup stop."),
+            Some(Phase::Warmup) => self.line(WARMUP_STOPPED, "Warmup stop."),
             _ => String::new(),
         };
         match phase {
             // The mcperfs log it only with -vv.
             Phase::Load if self.is_filled && (self.face.is_mutilate() || self.is_debug()) => {
-                let line = self.line(lines.loading, "Loading database.");
+                let line = self.line(LOADING, "Loading database.");
                 text += &line.repeat(self.threads as usize);
             }
-            Phase::Warmup => text += &self.line(lines.warmup[0], "Warmup start."),
+            Phase::Warmup => text += &self.line(WARMUP_STARTED, "Warmup start."),
             Phase::Measure if self.is_single => {
-                text += &self.line(lines.started, &format!("started at {unix_s:.6}"));
+                text += &self.line(STARTED, &format!("started at {unix_s:.6}"));
             }
             // Each thread of the mcperfs logs it, even in searches and scans.
             Phase::Cooldown if before.is_some_and(|before| before == Phase::Measure) => {
@@ -282,7 +229,7 @@ impl Log {
                 };
                 let whole_s = self.time.ns() / 1_000_000_000;
                 let words = format!("stopped at {unix_s:.6}  options.time = {whole_s}");
-                text += &self.line(lines.stopped, &words).repeat(times as usize);
+                text += &self.line(STOPPED, &words).repeat(times as usize);
                 text += &self.joined();
             }
             Phase::Cooldown => text += &self.joined(),
@@ -296,10 +243,9 @@ impl Log {
         if self.face.is_mutilate() || !self.is_debug() {
             return String::new();
         }
-        let [_, _, waiting, end] = self.lines().threads;
-        let wait = |thread| self.line(waiting, &format!("Waiting for thread {thread}."));
+        let wait = |thread| self.line(THREAD_AWAITED, &format!("Waiting for thread {thread}."));
         let waits: String = (1..self.threads).map(wait).collect();
-        waits + &self.line(end, "End of go()")
+        waits + &self.line(ENDED, "End of go()")
     }
 }
 

@@ -36,37 +36,7 @@ fn sample() -> Material {
 #[test]
 fn the_sample_of_the_original() {
     // Except for three figures: percentiles below 1 ms, and the deviation of response times in ms.
-    let text = "
-Total: connections 3 requests 15 responses 15 test-duration 0.006 s
-
-Connection rate: 468.6 conn/s (2.1 ms/conn <= 1 concurrent connections)
-Connection time [ms]: avg 2.1 min 0.3 max 5.7 stddev 3.06
-Connect time [ms]: avg 1.5 min 0.0 max 4.4 stddev 2.51
-
-Request rate: 2343.0 req/s (0.4 ms/req)
-Request size [B]: avg 38.0 min 38.0 max 38.0 stddev 0.00
-
-Response rate: 2343.0 rsp/s (0.4 ms/rsp)
-Response size [B]: avg 8.0 min 8.0 max 8.0 stddev 0.00
-Response time [ms]: avg 0.1 min 0.0 max 1.1 stddev 0.27
-Response time histogram [ms]:
-             0.0 14
-             1.0 1
-             :
-Response time [ms]: p25 0.0 p50 0.0 p75 0.0
-Response time [ms]: p95 1.1 p99 1.1 p999 1.1
-Response type: stored 15 not_stored 0 exists 0 not_found 0
-Response type: num 0 deleted 0 end 0 value 0
-Response type: error 0 client_error 0 server_error 0
-
-Errors: total 0 client-timo 0 socket-timo 0 connrefused 0 connreset 0
-Errors: fd-unavail 0 ftab-full 0 addrunavail 0 other 0
-
-CPU time [s]: user 0.00 system 0.00 (user 10.9% system 0.0% total 10.9%)
-Net I/O: bytes 690.0 B rate 105.3 KB/s (0.9*10^6 bps)
-
-";
-    assert_eq!(report(&sample(), true), text);
+    assert_eq!(report(&sample(), true), include_str!("golden/sample.txt"));
 }
 
 /// The run that sets values in fatcache's notes.
@@ -222,10 +192,10 @@ fn amounts_have_the_unit_that_fits() {
 #[test]
 fn a_record_is_read_by_its_names() {
     use memtide_base::Span;
-    use memtide_schema::Kind;
-    use memtide_schema::record::{
+    use memtide_record::{
         ChurnCounts, ChurnRecord, Counts, Distribution, MessageSizes, Record, Totals,
     };
+    use memtide_scenario::Kind;
     let of = |times: &Histogram<u64>| Distribution::of(times, 0, Span::from_s(1));
     let (hits, misses) = (times([1_000_000, 3_000_000]), times([2_000_000]));
     let all = times([1_000_000, 3_000_000, 2_000_000]);

@@ -22,7 +22,7 @@ use crate::session::{Front, Session, Task};
 use memtide_compat::{Mcperf, Stop, mutilate as family};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -74,8 +74,7 @@ impl Face for Unknown {
     }
 
     fn read(&self, program: &str, _words: &[String]) -> Result<Asked, Stop> {
-        let stderr = format!("{program}: {}\n", self.0);
-        Err(Stop { stdout: String::new(), stderr, code: USAGE })
+        Err(Stop::complaint(format!("{program}: {}", self.0), USAGE))
     }
 }
 

@@ -12,11 +12,11 @@ use memtide_compat::mutilate::text::{
 };
 use memtide_compat::{Printed, memaslap, mutilate};
 use memtide_host::clock;
+use memtide_record::Event;
+use memtide_record::Record;
+use memtide_record::steps::CourseKind;
 #[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
-use memtide_schema::Event;
-use memtide_schema::record::Record;
-use memtide_schema::steps::CourseKind;
 use memtide_sinks::{RecordJson, Sink, StepsJson};
 use std::io::{self, Write};
 use std::path::Path;
@@ -113,7 +113,7 @@ impl<T: FormatEvents> Sink for Text<T> {
 }
 
 /// The error of a record whose figures cannot be read.
-pub(super) fn damaged(message: String) -> io::Error {
+fn damaged(message: String) -> io::Error {
     io::Error::other(Worded(Stop::usage(message)))
 }
 

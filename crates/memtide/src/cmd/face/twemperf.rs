@@ -1,22 +1,23 @@
 //! `memtide twemperf`, and `mcperf` with options that only twemperf has: runs a command line on
 //! this machine, with its report and exit codes.
 
-use super::screen::{damaged, json, written};
+use super::screen::{FormatEvents, Text, json, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
-use crate::output::{say, say_part, show_part, wants_notes};
+use crate::output::{say, wants_notes};
 use crate::session::pending_file::check_distinct;
-use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
+use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Task, failed_in};
 use memtide_compat::twemperf::text::{Material, report};
-use memtide_compat::twemperf::{Options, TwemperfWords, lower, parse};
+use memtide_compat::twemperf::{Options, lower, parse};
+use memtide_compat::{Printed, TWEMPERF_WORDS};
 use memtide_host::signal::StopFlag;
+use memtide_record::EndedBy;
+use memtide_record::Event;
 use memtide_run::Failure;
 use memtide_run::steps::RunTask;
-use memtide_schema::record::EndedBy;
-use memtide_schema::{Event, Settings};
-use memtide_sinks::Sink;
+use memtide_scenario::Settings;
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::Write;
 
 /// Exit code of the original if it cannot begin.
 const FATAL: u8 = 1;
@@ -62,7 +63,7 @@ impl Front for Line {
     }
 
     fn profile(&self, _settings: &Settings) -> FrontProfile {
-        FrontProfile { words: Some(&TwemperfWords), ..FrontProfile::default() }
+        FrontProfile { words: Some(&TWEMPERF_WORDS), ..FrontProfile::default() }
     }
 
     fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
@@ -73,7 +74,7 @@ impl Front for Line {
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
-        vec![InStep { name: "stdout", screen: Box::new(Report { options: &self.options }) }]
+        vec![Text::in_step(Report { options: &self.options }, false)]
     }
 
     fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
@@ -83,7 +84,7 @@ impl Front for Line {
         match failure {
             // Failed connections are counted; they do not fail the run.
             None | Some(Failure { exit: UNREACHABLE, .. }) => {}
-            Some(failure) => return Err(failed_in(Some(&TwemperfWords), &failure)),
+            Some(failure) => return Err(failed_in(Some(&TWEMPERF_WORDS), &failure)),
         }
         let material = Material::of(&record).map_err(Stop::usage)?;
         let is_wrong = self.options.output.is_error_fatal && material.errors.total() > 0;
@@ -114,24 +115,18 @@ struct Report<'a> {
     options: &'a Options,
 }
 
-impl Screen for Report<'_> {}
-
-impl Sink for Report<'_> {
-    fn on(&mut self, event: &Event) -> io::Result<()> {
-        let Event::Done(record) = event else { return Ok(()) };
-        let output = &self.options.output;
-        let material = Material::of(record).map_err(damaged)?;
-        let text = report(&material, output.is_histogram_shown);
-        match output.is_on_stdout {
-            true => show_part(&text),
-            false => {
-                say_part(&text);
-                Ok(())
-            }
-        }
+impl FormatEvents for Report<'_> {
+    fn begin(&self) -> Printed {
+        Printed::default()
     }
 
-    fn takes(&self) -> fn(&Event) -> bool {
-        |event| matches!(event, Event::Done(_))
+    fn on(&mut self, event: &Event, _unix_s: f64) -> Result<Printed, String> {
+        let Event::Done(record) = event else { return Ok(Printed::default()) };
+        let output = &self.options.output;
+        let text = report(&Material::of(record)?, output.is_histogram_shown);
+        Ok(match output.is_on_stdout {
+            true => Printed { stdout: text, ..Printed::default() },
+            false => Printed { stderr: text, ..Printed::default() },
+        })
     }
 }

@@ -10,8 +10,9 @@ use crate::placement::{division, variable};
 use http::Http;
 use memtide_base::rng::mix;
 use memtide_host::clock;
-use memtide_schema::scenario::{InfluxPlace, SpoolPlace};
-use memtide_schema::{Event, Output, Settings};
+use memtide_record::Event;
+use memtide_scenario::{InfluxPlace, SpoolPlace};
+use memtide_scenario::{Output, Settings};
 use memtide_sinks::{
     Delivered, Delivery, InfluxIntervals, InfluxOperations, InfluxRun, Outlets, Sink, Spool,
 };
@@ -61,6 +62,8 @@ pub(super) fn add(
 }
 
 /// The tags and names that all points of a run have in common.
+///
+/// Cause: A tag of `--tag` has the name of a tag that memtide itself gives to points.
 fn run(place: &InfluxPlace, settings: &Settings, recorded: Recorded) -> Result<InfluxRun, Stop> {
     let names = &place.names;
     let taken = [&names.kind, &names.outcome, &names.server, &names.share, &names.step];

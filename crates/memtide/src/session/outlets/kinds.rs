@@ -6,18 +6,19 @@ use super::super::plot::{CurveChart, RunChart};
 use super::whole::{ReadyText, RecordText, StepsFile, Unwritable};
 use super::{Recorded, add_points, attach, no_file};
 use crate::exit::Stop;
+use memtide_record::Record;
+use memtide_record::SecondRecord;
+use memtide_record::event::{IntervalRow, log_of};
+use memtide_record::steps::CourseKind;
 #[cfg(feature = "junit")]
 use memtide_report::{StepsJunit, junit};
 use memtide_report::{StepsMarkdown, hgrm};
 #[cfg(feature = "html")]
 use memtide_report::{StepsPage, page};
-use memtide_schema::event::{IntervalRow, log_of};
-use memtide_schema::record::SecondRecord;
-use memtide_schema::scenario::Goal;
+use memtide_scenario::Goal;
 #[cfg(feature = "parquet")]
-use memtide_schema::scenario_file;
-use memtide_schema::steps::CourseKind;
-use memtide_schema::{Output, OutputKind, Outputs, Record, RowForm, RowText, Settings};
+use memtide_scenario::scenario_file;
+use memtide_scenario::{Output, OutputKind, Outputs, RowForm, RowText, Settings};
 use memtide_sinks::{IntervalLog, IntervalRows, Outlets, RecordJson, Sink, StepsJson, SummaryRows};
 #[cfg(feature = "parquet")]
 use memtide_sinks::{ParquetIntervals, ParquetRun};

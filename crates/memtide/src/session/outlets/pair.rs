@@ -3,7 +3,7 @@
 use super::super::front::{Origin, Rows, Samples};
 use super::failed;
 use crate::exit::{FAILED, Stop, Worded};
-use memtide_schema::Event;
+use memtide_record::Event;
 use memtide_sinks::Sink;
 use std::io;
 

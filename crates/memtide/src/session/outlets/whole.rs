@@ -3,13 +3,13 @@
 
 use super::super::front::Rows;
 use super::super::pending_file::ResultWriter;
+use memtide_record::steps::{Conclusion, Step};
+use memtide_record::{Event, Record};
 #[cfg(feature = "junit")]
 use memtide_report::StepsJunit;
 #[cfg(feature = "html")]
 use memtide_report::StepsPage;
 use memtide_report::{StepsMarkdown, markdown};
-use memtide_schema::steps::{Conclusion, Step};
-use memtide_schema::{Event, Record};
 use memtide_sinks::{Document, Sink};
 use std::io::{self, Write};
 use std::mem;

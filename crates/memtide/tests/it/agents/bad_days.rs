@@ -3,8 +3,8 @@
 use super::{Lab, load_lasts, names, record, until};
 use crate::child::{Running, shared};
 use crate::peer::Peer;
-use memtide_schema::record::EndedBy;
-use memtide_schema::steps::Steps;
+use memtide_record::EndedBy;
+use memtide_record::steps::Steps;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::read_to_string;
@@ -56,8 +56,15 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("allowed"), Peer::memcached(""));
     let mut agents = lab.agents(3);
-    let words = "--rate 3k --duration 7s --mix get=1 --allow-lost 1 --arrival fixed --warmup 0";
-    let running = under_way(&lab, &peer, "3", words);
+    let rows = lab.path("rows.csv");
+    let words = format!(
+        "--rate 3k --duration 7s --mix get=1 --allow-lost 1 --arrival fixed --warmup 0 --out \
+         intervals={}",
+        rows.display()
+    );
+    let running = under_way(&lab, &peer, "3", &words);
+    // Seconds of it are in rows before it is lost.
+    std::thread::sleep(Duration::from_millis(2_500));
     agents[2].kill();
     let restarted = lab.agent("a2");
     restarted.await_log("the run already has all its agents; this agent can join the next run");
@@ -70,6 +77,26 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     let missing = record.missing.as_ref().unwrap();
     assert_eq!(missing.unreported, Some(7_000), "{finished}");
     assert!(finished.err.contains("a2") || finished.out.contains("missing"), "{finished}");
+    // The rows were written before the loss; the record says by how much they are more.
+    let phases = &record.phases;
+    let recorded: u64 = [&phases.warmup, &phases.measure, &phases.cooldown]
+        .map(|it| it.totals.intended)
+        .iter()
+        .sum();
+    let in_rows = settled(&read_to_string(rows).unwrap());
+    assert!(in_rows > recorded, "{in_rows} and {recorded}");
+    let warning = record.warnings.iter().find(|it| it.code == "rows_without_record").unwrap();
+    let said = format!("hold {} operations more than the record", in_rows - recorded);
+    assert!(warning.message.contains(&said) && warning.message.contains("agent a2"), "{warning:?}");
+}
+
+/// The operations that ended in all seconds of a file of intervals.
+pub(super) fn settled(rows: &str) -> u64 {
+    let mut lines = rows.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = lines.next().unwrap();
+    let at = |name: &str| names.iter().position(|it| *it == name).unwrap();
+    let (kind, settled) = (at("kind"), at("settled"));
+    lines.filter(|row| row[kind] == "all").map(|row| row[settled].parse::<u64>().unwrap()).sum()
 }
 
 /// Every step after the loss was called behind, the answer was a tenth of the rate that was met,

@@ -13,7 +13,7 @@ mod surroundings;
 
 use crate::child::{Finished, Running, memtide, program, read_record, scratch};
 use crate::peer::{Peer, free_port};
-use memtide_schema::Record;
+use memtide_record::Record;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -227,7 +227,7 @@ fn record(path: &Path) -> Record {
 
 /// The names of the agents whose shares are in a record.
 fn names(record: &Record) -> Vec<String> {
-    let agent = |share: &memtide_schema::record::ShareRecord| share.agent.clone().unwrap().name;
+    let agent = |share: &memtide_record::ShareRecord| share.agent.clone().unwrap().name;
     match &record.share {
         Some(share) => vec![agent(share)],
         None => record.shards.iter().map(|it| agent(it.share.as_ref().unwrap())).collect(),

@@ -3,7 +3,8 @@
 use super::{Agent, Lab, OWN_ADDRESS, is_untouched, names, record, until};
 use crate::child::{assert_counters_equal, memtide, program, shared};
 use crate::peer::Peer;
-use memtide_schema::record::{CheckKind, CheckResult, EndedBy, GoalResult, ShareStart};
+use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, ShareStart};
+use std::path::Path;
 use std::sync::PoisonError;
 
 const WORDS: &str = "--rate 2k --duration 1s --arrival fixed";
@@ -180,13 +181,36 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("own"), Peer::memcached(""));
     let _agents = lab.agents(2);
-    let words = format!("{WORDS} --master-rate 500 --goal all.p99<5s --warmup 0");
+    let outputs = ["junit=a.xml", "md=a.md", "summary=s.csv", "intervals=i.csv", "hgrm=a.hgrm"];
+    let [junit, md, summary, intervals, hgrm] =
+        outputs.map(|output| lab.path(output.split_once('=').unwrap().1));
+    let outputs = outputs.map(|output| {
+        let (kind, file) = output.split_once('=').unwrap();
+        format!(" --out {kind}={}", lab.path(file).display())
+    });
+    let words =
+        format!("{WORDS} --master-rate 500 --goal all.p99<5s --warmup 0{}", outputs.concat());
     let (finished, record) = lab.run(&peer, "2", &words);
     assert_eq!((record.totals.intended, record.shards.len()), (2_000, 2), "{finished}");
     let own = record.own.as_ref().expect("the master has a record of its own");
     assert_eq!((own.totals.intended, own.rate.target_per_s), (500, Some(500.0)), "{finished}");
-    assert_eq!((own.goals.len(), &own.goals), (1, &record.goals));
+    assert_eq!((own.goals.len(), &own.goals[0].goal), (1, &record.goals[0].goal));
     assert_eq!(record.goals[0].result, GoalResult::Met);
+    // Each output holds both loads and tells them apart, or says which it holds.
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    assert!(record.goals[0].why.starts_with("the master's own load: "), "{finished}");
+    assert!(read(&md).contains("| the master's own load: "), "{}", read(&md));
+    let junit = read(&junit);
+    for whose in ["the agents&apos; load", "the master&apos;s own load"] {
+        assert!(junit.contains(whose) || junit.contains(&whose.replace("&apos;", "'")), "{junit}");
+    }
+    assert_eq!(junit.matches("memtide.goal").count(), 1, "{junit}");
+    let rows = read(&summary);
+    let loads: Vec<&str> = rows.lines().skip(1).filter_map(|row| row.rsplit(',').next()).collect();
+    assert_eq!(loads, ["agents", "master"], "{rows}");
+    assert!(read(&hgrm).ends_with("#[Load = the master's own, beside the agents' load]\n"));
+    let settled = super::bad_days::settled(&read(&intervals));
+    assert_eq!(settled, 2_500, "the rows hold both loads");
     assert!(finished.out.contains("load of the master itself"), "{finished}");
     // The servers saw both loads.
     let code = CheckKind::ServerCounters;

@@ -123,6 +123,24 @@ fn limits_hold_whether_they_are_flags_or_in_the_join_file() {
     drop(agents);
 }
 
+#[test]
+fn no_connection_exists_beyond_the_limit() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("connections"), Peer::memcached(""));
+    let agent = lab.agent_with("a0", "--connections-max 2");
+    let before = peer.figure("curr_connections");
+    let words = "--rate 2k --duration 3s --warmup 0 --threads 1 --connections 2 --load never";
+    let master = lab.start(&peer, "1", words, &lab.path("run.json"));
+    peer.await_figure("cmd_get", 200);
+    let mut most = 0;
+    for _ in 0..20 {
+        most = most.max(peer.figure("curr_connections"));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    master.finish().exits(0);
+    assert_eq!(most - before, 2, "{}", agent.said());
+}
+
 /// Sends `bytes` to an address; returns the reply until the other end closes.
 fn poke(address: &str, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();

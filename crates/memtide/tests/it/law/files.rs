@@ -4,8 +4,8 @@
 use super::shown::numbers;
 use super::text::labelled;
 use super::truth::{BUCKET, Law, at, decoded, field, ranked};
-use memtide_schema::Kind;
-use memtide_schema::compare::Comparison;
+use memtide_record::compare::Comparison;
+use memtide_scenario::Kind;
 use serde_json::Value;
 
 /// Holds the table of percentiles of a run; only the master's if it measured beside agents.
@@ -29,6 +29,7 @@ pub(super) fn hgrm(law: &mut Law<'_>, text: &str) {
             Some("#[Max") => vec![max, response.count as f64],
             Some("#[Unanswered") => vec![response.unanswered as f64],
             Some("#[Buckets") => vec![35.0, 256.0],
+            Some("#[Load") if law.record.own.is_some() => continue,
             _ if found.len() >= 3 => rows(found[1]),
             _ => Vec::new(),
         };
@@ -79,7 +80,11 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
                 let truth = record.rate.target_per_s.unwrap_or(record.rate.in_schedule_unit());
                 law.holds(numbers(rate).1[0].is(truth), || name.clone());
             }
-            (Some(what), _) => labelled(law, "memtide", what),
+            (Some(what), _) => {
+                let whose = [", the agents' load", ", the master's own load"];
+                let what = whose.iter().find_map(|it| what.strip_suffix(it)).unwrap_or(what);
+                labelled(law, "memtide", what);
+            }
             (None, _) => law.holds(name == "memtide", || name.clone()),
         }
     }
@@ -184,7 +189,7 @@ pub(super) fn html(law: &mut Law<'_>, page: &str) {
     let words = unescaped(page);
     let own = record.own.iter().flat_map(|own| &own.believable.checks);
     let checks = record.believable.checks.iter().chain(own).map(|check| check.message.clone());
-    let scenario = [memtide_schema::scenario_file(&record.scenario)];
+    let scenario = [memtide_scenario::scenario_file(&record.scenario)];
     for told in checks.chain(scenario).chain(record.warnings.iter().map(|it| it.message.clone())) {
         law.holds(words.contains(&told), || format!("the page lacks '{told}'"));
     }

@@ -87,6 +87,7 @@ pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &[LogLine]) {
         for (row, second) in of_all.iter().zip(recorded).filter(|_| is_one) {
             let truth = match *holds {
                 "place" if ["step", "kind"].contains(column) => continue,
+                "answered" => answered(second),
                 "reports" => reported(second, column.trim_start_matches("server_")),
                 "settled" | "same" | "place" => second[column].as_f64(),
                 _ if is_kept => second[column].as_f64(),
@@ -125,10 +126,20 @@ pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &[LogLine]) {
     }
 }
 
-/// Sum of a figure of all servers' reports; none unless all have it.
+fn has_answered(report: &Value) -> bool {
+    report["answers"].as_u64() > Some(0)
+}
+
+/// Number of servers that answered; none if none was asked.
+fn answered(second: &Value) -> Option<f64> {
+    let reports = second["reports"].as_object().filter(|it| !it.is_empty())?;
+    Some(reports.values().filter(|report| has_answered(report)).count() as f64)
+}
+
+/// Sum of a figure of all servers' reports; none unless all servers answered and have it.
 fn reported(second: &Value, figure: &str) -> Option<f64> {
-    let reports = second["reports"].as_object().filter(|reports| !reports.is_empty())?;
-    reports.values().map(|report| report[figure].as_f64()).sum()
+    let reports = second["reports"].as_object().filter(|it| !it.is_empty())?.values();
+    reports.map(|report| report[figure].as_f64().filter(|_| has_answered(report))).sum()
 }
 
 /// Holds the times of all rows of a kind together, and those of each row among themselves.

@@ -3,7 +3,7 @@
 
 use super::shown::{Shown, numbers};
 use super::truth::{Law, at, field, known};
-use memtide_schema::record::{CheckResult, Distribution, Missing, Percentile};
+use memtide_record::{CheckResult, Distribution, Missing, Percentile};
 use serde_json::Value;
 
 /// A line of a text, or a row of a table below its heading.
@@ -92,7 +92,7 @@ fn cells(row: &str, ends: &[usize]) -> Vec<String> {
 /// Holds the Markdown of a run or a search.
 pub(super) fn markdown(law: &mut Law<'_>, text: &str) {
     let (text, scenario) = text.split_once("<details>").unwrap_or((text, ""));
-    let file = memtide_schema::scenario_file(&law.record.scenario);
+    let file = memtide_scenario::scenario_file(&law.record.scenario);
     let is_same = law.steps.is_some() || scenario.contains(&format!("```toml\n{file}```"));
     law.holds(is_same || scenario.is_empty(), || "another scenario".to_owned());
     let (text, own) = text.split_once(&format!("**{OWN}:** ")).unwrap_or((text, ""));

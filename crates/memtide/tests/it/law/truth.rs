@@ -3,8 +3,9 @@
 
 use super::shown::numbers;
 use flate2::read::ZlibDecoder;
-use memtide_schema::record::{Figure, IntervalRecord};
-use memtide_schema::{Kind, Record, steps::Steps};
+use memtide_record::{Figure, IntervalRecord};
+use memtide_record::{Record, steps::Steps};
+use memtide_scenario::Kind;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;

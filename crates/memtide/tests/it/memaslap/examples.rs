@@ -2,71 +2,16 @@
 //! right output, and agrees with the servers' counts.
 
 use super::{Ran, configured, counted, memaslap};
+use crate::child::section;
 use crate::peer::Peer;
 
 /// The configuration file of the manual page, without most of its comments.
-const PAGE: &str = "\
-#comments should start with '#'
-#key
-#start_len end_len proportion
-key
-128 128 1
-#value
-value
-2048 2048 1
-#cmd
-#currently memaslap only testss get and set command.
-cmd
-0    0.1
-1.0 0.9
-";
+const PAGE: &str = include_str!("files/page.cnf");
 
 /// Lengths as in the page's other examples.
-const MIXED: &str = "\
-key
-16 100 0.8
-101 200 0.1
-201 249 0.1
-value
-1 1000 0.8
-1001 10000 0.1
-10001 100000 0.1  1
-something else
-zipf 0.99
-cmd
-0 0.5
-1 0.5
-";
+const MIXED: &str = include_str!("files/mixed.cnf");
 
-/// One server or several, all over TCP.
-const ONE: &[&str] = &[
-    "-S 1s -t 2s",
-    "-t 2s -v 0.2 -e 0.05 -b",
-    "-F @P -t 2s -w 40k -S 1s -o 0.2",
-    "-F @P -t 2s -T 4 -c 128 -d 20 -P 40k",
-    "-F @M -t 2s -w 1k -S 1s -v 1",
-    "--threads=2 --concurrency=128 -t 1s",
-    "--threads=12 --concurrency=144 -t 1s -w 1k",
-    "--exp_verify=0.01 --verify=0.1 --time=1S",
-    "--execute_number=100000 -S 20s",
-    "--stat_freq=20s --time=1s",
-    "--division=50 -t 1s -B",
-    "--division=50 -t 1s -S 1s",
-    "--binary -t 1s -v 1 -o 0.5",
-    "-T 2 -c 8 -n 40 -t 1s -X 512",
-    "--raw-keys -t 1s -v 1 -d 5",
-];
-/// Two servers.
-const TWO: &[&str] =
-    &["-F @P -t 1s", "-T 2 -F @P -t 1s -S 1s", "--threads=6 --concurrency=36 -t 1s"];
-/// Sets over TCP, gets over UDP.
-const SPLIT: &[&str] = &[
-    "--facebook --division=50 -t 1s -S 1s",
-    "--facebook --division=50 --conn_sock=200 -t 1s",
-    "-a -d 20 -B -T 2 -t 1s -v 1",
-];
-/// All over UDP.
-const UDP: &[&str] = &["-U -t 1s -S 1s", "-U -t 1s -d 10 -v 1 -T 2", "-U -B -t 1s -v 1 -e 0.1"];
+const LINES: &str = include_str!("lines.txt");
 
 fn check(peers: &[&Peer], line: &str) -> Ran {
     let line = line.replace("@P", &configured(PAGE)).replace("@M", &configured(MIXED));
@@ -105,7 +50,7 @@ fn check_statistics(ran: &Ran, line: &str) {
 #[test]
 fn the_examples_of_the_page() {
     let peer = Peer::memcached("-m 1024 -t 2");
-    for line in ONE {
+    for line in section(LINES, "one") {
         check(&[&peer], line);
     }
 }
@@ -113,7 +58,7 @@ fn the_examples_of_the_page() {
 #[test]
 fn the_examples_with_two_servers_load_both() {
     let (first, second) = (Peer::memcached("-m 512"), Peer::memcached("-m 512"));
-    for line in TWO {
+    for line in section(LINES, "two") {
         let before = [&first, &second].map(|peer| peer.figure("cmd_get"));
         let ran = check(&[&first, &second], line);
         let after = [&first, &second].map(|peer| peer.figure("cmd_get"));
@@ -126,7 +71,7 @@ fn the_examples_with_two_servers_load_both() {
 #[test]
 fn the_examples_over_udp() {
     let peer = Peer::memcached_udp("-m 1024 -c 8192");
-    for line in [UDP, SPLIT].concat() {
+    for line in section(LINES, "udp").chain(section(LINES, "split")) {
         let ran = check(&[&peer], line);
         for name in ["packet_disorder", "packet_drop", "udp_timeout"] {
             assert_eq!(ran.counter(name), 0, "{name}: {}", ran.run);

@@ -117,15 +117,10 @@ fn a_server_that_is_not_there_is_fatal() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = free.local_addr().unwrap().to_string();
     drop(free);
-    for line in [
-        "mutilate -t 1",
-        "mcperf -t 1 --noload",
-        "mcperf-dynamic -t 1",
-        "mutilate -t 1 --scan 1000:1000:0",
-        "mcperf -t 1 --search 95:1000",
-        "mutilate --loadonly",
-        "mutilate -M -t 1 --quiet",
-    ] {
+    let lines = "mutilate -t 1|mcperf -t 1 --noload|mcperf-dynamic -t 1|\
+         mutilate -t 1 --scan 1000:1000:0|mcperf -t 1 --search 95:1000|mutilate --loadonly|\
+         mutilate -M -t 1 --quiet";
+    for line in lines.split('|') {
         let ran = face(&format!("{line} -s {server}")).exits(255);
         let rows = ran.out.lines().filter(|line| !line.starts_with("#type"));
         assert_eq!(rows.count(), 0, "{ran}");

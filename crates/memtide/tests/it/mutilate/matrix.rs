@@ -3,104 +3,20 @@
 
 use super::parser::{self, Counts, Dialect, Report};
 use super::{Tally, counted, dialect};
-use crate::child::Finished;
+use crate::child::{Finished, section};
 use crate::peer::Peer;
-use memtide_schema::{Kind, Record};
+use memtide_record::Record;
+use memtide_scenario::Kind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// One run and its report. `@S` is the server.
-const PAGES: &[&str] = &[
-    "mutilate -s @S -t 1",
-    "mcperf -s @S -t 1",
-    "mcperf-dynamic -s @S -t 1",
-    "mutilate -s @S -T 4 -c 8 -t 1",
-    "mcperf -s @S -T 2 -c 8 -t 1 --noload",
-    "mutilate -s @S --noload -B -T 2 -Q 1000 -D 4 -C 4 -c 4 -q 20000 -t 1",
-    "mcperf -s @S --noload -B -T 2 -Q 1000 -D 4 -C 4 -c 4 -q 20000 -t 1",
-    "mcperf-dynamic -s @S --noload -T 2 -C 4 -D 4 -Q 1000 -c 4 -t 1 -q 5000",
-    "mutilate -s @S -q 1000 -t 1 -v",
-    "mutilate -s @S -q 1000 -t 1 --quiet",
-    "mcperf -s @S -q 3000 -c 2 -d 4 -u 0.1 -K fb_key -V fb_value -i fb_ia -t 1 -r 2000",
-    "mcperf -s @S -B -q 2000 -t 1 -w 1 -W 1",
-    "mutilate -s @S -B -q 2000 -t 1 -w 1 -u 0.5",
-    "mutilate -s @S -c 4 -d 4096 -q 5000 -i exponential -t 1",
-    "mutilate -s @S -S -q 5000 -c 2 -t 1 --affinity",
-    "mcperf -s @S --skip -q 5000 -t 1 --no_nodelay",
-    "mutilate -s @S --moderate -q 5000 -c 4 -t 1",
-    "mcperf -s @S --moderate -t 1",
-    "mutilate -s @S -R -T 2 -t 1 -q 1000",
-    "mutilate -s @S -M 120 -t 1 -q 500",
-    "mutilate -s @S -M30 -t 1 -q 500",
-    "mcperf -s @S -m 5 -M 60 -p 7777 -l 2 -t 1 -q 500",
-    "mutilate -s @S -q 500 --sin 200 -t 1",
-    "mutilate -s @S -q 1000 --sin=100 --sin_amplitude 1 -t 1 --seed 7",
-];
-
-/// Loads: sizes, shares, orders, multigets, inter-arrival times.
-const LOADS: &[&str] = &[
-    "mutilate -s @S -t 1 -K 16 -V 1024 -r 1000 -u 1.0",
-    "mutilate -s @S -t 1 -K fixed:8 -V uniform:2000 -r 500 -u 0.25 -q 4000",
-    "mutilate -s @S -t 1 -K uniform:60 -V normal:200,50 -q 2000",
-    "mutilate -s @S -t 1 -K normal:30,5 -V exponential:0.01 -q 2000 -u 0.1",
-    "mcperf -s @S -t 1 -K gev:30.7984,8.20449,0.078688 -V pareto:15,214.476,0.348238 -q 2000",
-    "mcperf -s @S -t 1 -V uniform:100,1000 -q 2000 -u 0.1 -i uniform",
-    "mutilate -s @S -t 1 -i fixed -q 2000",
-    "mutilate -s @S -t 1 -i 5 -q 2000 -c 3",
-    "mutilate -s @S -t 1 -i uniform:100 -q 2000",
-    "mutilate -s @S -t 1 -i normal:0.001,0.0001 -q 2000",
-    "mutilate -s @S -t 1 -i exponential:1 -q 2000",
-    "mutilate -s @S -t 1 -i pareto:0.0,16.0292,0.154971 -q 2000",
-    "mutilate -s @S -t 1 -i gev:1,2,3",
-    "mcperf -s @S -t 1 -G 10 -g 0.5 -q 1000",
-    "mcperf -s @S -t 1 -g 100 -u 0.1 -q 500",
-    "mcperf -s @S -t 1 -G 50 -g 1 --binary -r 1000",
-    "mutilate -s @S -t 1 --binary -u 0.1 -q 5000 -c 4 -T 2",
-    "mcperf -s @S -t 1 --binary -d 8 -u 0.5",
-    "mcperf -s @S -t 1 -e -q 1000",
-    "mcperf -s @S -t 1 --keyorder uniform:20000 -r 20000 -q 5000",
-    "mcperf -s @S -t 1 --keyorder pareto:0.0,16,0.154971 -r 5000 -q 5000",
-    "mcperf -s @S -t 1 --keycache_capacity 100 --keyorder uniform:1000 -r 1000",
-    "mcperf -s @S -t 1 --keycache_capacity 50 --keycache_reuse 3 --keycache_regen 10 -r 1000",
-    "mcperf -s @S -t 1 --noload -K 77 -q 1000",
-    "mcperf -s @S -t 1 --noload --profile 3",
-];
-
-/// Outputs in addition to the usual one, or instead of it.
-const OUTPUTS: &[&str] = &[
-    "mcperf -s @S -t 1 -q 1000 --format mutilate",
-    "mcperf -s @S -t 1 -q 1000 -u 0.1 --format=mutilate-2012",
-    "mutilate -s @S -t 1 -q 1000 -u 0.1 --format mcperf",
-    "mutilate -s @S -t 1 -q 1000 -u 0.1 --form mcperf-dynamic",
-    "mutilate -s @S -t 1 -q 1000 --response",
-    "mcperf -s @S -t 1 -q 1000 --response -u 0.5",
-];
-
-/// Nothing on stdout.
-const SILENT: &[&str] = &[
-    "mutilate -s @S --loadonly",
-    "mcperf -s @S --loadonly -r 5000 -K 40 -V 10 -T 4",
-    "mcperf-dynamic -s @S --loadonly --qps_interval 1",
-    "mutilate -v -s @S -M -T 2 -B -c 1 -t 1 --noload",
-    "mutilate -s @S -BM -t 1 -q 1000",
-    "mutilate -s @S --masterless_agentmode -t 1 -q 1000 --sin 500",
-];
-
-/// Several servers: `@S` and `@U` are two, `@N` are both by their range of ports.
-const SERVERS: &[&str] = &[
-    "mutilate -s @S -s @U -t 1 -q 2000",
-    "mutilate -s @S,@U -t 1 -T 2 -c 2 -u 0.1",
-    "mcperf -s @N -t 1 -q 2000 -r 1000",
-    "mcperf -s @N -t 1 -T 2 -R -c 2 -q 2000",
-    "mutilate -s @S -s @U -R -T 4 -t 1 -q 2000 --binary",
-    "mcperf-dynamic -s @N -t 1 -u 0.5 -q 2000",
-];
-
+const LINES: &str = include_str!("lines.txt");
 /// Number of command lines that run at a time.
 const LANES: usize = 3;
 
-/// Runs every line against its own memcached.
-fn check_each(lines: &[&str]) {
+/// Runs every line of a table in `lines.txt` against its own memcached.
+fn check_each(table: &str) {
+    let lines: Vec<&str> = section(LINES, table).collect();
     let next = AtomicUsize::new(0);
     let lane = || {
         let peer = Peer::memcached("-t 2");
@@ -113,28 +29,28 @@ fn check_each(lines: &[&str]) {
 
 #[test]
 fn the_command_lines_of_the_pages() {
-    check_each(PAGES);
+    check_each("pages");
 }
 
 #[test]
 fn every_kind_of_load() {
-    check_each(LOADS);
+    check_each("loads");
 }
 
 #[test]
 fn every_output() {
-    check_each(OUTPUTS);
+    check_each("outputs");
 }
 
 #[test]
 fn those_that_print_nothing() {
-    check_each(SILENT);
+    check_each("silent");
 }
 
 #[test]
 fn several_servers() {
     let (first, second, both) = Peer::memcached_pair();
-    for line in SERVERS {
+    for line in section(LINES, "servers") {
         let line = line.replace("@S", &first.name).replace("@U", &second.name);
         check(&line.replace("@N", &both), &[&first, &second]);
     }

@@ -1,6 +1,7 @@
 //! `--out html`: the page of every kind of result. That of a run is held in `law`.
 
 use super::{SHORT, names, room, run_in};
+use serde_json::Value;
 use std::fs;
 
 /// Every figure in the tables of a page: the row's path, the column, and the exact value.
@@ -35,9 +36,20 @@ fn scans_merged_runs_and_comparisons_have_a_page_too() {
     let rows = figures(&text("c.html"));
     assert!(rows.iter().any(|(path, name, _)| path == "all.mean" && name == "ratio"), "{rows:?}");
     let scan = "scan --rates 1k,2k --duration 100ms --keys 50 --goal all.p50<1s";
-    run_in(&folder, &format!("{scan} --out html=s.html --out json=s.json"));
+    run_in(&folder, &format!("{scan} --out html=s.html --out json=s.json --out md=s.md"));
     assert!(text("s.html").contains("<h1>memtide: scan of 2 steps</h1>"), "{}", text("s.html"));
     assert!(text("s.html").contains("<strong>Times against rate</strong>"), "{}", text("s.html"));
+    let again = "<code>memtide scan scenario.toml --rates 1k,2k</code>";
+    assert!(text("s.html").contains(again), "{}", text("s.html"));
+    let markdown = text("s.md");
+    let (_, file) = markdown.split_once("```toml\n").unwrap();
+    fs::write(folder.join("scenario.toml"), file.split("```").next().unwrap()).unwrap();
+    let repeated = run_in(&folder, "scan scenario.toml --rates 1k,2k --json t.json");
+    let steps = |name: &str| -> Vec<Value> {
+        let json: Value = serde_json::from_str(&text(name)).unwrap();
+        json["steps"].as_array().unwrap().iter().map(|step| step["rate_per_s"].clone()).collect()
+    };
+    assert_eq!(steps("t.json"), steps("s.json"), "{repeated}");
     run_in(&folder, "report s.json --out html=again.html").exits(0);
     assert_eq!(text("again.html"), text("s.html"));
     let pages = names(&folder).into_iter().filter(|name| name.ends_with(".html"));

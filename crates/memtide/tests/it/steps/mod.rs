@@ -1,10 +1,10 @@
 //! Searches and scans as their user meets them: against a server with a known limit, against
 //! memcached, interrupted, and with a server that dies.
 
-use crate::child::{Finished, Running, memtide, program, scratch, shared};
+use crate::child::{Finished, Running, memtide, program, refused, scratch, shared};
 use crate::peer::Peer;
-use memtide_schema::record::{GoalResult, LoopKind};
-use memtide_schema::steps::{CourseKind, StepRole, Steps, StepsEnd};
+use memtide_record::steps::{CourseKind, StepRole, Steps, StepsEnd};
+use memtide_record::{GoalResult, LoopKind};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -206,32 +206,5 @@ fn the_plan_is_that_of_the_first_step() {
 
 #[test]
 fn what_cannot_be_searched_or_scanned_is_refused() {
-    for (line, words) in [
-        ("search", &["goal", "all.p95<10ms"][..]),
-        ("search --goal rate>5k", &["rate>5000", "upper limit"]),
-        ("search --goal all.p95>5ms", &["all.p95>5ms", "upper limit"]),
-        ("search --goal all.p95<5ms --rate 5k", &["rate", "remove it"]),
-        ("search --goal all.p95<5ms --wave sine:5k,1k,10s", &["wave"]),
-        ("search --goal all.p95<5ms --samples x.csv", &["samples"]),
-        ("search --goal all.p95<5ms --rate-min 5k --rate-max 4k", &["rate-min", "rate-max"]),
-        ("search --goal all.p95<5ms --rate-max 0", &["rate-max"]),
-        ("search --goal all.p95<5ms --rate-max fast", &["--rate-max", "fast"]),
-        ("search --goal all.p95<5ms --resolution 0", &["resolution", "50%"]),
-        ("search --goal all.p95<5ms --resolution 60%", &["resolution", "50%"]),
-        ("search --goal all.p95<5ms --steps-max 0", &["--steps-max"]),
-        ("search --goal delete.p95<5ms", &["delete", "mix"]),
-        ("search --goal all.p95<5ms --duration 0s", &["duration 0"]),
-        ("scan", &["--rates"]),
-        ("scan --rates 5k..1k+1k", &["--rates", "below the start"]),
-        ("scan --rates 1k..5k", &["--rates", "step"]),
-        ("scan --rates 1k..5k+0", &["--rates", "never"]),
-        ("search --goal all.p95<5ms --rate-max 2G", &["rate", "1G"]),
-        ("scan --rates 1k,2G,1k", &["rate", "1G"]),
-        ("scan --rates 1G..2G+500M", &["rate", "1G"]),
-        ("scan --rates 5k --rate 6k", &["rate", "remove it"]),
-        ("scan --rates 5k --verify 1 --verify-details x", &["verify-details"]),
-        ("scan --rates 5k --data stale", &["--data", "kept", "anew"]),
-    ] {
-        memtide(&format!("{line} --quiet")).complains(2, words);
-    }
+    refused("steps");
 }

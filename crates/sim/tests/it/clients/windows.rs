@@ -3,8 +3,8 @@
 
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::{Instant, Span};
-use memtide_schema::Kind;
-use memtide_schema::record::VerificationCounts;
+use memtide_record::VerificationCounts;
+use memtide_scenario::Kind;
 use memtide_server::{FaultKind, ServerProfile};
 use memtide_sim::{PauseCause, WorkerPause};
 

@@ -25,20 +25,13 @@ impl FromStr for Pick {
     type Err = WordError;
 
     fn from_str(word: &str) -> Result<Self, WordError> {
-        match word.trim() {
-            "random" => Ok(Self::Random),
-            "sequential" => Ok(Self::Sequential),
-            name => Err(PICKS.unknown(word, name)),
-        }
+        PICKS.choice(word, [Self::Random, Self::Sequential])
     }
 }
 
 impl fmt::Display for Pick {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Random => "random",
-            Self::Sequential => "sequential",
-        })
+        f.pad(PICKS.names[*self as usize])
     }
 }
 

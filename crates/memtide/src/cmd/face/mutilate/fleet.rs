@@ -4,25 +4,27 @@
 //! environment variable names it, or it lies beside the link by which the program was called.
 
 use super::super::JOIN_FILE;
-use super::{Asked, FATAL};
-use crate::cluster::master_runner::own_key;
+use super::{Asked, FATAL, refusal};
+use crate::cluster::folder::own_key;
 use crate::cluster::serving::{Own, Setup, serve};
 use crate::exit::Stop;
 use crate::flags::JOIN;
 use crate::output::{complain, say, say_part, show_part, wants_notes};
 use crate::session::LostAgents;
 use crate::session::front::division::{Division, OwnPart};
+use memtide_cluster::files;
 use memtide_cluster::join::Join;
 use memtide_cluster::law::Law;
-use memtide_cluster::transport::{AgentNet, files};
+use memtide_cluster::transport::AgentNet;
 use memtide_compat::mutilate::{
     AgentOptions, Divided, Options, OwnRate, Patience, Verbosity, agent_rows, divide, skipped,
 };
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_schema::scenario::AgentsWord;
-use memtide_schema::{Record, Settings};
+use memtide_record::Record;
+use memtide_scenario::AgentsWord;
+use memtide_scenario::Settings;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -44,7 +46,7 @@ pub(super) fn enlist(
         agents.expect = span;
         agents.allow_lost = u32::MAX;
     }
-    agents.key = key_folder().map_err(refusal)?;
+    agents.key = key_folder().map_err(|why| refusal(&why))?;
     // This process opens the file of samples itself; agents write none.
     settings.outputs.samples = None;
     Ok(())
@@ -71,14 +73,6 @@ fn join_file() -> Option<PathBuf> {
     let folder = link.parent().filter(|folder| !folder.as_os_str().is_empty());
     let beside = folder.unwrap_or(Path::new(".")).join(JOIN_FILE);
     beside.symlink_metadata().is_ok().then_some(beside)
-}
-
-fn refusal(message: String) -> memtide_compat::Stop {
-    memtide_compat::Stop {
-        stdout: String::new(),
-        stderr: format!("memtide: {message}\n"),
-        code: FATAL,
-    }
 }
 
 /// The loads of a run whose agents take these numbers of shares.

@@ -21,24 +21,26 @@ use crate::session::{
 use crate::session::{LostAgents, front::division::Division};
 #[cfg(feature = "cluster")]
 use fleet::{enlist, serving};
+use memtide_compat::FAMILY_WORDS;
 #[cfg(not(feature = "cluster"))]
 use memtide_compat::mutilate::AgentOptions;
 #[cfg(feature = "cluster")]
 use memtide_compat::mutilate::Patience;
 use memtide_compat::mutilate::text::{SavedOperations, TimeBasis, Whose, sample_line};
 use memtide_compat::mutilate::{
-    Command, Face as Tool, FamilyWords, Mode, Options, Search, Searched, Statistic, Transcript,
-    Verbosity, lower, parse, refused, whose,
+    Command, Face as Tool, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity,
+    lower, parse, refused, whose,
 };
 use memtide_host::clock;
 use memtide_host::signal::StopFlag;
+use memtide_record::EndedBy;
+use memtide_record::Event;
+use memtide_record::steps::{CourseKind, StepsEnd};
 use memtide_run::steps::{
     Aim, Bisect, Course, Data, Measured, Rates, RunTask, Scan, StepsOutcome, Time,
 };
-use memtide_schema::record::EndedBy;
-use memtide_schema::scenario::{Measure, Problem};
-use memtide_schema::steps::{CourseKind, StepsEnd};
-use memtide_schema::{Event, Kind, Settings};
+use memtide_scenario::{Kind, Settings};
+use memtide_scenario::{Measure, Problem};
 use memtide_sinks::Sink;
 use std::io::{self, BufWriter, Write};
 
@@ -100,7 +102,7 @@ impl Front for Mutilate {
         let length = paced.wait.saturating_sub(paced.warmup);
         let text = Transcript::new(&self.options, &self.targets).wait(length);
         FrontProfile {
-            words: Some(&FamilyWords),
+            words: Some(&FAMILY_WORDS),
             repeats: true,
             wait: Some((text, length)),
             ..agents_profile(&self.options)
@@ -108,7 +110,7 @@ impl Front for Mutilate {
     }
 
     fn refuse(&self, problem: &Problem) -> Stop {
-        let stop = refused(&self.options, problem.field, &problem.message);
+        let stop = refused(&self.options, &problem.field, &problem.message);
         Stop::usage(stop.stderr.trim_end())
     }
 
@@ -160,7 +162,7 @@ impl Front for Mutilate {
         };
         if let Some(failure) = failure {
             ended.complain();
-            return Err(failed_in(Some(&FamilyWords), failure));
+            return Err(failed_in(Some(&FAMILY_WORDS), failure));
         }
         written(ended)?;
         Ok(if is_interrupted { INTERRUPTED } else { 0 })
@@ -213,8 +215,13 @@ fn enlist(options: &Options, _settings: &mut Settings) -> Result<(), memtide_com
 
 #[cfg(not(feature = "cluster"))]
 fn without_agents(option: &str) -> memtide_compat::Stop {
-    let stderr = format!("{option}: this program was built without agents\n");
-    memtide_compat::Stop { stdout: String::new(), stderr, code: FATAL }
+    let why = format!("{option}: this program was built without agents");
+    memtide_compat::Stop::complaint(why, FATAL)
+}
+
+/// An end for a reason that the originals do not know.
+fn refusal(message: &str) -> memtide_compat::Stop {
+    memtide_compat::Stop::complaint(format!("memtide: {message}"), FATAL)
 }
 
 /// The kind of course, if the mode has steps.
@@ -230,7 +237,8 @@ const fn course(mode: &Mode) -> Option<CourseKind> {
 fn task(options: &Options) -> Task {
     let in_steps = |course: Box<dyn Course>, aim| {
         let counts_own = options.agents.is_some();
-        Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None, counts_own })
+        let (data, steps_max, command) = (Data::Kept, None, String::new());
+        Task::Steps(Steps { course, aim, data, steps_max, counts_own, command })
     };
     match &options.mode {
         Mode::LoadOnly => Task::Run(RunTask::Fill),

@@ -1,11 +1,11 @@
 //! The masterless mode as a share of one run, if the environment requests it: the command line
 //! knows of no other process.
 
-use super::FATAL;
+use super::refusal;
 use crate::placement::{division, variable};
 use memtide_compat::Stop;
 use memtide_compat::mutilate::{Mode, Options};
-use memtide_schema::{Layer, Settings};
+use memtide_scenario::{Layer, Settings};
 
 /// The fields that the environment may set: the share, how shares begin together, and the
 /// destination of the record from which they are merged.
@@ -43,8 +43,4 @@ pub(super) fn take(options: &mut Options, settings: &mut Settings) -> Result<(),
              all shares, and it reads their records",
         )),
     }
-}
-
-fn refusal(message: &str) -> Stop {
-    Stop { stdout: String::new(), stderr: format!("memtide: {message}\n"), code: FATAL }
 }

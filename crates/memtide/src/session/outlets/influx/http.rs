@@ -2,7 +2,7 @@
 
 use crate::exit::Stop;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use memtide_schema::scenario::{InfluxPlace, InfluxVersion};
+use memtide_scenario::{InfluxPlace, InfluxVersion};
 use memtide_sinks::{Answer, Post};
 use std::time::Duration;
 use std::{env, fs};

@@ -1,0 +1,73 @@
+//! What a merged record of shares keeps of them, beside sums over all records: their rows, their
+//! servers' counters, and the words on which all agree.
+//!
+//! A share keeps no rows of its own: all shares have one schedule, and row *i* of each is the same
+//! stretch of it.
+
+use super::{counters, rows, seconds};
+use crate::record::{Record, ServerCounters, ShardRecord};
+use memtide_base::Span;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Sums over shares read so far.
+#[derive(Clone)]
+pub(super) struct Shares {
+    rows: rows::Shared,
+    seconds: seconds::Shared,
+    server: ServerCounters,
+    /// The words of the scenario on which all shares agree.
+    pub(super) scenario: Map<String, Value>,
+    /// The decisions on which all shares agree.
+    decided: BTreeMap<String, String>,
+}
+
+/// True if `record` is a share of a run, or was merged from shares.
+pub(super) fn is_of_shares(record: &Record) -> bool {
+    record.share.is_some() || record.shards.first().is_some_and(|shard| shard.share.is_some())
+}
+
+/// The part of a share that a merged record keeps.
+pub(super) fn shard(record: &Record) -> ShardRecord {
+    let mut shard = ShardRecord::of(record);
+    shard.rows = Some(rows::of_share(record));
+    shard.scenario.clear();
+    shard.server = ServerCounters::default();
+    (shard.intervals, shard.slices, shard.seconds) = (Vec::new(), Vec::new(), Vec::new());
+    shard.plan.why.clear();
+    shard.plan.decided.clear();
+    shard
+}
+
+impl Shares {
+    /// No shares yet; `first` is the record that is added first.
+    pub(super) fn new(first: &Record) -> Self {
+        Self {
+            rows: rows::Shared::default(),
+            seconds: seconds::Shared::default(),
+            server: ServerCounters::default(),
+            scenario: first.scenario.clone(),
+            decided: first.plan.decided.clone(),
+        }
+    }
+
+    /// Adds a record: a share, or merged from shares. The error names the damaged rows.
+    pub(super) fn absorb(&mut self, record: &Record) -> Result<(), String> {
+        self.rows.absorb(record)?;
+        self.seconds.absorb(record);
+        counters::absorb(&mut self.server, &record.server);
+        self.scenario.retain(|name, word| record.scenario.get(name) == Some(word));
+        self.decided.retain(|name, word| record.plan.decided.get(name) == Some(word));
+        Ok(())
+    }
+
+    /// Writes the sums into `record`, which already has its phases; `longest` is the longest
+    /// window.
+    pub(super) fn seal(self, record: &mut Record, longest: Span) {
+        (record.intervals, record.slices) = self.rows.seal(longest);
+        record.seconds = self.seconds.seal(&record.phases);
+        record.server = self.server;
+        record.scenario = self.scenario;
+        record.plan.decided = self.decided;
+    }
+}

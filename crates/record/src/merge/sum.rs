@@ -1,0 +1,213 @@
+//! Sums of records: counts, and distributions as histograms with their exact sums.
+//!
+//! All sums are of whole numbers, so the order of adding cannot show.
+
+use crate::record::{
+    ChurnRecord, Counts, Distribution, LagSplit, MessageSizes, Outage, Phases, Record,
+    ServerRecord, ServerTotals, Totals, add_counts,
+};
+use memtide_base::Span;
+use memtide_metrics::Histogram;
+use memtide_scenario::Kind;
+use std::collections::BTreeMap;
+
+/// Sums over some records.
+#[derive(Clone, Default)]
+pub(super) struct Sums {
+    phases: Phases,
+    sent_in_window: BTreeMap<Kind, u64>,
+    copies_in_window: BTreeMap<Kind, u64>,
+    /// Connection churn without its times; none without it.
+    churn: Option<ChurnRecord>,
+    servers: BTreeMap<String, Server>,
+    /// Distributions of times by their place in a record.
+    times: BTreeMap<String, DistributionSum>,
+    /// Distributions of counts by their place in a record.
+    counts: BTreeMap<&'static str, Histogram<u64>>,
+}
+
+/// The distributions of times in a record, each with its place.
+fn times_of(record: &Record) -> impl Iterator<Item = (String, &Distribution)> {
+    let kinds =
+        [("response", &record.response), ("service", &record.service), ("lag", &record.lag)];
+    let of_kinds = kinds.into_iter().flat_map(|(name, kinds)| {
+        kinds.iter().map(move |(kind, times)| (format!("{name}.{kind}"), times))
+    });
+    let LagSplit { generator, client_busy, server, disconnected } = &record.lag_split;
+    let of_all = [
+        ("lag_split.generator", generator),
+        ("lag_split.client_busy", client_busy),
+        ("lag_split.server", server),
+        ("lag_split.disconnected", disconnected),
+        ("client_delay", &record.client_delay),
+    ];
+    let of_churn = record.churn.iter().flat_map(|churn| {
+        let ChurnRecord { connect, connect_service, lifetime, .. } = churn;
+        [
+            ("churn.connect", connect),
+            ("churn.connect_service", connect_service),
+            ("churn.lifetime", lifetime),
+        ]
+    });
+    let named = of_all.into_iter().chain(of_churn).map(|(name, times)| (name.to_owned(), times));
+    let of_servers = record.servers.iter();
+    let of_servers =
+        of_servers.map(|server| (format!("servers.{}", server.name), &server.response));
+    of_kinds.chain(named).chain(of_servers)
+}
+
+/// The distributions of counts in a record, each with its place.
+fn counts_of(record: &Record) -> impl Iterator<Item = (&'static str, &Counts)> {
+    let of_sizes = record.message_sizes.iter().flat_map(|MessageSizes { requests, replies }| {
+        [("message_sizes.requests", requests), ("message_sizes.replies", replies)]
+    });
+    let of_all = [
+        ("in_flight_at_send", &record.in_flight_at_send),
+        ("outstanding_at_send", &record.outstanding_at_send),
+    ];
+    of_all.into_iter().chain(of_sizes)
+}
+
+impl Sums {
+    /// Adds a record. The error names a figure that is impossible.
+    pub(super) fn absorb(&mut self, record: &Record) -> Result<(), String> {
+        self.phases.add(&record.phases);
+        add_counts(&mut self.sent_in_window, &record.sent_in_window);
+        add_counts(&mut self.copies_in_window, &record.copies_in_window);
+        if let Some(churn) = &record.churn {
+            self.churn.get_or_insert_default().add_counts(churn);
+        }
+        for server in &record.servers {
+            self.servers.entry(server.name.clone()).or_default().absorb(server);
+        }
+        let damaged = |place: &str| format!("a histogram of {place} contradicts its figures");
+        for (place, times) in times_of(record) {
+            let sum = self.times.entry(place.clone()).or_default().absorb(times);
+            sum.ok_or_else(|| damaged(&place))?;
+        }
+        for (place, counts) in counts_of(record) {
+            let counts = counts.counts().ok_or_else(|| damaged(place))?;
+            self.counts.entry(place).or_default().absorb(&counts);
+        }
+        Ok(())
+    }
+
+    /// Writes the sums into `record`, which already has its plan and window.
+    pub(super) fn seal(mut self, record: &mut Record) {
+        let times = &mut self.times;
+        record.response = by_kind(times, "response");
+        record.service = by_kind(times, "service");
+        record.lag = by_kind(times, "lag");
+        let mut taken = |place: &str| times.remove(place).unwrap_or_default().seal();
+        record.lag_split = LagSplit {
+            generator: taken("lag_split.generator"),
+            client_busy: taken("lag_split.client_busy"),
+            server: taken("lag_split.server"),
+            disconnected: taken("lag_split.disconnected"),
+        };
+        record.client_delay = taken("client_delay");
+        record.churn = self.churn.map(|churn| ChurnRecord {
+            connect: taken("churn.connect"),
+            connect_service: taken("churn.connect_service"),
+            lifetime: taken("churn.lifetime"),
+            ..churn
+        });
+        let rows = self.servers.into_iter().map(|(name, server)| ServerRecord {
+            response: taken(&format!("servers.{name}")),
+            ..server.seal(name)
+        });
+        record.servers = rows.collect();
+        let place = |name: &str| record.plan.servers.iter().position(|server| server.name == name);
+        record.servers.sort_by_key(|server| place(&server.name).unwrap_or(usize::MAX));
+        let counts = |place| self.counts.get(place).map(Counts::of);
+        record.in_flight_at_send = counts("in_flight_at_send").unwrap_or_default();
+        record.outstanding_at_send = counts("outstanding_at_send").unwrap_or_default();
+        let sizes = counts("message_sizes.requests").zip(counts("message_sizes.replies"));
+        record.message_sizes = sizes.map(|(requests, replies)| MessageSizes { requests, replies });
+        record.sent_in_window = self.sent_in_window;
+        record.copies_in_window = self.copies_in_window;
+        record.phases = self.phases;
+    }
+}
+
+/// Takes the sums of a member that has one distribution for each kind.
+fn by_kind(
+    times: &mut BTreeMap<String, DistributionSum>,
+    member: &str,
+) -> BTreeMap<Kind, Distribution> {
+    let mut taken = |kind: &Kind| times.remove(&format!("{member}.{kind}"));
+    Kind::ALL.iter().filter_map(|kind| Some((*kind, taken(kind)?.seal()))).collect()
+}
+
+impl Record {
+    /// Checks that every histogram of times and counts holds what its figures say. The error names
+    /// one that does not.
+    pub fn check_histograms(&self) -> Result<(), String> {
+        Sums::default().absorb(self)
+    }
+}
+
+/// Sum of distributions.
+#[derive(Clone, Default)]
+struct DistributionSum {
+    answered: Histogram<u64>,
+    unanswered: u64,
+    /// Lower bounds of the operations that were cut off.
+    bounds: Histogram<u64>,
+    /// Lower bound of the time of every other unanswered operation.
+    at_least_ns: Option<u64>,
+}
+
+impl DistributionSum {
+    /// Adds `part`; none if its figures cannot be those of any times.
+    fn absorb(&mut self, part: &Distribution) -> Option<()> {
+        self.answered.absorb(&part.times()?);
+        self.unanswered = self.unanswered.saturating_add(part.unanswered);
+        self.bounds.absorb(&part.bounds()?);
+        self.at_least_ns = self.at_least_ns.into_iter().chain(part.others_at_least_ns()).min();
+        Some(())
+    }
+
+    fn seal(self) -> Distribution {
+        let at_least = Span::from_ns(self.at_least_ns.unwrap_or(0));
+        Distribution::cut_off(&self.answered, self.unanswered, at_least, &self.bounds)
+    }
+}
+
+/// Sum of a server's rows.
+#[derive(Clone, Default)]
+struct Server {
+    /// What adds up as it is; none before the first row.
+    sum: Option<ServerRecord>,
+    totals: Totals,
+    /// Above zero for each count that some row did not have.
+    unknown: Totals,
+}
+
+impl Server {
+    fn absorb(&mut self, row: &ServerRecord) {
+        let sum = self.sum.get_or_insert_with(|| ServerRecord {
+            address: row.address.clone(),
+            ..ServerRecord::default()
+        });
+        // Shards that reached it at different addresses leave no single address.
+        if sum.address != row.address {
+            sum.address = None;
+        }
+        sum.connections = sum.connections.saturating_add(row.connections);
+        sum.reconnects.add(&row.reconnects);
+        sum.outages.extend(&row.outages);
+        self.totals.add(&row.totals.totals());
+        self.unknown.add(&row.totals.unknown());
+    }
+
+    fn seal(self, name: String) -> ServerRecord {
+        let sum = self.sum.unwrap_or_default();
+        ServerRecord {
+            name,
+            totals: ServerTotals::of(self.totals, &self.unknown),
+            outages: Outage::united(sum.outages),
+            ..sum
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Every warning has its own code, its figures in its sentence, and a remedy.
+
+use super::*;
+use crate::prose::flaw;
+use std::collections::BTreeSet;
+
+fn every_warning() -> Vec<Warning> {
+    let server = || "10.0.0.1:11211".to_owned();
+    vec![
+        Warning::GeneratorLate {
+            percentile: Percentile::P99,
+            seen_ns: 596_000,
+            ideal_ns: 273_000,
+            cause: LateCause::Wake,
+        },
+        Warning::CpuTaken { worker: 2, share: 0.31 },
+        Warning::ClientSaturated { worker: 1, busy: 0.87 },
+        Warning::TooFewSamples {
+            kind: Kind::Set,
+            percentile: Percentile::P999,
+            needed: 3688,
+            has: 1010,
+        },
+        Warning::FileLimit { needed: 4100, allowed: 1024 },
+        Warning::Evictions { server: server(), count: 77, own: None },
+        Warning::FewConnections { connections: 64, server_threads: 4, rate_per_s: 2e5 },
+        Warning::TooManyConnections { server: server(), refused: 3 },
+        Warning::SampleOverflow { lost: 12 },
+        Warning::OtherClients { server: server(), commands: 42 },
+        Warning::StatsUnavailable { server: server(), why: "it did not answer".to_owned() },
+        Warning::ConnectionsLost { server: server(), count: 16 },
+        Warning::Upset(Upset::Gone {
+            server: server(),
+            when: vec![(-0.5, Some(1.0)), (3.0, None)],
+        }),
+        Warning::Upset(Upset::Restarted { server: server() }),
+        Warning::Upset(Upset::Flushed { server: server(), count: 2 }),
+        Warning::Upset(Upset::HitRatio { keys: 1000, hits: 400, held: Some(1.0) }),
+        Warning::DescriptorsExhausted { count: 5 },
+        Warning::PortsExhausted { count: 9 },
+        Warning::ConnectsFailed { count: 3, why: "refused 3".to_owned() },
+        Warning::OutputFailed { output: "r.json".to_owned(), why: "the disk is full".to_owned() },
+        Warning::HistogramSaturated { count: 2 },
+        Warning::Shortfall(Shortfall::LoadPartial { sampled: 1000, missing: 120 }),
+        Warning::Shortfall(Shortfall::ValuesResized {
+            server: server(),
+            values: "fixed:2048".to_owned(),
+            resized: 998,
+            found: 999,
+            mean: 200.0,
+        }),
+        Warning::LineRefused {
+            server: server(),
+            line: "start_trace".to_owned(),
+            why: "answered 'ERROR'".to_owned(),
+        },
+        Warning::ServersDiffer { runs: 8, servers: 9 },
+        Warning::RowsWithoutRecord { agents: "agent a2".to_owned(), operations: 4_100 },
+        Warning::SharedCpu { cpus: 1.5 },
+        Warning::CpuStolen { share: 0.27 },
+    ]
+}
+
+#[test]
+fn codes_are_unique_words() {
+    let warnings = every_warning();
+    let codes: BTreeSet<&str> = warnings.iter().map(Warning::code).collect();
+    assert_eq!(codes.len(), warnings.len());
+    assert!(codes.iter().all(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '_')));
+}
+
+#[test]
+fn sentences_join_their_remedies() {
+    for warning in every_warning() {
+        let record = WarningRecord::from(&warning);
+        assert_eq!(flaw(&format!("{}; {}", record.message, record.remedy)), None);
+        for part in [&record.message, &record.remedy] {
+            assert!(!part.ends_with('.') && part.len() > 20, "{part}");
+        }
+        assert!(record.remedy.starts_with(|c: char| c.is_ascii_lowercase()), "{}", record.remedy);
+    }
+}
+
+#[test]
+fn figures_are_in_the_sentence() {
+    let sentences: Vec<String> = every_warning().iter().map(Warning::message).collect();
+    assert_eq!(
+        sentences[0],
+        "memtide itself sent late: p99 is 596 µs; without memtide's own delay it is 273 µs"
+    );
+    assert_eq!(sentences[3], "too few operations for p99.9 of set: 3688 needed, 1010 measured");
+    let hits = Warning::Upset(Upset::HitRatio { keys: 1000, hits: 402, held: Some(0.9995) });
+    assert_eq!(
+        hits.message(),
+        "402 of 1000 keys were found (40.2 %), but the servers held 99.95 % of the keys when the \
+         load started"
+    );
+    let gone = Warning::Upset(Upset::Gone {
+        server: "a:1".to_owned(),
+        when: vec![(-0.5, Some(1.0)), (2.0, Some(2.25)), (3.0, Some(4.0)), (5.0, None)],
+    });
+    assert_eq!(
+        gone.message(),
+        "a:1 was gone from −500 ms to 1 s, from 2 s to 2.25 s, from 3 s to 4 s and 1 more"
+    );
+    assert!(sentences[6].starts_with("64 connections for 4 server threads at 200 000/s"));
+}

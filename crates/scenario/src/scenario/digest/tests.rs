@@ -1,0 +1,29 @@
+//! The digest is that of the load, and of nothing else.
+
+use super::*;
+use crate::scenario::Secret;
+
+#[test]
+fn the_digest_is_of_the_load_alone() {
+    let plain = Scenario { rate: Some(1e4), ..Scenario::default() };
+    let digest = scenario_digest(&plain);
+    assert_eq!(digest, "790b6d0af01a5f402e7730104eb2238cffdc458313cfd6c581c8dda9853cb1a6");
+    let local = Scenario {
+        password: Some(Secret::new("tan staaf")),
+        threads: Some(7),
+        bind: vec!["127.0.0.1".parse().expect("an address")],
+        ..plain.clone()
+    };
+    assert_eq!(scenario_digest(&local), digest);
+    let faster = Scenario { rate: Some(2e4), ..plain.clone() };
+    assert_ne!(scenario_digest(&faster), digest);
+    let reseeded = Scenario { seed: plain.seed + 1, ..plain };
+    assert_ne!(scenario_digest(&reseeded), digest);
+}
+
+#[test]
+fn what_is_left_out_are_fields() {
+    for name in NOT_HASHED {
+        assert!(crate::FIELDS.iter().any(|field| field.name == name), "{name}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Outputs and tags as words, and contradictions among them.
+
+use super::*;
+
+#[test]
+fn outputs_must_not_get_into_each_others_way() {
+    let problems = |outputs: Outputs| {
+        let problems = Settings { outputs, ..Settings::default() }.check();
+        problems.iter().for_each(|problem| {
+            assert!(problem.message.contains(&problem.field), "{}", problem.message);
+        });
+        problems.into_iter().map(|problem| problem.field).collect::<Vec<_>>()
+    };
+    let stdout = || Some("-".to_owned());
+    let both = Outputs { json: stdout(), samples: stdout(), ..Outputs::default() };
+    assert_eq!(problems(both), ["samples"]);
+    let alone = Outputs { verify_details: stdout(), ..Outputs::default() };
+    assert_eq!(problems(alone.clone()), ["verify-details"]);
+    let verified = Scenario { verify: 1.0, ..Scenario::default() };
+    assert_eq!(Settings { scenario: verified, outputs: alone, ..Settings::default() }.check(), []);
+}
+
+#[test]
+fn an_output_is_a_kind_and_a_place_that_fits_it() {
+    let outputs = parse_outputs("json=r.json, plot=a=b.svg,md=-,samples=/dev/fd/3").unwrap();
+    let words: Vec<String> = outputs.iter().map(Output::to_string).collect();
+    assert_eq!(words, ["json=r.json", "plot=a=b.svg", "md=-", "samples=/dev/fd/3"]);
+    let cases = [
+        ("r.json", "'r.json' is not KIND=WHERE, such as json=run.json"),
+        ("json", "'json' names no file; write json=FILE"),
+        ("json=", "json needs a file's path after the ="),
+        ("png=x", "'png' is not a kind of output; use one of json, "),
+        ("plot=x.gif", "plot='x.gif' must end with .svg or .png"),
+        ("plot=-", "plot='-' must end with .svg or .png"),
+        ("samples=x.xls", "samples='x.xls' must end with .csv or .jsonl"),
+        ("json=r,json=r", "json=r is given twice; give each output once"),
+    ];
+    for (list, sentence) in cases {
+        let error = parse_outputs(list).unwrap_err();
+        assert!(error.starts_with(sentence), "{list}: {error}");
+    }
+}
+
+#[test]
+fn outputs_of_both_forms_keep_to_the_same_rules() {
+    let with = |list: &str, json: Option<&str>| {
+        let json = json.map(str::to_owned);
+        let outputs = Outputs { json, out: parse_outputs(list).unwrap(), ..Outputs::default() };
+        let problems = Settings { outputs, ..Settings::default() }.check();
+        problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>()
+    };
+    assert_eq!(with("json=b.json,md=-", Some("a.json")), [""; 0]);
+    let both = "out md and json cannot both go to stdout: name a file for one";
+    assert_eq!(with("md=-", Some("-")), [both]);
+    let twice = "--out samples=b.csv and --out samples=a.csv both write samples";
+    let found = with("samples=a.csv,samples=b.csv", None);
+    assert!(found.len() == 1 && found[0].starts_with(twice), "{found:?}");
+}
+
+#[test]
+fn tags_are_few_plain_and_each_there_once() {
+    let tags = parse_tags("build=42, note=a b=c").unwrap();
+    let pairs: Vec<(&str, &str)> = tags.iter().map(|(k, v)| (&**k, &**v)).collect();
+    assert_eq!(pairs, [("build", "42"), ("note", "a b=c")]);
+    let many: Vec<String> = (0..=TAGS_MAX).map(|n| format!("t{n}=x")).collect();
+    let cases = [
+        ("build", "'build' is not KEY=VALUE"),
+        ("=x", "'' is not a valid tag key"),
+        ("a b=x", "'a b' is not a valid tag key"),
+        ("a=", "the value of a must have 1 to 256 bytes"),
+        ("a=x\ny", "the value of a must have 1 to 256 bytes"),
+        ("a=1,a=2", "a is given twice, also as '1'"),
+        (&many.join(","), "33 tags are too many"),
+    ];
+    for (list, sentence) in cases {
+        let error = parse_tags(list).unwrap_err();
+        assert!(error.starts_with(sentence), "{list}: {error}");
+    }
+}

@@ -1,0 +1,191 @@
+//! Words of the scenario's own types, and refused combinations of fields.
+
+use super::*;
+use crate::field::find;
+use memtide_base::Random;
+
+fn targets(word: &str) -> Vec<String> {
+    let targets = Target::parse_list(word).unwrap();
+    targets.iter().map(Target::to_string).collect()
+}
+
+#[test]
+fn servers_are_read_in_every_form() {
+    assert_eq!(targets("localhost"), ["localhost:11211"]);
+    assert_eq!(targets("10.0.0.1:11300"), ["10.0.0.1:11300"]);
+    assert_eq!(
+        targets("[::1]:11300, ::1 ,[fe80::1%eth0]"),
+        ["[::1]:11300", "[::1]:11211", "[fe80::1%eth0]:11211"]
+    );
+    assert_eq!(targets("cache:1-3"), ["cache:1", "cache:2", "cache:3"]);
+    assert_eq!(targets("unix:/run/memcached.sock,h"), ["unix:/run/memcached.sock", "h:11211"]);
+    assert_eq!(targets(""), [""; 0]);
+    assert_eq!(Target::parse_list("h:1-65535").unwrap_err().matches("1024").count(), 1);
+}
+
+#[test]
+fn servers_that_cannot_be_meant_are_refused_with_every_form_that_can() {
+    let wrong = ",|a,,b|host:|:11211|host:0|host:65536|host:3-1|host:x|[::1|[::1]x|[nonsense]:1|\
+        a:b:c|unix:|http://host|ho st|host:1-2-3|host:+1";
+    for word in wrong.split('|') {
+        let error = Target::parse_list(word).unwrap_err();
+        assert!(error.contains("allowed are host, host:port"), "{word}: {error}");
+    }
+}
+
+#[test]
+fn servers_read_back_as_themselves() {
+    for word in ["a,b:1", "[::1]:1,unix:/a b", "x:5-9"] {
+        let first = Target::parse_list(word).unwrap();
+        let shown: Vec<String> = first.iter().map(Target::to_string).collect();
+        assert_eq!(Target::parse_list(&shown.join(",")).unwrap(), first);
+    }
+}
+
+#[test]
+fn goals_are_read_and_shown() {
+    let cases = [
+        ("get.p99<1ms", "get.p99<1ms"),
+        ("all.p99.9<=5ms", "all.p99.9<=5ms"),
+        ("get_hit.mean < 0.25ms", "get_hit.mean<250us"),
+        ("set.max<2s", "set.max<2s"),
+        ("rate>=50k", "rate>=50000"),
+        ("rate>12.5/s", "rate>12.5"),
+        ("errors<0.1%", "errors<0.1%"),
+        ("errors<=0.001", "errors<=0.1%"),
+    ];
+    for (word, shown) in cases {
+        let goal: Goal = word.parse().unwrap();
+        assert_eq!(goal.to_string(), shown);
+        assert_eq!(shown.parse(), Ok(goal));
+    }
+    let goal: Goal = "get.p99<1ms".parse().unwrap();
+    let measure = Measure::Percentile(99.0);
+    assert_eq!(goal.subject, Subject::Response { kind: crate::Kind::Get, measure });
+    assert_eq!((goal.relation, goal.bound), (Relation::Less, 1e6));
+    assert!(goal.relation.holds(9.9e5, goal.bound) && !goal.relation.holds(1e6, goal.bound));
+}
+
+#[test]
+fn errors_are_allowed_as_said_or_as_a_goal_bounds_them() {
+    let allowed = |goals: &[&str], errors_max| {
+        let goals = goals.iter().map(|goal| goal.parse().unwrap()).collect();
+        let trust = Trust { errors_max, ..Trust::default() };
+        Scenario { goals, trust, ..Scenario::default() }.errors_allowed()
+    };
+    assert_eq!(allowed(&[], None), 0.01);
+    assert_eq!(allowed(&["all.p99<1ms", "rate>1", "errors>50%"], None), 0.01);
+    assert_eq!(allowed(&["errors<5%"], None), 0.05);
+    assert_eq!(allowed(&["errors<5%", "errors<=0.2%"], None), 0.002);
+    assert_eq!(allowed(&["errors<5%"], Some(0.0)), 0.0);
+}
+
+#[test]
+fn nonsense_goals_are_refused_with_an_example() {
+    let wrong = "|get.p99|get.p99=1ms|get.p0<1ms|get.p100<1ms|get.pinf<1ms|get.p99<1|got.p99<1ms|\
+        rate>=fast|errors<200%|p99<1ms|get.<1ms|get.p99<|get.p99<<1ms";
+    for word in wrong.split('|') {
+        let error = word.parse::<Goal>().unwrap_err();
+        assert!(error.contains("a goal such as"), "{word}: {error}");
+    }
+}
+
+#[test]
+fn choices_and_waits_are_read_and_shown() {
+    assert_eq!("drop".parse(), Ok(OnFull::Drop));
+    let skip = OnFull::Skip { behind: Span::from_ms(5), until: Span::from_us(4500) };
+    assert_eq!(
+        ("skip:5ms, 4500us".parse(), skip.to_string()),
+        (Ok(skip), "skip:5ms,4500us".into())
+    );
+    assert_eq!(Sharing::Connection.to_string(), "connection");
+    let error = "sometimes".parse::<Load>().unwrap_err();
+    assert_eq!(error, "'sometimes' is not one of auto, always, never");
+    let reconnect: Reconnect = "10ms..1s".parse().unwrap();
+    assert_eq!(reconnect, Scenario::default().reconnect);
+    assert_eq!(reconnect.to_string(), "10ms..1s");
+    assert_eq!("50ms".parse::<Reconnect>().unwrap().to_string(), "50ms..50ms");
+    for word in ["", "1s..10ms", "0s..1s", "10..20", "10ms.."] {
+        assert!(word.parse::<Reconnect>().is_err(), "{word}");
+    }
+}
+
+#[test]
+fn spans_are_shown_so_that_nothing_is_lost() {
+    let seed = 5;
+    let mut random = Random::new(seed);
+    for _ in 0..10_000 {
+        let bits = 1 + random.below(50);
+        let span = Span::from_ns(random.below(1 << bits));
+        let word = span_word(span);
+        assert_eq!(memtide_base::units::parse_span(&word), Ok(span), "{word}, seed {seed}");
+    }
+}
+
+/// Asserts that a scenario of `base` and `words` has a problem with the fields `expected`, or none.
+/// A `~` is a blank.
+fn check(base: &str, words: &str, expected: &str) {
+    let words = format!("{base} {words}");
+    let mut settings = Settings::default();
+    for pair in words.split_whitespace() {
+        let (name, word) = pair.split_once('=').expect("a field and its word");
+        let taken = find(name).unwrap().set(&mut settings, &word.replace('~', " "));
+        taken.unwrap_or_else(|error| panic!("{pair}: {error}"));
+    }
+    let problems = settings.scenario.check();
+    for problem in &problems {
+        let message = problem.to_string();
+        assert!(message.contains(&problem.field), "{message} does not name {}", problem.field);
+    }
+    let fields: Vec<&str> = problems.iter().map(|problem| problem.field.as_str()).collect();
+    assert_eq!(fields.join(" "), expected, "{words}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_its_field() {
+    let (mut base, mut checked) = ("", 0);
+    for line in include_str!("tests/possible.txt").lines() {
+        if let Some(fields) = line.strip_prefix("base") {
+            base = fields;
+        } else if let Some(row) = line.strip_prefix("+ ") {
+            let (words, field) = row.split_once("=>").expect("a field or none");
+            check(base, words, field.trim());
+            checked += 1;
+        }
+    }
+    assert!(checked > 100);
+}
+
+#[test]
+fn a_value_above_the_limit_says_what_to_raise() {
+    let value_size = "fixed:2MiB".parse().unwrap();
+    let problems = Scenario { value_size, ..Scenario::default() }.check();
+    assert_eq!(
+        problems[0].to_string(),
+        "value-size fixed:2097152 is above value-max 1MiB: use smaller values, or raise value-max \
+         (and the server's -I beyond 1MiB)"
+    );
+}
+
+#[test]
+fn connections_without_any_rate_are_a_closed_loop() {
+    let closed = |connections, calls| {
+        let rates = (Some(connections), Some(calls));
+        let mut scenario = Scenario::default();
+        (scenario.churn.connection_rate, scenario.churn.call_rate) = rates;
+        scenario.is_closed_loop()
+    };
+    assert!(closed(0.0, 0.0) && !closed(1.0, 0.0) && !closed(0.0, 1.0));
+}
+
+#[test]
+fn a_named_server_without_a_rate_means_a_closed_loop() {
+    let mut scenario = Scenario::default();
+    assert!(!scenario.is_closed_loop());
+    scenario.servers = Target::parse_list("h").unwrap();
+    assert!(scenario.is_closed_loop());
+    scenario.wave = "sine:10k,5k,60s".parse().unwrap();
+    assert!(!scenario.is_closed_loop());
+    scenario = Scenario { rate: Some(0.0), ..Scenario::default() };
+    assert!(scenario.is_closed_loop());
+}
