@@ -88,6 +88,13 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
             (None, _) => law.holds(name == "memtide", || name.clone()),
         }
     }
+    for property in text.split("<property").skip(1) {
+        let [name, value] = ["name", "value"].map(|it| attribute(property, it).unwrap_or_default());
+        let path = field("figures", &name).unwrap_or_default();
+        let size = if path.ends_with("_cpu") && path.starts_with('=') { 1e9 } else { 1.0 };
+        let found = value.parse().unwrap_or(f64::NAN) * size;
+        law.near(&name, found, law.truth(path).unwrap_or(f64::NAN), 1e-6 * found);
+    }
     let times = cases.iter().filter_map(|case| attribute(case, "time")?.parse::<f64>().ok());
     law.near("times of cases", times.sum(), record.measured_s, 0.0006);
     let reasons: Vec<&str> = record.believable.reasons.iter().map(|it| &*it.message).collect();
@@ -167,8 +174,7 @@ pub(super) fn html(law: &mut Law<'_>, page: &str) {
         let began = || memtide_base::calendar::utc(record.started_unix_ms / 1000);
         let is_so = match (name, field("facts", name)) {
             (_, Some(path)) => {
-                let size = if path.contains("mops") { 1e9 } else { 1.0 };
-                let truth = law.truth(path).map(|it| it * size);
+                let truth = law.truth(path);
                 let shown = numbers(&fact).1.first().copied();
                 truth.is_none() == (fact == "—")
                     && shown.is_none_or(|it| truth.is_some_and(|truth| it.is(truth)))

@@ -146,6 +146,10 @@ pub(super) fn row(law: &mut Law<'_>, heading: &[String], row: &[String]) {
             "steps",
             row[0].parse::<usize>().ok().and_then(|it| part("steps").get(it.checked_sub(1)?)),
         ),
+        "figure" => {
+            let truth = field("figures", &row[0]).and_then(|path| law.truth(path));
+            return shown(law, &format!("{}: {}", row[0], row[1]), &row[1], truth.as_slice());
+        }
         _ => return times(law, heading, row),
     };
     let Some(root) = root else { return law.wrong.push(format!("nothing is named '{}'", row[0])) };

@@ -86,6 +86,7 @@ impl<'a> Law<'a> {
             "=hit_ratio" => ratio(totals.hits, totals.keys),
             "=value_bytes" => ratio(totals.value_bytes_read, totals.values_read),
             "=cpu" => Some((client.cpu_user_s? + client.cpu_system_s?) * 1e9),
+            "=client_cpu" => client.cpu_s_per_mops.map(|s| s * 1e9),
             "=per_cpu_s" => client.cpu_s_per_mops.map(|cost| 1e6 / cost),
             "=busy_min" => busy.reduce(f64::min),
             "=busy_max" => busy.reduce(f64::max),
