@@ -9,7 +9,7 @@ use crate::clock::{self, Clock};
 use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::guard::{self, ConnectGuard};
 use crate::driver::uring::UringDriver;
-use crate::export::{Export, SampleSink};
+use crate::export::{SampleQueues, SampleSink};
 use crate::handoff::{Giver, Parcel, Taker, handoff};
 use crate::machine;
 use crate::pin;
@@ -21,7 +21,6 @@ use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
 use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Wait, Worker};
 use memtide_metrics::{Tally, TallySum};
 use memtide_workload::{PlannedSource, Source};
-use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,7 +47,7 @@ pub struct HostFleet {
     clock: Clock,
     stop: StopFlag,
     cpus: Vec<usize>,
-    export: Export,
+    samples: Option<SampleSink>,
     guard: ConnectGuard,
     workers: Vec<Thread>,
     watched: Option<Watched>,
@@ -115,8 +114,8 @@ const WAITING: WorkerReport = WorkerReport {
 
 impl HostFleet {
     /// A fleet without workers. Its Nth worker is pinned to processor N of `cpus`, which repeat if
-    /// there are fewer; without `cpus`, workers are not pinned. `samples` receives exported
-    /// operations. The fleet connects to no address that `guard` refuses.
+    /// there are fewer; without `cpus`, workers are not pinned. `samples` receives the
+    /// queues of exported operations. The fleet connects to no address that `guard` refuses.
     pub fn new(
         clock: Clock,
         stop: StopFlag,
@@ -124,9 +123,8 @@ impl HostFleet {
         samples: Option<SampleSink>,
         guard: ConnectGuard,
     ) -> Self {
-        let export = Export::new(samples);
         let (cpus, workers) = (cpus.to_vec(), Vec::new());
-        Self { clock, stop, cpus, export, guard, workers, watched: None }
+        Self { clock, stop, cpus, samples, guard, workers, watched: None }
     }
 
     /// Ends the run if the guard has refused an address.
@@ -134,15 +132,6 @@ impl HostFleet {
         self.guard
             .refused()
             .map_or(Ok(()), |address| Err(FleetError::NotAllowed { address: address.to_string() }))
-    }
-
-    /// Ends the export of samples, once no plan runs: waits until all are written, but not for a
-    /// reader that takes none.
-    ///
-    /// # Errors
-    /// The first error of the writer.
-    pub fn finish_samples(&mut self) -> io::Result<()> {
-        self.export.finish()
     }
 
     fn spawn(
@@ -204,8 +193,8 @@ impl Fleet for HostFleet {
             let thread = self.spawn(&plan, worker, cpu, samples)?;
             self.workers.push(thread);
         }
-        if plan.samples {
-            self.export.begin(receivers);
+        if let (true, Some(begin)) = (plan.samples, &mut self.samples) {
+            begin(SampleQueues(receivers));
         }
         Ok(())
     }

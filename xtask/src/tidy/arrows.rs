@@ -25,12 +25,12 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "prost tonic tonic-prost tokio tokio-rustls hyper hyper-util rcgen ring subtle ipnet \
          rustix toml",
     ),
-    ("sinks", "base schema", "serde_json flate2 parquet"),
+    ("sinks", "base schema report", "serde_json flate2 parquet ureq base64"),
     ("compat", "base metrics schema", ""),
     (
         "memtide",
         "base workload server engine schema host run report sinks sim compat cluster",
-        "clap clap_complete clap_mangen glob ureq base64",
+        "clap clap_complete clap_mangen glob",
     ),
     ("xtask", "", "clap proc-macro2 rustix serde_json sha2 signal-hook tar"),
     (

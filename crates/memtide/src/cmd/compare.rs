@@ -6,14 +6,13 @@ use super::report::{Found, read};
 use crate::exit::{FAILED, Stop, unwritable};
 use crate::output::{columns, complain, show};
 use crate::session::outlets::close;
-use crate::session::outlets::kinds::add_text;
 use clap::ArgMatches;
 #[cfg(feature = "html")]
 use memtide_report::comparison_page;
 use memtide_report::{comparison_markdown, comparison_text};
 use memtide_schema::compare::RECORDS_MAX;
 use memtide_schema::{Comparison, Output, OutputKind, Outputs, Record, Rule};
-use memtide_sinks::Outlets;
+use memtide_sinks::{Outlets, open_text};
 
 /// Compares the records on the command line with the first of them.
 pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -97,9 +96,9 @@ fn publish(
             OutputKind::Html => comparison_page(comparison, records),
             _ => comparison_markdown(comparison, records),
         };
-        trouble.extend(add_text(&mut outlets, &output, &text).err());
+        trouble.extend(open_text(&mut outlets, &output, &text).err().map(Stop::from));
     }
-    trouble.extend(close(outlets).into_iter().map(|(_, stop)| stop));
+    trouble.extend(close(outlets));
     trouble.iter().for_each(|stop| complain(&stop.message));
     Ok(if trouble.is_empty() && comparison.has_passed() { 0 } else { FAILED })
 }

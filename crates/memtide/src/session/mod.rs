@@ -12,14 +12,9 @@ pub(crate) mod outlets;
 pub(crate) mod run_observer;
 pub(crate) mod world;
 pub(crate) mod front;
-#[cfg(feature = "plot")]
-pub(crate) mod plot;
-pub(crate) mod pending_file;
-mod bounded_writer;
 
 pub(crate) use front::{
-    Came, Ended, Front, FrontProfile, InStep, LostAgents, Opened, Rows, Samples, Screen,
-    check_whole, failed_in,
+    Came, Ended, Front, FrontProfile, InStep, LostAgents, Opened, Screen, check_whole, failed_in,
 };
 pub(crate) use world::{Prepared, World};
 
@@ -34,6 +29,7 @@ use memtide_schema::record::{EndedBy, GoalResult};
 use memtide_schema::scenario::Problem;
 use memtide_schema::steps::LostAgent;
 use memtide_schema::{Scenario, Settings};
+use outlets::name_run;
 use run_observer::RunObserver;
 use std::io;
 use std::time::Duration;
@@ -127,6 +123,7 @@ impl<W: World> Session<W> {
     fn perform(&mut self, stop: &mut StopFlag) -> Result<u8, Stop> {
         let Self { settings, task, front, world } = self;
         front.preface()?;
+        name_run(settings);
         world.prepare(settings)?;
         let settings = &*settings;
         let profile = front.profile(settings);

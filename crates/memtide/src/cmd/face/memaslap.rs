@@ -5,7 +5,6 @@ use super::screen::{Text, json, written};
 use super::{Asked, Face};
 use crate::exit::{Stop, UNREACHABLE};
 use crate::output::{complain, complaint, say, say_part, wants_notes};
-use crate::session::pending_file::check_distinct;
 use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
 use memtide_compat::memaslap::text::failure;
 use memtide_compat::memaslap::{
@@ -15,7 +14,7 @@ use memtide_host::signal::{Caught, StopFlag};
 use memtide_run::steps::RunTask;
 use memtide_schema::record::EndedBy;
 use memtide_schema::{Event, Settings, WrongValues};
-use memtide_sinks::Sink;
+use memtide_sinks::{Sink, check_distinct};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::{fs, io};

@@ -5,7 +5,6 @@ use super::screen::{damaged, json, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::{say, say_part, show_part, wants_notes};
-use crate::session::pending_file::check_distinct;
 use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
 use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, TwemperfWords, lower, parse};
@@ -14,7 +13,7 @@ use memtide_run::Failure;
 use memtide_run::steps::RunTask;
 use memtide_schema::record::EndedBy;
 use memtide_schema::{Event, Settings};
-use memtide_sinks::Sink;
+use memtide_sinks::{Sink, check_distinct};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 

@@ -2,6 +2,8 @@
 //!
 //! Parsing only; it connects to nothing, and holds no secret.
 
+use super::Tags;
+
 /// Versions of InfluxDB's write interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InfluxVersion {
@@ -75,7 +77,54 @@ impl InfluxNames {
             _ => return None,
         })
     }
+
+    /// The tags of points, each as the fragment of a URL calls it, and with its name.
+    fn tags(&self) -> [(&'static str, &str); 6] {
+        [
+            ("kind", &self.kind),
+            ("outcome", &self.outcome),
+            ("server", &self.server),
+            (RUN_TAG, &self.run),
+            ("share", &self.share),
+            ("step", &self.step),
+        ]
+    }
+
+    /// Checks that points can have the user's `tags` beside their own. The user's tag `run` sets
+    /// the value of the points' tag for the run, whatever its name is.
+    ///
+    /// # Errors
+    /// A sentence that names the first tag that points cannot have.
+    pub fn check(&self, tags: &Tags) -> Result<(), String> {
+        for tag in tags.keys().filter(|tag| *tag != RUN_TAG) {
+            if RESERVED.contains(&tag.as_str()) {
+                return Err(format!("tag {tag}: InfluxDB reserves this name; use another name"));
+            }
+            match self.tags().into_iter().find(|(_, name)| name == tag) {
+                None => {}
+                Some((RUN_TAG, _)) => {
+                    return Err(format!(
+                        "tag {tag}: points have the tag {tag} for the run; set its value with \
+                         --tag run=WORD"
+                    ));
+                }
+                Some((own, _)) => {
+                    return Err(format!(
+                        "tag {tag}: points already have a tag of that name; use another name, or \
+                         rename theirs with --out 'influx=URL#{own}=other'"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
 }
+
+/// The user's tag that sets the value of the points' tag for the run.
+pub const RUN_TAG: &str = "run";
+/// Names that InfluxDB does not allow for tags (InfluxDB OSS documentation, "Line protocol":
+/// naming restrictions, and "time" of version 1).
+const RESERVED: [&str; 3] = ["time", "_field", "_measurement"];
 
 /// The names that a URL's fragment may change.
 const NAMES: &str = "operations, intervals, kind, outcome, server, run, share, step";
@@ -152,6 +201,18 @@ fn names_of(words: &str) -> Result<InfluxNames, String> {
         }
         word.clone_into(slot);
     }
+    let tags = names.tags();
+    for (number, (own, name)) in tags.iter().enumerate() {
+        if RESERVED.contains(name) {
+            return Err(format!("influx: '#{own}={name}' is a name that InfluxDB reserves"));
+        }
+        if let Some((other, _)) = tags[..number].iter().find(|(_, there)| there == name) {
+            return Err(format!(
+                "influx: the tags {other} and {own} of a point cannot both be named '{name}'; \
+                 rename one, such as '#{own}={own}_tag'"
+            ));
+        }
+    }
     Ok(names)
 }
 
@@ -190,10 +251,43 @@ mod tests {
             ("http://h/write?db=x&precision=s", "must be precision=ns"),
             ("http://h/write?db=x#what=y", "is none of"),
             ("http://h/write?db=x#run=", "needs a name"),
+            ("http://h/write?db=x#server=kind", "kind and server of a point cannot both be"),
+            ("http://h/write?db=x#step=run&share=a", "run and step of a point cannot both be"),
+            ("http://h/write?db=x#kind=time", "is a name that InfluxDB reserves"),
         ] {
             let error = InfluxPlace::parse(word).unwrap_err();
             assert!(error.contains(said), "{word}: {error}");
             assert!(!error.contains("secret@") && !error.contains("=secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_tag_has_no_name_that_points_already_have() {
+        let said = |names: &str, tag: &str| {
+            let tags = [(tag.to_owned(), "x".to_owned())].into();
+            names_of(names).unwrap().check(&tags).err().unwrap_or_default()
+        };
+        for (names, tag) in [
+            ("", "build"),
+            ("", "run"),
+            ("run=r", "run"),
+            ("kind=op", "kind"),
+            ("kind=kind", "op"),
+            ("kind=run&run=r", "run"),
+        ] {
+            assert_eq!(said(names, tag), "", "#{names} and --tag {tag}=x");
+        }
+        for (names, tag, words) in [
+            ("", "kind", "#kind=other'"),
+            ("kind=kind", "kind", "#kind=other'"),
+            ("kind=op", "op", "#kind=other'"),
+            ("run=r", "r", "--tag run=WORD"),
+            ("", "time", "InfluxDB reserves"),
+            ("", "_field", "InfluxDB reserves"),
+        ] {
+            let said = said(names, tag);
+            let named = said.starts_with(&format!("tag {tag}: "));
+            assert!(named && said.contains(words), "#{names} and --tag {tag}=x: {said}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! HTTP client of a database: posts batches, and classifies answers by what to do next.
 
-use crate::exit::Stop;
+use super::delivery::{Answer, Post};
+use crate::ending::OutputStop;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use memtide_schema::scenario::{InfluxPlace, InfluxVersion};
-use memtide_sinks::{Answer, Post};
 use std::time::Duration;
 use std::{env, fs};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
@@ -28,7 +28,7 @@ impl Http {
     /// A client for `place`, with the credentials in the environment.
     ///
     /// Cause: The file that a variable names for a secret cannot be read.
-    pub(super) fn new(place: &InfluxPlace) -> Result<Self, Stop> {
+    pub(super) fn new(place: &InfluxPlace) -> Result<Self, OutputStop> {
         let agent = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -60,7 +60,7 @@ fn tls() -> TlsConfig {
 }
 
 /// The authorization header for the credentials in the environment.
-fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
+fn authorization(version: InfluxVersion) -> Result<Option<String>, OutputStop> {
     let user = env::var("MEMTIDE_INFLUX_USER").unwrap_or_default();
     let password = secret("MEMTIDE_INFLUX_PASSWORD")?;
     let token = secret("MEMTIDE_INFLUX_TOKEN")?;
@@ -81,14 +81,14 @@ fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
 /// Cause: The file cannot be read.
 ///
 /// To do: Name a file that this user can read, or set the variable without _FILE.
-fn secret(name: &str) -> Result<Option<String>, Stop> {
+fn secret(name: &str) -> Result<Option<String>, OutputStop> {
     if let Ok(word) = env::var(name) {
         return Ok(Some(word).filter(|word| !word.is_empty()));
     }
     let file = format!("{name}_FILE");
     let Ok(path) = env::var(&file) else { return Ok(None) };
     let text = fs::read_to_string(&path)
-        .map_err(|error| Stop::usage(format!("{file} '{path}' cannot be read: {error}")))?;
+        .map_err(|error| OutputStop::usage(format!("{file} '{path}' cannot be read: {error}")))?;
     Ok(Some(text.trim_end().to_owned()).filter(|word| !word.is_empty()))
 }
 
