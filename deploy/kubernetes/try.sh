@@ -1,21 +1,23 @@
 #!/bin/sh
 # Tries the manifests beside this file on the cluster and namespace of kubectl's current context: a strict
 # dry run of all three sets, then the commands of README.md for one of them with small sizes. Needs kubectl
-# and memtide on PATH, and leaves nothing in the cluster. The record is written to run.json.
+# and memtide on PATH, and leaves nothing in the cluster. The record of shares or agents is written to run.json;
+# the records of shares-volume are on the volume, and deleted with it unless it is retained.
 set -eu
-usage='usage: try.sh SERVER [shares | agents [IMAGE [NETWORK]]]'
+usage='usage: try.sh SERVER [shares | shares-volume | agents [IMAGE [NETWORK]]]'
 server=${1:?$usage}
 kind=${2:-shares}
 image=${3:-localhost/memtide:latest}
 network=${4:-10.0.0.0/8:11211} # what agents may load
 case $kind in
 shares) heading='### Shares, records by log' ;;
+shares-volume) heading='### Shares, records on a volume' ;;
 agents) heading='### Agents and a master' ;;
 *) echo "$usage" >&2 && exit 2 ;;
 esac
 
 there=$(kubectl get --ignore-not-found -o name job/memtide job/memtide-master \
-    deployment/memtide-agents secret/memtide-key)
+    deployment/memtide-agents secret/memtide-key pvc/memtide-records)
 if [ -n "$there" ]; then
     echo "this namespace already has: $there; use another one, or delete them" >&2 && exit 1
 fi
@@ -52,4 +54,4 @@ end() {
 trap end EXIT
 sh -eu ./commands
 find . -name run.json -exec cp {} "$record" \;
-echo "the manifests work here; the record is $record"
+echo "the manifests work here"

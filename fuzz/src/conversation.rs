@@ -7,7 +7,7 @@ use memtide_cluster::PROTOCOL;
 use memtide_cluster::agent::{self, Agent, Report};
 use memtide_cluster::master::{self, Master, Round, RoundLoad, Rules, Wanted};
 use memtide_cluster::message::{FromAgent, Hello, ToAgent};
-use memtide_schema::Interval;
+use memtide_record::Interval;
 use prost::Message;
 
 /// The bound on the actions after one message.
@@ -35,7 +35,7 @@ pub fn from_agent(data: &[u8]) {
     assert_eq!(master.gathered(now), master::Gathered::All);
     let scenario = "server = '10.0.0.5'".to_owned();
     let members = vec![(0, 1), (1, 2)];
-    let parts = vec![RoundLoad { scenario, step: None, members }];
+    let parts = vec![RoundLoad { scenario, digest: String::new(), step: None, members }];
     let load_max = Some(Span::from_s(1));
     let round = Round { parts, load_only: false, samples: false, points: false, load_max };
     master.begin(&round, now);
@@ -112,7 +112,7 @@ fn obey_agent(agent: &mut Agent) {
         match agent.poll() {
             None => return,
             Some(agent::Action::Send(message)) => repeats(&message),
-            Some(agent::Action::Find { run }) => {
+            Some(agent::Action::Find { run, .. }) => {
                 let record = run.len().is_multiple_of(2).then_some(&b"record"[..]);
                 agent.found(&run, record);
             }

@@ -1,7 +1,7 @@
 //! Properties of the words of an agent's limits: any words are parsed or refused without a panic,
 //! an address has one meaning, and two sets of limits together allow what both allow.
 
-use memtide_cluster::law::{Law, LawWords};
+use memtide_cluster::law::{LIMITS, Law, LawWords};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Lines of `NAME = WORD`, as in the limits of a join file. Bytes that are not UTF-8 are replaced
@@ -35,11 +35,10 @@ fn read(text: &str) -> Option<Law> {
         let word = word.to_owned();
         match name {
             "allow-target" => words.allow_target.push(word),
-            "rate-max" => words.rate_max = Some(word),
-            "connections-max" => words.connections_max = Some(word),
-            "duration-max" => words.duration_max = Some(word),
-            "threads-max" => words.threads_max = Some(word),
-            "memory-max" => words.memory_max = Some(word),
+            "rate-max" | "connections-max" | "duration-max" | "threads-max" | "memory-max" => {
+                let limit = LIMITS.iter().find(|limit| limit.name == name)?;
+                words.most.insert(limit.name, word);
+            }
             _ => return None,
         }
     }

@@ -1,13 +1,13 @@
 //! Properties of the scenario file: any bytes are parsed or refused without a panic, and parsed
 //! settings are parsed again from their own text.
 
-use memtide_schema::{FieldError, Settings, from_toml};
+use memtide_scenario::{FieldError, Settings, from_toml};
 
 /// Checks a scenario file. Bytes that are not UTF-8 are replaced first.
 pub fn scenario_toml(data: &[u8]) {
     let Some(settings) = read(&String::from_utf8_lossy(data)) else { return };
     for problem in settings.check() {
-        assert!(problem.message.contains(problem.field), "a problem names its field");
+        assert!(problem.message.contains(&problem.field), "a problem names its field");
     }
     let words = written(&settings);
     let again = read(&words).unwrap_or_else(|| panic!("its own words are refused:\n{words}"));

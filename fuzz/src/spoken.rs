@@ -67,8 +67,8 @@ pub static TO_AGENT: LazyLock<Vec<&'static [u8]>> = LazyLock::new(|| {
         Hears::Armed(Armed { clock_ns: u64::MAX }),
         Hears::Clock(Clock { clock_ns: 1, ahead_ns: i64::MIN, error_ns: u64::MAX }),
         Hears::Stop(Stop { aborted: None, why: "enough".to_owned() }),
-        Hears::Acknowledged(Acknowledged { run: run() }),
-        Hears::Fetch(Fetch { run: run() }),
+        Hears::Acknowledged(Acknowledged { run: run(), share: 1 }),
+        Hears::Fetch(Fetch { run: run(), share: u32::MAX }),
         Hears::Bye(Bye {}),
         Hears::Alive(Alive {}),
     ];

@@ -8,6 +8,7 @@ use memtide_metrics::{Shape, Tally};
 const GIVEN: u64 = 3;
 
 const REPORT: WorkerReport = WorkerReport {
+    at: Instant::ZERO,
     stage: Stage::Running,
     measured_done: false,
     is_used_up: false,

@@ -316,7 +316,7 @@ fn tidy(root: &Path) -> Result<(), String> {
 /// `UPDATE_DOCS` is set.
 fn docs(root: &Path) -> Result<(), String> {
     tidy::write_messages(root)?;
-    let tests = ["--package", "memtide-schema", "--lib"];
+    let tests = ["--package", "memtide-scenario", "--package", "memtide-record", "--lib"];
     run(cargo(root).env("UPDATE_DOCS", "1").arg("test").args(tests))
 }
 

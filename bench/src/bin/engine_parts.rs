@@ -10,7 +10,7 @@ use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_host::driver::NullDriver;
 use memtide_metrics::histogram::Tallying;
 use memtide_run::{Doors, Surroundings, Wanted, lower};
-use memtide_schema::Scenario;
+use memtide_scenario::Scenario;
 use memtide_workload::{Next, PlannedSource, Source};
 use std::collections::BTreeMap;
 use std::hint::black_box;

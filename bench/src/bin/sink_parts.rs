@@ -7,8 +7,9 @@ use clap::{Arg, Command, value_parser};
 use memtide_base::rng::mix;
 use memtide_base::{Instant, Span};
 use memtide_bench::usage::Cpu;
-use memtide_schema::scenario::InfluxNames;
-use memtide_schema::{Event, Kind, Sample, SampleOutcome};
+use memtide_record::{Event, Sample, SampleOutcome};
+use memtide_scenario::InfluxNames;
+use memtide_scenario::Kind;
 use memtide_sinks::{
     Answer, Delivered, Delivery, Document, InfluxOperations, InfluxRun, Origin, ParquetRun,
     ParquetSamples, Post, SampleCsv, SampleLines, Sink,

@@ -5,11 +5,12 @@
 
 use crate::message::from_agent::What as Says;
 use crate::message::to_agent::What as Hears;
-use crate::message::{Aborted, Failed, FromAgent, Note, Prepared, Refused, Second, Share, ToAgent};
+use crate::message::{self, Failed, FromAgent, Note, Prepared, Refused, Second, Share, ToAgent};
 use crate::parts::parts;
 use crate::text::printable;
 use crate::{EXIT_UNREACHABLE, MASTER_SILENT_MAX};
 use memtide_base::Instant;
+use memtide_record::Aborted;
 use std::collections::VecDeque;
 
 /// The length of a run's name, in bytes.
@@ -41,7 +42,7 @@ pub enum Action {
         clock_ns: u64,
     },
     /// Keep this comparison of the clocks.
-    Compare(crate::message::Clock),
+    Compare(message::Clock),
     /// End the share's load; its record is made all the same.
     End {
         /// The condition that was met; `None` if the run is over for another reason.
@@ -53,18 +54,24 @@ pub enum Action {
     Keep {
         /// The run to which the record belongs.
         run: Vec<u8>,
+        /// The number of its share.
+        share: u32,
         /// The record's bytes.
         record: Vec<u8>,
     },
-    /// Drop this run's record, which the master has.
+    /// Drop the record of this run's share, which the master has.
     Forget {
         /// The run.
         run: Vec<u8>,
+        /// The number of the share.
+        share: u32,
     },
-    /// Look up this run's record, and pass it to [`Agent::found`].
+    /// Look up the record of this run's share, and pass it to [`Agent::found`].
     Find {
         /// The run.
         run: Vec<u8>,
+        /// The number of the share.
+        share: u32,
     },
 }
 
@@ -73,7 +80,7 @@ pub enum Action {
 pub enum Report {
     /// The servers are filled, and the connections are open.
     Prepared,
-    /// Another second of the load is over, as memtide-schema encodes it.
+    /// Another second of the load is over, as the crate record encodes it.
     Second(Vec<u8>),
     /// A note for the user, as a sentence without its full stop.
     Note(String),
@@ -99,13 +106,14 @@ enum State {
     /// It carries out a share.
     Working(Work),
     /// The record was sent and is not acknowledged yet.
-    Handing { run: Vec<u8> },
+    Handing { run: Vec<u8>, share: u32 },
 }
 
 /// A share that is being carried out.
 #[derive(Debug, PartialEq)]
 struct Work {
     run: Vec<u8>,
+    share: u32,
     is_prepared: bool,
     is_armed: bool,
     /// The way in which it was told to end, if it was.
@@ -184,15 +192,17 @@ impl Agent {
             Some(Hears::Share(share)) => self.take(share),
             Some(Hears::Armed(armed)) => self.arm(armed.clock_ns),
             Some(Hears::Clock(clock)) => self.act(Action::Compare(clock)),
-            Some(Hears::Stop(stop)) => self.end(stop.aborted, printable(&stop.why, TEXT_CHARS_MAX)),
+            Some(Hears::Stop(stop)) => {
+                self.end(stop.aborted.map(aborted), printable(&stop.why, TEXT_CHARS_MAX));
+            }
             Some(Hears::Acknowledged(of)) if of.run.len() == RUN_BYTES => {
-                if self.state == (State::Handing { run: of.run.clone() }) {
+                if self.state == (State::Handing { run: of.run.clone(), share: of.share }) {
                     self.state = State::Idle;
                 }
-                self.act(Action::Forget { run: of.run });
+                self.act(Action::Forget { run: of.run, share: of.share });
             }
             Some(Hears::Fetch(of)) if of.run.len() == RUN_BYTES => {
-                self.act(Action::Find { run: of.run });
+                self.act(Action::Find { run: of.run, share: of.share });
             }
             Some(Hears::Fetch(_)) => self.refused_fetch(),
             Some(Hears::Refused(refused)) => {
@@ -230,16 +240,17 @@ impl Agent {
     }
 
     fn ended(&mut self, record: Vec<u8>) {
-        let State::Working(Work { run, .. }) = std::mem::replace(&mut self.state, State::Idle)
+        let State::Working(Work { run, share, .. }) =
+            std::mem::replace(&mut self.state, State::Idle)
         else {
             return;
         };
         assert_eq!(run.len(), RUN_BYTES, "a share without the name of a run is a breach");
         if self.has_master {
             self.hand_over(&run, &record);
-            self.state = State::Handing { run: run.clone() };
+            self.state = State::Handing { run: run.clone(), share };
         }
-        self.act(Action::Keep { run, record });
+        self.act(Action::Keep { run, share, record });
     }
 
     /// Answers [`Action::Find`]: the record of `run`, or `None`.
@@ -263,9 +274,10 @@ impl Agent {
             }
             _ if share.run.len() != RUN_BYTES => self.breach("it sent a run without an identifier"),
             State::Idle | State::Handing { .. } => {
-                let run = share.run.clone();
+                let (run, number) = (share.run.clone(), share.number);
                 let (is_prepared, is_armed, ending) = (false, false, None);
-                self.state = State::Working(Work { run, is_prepared, is_armed, ending });
+                let work = Work { run, share: number, is_prepared, is_armed, ending };
+                self.state = State::Working(work);
                 self.act(Action::Begin(Box::new(share)));
             }
         }
@@ -319,4 +331,11 @@ impl Agent {
     fn act(&mut self, action: Action) {
         self.actions.push_back(action);
     }
+}
+
+/// A condition that came true, as the record has it.
+fn aborted(aborted: message::Aborted) -> Aborted {
+    let message::Aborted { condition, measured, why, after_s } = aborted;
+    let [condition, why] = [condition, why].map(|text| printable(&text, TEXT_CHARS_MAX));
+    Aborted { condition, measured, why, after_s }
 }

@@ -3,7 +3,7 @@
 //! Text in, text out; the files themselves are opened elsewhere. A join file holds a secret, so no
 //! error and no `Debug` of this module shows its token.
 
-use crate::law::LawWords;
+use crate::law::{LIMITS, LawWords, Limit};
 use memtide_base::hex::{from_hex, to_hex};
 use ring::rand::SecureRandom;
 use std::fmt::{self, Write};
@@ -88,31 +88,23 @@ impl Join {
             "# A memtide join file. An agent that reads it obeys the master below, and can join \
              its runs.\n# Keep it secret: chmod 600.\n",
         );
-        let mut line = |key: &str, value: Value| {
+        let line = |text: &mut String, key: &str, value: Value| {
             let _ = writeln!(text, "{key} = {value}");
         };
-        line("memtide_join", Value::Integer(VERSION));
-        line("master", digest_text(&self.master).into());
-        line("token", to_hex(&self.token.0).into());
-        line("address", self.address.as_str().into());
-        let limits = &self.limits;
-        let words = [
-            ("rate-max", &limits.rate_max),
-            ("connections-max", &limits.connections_max),
-            ("duration-max", &limits.duration_max),
-            ("threads-max", &limits.threads_max),
-            ("memory-max", &limits.memory_max),
-        ];
-        if *limits != LawWords::default() {
+        line(&mut text, "memtide_join", Value::Integer(VERSION));
+        line(&mut text, "master", digest_text(&self.master).into());
+        line(&mut text, "token", to_hex(&self.token.0).into());
+        line(&mut text, "address", self.address.as_str().into());
+        if self.limits != LawWords::default() {
             text.push_str("\n[limits]\n");
-            if !limits.allow_target.is_empty() {
-                let targets = Value::from(limits.allow_target.clone());
-                let _ = writeln!(text, "allow-target = {targets}");
-            }
-            for (key, word) in words {
-                if let Some(word) = word {
-                    let _ = writeln!(text, "{key} = {}", Value::from(word.as_str()));
-                }
+            let targets = Value::from(self.limits.allow_target.clone());
+            let targets =
+                Some(("allow-target", targets)).filter(|_| !self.limits.allow_target.is_empty());
+            let word = |limit: &Limit| {
+                Some((limit.name, self.limits.most.get(limit.name)?.as_str().into()))
+            };
+            for (key, value) in targets.into_iter().chain(LIMITS.iter().filter_map(word)) {
+                line(&mut text, key, value);
             }
         }
         text
@@ -212,20 +204,18 @@ fn word(table: &mut Table, key: &str) -> Result<String, String> {
 }
 
 fn law_words(mut table: Table) -> Result<LawWords, String> {
-    let mut number = |key: &str| match table.remove(key) {
-        None => Ok(None),
-        Some(Value::String(word)) => Ok(Some(word)),
-        Some(Value::Integer(number)) => Ok(Some(number.to_string())),
-        Some(_) => Err(format!("limits: {key}: not a string in quotes or a whole number")),
-    };
-    let mut words = LawWords {
-        allow_target: Vec::new(),
-        rate_max: number("rate-max")?,
-        connections_max: number("connections-max")?,
-        duration_max: number("duration-max")?,
-        threads_max: number("threads-max")?,
-        memory_max: number("memory-max")?,
-    };
+    let mut words = LawWords::default();
+    for Limit { name, .. } in LIMITS {
+        let word = match table.remove(name) {
+            None => continue,
+            Some(Value::String(word)) => word,
+            Some(Value::Integer(number)) => number.to_string(),
+            Some(_) => {
+                return Err(format!("limits: {name}: not a string in quotes or a whole number"));
+            }
+        };
+        words.most.insert(name, word);
+    }
     let wrong = || "limits: allow-target: not a list of strings in quotes".to_owned();
     match table.remove("allow-target") {
         None => {}
@@ -237,8 +227,8 @@ fn law_words(mut table: Table) -> Result<LawWords, String> {
         }
         Some(_) => return Err(wrong()),
     }
-    let keys = "allow-target, rate-max, connections-max, duration-max, threads-max, memory-max";
-    no_more(&table, "limits: ", keys)?;
+    let keys = LIMITS.map(|limit| limit.name).join(", ");
+    no_more(&table, "limits: ", &format!("allow-target, {keys}"))?;
     Ok(words)
 }
 

@@ -4,15 +4,15 @@
 //! The limits are the agent's own, so no message of a master changes them. They judge resolved and
 //! planned facts; nothing here resolves or opens anything.
 
-mod fields;
 mod limits;
 mod target;
 
+pub use limits::{LIMITS, Limit};
 pub use target::Endpoint;
 
-use limits::Limit;
-use memtide_base::{Span, units};
-use memtide_schema::Settings;
+use memtide_scenario::{AgentRule, FIELDS, Settings};
+use std::array;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use target::AllowedTarget;
 
@@ -23,16 +23,8 @@ pub struct LawWords {
     /// Targets: `CIDR:PORT`, `[v6]/len:PORT` or `unix:PATH`, also several in a comma list; a port
     /// may be `*`.
     pub allow_target: Vec<String>,
-    /// The most operations per second of the agent, such as `20k`.
-    pub rate_max: Option<String>,
-    /// The most connections of the agent, such as `256`.
-    pub connections_max: Option<String>,
-    /// The longest load of a share, such as `10m`.
-    pub duration_max: Option<String>,
-    /// The most workers, such as `4`.
-    pub threads_max: Option<String>,
-    /// The most memory of a share, such as `512MiB`.
-    pub memory_max: Option<String>,
+    /// The words of numeric limits, by the names of [`LIMITS`].
+    pub most: BTreeMap<&'static str, String>,
 }
 
 /// An agent's limits, parsed: the shares that it carries out, and those that it refuses.
@@ -40,12 +32,8 @@ pub struct LawWords {
 pub struct Law {
     /// The allowed targets; `None` if the operator named none, which allows no target.
     targets: Option<Vec<AllowedTarget>>,
-    /// The most operations per second of this agent alone, above 0.
-    rate_max: Option<f64>,
-    connections_max: Option<u64>,
-    duration_max: Option<Span>,
-    threads_max: Option<u64>,
-    memory_max_bytes: Option<u64>,
+    /// The most of each of [`LIMITS`], above 0.
+    most: [Option<f64>; LIMITS.len()],
 }
 
 /// A share that a master requests, as this agent would carry it out.
@@ -83,56 +71,20 @@ impl Law {
     /// # Errors
     /// A sentence that names the limit, the fault of its word, and the allowed values.
     pub fn parse(words: &LawWords) -> Result<Self, String> {
-        let named = |name: &str, error: units::UnitError| format!("{name}: {error}");
-        let count = |name: &str, word: &Option<String>| {
-            let parse = |word: &String| match units::parse_count(word) {
-                Ok(0) => Err(format!("{name}: 0 would allow no run; give at least 1")),
-                Ok(count) => Ok(count),
-                Err(error) => Err(named(name, error)),
-            };
-            word.as_ref().map(parse).transpose()
-        };
-        let rate = |word: &String| match units::parse_rate(word) {
-            Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(rate),
-            Ok(_) => Err(format!("rate-max: '{word}' would allow no run; give a rate above 0")),
-            Err(error) => Err(named("rate-max", error)),
-        };
-        let duration = |word: &String| match units::parse_span(word) {
-            Ok(Span::ZERO) => {
-                Err("duration-max: 0 would allow no run; give a time above 0".to_owned())
-            }
-            Ok(time) => Ok(time),
-            Err(error) => Err(named("duration-max", error)),
-        };
-        let memory = |word: &String| match units::parse_size(word) {
-            Ok(0) => Err("memory-max: 0 would allow no run; give a size above 0".to_owned()),
-            Ok(bytes) => Ok(bytes),
-            Err(error) => Err(named("memory-max", error)),
-        };
         let items = words.allow_target.iter().flat_map(|word| word.split(','));
         let targets = items.map(|item| item.trim().parse()).collect::<Result<Vec<_>, _>>();
         let targets = targets.map_err(|why| format!("allow-target: {why}"))?;
-        Ok(Self {
-            targets: (!targets.is_empty()).then_some(targets),
-            rate_max: words.rate_max.as_ref().map(rate).transpose()?,
-            connections_max: count("connections-max", &words.connections_max)?,
-            duration_max: words.duration_max.as_ref().map(duration).transpose()?,
-            threads_max: count("threads-max", &words.threads_max)?,
-            memory_max_bytes: words.memory_max.as_ref().map(memory).transpose()?,
-        })
+        let mut most = [None; LIMITS.len()];
+        for (most, limit) in most.iter_mut().zip(&LIMITS) {
+            *most = words.most.get(limit.name).map(|word| limit.parsed(word)).transpose()?;
+        }
+        Ok(Self { targets: (!targets.is_empty()).then_some(targets), most })
     }
 
     /// The limits of an agent without a join file: any port of this machine's loopback addresses,
     /// 127.0.0.0/8 and ::1.
     pub fn loopback() -> Self {
-        Self {
-            targets: Some(AllowedTarget::loopback()),
-            rate_max: None,
-            connections_max: None,
-            duration_max: None,
-            threads_max: None,
-            memory_max_bytes: None,
-        }
+        Self { targets: Some(AllowedTarget::loopback()), most: [None; LIMITS.len()] }
     }
 
     /// The limits that allow a share only if both do. If one names no targets, those of the other
@@ -140,17 +92,10 @@ impl Law {
     pub fn narrowed(self, other: &Self) -> Self {
         let targets = match (self.targets, &other.targets) {
             (Some(own), Some(others)) => Some(target::common(&own, others)),
-            (Some(targets), None) => Some(targets),
-            (None, targets) => targets.clone(),
+            (targets, others) => targets.or_else(|| others.clone()),
         };
-        Self {
-            targets,
-            rate_max: least(self.rate_max, other.rate_max),
-            connections_max: least(self.connections_max, other.connections_max),
-            duration_max: least(self.duration_max, other.duration_max),
-            threads_max: least(self.threads_max, other.threads_max),
-            memory_max_bytes: least(self.memory_max_bytes, other.memory_max_bytes),
-        }
+        let both = |at: usize| [self.most[at], other.most[at]].into_iter().flatten();
+        Self { targets, most: array::from_fn(|at| both(at).reduce(f64::min)) }
     }
 
     /// Returns these limits if they allow any target, without which an agent could never work.
@@ -158,18 +103,19 @@ impl Law {
     /// # Errors
     /// A sentence that says what to add.
     pub fn complete(self) -> Result<Self, String> {
-        match self.targets.as_deref() {
-            None => Err("no target is allowed, so the agent could load no server; allow one with \
-                         --allow-target, such as --allow-target 10.1.0.0/16:11211, or with \
-                         allow-target in the limits of the join file"
-                .to_owned()),
-            Some([]) => {
-                Err("no target is allowed by both --allow-target and the allow-target of the join \
-                     file; allow one in both"
-                    .to_owned())
+        let why = match self.targets.as_deref() {
+            None => {
+                "no target is allowed, so the agent could load no server; allow one with \
+                 --allow-target, such as --allow-target 10.1.0.0/16:11211, or with allow-target in \
+                 the limits of the join file"
             }
-            Some(_) => Ok(self),
-        }
+            Some([]) => {
+                "no target is allowed by both --allow-target and the allow-target of the join \
+                 file; allow one in both"
+            }
+            Some(_) => return Ok(self),
+        };
+        Err(why.to_owned())
     }
 
     /// True if a connection to `address` is allowed. An IPv4-mapped IPv6 address counts as its IPv4
@@ -188,13 +134,26 @@ impl Law {
     }
 
     /// Checks a master's settings before anything is resolved or planned: refuses fields that are
-    /// not the master's to decide. These are files, programs, outputs, and credentials for the
-    /// servers.
+    /// not the master's to decide, by the rule in each field's row. These are files, programs,
+    /// outputs, and credentials for the servers. A server must be named, because without one the
+    /// agent would start a server itself.
     ///
     /// # Errors
     /// A sentence that names the field and what the operator can do. It quotes no value.
     pub fn check_fields(settings: &Settings) -> Result<(), String> {
-        fields::check(settings)
+        let usual = Settings::default();
+        for field in FIELDS {
+            let is_given = field.show(settings) != field.show(&usual);
+            if let (true, Some(why)) = (is_given, refusal(field.agents)) {
+                return Err(format!("{} {why}", field.name));
+            }
+        }
+        if settings.scenario.servers.is_empty() {
+            return Err("the scenario names no server, and agents start no embedded server; add \
+                        server, such as server 10.1.0.5:11211"
+                .to_owned());
+        }
+        Ok(())
     }
 
     /// Checks a share against all limits.
@@ -203,44 +162,26 @@ impl Law {
     /// A sentence that names the limit, the requested and the allowed amount, and what to do.
     pub fn check(&self, asked: &Asked<'_>) -> Result<(), String> {
         Self::check_fields(asked.settings)?;
-        self.check_targets(asked.servers)?;
-        if let Some(most) = self.rate_max {
-            limits::check_rate(most, asked)?;
-        }
-        if let Some(most) = self.duration_max {
-            limits::check_duration(most, asked)?;
-        }
-        let remedy = "ask for less, use more agents, or start the agent with a higher limit";
-        let connections = Limit { name: "connections-max", unit: "connections", remedy };
-        connections.check(asked.connections, self.connections_max, u64::to_string)?;
-        let threads = Limit { name: "threads-max", unit: "threads", remedy };
-        threads.check(asked.threads, self.threads_max, u64::to_string)?;
-        let memory = Limit { name: "memory-max", unit: "of memory", remedy };
-        memory.check(asked.memory_bytes, self.memory_max_bytes, |&bytes| units::format_bytes(bytes))
-    }
-
-    fn check_targets(&self, servers: &[AskedServer<'_>]) -> Result<(), String> {
-        for server in servers {
-            let refused = server.addresses.iter().find(|address| !self.allows(address));
-            if let Some(address) = refused {
-                return Err(self.refusal(server.name, address));
+        for server in asked.servers {
+            if let Some(address) = server.addresses.iter().find(|address| !self.allows(address)) {
+                return Err(self.refused_target(server.name, address));
             }
+        }
+        for (limit, most) in LIMITS.iter().zip(self.most) {
+            most.map_or(Ok(()), |most| limit.check(most, asked))?;
         }
         Ok(())
     }
 
     /// The reason why the server called `name` is not an allowed target.
-    fn refusal(&self, name: &str, address: &Endpoint<'_>) -> String {
+    fn refused_target(&self, name: &str, address: &Endpoint<'_>) -> String {
         let place = address.to_string();
         let server = match name == place {
             true => format!("server {name}"),
             false => format!("server {name} at {place}"),
         };
         let allowed = self.targets.iter().flatten().map(ToString::to_string).collect::<Vec<_>>();
-        let allowed = match &allowed[..] {
-            [] => "none".to_owned(),
-            targets => targets.join(", "),
-        };
+        let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
         format!(
             "{server} is not among the targets that this agent allows ({allowed}); measure \
              another server, or start the agent with --allow-target for this one"
@@ -248,11 +189,21 @@ impl Law {
     }
 }
 
-/// The lower of two limits, each of which may be absent.
-fn least<T: PartialOrd>(one: Option<T>, other: Option<T>) -> Option<T> {
-    match (one, other) {
-        (Some(one), Some(other)) if other < one => Some(other),
-        (one, other) => one.or(other),
+/// The end of a sentence that begins with a refused field's name; `None` if the master may decide.
+const fn refusal(rule: AgentRule) -> Option<&'static str> {
+    match rule {
+        AgentRule::Allowed => None,
+        AgentRule::Output => Some(
+            "is an output, and only the master writes outputs; remove it from the agents' scenario",
+        ),
+        AgentRule::Credential => Some(
+            "is not accepted from a master, because each agent has its own credentials; remove it \
+             from the scenario, and set it where the agent is started",
+        ),
+        AgentRule::Meeting => Some(
+            "is not accepted in a scenario for agents, because the master assigns shares and start \
+             times; remove it from the scenario",
+        ),
     }
 }
 

@@ -5,9 +5,12 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
+pub mod taking;
 pub mod master;
 pub mod agent;
+pub mod fetching;
 pub mod transport;
+pub mod files;
 pub mod identity;
 pub mod join;
 pub mod law;
@@ -19,14 +22,11 @@ pub mod text;
 /// them. A test generates them again and compares.
 #[allow(missing_docs, unused_qualifications)]
 pub mod message {
-    // The generated code refers to it.
-    use tonic_prost as _;
-
     include!("../proto/cluster.rs");
 }
 
 use memtide_base::Span;
-use memtide_schema::Exit;
+use memtide_record::Exit;
 
 /// The version of the messages. Both ends must have the same one.
 pub const PROTOCOL: u32 = 1;

@@ -17,13 +17,14 @@ use crate::clock::RoundTrip;
 use crate::message::from_agent::What as Hears;
 use crate::message::to_agent::What as Says;
 use crate::message::{
-    Aborted, Acknowledged, FromAgent, Hello, Note, Refused, Share, Step, Stop, ToAgent,
+    self, Acknowledged, FromAgent, Hello, Note, Refused, Share, Step, Stop, ToAgent,
 };
 use crate::text::printable;
 use crate::{AGENT_SILENT_MAX, PROTOCOL};
 use member::{Member, Stage};
 use memtide_base::{Instant, Span, rng};
-use memtide_schema::Exit;
+use memtide_record::Aborted;
+use memtide_record::Exit;
 use std::collections::VecDeque;
 
 /// The longest text of an agent that is shown whole, in characters.
@@ -74,6 +75,8 @@ pub struct Round {
 pub struct RoundLoad {
     /// The scenario as TOML.
     pub scenario: String,
+    /// The digest of the scenario as agents decide it, which their records name.
+    pub digest: String,
     /// The step of a search or scan.
     pub step: Option<Step>,
     /// The agents by their numbers, and the number of shares of each, at least 1.
@@ -102,7 +105,7 @@ pub enum Action {
     /// The load of all agents begins at this instant of the master's clock.
     Begins(Instant),
     /// Another second of the load of the agent with this number is over: its interval, as
-    /// memtide-schema encodes it. Report one that cannot be read to [`Master::unfit`].
+    /// the crate record encodes it. Report one that cannot be read to [`Master::unfit`].
     Second(u32, Vec<u8>),
     /// The record of the agent with this number. Answer with [`Master::fit`] or
     /// [`Master::unfit`].
@@ -298,8 +301,9 @@ impl Master {
                 samples: round.samples,
                 points: round.points,
             };
-            first += units;
             let member = &mut self.members[member as usize];
+            member.share = first;
+            first += units;
             if member.begin(round.load_only) {
                 let peer = member.peer;
                 self.say(peer, Says::Share(share));
@@ -314,6 +318,9 @@ impl Master {
             return;
         }
         self.stopping = Some((why.to_owned(), now));
+        let aborted = aborted.map(|Aborted { condition, measured, why, after_s }| {
+            message::Aborted { condition, measured, why, after_s }
+        });
         for number in 0..self.members.len() {
             let member = &self.members[number];
             if member.is_at_work() {
@@ -339,7 +346,7 @@ impl Master {
         let member = &mut self.members[number as usize];
         if member.stage == Stage::Judged {
             member.stage = Stage::Done;
-            member.taken.push(self.rounds);
+            member.taken.push((self.rounds, member.share));
         }
     }
 
@@ -351,9 +358,9 @@ impl Master {
             if !member.is_there() {
                 continue;
             }
-            for round in taken {
+            for (round, share) in taken {
                 let run = self.run_of(round);
-                self.say(peer, Says::Acknowledged(Acknowledged { run }));
+                self.say(peer, Says::Acknowledged(Acknowledged { run, share }));
             }
         }
     }
@@ -370,7 +377,7 @@ impl Master {
         for number in 0..self.members.len() {
             if self.members[number].is_there() {
                 let peer = self.members[number].peer;
-                self.say(peer, Says::Bye(crate::message::Bye {}));
+                self.say(peer, Says::Bye(message::Bye {}));
             }
         }
     }

@@ -4,13 +4,13 @@
 //! with it, interpret the messages.
 #![allow(clippy::disallowed_types, reason = "this part reaches the world")]
 
-pub mod files;
 mod master_net;
 mod agent_net;
+mod net;
 mod admission;
-mod dial;
-mod stream;
+mod event;
 mod link;
+mod stream;
 mod queue;
 mod thread;
 mod tls;
@@ -18,6 +18,7 @@ mod tally;
 mod waiting;
 
 pub use agent_net::{AgentNet, FromMaster};
+pub use event::NetEvent;
 pub use master_net::{FromNet, MasterNet};
 
 use std::time::Duration;

@@ -106,14 +106,23 @@ impl<'a> Words<'a> {
         Self { entries, argv, next: 0, at: 0, strays: 0, cluster: "" }
     }
 
-    /// The position of the word with the last option, or with the last error.
-    pub fn at(&self) -> usize {
-        self.at
-    }
-
-    /// The number of words so far that are neither options nor their arguments.
-    pub fn strays(&self) -> usize {
-        self.strays
+    /// Measures how well these options fit the words. `fits` returns false for an option whose
+    /// argument it does not accept.
+    pub(crate) fn reading(mut self, mut fits: impl FnMut(Found<'a>) -> bool) -> Reading {
+        let mut reading = Reading::default();
+        while let Some(found) = self.next() {
+            let is_fit = match found {
+                Ok(found) => fits(found),
+                Err(fault) if fault.is_unknown() => {
+                    reading.unknown_at = Some(self.at);
+                    break;
+                }
+                Err(_) => false,
+            };
+            reading.misfits += usize::from(!is_fit);
+        }
+        reading.misfits += self.strays;
+        reading
     }
 
     fn word(&mut self) -> Option<&'a str> {

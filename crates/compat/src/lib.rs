@@ -11,7 +11,9 @@ pub mod memaslap;
 pub mod twemperf;
 mod said;
 mod printed;
+mod words;
 mod stop;
+mod server;
 pub mod getopt;
 mod number;
 
@@ -21,3 +23,4 @@ mod tests;
 pub use mcperf::Mcperf;
 pub use printed::Printed;
 pub use stop::Stop;
+pub use words::{FAMILY_WORDS, FaceWords, SLAP_WORDS, TWEMPERF_WORDS};

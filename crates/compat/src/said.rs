@@ -1,8 +1,9 @@
 //! A builder of scenarios: fields of memtide's own command line, set one by one. Decides nothing;
 //! the scenario checks the values.
 
-use memtide_schema::field::find;
-use memtide_schema::{Layer, Origin, Settings};
+use memtide_base::Span;
+use memtide_scenario::field::find;
+use memtide_scenario::{Layer, Origin, Settings};
 
 /// The fields set so far.
 pub(crate) struct Said(Layer);
@@ -35,12 +36,15 @@ impl Said {
             field: error.field.unwrap_or_default(),
         })?;
         match settings.check().into_iter().next() {
-            Some(problem) => {
-                Err(Wrong { field: problem.field.to_owned(), message: problem.message })
-            }
+            Some(problem) => Err(Wrong { field: problem.field, message: problem.message }),
             None => Ok(settings),
         }
     }
+}
+
+/// A span as a field of the scenario takes it.
+pub(crate) fn nanoseconds(span: Span) -> String {
+    format!("{}ns", span.ns())
 }
 
 /// A value that no machine could carry out.

@@ -24,7 +24,7 @@ pub enum Address {
     Tcp(SocketAddr),
     /// A unix domain socket's path.
     Unix(String),
-    /// UDP over IPv4 or IPv6: each [`Submission::Send`] and each [`Event::Received`] is one
+    /// UDP over IPv4 or IPv6: each [`Driver::send`] and each [`Event::Received`] is one
     /// datagram.
     Udp(SocketAddr),
 }
@@ -49,47 +49,13 @@ impl fmt::Display for Address {
     }
 }
 
-/// A request of a worker to its driver.
-#[derive(Clone, Copy, Debug)]
-pub enum Submission<'a> {
-    /// Open a connection; answered by [`Event::Connected`] or [`Event::ConnectFailed`].
-    Connect {
-        /// The connection to open; it must not be open.
-        connection: ConnectionId,
-        /// The server's address.
-        address: &'a Address,
-        /// The local address to connect from; `None` lets the system choose.
-        source: Option<IpAddr>,
-        /// The options of its socket.
-        sockets: SocketOptions,
-    },
-    /// Send bytes, after all that were submitted before on this connection: at once, or with the
-    /// next wait.
-    Send {
-        /// The connection; it must be open.
-        connection: ConnectionId,
-        /// The message. If the driver cannot send all of it at once, it keeps a copy of the
-        /// message's own bytes and references to the others.
-        message: Message<'a>,
-    },
-    /// Close a connection; no event of it is delivered any more.
-    Close {
-        /// The connection. Closing a closed connection does nothing.
-        connection: ConnectionId,
-        /// How to close: `None` closes in good order, which leaves the port waiting for a while. A
-        /// span in whole seconds is the time that the system may take for unsent bytes; zero resets
-        /// the connection and frees its port.
-        linger: Option<Span>,
-    },
-}
-
-/// The immediate result of a submission.
+/// The immediate result of [`Driver::send`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
     /// Done, or an event will report the result.
     Done,
     /// Some bytes are not sent yet; [`Event::Writable`] reports when they are. Until then the
-    /// worker should submit no more.
+    /// worker should send no more.
     Pending,
 }
 
@@ -451,10 +417,29 @@ pub trait Driver {
     /// The present instant.
     fn now(&self) -> Instant;
 
-    /// Submits a request. [`Full`] if the driver has no room for it now.
-    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full>;
+    /// Opens `connection`, which must not be open; answered by [`Event::Connected`] or
+    /// [`Event::ConnectFailed`]. It connects from the local address `source`; with `None` the
+    /// system chooses.
+    fn connect(
+        &mut self,
+        connection: ConnectionId,
+        address: &Address,
+        source: Option<IpAddr>,
+        sockets: SocketOptions,
+    );
 
-    /// True if the kernel has not taken all submitted bytes.
+    /// Sends `message` on `connection`, which must be open, after all that was sent before: at
+    /// once, or with the next wait. If the driver cannot send all of it at once, it keeps a copy of
+    /// the message's own bytes and references to the others.
+    fn send(&mut self, connection: ConnectionId, message: Message<'_>) -> Submitted;
+
+    /// Closes `connection`, if it is open; no event of it is delivered any more. Without `linger`
+    /// it closes in good order, which leaves the port waiting for a while. A span in whole seconds
+    /// is the time that the system may take for unsent bytes; zero resets the connection and frees
+    /// its port.
+    fn close(&mut self, connection: ConnectionId, linger: Option<Span>);
+
+    /// True if the kernel has not taken all bytes that were sent.
     fn has_unsent(&self) -> bool;
 
     /// Waits for a completion, until `until` at the latest; an instant in the past only polls.

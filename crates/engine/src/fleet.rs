@@ -88,8 +88,10 @@ pub struct Interval {
 }
 
 /// The state of one worker.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorkerReport {
+    /// The instant of the report. It can be older than the collection that returns it.
+    pub at: Instant,
     /// Its stage.
     pub stage: Stage,
     /// True if every measured operation has ended and no more will be made.
@@ -101,8 +103,8 @@ pub struct WorkerReport {
     pub connections_open: u32,
     /// Operations that were sent and have not ended.
     pub in_flight: u64,
-    /// The oldest past intended instant for which no operation was made yet; `None` without a
-    /// backlog, and in a closed loop, which never has one.
+    /// At `at`, the oldest past intended instant for which no operation was made yet; `None` without
+    /// a backlog, and in a closed loop, which never has one.
     pub oldest_due: Option<Instant>,
     /// The instant since which no connection has been open, or since which no connection over
     /// datagrams was answered.
@@ -139,9 +141,10 @@ pub struct CpuTime {
 }
 
 /// The progress of a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// It opens its connections.
+    #[default]
     Opening,
     /// All are open; it waits for [`Command::Begin`].
     Ready,

@@ -19,7 +19,7 @@ pub mod driver;
 
 pub use driver::{
     Address, BufferPosition, Closed, Completion, ConnectError, Driver, Event, Filter, FilterPlan,
-    Message, PeerError, Sample, SendBuffer, SocketOptions, Submission, Submitted,
+    Message, PeerError, Sample, SendBuffer, SocketOptions, Submitted,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{

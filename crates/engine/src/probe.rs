@@ -7,8 +7,7 @@ use crate::connection::{Heard, Link};
 pub use crate::dialect::Question;
 use crate::dialect::{Dialect, Reader, Rejection, name};
 use crate::driver::{
-    Address, Closed, ConnectError, Driver, DriverError, Event, PeerError, SendBuffer,
-    SocketOptions, Submission,
+    Address, Closed, ConnectError, Driver, DriverError, Event, PeerError, SendBuffer, SocketOptions,
 };
 use crate::plan::{Plan, Protocol, ServerPlan, Transport};
 use memtide_base::{ConnectionId, Instant, Remedy, Sentence, Span};
@@ -274,10 +273,7 @@ struct Line<'a, D> {
 
 impl<D: Driver> Line<'_, D> {
     fn connect(&mut self, address: &Address) -> Result<(), AskError> {
-        let sockets = SocketOptions::default();
-        let connection = CONNECTION;
-        let connect = Submission::Connect { connection, address, source: None, sockets };
-        self.driver.submit(connect).expect("a driver has room for one connection");
+        self.driver.connect(CONNECTION, address, None, SocketOptions::default());
         while self.wait()? {
             while let Some(completion) = self.driver.completion() {
                 match completion.event {
@@ -328,8 +324,7 @@ impl<D: Driver> Line<'_, D> {
     fn transmit(&mut self) {
         self.link.poll_transmit(&mut self.out);
         if !self.out.is_empty() {
-            let send = Submission::Send { connection: CONNECTION, message: self.out.message() };
-            self.driver.submit(send).expect("a driver has room for one request");
+            self.driver.send(CONNECTION, self.out.message());
             self.out.clear();
         }
     }
@@ -348,9 +343,7 @@ impl<D: Driver> Line<'_, D> {
     }
 
     fn close(&mut self) {
-        self.driver
-            .submit(Submission::Close { connection: CONNECTION, linger: None })
-            .expect("a driver has room to close a connection");
+        self.driver.close(CONNECTION, None);
     }
 }
 

@@ -254,6 +254,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let stage = self.course.stage;
         let over = stage >= Stage::Draining || (openings_past && self.clients.iter().all(past));
         WorkerReport {
+            at: now,
             stage,
             measured_done: stage >= Stage::Running
                 && over

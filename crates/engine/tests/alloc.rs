@@ -6,12 +6,12 @@
 #[allow(dead_code, unused_imports, reason = "a part of the rig is wanted here")]
 mod rig;
 
-use memtide_base::{Full, Instant, Span};
+use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, OnFull, Pace,
-    Pacing, Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, Submission, Submitted,
-    Transport, Verify, Window, Worker,
+    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, Message, OnFull,
+    Pace, Pacing, Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, SocketOptions,
+    Submitted, Transport, Verify, Window, Worker,
 };
 use memtide_workload::{
     Arrival, Draws, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave,
@@ -19,6 +19,7 @@ use memtide_workload::{
 use rig::{Change, DELAY, Script, Stretch, Watched, World, ms};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 thread_local! {
@@ -63,8 +64,22 @@ impl Driver for Uncounted {
         self.0.now()
     }
 
-    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
-        counting(false, || self.0.submit(submission))
+    fn connect(
+        &mut self,
+        connection: ConnectionId,
+        address: &Address,
+        source: Option<IpAddr>,
+        sockets: SocketOptions,
+    ) {
+        counting(false, || self.0.connect(connection, address, source, sockets));
+    }
+
+    fn send(&mut self, connection: ConnectionId, message: Message<'_>) -> Submitted {
+        counting(false, || self.0.send(connection, message))
+    }
+
+    fn close(&mut self, connection: ConnectionId, linger: Option<Span>) {
+        counting(false, || self.0.close(connection, linger));
     }
 
     fn has_unsent(&self) -> bool {

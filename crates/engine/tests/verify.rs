@@ -97,6 +97,7 @@ fn fleet(faults: &str, delay: Law) -> SimFleet {
         servers: vec![server],
         script: Script::default(),
         pauses: Vec::new(),
+        work: Span::ZERO,
         interrupt_at: Instant::NEVER,
     };
     SimFleet::new(setting, Trace::new(), |_| {})

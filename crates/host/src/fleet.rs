@@ -8,6 +8,7 @@ mod watch;
 use crate::clock::{self, Clock};
 use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::guard::{self, ConnectGuard};
+use crate::driver::peer::Peers;
 use crate::driver::uring::UringDriver;
 use crate::export::{SampleQueues, SampleSink};
 use crate::handoff::{Giver, Parcel, Taker, handoff};
@@ -18,7 +19,7 @@ use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::{DriverError, Sample};
 use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, WorkerReport};
 use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
-use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Wait, Worker};
+use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Worker};
 use memtide_metrics::{Tally, TallySum};
 use memtide_workload::{PlannedSource, Source};
 use std::num::NonZeroU64;
@@ -93,25 +94,6 @@ impl Mailbox {
 
 const NEVER_NS: u64 = u64::MAX;
 
-const WAITING: WorkerReport = WorkerReport {
-    stage: Stage::Opening,
-    measured_done: false,
-    is_used_up: false,
-    connections_open: 0,
-    in_flight: 0,
-    oldest_due: None,
-    disconnected_since: None,
-    trouble: None,
-    refusal: None,
-    last_settled: Instant::ZERO,
-    last_intended: Instant::ZERO,
-    concurrent_max: 0,
-    last_started: Instant::ZERO,
-    idle: Span::ZERO,
-    cpu: None,
-    run_delay: None,
-};
-
 impl HostFleet {
     /// A fleet without workers. Its Nth worker is pinned to processor N of `cpus`, which repeat if
     /// there are fewer; without `cpus`, workers are not pinned. `samples` receives the
@@ -141,7 +123,8 @@ impl HostFleet {
         cpu: Option<usize>,
         samples: Option<SyncSender<Sample>>,
     ) -> Result<Thread, FleetError> {
-        let empty = Parcel { tally: Box::new(Tally::new(&plan.shape())), report: WAITING };
+        let empty =
+            Parcel { tally: Box::new(Tally::new(&plan.shape())), report: WorkerReport::default() };
         let (giver, taker) = handoff(empty);
         let mailbox = Arc::new(Mailbox {
             begin_ns: AtomicU64::new(NEVER_NS),
@@ -165,7 +148,13 @@ impl HostFleet {
             .name(format!("worker-{worker}"))
             .spawn(move || job.run())
             .map_err(|error| FleetError::NoThread { worker, why: error.to_string() })?;
-        Ok(Thread { number: worker, mailbox, taker, report: WAITING, handle: Some(handle) })
+        Ok(Thread {
+            number: worker,
+            mailbox,
+            taker,
+            report: WorkerReport::default(),
+            handle: Some(handle),
+        })
     }
 }
 
@@ -257,8 +246,7 @@ impl Fleet for HostFleet {
         server: &ServerPlan,
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
-        let driver = EpollDriver::new(self.clock, Wait::Sleep, 1, 1, None)?;
-        let mut driver = driver.guarded(self.guard.clone());
+        let mut driver = EpollDriver::of_one(self.clock, &self.guard)?;
         // A user who has asked to stop before may still see the server's counters.
         let interrupted_before = self.stop.is_raised();
         let is_interrupted = || self.stop.is_raised() && !interrupted_before;
@@ -337,21 +325,17 @@ impl Job {
         // The default slack of 50 µs would be the largest part of a paced operation's lag. If it
         // cannot be set, the lag shows it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let (clock, wait, samples) = (self.clock, self.plan.wait, self.samples.take());
-        let connections = self.plan.connections_of(self.worker);
+        let (connections, samples) = (self.plan.connections_of(self.worker), self.samples.take());
         let guard = self.guard.clone();
+        let peers = Peers::new(self.clock, self.plan.wait, connections, samples, guard);
         match self.plan.io {
             Io::Epoll => {
                 // Operations due by a schedule must not wait for several receives.
                 let is_closed = matches!(self.plan.pacing, Pacing::Closed);
                 let ahead_max = if is_closed { AHEAD_MAX } else { 1 };
-                let driver = EpollDriver::new(clock, wait, connections, ahead_max, samples)?;
-                self.run_driver(driver.guarded(guard))
+                self.run_driver(EpollDriver::new(peers, ahead_max)?)
             }
-            Io::Uring => {
-                let driver = UringDriver::new(clock, wait, connections, samples)?;
-                self.run_driver(driver.guarded(guard))
-            }
+            Io::Uring => self.run_driver(UringDriver::new(peers)?),
             Io::Simulated => panic!("a plan for threads names a door of the kernel"),
         }
     }

@@ -3,9 +3,10 @@
 mod foreign;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use memtide_record::Exit;
 use memtide_run::Failure;
-use memtide_schema::scenario::Problem;
-use memtide_schema::{Exit, FieldError, Origin, field};
+use memtide_scenario::Problem;
+use memtide_scenario::{FieldError, Origin, field};
 use memtide_sinks::OutputStop;
 use std::ffi::OsStr;
 use std::io;

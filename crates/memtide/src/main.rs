@@ -1,6 +1,6 @@
 //! The memtide program: picks a world, reads the user's settings, and prints the result.
 //!
-//! Each command is a module in `cmd`; each setting is a row of the schema's table of fields.
+//! Each command is a module in `cmd`; each setting is a row of the table of fields.
 #![forbid(unsafe_code)]
 
 mod cmd;

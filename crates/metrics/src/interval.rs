@@ -9,7 +9,7 @@ use crate::churn::Churn;
 use crate::counter::{Counters, KINDS_MAX, summed};
 use crate::histogram::{Histogram, Tallying};
 use crate::mismatch::Mismatches;
-use crate::series::Series;
+use crate::series::{Row, Series, add_counts};
 use memtide_base::Span;
 use std::ops::AddAssign;
 
@@ -108,55 +108,30 @@ impl<H: Default> Times<H> {
     }
 }
 
-impl Times<Tallying> {
-    fn clear(&mut self) {
-        for slots in [&mut self.response, &mut self.service, &mut self.lag, &mut self.bounds] {
-            slots.iter_mut().flatten().for_each(Tallying::clear);
-        }
-        self.response_ideal.clear();
-        self.lag_generator.clear();
-        self.lag_client_busy.clear();
-        self.lag_server.clear();
-        self.lag_disconnected.clear();
-        self.client_delay.clear();
-        self.in_flight_at_send.clear();
-        self.servers.iter_mut().for_each(Tallying::clear);
-        self.server_bounds.iter_mut().for_each(Tallying::clear);
+impl<H> Times<H> {
+    /// All distributions, in one order for every `H`.
+    fn each(&mut self) -> impl Iterator<Item = &mut H> {
+        let slots = [&mut self.response, &mut self.service, &mut self.lag, &mut self.bounds];
+        let of_all = [
+            &mut self.response_ideal,
+            &mut self.lag_generator,
+            &mut self.lag_client_busy,
+            &mut self.lag_server,
+            &mut self.lag_disconnected,
+            &mut self.client_delay,
+            &mut self.in_flight_at_send,
+        ];
+        let servers = [&mut self.servers, &mut self.server_bounds];
         let sizes = [&mut self.request_bytes, &mut self.reply_bytes];
-        sizes.into_iter().flatten().for_each(Tallying::clear);
+        let of_parts = slots.into_iter().flatten().chain(sizes).flatten();
+        of_parts.chain(of_all).chain(servers.into_iter().flatten())
     }
 }
 
 impl Times<Histogram<u64>> {
     fn absorb(&mut self, other: &mut Times<Tallying>) {
-        absorb_slots(&mut self.response, &mut other.response);
-        absorb_slots(&mut self.service, &mut other.service);
-        absorb_slots(&mut self.lag, &mut other.lag);
-        absorb_slots(&mut self.bounds, &mut other.bounds);
-        self.response_ideal.absorb(other.response_ideal.settled());
-        self.lag_generator.absorb(other.lag_generator.settled());
-        self.lag_client_busy.absorb(other.lag_client_busy.settled());
-        self.lag_server.absorb(other.lag_server.settled());
-        self.lag_disconnected.absorb(other.lag_disconnected.settled());
-        self.client_delay.absorb(other.client_delay.settled());
-        self.in_flight_at_send.absorb(other.in_flight_at_send.settled());
-        let servers = self.servers.iter_mut().zip(&mut other.servers);
-        let bounds = self.server_bounds.iter_mut().zip(&mut other.server_bounds);
-        servers.chain(bounds).for_each(|(sum, part)| sum.absorb(part.settled()));
-        absorb_slot(&mut self.request_bytes, &mut other.request_bytes);
-        absorb_slot(&mut self.reply_bytes, &mut other.reply_bytes);
-    }
-}
-
-fn absorb_slots(sums: &mut [Option<Histogram<u64>>], parts: &mut [Option<Tallying>]) {
-    for (sum, part) in sums.iter_mut().zip(parts) {
-        absorb_slot(sum, part);
-    }
-}
-
-fn absorb_slot(sum: &mut Option<Histogram<u64>>, part: &mut Option<Tallying>) {
-    if let (Some(sum), Some(part)) = (sum, part) {
-        sum.absorb(part.settled());
+        assert_eq!(self.each().count(), other.each().count(), "both have one shape");
+        self.each().zip(other.each()).for_each(|(sum, part)| sum.absorb(part.settled()));
     }
 }
 
@@ -185,8 +160,34 @@ impl OpenRow {
         }
     }
 
-    fn is_empty(&mut self) -> bool {
-        self.intended + self.unanswered + self.response.settled().count() == 0
+    fn is_empty(&self) -> bool {
+        self.intended + self.unanswered + self.response.count() == 0
+    }
+
+    /// Adds all that it holds to `row`.
+    fn hand_over(&mut self, row: &mut Row) {
+        let response = self.response.settled();
+        row.intended += self.intended;
+        row.answered += response.count();
+        row.unanswered += self.unanswered;
+        row.hits += self.hits;
+        row.misses += self.misses;
+        add_counts(&mut row.response, response.recorded());
+        if let Some(gets) = &mut self.gets {
+            let sums = row.gets.get_or_insert_default();
+            sums.response.absorb_times(gets.response.settled());
+            sums.service.absorb_times(gets.service.settled());
+        }
+    }
+
+    /// Removes all that it holds; keeps the memory, and the number.
+    fn clear(&mut self) {
+        (self.intended, self.unanswered, self.hits, self.misses) = (0, 0, 0, 0);
+        self.response.clear();
+        if let Some(gets) = &mut self.gets {
+            gets.response.clear();
+            gets.service.clear();
+        }
     }
 }
 
@@ -252,15 +253,23 @@ impl ByServer {
     fn new(servers: usize) -> Self {
         Self { servers: vec![Counters::default(); servers], no_server: Counters::default() }
     }
+
+    fn clear(&mut self) {
+        self.servers.fill(Counters::default());
+        self.no_server = Counters::default();
+    }
 }
 
 impl AddAssign<&Self> for ByServer {
     fn add_assign(&mut self, other: &Self) {
-        for (sum, part) in self.servers.iter_mut().zip(&other.servers) {
-            *sum += part;
-        }
+        add_each(&mut self.servers, &other.servers);
         self.no_server += &other.no_server;
     }
+}
+
+/// Adds each of `parts` to the sum at its place.
+fn add_each<'a, T: AddAssign<&'a T>>(sums: &mut [T], parts: &'a [T]) {
+    sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
 }
 
 macro_rules! of_connections {
@@ -387,9 +396,8 @@ impl Tally {
         self.segments.fill(Counters::default());
         self.servers.fill(Counters::default());
         self.no_server = Counters::default();
-        self.unmeasured.servers.fill(Counters::default());
-        self.unmeasured.no_server = Counters::default();
-        self.times.clear();
+        self.unmeasured.clear();
+        self.times.each().for_each(Tallying::clear);
         self.connections.fill(ConnectionCounters::default());
         if let Some(churn) = &mut self.churn {
             churn.clear();
@@ -401,17 +409,7 @@ impl Tally {
         self.absences.clear();
         self.outstanding.fill(0);
         self.displaced.clear();
-        for row in &mut self.rows {
-            row.intended = 0;
-            row.unanswered = 0;
-            row.hits = 0;
-            row.misses = 0;
-            row.response.clear();
-            if let Some(gets) = &mut row.gets {
-                gets.response.clear();
-                gets.service.clear();
-            }
-        }
+        self.rows.iter_mut().for_each(OpenRow::clear);
     }
 }
 
@@ -487,47 +485,24 @@ impl TallySum {
             *sum += part;
             assert!(sum.settled() <= sum.intended, "more operations ended than were intended");
         }
-        for (sum, part) in self.servers.iter_mut().zip(&tally.servers) {
-            *sum += part;
-        }
+        add_each(&mut self.servers, &tally.servers);
         self.no_server += &tally.no_server;
         self.unmeasured += &tally.unmeasured;
         self.times.absorb(&mut tally.times);
-        for (sum, part) in self.connections.iter_mut().zip(&tally.connections) {
-            *sum += part;
-        }
+        add_each(&mut self.connections, &tally.connections);
         if let (Some(sum), Some(part)) = (&mut self.churn, &tally.churn) {
             sum.absorb(part);
         }
-        for (sum, part) in self.sent_in_window.iter_mut().zip(tally.sent_in_window) {
-            *sum += part;
-        }
-        for (sum, part) in self.copies_in_window.iter_mut().zip(tally.copies_in_window) {
-            *sum += part;
-        }
+        add_each(&mut self.sent_in_window, &tally.sent_in_window);
+        add_each(&mut self.copies_in_window, &tally.copies_in_window);
         self.samples_lost += tally.samples_lost;
         self.mismatches.absorb(&tally.mismatches);
         self.absences.absorb(&tally.absences);
         for (sum, part) in self.outstanding.iter_mut().zip(&tally.outstanding) {
             *sum += u64::from(*part);
         }
-        for open in tally.all_rows() {
-            if open.is_empty() {
-                continue;
-            }
-            let response = open.response.settled();
-            self.series.absorb_times(open.number, response);
-            let row = self.series.row_mut(open.number);
-            row.intended += open.intended;
-            row.answered += response.count();
-            row.unanswered += open.unanswered;
-            row.hits += open.hits;
-            row.misses += open.misses;
-            if let Some(gets) = &mut open.gets {
-                let sums = row.gets.get_or_insert_default();
-                sums.response.absorb_times(gets.response.settled());
-                sums.service.absorb_times(gets.service.settled());
-            }
+        for open in tally.all_rows().filter(|open| !open.is_empty()) {
+            open.hand_over(self.series.row_mut(open.number));
         }
         tally.clear();
     }
@@ -540,77 +515,4 @@ impl TallySum {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::counter::Fate;
-
-    fn shape() -> Shape {
-        Shape {
-            slots: vec![true, false, true],
-            segments: 3,
-            servers: 1,
-            row_width: Span::from_s(1),
-            rows_open: 3,
-            rows_max: 1024,
-            rows_get_times: true,
-            depth: 4,
-            churn: false,
-            message_sizes: true,
-            bounds: true,
-        }
-    }
-
-    #[test]
-    fn rows_of_a_worker_that_stood_still_keep_their_own_counts() {
-        let mut tally = Tally::new(&shape());
-        let width = shape().row_width;
-        let mut totals = TallySum::new(&shape());
-        // Three rows are open; the fourth needs the place of the first, which is needed again.
-        for number in [0, 3, 1, 0, 6, 3, 0] {
-            tally.row_intended(width * number);
-            tally.row_unanswered(width * number);
-        }
-        totals.absorb(&mut tally);
-        let intended: Vec<u64> = totals.series.rows().iter().map(|row| row.intended).collect();
-        assert_eq!(intended, [3, 1, 0, 2, 0, 0, 1]);
-        let unanswered = totals.series.rows().iter().map(|row| row.unanswered);
-        assert_eq!(unanswered.collect::<Vec<_>>(), intended);
-        totals.absorb(&mut tally);
-        assert_eq!(totals.series.rows()[3].intended, 2, "nothing is kept twice");
-    }
-
-    #[test]
-    fn totals_hold_what_tallies_held_and_tallies_come_back_empty() {
-        let (mut tally, mut totals) = (Tally::new(&shape()), TallySum::new(&shape()));
-        for second in 0..10u64 {
-            let at = Span::from_ms(second * 1000 + 500);
-            for _ in 0..100 {
-                tally.segments[1].intended += 1;
-                tally.row_intended(at);
-                tally.segments[1].settle(0, Fate::Answered);
-                tally.times.response[0].as_mut().unwrap().record(1_000);
-                tally.times.response_ideal.record(1_000);
-                tally.row_answered(at, Span::from_us(1), 1, 0);
-                tally.row_get(at, Span::from_us(1), Span::from_ns(900));
-                tally.sent_with(1 + second as usize % 4);
-            }
-            tally.row_intended(at);
-            tally.row_unanswered(at);
-            totals.absorb(&mut tally);
-        }
-        assert_eq!(totals.segments[1].answered, 1000);
-        assert_eq!(totals.segments[1].settled(), totals.segments[1].intended);
-        assert_eq!(totals.times.response[0].as_ref().unwrap().count(), 1000);
-        let outstanding = totals.outstanding();
-        assert_eq!((outstanding.moments().sum, outstanding.count()), (2_300, 1_000));
-        assert_eq!((outstanding.moments().min, outstanding.moments().max), (1, 4));
-        assert_eq!(totals.series.rows().len(), 10);
-        assert!(totals.series.rows().iter().all(|row| {
-            (row.intended, row.answered, row.unanswered, row.hits) == (101, 100, 1, 100)
-        }));
-        let gets = totals.series.rows().iter().map(|row| row.gets.as_ref().unwrap());
-        assert!(gets.clone().all(|gets| gets.response.histogram().moments().sum == 100_000));
-        assert!(gets.clone().all(|gets| gets.service.histogram().moments().sum == 90_000));
-        assert_eq!(tally.segments[1], Counters::default());
-    }
-}
+mod tests;

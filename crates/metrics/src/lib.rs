@@ -5,9 +5,9 @@
 //! a kind is a position in a table. The list below is the reading order.
 #![forbid(unsafe_code)]
 
-pub mod summary;
 pub mod interval;
 pub mod series;
+pub mod summary;
 pub mod churn;
 pub mod mismatch;
 pub mod absence;

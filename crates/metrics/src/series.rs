@@ -5,6 +5,7 @@
 //! grow with the length of a run.
 
 use crate::histogram::{Count, Histogram, Moments};
+use crate::summary::{rank, samples_needed};
 use memtide_base::Span;
 use std::collections::BTreeMap;
 
@@ -50,21 +51,11 @@ pub struct Sparse {
     buckets: BTreeMap<u64, u64>,
 }
 
-impl GetTimes {
-    /// Adds all values of `other`.
-    pub fn absorb(&mut self, other: &Self) {
-        self.response.absorb(&other.response);
-        self.service.absorb(&other.service);
-    }
-}
-
 impl Sparse {
     /// Adds all values of `times`.
     pub fn absorb_times<C: Count>(&mut self, times: &Histogram<C>) {
         self.moments.absorb(times.moments());
-        for (value, count) in times.recorded() {
-            *self.buckets.entry(value).or_default() += count;
-        }
+        add_counts(&mut self.buckets, times.recorded());
     }
 
     /// The times as a histogram.
@@ -72,14 +63,9 @@ impl Sparse {
         Histogram::from_parts(&self.buckets, self.moments)
     }
 
-    /// Adds saturating, because counts that were read from a file may be near the end of their
-    /// type.
     fn absorb(&mut self, other: &Self) {
         self.moments.absorb(&other.moments);
-        for (&value, &count) in &other.buckets {
-            let of_value = self.buckets.entry(value).or_default();
-            *of_value = of_value.saturating_add(count);
-        }
+        add_counts(&mut self.buckets, copied(&other.buckets));
     }
 }
 
@@ -90,29 +76,52 @@ impl Default for Sparse {
 }
 
 impl Row {
-    /// Adds all of `other`.
+    /// Adds all of `other`, saturating: counts that were read from a file may be near the end of
+    /// their type.
     pub fn absorb(&mut self, other: &Self) {
-        self.intended += other.intended;
-        self.answered += other.answered;
-        self.unanswered += other.unanswered;
-        self.hits += other.hits;
-        self.misses += other.misses;
-        for (value, count) in &other.response {
-            *self.response.entry(*value).or_default() += count;
-        }
+        let counts = [
+            (&mut self.intended, other.intended),
+            (&mut self.answered, other.answered),
+            (&mut self.unanswered, other.unanswered),
+            (&mut self.hits, other.hits),
+            (&mut self.misses, other.misses),
+        ];
+        counts.into_iter().for_each(|(sum, part)| *sum = sum.saturating_add(part));
+        add_counts(&mut self.response, copied(&other.response));
         if let Some(gets) = &other.gets {
-            self.gets.get_or_insert_default().absorb(gets);
+            let sums = self.gets.get_or_insert_default();
+            sums.response.absorb(&gets.response);
+            sums.service.absorb(&gets.service);
         }
     }
 
-    /// The response time at `rank` (1 is the smallest); `None` if fewer operations were answered.
-    pub fn response_at_rank(&self, rank: u64) -> Option<u64> {
-        let mut below = 0;
-        self.response.iter().find_map(|(value, count)| {
-            below += count;
-            (below >= rank).then_some(*value)
-        })
+    /// Quantile `p` of response time over all operations; unanswered ones rank above the others.
+    /// `None` if it falls among these, or if there are too few operations.
+    pub fn response_quantile(&self, p: f64) -> Option<u64> {
+        let total = self.answered.saturating_add(self.unanswered);
+        let (rank, mut below) = (rank(p, total), 0u64);
+        let mut buckets = self.response.iter().filter(|_| total >= samples_needed(p));
+        let found = buckets.find(|(_, count)| {
+            below = below.saturating_add(**count);
+            below >= rank
+        });
+        found.map(|(value, _)| *value)
     }
+}
+
+/// Adds counts of bucket values to a distribution, saturating.
+pub(crate) fn add_counts(
+    buckets: &mut BTreeMap<u64, u64>,
+    counts: impl Iterator<Item = (u64, u64)>,
+) {
+    for (value, count) in counts {
+        let of_value = buckets.entry(value).or_default();
+        *of_value = of_value.saturating_add(count);
+    }
+}
+
+fn copied(buckets: &BTreeMap<u64, u64>) -> impl Iterator<Item = (u64, u64)> {
+    buckets.iter().map(|(&value, &count)| (value, count))
 }
 
 /// Rows of equal width from the start of the measured window.
@@ -152,14 +161,6 @@ impl Series {
         }
     }
 
-    /// Adds response times to the workers' row `number`.
-    pub fn absorb_times(&mut self, number: u64, times: &Histogram<u32>) {
-        let row = self.row_mut(number);
-        for (value, count) in times.recorded() {
-            *row.response.entry(value).or_default() += count;
-        }
-    }
-
     /// The present width of a row.
     pub fn width(&self) -> Span {
         self.width * (1 << self.shift)
@@ -173,55 +174,29 @@ impl Series {
     /// The rows merged into at most [`SLICES_MAX`] of equal width, and that width.
     pub fn slices(&self) -> (Span, Vec<Row>) {
         let per_slice = self.rows.len().div_ceil(SLICES_MAX).max(1);
-        let slices = self.rows.chunks(per_slice).map(|rows| {
-            let mut slice = Row::default();
-            rows.iter().for_each(|row| slice.absorb(row));
-            slice
-        });
-        let slices: Vec<Row> = slices.collect();
+        let slices = merged(&self.rows, per_slice);
         assert!(slices.len() <= SLICES_MAX, "rows are merged until slices are few");
         (self.width() * per_slice as u64, slices)
     }
 
     fn halve(&mut self) {
         self.shift += 1;
-        let halved = self.rows.chunks(2).map(|pair| {
-            let mut row = pair[0].clone();
-            pair.iter().skip(1).for_each(|next| row.absorb(next));
-            row
-        });
-        let halved: Vec<Row> = halved.collect();
+        let halved = merged(&self.rows, 2);
         let intended = |rows: &[Row]| rows.iter().map(|row| row.intended).sum::<u64>();
         assert_eq!(intended(&halved), intended(&self.rows), "merging rows loses nothing");
         self.rows = halved;
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_is_bounded_and_nothing_is_lost() {
-        let mut series = Series::new(Span::from_s(1), ROWS_MAX);
-        for number in 0..10_000u64 {
-            let row = series.row_mut(number);
-            row.intended += 1;
-            *row.response.entry(number % 7).or_default() += 1;
-            let mut time = Histogram::<u32>::new();
-            time.record(number);
-            row.gets.get_or_insert_default().service.absorb_times(&time);
-        }
-        assert!(series.rows().len() <= ROWS_MAX);
-        assert_eq!(series.width(), Span::from_s(16));
-        assert_eq!(series.rows().iter().map(|row| row.intended).sum::<u64>(), 10_000);
-        let gets = series.rows()[10].gets.as_ref().unwrap().service.histogram();
-        assert_eq!((gets.count(), gets.moments().min, gets.moments().max), (16, 160, 175));
-        assert_eq!(gets.moments().mean(), Some(167.5));
-        assert!(gets.value_at_rank(8).unwrap().abs_diff(167) <= 1);
-        let (width, slices) = series.slices();
-        assert!(slices.len() <= SLICES_MAX);
-        assert_eq!(width, Span::from_s(160));
-        assert_eq!(slices.iter().flat_map(|row| row.response.values()).sum::<u64>(), 10_000);
-    }
+/// `rows` with each `count` neighbours as one.
+fn merged(rows: &[Row], count: usize) -> Vec<Row> {
+    let one = |rows: &[Row]| {
+        let mut sum = Row::default();
+        rows.iter().for_each(|row| sum.absorb(row));
+        sum
+    };
+    rows.chunks(count).map(one).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,5 @@
 //! The lists of counters. Each list passes its rows to a macro: this crate makes counters and their
-//! sums of them, and `schema` makes members of a record and their merge. All merge by adding.
+//! sums of them, and `record` makes members of a record and their merge. All merge by adding.
 //!
 //! A row has the meaning of a number, the name of its counter, and its name in a record.
 

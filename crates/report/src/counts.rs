@@ -2,10 +2,11 @@
 //!
 //! A line that would only say "none" is left out, unless readers look for it.
 
+use crate::figure::lines;
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, whole};
 use memtide_base::units::format_bytes;
-use memtide_schema::record::{DatagramCounts, Record, ServerLoad, Totals};
+use memtide_record::{DatagramCounts, Record, ServerLoad, Totals};
 use std::collections::BTreeMap;
 
 /// Formats a mean with one decimal, which is left out if zero.
@@ -67,6 +68,7 @@ pub(crate) fn counts(out: &mut TextLayout, record: &Record) {
             labelled(out, "stats", &format!("{name}{colon} {text}"));
         }
     }
+    lines(out, record);
 }
 
 /// A server's report on the load, as a sentence; `None` if it reported nothing.
@@ -106,19 +108,30 @@ fn times(count: u64) -> String {
     }
 }
 
+/// The outcomes of operations, each with its name in the record, its words and its count.
+pub(crate) const fn outcome_counts(totals: &Totals) -> [(&'static str, &'static str, u64); 7] {
+    [
+        ("answered", "answered", totals.answered),
+        ("failed", "failed", totals.failed),
+        ("timed_out", "timed out", totals.timed_out),
+        ("lost", "lost", totals.lost),
+        ("dropped", "dropped", totals.dropped),
+        ("unacknowledged", "unacknowledged", totals.unacknowledged),
+        ("abandoned", "abandoned", totals.abandoned),
+    ]
+}
+
+/// The outcomes that are errors.
+pub(crate) fn errors(totals: &Totals) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+    let is_error = |name: &str| !matches!(name, "answered" | "unacknowledged");
+    outcome_counts(totals).into_iter().filter(move |(name, ..)| is_error(name))
+}
+
 fn outcomes(totals: &Totals) -> String {
-    let parts = [
-        (totals.answered, "answered"),
-        (totals.failed, "failed"),
-        (totals.timed_out, "timed out"),
-        (totals.lost, "lost"),
-        (totals.dropped, "dropped"),
-        (totals.unacknowledged, "unacknowledged"),
-        (totals.abandoned, "abandoned"),
-    ];
-    let parts: Vec<_> = parts.into_iter().filter(|(count, _)| *count > 0).collect();
-    let each = parts.iter().map(|&(count, name)| match name {
-        "timed out" if totals.timed_out_queued > 0 => {
+    let parts = outcome_counts(totals).into_iter().filter(|(.., count)| *count > 0);
+    let parts: Vec<_> = parts.map(|(name, words, count)| (count, name, words)).collect();
+    let each = parts.iter().map(|&(count, name, words)| match name {
+        "timed_out" if totals.timed_out_queued > 0 => {
             let queued = whole(totals.timed_out_queued);
             format!("{} timed out ({queued} of them never sent)", whole(count))
         }
@@ -126,12 +139,12 @@ fn outcomes(totals: &Totals) -> String {
             let unsent = whole(totals.dropped_at_end);
             format!("{} dropped ({unsent} of them not sent before the window ended)", whole(count))
         }
-        _ => format!("{} {name}", whole(count)),
+        _ => format!("{} {words}", whole(count)),
     });
     let mut text = match (totals.intended, parts.as_slice()) {
         (0, _) => "none was due".to_owned(),
-        (intended, [(_, name)]) if totals.timed_out_queued == 0 => {
-            format!("{}, all {name}", whole(intended))
+        (intended, [(.., words)]) if totals.timed_out_queued == 0 => {
+            format!("{}, all {words}", whole(intended))
         }
         (intended, _) => {
             format!("{} due: {}", whole(intended), each.collect::<Vec<_>>().join(", "))
@@ -152,13 +165,17 @@ fn datagrams(counts: &DatagramCounts) -> String {
         (counts.lost, "missing from incomplete replies"),
         (counts.foreign, "for no known request"),
     ];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let each: Vec<String> = parts.map(|(count, name)| format!("{} {name}", whole(count))).collect();
-    each.join(", ")
+    counted_parts(&parts).join(", ")
+}
+
+/// The parts that are not zero, each with its count: `3 corrupt`.
+pub(crate) fn counted_parts(parts: &[(u64, &str)]) -> Vec<String> {
+    let some = parts.iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, name)| format!("{} {name}", whole(*count))).collect()
 }
 
 /// Adds a line of the counts that are not zero, by name; no line if all are zero.
-fn line_of(
+pub(crate) fn line_of(
     out: &mut TextLayout,
     label: &str,
     counts: &BTreeMap<String, u64>,

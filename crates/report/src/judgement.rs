@@ -3,7 +3,7 @@
 //! It words the judgements; it makes none.
 
 use crate::layout::{TextLayout, unbroken, wrapped};
-use memtide_schema::record::{
+use memtide_record::{
     Check, CheckKind, CheckResult, GoalResult, LoopKind, Reason, Record, ShardRecord, Verdict,
 };
 
@@ -40,35 +40,44 @@ pub(crate) const fn goal_word(result: GoalResult) -> &'static str {
 /// True if the report should say that `check` was skipped: not if a warning already gives the
 /// reason, nor if the check never applies to a run of this kind.
 fn is_worth_saying(check: &Check, record: &Record) -> bool {
+    let by_nature = record.loop_kind == LoopKind::Closed
+        && !matches!(check.code, CheckKind::ServerCounters | CheckKind::WorkerBusy);
     let said_by: &[&str] = match check.code {
         CheckKind::ServerCounters => &["other_clients", "stats_unavailable"],
         CheckKind::GeneratorP50 | CheckKind::GeneratorP99 => &["too_few_samples"],
-        // The check of answers says it.
-        CheckKind::Errors => return false,
+        // The check of answers says the first, CPUs are shared only with the embedded server, and
+        // shares are missing in merged records alone.
+        CheckKind::Errors | CheckKind::OwnCpus | CheckKind::Shares => return false,
         CheckKind::Answered | CheckKind::Rate | CheckKind::WorkerBusy => &[],
-        // CPUs are shared only with the embedded server.
-        CheckKind::OwnCpus => return false,
-        CheckKind::Shares => return false,
     };
-    let by_nature = record.loop_kind == LoopKind::Closed
-        && !matches!(check.code, CheckKind::ServerCounters | CheckKind::WorkerBusy);
     let said = record.warnings.iter().any(|warning| said_by.contains(&warning.code.as_str()));
     check.result == CheckResult::Skipped && !by_nature && !said
 }
 
-/// Subject and verb of the sentence about a check.
-const fn subject(code: CheckKind) -> &'static str {
+/// What a check looks at.
+pub(crate) const fn check_name(code: CheckKind) -> &'static str {
     match code {
-        CheckKind::Answered => "the number of replies was",
-        CheckKind::Errors => "the error rate was",
-        CheckKind::Rate => "the rate was",
-        CheckKind::GeneratorP50 => "memtide's own delay at p50 was",
-        CheckKind::GeneratorP99 => "memtide's own delay at p99 was",
-        CheckKind::WorkerBusy => "the busy time of the workers was",
-        CheckKind::OwnCpus => "the CPUs of the embedded server were",
-        CheckKind::ServerCounters => "the servers' counters were",
-        CheckKind::Shares => "the number of shares was",
+        CheckKind::Answered => "number of replies",
+        CheckKind::Errors => "error rate",
+        CheckKind::Rate => "rate",
+        CheckKind::GeneratorP50 => "memtide's own delay at p50",
+        CheckKind::GeneratorP99 => "memtide's own delay at p99",
+        CheckKind::WorkerBusy => "busy time of the workers",
+        CheckKind::OwnCpus => "CPUs of the embedded server",
+        CheckKind::ServerCounters => "servers' counters",
+        CheckKind::Shares => "number of shares",
     }
+}
+
+/// Subject and verb of the sentence about a check.
+fn subject(code: CheckKind) -> String {
+    let name = check_name(code);
+    let article = if name.starts_with("memtide") { "" } else { "the " };
+    let verb = match code {
+        CheckKind::OwnCpus | CheckKind::ServerCounters => "were",
+        _ => "was",
+    };
+    format!("{article}{name} {verb}")
 }
 
 /// The last line, which programs and people search for.

@@ -28,18 +28,21 @@ mod shards;
 
 mod judgement;
 
+mod figure;
+
 #[cfg(feature = "plot")]
 pub mod chart;
+
+#[cfg(any(feature = "html", feature = "plot"))]
+mod axis;
 
 mod layout;
 
 mod number;
 
 #[cfg(test)]
+#[path = "../tests/fixture/mod.rs"]
 mod fixture;
-
-#[cfg(test)]
-mod expect;
 
 pub use compare::{comparison_markdown, comparison_text};
 #[cfg(feature = "junit")]

@@ -22,6 +22,11 @@ pub(crate) fn bound(ns: u64) -> String {
     }
 }
 
+/// Formats a lower bound: `> 5 s`, for unanswered operations.
+pub(crate) fn above(at_least_ns: u64) -> String {
+    format!("> {}", bound(at_least_ns))
+}
+
 /// Formats seconds that the user chose or waited for: `10 s`, `2.5 s`.
 pub(crate) fn seconds(s: f64) -> String {
     match s < 1.0 {

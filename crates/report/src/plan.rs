@@ -5,8 +5,8 @@
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
 use memtide_base::units::format_rate_exactly;
-use memtide_schema::record::{ChurnPlanRecord, LoopKind, PlanRecord};
-use memtide_schema::{FIELDS, Scenario};
+use memtide_record::{ChurnPlanRecord, LoopKind, PlanRecord};
+use memtide_scenario::{FIELDS, Scenario};
 
 /// Fields that have no effect in a closed loop.
 const OF_SCHEDULES: [&str; 3] = ["arrival", "schedule", "on-full"];
@@ -278,8 +278,8 @@ fn mix_words(plan: &PlanRecord) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::expect::expect;
     use crate::fixture;
+    use crate::fixture::expect;
 
     #[test]
     fn a_plan_says_each_decision_and_why() {

@@ -7,7 +7,7 @@ mod churn;
 mod returns;
 mod verification;
 
-pub(crate) use steps::{HEADING, cells};
+pub(crate) use steps::StepsRows;
 pub use steps::{StepsText, step_progress_line};
 
 use crate::counts::counts;
@@ -19,7 +19,7 @@ use crate::shards::{agents, shards};
 use crate::times::times;
 use churn::{churn, churn_rate};
 use memtide_base::units::format_count;
-use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Record};
+use memtide_record::{Aborted, CheckKind, EndedBy, LoopKind, Record};
 use returns::returns;
 use verification::verification;
 

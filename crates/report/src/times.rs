@@ -1,80 +1,175 @@
-//! The tables of times: response by kind, then service and lag, then each server.
+//! The tables of times: response by kind, then service and lag, then each server. Every output with
+//! such a table shows these rows.
 //!
 //! A percentile without a figure shows as a dash or a bound, and a line below gives the reason.
 
+use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled};
-use crate::number::{NONE, bound, rate, time, whole};
-use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, Missing, Percentile, RateRecord, Record};
+use crate::number::{NONE, above, rate, time, whole};
+use memtide_record::{Distribution, LagSplit, Missing, Percentile, Record};
+use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
-/// The percentiles of a table.
+/// The percentiles of a text's table.
 const COLUMNS: [Percentile; 5] =
     [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999, Percentile::P9999];
 /// Columns that a narrow terminal may omit, least needed first.
 const DISPENSABLE: [&str; 7] = ["p99.99", "p90", "mean", "p99.9", "rate", "count", "answered"];
 /// Longest name of a server in a table, in characters.
 const NAME: usize = 24;
+/// A time above all those that are known, such as the service time of an operation without answer.
+const UNBOUNDED: &str = "> ?";
+
+/// A row of times.
+pub(crate) struct TimesRow<'a> {
+    /// Path of its figures in the record, such as `response.get`.
+    pub(crate) path: String,
+    pub(crate) label: String,
+    /// Number of operations; none for times that are not counted by kind.
+    pub(crate) count: Option<u64>,
+    pub(crate) per_s: Option<f64>,
+    pub(crate) times: &'a Distribution,
+}
+
+impl<'a> TimesRow<'a> {
+    fn new(path: impl Into<String>, label: impl Into<String>, times: &'a Distribution) -> Self {
+        Self { path: path.into(), label: label.into(), count: None, per_s: None, times }
+    }
+}
+
+/// The parts of the lag, each with its name in the record and its label.
+pub(crate) fn lag_parts(split: &LagSplit) -> [(&'static str, &'static str, &Distribution); 4] {
+    [
+        ("generator", "generator", &split.generator),
+        ("client_busy", "client busy", &split.client_busy),
+        ("server", "server", &split.server),
+        ("disconnected", "disconnected", &split.disconnected),
+    ]
+}
+
+/// Response by kind, service, lag and its causes, and times of connections. A kind without
+/// operations has no row. Whether a get hits is unknown when it is sent, so hits and misses have no
+/// rate.
+pub(crate) fn rows(record: &Record) -> Vec<TimesRow<'_>> {
+    let rates = &record.rate;
+    let kinds =
+        record.response.iter().filter(|(kind, times)| **kind == Kind::All || times.count > 0);
+    let mut rows: Vec<TimesRow<'_>> = kinds
+        .map(|(kind, times)| TimesRow {
+            count: Some(times.count),
+            per_s: match kind {
+                Kind::All => Some(rates.achieved_per_s).filter(|per_s| per_s.is_finite()),
+                _ => rates.kinds_per_s.get(kind).copied().filter(|per_s| per_s.is_finite()),
+            },
+            ..TimesRow::new(format!("response.{kind}"), kind.name(), times)
+        })
+        .collect();
+    let whole = [("service", &record.service), ("lag", &record.lag)];
+    let whole = whole.into_iter().filter_map(|(name, by)| {
+        Some(TimesRow::new(format!("{name}.all"), name, by.get(&Kind::All)?))
+    });
+    let parts = lag_parts(&record.lag_split);
+    let parts = parts.into_iter().filter(|(.., part)| part.max_ns.is_some_and(|max| max > 0));
+    let parts = parts.map(|(name, label, part)| {
+        TimesRow::new(format!("lag_split.{name}"), format!("· {label}"), part)
+    });
+    let delay = TimesRow::new("client_delay", "client delay", &record.client_delay);
+    let churn = record.churn.iter().flat_map(|churn| {
+        [
+            TimesRow::new("churn.connect", "connect", &churn.connect),
+            TimesRow::new("churn.connect_service", "· connecting", &churn.connect_service),
+            TimesRow::new("churn.lifetime", "lifetime", &churn.lifetime),
+        ]
+    });
+    let below = whole.chain(parts).chain([delay]).chain(churn);
+    rows.extend(below.filter(|row| row.times.count > 0));
+    rows
+}
+
+/// A row for each server, if there are several.
+pub(crate) fn server_rows(record: &Record) -> Vec<TimesRow<'_>> {
+    let servers = record.servers.iter().enumerate().filter(|_| record.servers.len() > 1);
+    let rows = servers.map(|(number, server)| TimesRow {
+        count: Some(server.totals.answered),
+        per_s: Some(server.rate_per_s),
+        ..TimesRow::new(format!("servers.{number}"), &server.name, &server.response)
+    });
+    rows.collect()
+}
+
+/// The figures of a row: the mean, these percentiles, and the maximum.
+pub(crate) fn figures(times: &Distribution, percentiles: &[Percentile]) -> Vec<Figure> {
+    let known = |name: &str, ns: Option<f64>| match ns {
+        Some(ns) => Figure::known(name, time(ns), ns),
+        None => Figure::missing(name, NONE, None),
+    };
+    let mut figures = vec![known("mean_ns", times.mean_ns)];
+    figures.extend(percentiles.iter().map(|percentile| at(times, *percentile)));
+    // If some operations were unanswered, the maximum is one of them.
+    let why = Some("the longest operation was not answered");
+    figures.push(match times.max_at_least() {
+        Some(at_least_ns) => Figure::missing("max_ns", above(at_least_ns), why),
+        None if times.unanswered > 0 => Figure::missing("max_ns", UNBOUNDED, why),
+        None => known("max_ns", times.max_ns.map(|ns| ns as f64)),
+    });
+    figures
+}
+
+fn at(times: &Distribution, percentile: Percentile) -> Figure {
+    // p99.9 is p999_ns in the record.
+    let name = format!("{}_ns", percentile.to_string().replace('.', ""));
+    if let Some(ns) = times.percentile(percentile) {
+        return Figure::known(name, time(ns as f64), ns);
+    }
+    let why = match times.missing.get(&percentile) {
+        Some(Missing::TooFew { needed, has }) => Some(format!(
+            "it needs {} operations, and {} were measured",
+            whole(*needed),
+            whole(*has)
+        )),
+        Some(Missing::Unanswered) => {
+            Some("it falls among operations that were not answered".to_owned())
+        }
+        None => None,
+    };
+    let words = match (times.percentile_at_least(percentile), times.missing.get(&percentile)) {
+        (Some(at_least_ns), _) => above(at_least_ns),
+        (None, Some(Missing::Unanswered)) => UNBOUNDED.to_owned(),
+        (None, _) => NONE.to_owned(),
+    };
+    Figure::missing(name, words, why.as_deref())
+}
 
 /// Adds response by kind, service, lag and its causes; a row per server if there are several; and
 /// notes on the cells.
 pub(crate) fn times(out: &mut TextLayout, record: &Record) {
-    let (table, mut shown) = response_table(record);
-    table.render(out);
-    if record.servers.len() > 1 {
+    let (rows, servers) = (rows(record), server_rows(record));
+    table("response", "count", &rows).render(out);
+    if !servers.is_empty() {
         out.push('\n');
-        shown.extend(servers(out, record));
+        table("server", "answered", &servers).render(out);
     }
-    footnotes(out, &shown);
+    footnotes(out, &rows.iter().chain(&servers).map(|row| row.times).collect::<Vec<_>>());
 }
 
-/// The first table, with the distributions that it shows. A kind without operations has no row.
-pub(crate) fn response_table(record: &Record) -> (TextTable, Vec<&Distribution>) {
-    let mut table = table("response", "count", "rate");
-    let mut shown = Vec::new();
-    for (kind, response) in &record.response {
-        if *kind == Kind::All || response.count > 0 {
-            table.row(full_row(*kind, response, &record.rate));
-            shown.push(response);
-        }
-    }
-    let split = &record.lag_split;
-    let parts = [
-        ("· generator", &split.generator),
-        ("· client busy", &split.client_busy),
-        ("· server", &split.server),
-        ("· disconnected", &split.disconnected),
-    ];
-    let parts = parts.into_iter().filter(|(_, part)| part.max_ns.is_some_and(|max| max > 0));
-    let whole = [("service", &record.service), ("lag", &record.lag)];
-    let whole = whole.into_iter().filter_map(|(label, by)| Some((label, by.get(&Kind::All)?)));
-    let below = whole.chain(parts).chain([("client delay", &record.client_delay)]);
-    let churn = record.churn.iter().flat_map(|churn| {
-        [
-            ("connect", &churn.connect),
-            ("· connecting", &churn.connect_service),
-            ("lifetime", &churn.lifetime),
-        ]
-    });
-    let below = below.chain(churn);
-    for (label, distribution) in below.filter(|(_, distribution)| distribution.count > 0) {
-        table.row(time_row(label, distribution));
-        shown.push(distribution);
-    }
-    (table, shown)
+/// The first table of times of a record.
+pub(crate) fn response_table(record: &Record) -> TextTable {
+    table("response", "count", &rows(record))
 }
 
-/// Adds a row per server; returns the distributions shown.
-fn servers<'a>(out: &mut TextLayout, record: &'a Record) -> Vec<&'a Distribution> {
-    let mut table = table("server", "answered", "rate");
-    for server in &record.servers {
-        let answered = whole(server.totals.answered);
-        let mut row = vec![shortened(&server.name), answered, rate(server.rate_per_s)];
-        row.extend(time_cells(&server.response));
-        table.row(row);
+fn table(subject: &str, count: &str, rows: &[TimesRow<'_>]) -> TextTable {
+    let percentiles = COLUMNS.map(|percentile| percentile.to_string());
+    let mut heading = vec![subject, count, "rate", "mean"];
+    heading.extend(percentiles.iter().map(String::as_str));
+    heading.push("max");
+    let mut table = TextTable::new(&heading).without(&DISPENSABLE);
+    for row in rows {
+        let count = row.count.map_or_else(String::new, whole);
+        let per_s = row.per_s.map_or_else(String::new, rate);
+        let cells = figures(row.times, &COLUMNS).into_iter().map(|figure| figure.words);
+        table.row([shortened(&row.label), count, per_s].into_iter().chain(cells).collect());
     }
-    table.render(out);
-    record.servers.iter().map(|server| &server.response).collect()
+    table
 }
 
 /// Shortens a server's name to the column's width. Its end, a port or a file, tells servers apart.
@@ -84,67 +179,6 @@ fn shortened(name: &str) -> String {
         0 => name.to_owned(),
         _ => format!("…{}", name.chars().skip(surplus + 1).collect::<String>()),
     }
-}
-
-fn table(subject: &str, count: &str, rate: &str) -> TextTable {
-    let percentiles = COLUMNS.map(|percentile| percentile.to_string());
-    let mut heading = vec![subject, count, rate, "mean"];
-    heading.extend(percentiles.iter().map(String::as_str));
-    heading.push("max");
-    TextTable::new(&heading).without(&DISPENSABLE)
-}
-
-/// A row of one kind. Whether a get hits is unknown when it is sent, so hits and misses have no
-/// rate.
-fn full_row(kind: Kind, distribution: &Distribution, rates: &RateRecord) -> Vec<String> {
-    let per_s = match kind {
-        Kind::All => Some(&rates.achieved_per_s),
-        _ => rates.kinds_per_s.get(&kind),
-    };
-    let per_s =
-        per_s.filter(|per_s| per_s.is_finite()).map_or_else(String::new, |per_s| rate(*per_s));
-    let mut row = vec![kind.name().to_owned(), whole(distribution.count), per_s];
-    row.extend(time_cells(distribution));
-    row
-}
-
-/// A row of times that are not counted by kind: no count, no rate.
-fn time_row(label: &str, distribution: &Distribution) -> Vec<String> {
-    let mut row = vec![label.to_owned(), String::new(), String::new()];
-    row.extend(time_cells(distribution));
-    row
-}
-
-fn time_cells(distribution: &Distribution) -> Vec<String> {
-    let mut cells = vec![distribution.mean_ns.map_or_else(|| NONE.to_owned(), time)];
-    cells.extend(COLUMNS.map(|percentile| percentile_cell(distribution, percentile)));
-    // If some operations were unanswered, the maximum is one of them.
-    cells.push(match (distribution.max_at_least(), distribution.max_ns) {
-        (Some(at_least_ns), _) => above(at_least_ns),
-        (None, _) if distribution.unanswered > 0 => UNBOUNDED.to_owned(),
-        (None, Some(max)) => time(max as f64),
-        (None, None) => NONE.to_owned(),
-    });
-    cells
-}
-
-fn percentile_cell(distribution: &Distribution, percentile: Percentile) -> String {
-    match (distribution.percentile(percentile), distribution.percentile_at_least(percentile)) {
-        (Some(ns), _) => time(ns as f64),
-        (None, Some(at_least_ns)) => above(at_least_ns),
-        (None, None) if distribution.missing.get(&percentile) == Some(&Missing::Unanswered) => {
-            UNBOUNDED.to_owned()
-        }
-        (None, None) => NONE.to_owned(),
-    }
-}
-
-/// A time above all those that are known, such as the service time of an operation without answer.
-const UNBOUNDED: &str = "> ?";
-
-/// Formats a lower bound: `> 5 s`, for unanswered operations.
-fn above(at_least_ns: u64) -> String {
-    format!("> {}", bound(at_least_ns))
 }
 
 /// Adds notes on cells that are not plain times.

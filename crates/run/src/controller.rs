@@ -17,9 +17,10 @@ use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Closed, Plan, ServerPlan};
 use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
-use memtide_schema::record::{Phase, ShareStart};
-use memtide_schema::scenario::{Goal, Load};
-use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues, natively};
+use memtide_record::{Event, Progress, Record, TimesSoFar, WrongValues, natively};
+use memtide_record::{Phase, ShareStart};
+use memtide_scenario::Scenario;
+use memtide_scenario::{Goal, Load};
 
 /// A run that has ended, by its plan or early.
 #[derive(Debug)]
@@ -508,9 +509,5 @@ fn living(churn: &Churn<u64>) -> u64 {
 fn latest_p99(totals: &TallySum) -> Option<u64> {
     let rows = totals.series.rows();
     let row = rows.len().checked_sub(2).map_or(rows.last(), |at| rows.get(at))?;
-    let total = row.answered + row.unanswered;
-    if total < memtide_metrics::summary::samples_needed(0.99) {
-        return None;
-    }
-    row.response_at_rank(memtide_metrics::summary::rank(0.99, total))
+    row.response_quantile(0.99)
 }

@@ -7,12 +7,13 @@ pub(crate) use errors::{Errors, Missed};
 
 use crate::lower::CPUS_OF_A_PAIR;
 use crate::survey::Agreement;
+use memtide_base::Span;
 use memtide_base::units::{format_change, format_percent, format_rate};
 use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
-use memtide_schema::record::{Check, CheckKind, CheckResult, MachineCpu, Percentile};
-use memtide_schema::{LateCause, Warning};
+use memtide_record::{Check, CheckKind, CheckResult, MachineCpu, Percentile};
+use memtide_record::{LateCause, Warning};
 
 /// Largest difference between achieved and target rate, as a fraction; 4 σ of the arrival
 /// distribution if that is more.
@@ -21,6 +22,10 @@ const RATE_TOLERANCE: f64 = 0.005;
 const GENERATOR_SHARE_MAX: f64 = 0.10;
 /// Above this fraction of time without its CPU, a worker is considered to share it.
 const KEPT_MAX: f64 = 0.05;
+/// A delay of this length is no late wake-up: something kept the worker from running.
+const STALL: Span = Span::from_ms(5);
+/// Above this fraction of time, stalls reach the p99.
+const STALLED_MAX: f64 = 0.01;
 /// Above this fraction of all CPUs' time, steal time shows in the upper percentiles.
 const STOLEN_MAX: f64 = 0.01;
 /// Above this utilisation, a worker's own queueing shows in the times.
@@ -51,6 +56,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) response_ideal: &'a Histogram<u64>,
     /// Fraction of time in which each worker could have run while another thread had its CPU.
     pub(crate) kept: &'a [f64],
+    /// Fraction of time in which each worker neither ran nor waited, for a CPU or for anything else.
+    pub(crate) still: &'a [f64],
     /// Busy fraction of each worker.
     pub(crate) busy: &'a [f64],
     /// Fraction of all CPUs' time that the hypervisor withheld; none if unknown.
@@ -315,6 +322,7 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
         checks.iter().find(|check| check.code == code && check.result == CheckResult::Failed)
     };
     let mut warnings = Vec::new();
+    let mut kept_max = KEPT_MAX;
     let late =
         [(CheckKind::GeneratorP99, Percentile::P99), (CheckKind::GeneratorP50, Percentile::P50)];
     let late = late.into_iter().find(|(code, _)| failed(*code).is_some());
@@ -322,14 +330,17 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
         && let (Quantile::Known(seen_ns), Quantile::Known(ideal_ns)) =
             seen_and_ideal(findings, percentile.fraction())
     {
-        let cause = late_cause(findings);
+        let cause = late_cause(findings, Span::from_ns(seen_ns.saturating_sub(ideal_ns)));
         warnings.push(Warning::GeneratorLate { percentile, seen_ns, ideal_ns, cause });
+        if cause == LateCause::OtherThreads {
+            kept_max = STALLED_MAX;
+        }
     }
     if let Some(cpus) = findings.shared_cpus {
         warnings.push(Warning::SharedCpu { cpus });
     }
     for (worker, &share) in findings.kept.iter().enumerate() {
-        if share > KEPT_MAX {
+        if share > kept_max {
             warnings.push(Warning::CpuTaken { worker: worker as u32, share });
         }
     }
@@ -341,16 +352,24 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
     warnings
 }
 
-/// The likeliest cause of operations that memtide sent late: what keeps workers from running comes
-/// before what they do while they run.
-fn late_cause(findings: &Findings<'_>) -> LateCause {
-    let is_any = |shares: &[f64], limit: f64| shares.iter().any(|&share| share > limit);
-    if is_any(findings.kept, KEPT_MAX) {
+/// The likeliest cause of operations that memtide sent late by `delay`: what keeps workers from
+/// running comes before what they do while they run. A long delay needs less of a cause's time, and
+/// is not explained by a cause that took less time than the worker stood still.
+fn late_cause(findings: &Findings<'_>, delay: Span) -> LateCause {
+    let most = |shares: &[f64]| shares.iter().copied().fold(0.0, f64::max);
+    let (limit, still) = match delay >= STALL {
+        true => (STALLED_MAX, most(findings.still)),
+        false => (KEPT_MAX, 0.0),
+    };
+    let kept = most(findings.kept);
+    if kept > limit && kept >= still {
         LateCause::OtherThreads
     } else if findings.stolen.is_some_and(|share| share > STOLEN_MAX) {
         LateCause::Steal
-    } else if is_any(findings.busy, BUSY_MAX) {
+    } else if most(findings.busy) >= BUSY_MAX {
         LateCause::Overload
+    } else if still > STALLED_MAX {
+        LateCause::Stopped
     } else if findings.plan.wait == Wait::Spin {
         LateCause::Unknown
     } else {
@@ -359,30 +378,44 @@ fn late_cause(findings: &Findings<'_>) -> LateCause {
 }
 
 /// Fraction of `measured_s` in which a worker was at work: it did not wait for anything, and other
-/// threads did not have its CPU. A sleeping worker loses its CPU while it has work; its CPU time
-/// counts if that is more, because a wait that returns at once is work too. A worker that spins
-/// loses its CPU at any time.
+/// threads did not have its CPU. Work takes CPU time, so it is at most the CPU time; for a worker
+/// that sleeps it is the CPU time, because a wait that returns at once is work too. A worker that
+/// spins loses its CPU at any time.
 pub(crate) fn busy_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) -> f64 {
-    if measured_s <= 0.0 {
-        return 0.0;
-    }
-    let not_idle = (1.0 - worker.idle.as_s_f64() / measured_s).max(0.0);
-    let kept = kept_share(worker, measured_s).min(1.0);
-    let share = match (plan.wait, worker.cpu) {
-        (Wait::Sleep, Some(cpu)) => {
-            (not_idle - kept).max((cpu.user + cpu.system).as_s_f64() / measured_s)
-        }
-        _ => not_idle * (1.0 - kept),
+    let (not_idle, kept) = (not_idle(worker, measured_s), kept_share(worker, measured_s).min(1.0));
+    let cpu = cpu_share(worker, measured_s);
+    let share = match (plan.wait, cpu) {
+        (Wait::Sleep, Some(cpu)) => cpu,
+        (Wait::Sleep, None) => not_idle - kept,
+        _ => (not_idle * (1.0 - kept)).min(cpu.unwrap_or(1.0)),
     };
     share.clamp(0.0, 1.0)
 }
 
 /// Fraction of `measured_s` in which a worker was ready to run while another thread had its CPU.
 pub(crate) fn kept_share(worker: &WorkerReport, measured_s: f64) -> f64 {
-    match worker.run_delay {
-        Some(delay) if measured_s > 0.0 => delay.as_s_f64() / measured_s,
-        _ => 0.0,
-    }
+    worker.run_delay.map_or(0.0, |delay| part(delay, measured_s))
+}
+
+/// Fraction of `measured_s` in which a worker neither ran nor waited for a CPU, although it had
+/// ended its wait: its process was stopped, the hypervisor ran something else, or it woke late. A
+/// worker that spins runs also while it waits.
+pub(crate) fn still_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) -> f64 {
+    let Some(cpu) = cpu_share(worker, measured_s) else { return 0.0 };
+    let all = if plan.wait == Wait::Spin { 1.0 } else { not_idle(worker, measured_s) };
+    (all - cpu - kept_share(worker, measured_s)).max(0.0)
+}
+
+fn cpu_share(worker: &WorkerReport, measured_s: f64) -> Option<f64> {
+    worker.cpu.map(|cpu| part(cpu.user + cpu.system, measured_s))
+}
+
+fn not_idle(worker: &WorkerReport, measured_s: f64) -> f64 {
+    if measured_s > 0.0 { (1.0 - part(worker.idle, measured_s)).max(0.0) } else { 0.0 }
+}
+
+fn part(of: Span, measured_s: f64) -> f64 {
+    if measured_s > 0.0 { of.as_s_f64() / measured_s } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod fault;
 pub(crate) use fault::{Fault, FillFault, Lengths, NoRoom};
 
 use memtide_base::Sentence;
-use memtide_schema::{Exit, natively};
+use memtide_record::{Exit, natively};
 
 /// Failure of a run: the exit code, and a sentence that says whose fault it is and what to do. Each
 /// front end words the remedy in its own terms.

@@ -25,11 +25,11 @@ pub use memory::PlanSizes;
 use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window};
-use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
-use memtide_schema::scenario::{
-    self as word, DEPTH_MAX, OutputKind, Outputs, Problem, TIMEOUT_MAX, Tags,
-};
-use memtide_schema::{Scenario, natively};
+use memtide_record::natively;
+use memtide_record::{LoopKind, PlanRecord, PlannedServer};
+use memtide_scenario as word;
+use memtide_scenario::Scenario;
+use memtide_scenario::{DEPTH_MAX, OutputKind, Outputs, Problem, TIMEOUT_MAX, Tags};
 use memtide_workload::{
     Expiring, Lifetimes, Mix, OpKind, Oracle, RateCurve, SourcePlan, Wave, WindowPlan,
 };
@@ -297,7 +297,7 @@ fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
             ))
             .field("connections")
             .text(" for more connections to it");
-            return Err(Problem { field: "server", message: natively(&twice) });
+            return Err(Problem { field: "server".to_owned(), message: natively(&twice) });
         }
     }
     Ok(())
@@ -316,7 +316,7 @@ fn io(
         (Some(Io::Uring), Err(reason)) => {
             let unfit = Sentence::default().field("io");
             let unfit = unfit.text(format!(" uring cannot be used: {reason}; use epoll or auto"));
-            Err(Problem { field: "io", message: natively(&unfit) })
+            Err(Problem { field: "io".to_owned(), message: natively(&unfit) })
         }
         (Some(io), _) => Ok(io),
         (None, Ok(())) => {

@@ -2,8 +2,8 @@
 //! pass events to.
 
 use memtide_base::{Instant, Span};
-use memtide_schema::Event;
-use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord};
+use memtide_record::Event;
+use memtide_record::{ClockRecord, MachineCpu, MachineRecord};
 
 /// Receives a run's events, and reports what the machine was doing.
 pub trait Observer {

@@ -21,7 +21,7 @@ use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport}
 use memtide_engine::plan::segment;
 use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage, Window};
 use memtide_metrics::{Counters, ErrorClass, TallySum};
-use memtide_schema::record::Aborted;
+use memtide_record::Aborted;
 
 /// Period at which workers are polled.
 const LOOK_EVERY: Span = Span::from_ms(100);

@@ -18,12 +18,13 @@ use memtide_engine::plan::segment;
 use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
-use memtide_schema::record::{
+use memtide_record::{
     Believable, ClientRecord, Counts, Distribution, EndedBy, IntervalRecord, LagSplit, Lanes,
     LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
     ShareRecord, ShareStart, SliceRecord, Totals, WarningRecord, Wide, per_second,
 };
-use memtide_schema::{Kind, Record, Scenario, Warning};
+use memtide_record::{Record, Warning};
+use memtide_scenario::{Kind, Scenario};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
@@ -131,7 +132,7 @@ fn share(lowered: &Lowered, start: ShareStart, not_run: Option<&NotRun>) -> Opti
         number,
         of,
         units,
-        scenario_digest: memtide_schema::scenario_digest(&lowered.document),
+        scenario_digest: memtide_scenario::scenario_digest(&lowered.document),
         start,
         not_run: not_run.map(|NotRun(why)| why.clone()),
         agent: None,
@@ -277,8 +278,11 @@ fn judge<W: Observer>(
     let totals = &ended.totals;
     let measured = ended.measured();
     let response = merged(&totals.times.response, Kind::All, plan);
+    let workers = || ended.workers.iter();
     let kept: Vec<f64> =
-        ended.workers.iter().map(|worker| doctor::kept_share(worker, record.measured_s)).collect();
+        workers().map(|worker| doctor::kept_share(worker, record.measured_s)).collect();
+    let still: Vec<f64> =
+        workers().map(|worker| doctor::still_share(plan, worker, record.measured_s)).collect();
     let (began, _) = ended.window(plan);
     let stopped_s = ended.stopped.since(began).as_s_f64();
     let findings = Findings {
@@ -302,6 +306,7 @@ fn judge<W: Observer>(
         response: (&response, measured.unanswered()),
         response_ideal: &totals.times.response_ideal,
         kept: &kept,
+        still: &still,
         busy: &record.client.worker_busy,
         stolen: record.machine_cpu.as_ref().and_then(|cpu| cpu.stolen),
         shared_cpus: material.lowered.placement.shared,
@@ -311,7 +316,7 @@ fn judge<W: Observer>(
     warnings.extend(doctor::warnings(&findings, &checks));
     warnings.extend(measurement_warnings(record, ended, material));
     record.believable = Believable::from_checks(checks);
-    record.goals = memtide_schema::judge(&material.scenario.goals, record);
+    record.goals = memtide_record::judge(&material.scenario.goals, record);
 }
 
 /// Service times of the operations answered so far, for every row of the plan's tables but all.

@@ -2,7 +2,7 @@
 //! which they wait for each other.
 
 use memtide_base::{Instant, Span};
-use memtide_schema::record::{Aborted, ShareStart};
+use memtide_record::{Aborted, ShareStart};
 
 /// Consecutive equal shares of a run, mostly one. A run of `of` shares has as many lanes as all of
 /// their workers together; share `number` has the lanes that follow those of the shares before it.

@@ -22,10 +22,11 @@ use crate::lower::{Lowered, Surroundings, document, lower_step};
 use crate::observer::Observer;
 use memtide_base::Span;
 use memtide_engine::plan::StepTask;
-use memtide_schema::record::{EndedBy, Record};
-use memtide_schema::scenario::Problem;
-use memtide_schema::steps::{Conclusion, LostAgent, Step, StepRole, StepsEnd};
-use memtide_schema::{Event, Exit, Scenario, StepBegun};
+use memtide_record::steps::{Conclusion, LostAgent, Step, StepRole, StepsEnd};
+use memtide_record::{EndedBy, Record};
+use memtide_record::{Event, Exit, StepBegun};
+use memtide_scenario::Problem;
+use memtide_scenario::Scenario;
 
 /// Factor by which the rest after a step exceeds the time that servers need for its remaining
 /// operations.
@@ -47,6 +48,8 @@ pub struct StepsPlan<'a> {
     /// True if a step's rate is that of the whole load, including the master's own load beside its
     /// agents.
     pub counts_own: bool,
+    /// The command that carries the same steps out again; see [`Conclusion::command`].
+    pub command: String,
 }
 
 /// State of the data on the servers before a step that is not the first.
@@ -153,7 +156,8 @@ pub fn steps(
     };
     let StepsOutcome { conclusion, failure } = concluded;
     let exit = exit(conclusion.exit, values_wrong, &lost);
-    let conclusion = Conclusion { exit, lost, ..conclusion };
+    let command = plan.command.clone();
+    let conclusion = Conclusion { exit, lost, command, ..conclusion };
     observer.on(&Event::StepsDone(conclusion.clone()));
     StepsOutcome { conclusion, failure }
 }
@@ -261,8 +265,8 @@ fn concluded(course: &dyn Course, ended_by: StepsEnd, failure: Option<Failure>) 
         (None, _) => u8::from(!found),
     };
     let message = failure.as_ref().map(Failure::message);
-    let lost = Vec::new();
-    let conclusion = Conclusion { exit, ended_by, failure: message, answer, lost };
+    let conclusion =
+        Conclusion { exit, ended_by, failure: message, answer, ..Conclusion::default() };
     StepsOutcome { conclusion, failure }
 }
 

@@ -1,6 +1,6 @@
 //! The servers' `stats` before and after the load, and their comparison with memtide's counts.
 
-use memtide_schema::natively;
+use memtide_record::natively;
 mod query_filter;
 mod commands;
 mod share;
@@ -15,7 +15,7 @@ use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan, Transport};
 use memtide_metrics::{Counters, ErrorClass, ReplyClass};
-use memtide_schema::record::{ExpectedCounters, Figure};
+use memtide_record::{ExpectedCounters, Figure};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 

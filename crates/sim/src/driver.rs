@@ -2,11 +2,11 @@
 //! algorithm has no effect here.
 
 use crate::world::{Delivered, World};
-use memtide_base::{Full, Instant, Span};
-use memtide_engine::driver::{
-    Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
-};
+use memtide_base::{ConnectionId, Full, Instant, Span};
+use memtide_engine::driver::{Completion, Driver, DriverError, Event, Sample, Submitted};
+use memtide_engine::{Address, Message, SocketOptions};
 use std::cell::RefCell;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 /// The driver of one worker of a world, or of a probe to a server.
@@ -31,22 +31,20 @@ impl Driver for SimDriver {
         self.world.borrow().now()
     }
 
-    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
-        let mut world = self.world.borrow_mut();
-        match submission {
-            Submission::Connect { connection, address, source: _, sockets: _ } => {
-                world.connect(self.worker, connection, address);
-            }
-            Submission::Send { connection, message } => {
-                if !world.send(self.worker, connection, message.flat(&mut self.flat)) {
-                    return Ok(Submitted::Pending);
-                }
-            }
-            Submission::Close { connection, linger } => {
-                world.close(self.worker, connection, linger == Some(Span::ZERO));
-            }
+    fn connect(&mut self, id: ConnectionId, to: &Address, _: Option<IpAddr>, _: SocketOptions) {
+        self.world.borrow_mut().connect(self.worker, id, to);
+    }
+
+    fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
+        let bytes = message.flat(&mut self.flat);
+        match self.world.borrow_mut().send(self.worker, id, bytes) {
+            true => Submitted::Done,
+            false => Submitted::Pending,
         }
-        Ok(Submitted::Done)
+    }
+
+    fn close(&mut self, id: ConnectionId, linger: Option<Span>) {
+        self.world.borrow_mut().close(self.worker, id, linger == Some(Span::ZERO));
     }
 
     fn has_unsent(&self) -> bool {

@@ -1,14 +1,15 @@
 //! A fleet of simulated workers: the world advances from event to event, and each worker that has
-//! completions or is due takes a turn. Turns take no time.
+//! completions or is due takes a turn. A turn takes no time, or as long as the world's work.
 
 use crate::driver::SimDriver;
+use crate::meter::{Meter, pauses_of};
 use crate::trace::Trace;
 use crate::world::{Setting, WorkerPause, World};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::Sample;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, ServerAnswer};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
-use memtide_engine::{Plan, ServerPlan, Worker};
+use memtide_engine::{Plan, ServerPlan, Wait, Worker};
 use memtide_metrics::TallySum;
 use memtide_server::FaultKind;
 use memtide_workload::PlannedSource;
@@ -51,6 +52,7 @@ struct Crew {
     /// The workers by their number in the plan.
     workers: Vec<Option<Simulated>>,
     pauses: Vec<WorkerPause>,
+    work: Span,
     start: Instant,
 }
 
@@ -58,15 +60,18 @@ struct Simulated {
     worker: Worker<SimDriver, PlannedSource>,
     /// The instant at which it is to be woken; never once it has finished.
     until: Instant,
+    /// The end of its work on the events that it took last, if work takes time.
+    works_until: Option<Instant>,
+    meter: Meter,
 }
 
 impl SimFleet {
     /// A fleet in a new world of `setting`; exported operations go to `samples`.
     pub fn new(setting: Setting, trace: Trace, samples: impl FnMut(&Sample) + 'static) -> Self {
-        let pauses = setting.pauses.clone();
+        let (pauses, work) = (setting.pauses.clone(), setting.work);
         let interrupt_at = setting.interrupt_at;
         let world = World::new(setting, trace, Box::new(samples));
-        let crew = Crew { workers: Vec::new(), pauses, start: Instant::NEVER };
+        let crew = Crew { workers: Vec::new(), pauses, work, start: Instant::NEVER };
         Self {
             world: Rc::new(RefCell::new(world)),
             crew: Rc::new(RefCell::new(crew)),
@@ -112,10 +117,8 @@ impl Crew {
     /// The end of the pause that `worker` is in at `now`, or `now`.
     fn awake_at(&self, worker: usize, world: &World, now: Instant) -> Instant {
         let mut at = world.awake_at(now);
-        for pause in &self.pauses {
-            let from = self.start + pause.from;
-            let to = from + pause.length;
-            if usize::from(pause.worker) == worker && (from..to).contains(&at) {
+        for (_, (from, to)) in pauses_of(&self.pauses, worker, self.start) {
+            if (from..to).contains(&at) {
                 at = to;
             }
         }
@@ -128,11 +131,29 @@ impl Crew {
         for number in 0..self.workers.len() {
             let awake = self.awake_at(number, &world.borrow(), now) <= now;
             let Some(at_worker) = &mut self.workers[number] else { continue };
-            let mail = world.borrow().has_mail(number as u16);
-            let due = at_worker.until <= now || (mail && at_worker.until != Instant::NEVER);
-            if due && awake {
+            let mail = world.borrow().mail_count(number as u16);
+            let due = match at_worker.works_until {
+                Some(end) => end <= now,
+                None => at_worker.until <= now || (mail > 0 && at_worker.until != Instant::NEVER),
+            };
+            if !due {
+                continue;
+            }
+            at_worker.meter.ready(now.min(at_worker.works_until.unwrap_or(at_worker.until)));
+            if !awake {
+                continue;
+            }
+            let mut work = Span::ZERO;
+            if at_worker.works_until.take().is_none() {
                 at_worker.worker.resume(at_worker.until);
+                work = self.work * mail;
+            }
+            let pauses = pauses_of(&self.pauses, number, self.start);
+            at_worker.meter.runs((now, now + work), pauses);
+            if work.is_zero() {
                 at_worker.until = at_worker.worker.prepare().unwrap_or(Instant::NEVER);
+            } else {
+                at_worker.works_until = Some(now + work);
             }
         }
     }
@@ -145,10 +166,19 @@ impl Crew {
             if until == Instant::NEVER {
                 return Instant::NEVER;
             }
-            let wanted = if world.has_mail(number as u16) { now } else { until };
+            let wanted = match worker.as_ref().and_then(|worker| worker.works_until) {
+                Some(end) => end,
+                None if world.has_mail(number as u16) => now,
+                None => until,
+            };
             self.awake_at(number, world, wanted.max(now))
         });
         wakes.min().unwrap_or(Instant::NEVER)
+    }
+
+    /// True if the world plants what the kernel of its machine would say of its workers' CPUs.
+    fn states_cpu(&self) -> bool {
+        !self.pauses.is_empty() || !self.work.is_zero()
     }
 
     fn is_over(&self) -> bool {
@@ -188,7 +218,8 @@ impl Fleet for SimFleet {
             let mut worker = Worker::new(driver, plan, number, &source);
             worker.open();
             let until = worker.prepare().unwrap_or(Instant::NEVER);
-            crew.workers[usize::from(number)] = Some(Simulated { worker, until });
+            let simulated = Simulated { worker, until, works_until: None, meter: Meter::new() };
+            crew.workers[usize::from(number)] = Some(simulated);
         }
         self.own = own;
         self.plan = Some(plan.clone());
@@ -209,7 +240,10 @@ impl Fleet for SimFleet {
                 continue;
             }
             match command {
-                Command::Begin => simulated.worker.begin(plan, at),
+                Command::Begin => {
+                    simulated.meter.begin(plan, at);
+                    simulated.worker.begin(plan, at);
+                }
                 Command::Stop { grace } => simulated.worker.stop(at, grace),
             }
             // The next turn, which is now, carries the command out.
@@ -239,7 +273,15 @@ impl Fleet for SimFleet {
         for simulated in crew.range(&self.own) {
             totals.absorb(simulated.worker.tally_mut());
         }
-        let reports = crew.range(&self.own).map(|simulated| simulated.worker.report()).collect();
+        let wait = self.plan.as_ref().map_or(Wait::Sleep, |plan| plan.wait);
+        let reports = self.own.clone().filter_map(|number| {
+            let simulated = crew.workers[number].as_ref()?;
+            let report = simulated.worker.report();
+            let pauses = pauses_of(&crew.pauses, number, crew.start);
+            let stated = || simulated.meter.complete(report, (wait, until.max(now)), pauses);
+            Some(if crew.states_cpu() { stated() } else { report })
+        });
+        let reports = reports.collect();
         self.watched.poll(&self.world.borrow(), crew.start);
         Ok(Interval {
             at: self.now(),

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod fleet;
+mod meter;
 mod driver;
 mod world;
 mod network;
@@ -18,4 +19,4 @@ pub use fleet::SimFleet;
 pub use network::Network;
 pub use script::{Script, Stretch};
 pub use trace::Trace;
-pub use world::{Setting, SimServer, WorkerPause};
+pub use world::{PauseCause, Setting, SimServer, WorkerPause};

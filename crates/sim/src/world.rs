@@ -27,6 +27,8 @@ pub struct Setting {
     pub script: Script,
     /// The pauses of workers.
     pub pauses: Vec<WorkerPause>,
+    /// The CPU time that a worker takes for each event; zero for workers that take no time.
+    pub work: Span,
     /// The instant at which the user interrupts; never if the user does not.
     pub interrupt_at: Instant,
 }
@@ -44,7 +46,7 @@ pub struct SimServer {
     pub dead: Vec<(Instant, Instant)>,
 }
 
-/// A time in which a worker does nothing, as if its process were suspended.
+/// A time in which a worker does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerPause {
     /// The worker's number.
@@ -54,6 +56,19 @@ pub struct WorkerPause {
     pub from: Span,
     /// The length of the pause.
     pub length: Span,
+    /// What keeps the worker from running.
+    pub cause: PauseCause,
+}
+
+/// What keeps a worker from running. The kernel's figures of the worker follow from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseCause {
+    /// Its process is stopped, frozen or traced: it neither runs nor waits for a CPU.
+    Stopped,
+    /// Other threads have its CPU: a worker that is ready to run waits for it.
+    OtherThreads,
+    /// The hypervisor runs something else, which the kernel tells apart from CPU time.
+    Steal,
 }
 
 /// An event for a worker.
@@ -294,6 +309,11 @@ impl World {
 
     pub(crate) fn has_mail(&self, worker: u16) -> bool {
         !self.mail[usize::from(worker)].is_empty()
+    }
+
+    /// The number of events that wait for a worker.
+    pub(crate) fn mail_count(&self, worker: u16) -> u64 {
+        self.mail[usize::from(worker)].len() as u64
     }
 
     pub(crate) fn take_mail(&mut self, worker: u16) -> Option<(ConnectionId, Delivered)> {

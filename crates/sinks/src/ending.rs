@@ -1,6 +1,6 @@
 //! The ends of outputs, and what is said of those that could not be opened or written.
 
-use memtide_schema::{Exit, Warning};
+use memtide_record::{Exit, Warning};
 use std::io;
 
 /// The failure of an output, as a sentence with the exit code that it means.

@@ -25,17 +25,18 @@ use crate::opening::{Named, Opening, OutputFacts, Shown, Unwritable, attach, no_
 use crate::outlet::{Outlets, Patience};
 use crate::place::{Place, check_distinct};
 use crate::sample_outlet::Samples;
+use memtide_record::Record;
+use memtide_record::SecondRecord;
+use memtide_record::event::{IntervalRow, log_of};
+use memtide_record::steps::CourseKind;
 #[cfg(feature = "junit")]
 use memtide_report::{StepsJunit, junit};
 use memtide_report::{StepsMarkdown, hgrm, markdown};
 #[cfg(feature = "html")]
 use memtide_report::{StepsPage, page};
-use memtide_schema::event::{IntervalRow, log_of};
-use memtide_schema::record::SecondRecord;
 #[cfg(feature = "parquet")]
-use memtide_schema::scenario_file;
-use memtide_schema::steps::CourseKind;
-use memtide_schema::{Output, OutputKind, Outputs, Record, RowForm, RowText, Settings};
+use memtide_scenario::scenario_file;
+use memtide_scenario::{Output, OutputKind, Outputs, RowForm, RowText, Settings};
 use std::env;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};

@@ -9,7 +9,7 @@ use crate::Sink;
 use crate::ending::Ending;
 use crate::queue::{Next, Queue};
 use memtide_base::Span;
-use memtide_schema::Event;
+use memtide_record::Event;
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

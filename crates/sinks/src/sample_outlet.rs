@@ -4,7 +4,7 @@
 use crate::ending::OutputStop;
 use crate::outlet::{Item, Lane, Outlet, Patience};
 use crate::{Origin, Sink};
-use memtide_schema::Event;
+use memtide_record::Event;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -2,7 +2,7 @@
 //!
 //! It has no queue and no thread; [`crate::Outlets`] provides both.
 
-use memtide_schema::Event;
+use memtide_record::Event;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 

@@ -2,8 +2,8 @@
 //! for the author of a sink.
 
 use memtide_base::Span;
-use memtide_schema::record::Phase;
-use memtide_schema::{Event, Interval, Progress, Record, Sample, SampleOutcome};
+use memtide_record::Phase;
+use memtide_record::{Event, Interval, Progress, Record, Sample, SampleOutcome};
 use memtide_sinks::{Outlets, Sink};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -96,7 +96,7 @@ fn sample() -> Event {
         intended: memtide_base::Instant::ZERO,
         sent: None,
         received: None,
-        kind: memtide_schema::Kind::Get,
+        kind: memtide_scenario::Kind::Get,
         outcome: SampleOutcome::Dropped,
         bytes: 0,
         connection: None,

@@ -1,193 +1,326 @@
-//! The programs under comparison: which of them can make a shape's load, the command line of each
-//! of ours, and the parser of its figures from the JSON that it prints. `process` and `turns` run
-//! them; `peers` has the command lines of other projects.
+//! The programs under comparison, ours and other load generators if they are on PATH: which loads
+//! each makes, and its command line. `readings` has the parsers of their figures; `process` and
+//! `turns` run them.
 
-use super::Shape;
-use super::figures::Run;
-use super::peers::Peer;
-use serde_json::Value;
-use std::net::SocketAddr;
+use super::readings::{Figures, of_cannon, of_memtier, of_table};
+use super::{Shape, Which};
+use crate::files::put;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// A program under comparison; the others of a list are compared with its first.
-#[derive(Clone, Copy)]
-pub(super) enum Client {
-    /// One of ours.
-    Own(Own),
-    /// A load generator of another project.
-    Peer(&'static Peer),
-}
-
-/// A program of ours, and the load that it makes.
-#[derive(Clone, Copy)]
-pub(super) struct Own {
+/// A line under comparison: a program, and the load that it makes. Others of a list are compared
+/// with its first.
+pub(super) struct Client {
     /// Its name in tables.
-    name: &'static str,
-    /// The name of its file among our programs.
-    pub(super) program: &'static str,
+    pub(super) name: &'static str,
+    pub(super) program: &'static Program,
+    /// True if it can make this load.
+    can: Can,
     /// What it is called with, beside what follows from the shape.
     words: &'static str,
 }
 
-const fn own(name: &'static str, program: &'static str, words: &'static str) -> Own {
-    Own { name, program, words }
+/// A part of a command line or a file, with values in braces, for the shapes that need it.
+type Part = (Can, &'static str);
+
+/// True if a load is of a kind.
+type Can = fn(&Shape) -> bool;
+
+/// A program, and how it is called.
+pub(super) struct Program {
+    /// The name of its file.
+    pub(super) file: &'static str,
+    words: &'static [Part],
+    /// The content of the file that it reads, if it needs one.
+    reads: &'static [Part],
+    /// Its key by number, below 1 000, if it requests keys that it does not store itself.
+    keys: Option<fn(u32) -> String>,
+    pub(super) figures: Figures,
 }
 
-/// The bare clients, as fast as they can, and memtide in a closed loop.
-const CLIENTS: &[Own] = &[
-    own("bare-epoll", "bare-epoll", ""),
-    own("bare-uring", "bare-uring", ""),
-    own("memtide, epoll", "memtide", "--io epoll --wait sleep"),
-    own("memtide, uring", "memtide", "--io uring --wait sleep"),
+const fn client(
+    name: &'static str,
+    program: &'static Program,
+    can: Can,
+    words: &'static str,
+) -> Client {
+    Client { name, program, can, words }
+}
+
+/// All clients in the order of tables. Those with "whole" in their names send again only after all
+/// replies of a window. No other client makes this load; its figures are for information.
+pub(super) const CLIENTS: &[Client] = &[
+    client("bare-epoll", &BARE_EPOLL, Shape::is_closed_loop, ""),
+    client("bare-uring", &BARE_URING, Shape::is_closed_loop, ""),
+    client("bare, whole batches", &BARE_EPOLL, Shape::is_deep, "--whole-batches"),
+    client("memtide, epoll", &MEMTIDE, Shape::is_closed_loop, "--io epoll --wait sleep"),
+    client("memtide, uring", &MEMTIDE, Shape::is_closed_loop, "--io uring --wait sleep"),
+    client("memtide, epoll, whole", &MEMTIDE, Shape::is_deep, EPOLL_WHOLE),
+    client("memtide, uring, whole", &MEMTIDE, Shape::is_deep, URING_WHOLE),
+    client("bare-churn", &BARE_CHURN, Shape::is_churn, ""),
+    client("memtide, epoll", &MEMTIDE, Shape::is_churn, "--io epoll"),
+    client("memtide, uring", &MEMTIDE, Shape::is_churn, "--io uring"),
+    client("bare, sleep", &BARE_PACED, Shape::is_paced, "--wait sleep"),
+    client("bare, spin", &BARE_PACED, Shape::is_paced, "--wait spin"),
+    client("epoll, sleep", &MEMTIDE, Shape::is_paced, "--io epoll --wait sleep"),
+    client("epoll, hybrid", &MEMTIDE, Shape::is_paced, "--io epoll --wait hybrid"),
+    client("epoll, spin", &MEMTIDE, Shape::is_paced, "--io epoll --wait spin"),
+    client("uring, sleep", &MEMTIDE, Shape::is_paced, "--io uring --wait sleep"),
+    client("uring, hybrid", &MEMTIDE, Shape::is_paced, "--io uring --wait hybrid"),
+    client("uring, spin", &MEMTIDE, Shape::is_paced, "--io uring --wait spin"),
+    client("mutilate", &MUTILATE, ONE_KEY, ""),
+    client("mcperf", &MCPERF, Shape::suits_peers, ""),
+    client("memtier_benchmark", &MEMTIER, ONE_KEY, ""),
+    client("memcaslap", &MEMCASLAP, ONE_REQUEST, ""),
+    client("memaslap", &MEMASLAP, ONE_REQUEST, ""),
+    client("twemperf", &TWEMPERF, SHORT_LIVED, ""),
+    client("mc-crusher", &CRUSHER, GETS, ""),
+    client("cachecannon", &CANNON, ONE_KEY, ""),
 ];
 
-/// Also those that send again only after all replies of a window. No other client makes this load;
-/// its figures are for information.
-const DEEP_CLIENTS: &[Own] = &[
-    own("bare-epoll", "bare-epoll", ""),
-    own("bare-uring", "bare-uring", ""),
-    own("bare, whole batches", "bare-epoll", "--whole-batches"),
-    own("memtide, epoll", "memtide", "--io epoll --wait sleep"),
-    own("memtide, uring", "memtide", "--io uring --wait sleep"),
-    own("memtide, epoll, whole", "memtide", "--io epoll --wait sleep --refill whole"),
-    own("memtide, uring, whole", "memtide", "--io uring --wait sleep --refill whole"),
-];
+const EPOLL_WHOLE: &str = "--io epoll --wait sleep --refill whole";
+const URING_WHOLE: &str = "--io uring --wait sleep --refill whole";
 
-const CHURN_CLIENTS: &[Own] = &[
-    own("bare-churn", "bare-churn", ""),
-    own("memtide, epoll", "memtide", "--io epoll"),
-    own("memtide, uring", "memtide", "--io uring"),
-];
+/// The loads that some other load generators can make.
+const ONE_KEY: Can = |it| it.suits_peers() && !it.is_multiget();
+const ONE_REQUEST: Can = |it| it.suits_peers() && it.depth == 1 && it.rate == 0;
+const GETS: Can = |it| it.suits_peers() && it.server == Which::Memcached && it.rate == 0;
+/// It uses keys of its own, which only the null server has, and only gets.
+const SHORT_LIVED: Can =
+    |it| it.server == Which::Null && (it.is_churn() || ONE_KEY(it) && it.depth == 1);
+const ALL: Can = |_| true;
+const STAYS: Can = |it| !it.is_churn();
 
-const PACED_CLIENTS: &[Own] = &[
-    own("bare, sleep", "bare-paced", "--wait sleep"),
-    own("bare, spin", "bare-paced", "--wait spin"),
-    own("epoll, sleep", "memtide", "--io epoll --wait sleep"),
-    own("epoll, hybrid", "memtide", "--io epoll --wait hybrid"),
-    own("epoll, spin", "memtide", "--io epoll --wait spin"),
-    own("uring, sleep", "memtide", "--io uring --wait sleep"),
-    own("uring, hybrid", "memtide", "--io uring --wait hybrid"),
-    own("uring, spin", "memtide", "--io uring --wait spin"),
-];
+const MEMTIDE: Program = Program {
+    file: "memtide",
+    words: &[
+        (ALL, "run --quiet --server {server} --connections {connections}"),
+        (STAYS, "--rate {rate} --multiget {multiget} --mix {mix}"),
+        (Shape::is_churn, "--calls {calls} --linger 0 --mix get=1"),
+        (
+            ALL,
+            "--depth {depth} --threads 1 --key-size fixed:30 --value-size fixed:200 --keys 1000 \
+             --duration {seconds}s --json -",
+        ),
+    ],
+    reads: &[],
+    keys: None,
+    figures: Figures::Printed,
+};
 
-const KEYS: &str = "1000";
+const SERVER: Part = (ALL, "--server {server} --connections {connections} --seconds {seconds}");
+const BARE_EPOLL: Program = Program {
+    file: "bare-epoll",
+    words: &[
+        SERVER,
+        (ALL, "--depth {depth} --multiget {multiget} --set-every {set_every} --keys 1000"),
+    ],
+    ..MEMTIDE
+};
+const BARE_URING: Program = Program { file: "bare-uring", ..BARE_EPOLL };
+const BARE_CHURN: Program =
+    Program { file: "bare-churn", words: &[SERVER, (ALL, "--calls {calls}")], ..BARE_EPOLL };
+const BARE_PACED: Program = Program {
+    file: "bare-paced",
+    words: &[SERVER, (ALL, "--rate {rate} --keys 1000")],
+    ..BARE_EPOLL
+};
+
+const MUTILATE: Program = Program {
+    file: "mutilate",
+    words: &[
+        (
+            ALL,
+            "-s {server} -t {seconds} -T 1 -c {connections} -d {depth} -u {sets} -K 30 -V 200 \
+             -r 1000 -B",
+        ),
+        // Without `-i` the original is killed by a signal when it has a rate.
+        (Shape::is_paced, "-q {rate} -i exponential:1"),
+        // Only mcperf has multigets.
+        (Shape::is_multiget, "-g 1 -G {multiget}"),
+    ],
+    figures: Figures::Counted(None),
+    ..MEMTIDE
+};
+const MCPERF: Program =
+    Program { file: "mcperf", figures: Figures::Counted(Some(of_table)), ..MUTILATE };
+
+const MEMTIER: Program = Program {
+    file: "memtier_benchmark",
+    words: &[
+        (
+            ALL,
+            "-s {host} -p {port} -P memcache_text -t 1 -c {connections} --pipeline {depth} \
+             --ratio {ratio} -d 200 --key-prefix mmmmmmmmmmmmmmmmmmmmmmmmmm --key-minimum 1000 \
+             --key-maximum 1999 --test-time {seconds} --hide-histogram --json-out-file {file}",
+        ),
+        (Shape::is_paced, "--rate-limiting {rate_each}"),
+    ],
+    keys: Some(|number| format!("{}{}", "m".repeat(26), 1_000 + number)),
+    figures: Figures::Counted(Some(of_memtier)),
+    ..MEMTIDE
+};
+
+const MEMASLAP: Program = Program {
+    file: "memaslap",
+    words: &[
+        (ALL, "-s {server} -T 1 -c {connections} -t {seconds}s -w 1k -F {file}"),
+        (Shape::is_multiget, "-d {multiget}"),
+    ],
+    reads: &[(ALL, "key\n30 30 1\nvalue\n200 200 1\ncmd\n0 {sets}\n1 {gets}\n")],
+    ..MUTILATE
+};
+const MEMCASLAP: Program = Program { file: "memcaslap", ..MEMASLAP };
+
+/// It ends after a number of calls, not after a time, and makes about this many per second.
+const CALLS_PER_S: u32 = 150_000;
+/// Without a rate it opens one connection at a time.
+const CONNECTIONS_PER_S: u32 = 5_000;
+const TWEMPERF: Program = Program {
+    file: "twemperf",
+    words: &[
+        (ALL, "--server={host} --port={port} --method=get --prefix=mcp:"),
+        (
+            Shape::is_churn,
+            "--num-conns={opened} --conn-rate=5000 --num-calls={calls} --call-rate=0 --linger=0",
+        ),
+        (
+            STAYS,
+            "--num-conns={connections} --conn-rate=100000 --num-calls={calls_each} \
+             --call-rate={rate_each}",
+        ),
+    ],
+    ..MUTILATE
+};
+
+const CRUSHER: Program = Program {
+    file: "mc-crusher",
+    words: &[(ALL, "--conf {file} --ip {host} --port {port} --timeout {seconds}")],
+    reads: &[
+        (|it| !it.is_multiget(), "send=ascii_get,pipelines={depth}"),
+        (Shape::is_multiget, "send=ascii_mget,mget_count={multiget}"),
+        (
+            ALL,
+            ",recv=blind_read,conns={connections},key_prefix=ccccccccccccccccccccccccccc,\
+             key_prealloc=1,key_count=1000\n",
+        ),
+    ],
+    keys: Some(|number| format!("{}{number}", "c".repeat(27))),
+    ..MUTILATE
+};
+
+const CANNON: Program = Program {
+    file: "cachecannon",
+    words: &[(ALL, "{file}")],
+    reads: &[(
+        ALL,
+        "[general]\nduration = \"{seconds}s\"\nwarmup = \"0s\"\nthreads = 1\n\
+         [target]\nendpoints = [\"{server}\"]\nprotocol = \"memcache\"\n\
+         [connection]\nconnections = {connections}\npipeline_depth = {depth}\n\
+         [workload]\nrate_limit = {rate}\nprefill = true\n\
+         [workload.keyspace]\nlength = 30\ncount = 1000\n\
+         [workload.commands]\nget = {gets_percent}\nset = {sets_percent}\n\
+         [workload.values]\nlength = 200\n[admin]\nformat = \"json\"\n",
+    )],
+    figures: Figures::Counted(Some(of_cannon)),
+    ..MEMTIDE
+};
+
+/// The load that a client makes.
+pub(super) struct Load<'a> {
+    pub(super) shape: &'a Shape,
+    pub(super) address: SocketAddr,
+    pub(super) seconds: u32,
+    /// The path of the file that it reads or writes.
+    pub(super) file: PathBuf,
+}
 
 impl Client {
     /// The clients that make this load, ours first; others only `with_peers`, if they are
     /// installed.
-    pub(super) fn all(shape: &Shape, with_peers: bool) -> Vec<Self> {
-        let own = match shape {
-            Shape { calls: 1.., .. } => CHURN_CLIENTS,
-            Shape { rate: 1.., .. } => PACED_CLIENTS,
-            Shape { depth: 2.., .. } => DEEP_CLIENTS,
-            _ => CLIENTS,
+    pub(super) fn all(shape: &Shape, with_peers: bool) -> Vec<&'static Self> {
+        let is_here = |it: &&Self| {
+            it.program.is_ours() || with_peers && crate::setup::find(it.program.file).is_some()
         };
-        let peers = if with_peers { Peer::present(shape) } else { Vec::new() };
-        let peers = peers.into_iter().map(Self::Peer);
-        own.iter().copied().map(Self::Own).chain(peers).collect()
+        CLIENTS.iter().filter(|it| (it.can)(shape)).filter(is_here).collect()
     }
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Own(own) => own.name,
-            Self::Peer(peer) => peer.program,
+    /// Its command line for a load, after preparing its file and keys.
+    pub(super) fn ready(&self, load: &Load<'_>) -> Result<Vec<String>, String> {
+        if let Some(key) = self.program.keys.filter(|_| load.shape.server == Which::Memcached) {
+            fill(load.address, key)?;
         }
-    }
-}
-
-impl Own {
-    /// Its command line for a run of this many seconds.
-    pub(super) fn words(self, shape: &Shape, address: SocketAddr, seconds: u32) -> Vec<String> {
-        let Shape { connections, depth, multiget, rate, calls, .. } = shape;
-        let load = match self.program {
-            "memtide" => {
-                let mix = if *multiget > 1 || *rate > 0 { "get=1" } else { "get=9,set=1" };
-                let load = match calls {
-                    0 => format!("--rate {rate} --multiget {multiget} --mix {mix}"),
-                    _ => format!("--calls {calls} --linger 0 --mix get=1"),
-                };
-                format!(
-                    "{load} --depth {depth} --threads 1 --key-size fixed:30 \
-                     --value-size fixed:200 --keys {KEYS} --duration {seconds}s --json -"
-                )
-            }
-            "bare-churn" => format!("--calls {calls} --seconds {seconds}"),
-            "bare-paced" => format!("--rate {rate} --keys {KEYS} --seconds {seconds}"),
-            _ => {
-                let set_every = if *multiget > 1 { 0 } else { 10 };
-                format!(
-                    "--depth {depth} --multiget {multiget} --set-every {set_every} --keys {KEYS} \
-                     --seconds {seconds}"
-                )
-            }
-        };
-        let first = if self.program == "memtide" { "run --quiet" } else { "" };
-        let all =
-            format!("{first} --server {address} --connections {connections} {load} {}", self.words);
-        all.split_whitespace().map(str::to_owned).collect()
-    }
-
-    /// Its figures, from the JSON that it printed; under connection churn per connection.
-    pub(super) fn read(self, shape: &Shape, said: &Value) -> Result<Run, String> {
-        match self.program {
-            "memtide" if shape.calls > 0 => read_memtide_churn(said),
-            "memtide" => read_memtide(shape.multiget, said),
-            "bare-churn" => read_bare(said, number(said, "/connections")?, None),
-            "bare-paced" => {
-                let us = |name| Ok::<_, String>(number(said, name)? / 1e3);
-                read_bare(said, number(said, "/ops")?, Some((us("/p50_ns")?, us("/p99_ns")?)))
-            }
-            _ => read_bare(said, number(said, "/ops")? * f64::from(shape.multiget), None),
+        if !self.program.reads.is_empty() {
+            put(&load.file, load.filled(self.program.reads, "").as_bytes())?;
         }
+        let line = format!("{} {}", load.filled(self.program.words, " "), self.words);
+        Ok(line.split_whitespace().map(str::to_owned).collect())
     }
 }
 
-/// The figures of a bare client that made `ops` operations.
-fn read_bare(said: &Value, ops: f64, response_us: Option<(f64, f64)>) -> Result<Run, String> {
-    Ok(Run {
-        ops_per_s: ops / number(said, "/wall_s")?,
-        cpu_s_per_mops: cpu_s(said, "")? / ops * 1e6,
-        rss_max_bytes: number(said, "/rss_max_bytes")?,
-        response_us,
-        lag_us: None,
-    })
+impl Program {
+    /// True if this workspace builds it; others are found on PATH.
+    pub(super) fn is_ours(&self) -> bool {
+        !matches!(self.figures, Figures::Counted(_))
+    }
+
+    /// Its path, or its name on PATH; ours are in `folder`.
+    pub(super) fn path(&self, folder: &Path) -> PathBuf {
+        if self.is_ours() { folder.join(self.file) } else { self.file.into() }
+    }
+
+    /// The time that it runs before it is measured: some programs fill the server first.
+    pub(super) fn start(&self) -> Duration {
+        Duration::from_secs(if self.is_ours() { 1 } else { 3 })
+    }
 }
 
-/// The figures of a record; with gets of `keys` keys each, per key.
-pub(super) fn read_memtide(keys: u32, record: &Value) -> Result<Run, String> {
-    let keys = f64::from(keys);
-    let answered = number(record, "/totals/answered")?;
-    let microseconds = |name| Some(number(record, name).ok()? / 1e3);
-    Ok(Run {
-        ops_per_s: number(record, "/rate/achieved_per_s")? * keys,
-        cpu_s_per_mops: cpu_s(record, "/client")? / answered / keys * 1e6,
-        rss_max_bytes: number(record, "/client/rss_max_bytes")?,
-        response_us: microseconds("/response/all/p50_ns").zip(microseconds("/response/all/p99_ns")),
-        lag_us: microseconds("/lag/all/p50_ns").zip(microseconds("/lag/all/p99_ns")),
-    })
+impl Load<'_> {
+    /// The parts for this shape, joined, with values in place of their names.
+    fn filled(&self, parts: &[Part], between: &str) -> String {
+        let &Shape { connections, depth, multiget, rate, calls, .. } = self.shape;
+        let has_sets = multiget == 1 && rate == 0;
+        let of = |sets: &str, gets: &str| if has_sets { sets } else { gets }.to_owned();
+        let calls_each = if rate == 0 { CALLS_PER_S } else { rate } * self.seconds / connections;
+        let values = [
+            ("{server}", self.address.to_string()),
+            ("{host}", self.address.ip().to_string()),
+            ("{port}", self.address.port().to_string()),
+            ("{seconds}", self.seconds.to_string()),
+            ("{file}", self.file.display().to_string()),
+            ("{connections}", connections.to_string()),
+            ("{depth}", depth.to_string()),
+            ("{multiget}", multiget.to_string()),
+            ("{rate}", rate.to_string()),
+            ("{rate_each}", (rate / connections).to_string()),
+            ("{calls}", calls.to_string()),
+            ("{calls_each}", calls_each.to_string()),
+            ("{opened}", (self.seconds * CONNECTIONS_PER_S).to_string()),
+            ("{mix}", of("get=9,set=1", "get=1")),
+            ("{set_every}", of("10", "0")),
+            ("{sets}", of("0.1", "0.0")),
+            ("{gets}", of("0.9", "1.0")),
+            ("{ratio}", of("1:9", "0:1")),
+            ("{sets_percent}", of("10", "0")),
+            ("{gets_percent}", of("90", "100")),
+        ];
+        let parts = parts.iter().filter(|(is_for, _)| is_for(self.shape));
+        let text = parts.map(|(_, text)| *text).collect::<Vec<_>>().join(between);
+        values.iter().fold(text, |text, (name, value)| text.replace(name, value))
+    }
 }
 
-fn read_memtide_churn(record: &Value) -> Result<Run, String> {
-    let completed = number(record, "/churn/measure/completed")?;
-    let microseconds = |name| Some(number(record, name).ok()? / 1e3);
-    Ok(Run {
-        ops_per_s: completed / number(record, "/measured_s")?,
-        cpu_s_per_mops: cpu_s(record, "/client")? / completed * 1e6,
-        rss_max_bytes: number(record, "/client/rss_max_bytes")?,
-        response_us: microseconds("/churn/lifetime/p50_ns")
-            .zip(microseconds("/churn/lifetime/p99_ns")),
-        lag_us: None,
-    })
-}
-
-/// The number at a JSON pointer in a program's output.
-pub(super) fn number(value: &Value, pointer: &str) -> Result<f64, String> {
-    let number = value.pointer(pointer).and_then(Value::as_f64);
-    number.ok_or_else(|| format!("the client's answer has no number at {pointer}"))
-}
-
-fn cpu_s(value: &Value, pointer: &str) -> Result<f64, String> {
-    let user_s = number(value, &format!("{pointer}/cpu_user_s"))?;
-    Ok(user_s + number(value, &format!("{pointer}/cpu_system_s"))?)
+/// Stores a value of 200 bytes under each of 1 000 keys.
+fn fill(address: SocketAddr, key: fn(u32) -> String) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("cannot fill {address}: {error}");
+    let value = "v".repeat(200);
+    let set = |number| format!("set {} 0 0 200 noreply\r\n{value}\r\n", key(number));
+    let sets: String = (0..1_000).map(set).chain(["quit\r\n".to_owned()]).collect();
+    let mut stream = TcpStream::connect(address).map_err(failed)?;
+    stream.write_all(sets.as_bytes()).map_err(failed)?;
+    stream.read_to_end(&mut Vec::new()).map(drop).map_err(failed)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 /// The figures of one run of a client.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
     pub(crate) ops_per_s: f64,
     /// User and system time of the client, per million operations.

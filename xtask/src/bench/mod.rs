@@ -8,22 +8,26 @@
 mod clients;
 pub(crate) mod figures;
 pub(crate) mod instructions;
-mod peers;
 mod process;
+mod readings;
 pub(crate) mod server;
 pub(crate) mod sinks;
 mod turns;
 
 use crate::{commands, files};
-use clients::Client;
+use clients::{Client, Load};
 use figures::{Rounds, Run};
-use serde_json::{Value, json};
-use server::{Cpus, Server};
+use process::Process;
+use readings::Figures;
+use serde_json::json;
+use server::{Counters, Cpus, Server};
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
-use turns::{Order, Turns, cycle};
+use turns::{Turns, cycle};
 
 /// The options of `cargo xtask bench`.
 pub(crate) struct Options {
@@ -61,6 +65,31 @@ impl Shape {
         let remembers = self.depth > 1 && self.server == Which::Memcached;
         let stays = self.calls == 0 && self.connections <= CONNECTIONS_MAX;
         stays && self.rate == 0 && !remembers
+    }
+
+    fn is_churn(&self) -> bool {
+        self.calls > 0
+    }
+
+    fn is_paced(&self) -> bool {
+        self.rate > 0
+    }
+
+    fn is_closed_loop(&self) -> bool {
+        !self.is_churn() && !self.is_paced()
+    }
+
+    fn is_deep(&self) -> bool {
+        self.is_closed_loop() && self.depth > 1
+    }
+
+    fn is_multiget(&self) -> bool {
+        self.multiget > 1
+    }
+
+    /// True if load generators of other projects can make it, unless one has further limits.
+    fn suits_peers(&self) -> bool {
+        !self.is_churn() && !self.shares_cpu && self.connections <= CONNECTIONS_MAX
     }
 }
 
@@ -120,13 +149,14 @@ const SHAPES: &[Shape] = &[
     paced("paced at 100 000/s, memcached on the same CPU", 100_000, true),
 ];
 
-/// The most connections of clients that take turns; the connections of all clients are open at
-/// once.
+/// The most connections of clients that take turns, because those of all clients are open at once;
+/// and the most that several other load generators accept.
 const CONNECTIONS_MAX: u32 = 512;
-/// The run time of our programs before their first turn.
-const START: Duration = Duration::from_secs(1);
+/// The time that another load generator runs alone before and after it is measured, if it keeps to
+/// its duration.
+const AROUND_S: u32 = 5;
 /// The time that a client may take in addition to its run.
-const PATIENCE_S: u32 = 30;
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs every shape and prints one table for each.
 ///
@@ -135,19 +165,13 @@ const PATIENCE_S: u32 = 30;
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let programs = programs(root)?;
     let cpus = Cpus::inherited()?;
-    let bench = Bench {
-        // The servers run through all rounds, so all clients meet the same ones.
-        memcached: Server::memcached(&cpus)?,
-        null: Server::null(&cpus, &programs)?,
-        programs,
-        cpus,
-        seconds: options.seconds,
-        peers: options.peers,
-    };
-    println!("{}\n", bench.heading(options.rounds));
+    // The servers run through all rounds, so all clients meet the same ones.
+    let servers = [Server::memcached(&cpus)?, Server::of_ours(&cpus, &programs, "null-server")?];
+    let bench = Bench { programs, cpus, options, servers };
+    println!("{}\n", bench.heading());
     let mut shapes = Vec::new();
     for shape in SHAPES.iter().filter(|shape| shape.name.contains(&options.shape)) {
-        let rounds = bench.rounds(shape, options.rounds)?;
+        let rounds = bench.rounds(shape)?;
         println!("{}\n{}", shape.name, rounds.text());
         let turn_ms = shape.bears_turns().then_some(turns::TURN.as_millis() as u64);
         shapes.push(json!({"name": shape.name, "turn_ms": turn_ms, "figures": rounds.json()}));
@@ -189,56 +213,55 @@ pub(crate) fn simulated(root: &Path, seconds: u32) -> Result<(), String> {
     Ok(())
 }
 
-struct Bench {
+struct Bench<'a> {
     programs: PathBuf,
     cpus: Cpus,
-    seconds: u32,
-    /// True to run other programs as well.
-    peers: bool,
-    memcached: Server,
-    null: Server,
+    options: &'a Options,
+    /// By `Which`.
+    servers: [Server; 2],
 }
 
-impl Bench {
-    fn heading(&self, rounds: u32) -> String {
+impl Bench<'_> {
+    fn heading(&self) -> String {
         let Cpus { client, server } = self.cpus;
-        let seconds = self.seconds;
-        let turn = turns::TURN;
-        let line = format!(
+        let (Options { rounds, seconds, .. }, turn) = (self.options, turns::TURN);
+        let invalid = match client == server {
+            true => {
+                "\nthe client shares its only CPU with the server, so these figures are not valid"
+            }
+            false => "",
+        };
+        format!(
             "medians (95 % intervals; of under 6 rounds least – most) of {rounds} rounds of \
              {seconds} s per client; client on CPU {client}, server on CPU {server}\n\
              up to {CONNECTIONS_MAX} connections that stay, at depth 1 or against the null server: \
              turns of {turn:?} within interleaved rounds, operations counted by the server; \
              p50/p99, lag and memory of a run alone\n\
-             other shapes: one client after the other, each for the whole {seconds} s"
-        );
-        if client == server {
-            line + "\nthe client shares its only CPU with the server, so these figures are not \
-                    valid"
-        } else {
-            line
-        }
-    }
-
-    fn rounds(&self, shape: &Shape, count: u32) -> Result<Rounds, String> {
-        let clients = Client::all(shape, self.peers);
-        if shape.bears_turns() {
-            self.rounds_of_turns(shape, &clients, count)
-        } else {
-            self.rounds_alone(shape, &clients, count)
-        }
+             other shapes: one client after the other, each for the whole {seconds} s{invalid}"
+        )
     }
 
     /// Each round begins with another client, so that a drift of the machine affects all alike.
-    fn rounds_alone(
-        &self,
-        shape: &Shape,
-        clients: &[Client],
-        count: u32,
-    ) -> Result<Rounds, String> {
-        let mut rounds = Rounds::of(clients.iter().map(|client| client.name()));
+    /// Of clients that take turns, CPU time and operations are those of the turns, other figures
+    /// those of a run alone.
+    fn rounds(&self, shape: &Shape) -> Result<Rounds, String> {
+        let Options { rounds: count, seconds, .. } = *self.options;
+        let clients = Client::all(shape, self.options.peers);
+        let mut rounds = Rounds::of(clients.iter().map(|client| client.name));
+        let mut in_turns = match shape.bears_turns() {
+            true => Some(self.turns(shape, &clients)?),
+            false => None,
+        };
         for round in 0..count {
             eprintln!("xtask: {}: round {} of {count}", shape.name, round + 1);
+            if let Some((alone, turns)) = &mut in_turns {
+                for (number, (did, alone)) in
+                    turns.round(seconds).into_iter().zip(alone).enumerate()
+                {
+                    rounds.add(number, did.and_then(|did| Ok(did.within(alone.clone()?, 0))));
+                }
+                continue;
+            }
             for number in cycle(clients.len(), round as usize) {
                 rounds.add(number, self.alone(shape, clients[number]));
             }
@@ -246,107 +269,88 @@ impl Bench {
         Ok(rounds)
     }
 
-    /// Measures rounds in turns: CPU time and operations are those of the turns, other figures
-    /// those of a run alone.
-    fn rounds_of_turns(
+    /// The figures of each client alone, and then all clients, started for turns.
+    fn turns(
         &self,
         shape: &Shape,
-        clients: &[Client],
-        count: u32,
-    ) -> Result<Rounds, String> {
-        let starts: Vec<Duration> = clients.iter().map(|client| start_of(*client)).collect();
-        let duration_s = turns::duration_s(&starts, count, self.seconds)?;
+        clients: &[&Client],
+    ) -> Result<(Vec<Result<Run, String>>, Turns), String> {
+        let Options { rounds, seconds, .. } = *self.options;
+        let starts: Vec<Duration> = clients.iter().map(|client| client.program.start()).collect();
+        let duration_s = turns::duration_s(&starts, rounds, seconds)?;
         eprintln!("xtask: {}: each client alone", shape.name);
-        let alone = clients.iter().map(|client| self.alone(shape, *client));
-        let alone: Vec<Result<Run, String>> = alone.collect();
-        let orders = clients.iter().zip(&alone).map(|(client, alone)| {
-            alone.as_ref().map_err(Clone::clone)?;
-            self.order(shape, *client, duration_s)
-        });
+        let alone: Vec<_> = clients.iter().map(|client| self.alone(shape, client)).collect();
         eprintln!("xtask: {}: all clients start", shape.name);
-        let mut turns = Turns::start(orders.collect(), self.address(shape), self.cpu(shape))?;
-        let mut rounds = Rounds::of(clients.iter().map(|client| client.name()));
-        for round in 0..count {
-            eprintln!("xtask: {}: round {} of {count}", shape.name, round + 1);
-            for (number, did) in turns.round(self.seconds).into_iter().enumerate() {
-                let run = did.and_then(|did| {
-                    let alone = alone[number].clone()?;
-                    let ops = did.ops as f64;
-                    Ok(Run {
-                        ops_per_s: ops / did.ran.as_secs_f64(),
-                        cpu_s_per_mops: did.cpu.as_secs_f64() / ops * 1e6,
-                        ..alone
-                    })
-                });
-                rounds.add(number, run);
-            }
-        }
-        Ok(rounds)
-    }
-
-    /// The command of a client that takes turns.
-    fn order(&self, shape: &Shape, client: Client, seconds: u32) -> Result<Order, String> {
-        let address = self.address(shape);
-        let start = start_of(client);
-        Ok(match client {
-            Client::Own(own) => Order {
-                program: self.programs.join(own.program).display().to_string(),
-                words: own.words(shape, address, seconds),
-                start,
-                speaks: true,
-            },
-            Client::Peer(peer) => Order {
-                program: peer.program.to_owned(),
-                words: peer.ready(&peer.load(shape, address, seconds, &self.programs))?,
-                start,
-                speaks: false,
-            },
-        })
+        // One after the other, so that a starting client has the CPU for itself.
+        let started = clients.iter().zip(&alone).map(|(client, alone)| {
+            alone.as_ref().map_err(Clone::clone)?;
+            let process = self.start(client, &self.load(shape, client, duration_s), None)?;
+            sleep(client.program.start());
+            Ok(process)
+        });
+        Ok((alone.clone(), Turns::start(started, self.address(shape))?))
     }
 
     /// A run of one client alone. A failure does not end the benchmark: it is shown beside the
     /// other figures.
-    fn alone(&self, shape: &Shape, client: Client) -> Result<Run, String> {
-        let address = self.address(shape);
-        match client {
-            Client::Own(own) => {
-                let words = own.words(shape, address, self.seconds);
-                let said = self.client(own.program, self.cpu(shape), &words)?;
-                own.read(shape, &said)
-            }
-            Client::Peer(peer) => {
-                peer.run(shape, address, (self.cpu(shape), self.seconds, &self.programs))
-            }
+    fn alone(&self, shape: &Shape, client: &Client) -> Result<Run, String> {
+        let (program, wanted) = (client.program, self.options.seconds);
+        let Figures::Counted(response) = program.figures else {
+            let load = self.load(shape, client, wanted);
+            let said = load.file.with_extension("said");
+            let mut process = self.start(client, &load, Some(&said))?;
+            sleep(Duration::from_secs(u64::from(wanted)));
+            process.finish(PATIENCE)?;
+            return readings::read(shape, &files::json(&said)?);
+        };
+        let load = self.load(shape, client, wanted + AROUND_S);
+        let said = load.file.with_extension("said");
+        let mut process = self.start(client, &load, Some(&said))?;
+        sleep(program.start());
+        let did = process.works(&mut Counters::of(load.address)?, |_| {
+            let began = Instant::now();
+            sleep(Duration::from_secs(u64::from(wanted)));
+            Ok(began.elapsed())
+        })?;
+        let mut run = Run { rss_max_bytes: process.rss_max_bytes()?, ..Run::default() };
+        if did.ops == 0 {
+            return Err(format!("it did nothing from second {} on", program.start().as_secs()));
         }
+        if let Some(response) = response {
+            process.finish(PATIENCE)?;
+            let text = String::from_utf8_lossy(&files::read(&said)?).into_owned();
+            let unread = || format!("it said something else than expected: {text}");
+            run.response_us = Some(response(&text, &load.file).ok_or_else(unread)?);
+        }
+        Ok(did.within(run, shape.calls))
+    }
+
+    fn load<'a>(&self, shape: &'a Shape, client: &Client, seconds: u32) -> Load<'a> {
+        let file = self.programs.join(client.program.file).with_extension("conf");
+        Load { shape, address: self.address(shape), seconds, file }
+    }
+
+    /// Starts a client, with what it prints in the file `said`. Only our programs print errors for
+    /// the user.
+    fn start(
+        &self,
+        client: &Client,
+        load: &Load<'_>,
+        said: Option<&Path>,
+    ) -> Result<Process, String> {
+        let words = client.ready(load)?;
+        let file = said.map(|said| File::create(said).map_err(files::at(said))).transpose()?;
+        let out = || match &file {
+            Some(file) => file.try_clone().map_or_else(|_| Stdio::null(), Stdio::from),
+            None => Stdio::null(),
+        };
+        let err = if client.program.is_ours() { Stdio::inherit() } else { out() };
+        let path = client.program.path(&self.programs);
+        let cpu = if load.shape.shares_cpu { self.cpus.server } else { self.cpus.client };
+        Process::spawn(&path, &words, cpu, (out(), err))
     }
 
     fn address(&self, shape: &Shape) -> SocketAddr {
-        let server = match shape.server {
-            Which::Memcached => &self.memcached,
-            Which::Null => &self.null,
-        };
-        server.address
-    }
-
-    /// The client's CPU.
-    fn cpu(&self, shape: &Shape) -> u32 {
-        if shape.shares_cpu { self.cpus.server } else { self.cpus.client }
-    }
-
-    /// Runs one of our programs on `cpu`; returns the JSON that it prints.
-    fn client(&self, program: &str, cpu: u32, words: &[String]) -> Result<Value, String> {
-        let seconds = (self.seconds + PATIENCE_S).to_string();
-        let mut command = Command::new("timeout");
-        command.args(["--foreground", "--kill-after=5", &seconds]);
-        command.args(["taskset", "--cpu-list", &cpu.to_string()]);
-        command.arg(self.programs.join(program)).args(words);
-        commands::json(command.stderr(Stdio::inherit()))
-    }
-}
-
-fn start_of(client: Client) -> Duration {
-    match client {
-        Client::Own(_) => START,
-        Client::Peer(_) => Duration::from_secs(u64::from(peers::START_S)),
+        self.servers[shape.server as usize].address
     }
 }

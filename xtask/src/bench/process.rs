@@ -1,6 +1,7 @@
 //! A running program, and the kernel's figures about it.
 
-use super::server::on_cpu;
+use super::figures::Run;
+use super::server::{Counters, on_cpu};
 use crate::commands::Kept;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -9,6 +10,28 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The work of a program in a window of time.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Did {
+    pub(super) ran: Duration,
+    pub(super) cpu: Duration,
+    /// Operations that the server counted.
+    pub(super) ops: u64,
+}
+
+impl Did {
+    /// The rate and the CPU time of this work, in a run with other figures; `calls` operations
+    /// count once.
+    pub(super) fn within(self, run: Run, calls: u32) -> Run {
+        let counted = self.ops as f64 / f64::from(calls.max(1));
+        Run {
+            ops_per_s: counted / self.ran.as_secs_f64(),
+            cpu_s_per_mops: self.cpu.as_secs_f64() / counted * 1e6,
+            ..run
+        }
+    }
+}
 
 /// A program on one CPU. Dropping this value ends it.
 pub(super) struct Process {
@@ -19,12 +42,12 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) fn spawn(
-        program: &str,
+        program: &Path,
         words: &[String],
         cpu: u32,
         (out, err): (Stdio, Stdio),
     ) -> Result<Self, String> {
-        let line = format!("{program} {}", words.join(" "));
+        let line = format!("{} {}", program.display(), words.join(" "));
         let mut command = on_cpu(cpu);
         command.arg(program).args(words).stdin(Stdio::null()).stdout(out).stderr(err);
         let child = Kept::spawn(&mut command)?;
@@ -62,8 +85,20 @@ impl Process {
         Err(format!("`{}` did not end within {} s", self.line, patience.as_secs()))
     }
 
+    /// Its work while `wait` runs, which returns the time that counts.
+    pub(super) fn works(
+        &mut self,
+        counters: &mut Counters,
+        wait: impl FnOnce(&mut Self) -> Result<Duration, String>,
+    ) -> Result<Did, String> {
+        let (cpu, ops) = (self.cpu()?, counters.commands()?);
+        let ran = wait(self)?;
+        self.is_there()?;
+        Ok(Did { ran, cpu: self.cpu()?.saturating_sub(cpu), ops: counters.commands()? - ops })
+    }
+
     /// CPU time of all its threads up to now.
-    pub(super) fn cpu(&self) -> Result<Duration, String> {
+    fn cpu(&self) -> Result<Duration, String> {
         cpu_of(&self.proc_folder().join("task"))
             .map_err(|error| format!("no CPU time is known of `{}`: {error}", self.line))
     }

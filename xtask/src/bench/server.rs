@@ -70,11 +70,6 @@ impl Server {
         Ok(Self { _child: child, address })
     }
 
-    /// Our null server, from the folder of programs.
-    pub(crate) fn null(cpus: &Cpus, programs: &Path) -> Result<Self, String> {
-        Self::of_ours(cpus, programs, "null-server")
-    }
-
     /// A server of ours that prints its address.
     pub(super) fn of_ours(cpus: &Cpus, programs: &Path, name: &str) -> Result<Self, String> {
         let mut command = on_cpu(cpus.server);

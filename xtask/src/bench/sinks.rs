@@ -1,10 +1,10 @@
 //! The cost of outputs: each sink of measured operations alone, and all outputs together beside a
 //! load, in processor time of its workers. The figures are printed; no bound is checked.
 
-use super::clients::{number, read_memtide};
 use super::figures::{Rounds, Run};
-use super::programs;
+use super::readings::{number, read};
 use super::server::{Cpus, Server};
+use super::{SHAPE, programs};
 use crate::commands::json;
 use crate::files::at;
 use std::fs;
@@ -111,6 +111,6 @@ impl Load {
         }
         let record = json(memtide.stderr(Stdio::inherit()));
         drop(fs::remove_dir_all(&self.folder));
-        read_memtide(1, &record?)
+        read(&SHAPE, &record?)
     }
 }

@@ -4,11 +4,10 @@
 //!
 //! This module knows neither the clients nor their own measurements.
 
-use super::process::Process;
+use super::process::{Did, Process};
 use super::server::Counters;
 use rustix::process::Signal;
 use std::net::SocketAddr;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// The length of a turn.
@@ -21,26 +20,6 @@ const MARGIN_S: u64 = 60;
 /// second, which must fit into 32 bits.
 const DURATION_MAX_S: u64 = 20_000;
 
-/// The start of a client that takes turns.
-pub(super) struct Order {
-    /// Its program.
-    pub(super) program: String,
-    pub(super) words: Vec<String>,
-    /// The run time before its first turn.
-    pub(super) start: Duration,
-    /// True if its stderr is shown to the user.
-    pub(super) speaks: bool,
-}
-
-/// The work of a client in its turns.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Did {
-    pub(super) ran: Duration,
-    pub(super) cpu: Duration,
-    /// Operations that the server counted.
-    pub(super) ops: u64,
-}
-
 /// Started clients, all stopped but the one whose turn it is. Dropping this value ends them.
 pub(super) struct Turns {
     /// Each client, or the error that ended its participation.
@@ -51,18 +30,18 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Starts the clients without an error, on `cpu`, for turns against the server at `address`.
+    /// Stops each client that has started without an error, before the next one starts, for turns
+    /// against the server at `address`.
     pub(super) fn start(
-        orders: Vec<Result<Order, String>>,
+        started: impl Iterator<Item = Result<Process, String>>,
         address: SocketAddr,
-        cpu: u32,
     ) -> Result<Self, String> {
-        let counters = Counters::of(address)?;
-        let mut turns = Self { clients: Vec::new(), counters, first: 0 };
-        // One after the other, so that a starting client has the CPU for itself.
-        for order in orders {
-            turns.clients.push(order.and_then(|order| start(&order, cpu)));
-        }
+        let stop = |mut process: Process| {
+            process.signal(Signal::STOP)?;
+            process.is_there().map(|()| process)
+        };
+        let clients: Vec<_> = started.map(|process| process.and_then(stop)).collect();
+        let mut turns = Self { clients, counters: Counters::of(address)?, first: 0 };
         // The first turn after a long stop makes another load than all later ones.
         for number in 0..turns.clients.len() {
             turns.turn(number, &mut Did::default());
@@ -131,29 +110,16 @@ pub(super) fn duration_s(starts: &[Duration], rounds: u32, seconds: u32) -> Resu
     Ok(u32::try_from(wall_s).expect("it is below the limit"))
 }
 
-/// Starts a client and stops it after its start-up.
-fn start(order: &Order, cpu: u32) -> Result<Process, String> {
-    let err = if order.speaks { Stdio::inherit() } else { Stdio::null() };
-    let mut process = Process::spawn(&order.program, &order.words, cpu, (Stdio::null(), err))?;
-    std::thread::sleep(order.start);
-    process.signal(Signal::STOP)?;
-    process.is_there().map(|()| process)
-}
-
 /// Continues a client for a turn.
 fn turn(process: &mut Process, counters: &mut Counters) -> Result<Did, String> {
-    let (cpu_before, ops_before) = (process.cpu()?, counters.commands()?);
-    let began = Instant::now();
-    process.signal(Signal::CONT)?;
-    std::thread::sleep(TURN);
-    process.signal(Signal::STOP)?;
-    let ran = began.elapsed();
-    std::thread::sleep(SETTLING);
-    process.is_there()?;
-    Ok(Did {
-        ran,
-        cpu: process.cpu()?.saturating_sub(cpu_before),
-        ops: counters.commands()? - ops_before,
+    process.works(counters, |process| {
+        let began = Instant::now();
+        process.signal(Signal::CONT)?;
+        std::thread::sleep(TURN);
+        process.signal(Signal::STOP)?;
+        let ran = began.elapsed();
+        std::thread::sleep(SETTLING);
+        Ok(ran)
     })
 }
 

@@ -2,20 +2,18 @@
 //! this machine. The cluster has processes, mounts and network of its own, which end with this
 //! process in any case. It needs root; without it, it prints that it is skipped.
 
-mod binary;
-mod cluster;
-mod records;
+mod services;
 mod steps;
 
 use crate::commands::told;
 use crate::dist::{self, image};
-use crate::files::{self, at, emptied, removed};
+use crate::files::{at, emptied, removed};
 use crate::setup;
-use cluster::Cluster;
 use rustix::process::geteuid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::env;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,12 +27,14 @@ use steps::Proof;
 const PAUSE: &str = "localhost/pause:latest";
 /// The image of memtide that exits with 1 in the pod of one index.
 const FAILS: &str = "localhost/memtide-fails:latest";
-/// Folders of the machine in which programs of a cluster leave files. In its namespaces they are
-/// empty.
-const EMPTY: [&str; 4] = ["/run", "/var/lib/cni", "/var/lib/kubelet", "/var/log/containers"];
+/// Folders of the machine that are mounted empty in a cluster's namespaces.
+const MADE: [&str; 3] = ["/var/lib/cni", "/var/lib/kubelet", "/var/log/containers"];
+/// The address of the node, which pods reach.
+const NODE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+const SOCKET: &str = "/run/memtide-containerd.sock";
 const CGROUPS: &str = "/sys/fs/cgroup";
-/// The control group in which containerd puts containers, below each hierarchy.
-const GROUP: &str = "k8s.io";
+const NO_GO: &str = "a cluster is built with Go 1.24 or later, which is not on PATH; or name one \
+                     that is built with --cluster";
 /// The time that the kernel may take to remove the last process of a control group.
 const SWEEP_MAX: Duration = Duration::from_secs(10);
 
@@ -66,14 +66,13 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     };
     let built = match &options.cluster {
         Some(built) => absolute(built)?,
-        None => binary::built(root, &folder)?,
+        None => built(root, &folder)?,
     };
     sweep(&folder)?;
     write_images(root, &folder, &program)?;
-    let before = Traces::found()?;
+    let before = traces()?;
     let outcome = isolated(&built, &program);
-    let swept = sweep(&folder).and_then(|()| before.restore());
-    outcome.and(swept)
+    outcome.and(sweep(&folder)).and(remove_traces(&before))
 }
 
 /// The reason why nothing can be proved here, if there is one.
@@ -85,7 +84,19 @@ fn missing(options: &Options) -> Option<String> {
         return Some(format!("{CGROUPS} has no control groups"));
     }
     let tools = setup::install_missing(setup::KUBERNETES).err();
-    tools.or_else(|| options.cluster.is_none().then(binary::missing).flatten())
+    let needs_go = options.cluster.is_none() && setup::find("go").is_none();
+    tools.or_else(|| needs_go.then(|| NO_GO.to_owned()))
+}
+
+/// The program that contains a whole cluster, in `folder`. A build takes 12 minutes of one CPU, and
+/// 4 GB for the modules and the compiler's cache, which are deleted at its end.
+fn built(root: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let program = folder.join("cluster");
+    if !program.is_file() {
+        let mut build = Command::new(root.join("xtask/kubernetes/build.sh"));
+        crate::commands::run(build.arg(folder))?;
+    }
+    Ok(program)
 }
 
 /// Writes the images that the node has, so that nothing is fetched.
@@ -143,71 +154,40 @@ pub(crate) fn inside(root: &Path, options: &Options) -> Result<(), String> {
         return Err("--inside needs --cluster and --program".to_owned());
     };
     let began = Instant::now();
-    for place in EMPTY {
-        fs::create_dir_all(place).map_err(at(Path::new(place)))?;
-        told(Command::new("mount").args(["-t", "tmpfs", "tmpfs", place]))?;
-    }
-    for words in [
-        "link set lo up".to_owned(),
-        "link add node0 type veth peer name node1".to_owned(),
-        "link set node1 up".to_owned(),
-        format!("address add {}/24 dev node0", cluster::NODE),
-        "link set node0 up".to_owned(),
-        "route add default dev node0".to_owned(),
-    ] {
-        told(Command::new("ip").args(words.split(' ')))?;
-    }
     let folder = root.join("target/kubernetes");
     let (state, logs) = (emptied(folder.join("run"))?, emptied(folder.join("logs"))?);
-    let images = files::inside(&folder.join("images"))?;
-    let mut cluster = Cluster::start([state.clone(), logs], built, &images, PAUSE)?;
+    let mut start = Command::new(root.join("xtask/kubernetes/cluster.sh"));
+    start.args([&state, &logs, built, &folder.join("images")]);
+    crate::commands::run(start.args([&NODE.to_string(), SOCKET]))?;
+    services::answer(&state)?;
     std::os::unix::fs::symlink(program, state.join("bin/memtide")).map_err(at(program))?;
     println!("{:>6.1} s  a cluster of one node is up", began.elapsed().as_secs_f64());
-    Proof::new(&mut cluster, root, emptied(folder.join("work"))?)?.all()?;
+    Proof { root: root.to_owned(), cluster: state, folder: emptied(folder.join("work"))? }.all()?;
     println!("{:>6.1} s  all of it", began.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// The traces of a cluster that outlast its processes: in the kernel and in the file system.
-struct Traces {
-    groups: Vec<PathBuf>,
-    folders: Vec<&'static str>,
+/// What outlasts a cluster's processes: control groups of containers, inner ones first; folders.
+fn traces() -> Result<Vec<PathBuf>, String> {
+    let find = ["-depth", "-type", "d", "-path", "*/k8s.io*"];
+    let groups = told(Command::new("find").arg(CGROUPS).args(find))?;
+    let folders = MADE.into_iter().filter(|place| Path::new(place).exists());
+    Ok(groups.lines().chain(folders).map(PathBuf::from).collect())
 }
 
-impl Traces {
-    /// The traces that exist now.
-    fn found() -> Result<Self, String> {
-        let mut groups = Vec::new();
-        let hierarchies = files::inside(Path::new(CGROUPS))?.into_iter();
-        for hierarchy in hierarchies.chain([PathBuf::from(CGROUPS)]) {
-            let group = hierarchy.join(GROUP);
-            if group.is_dir() {
-                let inner = files::inside(&group)?.into_iter().filter(|path| path.is_dir());
-                groups.extend(inner);
-                groups.push(group);
+/// Removes traces that were not there before.
+fn remove_traces(before: &[PathBuf]) -> Result<(), String> {
+    let end = Instant::now() + SWEEP_MAX;
+    for place in traces()?.iter().filter(|place| !before.contains(place)) {
+        // The kernel refuses to remove a group that still has a process.
+        while let Err(error) = fs::remove_dir(place) {
+            if Instant::now() > end {
+                return Err(format!("{}: {error}", place.display()));
             }
+            thread::sleep(Duration::from_millis(50));
         }
-        let folders = EMPTY.into_iter().filter(|place| Path::new(place).exists()).collect();
-        Ok(Self { groups, folders })
     }
-
-    /// Removes traces that exist now and did not exist then.
-    fn restore(&self) -> Result<(), String> {
-        let end = Instant::now() + SWEEP_MAX;
-        let now = Self::found()?;
-        let folders = now.folders.iter().filter(|place| !self.folders.contains(place));
-        let groups = now.groups.iter().filter(|group| !self.groups.contains(group));
-        for place in groups.cloned().chain(folders.map(PathBuf::from)) {
-            // The kernel refuses to remove a group that still has a process.
-            while let Err(error) = fs::remove_dir(&place) {
-                if Instant::now() > end {
-                    return Err(format!("{}: {error}", place.display()));
-                }
-                thread::sleep(Duration::from_millis(50));
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Removes the files of a cluster, except its logs and the results of the proof.

@@ -14,32 +14,33 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("metrics", "base", "hdrhistogram flate2 base64"),
     ("server", "base codec", ""),
     ("engine", "base codec workload metrics", ""),
-    ("schema", "base workload metrics", "serde serde_json serde_path_to_error toml strsim sha2"),
+    ("scenario", "base workload metrics", "serde serde_json toml strsim sha2"),
+    ("record", "base workload metrics scenario", "serde serde_json serde_path_to_error"),
     ("host", "base workload metrics engine server", "rustix socket2 signal-hook libc io-uring"),
     ("sim", "base workload metrics engine server", ""),
-    ("run", "base workload metrics engine schema", ""),
-    ("report", "base metrics schema", "plotters png epaint_default_fonts quick-xml maud"),
+    ("run", "base workload metrics engine scenario record", ""),
+    ("report", "base metrics scenario record", "plotters png epaint_default_fonts quick-xml maud"),
     (
         "cluster",
-        "base schema",
+        "base scenario record",
         "prost tonic tonic-prost tokio tokio-rustls hyper hyper-util rcgen ring subtle ipnet \
          rustix toml",
     ),
-    ("sinks", "base schema report", "serde_json flate2 parquet ureq base64"),
-    ("compat", "base metrics schema", ""),
+    ("sinks", "base scenario record report", "serde_json flate2 parquet ureq base64"),
+    ("compat", "base metrics scenario record", ""),
     (
         "memtide",
-        "base workload server engine schema host run report sinks sim compat cluster",
+        "base workload server engine scenario record host run report sinks sim compat cluster",
         "clap clap_complete clap_mangen glob",
     ),
     ("xtask", "", "clap proc-macro2 rustix serde_json sha2 signal-hook tar"),
     (
         "bench",
-        "base codec workload metrics engine schema run host sinks",
+        "base codec workload metrics engine scenario record run host sinks",
         "clap libc rustix io-uring serde_json",
     ),
     ("loom", "", ""),
-    ("fuzz", "base codec server schema cluster", "toml prost"),
+    ("fuzz", "base codec server scenario record cluster", "toml prost"),
 ];
 
 /// Findings about the dependencies of a workspace, given as the output of `cargo metadata`: those

@@ -55,7 +55,7 @@ fn flags_are_named_where_a_front_speaks_with_the_user() {
         let path = format!("crates/{part}/src/a.rs");
         assert_eq!(found(&path, text), ["`--timeout`"], "{part}");
     }
-    for path in ["crates/schema/src/a.rs", "crates/compat/src/a.rs", "crates/run/tests/it/a.rs"] {
+    for path in ["crates/record/src/a.rs", "crates/compat/src/a.rs", "crates/run/tests/it/a.rs"] {
         assert!(found(path, text).is_empty(), "{path}");
     }
     let path = "crates/engine/src/a.rs";
@@ -162,7 +162,7 @@ fn the_table_of_assertions_names_files_that_assert_and_every_bound() {
     let sources = [
         Source::new("crates/engine/src/a.rs", "const ONE_MAX: u8 = 1; fn f() { assert!(x); }"),
         Source::new("crates/engine/src/b.rs", "#[cfg(test)] mod t { fn f() { assert!(x); } }"),
-        Source::new("crates/schema/src/c.rs", "const THREE_MAX: u8 = 3;"),
+        Source::new("crates/record/src/c.rs", "const THREE_MAX: u8 = 3;"),
     ];
     let declared = words::named::Names::of(&sources);
     let found = |section: &str| {

@@ -55,8 +55,8 @@ fn limits_come_as_words_or_numbers() {
     );
     let join = Join::parse(&text).unwrap();
     assert_eq!(join.limits.allow_target, ["10.0.0.0/8:11211", "unix:/a \"b\""]);
-    assert_eq!(join.limits.connections_max.as_deref(), Some("256"));
-    assert_eq!(join.limits.memory_max.as_deref(), Some("1GiB"));
+    assert_eq!(join.limits.most["connections-max"], "256");
+    assert_eq!(join.limits.most["memory-max"], "1GiB");
     assert_eq!(Join::parse(&join.text()).unwrap(), join);
     let single = format!("{}[limits]\nallow-target = \"10.0.0.0/8:*\"\n", file());
     assert_eq!(Join::parse(&single).unwrap().limits.allow_target, ["10.0.0.0/8:*"]);

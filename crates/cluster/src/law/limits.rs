@@ -1,47 +1,120 @@
-//! Numeric limits of a share: compares the share's amounts with those that the operator allows.
+//! Numeric limits of an agent: a row for each says its flag, its key, and how a share is compared
+//! with it.
 //!
 //! A rate counts with the highest value that the scenario's schedule reaches.
 
 use super::Asked;
 use memtide_base::Span;
-use memtide_base::units::{format_count, format_span};
-use memtide_schema::Scenario;
-use memtide_schema::scenario::{Load, Replicate};
+use memtide_base::units::{
+    UnitError, format_bytes, format_count, format_span, parse_count, parse_rate, parse_size,
+    parse_span,
+};
+use memtide_scenario::Scenario;
+use memtide_scenario::{Load, Replicate};
 
 /// The tolerance for a share of a rate, which is rarely exact as a float.
 const ROUNDING: f64 = 1e-9;
 
-/// The numeric limit that a message names.
-pub(super) struct Limit {
-    /// The name of the flag and of the key.
-    pub(super) name: &'static str,
-    pub(super) unit: &'static str,
-    /// The remedy, as the end of a sentence.
-    pub(super) remedy: &'static str,
+/// A numeric limit of an agent. Every amount is a number above 0; a time counts in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// The name of the flag, and of the key in a join file.
+    pub name: &'static str,
+    /// The form of its word in help.
+    pub value: &'static str,
+    /// What it limits, for help.
+    pub help: &'static str,
+    parse: fn(&str) -> Result<f64, UnitError>,
+    check: fn(f64, &Asked<'_>) -> Result<(), String>,
 }
 
+/// The numeric limits of an agent.
+pub const LIMITS: [Limit; 5] = [
+    Limit {
+        name: "rate-max",
+        value: "N",
+        help: "Most operations per second of this agent; excludes closed loops",
+        parse: parse_rate,
+        check: check_rate,
+    },
+    Limit {
+        name: "connections-max",
+        value: "N",
+        help: "Most connections of this agent",
+        parse: |word| Ok(parse_count(word)? as f64),
+        check: |most, asked| {
+            let word = |count: f64| format!("{count} connections");
+            check_amount("connections-max", asked.connections as f64, most, word)
+        },
+    },
+    Limit {
+        name: "duration-max",
+        value: "TIME",
+        help: "Longest run, warm-up included",
+        parse: |word| Ok(parse_span(word)?.ns() as f64),
+        check: check_duration,
+    },
+    Limit {
+        name: "threads-max",
+        value: "N",
+        help: "Most threads",
+        parse: |word| Ok(parse_count(word)? as f64),
+        check: |most, asked| {
+            check_amount("threads-max", asked.threads as f64, most, |count| {
+                format!("{count} threads")
+            })
+        },
+    },
+    Limit {
+        name: "memory-max",
+        value: "BYTES",
+        help: "Most memory that a run may need, as estimated before it starts",
+        parse: |word| Ok(parse_size(word)? as f64),
+        check: |most, asked| {
+            check_amount("memory-max", asked.memory_bytes as f64, most, |bytes| {
+                format!("{} of memory", format_bytes(bytes as u64))
+            })
+        },
+    },
+];
+
 impl Limit {
-    /// Compares the requested amount with the limit; `word` formats both.
-    pub(super) fn check<T: PartialOrd>(
-        &self,
-        asked: T,
-        most: Option<T>,
-        word: impl Fn(&T) -> String,
-    ) -> Result<(), String> {
-        let Self { name, unit, remedy } = self;
-        match most {
-            Some(most) if asked > most => Err(format!(
-                "the share asks for {} {unit} on this agent, which allows {} ({name}); {remedy}",
-                word(&asked),
-                word(&most)
-            )),
-            _ => Ok(()),
+    /// The amount that an operator's word allows.
+    pub(super) fn parsed(&self, word: &str) -> Result<f64, String> {
+        let Self { name, parse, .. } = self;
+        match parse(word) {
+            Ok(most) if most > 0.0 && most.is_finite() => Ok(most),
+            Ok(_) => Err(format!("{name}: '{word}' would allow no run; give more than 0")),
+            Err(error) => Err(format!("{name}: {error}")),
         }
+    }
+
+    /// Checks that a share asks for at most this.
+    pub(super) fn check(&self, most: f64, asked: &Asked<'_>) -> Result<(), String> {
+        (self.check)(most, asked)
     }
 }
 
+/// Compares a planned amount with the limit called `name`; `word` formats both.
+fn check_amount(
+    name: &str,
+    asked: f64,
+    most: f64,
+    word: impl Fn(f64) -> String,
+) -> Result<(), String> {
+    if asked <= most {
+        return Ok(());
+    }
+    Err(format!(
+        "the share asks for {} on this agent, which allows {} ({name}); ask for less, use more \
+         agents, or start the agent with a higher limit",
+        word(asked),
+        word(most)
+    ))
+}
+
 /// Checks that the load has a rate, and that this agent's part of it is at most `most`.
-pub(super) fn check_rate(most: f64, asked: &Asked<'_>) -> Result<(), String> {
+fn check_rate(most: f64, asked: &Asked<'_>) -> Result<(), String> {
     let scenario = &asked.settings.scenario;
     let allowed = format!("this agent allows {} operations/s (rate-max)", format_count(most));
     if asked.load_only || scenario.load != Load::Never {
@@ -96,11 +169,12 @@ fn copies(scenario: &Scenario) -> f64 {
 }
 
 /// Checks that the load ends within `most`. A fill is not part of the load.
-pub(super) fn check_duration(most: Span, asked: &Asked<'_>) -> Result<(), String> {
+fn check_duration(most_ns: f64, asked: &Asked<'_>) -> Result<(), String> {
     if asked.load_only {
         return Ok(());
     }
     let scenario = &asked.settings.scenario;
+    let most = Span::from_ns(most_ns as u64);
     let allowed = format!("this agent allows {} (duration-max)", format_span(most));
     let Some(duration) = scenario.duration else {
         return Err(format!(

@@ -2,8 +2,8 @@
 
 use super::*;
 use memtide_base::Random;
-use memtide_schema::from_toml;
-use memtide_schema::scenario::Target;
+use memtide_scenario::Target;
+use memtide_scenario::from_toml;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 fn targets(words: &[&str]) -> LawWords {
@@ -19,11 +19,10 @@ fn allows(law: &Law, address: &str) -> bool {
     law.is_allowed(address.parse().unwrap())
 }
 
-/// The limits for 10.1.0.0/16 with one numeric limit.
-fn limited(set: impl FnOnce(&mut LawWords)) -> Law {
-    let mut words = targets(&["10.1.0.0/16:11211"]);
-    set(&mut words);
-    Law::parse(&words).unwrap()
+/// The limits for 10.1.0.0/16 with these numeric limits.
+fn limited(most: &[(&'static str, &str)]) -> Law {
+    let most = most.iter().map(|&(name, word)| (name, word.to_owned())).collect();
+    Law::parse(&LawWords { most, ..targets(&["10.1.0.0/16:11211"]) }).unwrap()
 }
 
 fn settings(toml: &str) -> Settings {
@@ -94,22 +93,10 @@ fn wrong_targets_are_refused_with_what_would_be_right() {
 
 #[test]
 fn wrong_limits_are_refused_by_their_names() {
-    let error = |set: fn(&mut LawWords, String), word: &str| {
-        let mut words = LawWords::default();
-        set(&mut words, word.to_owned());
-        Law::parse(&words).unwrap_err()
-    };
-    type Set = fn(&mut LawWords, String);
-    let sets: [(&str, Set); 5] = [
-        ("rate-max", |words, word| words.rate_max = Some(word)),
-        ("connections-max", |words, word| words.connections_max = Some(word)),
-        ("duration-max", |words, word| words.duration_max = Some(word)),
-        ("threads-max", |words, word| words.threads_max = Some(word)),
-        ("memory-max", |words, word| words.memory_max = Some(word)),
-    ];
-    for (name, set) in sets {
+    for Limit { name, .. } in LIMITS {
         for (word, why) in [("many", "'many' is not "), ("0", "would allow no run")] {
-            let error = error(set, word);
+            let most = [(name, word.to_owned())].into();
+            let error = Law::parse(&LawWords { most, ..LawWords::default() }).unwrap_err();
             assert!(error.starts_with(name) && error.contains(why), "{error}");
         }
     }
@@ -224,22 +211,10 @@ fn narrowing_is_exact() {
 
 #[test]
 fn of_two_limits_the_lower_holds() {
-    let one = limited(|words| {
-        words.rate_max = Some("5k".to_owned());
-        words.connections_max = Some("10".to_owned());
-        words.duration_max = Some("1m".to_owned());
-    });
-    let two = limited(|words| {
-        words.rate_max = Some("2k".to_owned());
-        words.connections_max = Some("20".to_owned());
-        words.threads_max = Some("3".to_owned());
-    });
+    let one = limited(&[("rate-max", "5k"), ("connections-max", "10"), ("duration-max", "1m")]);
+    let two = limited(&[("rate-max", "2k"), ("connections-max", "20"), ("threads-max", "3")]);
     for both in [one.clone().narrowed(&two), two.narrowed(&one)] {
-        assert_eq!(both.rate_max, Some(2000.0));
-        assert_eq!(both.connections_max, Some(10));
-        assert_eq!(both.duration_max, Some(Span::from_s(60)));
-        assert_eq!(both.threads_max, Some(3));
-        assert_eq!(both.memory_max_bytes, None);
+        assert_eq!(both.most, [Some(2000.0), Some(10.0), Some(60e9), Some(3.0), None]);
     }
 }
 
@@ -268,7 +243,7 @@ fn each_address_of_each_server_must_be_a_target() {
 
 #[test]
 fn a_rate_is_limited_by_its_peak_and_by_this_agents_part() {
-    let law = limited(|words| words.rate_max = Some("5k".to_owned()));
+    let law = limited(&[("rate-max", "5k")]);
     let fits = [
         "rate = '10k'\nload = 'never'",
         "wave = 'ramp:1,10k'\nload = 'never'",
@@ -306,7 +281,7 @@ fn a_rate_is_limited_by_its_peak_and_by_this_agents_part() {
 
 #[test]
 fn with_a_limit_of_the_rate_nothing_is_as_fast_as_possible() {
-    let law = limited(|words| words.rate_max = Some("5k".to_owned()));
+    let law = limited(&[("rate-max", "5k")]);
     for (toml, why) in [
         ("load = 'never'", "the scenario has no rate"),
         ("rate = 0\nload = 'never'", "the scenario has no rate"),
@@ -330,7 +305,7 @@ fn with_a_limit_of_the_rate_nothing_is_as_fast_as_possible() {
 
 #[test]
 fn a_duration_counts_with_its_warm_up_and_must_be_there() {
-    let law = limited(|words| words.duration_max = Some("60s".to_owned()));
+    let law = limited(&[("duration-max", "60s")]);
     assert_eq!(said(&law, "duration = '50s'\nwarmup = '10s'"), Ok(()));
     let error = said(&law, "duration = '50s'\nwarmup = '11s'").unwrap_err();
     assert!(error.starts_with("the load with its warm-up takes 61 s"), "{error}");
@@ -343,20 +318,15 @@ fn a_duration_counts_with_its_warm_up_and_must_be_there() {
 
 #[test]
 fn counts_are_limited_as_planned_for_this_agent() {
-    let said = |set: fn(&mut LawWords), numbers| {
-        let settings = settings("");
-        limited(set).check(&asked(&settings, &[], numbers))
-    };
-    let connections: fn(&mut LawWords) = |words| words.connections_max = Some("64".to_owned());
-    let threads: fn(&mut LawWords) = |words| words.threads_max = Some("4".to_owned());
-    let memory: fn(&mut LawWords) = |words| words.memory_max = Some("1MB".to_owned());
-    for (set, name, asks) in [
-        (connections, "connections-max", "65 connections"),
-        (threads, "threads-max", "5 threads"),
-        (memory, "memory-max", "1001 kB of memory"),
+    for (name, most, asks) in [
+        ("connections-max", "64", "65 connections"),
+        ("threads-max", "4", "5 threads"),
+        ("memory-max", "1MB", "1001 kB of memory"),
     ] {
-        assert_eq!(said(set, (64, 4, 1_000_000)), Ok(()), "{name}");
-        let error = said(set, (65, 5, 1_001_000)).unwrap_err();
+        let (law, settings) = (limited(&[(name, most)]), settings(""));
+        let said = |numbers| law.check(&asked(&settings, &[], numbers));
+        assert_eq!(said((64, 4, 1_000_000)), Ok(()), "{name}");
+        let error = said((65, 5, 1_001_000)).unwrap_err();
         assert!(error.starts_with(&format!("the share asks for {asks} on this agent")), "{error}");
         assert!(error.contains(&format!("({name}); ask for less")), "{error}");
     }
@@ -366,7 +336,7 @@ fn counts_are_limited_as_planned_for_this_agent() {
 fn no_refusal_quotes_a_secret() {
     let mut settings = settings("");
     settings.scenario.user = Some("tim-the-user".to_owned());
-    let password = memtide_schema::FIELDS.iter().find(|field| field.name == "password").unwrap();
+    let password = FIELDS.iter().find(|field| field.name == "password").unwrap();
     password.set(&mut settings, "tell-no-one").unwrap();
     let error = Law::check_fields(&settings).unwrap_err();
     assert!(error.starts_with("user is not accepted from a master"), "{error}");
@@ -374,4 +344,47 @@ fn no_refusal_quotes_a_secret() {
     let error = Law::check_fields(&settings).unwrap_err();
     assert!(error.starts_with("password is not accepted from a master"), "{error}");
     assert!(!error.contains("tell-no-one"), "{error}");
+}
+
+#[test]
+fn a_field_that_names_a_file_or_a_secret_is_refused() {
+    for field in FIELDS.iter().filter(|field| field.agents == AgentRule::Allowed) {
+        let value = field.value.unwrap_or_default();
+        let is_foreign = ["FILE", "DIR", "KIND", "WORD"].iter().any(|word| value.contains(word));
+        assert!(!is_foreign, "{} {value}: state its rule for agents in its row", field.name);
+    }
+}
+
+#[test]
+fn whatever_is_not_the_masters_is_refused_by_its_name() {
+    let words = [
+        ("user", "tim"),
+        ("password", "tell-no-one"),
+        ("json", "/etc/cron.d/x"),
+        ("plot", "out.svg"),
+        ("samples", "s.csv"),
+        ("verify-details", "-"),
+        ("plan", "true"),
+        ("shard", "0/4"),
+        ("start-at", "@9"),
+        ("barrier", "dir:/shared"),
+        ("barrier-timeout", "9s"),
+    ];
+    for field in FIELDS.iter().filter(|field| field.agents != AgentRule::Allowed) {
+        let Some((_, word)) = words.iter().find(|(name, _)| *name == field.name) else {
+            continue; // A field of the master itself has words of its own.
+        };
+        let mut settings = settings("");
+        field.set(&mut settings, word).unwrap();
+        let error = Law::check_fields(&settings).unwrap_err();
+        assert!(error.starts_with(&format!("{} is", field.name)), "{error}");
+        assert!(!error.contains(word) || *word == "-", "{error}");
+    }
+}
+
+#[test]
+fn a_load_alone_is_allowed_and_a_server_of_its_own_is_not() {
+    assert_eq!(Law::check_fields(&settings("")), Ok(()));
+    let error = Law::check_fields(&Settings::default()).unwrap_err();
+    assert!(error.starts_with("the scenario names no server"), "{error}");
 }

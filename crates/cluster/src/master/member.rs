@@ -4,7 +4,7 @@ use crate::AGENT_SILENT_MAX;
 use crate::clock::ClockBounds;
 use crate::parts::Assembly;
 use memtide_base::Instant;
-use memtide_schema::Exit;
+use memtide_record::Exit;
 
 /// An agent and its stage.
 #[derive(Debug)]
@@ -39,8 +39,10 @@ pub(super) struct Member {
     pub(super) record: Assembly,
     /// The instant at which the last non-empty part of its record came.
     pub(super) handing_since: Option<Instant>,
-    /// The rounds whose records from it are accepted and not acknowledged yet.
-    pub(super) taken: Vec<u64>,
+    /// The number of its first share in this round.
+    pub(super) share: u32,
+    /// The rounds whose records from it are accepted and not acknowledged yet, each with its share.
+    pub(super) taken: Vec<(u64, u32)>,
 }
 
 /// The stage of an agent in a round.
@@ -103,6 +105,7 @@ impl Member {
             notes: 0,
             record: Assembly::default(),
             handing_since: None,
+            share: 0,
             taken: Vec::new(),
         }
     }

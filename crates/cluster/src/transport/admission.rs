@@ -1,6 +1,7 @@
 //! Admission on the waiting side: which peers may connect, how long they may take, and reports
 //! about refused ones. Nothing that a stranger does ends it.
 
+use super::event::NetEvent;
 use super::queue::{Inbox, locked};
 use super::tally::Tally;
 use super::thread::Stop;
@@ -46,22 +47,19 @@ fn bind_one(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, local))
 }
 
-/// Peers that have not proved themselves, and the reports about them.
-pub(super) struct AdmissionQueue<E> {
-    inbox: Inbox<E>,
-    turned: fn(String, String) -> E,
+/// Peers that have not proved themselves, and the reports about them. `M` are a peer's messages.
+pub(super) struct AdmissionQueue<M> {
+    inbox: Inbox<NetEvent<M>>,
     tally: Mutex<Tally>,
     waiting: Mutex<Waiting<AbortHandle>>,
     number: AtomicU64,
     opened: Instant,
 }
 
-impl<E: Send + 'static> AdmissionQueue<E> {
-    /// `turned` makes the event that reports a refused peer's address and the reason.
-    pub(super) fn new(inbox: Inbox<E>, turned: fn(String, String) -> E) -> Arc<Self> {
+impl<M: Send + 'static> AdmissionQueue<M> {
+    pub(super) fn new(inbox: Inbox<NetEvent<M>>) -> Arc<Self> {
         Arc::new(Self {
             inbox,
-            turned,
             tally: Mutex::new(Tally::default()),
             waiting: Mutex::new(Waiting::new()),
             number: AtomicU64::new(0),
@@ -72,9 +70,8 @@ impl<E: Send + 'static> AdmissionQueue<E> {
     /// Reports that a peer was refused, or counts it.
     pub(super) fn turn_away(&self, address: &str, why: String) {
         let mut tally = locked(&self.tally);
-        if tally.admit(self.opened.elapsed().as_secs())
-            && !self.inbox.try_put((self.turned)(address.to_owned(), why))
-        {
+        let event = NetEvent::Turned { address: address.to_owned(), why };
+        if tally.admit(self.opened.elapsed().as_secs()) && !self.inbox.try_put(event) {
             tally.lost();
         }
     }
@@ -95,7 +92,7 @@ impl<E: Send + 'static> AdmissionQueue<E> {
         mut stop: Stop,
         serve: F,
     ) where
-        F: Fn(TlsStream<TcpStream>, PendingPeer<E>) -> Served + Clone + Send + 'static,
+        F: Fn(TlsStream<TcpStream>, PendingPeer<M>) -> Served + Clone + Send + 'static,
         Served: Future<Output = ()> + Send + 'static,
     {
         let mut tick = interval(Duration::from_secs(1));
@@ -147,36 +144,36 @@ impl<E: Send + 'static> AdmissionQueue<E> {
 }
 
 /// A connection that has not proved itself.
-pub(super) struct PendingPeer<E> {
-    door: Arc<AdmissionQueue<E>>,
+pub(super) struct PendingPeer<M> {
+    door: Arc<AdmissionQueue<M>>,
     number: u64,
     pub(super) address: SocketAddr,
 }
 
-impl<E> PendingPeer<E> {
+impl<M> PendingPeer<M> {
     /// Records that the peer has proved itself: it no longer counts as waiting.
     pub(super) fn proved(&self) {
         locked(&self.door.waiting).remove(self.number);
     }
 }
 
-impl<E: Send + 'static> PendingPeer<E> {
+impl<M: Send + 'static> PendingPeer<M> {
     pub(super) fn turn_away(&self, why: String) {
         self.door.turn_away(&self.address.to_string(), why);
     }
 }
 
-impl<E> Drop for PendingPeer<E> {
+impl<M> Drop for PendingPeer<M> {
     fn drop(&mut self) {
         self.proved();
     }
 }
 
-async fn shake_hands<E: Send + 'static>(
+async fn shake_hands<M: Send + 'static>(
     tcp: TcpStream,
     acceptor: TlsAcceptor,
-    guest: PendingPeer<E>,
-) -> Option<(TlsStream<TcpStream>, PendingPeer<E>)> {
+    guest: PendingPeer<M>,
+) -> Option<(TlsStream<TcpStream>, PendingPeer<M>)> {
     // With Nagle's algorithm, pings would wait for acknowledgements.
     let _ = tcp.set_nodelay(true);
     let why = match timeout(PROOF_MAX, acceptor.accept(tcp)).await {

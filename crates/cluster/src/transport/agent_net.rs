@@ -1,67 +1,30 @@
 //! An agent's network: it dials its master, or waits for masters, and answers pings by itself.
 
-use super::admission::{AdmissionQueue, PendingPeer, bind};
-use super::dial::{connect, within};
-use super::link::{Ended, Handle, Link};
-use super::queue::{Events, Inbox, events, locked, outgoing};
-use super::stream::{join, once, serve};
-use super::thread::{NetThread, Stop, runtime};
-use super::{REDIAL, tls};
+use super::event::NetEvent;
+use super::net::{End, Net};
+use super::queue::locked;
+use super::tls;
 use crate::MASTER_SILENT_MAX;
 use crate::identity::Identity;
-use crate::join::Join;
-use crate::message::agent_server::AgentServer;
+use crate::join::{Join, Token};
 use crate::message::{FromAgent, Hello, Pong, ToAgent, from_agent, to_agent};
 use ring::rand::SystemRandom;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
-use tokio::net::TcpStream;
-use tokio::select;
+use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
-use tokio::time::sleep;
-use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+use tonic::Streaming;
 
-/// An event of an agent's network.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FromMaster {
-    /// The master has proved itself and, if the agent dialed it, has accepted the token. Exactly
-    /// one `Closed` follows.
-    Opened {
-        /// The master's address.
-        address: String,
-        /// SHA-256 of the master's certificate.
-        key: [u8; 32],
-    },
-    /// A message of the master, other than pings and signs of life.
-    Message(ToAgent),
-    /// The connection has ended.
-    Closed {
-        /// The reason, as a sentence about the master ("it …").
-        why: String,
-    },
-    /// A peer did not prove to be the master, or the master is not reached. A dialing agent reports
-    /// the same reason once; a waiting agent reports at most ten a second.
-    Turned {
-        /// The address that it came from or was dialed at; `many` for a sum.
-        address: String,
-        /// The reason, as a sentence without its full stop.
-        why: String,
-    },
-}
-
-fn turned(address: String, why: String) -> FromMaster {
-    FromMaster::Turned { address, why }
-}
+/// An event of an agent's network: its master and the messages of its master.
+pub type FromMaster = NetEvent<ToAgent>;
 
 /// An agent's network, on a thread of its own. Dropping it closes the connection and ends the
 /// thread within a second; a master that reads still gets messages sent before.
 pub struct AgentNet {
-    shared: Arc<Shared>,
-    events: Events<FromMaster>,
-    local: Option<SocketAddr>,
-    _thread: NetThread,
+    net: Net<AgentEnd>,
+    master: [u8; 32],
 }
 
 impl AgentNet {
@@ -71,15 +34,9 @@ impl AgentNet {
     /// # Errors
     /// If the thread cannot be started.
     pub fn dial(join: &Join, clock: fn() -> u64) -> Result<Self, String> {
-        let runtime = runtime()?;
-        let (inbox, events) = events();
-        let shared = Shared::new(join, clock, inbox);
-        let connector = TlsConnector::from(tls::client(None, Some(join.master))?);
-        let address = join.address.clone();
-        let thread = NetThread::start(runtime, |runtime, stop| {
-            runtime.spawn(Arc::clone(&shared).reach(address, connector, stop));
-        })?;
-        Ok(Self { shared, events, local: None, _thread: thread })
+        let dials = vec![(join.address.clone(), tls::client(None, Some(join.master))?)];
+        let net = Net::start(AgentEnd::new(join, clock), clock, None, dials)?;
+        Ok(Self { net, master: join.master })
     }
 
     /// Waits for the master of a join file on `address` (`host:port`), and serves it from the first
@@ -89,45 +46,36 @@ impl AgentNet {
     /// # Errors
     /// If the address cannot be bound or the thread cannot be started.
     pub fn listen(address: &str, join: &Join, clock: fn() -> u64) -> Result<Self, String> {
-        let runtime = runtime()?;
-        let (inbox, events) = events();
         // The token proves the agent to the master; this key only encrypts the connection.
         let own = Identity::make("memtide agent", &SystemRandom::new())?;
-        let acceptor = TlsAcceptor::from(tls::server(&own, Some(join.master))?);
-        let inside = runtime.enter();
-        let (listener, local) = bind(address)?;
-        let door = AdmissionQueue::new(inbox.clone(), turned);
-        drop(inside);
-        let shared = Shared::new(join, clock, inbox);
-        let thread = NetThread::start(runtime, |runtime, stop| {
-            let (shared, stop_peer) = (Arc::clone(&shared), stop.clone());
-            let serve =
-                move |tls, guest| Arc::clone(&shared).welcome(tls, guest, stop_peer.clone());
-            runtime.spawn(door.accept(listener, acceptor, stop, serve));
-        })?;
-        Ok(Self { shared, events, local: Some(local), _thread: thread })
+        let waits = Some((address, tls::server(&own, Some(join.master))?));
+        let net = Net::start(AgentEnd::new(join, clock), clock, waits, Vec::new())?;
+        Ok(Self { net, master: join.master })
     }
 
     /// The address at which the agent waits for masters; `None` if it dials.
     #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
-        self.local
+        self.net.local
+    }
+
+    /// SHA-256 of the certificate of the only master that it serves.
+    #[must_use]
+    pub const fn master(&self) -> [u8; 32] {
+        self.master
     }
 
     /// The next event; `None` if there is none within `timeout`. A slow caller makes the master
     /// wait: at most 1024 events, or 64 MiB, are kept for the caller. Until then pings are still
     /// answered.
     pub fn next(&self, timeout: Duration) -> Option<FromMaster> {
-        self.events.next(timeout)
+        self.net.next(timeout)
     }
 
     /// Sends a message to the master. Blocks while 1024 messages or 64 MiB wait for the master, but
     /// not beyond the end of the connection. Without a connection it does nothing.
     pub fn send(&self, message: FromAgent) {
-        let current = locked(&self.shared.current);
-        let handle = current.as_ref().and_then(|current| current.handle.as_ref());
-        let outbox = handle.map(|handle| handle.outbox.clone());
-        drop(current);
+        let outbox = locked(&self.net.shared.peers).values().next().map(|it| it.outbox.clone());
         if let Some(outbox) = outbox {
             outbox.put(message);
         }
@@ -135,13 +83,13 @@ impl AgentNet {
 
     /// Closes the connection behind the last message. The agent continues to dial or to wait.
     pub fn close(&self) {
-        self.shared.release();
+        locked(&self.net.shared.peers).clear();
     }
 
     /// Sets the first message to the next master: the agent's name, its kept records, and since
     /// when it is busy. The network adds the token.
     pub fn set_hello(&self, hello: Hello) {
-        self.shared.hello.send_replace(Some(hello));
+        self.net.shared.end.hello.send_replace(Some(hello));
     }
 
     /// The instant of the master's last message, by the clock that was passed in; 0 before the
@@ -150,54 +98,35 @@ impl AgentNet {
     /// alive.
     #[must_use]
     pub fn heard(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.shared.heard)
+        Arc::clone(&self.net.shared.end.heard)
     }
 }
 
-impl Drop for AgentNet {
-    fn drop(&mut self) {
-        self.shared.inbox.close();
-        self.close();
-    }
-}
-
-/// The connection to the one master that the agent serves.
-struct Current {
-    /// `None` once the connection is being closed.
-    handle: Option<Handle<FromAgent>>,
-    /// The start of the connection, in seconds since 1970.
-    since: u64,
-}
-
-struct Shared {
-    inbox: Inbox<FromMaster>,
-    join: Join,
+struct AgentEnd {
+    token: Token,
     /// The first message; `None` until the caller sets it.
     hello: watch::Sender<Option<Hello>>,
     clock: fn() -> u64,
     heard: Arc<AtomicU64>,
-    current: Mutex<Option<Current>>,
+    /// Since when it serves its one master, in seconds since 1970.
+    serves_since: Mutex<Option<u64>>,
 }
 
-impl Shared {
-    fn new(join: &Join, clock: fn() -> u64, inbox: Inbox<FromMaster>) -> Arc<Self> {
-        Arc::new(Self {
-            inbox,
-            join: join.clone(),
-            hello: watch::Sender::new(None),
-            clock,
-            heard: Arc::new(AtomicU64::new(0)),
-            current: Mutex::new(None),
-        })
+impl AgentEnd {
+    fn new(join: &Join, clock: fn() -> u64) -> Self {
+        let (hello, heard) = (watch::Sender::new(None), Arc::default());
+        Self { token: join.token.clone(), hello, clock, heard, serves_since: Mutex::default() }
     }
+}
 
-    /// The first message, with the token. Only a master that has proved itself receives it.
-    fn hello(&self, busy_since: Option<u64>) -> FromAgent {
-        let mut hello = self.hello.borrow().clone().unwrap_or_default();
-        hello.token = self.join.token.bytes().to_vec();
-        hello.busy_since_unix_s = hello.busy_since_unix_s.or(busy_since);
-        FromAgent { what: Some(from_agent::What::Hello(hello)) }
-    }
+impl End for AgentEnd {
+    type In = ToAgent;
+    type Out = FromAgent;
+    const SERVES: &'static str = "/memtide.cluster.v1.Agent/Serve";
+    const CALLS: &'static str = "/memtide.cluster.v1.Master/Join";
+    const DIALS_ON: bool = true;
+    const UNANSWERED: &'static str = "it refused the token of the join file, or it is ending; if this \
+                              happens again, copy the master's join file once more";
 
     /// Waits for the caller's first hello.
     async fn ready(&self) {
@@ -205,153 +134,46 @@ impl Shared {
         let _ = self.hello.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Serves the connection to the master until its end.
-    async fn keep(&self, address: String, mut link: Link<ToAgent>) {
+    /// A master has proved itself by its certificate.
+    async fn proof(&self, _incoming: &mut Streaming<ToAgent>) -> Result<Hello, String> {
+        Ok(Hello::default())
+    }
+
+    /// The hello, with the token. Only a master that has proved itself receives it.
+    fn greeting(&self) -> (Option<FromAgent>, bool) {
+        let mut serves_since = locked(&self.serves_since);
+        let mut hello = self.hello.borrow().clone().unwrap_or_default();
+        hello.token = self.token.bytes().to_vec();
+        hello.busy_since_unix_s = hello.busy_since_unix_s.or(*serves_since);
+        let has_room = serves_since.is_none();
+        serves_since.get_or_insert_with(unix_s);
+        (Some(FromAgent { what: Some(from_agent::What::Hello(hello)) }), has_room)
+    }
+
+    fn opened(&self) {
         self.heard.store((self.clock)(), Ordering::Relaxed);
-        let key = self.join.master;
-        self.inbox.put(FromMaster::Opened { address, key }, 1).await;
-        let ended = link.carry(&self.inbox, |message| self.take(message)).await;
-        self.release();
-        let why = link.finish(ended).await;
-        *locked(&self.current) = None;
-        self.inbox.put(FromMaster::Closed { why }, 1).await;
     }
 
-    /// Ends the connection behind the last message.
-    fn release(&self) {
-        if let Some(current) = locked(&self.current).as_mut() {
-            current.handle = None;
-        }
+    fn closed(&self) {
+        *locked(&self.serves_since) = None;
     }
 
-    /// Handles pings and signs of life; returns any other message for the caller.
-    fn take(&self, message: ToAgent) -> Option<FromMaster> {
+    /// Answers pings, and notes signs of life.
+    fn handle(&self, message: &ToAgent) -> ControlFlow<Option<FromAgent>> {
         let clock_ns = (self.clock)();
         let silent_ns = clock_ns.saturating_sub(self.heard.load(Ordering::Relaxed));
         if silent_ns < MASTER_SILENT_MAX.ns() {
             self.heard.store(clock_ns, Ordering::Relaxed);
         }
-        let ping = match &message.what {
-            Some(to_agent::What::Ping(ping)) => ping,
-            Some(to_agent::What::Alive(_)) => return None,
-            _ => return Some(FromMaster::Message(message)),
-        };
-        let pong = Pong { number: ping.number, clock_ns };
-        let current = locked(&self.current);
-        if let Some(handle) = current.as_ref().and_then(|current| current.handle.as_ref()) {
-            handle.send(FromAgent { what: Some(from_agent::What::Pong(pong)) });
-        }
-        None
-    }
-
-    /// Dials the master until the thread stops.
-    async fn reach(self: Arc<Self>, address: String, connector: TlsConnector, mut stop: Stop) {
-        let (mut pause, mut said) = (REDIAL.0, String::new());
-        let for_links = stop.clone();
-        select! {
-            () = self.ready() => {}
-            () = stop.asked() => return,
-        }
-        loop {
-            let dialed = select! {
-                dialed = within(self.dial(&address, &connector, &for_links)) => dialed,
-                () = stop.asked() => return,
-            };
-            match dialed {
-                Ok((handle, link)) => {
-                    said.clear();
-                    *locked(&self.current) =
-                        Some(Current { handle: Some(handle), since: unix_s() });
-                    let opened = Instant::now();
-                    self.keep(address.clone(), link).await;
-                    // A master that closed the connection at once is not dialed again at once.
-                    if opened.elapsed() >= REDIAL.1 {
-                        pause = REDIAL.0;
-                    }
-                }
-                Err(why) if why != said => {
-                    said.clone_from(&why);
-                    let why = about_master(&address, &why);
-                    self.inbox.put(turned(address.clone(), why), 1).await;
-                }
-                Err(_) => {}
+        match &message.what {
+            Some(to_agent::What::Ping(ping)) => {
+                let pong = Pong { number: ping.number, clock_ns };
+                let pong = FromAgent { what: Some(from_agent::What::Pong(pong)) };
+                ControlFlow::Break(Some(pong))
             }
-            select! {
-                () = sleep(pause) => pause = (pause * 2).min(REDIAL.1),
-                () = stop.asked() => return,
-            }
+            Some(to_agent::What::Alive(_)) => ControlFlow::Break(None),
+            _ => ControlFlow::Continue(()),
         }
-    }
-
-    async fn dial(
-        &self,
-        address: &str,
-        connector: &TlsConnector,
-        stop: &Stop,
-    ) -> Result<(Handle<FromAgent>, Link<ToAgent>), String> {
-        let tls = connect(address, connector).await?;
-        let (outbox, outgoing) = outgoing(|_| {});
-        let (handle, end) = Handle::new(outbox);
-        handle.send(self.hello(None));
-        let refused = |_| {
-            "it refused the token of the join file, or it is ending; if this happens again, copy \
-             the master's join file once more"
-                .to_owned()
-        };
-        let (incoming, driver) = join(tls, outgoing).await.map_err(refused)?;
-        let backlog = handle.outbox.backlog();
-        Ok((handle, Link { incoming, driver, end, backlog, stop: stop.clone() }))
-    }
-
-    /// Serves a master whose key TLS has proved, unless there is one already.
-    async fn welcome(
-        self: Arc<Self>,
-        tls: TlsStream<TcpStream>,
-        guest: PendingPeer<FromMaster>,
-        stop: Stop,
-    ) {
-        let (service, call) = once();
-        let driver = serve(tls, AgentServer::new(service));
-        let gone = |_| "it closed the connection before its first request".to_owned();
-        let call = match within(async {
-            self.ready().await;
-            call.await.map_err(gone)
-        })
-        .await
-        {
-            Ok(call) => call,
-            Err(why) => return guest.turn_away(why),
-        };
-        let (outbox, outgoing) = outgoing(|_| {});
-        let (handle, end) = Handle::new(outbox);
-        let backlog = handle.outbox.backlog();
-        let busy_since = {
-            let mut current = locked(&self.current);
-            let busy_since = current.as_ref().map(|current| current.since);
-            handle.send(self.hello(busy_since));
-            match busy_since {
-                None => *current = Some(Current { handle: Some(handle), since: unix_s() }),
-                // No message follows the hello.
-                Some(_) => drop(handle),
-            }
-            busy_since
-        };
-        let link = Link { incoming: call.answer(outgoing), driver, end, backlog, stop };
-        if busy_since.is_some() {
-            guest.turn_away("a second master, which was told that this agent is busy".to_owned());
-            link.finish(Ended::Asked).await;
-            return;
-        }
-        guest.proved();
-        self.keep(guest.address.to_string(), link).await;
-    }
-}
-
-/// The sentence about a dialed master, which begins with "it".
-fn about_master(address: &str, why: &str) -> String {
-    match why.strip_prefix("it ") {
-        Some(rest) => format!("the master at {address} {rest}"),
-        None => format!("the master at {address}: {why}"),
     }
 }
 

@@ -1,17 +1,42 @@
-//! One connection to a peer that has proved itself, from its opening to its end.
+//! One connection to a peer, from its opening to its end.
 
-use super::queue::{Backlog, Inbox, Outbox, places};
+use super::queue::{Backlog, Inbox, Outbox, Outgoing, outgoing, places};
 use super::stream::{self, Driver};
 use super::thread::Stop;
-use super::{CLOSE_MAX, UNREAD_MAX};
+use super::{CLOSE_MAX, PROOF_MAX, UNREAD_MAX, tls};
+use std::io;
 use std::time::Duration;
+use tokio::net::TcpStream;
 use tokio::select;
 use tokio::sync::watch;
 use tokio::time::{interval, timeout};
+use tokio_rustls::{TlsConnector, TlsStream};
 use tonic::Streaming;
 
 const TICK: Duration = Duration::from_secs(1);
 const FULL: &str = "it reads too slowly: 1024 messages or 64 MiB are queued for it";
+
+/// Waits for a proof until its deadline.
+pub(super) async fn within<T>(proof: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let late = |_| format!("it did not authenticate within {} s", PROOF_MAX.as_secs());
+    timeout(PROOF_MAX, proof).await.map_err(late)?
+}
+
+/// Opens a TLS connection to an address.
+pub(super) async fn connect(
+    address: &str,
+    connector: &TlsConnector,
+) -> Result<TlsStream<TcpStream>, String> {
+    let unreached = |error: io::Error| format!("it cannot be reached: {error}");
+    let tcp = TcpStream::connect(address).await.map_err(unreached)?;
+    // With Nagle's algorithm, pings would wait for acknowledgements.
+    let _ = tcp.set_nodelay(true);
+    let tls = connector.connect(tls::name(), tcp).await.map_err(|error| tls::why(&error))?;
+    if !tls::is_http2(tls.get_ref().1.alpn_protocol()) {
+        return Err("it does not speak HTTP/2, so it is not memtide".to_owned());
+    }
+    Ok(tls.into())
+}
 
 /// The caller's end of a connection. Dropping it closes the connection; messages sent before are
 /// still written.
@@ -21,9 +46,13 @@ pub(super) struct Handle<Out> {
 }
 
 impl<Out: prost::Message> Handle<Out> {
-    pub(super) fn new(outbox: Outbox<Out>) -> (Self, watch::Receiver<bool>) {
+    /// A handle, what shows its end, and its messages; `leaves` sees each just before it is sent.
+    pub(super) fn new(
+        leaves: impl FnMut(&Out) + Send + 'static,
+    ) -> (Self, watch::Receiver<bool>, Outgoing<Out>) {
+        let (outbox, outgoing) = outgoing(leaves);
         let (end, ended) = watch::channel(false);
-        (Self { outbox, end }, ended)
+        (Self { outbox, end }, ended, outgoing)
     }
 
     /// Sends a message. A peer that has no room for it loses the connection.
@@ -48,7 +77,7 @@ pub(super) enum Ended {
 pub(super) struct Link<In> {
     pub(super) incoming: Streaming<In>,
     pub(super) driver: Driver,
-    pub(super) end: watch::Receiver<bool>,
+    pub(super) ended: watch::Receiver<bool>,
     pub(super) backlog: Backlog,
     pub(super) stop: Stop,
 }
@@ -67,7 +96,7 @@ impl<In: prost::Message> Link<In> {
             let message = select! {
                 // A close by this side is checked first, so that its reason is the one reported.
                 biased;
-                asked = self.end.changed() => return asked_or_full(asked.is_ok()),
+                asked = self.ended.changed() => return asked_or_full(asked.is_ok()),
                 () = self.stop.asked() => return Ended::Asked,
                 _ = tick.tick() => {
                     let now = self.backlog.taken();
@@ -91,7 +120,7 @@ impl<In: prost::Message> Link<In> {
             if let Some(event) = take(message) {
                 select! {
                     () = inbox.put(event, places) => {}
-                    asked = self.end.changed() => return asked_or_full(asked.is_ok()),
+                    asked = self.ended.changed() => return asked_or_full(asked.is_ok()),
                     () = self.stop.asked() => return Ended::Asked,
                 }
             }

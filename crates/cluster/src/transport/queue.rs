@@ -27,15 +27,10 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The net thread's end of the queue to the caller.
+#[derive(Clone)]
 pub(super) struct Inbox<E> {
     sender: mpsc::Sender<(E, OwnedSemaphorePermit)>,
     room: Arc<Semaphore>,
-}
-
-impl<E> Clone for Inbox<E> {
-    fn clone(&self) -> Self {
-        Self { sender: self.sender.clone(), room: Arc::clone(&self.room) }
-    }
 }
 
 impl<E> Inbox<E> {
@@ -79,15 +74,10 @@ pub(super) fn events<E>() -> (Inbox<E>, Events<E>) {
 
 /// The writers' end of the queue to one peer. Once all writers are gone, the stream to the peer
 /// ends behind the last message.
+#[derive(Clone)]
 pub(super) struct Outbox<T> {
     sender: UnboundedSender<(T, OwnedSemaphorePermit)>,
     backlog: Backlog,
-}
-
-impl<T> Clone for Outbox<T> {
-    fn clone(&self) -> Self {
-        Self { sender: self.sender.clone(), backlog: self.backlog.clone() }
-    }
 }
 
 impl<T: prost::Message> Outbox<T> {

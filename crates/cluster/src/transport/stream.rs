@@ -2,11 +2,6 @@
 
 use super::queue::{Outgoing, locked};
 use super::tls;
-use crate::message::agent_client::AgentClient;
-use crate::message::agent_server::Agent;
-use crate::message::master_client::MasterClient;
-use crate::message::master_server::Master;
-use crate::message::{FromAgent, ToAgent};
 use hyper::body::Incoming;
 use hyper::client::conn::http2 as client;
 use hyper::server::conn::http2 as server;
@@ -15,8 +10,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
-use std::pin::{Pin, pin};
-use std::sync::Mutex;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -26,10 +21,14 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsStream;
 use tonic::body::Body;
+use tonic::codegen::http::uri::PathAndQuery;
 use tonic::codegen::http::{Request, Response, Uri};
-use tonic::codegen::tokio_stream::Stream;
+use tonic::codegen::tokio_stream::StreamExt;
+use tonic::codegen::tokio_stream::adapters::Map;
 use tonic::codegen::{BoxFuture, Service};
+use tonic::server::StreamingService;
 use tonic::{Status, Streaming};
+use tonic_prost::ProstCodec;
 
 /// The time that a connection has to write its last bytes.
 const LAST_BYTES_MAX: Duration = Duration::from_millis(150);
@@ -70,72 +69,52 @@ impl<In, Out> Call<In, Out> {
 }
 
 /// A service that passes on the first call of its connection; there is no second.
-pub(super) struct Once<In, Out>(Mutex<Option<oneshot::Sender<Call<In, Out>>>>);
-
-/// The service, and the receiver of its call.
-pub(super) fn once<In, Out>() -> (Once<In, Out>, oneshot::Receiver<Call<In, Out>>) {
-    let (calls, call) = oneshot::channel();
-    (Once(Mutex::new(Some(calls))), call)
-}
-
-impl<In, Out> Once<In, Out> {
-    async fn pass(&self, incoming: Streaming<In>) -> Result<Answer<Out>, Status> {
-        let (answer, answered) = oneshot::channel();
-        let second = || Status::already_exists("one call for each connection");
-        let calls = locked(&self.0).take().ok_or_else(second)?;
-        calls.send(Call { incoming, answer }).map_err(|_| second())?;
-        let outgoing = answered.await.map_err(|_| Status::unauthenticated(""))?;
-        Ok(tonic::Response::new(Answers(outgoing)))
-    }
-}
-
-type Answer<Out> = tonic::Response<Answers<Out>>;
+struct Once<In, Out>(Arc<Mutex<Option<oneshot::Sender<Call<In, Out>>>>>);
 
 /// Outgoing messages in the form of a server's answers.
-pub(super) struct Answers<Out>(Outgoing<Out>);
+type Answers<Out> = Map<Outgoing<Out>, fn(Out) -> Result<Out, Status>>;
 
-impl<Out> Stream for Answers<Out> {
-    type Item = Result<Out, Status>;
+impl<In: Send + 'static, Out: Send + 'static> StreamingService<In> for Once<In, Out> {
+    type Response = Out;
+    type ResponseStream = Answers<Out>;
+    type Future = BoxFuture<tonic::Response<Answers<Out>>, Status>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Pin::new(&mut self.0).poll_next(context).map(|next| next.map(Ok))
+    fn call(&mut self, request: tonic::Request<Streaming<In>>) -> Self::Future {
+        let first = locked(&self.0).take();
+        Box::pin(async move {
+            let (answer, answered) = oneshot::channel();
+            let second = || Status::already_exists("one call for each connection");
+            let call = Call { incoming: request.into_inner(), answer };
+            first.ok_or_else(second)?.send(call).map_err(|_| second())?;
+            let outgoing = answered.await.map_err(|_| Status::unauthenticated(""))?;
+            Ok(tonic::Response::new(outgoing.map(Ok as fn(_) -> _)))
+        })
     }
 }
 
-#[tonic::async_trait]
-impl Master for Once<FromAgent, ToAgent> {
-    type JoinStream = Answers<ToAgent>;
-
-    async fn join(
-        &self,
-        request: tonic::Request<Streaming<FromAgent>>,
-    ) -> Result<Answer<ToAgent>, Status> {
-        self.pass(request.into_inner()).await
-    }
-}
-
-#[tonic::async_trait]
-impl Agent for Once<ToAgent, FromAgent> {
-    type ServeStream = Answers<FromAgent>;
-
-    async fn serve(
-        &self,
-        request: tonic::Request<Streaming<ToAgent>>,
-    ) -> Result<Answer<FromAgent>, Status> {
-        self.pass(request.into_inner()).await
-    }
-}
-
-/// Serves one connection.
-pub(super) fn serve<S>(tls: TlsStream<TcpStream>, service: S) -> Driver
+/// Serves one connection, and with it one call of the method at `path`.
+pub(super) fn serve<In, Out>(
+    tls: TlsStream<TcpStream>,
+    path: &'static str,
+) -> (Driver, oneshot::Receiver<Call<In, Out>>)
 where
-    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
-    S: Clone + Send + 'static,
-    S::Future: Send + 'static,
+    In: prost::Message + Default + 'static,
+    Out: prost::Message + 'static,
 {
+    let (calls, call) = oneshot::channel();
+    let calls = Arc::new(Mutex::new(Some(calls)));
+    let service = service_fn(move |request: Request<Incoming>| {
+        let once = Once(Arc::clone(&calls));
+        async move {
+            let codec = ProstCodec::<Out, In>::default();
+            Ok::<_, Infallible>(match request.uri().path() == path {
+                true => tonic::server::Grpc::new(codec).streaming(once, request).await,
+                false => Status::unimplemented("").into_http(),
+            })
+        }
+    });
     let (end, ended) = oneshot::channel::<()>();
     let task = tokio::spawn(async move {
-        let service = service_fn(move |request| service.clone().call(request));
         let mut builder = server::Builder::new(TokioExecutor::new());
         builder.max_concurrent_streams(1);
         let mut connection = pin!(builder.serve_connection(TokioIo::new(tls), service));
@@ -145,12 +124,11 @@ where
         }
         let _ = connection.await;
     });
-    Driver { task, end: Some(end) }
+    (Driver { task, end: Some(end) }, call)
 }
 
 /// The dialing side's way to send its call.
-#[derive(Clone)]
-pub(super) struct Caller(client::SendRequest<Body>);
+struct Caller(client::SendRequest<Body>);
 
 impl Service<Request<Body>> for Caller {
     type Response = Response<Incoming>;
@@ -166,43 +144,29 @@ impl Service<Request<Body>> for Caller {
     }
 }
 
-/// Begins to speak HTTP/2 as the dialing side.
-async fn caller(tls: TlsStream<TcpStream>) -> Result<(Caller, Driver), String> {
+/// Calls the method at `path` of the peer that was dialed. Returns once it has answered.
+pub(super) async fn call<In, Out>(
+    tls: TlsStream<TcpStream>,
+    path: &'static str,
+    outgoing: Outgoing<Out>,
+) -> Result<(Streaming<In>, Driver), Status>
+where
+    In: prost::Message + Default + 'static,
+    Out: prost::Message + 'static,
+{
+    let broken = |error| Status::from_error(Box::new(error));
     let builder = client::Builder::new(TokioExecutor::new());
-    let (caller, connection) = builder
-        .handshake(TokioIo::new(tls))
-        .await
-        .map_err(|error| why(&Status::from_error(Box::new(error))))?;
+    let (caller, connection) = builder.handshake(TokioIo::new(tls)).await.map_err(broken)?;
     let task = tokio::spawn(async move {
         // The end of the streams reports the reason.
         let _ = connection.await;
     });
-    Ok((Caller(caller), Driver { task, end: None }))
-}
-
-fn origin() -> Uri {
-    Uri::from_static("http://memtide")
-}
-
-/// An agent's call to its master. It returns once the master has answered.
-pub(super) async fn join(
-    tls: TlsStream<TcpStream>,
-    outgoing: Outgoing<FromAgent>,
-) -> Result<(Streaming<ToAgent>, Driver), String> {
-    let (caller, driver) = caller(tls).await?;
-    let mut client = MasterClient::with_origin(caller, origin());
-    let answer = client.join(outgoing).await.map_err(|status| why(&status))?;
-    Ok((answer.into_inner(), driver))
-}
-
-/// A master's call to an agent. It returns once the agent has answered.
-pub(super) async fn call_agent(
-    tls: TlsStream<TcpStream>,
-    outgoing: Outgoing<ToAgent>,
-) -> Result<(Streaming<FromAgent>, Driver), String> {
-    let (caller, driver) = caller(tls).await?;
-    let mut client = AgentClient::with_origin(caller, origin());
-    let answer = client.serve(outgoing).await.map_err(|status| why(&status))?;
+    let driver = Driver { task, end: None };
+    let origin = Uri::from_static("http://memtide");
+    let mut client = tonic::client::Grpc::with_origin(Caller(caller), origin);
+    client.ready().await.map_err(broken)?;
+    let (path, codec) = (PathAndQuery::from_static(path), ProstCodec::<Out, In>::default());
+    let answer = client.streaming(tonic::Request::new(outgoing), path, codec).await?;
     Ok((answer.into_inner(), driver))
 }
 

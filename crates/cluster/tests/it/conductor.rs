@@ -114,7 +114,8 @@ impl Conductor {
         self.rounds.push(Found { agents, ..Found::default() });
         let load_only = self.load_only;
         let members = self.master.agents().iter().map(|agent| (agent.number, 1)).collect();
-        let parts = vec![RoundLoad { scenario: String::new(), step: None, members }];
+        let parts =
+            vec![RoundLoad { scenario: String::new(), digest: String::new(), step: None, members }];
         let load_max = Some(LOAD_MAX);
         let round = Round { parts, load_only, samples: false, points: false, load_max };
         self.master.begin(&round, now);

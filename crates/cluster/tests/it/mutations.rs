@@ -257,7 +257,12 @@ fn armed() -> Master {
     let (mut master, now) = (alone(), Instant::ZERO);
     master.opened(1, "somewhere", &hello(), now);
     assert_eq!(master.gathered(now), Gathered::All);
-    let load = RoundLoad { scenario: String::new(), step: None, members: vec![(0, 1)] };
+    let load = RoundLoad {
+        scenario: String::new(),
+        step: None,
+        digest: String::new(),
+        members: vec![(0, 1)],
+    };
     let (load_only, samples, points, load_max) = (false, false, false, None);
     master.begin(&Round { parts: vec![load], load_only, samples, points, load_max }, now);
     master.handle(1, from(FromWhat::Prepared(Prepared {})), now);

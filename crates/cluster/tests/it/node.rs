@@ -137,12 +137,12 @@ impl Node {
                     }
                     wishes.push(Wish::Later(now + 300 * MS, Step::Ends));
                 }
-                Action::Keep { run, record } => drop(self.kept.insert(run, record)),
-                Action::Forget { run } => {
+                Action::Keep { run, record, .. } => drop(self.kept.insert(run, record)),
+                Action::Forget { run, .. } => {
                     self.kept.remove(&run);
                     self.forgotten.push(run);
                 }
-                Action::Find { run } => {
+                Action::Find { run, .. } => {
                     let record = self.kept.get(&run).cloned();
                     self.agent.found(&run, record.as_deref());
                 }

@@ -116,7 +116,7 @@ pub(crate) fn opened(net: &MasterNet) -> (u64, Hello) {
 
 pub(crate) fn opened_at(net: &AgentNet) -> (String, [u8; 32]) {
     at_agent(net, |event| match event {
-        FromMaster::Opened { address, key } => Some((address.clone(), *key)),
+        FromMaster::Opened { address, .. } => Some((address.clone(), net.master())),
         _ => None,
     })
 }
@@ -131,7 +131,7 @@ pub(crate) fn closed(net: &MasterNet, of: u64) -> String {
 
 pub(crate) fn closed_at(net: &AgentNet) -> String {
     at_agent(net, |event| match event {
-        FromMaster::Closed { why } => Some(why.clone()),
+        FromMaster::Closed { why, .. } => Some(why.clone()),
         _ => None,
     })
 }
@@ -160,7 +160,7 @@ pub(crate) fn said(net: &MasterNet) -> from_agent::What {
 
 pub(crate) fn said_at(net: &AgentNet) -> to_agent::What {
     at_agent(net, |event| match event {
-        FromMaster::Message(message) => message.what.clone(),
+        FromMaster::Message { message, .. } => message.what.clone(),
         _ => None,
     })
 }

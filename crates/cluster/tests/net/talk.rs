@@ -111,8 +111,8 @@ fn a_large_record_arrives_in_parts() {
             assert_eq!(Some(said(&master)), part(number).what, "part {number}");
         }
     });
-    let run = b"run".to_vec();
-    master.send(peer, ToAgent { what: Some(to_agent::What::Acknowledged(Acknowledged { run })) });
+    let acknowledged = Acknowledged { run: b"run".to_vec(), share: 0 };
+    master.send(peer, ToAgent { what: Some(to_agent::What::Acknowledged(acknowledged)) });
     assert!(matches!(said_at(&agent), to_agent::What::Acknowledged(_)));
 }
 
@@ -231,9 +231,7 @@ fn an_agent_that_is_not_there_is_unreachable_once() {
     let master =
         MasterNet::start(&keys.identity, token, None, vec![address.to_string()], clock).unwrap();
     let why = at_master(&master, |event| match event {
-        FromNet::Unreachable { address: at, why } if *at == address.to_string() => {
-            Some(why.clone())
-        }
+        FromNet::Turned { address: at, why } if *at == address.to_string() => Some(why.clone()),
         _ => None,
     });
     assert!(why.contains("it cannot be reached: Connection refused"), "{why}");

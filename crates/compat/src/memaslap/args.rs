@@ -4,11 +4,12 @@
 //! Decides everything that depends on more than one option. Makes no scenario of it.
 
 use super::configuration::{self, Configuration, Range};
-use super::options::{Length, Options, Output, Shares, Target, Transport};
+use super::options::{Options, Output, Target, Transport};
 use super::page;
 use super::parsed::{Parsed, USAGE};
-use super::servers::{Server, servers};
+use super::servers::servers;
 use crate::Stop;
+use crate::server::Server;
 
 /// Bytes of a request over UDP, without the header of its datagram.
 const DATAGRAM_BYTES: u64 = 1_400 - 8;
@@ -44,7 +45,8 @@ pub fn parse(
     let given = Parsed::read(program, argv)?;
     let reader = Reader { program, given, environment };
     let (written, servers) = reader.servers()?;
-    if !reader.given.concurrency.is_multiple_of(reader.given.threads) {
+    let options = &reader.given.options;
+    if !options.concurrency.is_multiple_of(options.threads) {
         return Err(with_help("Concurrency must be the multiples of threads count."));
     }
     reader.check_further()?;
@@ -83,7 +85,7 @@ impl Reader<'_> {
 
     /// Checks that memaslap lacks, and without which it fails later.
     fn check_further(&self) -> Result<(), Stop> {
-        let (clients, each) = (self.given.concurrency, self.given.connections_each);
+        let Options { concurrency: clients, connections_each: each, .. } = self.given.options;
         let connections = u64::from(clients) * u64::from(each);
         if connections > 1 << 20 {
             return Err(self.further(&format!(
@@ -147,16 +149,18 @@ impl Reader<'_> {
     fn check_together(&self, servers: usize) -> Result<(), Stop> {
         let given = &self.given;
         let (is_split, is_udp) = (given.has("facebook"), given.has("udp"));
-        let writers = given.writers.map(|writers| usize::try_from(writers).unwrap_or(usize::MAX));
+        let options = &given.options;
+        let writers = options.target.writers;
+        let writers = writers.map(|writers| usize::try_from(writers).unwrap_or(usize::MAX));
         let checks = [
             (
-                is_split && given.division < 2,
+                is_split && options.division < 2,
                 "facebook test must work with multi-get, please specify multi-get key number \
                  with '--division' option.",
             ),
             (is_split && is_udp, "facebook test couldn't work with UDP."),
             (
-                is_udp && given.connections_each > 1,
+                is_udp && options.connections_each > 1,
                 "UDP doesn't support multi-socks in one connection structure.",
             ),
             (writers.is_some() && servers < 2, "Please specify 2 servers at least for replication"),
@@ -179,17 +183,18 @@ impl Reader<'_> {
         mut about_file: Vec<String>,
     ) -> Options {
         let given = self.given;
-        let transport = match (given.has("udp"), given.has("facebook")) {
+        let has = |flag| given.has(flag);
+        let transport = match (has("udp"), has("facebook")) {
             (true, _) => Transport::Udp,
             (false, true) => Transport::Split,
             (false, false) => Transport::Tcp,
         };
-        let mut notes = given.notes.clone();
-        let threads = given.threads;
-        if given.writers.is_none() && servers.len() > threads as usize {
+        let mut options = given.options.clone();
+        let (threads, writers) = (options.threads as usize, options.target.writers);
+        if writers.is_none() && servers.len() > threads {
             let all = servers.len();
-            let (loaded, left) = (all.min(given.concurrency as usize), all - threads as usize);
-            notes.push(format!(
+            let (loaded, left) = (all.min(options.concurrency as usize), all - threads);
+            options.notes.push(format!(
                 "{} are loaded; memaslap itself, with one for each thread, would leave out {left} \
                  of them.",
                 match loaded == all {
@@ -198,43 +203,29 @@ impl Reader<'_> {
                 }
             ));
         }
-        notes.append(&mut about_file);
+        options.notes.append(&mut about_file);
         if transport != Transport::Tcp && given.file.is_none() {
-            notes.extend(shorten_keys(&mut data, &given));
+            options.notes.extend(shorten_keys(&mut data, &given));
         }
         Options {
             target: Target {
                 servers,
                 written,
-                is_binary: given.has("binary"),
+                is_binary: has("binary"),
                 transport,
-                writers: given.writers,
-                is_reconnecting: given.has("reconnect") || given.writers.is_some(),
+                writers,
+                is_reconnecting: has("reconnect") || writers.is_some(),
             },
-            threads,
-            concurrency: given.concurrency,
-            connections_each: given.connections_each,
-            length: given.operations.map_or(Length::Time(given.time), Length::Operations),
             data,
-            window: given.window,
-            shares: Shares {
-                verified: given.verified,
-                expiring: given.expiring,
-                overwriting: given.overwriting,
-            },
-            division: given.division,
-            rate_ops_max: given.rate_ops_max,
-            seed: given.seed,
-            is_raw_keys: given.has("raw-keys"),
+            is_raw_keys: has("raw-keys"),
             output: Output {
-                statistics_every: given.statistics_every,
-                is_verbose: given.has("verbose"),
-                is_plain: given.has("plain"),
-                json: given.json.clone(),
-                is_failing: given.has("fail-on-error"),
-                has_notes: given.has("notes"),
+                is_verbose: has("verbose"),
+                is_plain: has("plain"),
+                is_failing: has("fail-on-error"),
+                has_notes: has("notes"),
+                ..options.output
             },
-            notes,
+            ..options
         }
     }
 }
@@ -242,7 +233,7 @@ impl Reader<'_> {
 /// Over UDP a get of many keys is one datagram, into which most keys do not fit if no file sets
 /// their lengths: they become as long as fits, with a note. If no length fits, it is refused later.
 fn shorten_keys(data: &mut Configuration, given: &Parsed) -> Option<String> {
-    let keys = u64::from(given.division);
+    let keys = u64::from(given.options.division);
     let bytes = match given.has("binary") {
         true => (DATAGRAM_BYTES - FRAME_BYTES) / keys,
         false => (DATAGRAM_BYTES - LINE_BYTES) / keys,

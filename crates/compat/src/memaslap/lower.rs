@@ -6,9 +6,9 @@ mod sizes;
 use super::options::{Length, Options, Transport};
 use super::parsed::USAGE;
 use crate::Stop;
-use crate::said::Said;
+use crate::said::{Said, nanoseconds};
 use memtide_base::Span;
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 
 /// The timeout over TCP; memaslap waits for ever.
 const TIMEOUT: Span = Span::from_s(60);
@@ -142,10 +142,6 @@ fn pace(said: &mut Said, options: &Options) {
 fn shares(options: &Options) -> (f64, f64) {
     let data = &options.data;
     if data.sets < SETS_LEAST { (0.0, 1.0) } else { (data.sets, data.gets) }
-}
-
-fn nanoseconds(span: Span) -> String {
-    format!("{}ns", span.ns())
 }
 
 #[cfg(test)]

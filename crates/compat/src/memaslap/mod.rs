@@ -14,12 +14,10 @@ pub mod text;
 mod servers;
 mod quantity;
 mod rows;
-mod words;
 
+pub use crate::server::Server;
 pub use args::{Environment, parse};
 pub use configuration::{Configuration, Range};
 pub use lower::lower;
 pub use options::{Length, Options, Output, Shares, Target, Transport};
-pub use servers::Server;
 pub use transcript::Transcript;
-pub use words::SlapWords;

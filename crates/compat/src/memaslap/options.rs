@@ -2,7 +2,7 @@
 //! parse.
 
 use super::configuration::Configuration;
-use super::servers::Server;
+use crate::server::Server;
 use memtide_base::Span;
 
 /// The decided values of a command line.
@@ -89,7 +89,7 @@ pub struct Shares {
 }
 
 /// The output and its destinations.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// The interval between prints of statistics, in whole seconds; `None` prints none, not even at
     /// the end.

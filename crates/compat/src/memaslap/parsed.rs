@@ -1,6 +1,8 @@
 //! The options of a command line one by one: memaslap's checks of single values, in the order of
 //! the options. Judges nothing that depends on two options.
 
+use super::configuration::Configuration;
+use super::options::{Length, Options, Output, Shares, Target, Transport};
 use super::page;
 use super::quantity;
 use super::rows::{ROWS, Row};
@@ -24,25 +26,12 @@ const VALUE_BYTES_MAX: i64 = 1 << 20;
 /// The values of the options, each within its bounds; defaults for absent ones.
 #[derive(Debug)]
 pub(super) struct Parsed {
+    /// The values that are decided already.
+    pub(super) options: Options,
     pub(super) servers: Option<String>,
-    pub(super) threads: u32,
-    pub(super) concurrency: u32,
-    pub(super) connections_each: u32,
-    pub(super) operations: Option<u64>,
-    pub(super) time: Span,
     pub(super) file: Option<String>,
-    pub(super) window: u64,
     pub(super) value_bytes: Option<u64>,
-    pub(super) verified: f64,
-    pub(super) expiring: f64,
-    pub(super) overwriting: f64,
-    pub(super) division: u32,
-    pub(super) statistics_every: Option<Span>,
-    pub(super) rate_ops_max: Option<u32>,
-    pub(super) writers: Option<u32>,
-    pub(super) seed: u64,
-    pub(super) json: Option<String>,
-    pub(super) notes: Vec<String>,
+    operations: Option<u64>,
     /// The options without an argument that are present.
     flags: Vec<&'static str>,
 }
@@ -58,7 +47,14 @@ impl Parsed {
             yields: row.added,
         };
         let entries: Vec<Entry> = ROWS.iter().map(entry).collect();
-        let mut given = Self::default();
+        let mut given = Self {
+            options: defaults(),
+            servers: None,
+            file: None,
+            value_bytes: None,
+            operations: None,
+            flags: Vec::new(),
+        };
         for found in Words::new(&entries, argv) {
             let complain = |what: String| Stop::complaint(format!("{program}: {what}"), USAGE);
             let found = found.map_err(|fault| complain(fault.to_string()))?;
@@ -73,6 +69,10 @@ impl Parsed {
                 })?,
             }
         }
+        // A number of operations goes before the time.
+        if let Some(operations) = given.operations {
+            given.options.length = Length::Operations(operations);
+        }
         Ok(given)
     }
 
@@ -84,71 +84,58 @@ impl Parsed {
 
     /// Takes the argument of one option.
     fn take(&mut self, long: &str, word: &str) -> Result<(), ValueError> {
+        let options = &mut self.options;
         match long {
             "servers" => self.servers = Some(word.to_owned()),
-            "threads" => self.threads = counted(word, THREADS_MAX, THREADS)?,
-            "concurrency" => self.concurrency = counted(word, CONNECTIONS_MAX, CONCURRENCY)?,
-            "conn_sock" => self.connections_each = counted(word, CONNECTIONS_MAX, CONNECTIONS)?,
+            "threads" => options.threads = counted(word, THREADS_MAX, THREADS)?,
+            "concurrency" => options.concurrency = counted(word, CONNECTIONS_MAX, CONCURRENCY)?,
+            "conn_sock" => options.connections_each = counted(word, CONNECTIONS_MAX, CONNECTIONS)?,
             "execute_number" => self.operations = Some(operations(word)?),
-            "time" => self.time = time(word, RUN_TIME)?,
+            "time" => options.length = Length::Time(time(word, RUN_TIME)?),
             "cfg_cmd" => self.file = Some(word.to_owned()),
-            "win_size" => self.window = window(word)?,
+            "win_size" => options.window = window(word)?,
             "fixed_size" => self.value_bytes = Some(value_bytes(word)?),
-            "verify" => self.verified = share(word, VERIFY)?,
-            "exp_verify" => self.expiring = share(word, EXPIRY)?,
-            "overwrite" => self.overwriting = share(word, OVERWRITE)?,
-            "division" => self.division = counted(word, KEYS_MAX, DIVISION)?,
-            "stat_freq" => self.statistics_every = Some(time(word, STATISTICS)?),
-            "tps" => self.rate_ops_max = self.rate(word)?,
-            "rep_write" => self.writers = Some(counted(word, i64::from(u32::MAX), WRITERS)?),
-            "seed" => self.seed = seed(word)?,
-            "json" => self.json = Some(word.to_owned()),
+            "verify" => options.shares.verified = share(word, VERIFY)?,
+            "exp_verify" => options.shares.expiring = share(word, EXPIRY)?,
+            "overwrite" => options.shares.overwriting = share(word, OVERWRITE)?,
+            "division" => options.division = counted(word, KEYS_MAX, DIVISION)?,
+            "stat_freq" => options.output.statistics_every = Some(time(word, STATISTICS)?),
+            "tps" => options.rate_ops_max = rate(word, &mut options.notes)?,
+            "rep_write" => {
+                options.target.writers = Some(counted(word, i64::from(u32::MAX), WRITERS)?);
+            }
+            "seed" => options.seed = seed(word)?,
+            "json" => options.output.json = Some(word.to_owned()),
             _ => unreachable!("every row of the table that takes a word is named above"),
         }
         Ok(())
     }
-
-    /// Reads a rate; 0 is no limit, as with memaslap.
-    fn rate(&mut self, word: &str) -> Result<Option<u32>, ValueError> {
-        let rate = quantity::count(word).ok_or(ValueError::Theirs(TPS))?;
-        match u32::try_from(rate) {
-            Ok(0) => Ok(None),
-            Ok(rate_ops) if i64::from(rate_ops) <= RATE_OPS_MAX => Ok(Some(rate_ops)),
-            _ if rate < 0 => Err(ValueError::Ours("a throughput is not below 0".to_owned())),
-            _ => {
-                self.notes.push(format!(
-                    "--tps {word}: no machine gets near it, so throughput is not limited."
-                ));
-                Ok(None)
-            }
-        }
-    }
 }
 
-impl Default for Parsed {
-    fn default() -> Self {
-        Self {
-            servers: None,
-            threads: 1,
-            concurrency: 16,
-            connections_each: 1,
-            operations: None,
-            time: Span::from_s(600),
-            file: None,
-            window: 10 << 10,
-            value_bytes: None,
-            verified: 0.0,
-            expiring: 0.0,
-            overwriting: 0.0,
-            division: 1,
-            statistics_every: None,
-            rate_ops_max: None,
+/// memaslap's values without options. The servers, the file and switches are decided later.
+fn defaults() -> Options {
+    Options {
+        target: Target {
+            servers: Vec::new(),
+            written: String::new(),
+            is_binary: false,
+            transport: Transport::Tcp,
             writers: None,
-            seed: 1,
-            json: None,
-            notes: Vec::new(),
-            flags: Vec::new(),
-        }
+            is_reconnecting: false,
+        },
+        threads: 1,
+        concurrency: 16,
+        connections_each: 1,
+        length: Length::Time(Span::from_s(600)),
+        data: Configuration::default(),
+        window: 10 << 10,
+        shares: Shares::default(),
+        division: 1,
+        rate_ops_max: None,
+        seed: 1,
+        is_raw_keys: false,
+        output: Output::default(),
+        notes: Vec::new(),
     }
 }
 
@@ -167,6 +154,22 @@ fn counted(word: &str, most: i64, message: &'static str) -> Result<u32, ValueErr
     }
     let within = u32::try_from(count).ok().filter(|_| count <= most);
     within.ok_or_else(|| ValueError::Ours(format!("at most {most} are allowed")))
+}
+
+/// Reads a rate; 0 is no limit, as with memaslap.
+fn rate(word: &str, notes: &mut Vec<String>) -> Result<Option<u32>, ValueError> {
+    let rate = quantity::count(word).ok_or(ValueError::Theirs(TPS))?;
+    match u32::try_from(rate) {
+        Ok(0) => Ok(None),
+        Ok(rate_ops) if i64::from(rate_ops) <= RATE_OPS_MAX => Ok(Some(rate_ops)),
+        _ if rate < 0 => Err(ValueError::Ours("a throughput is not below 0".to_owned())),
+        _ => {
+            notes.push(format!(
+                "--tps {word}: no machine gets near it, so throughput is not limited."
+            ));
+            Ok(None)
+        }
+    }
 }
 
 fn operations(word: &str) -> Result<u64, ValueError> {

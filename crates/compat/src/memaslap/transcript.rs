@@ -2,14 +2,15 @@
 //! itself, and keeps only the state that later texts need.
 
 use super::options::{Length, Options};
-use super::servers::Server;
 use super::text::{Formatter, Kinds, Period, RunCounts, TimeFigures};
 use crate::Printed;
 use crate::printed::beside;
+use crate::server::Server;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
-use memtide_schema::record::{Distribution, Record, WarningRecord};
-use memtide_schema::{Event, Kind, Scenario, TimesSoFar};
+use memtide_record::{Distribution, Record, WarningRecord};
+use memtide_record::{Event, TimesSoFar};
+use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;
 
 /// The output of one command line, from the events of its run.
@@ -114,7 +115,7 @@ impl<'a> Transcript<'a> {
         let times = |kind: Kind| times(&record.service, kind);
         let (measure, cooldown) = (&record.phases.measure, &record.phases.cooldown);
         let phases = [measure, cooldown].map(|phase| &phase.totals);
-        let sum = |of: fn(&memtide_schema::record::Totals) -> u64| phases.into_iter().map(of).sum();
+        let sum = |of: fn(&memtide_record::Totals) -> u64| phases.into_iter().map(of).sum();
         let sets = [measure, cooldown].map(|phase| phase.ops.get(&Kind::Set).copied().unwrap_or(0));
         let sets = sets.into_iter().sum::<u64>();
         Ok(RunCounts {

@@ -9,9 +9,9 @@ pub use divided::{Divided, OwnRate, divide};
 use super::numbers::{Law, Sinusoid};
 use super::options::{Keys, Mode, Options};
 use crate::Stop;
-use crate::said::Said;
+use crate::said::{Said, nanoseconds};
 use memtide_base::{Span, law};
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 
 /// The timeout; the originals wait for ever.
 const TIMEOUT: Span = Span::from_s(60);
@@ -193,10 +193,6 @@ fn pace(words: &mut Said, options: &Options, part: &Part) {
     }
 }
 
-fn nanoseconds(span: Span) -> String {
-    format!("{}ns", span.ns())
-}
-
 fn mean(targets: &[f64]) -> f64 {
     targets.iter().sum::<f64>() / targets.len().max(1) as f64
 }
@@ -280,7 +276,5 @@ fn gaps(law: Law, rate_ops_each: Option<f64>) -> String {
     }
 }
 
-#[cfg(test)]
-mod golden;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,6 @@ mod fleet;
 pub mod text;
 mod numbers;
 mod rows;
-mod words;
 
 pub use args::parse;
 pub use fleet::{Fleet, OwnLoad, Patience};
@@ -28,7 +27,6 @@ pub use options::{
 };
 pub use rows::Face;
 pub use transcript::{Transcript, agent_rows, skipped, whose};
-pub use words::FamilyWords;
 
 pub(crate) use parsed::reading;
 

@@ -112,31 +112,14 @@ pub(super) fn names_dynamic(argv: &[String]) -> bool {
 /// A measure of how well the mcperfs can read a command line.
 pub(crate) fn reading(argv: &[String]) -> Reading {
     let table = Table::new(Face::McperfDynamic);
-    let mut words = Words::new(&table.entries, argv);
-    let mut reading = Reading::default();
     let (mut has_port, mut has_agent) = (false, false);
-    while let Some(found) = words.next() {
-        let found = match found {
-            Ok(found) => found,
-            Err(fault) if fault.is_unknown() => {
-                reading.unknown_at = Some(words.at());
-                break;
-            }
-            Err(_) => {
-                reading.misfits += 1;
-                continue;
-            }
-        };
+    let reading = Words::new(&table.entries, argv).reading(|found| {
         let row = table.row(found.index, found.argument.is_some());
-        if !row.many && check(row, found.argument.unwrap_or("")).is_err() {
-            reading.misfits += 1;
-        }
         has_port |= row.long == "agent_port";
         has_agent |= matches!(row.long, "agent" | "agentmode");
-    }
-    reading.misfits += words.strays();
-    reading.has_idle_port = has_port && !has_agent;
-    reading
+        row.many || check(row, found.argument.unwrap_or("")).is_ok()
+    });
+    Reading { has_idle_port: has_port && !has_agent, ..reading }
 }
 
 /// getopt's table for a face, and the row of each entry.

@@ -29,8 +29,8 @@ pub fn parse(argv: &[String]) -> Result<Options, Stop> {
         Stop { stdout: String::new(), stderr: text, code: USAGE }
     };
     let draft = Draft::read(argv).map_err(complain)?;
-    if draft.is_version_asked || draft.is_help_asked {
-        let page = if draft.is_help_asked { page::usage() } else { String::new() };
+    if draft.has("version") || draft.has("help") {
+        let page = if draft.has("help") { page::usage() } else { String::new() };
         let stderr = format!("{}{page}", page::VERSION);
         return Err(Stop { stdout: String::new(), stderr, code: 0 });
     }
@@ -40,22 +40,9 @@ pub fn parse(argv: &[String]) -> Result<Options, Stop> {
 /// A measure of how well twemperf can read a command line.
 pub(crate) fn reading(argv: &[String]) -> Reading {
     let mut draft = Draft::default();
-    let mut words = Words::new(OPTIONS, argv);
-    let mut reading = Reading::default();
-    while let Some(found) = words.next() {
-        let is_fit = match found {
-            Ok(Found { index, argument: Some(word) }) => draft.take(&OPTIONS[index], word).is_ok(),
-            Ok(Found { argument: None, .. }) => true,
-            Err(fault) if fault.is_unknown() => {
-                reading.unknown_at = Some(words.at());
-                break;
-            }
-            Err(_) => false,
-        };
-        reading.misfits += usize::from(!is_fit);
-    }
-    reading.misfits += words.strays();
-    reading
+    Words::new(OPTIONS, argv).reading(|Found { index, argument }| {
+        argument.is_none_or(|word| draft.take(&OPTIONS[index], word).is_ok())
+    })
 }
 
 /// An option of the original, whose value for [`Draft::take`] is its letter.
@@ -106,21 +93,18 @@ const OPTIONS: &[Entry] = &[
 /// The values of a command line, each a number that its option takes.
 #[derive(Clone, Debug)]
 struct Draft {
-    is_help_asked: bool,
-    is_version_asked: bool,
+    /// The options without an argument that are present.
+    flags: Vec<&'static str>,
     verbosity: u32,
     log: String,
     server: String,
     port: u16,
-    is_histogram_shown: bool,
     timeout_s: f64,
     linger_s: Option<u32>,
     send_buffer_bytes: u32,
     receive_buffer_bytes: u32,
-    is_nagle_on: bool,
     method: Method,
     expiry_s: u32,
-    is_noreply: bool,
     prefix: String,
     /// The client's number, and the number of clients.
     client: (u32, u32),
@@ -133,31 +117,23 @@ struct Draft {
     size_rate: Option<String>,
     threads: u32,
     time_s: Option<f64>,
-    is_on_stdout: bool,
-    is_error_fatal: bool,
     json: Option<String>,
-    has_own_keys: bool,
-    has_notes: bool,
 }
 
 impl Default for Draft {
     fn default() -> Self {
         Self {
-            is_help_asked: false,
-            is_version_asked: false,
+            flags: Vec::new(),
             verbosity: 5,
             log: String::new(),
             server: "localhost".to_owned(),
             port: 11_211,
-            is_histogram_shown: false,
             timeout_s: 0.0,
             linger_s: None,
             send_buffer_bytes: 4096,
             receive_buffer_bytes: 16_384,
-            is_nagle_on: false,
             method: Method::Set,
             expiry_s: 0,
-            is_noreply: false,
             prefix: "mcp:".to_owned(),
             client: (0, 1),
             connections: None,
@@ -168,11 +144,7 @@ impl Default for Draft {
             size_rate: None,
             threads: 1,
             time_s: None,
-            is_on_stdout: false,
-            is_error_fatal: false,
             json: None,
-            has_own_keys: false,
-            has_notes: false,
         }
     }
 }
@@ -186,26 +158,16 @@ impl Draft {
             let entry = &OPTIONS[found.index];
             match found.argument {
                 Some(word) => draft.take(entry, word)?,
-                None => draft.switch(entry),
+                None => draft.flags.push(entry.long),
             }
         }
         Ok(draft)
     }
 
-    /// Handles an option without an argument.
-    fn switch(&mut self, entry: &Entry) {
-        let value = match entry.long {
-            "help" => &mut self.is_help_asked,
-            "version" => &mut self.is_version_asked,
-            "print-histogram" => &mut self.is_histogram_shown,
-            "disable-nodelay" => &mut self.is_nagle_on,
-            "use-noreply" => &mut self.is_noreply,
-            "report-stdout" => &mut self.is_on_stdout,
-            "fail-on-error" => &mut self.is_error_fatal,
-            "notes" => &mut self.has_notes,
-            _ => &mut self.has_own_keys,
-        };
-        *value = true;
+    /// True if the option without an argument is present.
+    fn has(&self, flag: &str) -> bool {
+        debug_assert!(OPTIONS.iter().any(|entry| entry.long == flag && entry.argument == NO));
+        self.flags.contains(&flag)
     }
 
     /// Handles an option with its argument.

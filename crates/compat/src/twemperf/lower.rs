@@ -4,9 +4,9 @@
 use super::distribution::Distribution;
 use super::options::{Load, Options, Sizes, Target};
 use crate::Stop;
-use crate::said::{Said, Wrong};
+use crate::said::{Said, Wrong, nanoseconds};
 use memtide_base::Span;
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 
 /// The longest timeout; the original may wait for ever.
 const TIMEOUT_MAX: Span = Span::from_s(3600);
@@ -180,10 +180,6 @@ fn sizes(sizes: &Sizes) -> String {
         Distribution::Exponential(mean) => format!("exponential:{mean}"),
         Distribution::Ascending(first) => format!("ascending:{first}"),
     }
-}
-
-fn nanoseconds(span: Span) -> String {
-    format!("{}ns", span.ns())
 }
 
 #[cfg(test)]

@@ -8,11 +8,9 @@ mod page;
 mod options;
 mod distribution;
 pub mod text;
-mod words;
 
 pub use args::parse;
 pub(crate) use args::reading;
 pub use distribution::Distribution;
 pub use lower::lower;
 pub use options::{Keys, Load, Method, Options, Output, Request, Sizes, Socket, Target};
-pub use words::TwemperfWords;

@@ -210,184 +210,59 @@ fn every_kind_takes_the_replies_that_the_protocol_has_for_it_and_no_other() {
     }
 }
 
+/// The conversations of `talks.txt`, each below its heading. A line is one of:
+/// `send` kinds, several keys behind a star; `recv` bytes; `fails` with an error and the bytes that are it;
+/// `sees` one call of the sink; `pass` to an instant, with the next deadline; `second` requests of
+/// a cas, with their numbers; `lost`, and `connect`. All calls of the sink are listed.
 #[test]
-fn answers_say_what_they_mean() {
-    talks(|talk| {
-        for kind in [Get, Set, Add, Replace, Delete, Delete, Incr, Decr, Touch, Touch, Gat] {
-            talk.send(kind);
+fn talks_go_as_they_are_written() {
+    let mut talked = 0;
+    for written in include_str!("tests/talks.txt").split("\n# ").skip(1) {
+        talks(|talk| carry_out(talk, written));
+        talked += 1;
+    }
+    assert_eq!(talked, 18);
+}
+
+fn carry_out(talk: &mut Talk, written: &str) {
+    let mut seen: Vec<&str> = Vec::new();
+    for line in written.lines().skip(1).filter(|line| !line.is_empty()) {
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        if verb == "sees" {
+            seen.push(rest);
+            continue;
         }
-        talk.recv(
-            b"END\r\nSTORED\r\nNOT_STORED\r\nNOT_STORED\r\nDELETED\r\nNOT_FOUND\r\n12\r\n\
-              NOT_FOUND\r\nTOUCHED\r\nNOT_FOUND\r\nVALUE k 0 1\r\nx\r\nEND\r\n",
-        );
-        talk.sees(&[
-            "0 get: Answered Miss, Values, 0 hits, 5 bytes",
-            "1 set: Answered Stored, Stored, 0 hits, 8 bytes",
-            "2 add: Answered NotStored, NotStored, 0 hits, 12 bytes",
-            "3 replace: Answered NotStored, NotStored, 0 hits, 12 bytes",
-            "4 delete: Answered Deleted, Deleted, 0 hits, 9 bytes",
-            "5 delete: Answered NotFound, NotFound, 0 hits, 11 bytes",
-            "6 incr: Answered Number, Number, 0 hits, 4 bytes",
-            "7 decr: Answered NotFound, NotFound, 0 hits, 11 bytes",
-            "8 touch: Answered Touched, Touched, 0 hits, 9 bytes",
-            "9 touch: Answered NotFound, NotFound, 0 hits, 11 bytes",
-            "10 gat: Answered Hit, Values, 1 hits, 21 bytes",
-        ]);
-        assert_eq!(talk.connection.in_flight(), 0);
-    });
-}
-
-#[test]
-fn a_value_may_look_like_the_end_of_its_reply() {
-    talks(|talk| {
-        talk.send(Get);
-        talk.send(Set);
-        talk.recv(b"VALUE k 0 15\r\n\r\nEND\r\nSTORED\r\n\r\nEND\r\nSTORED\r\n");
-        talk.sees(&[
-            "0 get: Answered Hit, Values, 1 hits, 36 bytes",
-            "1 set: Answered Stored, Stored, 0 hits, 8 bytes",
-        ]);
-    });
-}
-
-#[test]
-fn a_multiget_is_one_operation_that_counts_keys() {
-    talks(|talk| {
-        for keys in [3, 3, 2] {
-            talk.send_keys(Get, keys);
+        talk.sees(&std::mem::take(&mut seen));
+        let bytes = || rest.replace("\\r", "\r").replace("\\n", "\n").into_bytes();
+        match verb {
+            "send" => rest.split(' ').for_each(|word| {
+                let (kind, keys) = word.split_once('*').unwrap_or((word, "1"));
+                let kind = OpKind::ALL.into_iter().find(|it| it.name() == kind).expect(kind);
+                talk.send_keys(kind, keys.parse().expect("a number of keys"));
+            }),
+            "recv" => talk.recv(&bytes()),
+            "fails" => {
+                let (error, bytes) = rest.split_once(" from ").expect("an error and bytes");
+                let bytes = bytes.replace("\\r", "\r").replace("\\n", "\n");
+                let read = talk.try_recv(bytes.as_bytes());
+                assert_eq!(format!("{:?}", read.expect_err("it fails")), error, "{written}");
+            }
+            "pass" => {
+                let (to, next) = rest.split_once(" next ").expect("two instants");
+                let instant = |ns: &str| ns.parse().map_or(Instant::NEVER, Instant::from_ns);
+                assert_eq!(talk.pass_to(instant(to).ns()), instant(next), "{written}");
+            }
+            "second" => assert_eq!(format!("{:?}", talk.follow_up()), rest, "{written}"),
+            "lost" => {
+                talk.connection.handle_closed(Fate::Lost, &mut talk.seen);
+                assert_eq!(talk.connection.in_flight(), 0);
+                assert_eq!(talk.connection.state(), State::Closed);
+            }
+            "connect" => talk.connect(),
+            _ => panic!("{line}"),
         }
-        talk.recv(b"VALUE a 0 1\r\na\r\nVALUE b 0 1\r\nb\r\nVALUE c 0 1\r\nc\r\nEND\r\n");
-        talk.recv(b"VALUE b 0 1\r\nb\r\nEND\r\nEND\r\n");
-        talk.sees(&[
-            "0 get: Answered Hit, Values, 3 hits, 53 bytes",
-            "1 get: Answered Miss, Values, 1 hits, 21 bytes",
-            "2 get: Answered Miss, Values, 0 hits, 5 bytes",
-        ]);
-    });
-}
-
-#[test]
-fn more_values_than_keys_break_the_protocol() {
-    talks(|talk| {
-        talk.send_keys(Get, 1);
-        let read = talk.try_recv(b"VALUE a 0 1\r\na\r\nVALUE b 0 1\r\nb\r\nEND\r\n");
-        assert_eq!(read, Err(PeerError::Mismatch { kind: Get, got: "VALUE" }));
-        talk.sees(&[]);
-    });
-}
-
-#[test]
-fn error_lines_fail_what_they_answer_and_nothing_else() {
-    talks(|talk| {
-        for kind in [Get, Set, Set, Get] {
-            talk.send(kind);
-        }
-        talk.recv(b"ERROR\r\nCLIENT_ERROR too large\r\nSERVER_ERROR out of memory\r\nEND\r\n");
-        talk.sees(&[
-            "refused: ERROR",
-            "0 get: Failed Failed, Error, 0 hits, 7 bytes",
-            "refused: CLIENT_ERROR too large",
-            "1 set: Failed Failed, ClientError, 0 hits, 24 bytes",
-            "refused: SERVER_ERROR out of memory",
-            "2 set: Failed Failed, ServerError, 0 hits, 28 bytes",
-            "3 get: Answered Miss, Values, 0 hits, 5 bytes",
-        ]);
-    });
-}
-
-#[test]
-fn an_error_in_the_middle_of_values_fails_the_whole_retrieval() {
-    talks(|talk| {
-        talk.send_keys(Get, 2);
-        talk.send(Get);
-        talk.recv(b"VALUE a 0 1\r\na\r\nSERVER_ERROR out of memory\r\nEND\r\n");
-        talk.sees(&[
-            "refused: SERVER_ERROR out of memory",
-            "0 get: Failed Failed, ServerError, 1 hits, 44 bytes",
-            "1 get: Answered Miss, Values, 0 hits, 5 bytes",
-        ]);
-    });
-}
-
-#[test]
-fn the_second_line_of_a_bad_data_chunk_answers_nothing() {
-    talks(|talk| {
-        for kind in [Set, Get, Get] {
-            talk.send(kind);
-        }
-        talk.recv(b"CLIENT_ERROR bad data chunk\r\nERROR\r\nEND\r\nERROR\r\n");
-        talk.sees(&[
-            "refused: CLIENT_ERROR bad data chunk",
-            "0 set: Failed Failed, ClientError, 0 hits, 29 bytes",
-            "1 get: Answered Miss, Values, 0 hits, 5 bytes",
-            "refused: ERROR",
-            "2 get: Failed Failed, Error, 0 hits, 7 bytes",
-        ]);
-    });
-}
-
-#[test]
-fn the_second_line_of_a_bad_data_chunk_may_come_when_nothing_is_asked() {
-    talks(|talk| {
-        talk.send(Set);
-        talk.recv(b"CLIENT_ERROR bad data chunk\r\n");
-        talk.recv(b"ERROR\r\n");
-        talk.send(Get);
-        talk.recv(b"END\r\n");
-        talk.sees(&[
-            "refused: CLIENT_ERROR bad data chunk",
-            "0 set: Failed Failed, ClientError, 0 hits, 29 bytes",
-            "1 get: Answered Miss, Values, 0 hits, 5 bytes",
-        ]);
-    });
-}
-
-#[test]
-fn an_error_that_does_not_follow_a_bad_data_chunk_at_once_is_an_answer() {
-    talks(|talk| {
-        for kind in [Set, Set, Get] {
-            talk.send(kind);
-        }
-        talk.recv(b"CLIENT_ERROR bad data chunk\r\nSTORED\r\nERROR\r\n");
-        talk.sees(&[
-            "refused: CLIENT_ERROR bad data chunk",
-            "0 set: Failed Failed, ClientError, 0 hits, 29 bytes",
-            "1 set: Answered Stored, Stored, 0 hits, 8 bytes",
-            "refused: ERROR",
-            "2 get: Failed Failed, Error, 0 hits, 7 bytes",
-        ]);
-    });
-}
-
-#[test]
-fn what_timed_out_keeps_its_place_and_its_late_reply_is_thrown_away() {
-    talks(|talk| {
-        talk.send(Get);
-        assert_eq!(talk.pass_to(1_050), Instant::from_ns(1_100));
-        talk.send(Set);
-        talk.sees(&[]);
-        assert_eq!(talk.pass_to(1_100), Instant::from_ns(1_150), "the set's deadline is next");
-        talk.sees(&["0 get: TimedOut TimedOut, no reply, 0 hits, 0 bytes"]);
-        assert_eq!(talk.connection.in_flight(), 2);
-        talk.recv(b"VALUE k 0 1\r\nx\r\nEND\r\nSTORED\r\n");
-        talk.sees(&["0 get: late", "1 set: Answered Stored, Stored, 0 hits, 8 bytes"]);
-        assert_eq!(talk.pass_to(9_000), Instant::NEVER);
-        talk.sees(&[]);
-    });
-}
-
-#[test]
-fn a_late_error_is_late_and_counts_as_no_second_ending() {
-    talks(|talk| {
-        talk.send(Set);
-        talk.pass_to(2_000);
-        talk.recv(b"SERVER_ERROR busy\r\n");
-        talk.sees(&[
-            "0 set: TimedOut TimedOut, no reply, 0 hits, 0 bytes",
-            "refused: SERVER_ERROR busy",
-            "0 set: late",
-        ]);
-    });
+    }
+    talk.sees(&seen);
 }
 
 #[test]
@@ -429,52 +304,6 @@ fn the_second_stage_of_a_cas_takes_only_answers_to_a_store() {
 }
 
 #[test]
-fn a_cas_that_timed_out_between_its_stages_is_late_once() {
-    talks(|talk| {
-        talk.send(Cas);
-        talk.recv(b"VALUE k 0 1 11\r\nx\r\nEND\r\n");
-        talk.follow_up();
-        talk.pass_to(2_000);
-        talk.recv(b"STORED\r\n");
-        talk.sees(&["0 cas: TimedOut TimedOut, no reply, 1 hits, 0 bytes", "0 cas: late"]);
-    });
-}
-
-#[test]
-fn a_cas_whose_gets_timed_out_is_not_followed_up() {
-    talks(|talk| {
-        talk.send(Cas);
-        talk.pass_to(2_000);
-        talk.recv(b"VALUE k 0 1 11\r\nx\r\nEND\r\n");
-        assert_eq!(talk.follow_up(), [0u64; 0]);
-        talk.sees(&["0 cas: TimedOut TimedOut, no reply, 0 hits, 0 bytes", "0 cas: late"]);
-    });
-}
-
-#[test]
-fn what_nobody_asked_for_ends_the_talk() {
-    talks(|talk| {
-        assert_eq!(talk.try_recv(b"STORED\r\n"), Err(PeerError::Unasked { got: "STORED" }));
-    });
-    talks(|talk| {
-        let read = talk.try_recv(b"SERVER_ERROR go away\r\n");
-        let line = Excerpt::of(b"go away");
-        assert_eq!(read, Err(PeerError::UnaskedError { line }));
-    });
-}
-
-#[test]
-fn being_turned_away_is_known_with_and_without_a_question() {
-    let line = b"ERROR Too many open connections\r\n";
-    talks(|talk| assert_eq!(talk.try_recv(line), Err(PeerError::TooManyConnections)));
-    talks(|talk| {
-        talk.send(Get);
-        assert_eq!(talk.try_recv(line), Err(PeerError::TooManyConnections));
-        talk.sees(&[]);
-    });
-}
-
-#[test]
 fn bytes_that_are_no_protocol_end_the_talk() {
     talks(|talk| {
         talk.send(Get);
@@ -483,27 +312,6 @@ fn bytes_that_are_no_protocol_end_the_talk() {
             matches!(read, Err(PeerError::Malformed(_) | PeerError::Foreign { .. })),
             "{read:?}"
         );
-    });
-}
-
-#[test]
-fn a_lost_connection_fails_what_it_carried_and_starts_anew() {
-    talks(|talk| {
-        talk.send(Get);
-        talk.pass_to(2_000);
-        talk.send(Set);
-        talk.recv(b"VALUE k 0 10\r\nhalf");
-        talk.connection.handle_closed(Fate::Lost, &mut talk.seen);
-        talk.sees(&[
-            "0 get: TimedOut TimedOut, no reply, 0 hits, 0 bytes",
-            "1 set: Lost Lost, no reply, 0 hits, 0 bytes",
-        ]);
-        assert_eq!(talk.connection.in_flight(), 0);
-        assert_eq!(talk.connection.state(), State::Closed);
-        talk.connect();
-        talk.send(Set);
-        talk.recv(b"STORED\r\n");
-        talk.sees(&["2 set: Answered Stored, Stored, 0 hits, 8 bytes"]);
     });
 }
 

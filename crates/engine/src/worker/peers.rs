@@ -7,7 +7,7 @@ use super::churn::lost_as;
 use super::sink::sink_of;
 use crate::connection::{ConnectionEvents, Ending, Heard, State};
 use crate::dialect::Rejection;
-use crate::driver::{Closed, ConnectError, Driver, Event, Submission};
+use crate::driver::{Closed, ConnectError, Driver, Event};
 use crate::fleet::{Stage, Trouble, TroubleKind};
 use crate::plan::{Backoff, Place, Reconnect};
 use memtide_base::rng::Stream;
@@ -181,8 +181,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         };
         at_connection.open(now);
         let sockets = self.facts.sockets;
-        let connect = Submission::Connect { connection, address, source, sockets };
-        self.driver.submit(connect).expect("a driver has room for every connection");
+        self.driver.connect(connection, address, source, sockets);
         self.arm_deadline(connection, now + self.facts.timeout);
     }
 
@@ -326,9 +325,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     pub(super) fn close(&mut self, connection: ConnectionId) {
         let linger = self.churn.as_ref().and_then(|churn| churn.linger);
-        self.driver
-            .submit(Submission::Close { connection, linger })
-            .expect("a driver has room to close every connection");
+        self.driver.close(connection, linger);
     }
 
     /// Abandons all operations in flight and closes all connections.

@@ -7,7 +7,7 @@ use super::sink::sink_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::gives_up;
 use crate::connection::{Ending, InFlight, InFlightStage, Issued};
-use crate::driver::{Driver, Submission, Submitted};
+use crate::driver::{Driver, Submitted};
 use crate::fleet::Stage;
 use crate::plan::Place;
 use memtide_base::{ClientId, ConnectionId, Instant, Link, Span};
@@ -240,9 +240,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         let at = self.outbox.fresh.take().unwrap_or_else(|| self.driver.now());
         connection.mark_sent(at, &mut self.outbox.out, &mut sink);
-        let message = self.outbox.out.bytes.message();
-        let send = Submission::Send { connection: number, message };
-        let submitted = self.driver.submit(send).expect("a driver has room for every connection");
+        let submitted = self.driver.send(number, self.outbox.out.bytes.message());
         self.outbox.out.bytes.clear();
         if submitted == Submitted::Pending {
             let connection = &mut self.connections[number];

@@ -1,14 +1,15 @@
 //! The simulated world of the rig: the servers of a plan, a network of constant delay, and drivers
 //! that record the calls they receive.
 
-use memtide_base::{Full, Instant, Law, Span};
+use memtide_base::{ConnectionId, Full, Instant, Law, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, Completion, Driver, Plan, Sample, SocketOptions, Submission, Submitted,
+    Address, Completion, Driver, Message, Plan, Sample, SocketOptions, Submitted,
 };
 use memtide_server::{ServerProfile, StoreOptions};
 use memtide_sim::{Network, Script, Setting, SimDriver, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 /// Time from the sending of a request to the arrival of its reply, unless a test sets another.
@@ -67,6 +68,7 @@ impl World {
             servers: addresses.into_iter().map(server).collect(),
             script,
             pauses: Vec::new(),
+            work: Span::ZERO,
             interrupt_at: Instant::NEVER,
         };
         let fleet = SimFleet::new(setting, Trace::new(), |_| {});
@@ -100,20 +102,27 @@ impl Driver for Watched {
         self.inner.now()
     }
 
-    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
+    fn connect(
+        &mut self,
+        connection: ConnectionId,
+        address: &Address,
+        source: Option<IpAddr>,
+        sockets: SocketOptions,
+    ) {
         let (at, mut seen) = (self.now(), self.seen.borrow_mut());
-        match submission {
-            Submission::Connect { connection, sockets, .. } => {
-                seen.connects.push((at, connection.0));
-                seen.sockets = sockets;
-            }
-            Submission::Send { connection, message } => {
-                let bytes = message.flat(&mut Vec::new()).to_vec();
-                seen.sent.push(Sent { at, connection: connection.0, bytes });
-            }
-            Submission::Close { .. } => {}
-        }
-        self.inner.submit(submission)
+        seen.connects.push((at, connection.0));
+        seen.sockets = sockets;
+        self.inner.connect(connection, address, source, sockets);
+    }
+
+    fn send(&mut self, connection: ConnectionId, message: Message<'_>) -> Submitted {
+        let (at, bytes) = (self.now(), message.flat(&mut Vec::new()).to_vec());
+        self.seen.borrow_mut().sent.push(Sent { at, connection: connection.0, bytes });
+        self.inner.send(connection, message)
+    }
+
+    fn close(&mut self, connection: ConnectionId, linger: Option<Span>) {
+        self.inner.close(connection, linger);
     }
 
     fn has_unsent(&self) -> bool {

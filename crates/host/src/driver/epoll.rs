@@ -4,13 +4,13 @@
 //! reply frees is used before the next connection is read. If nothing is due by a schedule, a few
 //! are received ahead. Streams are registered edge-triggered, see [`reading`].
 
-use crate::clock::{Clock, SPIN_WINDOW};
+use crate::clock::Clock;
 use crate::driver::guard::ConnectGuard;
-use crate::driver::peer::{Happened, Peer, send_after};
+use crate::driver::peer::{Peer, Peers, send_after};
 use crate::driver::socket::Connecting;
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
-    Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submission, Submitted,
+    Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submitted,
 };
 use memtide_engine::{Address, BufferPosition, Message, SendBuffer, SocketOptions, Wait};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
@@ -22,7 +22,6 @@ use std::collections::VecDeque;
 use std::mem;
 use std::net::IpAddr;
 use std::ops::Range;
-use std::sync::mpsc::SyncSender;
 
 /// Ready connections taken from the kernel in one call.
 const READY_MAX: usize = 256;
@@ -39,15 +38,11 @@ const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFla
 
 /// A driver for the connections of one worker.
 pub(crate) struct EpollDriver {
-    clock: Clock,
-    wait: Wait,
+    peers: Peers,
     epoll: OwnedFd,
-    peers: Vec<Peer>,
     ready: Vec<epoll::Event>,
     /// The next entry of `ready` to handle.
     next: usize,
-    /// Events found outside of a wait.
-    early: VecDeque<(ConnectionId, Happened)>,
     /// Receptions (their bytes are in `buffer`) and other events that were not handled yet.
     ahead: VecDeque<Readiness>,
     /// The most entries of `ahead` before the first is handled.
@@ -56,8 +51,6 @@ pub(crate) struct EpollDriver {
     /// Messages that are sent once all of `ahead` is handled.
     gathered: SendBuffer,
     pieces: Vec<(ConnectionId, Range<BufferPosition>)>,
-    samples: Option<SyncSender<Sample>>,
-    guard: ConnectGuard,
 }
 
 /// An event of a connection, with the instant at which it was found.
@@ -72,85 +65,31 @@ struct Readiness {
 enum What {
     /// Bytes, in this range of the buffer.
     Received(Range<usize>),
-    Happened(Happened),
+    Happened(Event<'static>),
 }
 
 impl EpollDriver {
-    /// A driver for `connections` connections, which makes up to `ahead_max` receive calls, at
-    /// least one, before the first result is handled.
-    pub(crate) fn new(
-        clock: Clock,
-        wait: Wait,
-        connections: u32,
-        ahead_max: usize,
-        samples: Option<SyncSender<Sample>>,
-    ) -> Result<Self, DriverError> {
+    /// A driver for `peers`, which makes up to `ahead_max` receive calls, at least one, before the
+    /// first result is handled.
+    pub(crate) fn new(peers: Peers, ahead_max: usize) -> Result<Self, DriverError> {
         assert!((1..=AHEAD_MAX).contains(&ahead_max), "{ahead_max} receptions ahead of the first");
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create"))?;
         Ok(Self {
-            clock,
-            wait,
+            peers,
             epoll,
-            peers: (0..connections).map(|_| Peer::default()).collect(),
             ready: Vec::with_capacity(READY_MAX),
             next: 0,
-            early: VecDeque::with_capacity(connections as usize + 1),
             ahead: VecDeque::with_capacity(ahead_max),
             ahead_max,
             buffer: vec![0; 2 * RECEIVE_BYTES_MAX].into(),
             gathered: SendBuffer::with_capacity(GATHERED_MAX * GATHERED_BYTES_EACH, 0),
             pieces: Vec::with_capacity(GATHERED_MAX),
-            samples,
-            guard: ConnectGuard::default(),
         })
     }
 
-    /// Restricts connects to the addresses that `guard` allows.
-    pub(crate) fn guarded(mut self, guard: ConnectGuard) -> Self {
-        self.guard = guard;
-        self
-    }
-
-    fn connect(
-        &mut self,
-        id: ConnectionId,
-        address: &Address,
-        source: Option<IpAddr>,
-        sockets: SocketOptions,
-    ) {
-        let peer = &mut self.peers[id.index()];
-        let allowed = self.guard.check(address);
-        let happened = match allowed.and_then(|()| peer.connect(address, source, sockets)) {
-            Ok(connecting) => {
-                let flags = match connecting {
-                    Connecting::Connected => reading(peer),
-                    Connecting::Pending => EventFlags::OUT,
-                };
-                let socket = peer.socket.as_ref().expect("it is connecting");
-                if let Err(errno) = epoll::add(&self.epoll, socket, data(id, peer), flags) {
-                    peer.forget();
-                    Some(Happened::ConnectFailed(ConnectError::Other(errno.raw_os_error())))
-                } else {
-                    (!peer.opening).then_some(Happened::Connected)
-                }
-            }
-            Err(error) => Some(Happened::ConnectFailed(error)),
-        };
-        self.early.extend(happened.map(|happened| (id, happened)));
-    }
-
-    /// Sends at once, or together with the messages of receptions that are about to be handled.
-    fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
-        let is_small = message.len() <= GATHERED_BYTES_EACH;
-        if !self.ahead.is_empty() && is_small && self.pieces.len() < GATHERED_MAX {
-            let from = self.gathered.end();
-            self.gathered.append(message, 0);
-            self.pieces.push((id, from..self.gathered.end()));
-            debug_assert!(self.pieces.len() <= GATHERED_MAX, "too many messages are gathered");
-            return Submitted::Done;
-        }
-        self.send_gathered();
-        self.send_now(id, message)
+    /// A driver for a single connection, which sleeps while it waits.
+    pub(crate) fn of_one(clock: Clock, guard: &ConnectGuard) -> Result<Self, DriverError> {
+        Self::new(Peers::new(clock, Wait::Sleep, 1, None, guard.clone()), 1)
     }
 
     /// Sends the gathered messages. Bytes that the kernel does not take are kept with their
@@ -170,21 +109,17 @@ impl EpollDriver {
     }
 
     fn send_now(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
-        let peer = &mut self.peers[id.index()];
-        let Some(socket) = &peer.socket else {
-            // Its end is already queued as a completion.
-            return Submitted::Done;
-        };
-        if peer.has_unsent() {
-            peer.keep(message, 0);
-            return Submitted::Pending;
+        if let Some(submitted) = self.peers.hold(id, message) {
+            return submitted;
         }
+        let peer = &mut self.peers[id];
+        let socket = peer.socket.as_ref().expect("a connection without a socket sends nothing");
         let sent = match send_after(socket, message, 0) {
             Ok(sent) => sent,
             Err(Errno::AGAIN | Errno::INTR) => 0,
             Err(errno) => {
                 let lost = peer.lost(errno);
-                self.early.push_back((id, lost));
+                self.peers.note(id, lost);
                 self.ahead.retain(|received| received.connection != id);
                 return Submitted::Done;
             }
@@ -193,13 +128,13 @@ impl EpollDriver {
             return Submitted::Done;
         }
         peer.keep(message, sent);
-        self.watch(id, reading(&self.peers[id.index()]) | EventFlags::OUT);
+        self.watch(id, reading(&self.peers[id]) | EventFlags::OUT);
         Submitted::Pending
     }
 
     /// Waits for `flags` from now on. Events that have occurred already are reported again.
     fn watch(&mut self, id: ConnectionId, flags: EventFlags) {
-        let peer = &self.peers[id.index()];
+        let peer = &self.peers[id];
         debug_assert!(!peer.opening, "a connection is watched for bytes before it is open");
         let socket = peer.socket.as_ref().expect("only open connections are watched");
         epoll::modify(&self.epoll, socket, data(id, peer), flags)
@@ -234,19 +169,19 @@ impl EpollDriver {
     }
 
     /// Handles the result of a connect.
-    fn opened(&mut self, id: ConnectionId) -> Happened {
-        let happened = self.peers[id.index()].opened();
-        if matches!(happened, Happened::Connected) {
-            self.watch(id, reading(&self.peers[id.index()]));
+    fn opened(&mut self, id: ConnectionId) -> Event<'static> {
+        let happened = self.peers[id].opened();
+        if matches!(happened, Event::Connected) {
+            self.watch(id, reading(&self.peers[id]));
         }
         happened
     }
 
     /// Sends pending bytes; `None` while some remain.
-    fn send_rest(&mut self, id: ConnectionId) -> Option<Happened> {
-        let happened = self.peers[id.index()].send_rest()?;
-        if matches!(happened, Happened::Writable) {
-            self.watch(id, reading(&self.peers[id.index()]));
+    fn send_rest(&mut self, id: ConnectionId) -> Option<Event<'static>> {
+        let happened = self.peers[id].send_rest()?;
+        if matches!(happened, Event::Writable) {
+            self.watch(id, reading(&self.peers[id]));
         }
         Some(happened)
     }
@@ -258,7 +193,7 @@ impl EpollDriver {
             let Some(event) = self.ready.get(self.next).copied() else { return };
             self.next += 1;
             if let Some(what) = self.look(event, filled) {
-                let at = self.clock.now();
+                let at = self.peers.clock.now();
                 if let What::Received(place) = &what {
                     filled = place.end;
                 }
@@ -275,7 +210,7 @@ impl EpollDriver {
     fn look(&mut self, event: epoll::Event, at: usize) -> Option<What> {
         let (flags, data) = (event.flags, event.data);
         let (id, generation) = split(data);
-        let peer = &self.peers[id.index()];
+        let peer = &self.peers[id];
         if peer.socket.is_none() || peer.generation != generation {
             return None;
         }
@@ -288,7 +223,7 @@ impl EpollDriver {
                 return Some(What::Happened(happened));
             }
         }
-        let peer = &self.peers[id.index()];
+        let peer = &self.peers[id];
         let socket = peer.socket.as_ref().expect("it was there, and nothing happened to it");
         debug_assert!(at + RECEIVE_BYTES_MAX <= self.buffer.len(), "a reception has no room");
         let room = &mut self.buffer[at..at + RECEIVE_BYTES_MAX];
@@ -296,8 +231,8 @@ impl EpollDriver {
             // An empty datagram is ignored.
             Ok((0, _)) if peer.datagrams => None,
             Ok((0, _)) => {
-                self.peers[id.index()].forget();
-                Some(What::Happened(Happened::Closed(Closed::ByPeer)))
+                self.peers[id].forget();
+                Some(What::Happened(Event::Closed(Closed::ByPeer)))
             }
             Ok((len, _)) => {
                 if len == RECEIVE_BYTES_MAX || flags.intersects(ENDS) {
@@ -310,35 +245,62 @@ impl EpollDriver {
                 None
             }
             Err(Errno::AGAIN) => None,
-            Err(errno) => Some(What::Happened(self.peers[id.index()].lost(errno))),
+            Err(errno) => Some(What::Happened(self.peers[id].lost(errno))),
         }
     }
 }
 
 impl Driver for EpollDriver {
     fn now(&self) -> Instant {
-        self.clock.now()
+        self.peers.clock.now()
     }
 
-    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
-        match submission {
-            Submission::Connect { connection, address, source, sockets } => {
-                self.connect(connection, address, source, sockets);
-                Ok(Submitted::Done)
-            }
-            Submission::Send { connection, message } => Ok(self.send(connection, message)),
-            Submission::Close { connection, linger } => {
-                self.send_gathered();
-                self.peers[connection.index()].end(linger);
-                self.early.retain(|(id, _)| *id != connection);
-                self.ahead.retain(|received| received.connection != connection);
-                Ok(Submitted::Done)
-            }
+    fn connect(
+        &mut self,
+        id: ConnectionId,
+        address: &Address,
+        source: Option<IpAddr>,
+        sockets: SocketOptions,
+    ) {
+        let Some(connecting) = self.peers.connect(id, address, source, sockets) else { return };
+        let peer = &mut self.peers[id];
+        let flags = match connecting {
+            Connecting::Connected => reading(peer),
+            Connecting::Pending => EventFlags::OUT,
+        };
+        let socket = peer.socket.as_ref().expect("it is connecting");
+        if let Err(errno) = epoll::add(&self.epoll, socket, data(id, peer), flags) {
+            peer.forget();
+            let error = ConnectError::Other(errno.raw_os_error());
+            self.peers.note(id, Event::ConnectFailed(error));
+        } else if !peer.opening {
+            self.peers.note(id, Event::Connected);
         }
     }
 
+    /// Sends at once, or together with the messages of receptions that are about to be handled.
+    fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
+        let is_small = message.len() <= GATHERED_BYTES_EACH;
+        if !self.ahead.is_empty() && is_small && self.pieces.len() < GATHERED_MAX {
+            let from = self.gathered.end();
+            self.gathered.append(message, 0);
+            self.pieces.push((id, from..self.gathered.end()));
+            debug_assert!(self.pieces.len() <= GATHERED_MAX, "too many messages are gathered");
+            return Submitted::Done;
+        }
+        self.send_gathered();
+        self.send_now(id, message)
+    }
+
+    fn close(&mut self, id: ConnectionId, linger: Option<Span>) {
+        self.send_gathered();
+        self.peers[id].end(linger);
+        self.peers.drop_early(id);
+        self.ahead.retain(|received| received.connection != id);
+    }
+
     fn has_unsent(&self) -> bool {
-        !self.pieces.is_empty() || self.peers.iter().any(Peer::has_unsent)
+        !self.pieces.is_empty() || self.peers.has_unsent()
     }
 
     fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
@@ -346,18 +308,14 @@ impl Driver for EpollDriver {
         if self.next < self.ready.len() || !self.ahead.is_empty() {
             return Ok(()); // Streams would not tell again of what was not looked at.
         }
-        let now = self.clock.now();
-        if !self.early.is_empty() || until <= now {
+        let now = self.peers.clock.now();
+        if self.peers.has_early() || until <= now {
             return self.poll(Span::ZERO);
         }
-        let sleep_until = match self.wait {
-            Wait::Sleep => return self.poll(until.since(now)),
-            Wait::Hybrid => until - SPIN_WINDOW,
-            Wait::Spin => Instant::ZERO,
-        };
         // Needed even without time to sleep, because the earlier ready events are used up.
-        self.poll(sleep_until.since(now))?;
-        while self.ready.is_empty() && self.clock.now() < until {
+        self.poll(self.peers.sleep_until(until).since(now))?;
+        let spins = self.peers.wait != Wait::Sleep;
+        while spins && self.ready.is_empty() && self.peers.clock.now() < until {
             self.poll(Span::ZERO)?;
         }
         Ok(())
@@ -365,8 +323,8 @@ impl Driver for EpollDriver {
 
     fn completion(&mut self) -> Option<Completion<'_>> {
         debug_assert!(self.ahead.len() <= self.ahead_max, "too much is received ahead");
-        if let Some((connection, happened)) = self.early.pop_front() {
-            return Some(Completion { connection, at: self.clock.now(), event: happened.into() });
+        if let Some(early) = self.peers.early() {
+            return Some(early);
         }
         if self.ahead.is_empty() {
             self.send_gathered();
@@ -375,16 +333,13 @@ impl Driver for EpollDriver {
         let Readiness { connection, at, what } = self.ahead.pop_front()?;
         let event = match what {
             What::Received(place) => Event::Received(&self.buffer[place]),
-            What::Happened(happened) => happened.into(),
+            What::Happened(event) => event,
         };
         Some(Completion { connection, at, event })
     }
 
     fn export(&mut self, sample: Sample) -> Result<(), Full> {
-        match &self.samples {
-            Some(samples) => samples.try_send(sample).map_err(|_| Full),
-            None => Ok(()),
-        }
+        self.peers.export(sample)
     }
 }
 

@@ -3,7 +3,7 @@
 pub(crate) mod uring;
 pub(crate) mod epoll;
 mod null;
-mod peer;
+pub(crate) mod peer;
 pub(crate) mod guard;
 pub(crate) mod socket;
 

@@ -3,11 +3,11 @@
 //! and refuses other commands. Nothing is late, lost or closed.
 
 use memtide_base::{ConnectionId, Full, Instant, Span};
-use memtide_engine::driver::{
-    Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
-};
+use memtide_engine::driver::{Completion, Driver, DriverError, Event, Sample, Submitted};
+use memtide_engine::{Address, Message, SocketOptions};
 use std::collections::VecDeque;
 use std::io::BufRead;
+use std::net::IpAddr;
 
 /// The time by which each wait advances the clock.
 const STEP: Span = Span::from_us(1);
@@ -86,17 +86,18 @@ impl Driver for NullDriver {
         self.now
     }
 
-    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
-        match submission {
-            Submission::Connect { connection, .. } => self.opened.push_back(connection),
-            Submission::Send { connection, message } => {
-                let mut room = Vec::new();
-                let flat = message.as_plain().unwrap_or_else(|| message.flat(&mut room));
-                self.answer(connection, flat);
-            }
-            Submission::Close { connection, .. } => self.answers[connection.index()].clear(),
-        }
-        Ok(Submitted::Done)
+    fn connect(&mut self, id: ConnectionId, _: &Address, _: Option<IpAddr>, _: SocketOptions) {
+        self.opened.push_back(id);
+    }
+
+    fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
+        let mut room = Vec::new();
+        self.answer(id, message.as_plain().unwrap_or_else(|| message.flat(&mut room)));
+        Submitted::Done
+    }
+
+    fn close(&mut self, id: ConnectionId, _: Option<Span>) {
+        self.answers[id.index()].clear();
     }
 
     fn has_unsent(&self) -> bool {

@@ -1,15 +1,140 @@
-//! One connection's socket, and the bytes that the kernel has not taken: the part of a connection
-//! that both drivers share. It never waits; a driver calls it when the socket is ready.
+//! What both drivers share: the connections with their sockets, and the bytes that the kernel has
+//! not taken. It never waits; a driver calls it when a socket is ready.
 
+use crate::clock::{Clock, SPIN_WINDOW};
+use crate::driver::guard::ConnectGuard;
 use crate::driver::socket::{self, Connecting};
-use memtide_base::Span;
-use memtide_engine::driver::{Closed, ConnectError, Event};
-use memtide_engine::{Address, Message, SendBuffer, SocketOptions};
+use memtide_base::{ConnectionId, Full, Instant, Span};
+use memtide_engine::driver::{Completion, ConnectError, Event, Sample, Submitted};
+use memtide_engine::{Address, Message, SendBuffer, SocketOptions, Wait};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
+use rustix::net::{SendFlags, send};
 use socket2::Socket;
-use std::io::IoSlice;
+use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::ops::{Index, IndexMut};
+use std::sync::mpsc::SyncSender;
+
+/// The connections of one worker, and what their driver needs beside a way to the kernel.
+pub(crate) struct Peers {
+    pub(crate) clock: Clock,
+    pub(crate) wait: Wait,
+    all: Vec<Peer>,
+    /// Events found outside of a wait.
+    early: VecDeque<(ConnectionId, Event<'static>)>,
+    samples: Option<SyncSender<Sample>>,
+    guard: ConnectGuard,
+}
+
+impl Peers {
+    /// This number of closed connections, which may connect to the addresses that `guard` allows.
+    pub(crate) fn new(
+        clock: Clock,
+        wait: Wait,
+        connections: u32,
+        samples: Option<SyncSender<Sample>>,
+        guard: ConnectGuard,
+    ) -> Self {
+        let all: Vec<Peer> = (0..connections).map(|_| Peer::default()).collect();
+        let early = VecDeque::with_capacity(all.len() + 1);
+        Self { clock, wait, all, early, samples, guard }
+    }
+
+    /// The number of connections.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Begins a connect. If that fails at once, the event is the next early one.
+    pub(crate) fn connect(
+        &mut self,
+        id: ConnectionId,
+        address: &Address,
+        source: Option<IpAddr>,
+        sockets: SocketOptions,
+    ) -> Option<Connecting> {
+        let allowed = self.guard.check(address);
+        match allowed.and_then(|()| self[id].connect(address, source, sockets)) {
+            Ok(connecting) => Some(connecting),
+            Err(error) => {
+                self.note(id, Event::ConnectFailed(error));
+                None
+            }
+        }
+    }
+
+    /// The result of a send on a connection to which nothing can be sent now; `None` if the driver
+    /// has to send `message`. Behind bytes that are pending, it is kept.
+    pub(crate) fn hold(&mut self, id: ConnectionId, message: Message<'_>) -> Option<Submitted> {
+        let peer = &mut self[id];
+        if peer.socket.is_none() {
+            // Its end is already queued as a completion.
+            return Some(Submitted::Done);
+        }
+        if peer.has_unsent() {
+            peer.keep(message, 0);
+            return Some(Submitted::Pending);
+        }
+        None
+    }
+
+    /// Notes an event that was found outside of a wait.
+    pub(crate) fn note(&mut self, id: ConnectionId, event: Event<'static>) {
+        self.early.push_back((id, event));
+    }
+
+    /// Drops the early events of a connection that is being closed.
+    pub(crate) fn drop_early(&mut self, id: ConnectionId) {
+        self.early.retain(|(other, _)| *other != id);
+    }
+
+    /// True if an early event waits.
+    pub(crate) fn has_early(&self) -> bool {
+        !self.early.is_empty()
+    }
+
+    /// The next early event.
+    pub(crate) fn early(&mut self) -> Option<Completion<'static>> {
+        let (connection, event) = self.early.pop_front()?;
+        Some(Completion { connection, at: self.clock.now(), event })
+    }
+
+    /// The instant until which a wait until `until` sleeps. Then it spins.
+    pub(crate) fn sleep_until(&self, until: Instant) -> Instant {
+        match self.wait {
+            Wait::Sleep => until,
+            Wait::Hybrid => until - SPIN_WINDOW,
+            Wait::Spin => Instant::ZERO,
+        }
+    }
+
+    /// True if bytes of any connection are pending.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.all.iter().any(Peer::has_unsent)
+    }
+
+    /// Passes a measured operation to the exporter, if there is one.
+    pub(crate) fn export(&self, sample: Sample) -> Result<(), Full> {
+        match &self.samples {
+            Some(samples) => samples.try_send(sample).map_err(|_| Full),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Index<ConnectionId> for Peers {
+    type Output = Peer;
+
+    fn index(&self, id: ConnectionId) -> &Peer {
+        &self.all[id.index()]
+    }
+}
+
+impl IndexMut<ConnectionId> for Peers {
+    fn index_mut(&mut self, id: ConnectionId) -> &mut Peer {
+        &mut self.all[id.index()]
+    }
+}
 
 /// A connection, with or without a socket.
 #[derive(Debug, Default)]
@@ -27,15 +152,6 @@ pub(crate) struct Peer {
 
 /// Generations count up to this and begin again.
 pub(crate) const GENERATIONS: u32 = 1 << 24;
-
-/// An event without borrowed bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Happened {
-    Connected,
-    ConnectFailed(ConnectError),
-    Writable,
-    Closed(Closed),
-}
 
 impl Peer {
     /// Begins a connect.
@@ -56,15 +172,15 @@ impl Peer {
     }
 
     /// The result of a connect. The socket of a failed one is closed.
-    pub(crate) fn opened(&mut self) -> Happened {
+    pub(crate) fn opened(&mut self) -> Event<'static> {
         self.opening = false;
         let socket = self.socket.as_ref().expect("an opening connection has a socket");
         match socket.take_error() {
-            Ok(None) => Happened::Connected,
+            Ok(None) => Event::Connected,
             Ok(Some(error)) | Err(error) => {
                 let error = socket::connect_error(&error);
                 self.forget();
-                Happened::ConnectFailed(error)
+                Event::ConnectFailed(error)
             }
         }
     }
@@ -85,7 +201,7 @@ impl Peer {
     }
 
     /// Sends pending bytes; `None` if the kernel takes no more for now.
-    pub(crate) fn send_rest(&mut self) -> Option<Happened> {
+    pub(crate) fn send_rest(&mut self) -> Option<Event<'static>> {
         let socket = self.socket.as_ref().expect("a writable connection has a socket");
         // One call may take only a part even if there is room for all, because a message has many
         // slices.
@@ -100,13 +216,13 @@ impl Peer {
         // A large pending message must not keep its memory for the life of the connection.
         self.unsent = SendBuffer::default();
         self.unsent_from = 0;
-        Some(Happened::Writable)
+        Some(Event::Writable)
     }
 
     /// Handles the kernel's report that the connection is lost.
-    pub(crate) fn lost(&mut self, errno: Errno) -> Happened {
+    pub(crate) fn lost(&mut self, errno: Errno) -> Event<'static> {
         self.forget();
-        Happened::Closed(socket::close_reason(errno))
+        Event::Closed(socket::close_reason(errno))
     }
 
     /// Closes the socket: in good order, or as `linger` says.
@@ -136,29 +252,8 @@ pub(crate) fn send_after(
     if let Some(bytes) = message.as_plain() {
         return send(socket, &bytes[taken..], SEND_FLAGS);
     }
-    let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-    let mut count = 0;
-    for (place, slice) in slices.iter_mut().zip(message.slices(taken)) {
-        *place = IoSlice::new(slice);
-        count += 1;
-    }
-    debug_assert!((1..=SLICES_MAX).contains(&count), "a message has a slice to send");
-    sendmsg(socket, &slices[..count], &mut SendAncillaryBuffer::default(), SEND_FLAGS)
+    socket::send_slices(socket, message.slices(taken), SEND_FLAGS)
 }
-
-/// The most slices of one call; further ones go with the next.
-const SLICES_MAX: usize = 32;
 
 /// Flags of a send: it never waits, and a closed connection is an error and not a signal.
 pub(crate) const SEND_FLAGS: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
-
-impl From<Happened> for Event<'_> {
-    fn from(happened: Happened) -> Self {
-        match happened {
-            Happened::Connected => Event::Connected,
-            Happened::ConnectFailed(error) => Event::ConnectFailed(error),
-            Happened::Writable => Event::Writable,
-            Happened::Closed(closed) => Event::Closed(closed),
-        }
-    }
-}

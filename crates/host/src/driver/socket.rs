@@ -3,10 +3,11 @@
 use memtide_base::Span;
 use memtide_engine::{Address, Closed, ConnectError, SocketOptions};
 use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 /// The immediate result of a connect.
@@ -19,6 +20,9 @@ pub(crate) enum Connecting {
 
 /// The kernel's buffer for datagrams that were not received yet, in bytes.
 const DATAGRAMS_BYTES: usize = 1 << 20;
+
+/// The most slices of one call.
+const SLICES_MAX: usize = 64;
 
 /// Begins to connect to `address`, from `source` if there is one, with the plan's socket options.
 pub(crate) fn connect(
@@ -77,6 +81,26 @@ pub(crate) fn prepare_close(socket: &Socket, linger: Span) {
         return;
     }
     let _ = socket.set_linger(Some(Duration::from_secs(linger.ns() / 1_000_000_000)));
+}
+
+/// Sends the bytes of `slices`, at least one, with one call as far as the kernel takes them;
+/// returns their number. Slices after the first [`SLICES_MAX`] go with the next call.
+pub(crate) fn send_slices<'a>(
+    socket: impl AsFd,
+    each: impl Iterator<Item = &'a [u8]>,
+    flags: SendFlags,
+) -> Result<usize, Errno> {
+    let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+    let mut count = 0;
+    for (place, slice) in slices.iter_mut().zip(each) {
+        *place = IoSlice::new(slice);
+        count += 1;
+    }
+    debug_assert!(count > 0, "there is a slice to send");
+    match &slices[..count] {
+        [slice] => send(socket, slice, flags),
+        slices => sendmsg(socket, slices, &mut SendAncillaryBuffer::default(), flags),
+    }
 }
 
 fn set_options(socket: &Socket, plan: SocketOptions) -> Result<(), ConnectError> {

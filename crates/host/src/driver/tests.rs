@@ -4,9 +4,10 @@
 use crate::clock::Clock;
 use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::guard::{self, ConnectGuard};
+use crate::driver::peer::Peers;
 use crate::driver::uring::{UringDriver, check_uring};
 use memtide_base::{ConnectionId, Full, Instant, Span};
-use memtide_engine::driver::{Closed, ConnectError, Driver, Event, Sample, Submission, Submitted};
+use memtide_engine::driver::{Closed, ConnectError, Driver, Event, Sample, Submitted};
 use memtide_engine::{Address, Message, SendBuffer, SocketOptions, Wait};
 use socket2::SockRef;
 use std::io::{ErrorKind, Read, Write};
@@ -32,30 +33,22 @@ const LONG: Span = Span::from_s(20);
 
 /// The constructor of a driver.
 trait Make: Driver + Sized {
-    fn make(wait: Wait, connections: u32, samples: Option<SyncSender<Sample>>) -> Self;
+    fn of(peers: Peers) -> Self;
 
-    /// The driver, restricted to addresses that `guard` allows.
-    fn guarded(self, guard: ConnectGuard) -> Self;
+    fn make(wait: Wait, connections: u32, samples: Option<SyncSender<Sample>>) -> Self {
+        Self::of(Peers::new(Clock::start(), wait, connections, samples, ConnectGuard::default()))
+    }
 }
 
 impl Make for EpollDriver {
-    fn make(wait: Wait, connections: u32, samples: Option<SyncSender<Sample>>) -> Self {
-        let driver = Self::new(Clock::start(), wait, connections, AHEAD_MAX, samples);
-        driver.expect("an epoll can be made")
-    }
-
-    fn guarded(self, guard: ConnectGuard) -> Self {
-        self.guarded(guard)
+    fn of(peers: Peers) -> Self {
+        Self::new(peers, AHEAD_MAX).expect("an epoll can be made")
     }
 }
 
 impl Make for UringDriver {
-    fn make(wait: Wait, connections: u32, samples: Option<SyncSender<Sample>>) -> Self {
-        Self::new(Clock::start(), wait, connections, samples).expect("an io_uring can be made")
-    }
-
-    fn guarded(self, guard: ConnectGuard) -> Self {
-        self.guarded(guard)
+    fn of(peers: Peers) -> Self {
+        Self::new(peers).expect("an io_uring can be made")
     }
 }
 
@@ -84,14 +77,7 @@ fn listener() -> (TcpListener, Address) {
 }
 
 fn connect(driver: &mut impl Driver, id: u32, address: &Address) {
-    let connection = ConnectionId(id);
-    let connect = Submission::Connect {
-        connection,
-        address,
-        source: None,
-        sockets: SocketOptions::default(),
-    };
-    assert_eq!(driver.submit(connect), Ok(Submitted::Done));
+    driver.connect(ConnectionId(id), address, None, SocketOptions::default());
 }
 
 fn send(driver: &mut impl Driver, id: u32, bytes: &[u8]) -> Submitted {
@@ -99,8 +85,7 @@ fn send(driver: &mut impl Driver, id: u32, bytes: &[u8]) -> Submitted {
 }
 
 fn send_message(driver: &mut impl Driver, id: u32, message: Message<'_>) -> Submitted {
-    let send = Submission::Send { connection: ConnectionId(id), message };
-    driver.submit(send).expect("there is room")
+    driver.send(ConnectionId(id), message)
 }
 
 fn close(driver: &mut impl Driver, id: u32) {
@@ -108,8 +93,7 @@ fn close(driver: &mut impl Driver, id: u32) {
 }
 
 fn end(driver: &mut impl Driver, id: u32, linger: Option<Span>) {
-    let close = Submission::Close { connection: ConnectionId(id), linger };
-    driver.submit(close).expect("there is room");
+    driver.close(ConnectionId(id), linger);
 }
 
 /// The next completion that was not taken yet.
@@ -183,7 +167,7 @@ fn an_address_that_is_refused_hears_nothing<D: Make>() {
 
     let only = allowed.clone();
     let guard = ConnectGuard::new(move |address| *address == only);
-    let mut driver = D::make(Wait::Sleep, 2, None).guarded(guard.clone());
+    let mut driver = D::of(Peers::new(Clock::start(), Wait::Sleep, 2, None, guard.clone()));
     connect(&mut driver, 0, &allowed);
     let (_stream, _) = listener.accept().expect("a client connects");
     assert_eq!(next(&mut driver), (0, Heard::Connected));
@@ -208,10 +192,8 @@ fn small_sends_are_held_back_only_if_they_may_be<D: Make>() {
     for nagle in [false, true] {
         let mut driver = D::make(Wait::Sleep, 1, None);
         let (listener, address) = listener();
-        let connection = ConnectionId(0);
         let sockets = SocketOptions { nagle, ..SocketOptions::default() };
-        let connect = Submission::Connect { connection, address: &address, source: None, sockets };
-        assert_eq!(driver.submit(connect), Ok(Submitted::Done));
+        driver.connect(ConnectionId(0), &address, None, sockets);
         let (_stream, client) = listener.accept().expect("a client connects");
         assert_eq!(next(&mut driver), (0, Heard::Connected));
         assert_eq!(has_nodelay(client), !nagle);

@@ -7,19 +7,17 @@ mod request_tag;
 mod files;
 mod headers;
 
-use crate::clock::{Clock, SPIN_WINDOW};
+use crate::clock::Clock;
 use crate::driver::guard::ConnectGuard;
-use crate::driver::peer::{Happened, Peer, SEND_FLAGS};
-use crate::driver::socket::{close_reason, prepare_close};
+use crate::driver::peer::{Peers, SEND_FLAGS};
+use crate::driver::socket::{Connecting, close_reason, prepare_close};
 use buffers::{BUFFER_GROUP, Buffers};
 use files::{File, Files};
 use headers::Headers;
 use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use memtide_base::{ConnectionId, Full, Instant, Span};
-use memtide_engine::driver::{
-    Closed, Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
-};
+use memtide_engine::driver::{Closed, Completion, Driver, DriverError, Event, Sample, Submitted};
 use memtide_engine::{Address, BufferPosition, Message, SendBuffer, SocketOptions, Wait};
 use request_tag::{RequestTag, Task};
 use rustix::io::Errno;
@@ -27,7 +25,6 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::sync::mpsc::SyncSender;
 use std::{hint, io};
 
 /// Entries of the submission queue; further requests take another call.
@@ -53,9 +50,7 @@ pub(crate) struct UringDriver {
     ring: IoUring,
     buffers: Buffers,
     files: Files,
-    clock: Clock,
-    wait: Wait,
-    peers: Vec<Peer>,
+    peers: Peers,
     /// Requests of the next call other than sends.
     errands: Vec<RequestTag>,
     /// Receives that ended because no buffer was free.
@@ -67,15 +62,11 @@ pub(crate) struct UringDriver {
     headers: Headers,
     /// Completions of a call that were not handled yet.
     completed: VecDeque<cqueue::Entry>,
-    /// Events found outside of completions.
-    early: VecDeque<(ConnectionId, Happened)>,
     /// The buffer of the completion that was taken last.
     lent: Option<u16>,
     stamp: Stamp,
     /// The error of a call that could not return it; the next wait does.
     failure: Option<DriverError>,
-    samples: Option<SyncSender<Sample>>,
-    guard: ConnectGuard,
 }
 
 /// The gathered message of one connection, which has at most one.
@@ -97,8 +88,8 @@ struct Stamp {
 
 /// Checks whether io_uring can be used here; the error gives the reason.
 pub fn check_uring() -> Result<(), String> {
-    let driver = UringDriver::new(Clock::start(), Wait::Sleep, 1, None);
-    driver.map(drop).map_err(|error| match Errno::from_raw_os_error(error.code) {
+    let peers = Peers::new(Clock::start(), Wait::Sleep, 1, None, ConnectGuard::default());
+    UringDriver::new(peers).map(drop).map_err(|error| match Errno::from_raw_os_error(error.code) {
         Errno::PERM | Errno::ACCESS => "this system forbids io_uring".to_owned(),
         Errno::NOSYS => "this kernel has no io_uring".to_owned(),
         Errno::INVAL => "this kernel is older than Linux 6.1".to_owned(),
@@ -107,13 +98,10 @@ pub fn check_uring() -> Result<(), String> {
 }
 
 impl UringDriver {
-    /// A driver for `connections` connections.
-    pub(crate) fn new(
-        clock: Clock,
-        wait: Wait,
-        connections: u32,
-        samples: Option<SyncSender<Sample>>,
-    ) -> Result<Self, DriverError> {
+    /// A driver for `peers`.
+    pub(crate) fn new(peers: Peers) -> Result<Self, DriverError> {
+        let count = peers.len();
+        let connections = count as u32;
         let completions = connections.saturating_mul(2).max(COMPLETIONS_MIN);
         let completions = completions.min(COMPLETIONS_MAX).next_power_of_two();
         assert!(completions <= COMPLETIONS_MAX, "the largest queue is a power of two");
@@ -124,7 +112,6 @@ impl UringDriver {
             .setup_cqsize(completions)
             .build(ENTRIES)
             .map_err(failed("io_uring_setup"))?;
-        let count = connections as usize;
         let buffers = Buffers::register(&ring.submitter(), count.clamp(BUFFERS_MIN, BUFFERS_MAX))
             .map_err(failed("io_uring_register"))?;
         assert!(buffers.count() <= BUFFERS_MAX, "the most buffers are a power of two");
@@ -133,98 +120,26 @@ impl UringDriver {
             ring,
             buffers,
             files,
-            clock,
-            wait,
-            peers: (0..connections).map(|_| Peer::default()).collect(),
+            peers,
             errands: Vec::with_capacity(count),
             starved: VecDeque::with_capacity(count),
             gathered: SendBuffer::with_capacity(2 * GATHERED_BYTES_MAX, REFERENCES),
             pieces: Vec::with_capacity(GATHERED_MAX),
             headers: Headers::with_capacity(GATHERED_MAX, 2 * REFERENCES + GATHERED_MAX),
             completed: VecDeque::with_capacity(completions as usize),
-            early: VecDeque::with_capacity(count + 1),
             lent: None,
             stamp: Stamp::default(),
             failure: None,
-            samples,
-            guard: ConnectGuard::default(),
         })
-    }
-
-    /// Restricts connects to the addresses that `guard` allows.
-    pub(crate) fn guarded(mut self, guard: ConnectGuard) -> Self {
-        self.guard = guard;
-        self
-    }
-
-    fn connect(
-        &mut self,
-        id: ConnectionId,
-        address: &Address,
-        source: Option<IpAddr>,
-        sockets: SocketOptions,
-    ) {
-        let peer = &mut self.peers[id.index()];
-        let allowed = self.guard.check(address);
-        match allowed.and_then(|()| peer.connect(address, source, sockets)) {
-            Ok(_) if peer.opening => self.ask(Task::Open, id),
-            Ok(_) => {
-                self.early.push_back((id, Happened::Connected));
-                self.keep(id);
-            }
-            Err(error) => self.early.push_back((id, Happened::ConnectFailed(error))),
-        }
     }
 
     /// Handles the opening of a connection: registers its socket and arms its receive.
     fn keep(&mut self, id: ConnectionId) {
-        let peer = &self.peers[id.index()];
+        let peer = &self.peers[id];
         if let Some(socket) = &peer.socket {
             self.files.keep(id, peer.generation, socket.as_raw_fd());
         }
         self.ask(Task::Receive, id);
-    }
-
-    fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
-        let peer = &mut self.peers[id.index()];
-        if peer.socket.is_none() {
-            // Its end is already queued as a completion.
-            return Submitted::Done;
-        }
-        if peer.has_unsent() {
-            peer.keep(message, 0);
-            return Submitted::Pending;
-        }
-        let (generation, datagrams) = (peer.generation, peer.datagrams);
-        if self.pieces.last().is_some_and(|last| datagrams || last.id != id)
-            && self.pieces.iter().any(|piece| piece.id == id)
-        {
-            // Of two pieces, the second could be sent although the first was not, and two datagrams
-            // must not become one.
-            self.send_gathered();
-        }
-        let fits = self.pieces.len() < GATHERED_MAX && self.gathered.len() < GATHERED_BYTES_MAX;
-        debug_assert!(fits || self.failure.is_some(), "too much is gathered");
-        let from = self.gathered.end();
-        self.gathered.append(message, 0);
-        let to = self.gathered.end();
-        match self.pieces.last_mut() {
-            Some(last) if last.id == id && last.generation == generation => last.part.end = to,
-            _ => self.pieces.push(Piece { id, generation, part: from..to, result: None }),
-        }
-        if self.pieces.len() == GATHERED_MAX || self.gathered.len() >= GATHERED_BYTES_MAX {
-            self.send_gathered();
-        }
-        match self.peers[id.index()].has_unsent() {
-            true => Submitted::Pending,
-            false => Submitted::Done,
-        }
-    }
-
-    fn close(&mut self, id: ConnectionId, linger: Option<Span>) {
-        self.send_gathered();
-        self.end(id, linger);
-        self.early.retain(|(other, _)| *other != id);
     }
 
     /// Closes the socket of a connection that was lost.
@@ -234,7 +149,7 @@ impl UringDriver {
 
     /// Closes the socket. An armed receive keeps it until a reset or the shutdown ends it.
     fn end(&mut self, id: ConnectionId, linger: Option<Span>) {
-        let peer = &mut self.peers[id.index()];
+        let peer = &mut self.peers[id];
         if let Some(socket) = &peer.socket {
             if let Some(linger) = linger {
                 prepare_close(socket, linger);
@@ -246,13 +161,13 @@ impl UringDriver {
         self.files.forget(id);
     }
 
-    fn lost(&mut self, id: ConnectionId, errno: Errno) -> Happened {
+    fn lost(&mut self, id: ConnectionId, errno: Errno) -> Event<'static> {
         self.forget(id);
-        Happened::Closed(close_reason(errno))
+        Event::Closed(close_reason(errno))
     }
 
     fn ask(&mut self, task: Task, id: ConnectionId) {
-        self.errands.push(RequestTag { task, generation: self.peers[id.index()].generation, id });
+        self.errands.push(RequestTag { task, generation: self.peers[id].generation, id });
     }
 
     /// Sends the gathered messages at once; the next wait returns a failure.
@@ -315,7 +230,7 @@ impl UringDriver {
             self.errands.extend(self.starved.pop_front());
         }
         while let Some((id, entry)) = self.files.next_change() {
-            let generation = self.peers[id.index()].generation;
+            let generation = self.peers[id].generation;
             let errand = RequestTag { task: Task::Place, generation, id };
             let entry = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(errand.pack());
             self.push(&entry)?;
@@ -377,7 +292,7 @@ impl UringDriver {
 
     /// The socket of this generation, if it still exists.
     fn file(&self, id: ConnectionId, generation: u32) -> Option<File> {
-        let peer = &self.peers[id.index()];
+        let peer = &self.peers[id];
         let socket = peer.socket.as_ref().filter(|_| peer.generation == generation)?;
         Some(self.files.name(id, socket.as_raw_fd()))
     }
@@ -409,11 +324,11 @@ impl UringDriver {
             let again = [Errno::AGAIN, Errno::INTR].map(|errno| -errno.raw_os_error());
             if result >= 0 || again.contains(&result) {
                 let message = self.gathered.between(part);
-                self.peers[id.index()].keep(message, result.max(0) as usize);
+                self.peers[id].keep(message, result.max(0) as usize);
                 self.ask(Task::Room, id);
             } else {
                 let happened = self.lost(id, Errno::from_raw_os_error(-result));
-                self.early.push_back((id, happened));
+                self.peers.note(id, happened);
             }
         }
         self.pieces.clear();
@@ -422,7 +337,7 @@ impl UringDriver {
     }
 
     /// The event of a completion; for a receive the buffer and the number of bytes.
-    fn look(&mut self, entry: &cqueue::Entry) -> Option<Result<Happened, (u16, usize)>> {
+    fn look(&mut self, entry: &cqueue::Entry) -> Option<Result<Event<'static>, (u16, usize)>> {
         let RequestTag { task, generation, id } = RequestTag::unpack(entry.user_data());
         let buffer = cqueue::buffer_select(entry.flags());
         if self.file(id, generation).is_none() {
@@ -433,18 +348,18 @@ impl UringDriver {
         }
         match task {
             Task::Open => {
-                let happened = self.peers[id.index()].opened();
-                if matches!(happened, Happened::Connected) {
+                let happened = self.peers[id].opened();
+                if matches!(happened, Event::Connected) {
                     self.keep(id);
                 }
                 Some(Ok(happened))
             }
             Task::Receive => self.received(id, entry, buffer),
             Task::Room => {
-                let happened = self.peers[id.index()].send_rest();
+                let happened = self.peers[id].send_rest();
                 match happened {
                     None => self.ask(Task::Room, id),
-                    Some(Happened::Closed(_)) => self.forget(id),
+                    Some(Event::Closed(_)) => self.forget(id),
                     Some(_) => {}
                 }
                 happened.map(Ok)
@@ -460,7 +375,7 @@ impl UringDriver {
         id: ConnectionId,
         entry: &cqueue::Entry,
         buffer: Option<u16>,
-    ) -> Option<Result<Happened, (u16, usize)>> {
+    ) -> Option<Result<Event<'static>, (u16, usize)>> {
         let result = entry.result();
         if result > 0 {
             if !cqueue::more(entry.flags()) {
@@ -472,7 +387,7 @@ impl UringDriver {
         if let Some(buffer) = buffer {
             self.buffers.give_back(buffer);
         }
-        if result == 0 && self.peers[id.index()].datagrams {
+        if result == 0 && self.peers[id].datagrams {
             // An empty datagram is ignored.
             if !cqueue::more(entry.flags()) {
                 self.ask(Task::Receive, id);
@@ -481,7 +396,7 @@ impl UringDriver {
         }
         if result == 0 {
             self.forget(id);
-            return Some(Ok(Happened::Closed(Closed::ByPeer)));
+            return Some(Ok(Event::Closed(Closed::ByPeer)));
         }
         match Errno::from_raw_os_error(-result) {
             Errno::NOBUFS => {
@@ -499,7 +414,7 @@ impl UringDriver {
     fn stamp(&mut self) -> Instant {
         if self.stamp.uses_left == 0 {
             let before = self.stamp.at;
-            self.stamp = Stamp { at: self.clock.now(), uses_left: STAMP_USES_MAX };
+            self.stamp = Stamp { at: self.peers.clock.now(), uses_left: STAMP_USES_MAX };
             debug_assert!(before <= self.stamp.at, "a later completion has an earlier instant");
         }
         debug_assert!((1..=STAMP_USES_MAX).contains(&self.stamp.uses_left), "a reading is fresh");
@@ -508,44 +423,80 @@ impl UringDriver {
     }
 
     fn is_quiet(&self) -> bool {
-        self.completed.is_empty() && self.early.is_empty()
+        self.completed.is_empty() && !self.peers.has_early()
     }
 }
 
 impl Driver for UringDriver {
     fn now(&self) -> Instant {
-        self.clock.now()
+        self.peers.clock.now()
     }
 
-    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
-        match submission {
-            Submission::Connect { connection, address, source, sockets } => {
-                self.connect(connection, address, source, sockets);
-                Ok(Submitted::Done)
-            }
-            Submission::Send { connection, message } => Ok(self.send(connection, message)),
-            Submission::Close { connection, linger } => {
-                self.close(connection, linger);
-                Ok(Submitted::Done)
+    fn connect(
+        &mut self,
+        id: ConnectionId,
+        address: &Address,
+        source: Option<IpAddr>,
+        sockets: SocketOptions,
+    ) {
+        match self.peers.connect(id, address, source, sockets) {
+            None => {}
+            Some(Connecting::Pending) => self.ask(Task::Open, id),
+            Some(Connecting::Connected) => {
+                self.peers.note(id, Event::Connected);
+                self.keep(id);
             }
         }
     }
 
+    fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
+        if let Some(submitted) = self.peers.hold(id, message) {
+            return submitted;
+        }
+        let peer = &self.peers[id];
+        let (generation, datagrams) = (peer.generation, peer.datagrams);
+        if self.pieces.last().is_some_and(|last| datagrams || last.id != id)
+            && self.pieces.iter().any(|piece| piece.id == id)
+        {
+            // Of two pieces, the second could be sent although the first was not, and two datagrams
+            // must not become one.
+            self.send_gathered();
+        }
+        let fits = self.pieces.len() < GATHERED_MAX && self.gathered.len() < GATHERED_BYTES_MAX;
+        debug_assert!(fits || self.failure.is_some(), "too much is gathered");
+        let from = self.gathered.end();
+        self.gathered.append(message, 0);
+        let to = self.gathered.end();
+        match self.pieces.last_mut() {
+            Some(last) if last.id == id && last.generation == generation => last.part.end = to,
+            _ => self.pieces.push(Piece { id, generation, part: from..to, result: None }),
+        }
+        if self.pieces.len() == GATHERED_MAX || self.gathered.len() >= GATHERED_BYTES_MAX {
+            self.send_gathered();
+        }
+        match self.peers[id].has_unsent() {
+            true => Submitted::Pending,
+            false => Submitted::Done,
+        }
+    }
+
+    fn close(&mut self, id: ConnectionId, linger: Option<Span>) {
+        self.send_gathered();
+        self.end(id, linger);
+        self.peers.drop_early(id);
+    }
+
     fn has_unsent(&self) -> bool {
-        !self.pieces.is_empty() || self.peers.iter().any(Peer::has_unsent)
+        !self.pieces.is_empty() || self.peers.has_unsent()
     }
 
     fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
         if let Some(error) = self.failure.take() {
             return Err(error);
         }
-        let sleep_until = match self.wait {
-            Wait::Sleep => until,
-            Wait::Hybrid => until - SPIN_WINDOW,
-            Wait::Spin => Instant::ZERO,
-        };
-        self.call(Some(sleep_until.since(self.clock.now())))?;
-        while self.wait != Wait::Sleep && self.is_quiet() && self.clock.now() < until {
+        let sleep_until = self.peers.sleep_until(until);
+        self.call(Some(sleep_until.since(self.peers.clock.now())))?;
+        while self.peers.wait != Wait::Sleep && self.is_quiet() && self.peers.clock.now() < until {
             // A word in memory shows whether the kernel has work that needs a call.
             if self.ring.submission().taskrun() {
                 self.call(Some(Span::ZERO))?;
@@ -560,17 +511,14 @@ impl Driver for UringDriver {
         if let Some(buffer) = self.lent.take() {
             self.buffers.give_back(buffer);
         }
-        if let Some((connection, happened)) = self.early.pop_front() {
-            return Some(Completion { connection, at: self.clock.now(), event: happened.into() });
+        if let Some(early) = self.peers.early() {
+            return Some(early);
         }
         while let Some(entry) = self.completed.pop_front() {
             let connection = RequestTag::unpack(entry.user_data()).id;
             match self.look(&entry) {
                 None => {}
-                Some(Ok(happened)) => {
-                    let event = happened.into();
-                    return Some(Completion { connection, at: self.stamp(), event });
-                }
+                Some(Ok(event)) => return Some(Completion { connection, at: self.stamp(), event }),
                 Some(Err((buffer, len))) => {
                     self.lent = Some(buffer);
                     let at = self.stamp();
@@ -583,10 +531,7 @@ impl Driver for UringDriver {
     }
 
     fn export(&mut self, sample: Sample) -> Result<(), Full> {
-        match &self.samples {
-            Some(samples) => samples.try_send(sample).map_err(|_| Full),
-            None => Ok(()),
-        }
+        self.peers.export(sample)
     }
 }
 

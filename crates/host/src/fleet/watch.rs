@@ -5,10 +5,10 @@ use crate::clock::Clock;
 use crate::driver::epoll::EpollDriver;
 use crate::driver::guard::ConnectGuard;
 use memtide_base::{Instant, ServerId, Span};
+use memtide_engine::Plan;
 use memtide_engine::driver::Driver;
 use memtide_engine::fleet::ServerAnswer;
 use memtide_engine::probe::{Answer, AskConnection, AskError, Question};
-use memtide_engine::{Plan, Wait};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -147,8 +147,7 @@ impl Watcher {
         let plan = Arc::clone(&self.plan);
         let server = &plan.servers[self.server.index()];
         let question = Question::Statistics;
-        let driver = EpollDriver::new(self.clock, Wait::Sleep, 1, 1, None)?;
-        let mut driver = driver.guarded(self.guard.clone());
+        let mut driver = EpollDriver::of_one(self.clock, &self.guard)?;
         let deadline = driver.now() + plan.timeout;
         let opened =
             AskConnection::open((&mut driver, &is_over), &plan, server, question, deadline);
@@ -214,18 +213,4 @@ fn due(begin: Instant, asked: Option<Instant>, now: Instant) -> Instant {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_is_asked_before_each_second_ends_and_never_twice_for_one() {
-        let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
-        assert_eq!(due(at(5_000), None, at(1_000)), at(4_950));
-        // The load begins sooner than that.
-        assert_eq!(due(at(5_000), None, at(4_970)), at(4_970));
-        assert_eq!(due(at(5_000), Some(at(4_970)), at(4_971)), at(5_950));
-        assert_eq!(due(at(5_000), Some(at(5_950)), at(5_951)), at(6_950));
-        // An answer that came late replaces those that were due meanwhile.
-        assert_eq!(due(at(5_000), Some(at(5_955)), at(8_200)), at(6_950));
-    }
-}
+mod tests;

@@ -24,22 +24,10 @@ fn shape() -> Shape {
 
 fn report(last_settled_ns: u64) -> WorkerReport {
     WorkerReport {
+        at: Instant::ZERO,
         stage: Stage::Running,
-        measured_done: false,
-        is_used_up: false,
-        connections_open: 1,
-        in_flight: 0,
-        oldest_due: None,
-        disconnected_since: None,
-        trouble: None,
-        refusal: None,
         last_settled: Instant::from_ns(last_settled_ns),
-        last_intended: Instant::ZERO,
-        concurrent_max: 0,
-        last_started: Instant::ZERO,
-        idle: Span::ZERO,
-        run_delay: None,
-        cpu: None,
+        ..WorkerReport::default()
     }
 }
 

@@ -3,18 +3,15 @@
 
 use super::shared::Shared;
 use crate::clock::Clock;
+use crate::driver::socket::send_slices;
 use memtide_base::Instant;
 use memtide_server::{After, Endpoint, Flow, Outgoing, ReplyBuffer, Session};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
+use rustix::net::SendFlags;
 use socket2::SockRef;
-use std::io::IoSlice;
 use std::net::TcpStream;
 use std::time::Duration;
-
-/// The most slices sent at once; a session stops before there are more.
-const SLICES_MAX: usize = 64;
 
 /// The server behind a connection.
 pub(super) enum Line {
@@ -72,7 +69,7 @@ impl Peer {
             self.after = endpoint.poll_transmit(clock.now(), self.out.bytes());
         }
         if !self.out.is_empty() {
-            match send_slices(&self.stream, &self.out) {
+            match send_slices(&self.stream, self.out.slices(), SendFlags::NOSIGNAL) {
                 Ok(sent) => {
                     debug_assert!(sent <= self.out.waiting(), "more was sent than waited");
                     self.out.advance(sent);
@@ -144,21 +141,6 @@ impl Peer {
             Line::Plain(_) => None,
             Line::Shaped(endpoint) => endpoint.poll_timeout(),
         }
-    }
-}
-
-/// Sends the bytes of `out` with one call; returns the number sent.
-fn send_slices(stream: &TcpStream, out: &Outgoing) -> Result<usize, Errno> {
-    let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-    let mut count = 0;
-    for (place, slice) in slices.iter_mut().zip(out.slices()) {
-        *place = IoSlice::new(slice);
-        count += 1;
-    }
-    debug_assert!((1..=SLICES_MAX).contains(&count), "answers have a slice to send");
-    match &slices[..count] {
-        [slice] => send(stream, slice, SendFlags::NOSIGNAL),
-        slices => sendmsg(stream, slices, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL),
     }
 }
 

@@ -1,40 +1,35 @@
 //! The runner of a master: it waits for agents, hands out shares, shows progress, and merges their
 //! records. Agents are no fleet: each is the controller of its own workers.
 
-use super::folder::state_folder;
-use super::merged::{Row, TakenPart, Taking, lost_sentences};
+use super::folder::own_key;
 use super::own_outputs::{OwnPoints, OwnRows};
 use super::serving::{Local, Own, Setup};
-use super::wire::{aborted_message, step_message};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use crate::session::front::division::{Division, OwnPart};
 use crate::session::{Front, FrontProfile, LostAgents};
 use memtide_base::{Instant, Sentence, Span};
-use memtide_cluster::law::LawWords;
+use memtide_cluster::files;
 use memtide_cluster::master::{
     Action, Gathered, Lost, Master, Round, RoundEnd, RoundLoad, Rules, Wanted,
 };
-use memtide_cluster::transport::{FromNet, MasterNet, files};
+use memtide_cluster::message::Step;
+use memtide_cluster::taking::{Row, Taking, lost_sentences};
+use memtide_cluster::transport::{FromNet, MasterNet};
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
+use memtide_record::EndedBy;
+use memtide_record::steps::LostAgent;
+use memtide_record::{Event, WrongValues};
 use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Observer, RunOutcome, Surroundings, load_max};
-use memtide_schema::record::EndedBy;
-use memtide_schema::scenario::{Agents, AgentsWord, Placement, Tags};
-use memtide_schema::steps::LostAgent;
-use memtide_schema::{Event, OutputKind, Outputs, Scenario, Settings, scenario_digest};
+use memtide_scenario::{Agents, AgentsWord, Placement, Tags};
+use memtide_scenario::{OutputKind, Outputs, Scenario, Settings, scenario_digest};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Address on which the master of a user's own agents listens.
-const OWN_ADDRESS: &str = "127.0.0.1:11298";
 /// Period at which the master checks the time while no message arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// The loads of a round and the parts that collect their records, with the longest time that they
-/// may take; none if unknown.
-type Parts = (Vec<RoundLoad>, (Vec<TakenPart>, Option<Span>));
 
 /// A master with its agents.
 pub(crate) struct MasterRunner {
@@ -171,14 +166,10 @@ impl MasterRunner {
         task: RunTask,
         observer: &mut impl Observer,
     ) -> Result<(RoundEnd, Taking), Failure> {
-        let load_only = matches!(task, RunTask::Fill);
-        let (parts, (taken, load_max)) = self.parts(task)?;
-        let load_max = load_max.filter(|_| !load_only);
-        let Self { samples, points, .. } = *self;
-        let round = Round { parts, load_only, samples, points, load_max };
+        let round = self.loads(task)?;
         self.begins = None;
         self.master.begin(&round, now());
-        let mut taking = Taking::new(&self.division.agents, taken);
+        let mut taking = Taking::new(&self.division.agents, &round.parts);
         let end = loop {
             if let Some(end) = self.master.round_end() {
                 break end;
@@ -193,14 +184,13 @@ impl MasterRunner {
         Ok((end, taking))
     }
 
-    /// The loads of a round and the parts that collect their records, with the longest time that
-    /// they may take. A fill involves all agents, including the master's own.
-    fn parts(&self, task: RunTask) -> Result<Parts, Failure> {
+    /// The loads of a round. A fill involves all agents, including the master's own.
+    fn loads(&self, task: RunTask) -> Result<Round, Failure> {
         let Division { agents, shares, own } = &self.division;
         let facts = self.master.agents();
-        let is_fill = matches!(task, RunTask::Fill);
+        let load_only = matches!(task, RunTask::Fill);
         let (own_members, members): (Vec<_>, Vec<_>) =
-            facts.iter().partition(|agent| agent.is_own && !is_fill);
+            facts.iter().partition(|agent| agent.is_own && !load_only);
         let shares = shares.iter().copied().chain(std::iter::repeat(1));
         let members = members.iter().map(|agent| agent.number).zip(shares).collect();
         let own = own.as_ref().zip(own_members.first());
@@ -211,29 +201,32 @@ impl MasterRunner {
             }
             (_, task) => (task, task),
         };
-        let mut all = vec![self.part(agents, theirs, members)?];
+        let mut all = vec![self.load(agents, theirs, members)?];
         if let Some((OwnPart { scenario, .. }, agent)) = own {
-            all.push(self.part(scenario, ours, vec![(agent.number, 1)])?);
+            all.push(self.load(scenario, ours, vec![(agent.number, 1)])?);
         }
-        let longest = all.iter().map(|(.., max)| *max).reduce(|a, b| Some(a?.max(b?))).flatten();
-        let (parts, taken) = all.into_iter().map(|(part, taken, _)| (part, taken)).unzip();
-        Ok((parts, (taken, longest)))
+        let longest = all.iter().map(|(_, max)| *max).reduce(|a, b| Some(a?.max(b?))).flatten();
+        let parts = all.into_iter().map(|(load, _)| load).collect();
+        let (load_max, samples, points) =
+            (longest.filter(|_| !load_only), self.samples, self.points);
+        Ok(Round { parts, load_only, samples, points, load_max })
     }
 
-    /// A load of a round, with the decisions that all its shares have in common.
-    fn part(
+    /// A load of a round, with the decisions that all its shares have in common, and the longest
+    /// time that it may take; none if unknown.
+    fn load(
         &self,
         scenario: &Scenario,
         task: RunTask,
         members: Vec<(u32, u32)>,
-    ) -> Result<(RoundLoad, TakenPart, Option<Span>), Failure> {
+    ) -> Result<(RoundLoad, Option<Span>), Failure> {
         let lowered = task.lower(scenario, &self.around).map_err(|problem| {
             let sentence = Sentence::new(problem.to_string());
             Failure { exit: USAGE, sentence }
         })?;
-        let taken = TakenPart::new(scenario_digest(&lowered.document), &members);
-        let (scenario, step) = (document(scenario, &self.tags), step_message(task));
-        Ok((RoundLoad { scenario, step, members }, taken, load_max(&lowered.plan)))
+        let (digest, step) = (scenario_digest(&lowered.document), step_message(task));
+        let scenario = document(scenario, &self.tags);
+        Ok((RoundLoad { scenario, digest, step, members }, load_max(&lowered.plan)))
     }
 
     /// Closes the output of the master's own load. Returns its failure, and those of agents outside
@@ -275,7 +268,7 @@ impl MasterRunner {
                     self.master.handle_timed(peer, message, trip, at);
                 }
                 FromNet::Closed { peer, why } => self.master.closed(peer, &why, at),
-                FromNet::Turned { address, why } | FromNet::Unreachable { address, why } => {
+                FromNet::Turned { address, why } => {
                     self.master.turned(&address, &why);
                 }
             }
@@ -325,7 +318,7 @@ impl MasterRunner {
             observer.on(&Event::Interval(Box::new(interval)));
             if let Some(aborted) = aborted {
                 let why = format!("--abort-on {} was met", aborted.condition);
-                self.master.stop(Some(aborted_message(aborted)), &why, now());
+                self.master.stop(Some(aborted), &why, now());
             }
         }
     }
@@ -340,7 +333,11 @@ impl Runner for MasterRunner {
     ) -> Result<RunOutcome, Failure> {
         let (end, taking) = self.round(task, observer)?;
         self.end = end;
-        let outcome = taking.finish(&self.end, self.master.agents().len())?;
+        let failure = |Lost { exit, why }| Failure { exit, sentence: Sentence::new(why) };
+        let finished = taking.finish(&self.end, self.master.agents().len());
+        let (record, failed) = finished.map_err(failure)?;
+        let (failure, wrong_values) = (failed.map(failure), WrongValues::default());
+        let outcome = RunOutcome { record, failure, wrong_values };
         if self.stop.is_raised() && outcome.record.ended_by == EndedBy::NotRun {
             let sentence = Sentence::new("interrupted before the load began");
             return Err(Failure { exit: INTERRUPTED, sentence });
@@ -370,6 +367,13 @@ impl Runner for MasterRunner {
         });
         each.collect()
     }
+}
+
+/// A step of a search or scan, as it is sent; none for other runs.
+fn step_message(task: RunTask) -> Option<Step> {
+    let RunTask::Step(RestedStep { task, rest }) = task else { return None };
+    let StepTask { number, rate_per_s, keeps_data } = task;
+    Some(Step { number, rate_per_s, keeps_data, rest_ns: rest.ns() })
 }
 
 /// A step at another rate.
@@ -417,17 +421,4 @@ fn document(scenario: &Scenario, tags: &Tags) -> String {
     let outputs = Outputs { tags: tags.clone(), ..Outputs::default() };
     let sent = Settings { scenario, outputs, placement: Placement::default() };
     sent.words().iter().map(|(field, word)| format!("{field} = {word}\n")).collect()
-}
-
-/// The key of this user's own agents on this machine; created if it is missing.
-pub(crate) fn own_key() -> Result<PathBuf, Stop> {
-    let folder = state_folder()?.join("key");
-    if files::read_identity(&folder).is_err() {
-        let made = files::make_folder(&folder, OWN_ADDRESS, None, LawWords::default());
-        // Another process may have created it at the same time.
-        if let (Err(why), Err(_)) = (made, files::read_identity(&folder)) {
-            return Err(Stop::usage(why));
-        }
-    }
-    Ok(folder)
 }

@@ -11,8 +11,8 @@ use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_run::{CpuPlacement, Doors, Observer, Share, Surroundings};
-use memtide_schema::scenario::Target;
-use memtide_schema::{OutputKind, Outputs, Settings};
+use memtide_scenario::Target;
+use memtide_scenario::{OutputKind, Outputs, Settings};
 use memtide_sinks::Samples;
 use std::collections::BTreeMap;
 

@@ -5,12 +5,8 @@
 
 pub(crate) mod master_world;
 pub(crate) mod master_runner;
-mod wire;
-mod merged;
-mod seconds;
 pub(crate) mod own_outputs;
 pub(crate) mod serving;
 mod share;
-pub(crate) mod kept;
 pub(crate) mod records;
-mod folder;
+pub(crate) mod folder;

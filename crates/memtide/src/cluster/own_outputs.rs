@@ -2,8 +2,9 @@
 //! each step of a search or scan is a share of its own, and the database that an agent's operator
 //! names.
 
-use memtide_schema::scenario::SpoolPlace;
-use memtide_schema::{Event, Output, Outputs};
+use memtide_record::Event;
+use memtide_scenario::SpoolPlace;
+use memtide_scenario::{Output, Outputs};
 use memtide_sinks::{OutputStop, Samples, Sink};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,24 +1,25 @@
 //! An agent: it waits for a master, carries out its shares, and hands over their records.
 
-use super::kept::Kept;
 use super::own_outputs::{OwnPoints, OwnRows};
 use super::share::{Told, Work};
-use super::wire::{aborted_of, task_of};
 use crate::exit::Stop;
 use crate::output::say;
 use memtide_base::hex::to_hex;
 use memtide_base::{Instant, Span};
 use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent, Report};
+use memtide_cluster::files::Kept;
 use memtide_cluster::join::Join;
 use memtide_cluster::law::Law;
-use memtide_cluster::message::{Hello, KeptRecord, Share as ShareMessage, Step};
+use memtide_cluster::message::{Hello, Share as ShareMessage, Step};
 use memtide_cluster::transport::{AgentNet, FromMaster};
+use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::Share;
-use memtide_schema::scenario::{Secret, Wait};
-use memtide_schema::{Layer, Outputs, Scenario, Settings, from_toml, scenario_digest};
+use memtide_run::steps::{RestedStep, RunTask};
+use memtide_scenario::{Layer, Outputs, Scenario, Settings, from_toml, scenario_digest};
+use memtide_scenario::{Secret, Wait};
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -204,12 +205,13 @@ impl Shell {
 
     fn turn(&mut self) {
         match self.net.next(LOOK_EVERY) {
-            Some(FromMaster::Opened { address, key }) => {
-                self.log(&format!("connected to master {address} (key {})", to_hex(&key[..8])));
+            Some(FromMaster::Opened { address, .. }) => {
+                let key = to_hex(&self.net.master()[..8]);
+                self.log(&format!("connected to master {address} (key {key})"));
                 self.agent.opened();
             }
-            Some(FromMaster::Message(message)) => self.agent.handle(message),
-            Some(FromMaster::Closed { why }) => {
+            Some(FromMaster::Message { message, .. }) => self.agent.handle(message),
+            Some(FromMaster::Closed { why, .. }) => {
                 if self.agent.has_master() {
                     self.log(&format!("the master has left: {why}"));
                 }
@@ -272,19 +274,19 @@ impl Shell {
             Action::End { aborted, why } => {
                 self.log(&format!("the load ends: {why}"));
                 match aborted {
-                    Some(aborted) => self.tell(|told| told.abort(aborted_of(aborted))),
+                    Some(aborted) => self.tell(|told| told.abort(aborted)),
                     None => self.tell(|told| told.stop.raise()),
                 }
             }
-            Action::Keep { run, record } => self.keep(&run, &record),
-            Action::Forget { run } => {
+            Action::Keep { run, share, record } => self.keep(&run, share, &record),
+            Action::Forget { run, share } => {
                 if let Some(kept) = &self.setup.kept {
-                    kept.forget(&run);
+                    kept.forget(&run, share);
                 }
                 self.introduce();
             }
-            Action::Find { run } => {
-                let record = self.setup.kept.as_ref().and_then(|kept| kept.find(&run));
+            Action::Find { run, share } => {
+                let record = self.setup.kept.as_ref().and_then(|kept| kept.find(&run, share));
                 self.agent.found(&run, record.as_deref());
             }
         }
@@ -293,9 +295,10 @@ impl Shell {
     /// Cause: The record of a share could not be kept: the disk is full, for example.
     ///
     /// To do: make room, or name another folder with --records.
-    fn keep(&mut self, run: &[u8], record: &[u8]) {
+    fn keep(&mut self, run: &[u8], share: u32, record: &[u8]) {
         let Some(kept) = &self.setup.kept else { return };
-        if let Err(error) = kept.keep(run, record) {
+        kept.tidy();
+        if let Err(error) = kept.keep(run, share, record) {
             let why = format!("its record could not be stored until the master has it: {error}");
             self.log(&why);
             self.agent.report(Report::Note(why));
@@ -402,8 +405,6 @@ impl Shell {
 
     /// Publishes the agent's present state to masters that connect later.
     fn introduce(&self) {
-        let kept = self.setup.kept.as_ref().map(Kept::list).unwrap_or_default();
-        let kept = kept.into_iter().map(|file| KeptRecord { run: file.run, bytes: file.bytes });
         self.net.set_hello(Hello {
             protocol: memtide_cluster::PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -411,7 +412,7 @@ impl Shell {
             name: self.setup.name.clone(),
             cpus: self.cpus.len() as u32,
             busy_since_unix_s: self.busy.as_ref().map(|busy| busy.since_unix_s),
-            kept: kept.collect(),
+            kept: self.setup.kept.as_ref().map(Kept::list).unwrap_or_default(),
             units: self.setup.shares,
         });
     }
@@ -438,6 +439,18 @@ fn check_step(step: &Step) -> Result<(), String> {
             Err(format!("the master asked for a pause of {} ns, which is too long", rest_ns))
         }
         _ => Ok(()),
+    }
+}
+
+/// The run to which a share belongs, as it was sent.
+fn task_of(share: &ShareMessage) -> RunTask {
+    match (share.load_only, share.step) {
+        (true, _) => RunTask::Fill,
+        (false, None) => RunTask::Whole,
+        (false, Some(Step { number, rate_per_s, keeps_data, rest_ns })) => {
+            let task = StepTask { number, rate_per_s, keeps_data };
+            RunTask::Step(RestedStep { task, rest: Span::from_ns(rest_ns) })
+        }
     }
 }
 

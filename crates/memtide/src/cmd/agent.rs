@@ -1,7 +1,6 @@
 //! `memtide agent` and `memtide key`: agents, their keys, and their state.
 
-use crate::cluster::kept::Kept;
-use crate::cluster::master_runner::own_key;
+use crate::cluster::folder::{own_key, records as kept_in};
 use crate::cluster::own_outputs::OwnPoints;
 use crate::cluster::records;
 use crate::cluster::serving::{Own, Setup, serve};
@@ -9,13 +8,14 @@ use crate::exit::{INTERRUPTED, Stop};
 use crate::output::{say, show};
 use crate::session::caught;
 use clap::ArgMatches;
+use memtide_cluster::files;
 use memtide_cluster::join::Join;
-use memtide_cluster::law::{Law, LawWords};
-use memtide_cluster::transport::{AgentNet, files};
+use memtide_cluster::law::{LIMITS, Law, LawWords, Limit};
+use memtide_cluster::transport::AgentNet;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_schema::{Output, OutputKind, Outputs};
+use memtide_scenario::{Output, OutputKind, Outputs};
 use std::path::PathBuf;
 
 /// `memtide key new`.
@@ -68,7 +68,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
         law: Some(law),
         name: matches.get_one::<String>("name").cloned().unwrap_or_else(machine::host_name),
         shares: *matches.get_one::<u32>("shares").expect("it has a default"),
-        kept: Some(Kept::open(path(matches, "records").as_deref())?),
+        kept: Some(kept_in(path(matches, "records").as_deref())?),
         samples: path(matches, "samples"),
         points: points(matches)?,
         rows: None,
@@ -131,19 +131,11 @@ fn law(matches: &ArgMatches, join: &Join, has_join: bool) -> Result<Law, Stop> {
 
 /// The limits set by flags.
 pub(super) fn law_words(matches: &ArgMatches) -> LawWords {
-    let word = |name: &str| matches.get_one::<String>(name).cloned();
+    let targets = matches.get_many::<String>("allow-target").into_iter().flatten();
+    let word = |limit: &Limit| Some((limit.name, matches.get_one::<String>(limit.name)?.clone()));
     LawWords {
-        allow_target: matches
-            .get_many::<String>("allow-target")
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect(),
-        rate_max: word("rate-max"),
-        connections_max: word("connections-max"),
-        duration_max: word("duration-max"),
-        threads_max: word("threads-max"),
-        memory_max: word("memory-max"),
+        allow_target: targets.cloned().collect(),
+        most: LIMITS.iter().filter_map(word).collect(),
     }
 }
 

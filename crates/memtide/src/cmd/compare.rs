@@ -7,11 +7,12 @@ use crate::exit::{FAILED, Stop, unwritable};
 use crate::output::{columns, complain, show};
 use crate::session::outlets::close;
 use clap::ArgMatches;
+use memtide_record::compare::RECORDS_MAX;
+use memtide_record::{Comparison, Record, Rule};
 #[cfg(feature = "html")]
 use memtide_report::comparison_page;
 use memtide_report::{comparison_markdown, comparison_text};
-use memtide_schema::compare::RECORDS_MAX;
-use memtide_schema::{Comparison, Output, OutputKind, Outputs, Record, Rule};
+use memtide_scenario::{Output, OutputKind, Outputs};
 use memtide_sinks::{Outlets, open_text};
 
 /// Compares the records on the command line with the first of them.
@@ -23,7 +24,7 @@ pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
     let records = paths.iter().map(|path| record(path)).collect::<Result<Vec<_>, Stop>>()?;
     let rules: Vec<Rule> =
         matches.get_many::<Rule>("fail-on").into_iter().flatten().copied().collect();
-    let comparison = memtide_schema::compare(&records, &rules);
+    let comparison = memtide_record::compare(&records, &rules);
     publish(&comparison, &records, &outputs)
 }
 

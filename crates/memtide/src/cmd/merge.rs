@@ -4,12 +4,10 @@ use crate::exit::{FAILED, Stop, unwritable};
 use crate::output::{columns, complain, show};
 use crate::session::outlets::close;
 use clap::ArgMatches;
+use memtide_record::GoalResult;
+use memtide_record::{Event, MergeError, Merging, Record, Scenarios};
 use memtide_report::text_for;
-use memtide_schema::record::GoalResult;
-use memtide_schema::{
-    Event, Layer, MergeError, Merging, Origin, OutputKind, Outputs, Record, Scenarios, Settings,
-    field,
-};
+use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
 use memtide_sinks::{Outlets, OutputFacts, Samples, Shown, check_built, check_places, open_all};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};

@@ -6,10 +6,11 @@ use crate::exit::{FAILED, Stop, unwritable};
 use crate::output::{columns, complain, show};
 use crate::session::outlets::close;
 use clap::ArgMatches;
+use memtide_record::steps::Steps;
+use memtide_record::{Event, Record};
 use memtide_report::{StepsText, text_for};
-use memtide_schema::scenario::Goal;
-use memtide_schema::steps::Steps;
-use memtide_schema::{Event, Output, OutputKind, Outputs, Record, Settings};
+use memtide_scenario::Goal;
+use memtide_scenario::{Output, OutputKind, Outputs, Settings};
 #[cfg(feature = "influx")]
 use memtide_sinks::deliver_spool;
 use memtide_sinks::{Outlets, OutputFacts, Samples, Shown, open_all};

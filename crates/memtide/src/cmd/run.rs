@@ -13,11 +13,12 @@ use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
 use clap::ArgMatches;
+use memtide_record::{Event, Record};
+use memtide_record::{ShareRecord, Verdict};
 use memtide_report::text_for;
 use memtide_run::RunOutcome;
 use memtide_run::steps::RunTask;
-use memtide_schema::record::{ShareRecord, Verdict};
-use memtide_schema::{Event, OutputKind, Record, Settings};
+use memtide_scenario::{OutputKind, Settings};
 use memtide_sinks::{Sink, check_places};
 use std::io;
 

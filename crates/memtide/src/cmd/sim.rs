@@ -11,8 +11,8 @@ use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_run::steps::RunTask;
-use memtide_schema::Scenario;
-use memtide_schema::scenario::{Placement, ShardWord, Target, Transport};
+use memtide_scenario::Scenario;
+use memtide_scenario::{Placement, ShardWord, Target, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Script, Setting, SimServer};
 
@@ -90,6 +90,7 @@ fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) ->
         servers: servers.iter().map(server).collect(),
         script: Script::default(),
         pauses: Vec::new(),
+        work: Span::ZERO,
         interrupt_at: Instant::NEVER,
     }
 }

@@ -13,11 +13,13 @@ use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Steps, Task, room,
 };
 use clap::ArgMatches;
+use clap::parser::ValueSource;
+use memtide_record::Event;
+use memtide_record::steps::{Conclusion, CourseKind};
 use memtide_report::StepsText;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
-use memtide_schema::scenario::{Goal, Relation, Subject};
-use memtide_schema::steps::{Conclusion, CourseKind};
-use memtide_schema::{Event, Output, OutputKind, Settings};
+use memtide_scenario::{Goal, Relation, Subject};
+use memtide_scenario::{Output, OutputKind, Settings};
 use memtide_sinks::{Outlets, Shown, Sink, check_places};
 use memtide_workload::Wave;
 use std::io;
@@ -144,7 +146,8 @@ fn perform(
         Some("anew") => Data::Anew,
         _ => Data::Kept,
     };
-    let task = Task::Steps(Steps { course, aim: Aim::Goals, data, steps_max, counts_own: false });
+    let (aim, counts_own, command) = (Aim::Goals, false, command(matches, kind));
+    let task = Task::Steps(Steps { course, aim, data, steps_max, counts_own, command });
     let goals = settings.scenario.goals.iter().map(Goal::to_string).collect();
     let front = Box::new(NativeSteps { kind, goals });
     #[cfg(feature = "cluster")]
@@ -152,6 +155,20 @@ fn perform(
         return Session { settings, task, front, world: MasterWorld }.run();
     }
     Session { settings, task, front, world: HostWorld::new(None) }.run()
+}
+
+/// The command that carries the same steps out again, with the scenario in a file.
+fn command(matches: &ArgMatches, kind: CourseKind) -> String {
+    let own: &[&str] = match kind {
+        CourseKind::Search => &["rate-min", "rate-max", "resolution", "steps-max", "data"],
+        CourseKind::Scan => &["rates", "data"],
+    };
+    let flag = |name: &&&str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let words = own.iter().filter(flag).filter_map(|name| {
+        let word = matches.get_raw(name)?.next_back()?;
+        Some(format!(" --{name} {}", word.to_string_lossy()))
+    });
+    format!("memtide {} scenario.toml", kind.name()) + &words.collect::<String>()
 }
 
 /// The front of a search or a scan with memtide's own output.

@@ -52,25 +52,4 @@ pub(super) fn ours(flag: &str) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::flags::{Length, command};
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn each_answer_names_flags_of_run_and_no_flag_of_run_is_foreign() {
-        let whole = command(Length::All);
-        let run = whole.find_subcommand("run").unwrap();
-        let long = run.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?)));
-        let short = run.get_arguments().filter_map(|arg| Some(format!("-{}", arg.get_short()?)));
-        let known: BTreeSet<String> = long.chain(short).collect();
-        for (theirs, ours) in FOREIGN {
-            assert!(!known.contains(theirs), "{theirs} is memtide's own");
-            for flag in ours.split(' ').filter(|word| word.starts_with("--")) {
-                assert!(known.contains(flag), "{theirs}: memtide has no {flag}");
-            }
-        }
-        assert_eq!(ours("--rate_iops"), ours("--rate-iops"), "fio writes _");
-        assert_eq!(ours("--no-such-flag"), None);
-    }
-}
+mod tests;

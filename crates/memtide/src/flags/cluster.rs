@@ -1,6 +1,7 @@
 //! The commands about agents: their flags and help.
 
 use clap::{Arg, ArgAction, Command, value_parser};
+use memtide_cluster::law::{LIMITS, Limit};
 use std::path::PathBuf;
 
 /// Largest number of shares of one run that an agent takes.
@@ -220,24 +221,13 @@ pub(super) fn install_flags() -> Vec<Arg> {
 
 /// Flags for an agent's limits.
 fn limits() -> Vec<Arg> {
-    let limit = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
+    let targets = Arg::new("allow-target")
+        .long("allow-target")
+        .value_name("CIDR:PORT")
+        .help("Servers that may be loaded: 10.0.0.0/8:11211, [fd00::]/8:*, unix:PATH")
+        .action(ArgAction::Append);
+    let limit = |limit: Limit| {
+        Arg::new(limit.name).long(limit.name).value_name(limit.value).help(limit.help)
     };
-    vec![
-        limit(
-            "allow-target",
-            "CIDR:PORT",
-            "Servers that may be loaded: 10.0.0.0/8:11211, [fd00::]/8:*, unix:PATH",
-        )
-        .action(ArgAction::Append),
-        limit("rate-max", "N", "Most operations per second of this agent; excludes closed loops"),
-        limit("connections-max", "N", "Most connections of this agent"),
-        limit("duration-max", "TIME", "Longest run, warm-up included"),
-        limit("threads-max", "N", "Most threads"),
-        limit(
-            "memory-max",
-            "BYTES",
-            "Most memory that a run may need, as estimated before it starts",
-        ),
-    ]
+    std::iter::once(targets).chain(LIMITS.map(limit)).collect()
 }

@@ -4,7 +4,7 @@
 //! It renders the command line's own description; it describes no flag.
 
 use clap::{Arg, ArgAction, Command};
-use memtide_schema::{FIELDS, Field, Section, field};
+use memtide_scenario::{FIELDS, Field, Section, field};
 use std::ffi::{OsStr, OsString};
 
 /// Longest line, in columns.

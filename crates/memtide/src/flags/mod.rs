@@ -1,4 +1,4 @@
-//! The command line, made from the schema's table of fields: flags, help, and parsing into a layer.
+//! The command line, made from the table of fields: flags, help, and parsing into a layer.
 
 mod steps;
 #[cfg(feature = "cluster")]
@@ -13,7 +13,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
-use memtide_schema::{FIELDS, Field, Layer, Origin, Rule, Settings, from_toml};
+use memtide_record::Rule;
+use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, from_toml};
 use memtide_server::{Behaviour, Faults};
 use memtide_sinks::check_built;
 use std::ffi::OsString;

@@ -7,9 +7,9 @@ pub(crate) mod barrier;
 mod launcher;
 
 use crate::exit::Stop;
-use launcher::{Placed, Unreadable, WITH_SIZE, WITHOUT_SIZE, key, placed, restarts};
+use launcher::{Placed, WITH_SIZE, WITHOUT_SIZE, key, placed, restarts};
 use memtide_run::{NotRun, Share};
-use memtide_schema::scenario::ShardWord;
+use memtide_scenario::ShardWord;
 
 /// A process's share of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn alone(
     variable: &impl Fn(&str) -> Option<String>,
     instead: impl Fn(u32) -> String,
 ) -> Result<Option<Division>, Stop> {
-    let found = placed(variable).map_err(|why| unreadable(&why))?;
+    let found = placed(variable).map_err(unreadable)?;
     let Some((Placed { launcher, variable, rank, .. }, size)) =
         found.and_then(|found| Some((found, found.size.filter(|size| *size > 1)?)))
     else {
@@ -128,7 +128,7 @@ fn alone(
 /// Cause: The launcher's variables are missing or contradict the number of shares.
 fn automatic(of: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Result<Share, Stop> {
     let refused = |message: String| Err(Stop::usage(message));
-    let found = placed(variable).map_err(|why| unreadable(&why))?;
+    let found = placed(variable).map_err(unreadable)?;
     let Some(Placed { launcher, variable, rank, size }) = found else {
         return refused(match of {
             None => format!(
@@ -160,7 +160,7 @@ fn automatic(of: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Res
 }
 
 /// Cause: A launcher's variable was changed or unset, or the launcher is an unknown one.
-fn unreadable(why: &Unreadable) -> Stop {
+fn unreadable(why: String) -> Stop {
     Stop::usage(format!("{why}; give the share, such as --shard 0/4, or use --shard none"))
 }
 

@@ -54,7 +54,7 @@ fn accidents_are_refused_with_what_was_found_and_what_to_do() {
         ("auto/2", POD, &["JOB_COMPLETION_INDEX is 2", "0 to 1"]),
         ("auto/2", STEP, &["Slurm started 4 processes", "--shard auto/4"]),
         ("auto", &[("PMI_RANK", "a")], &["PMI_RANK is 'a'", "not a number", "--shard none"]),
-        ("", &[("PMI_RANK", "0")], &["PMI_SIZE is ''", "--shard none"]),
+        ("", &[("PMI_RANK", "0")], &["PMI_SIZE of PMI is not set", "--shard none"]),
     ] {
         let message = share(word, words).unwrap_err();
         for part in sentence {

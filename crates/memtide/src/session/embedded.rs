@@ -5,8 +5,8 @@ use crate::exit::{FAILED, Stop};
 use crate::output::say;
 use memtide_host::{ServeOptions, Serving, stay_off};
 use memtide_run::CpuPlacement;
-use memtide_schema::Settings;
-use memtide_schema::scenario::Transport;
+use memtide_scenario::Settings;
+use memtide_scenario::Transport;
 use memtide_server::ServerProfile;
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -11,10 +11,11 @@ use crate::output::complain;
 use division::Division;
 use memtide_base::{Remedy, Span, Words};
 use memtide_host::signal::StopFlag;
+use memtide_record::Warning;
 use memtide_run::steps::StepsOutcome;
 use memtide_run::{Failure, RunOutcome};
-use memtide_schema::scenario::Problem;
-use memtide_schema::{Scenario, Settings, Warning};
+use memtide_scenario::Problem;
+use memtide_scenario::{Scenario, Settings};
 use memtide_sinks::{Outlets, Samples, Sink};
 use std::io;
 

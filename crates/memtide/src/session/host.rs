@@ -15,11 +15,12 @@ use memtide_host::driver::check_uring;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
+use memtide_record::Warning;
+use memtide_record::{ClockRecord, MachineCpu, MachineRecord, ReferenceClock, Wide};
 use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
-use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord, ReferenceClock, Wide};
-use memtide_schema::scenario::Target;
-use memtide_schema::{Settings, Warning};
+use memtide_scenario::Settings;
+use memtide_scenario::Target;
 use memtide_sinks::{Origin, SampleOutlet, Samples, Sink};
 use std::rc::Rc;
 

@@ -22,13 +22,13 @@ use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
 use crate::output::{columns, say, say_part, show};
 use memtide_base::Span;
 use memtide_host::signal::StopFlag;
+use memtide_record::steps::LostAgent;
+use memtide_record::{EndedBy, GoalResult};
 use memtide_report::plan_text;
 use memtide_run::steps::{Aim, Course, Data, RunTask, Runner, StepsPlan, steps};
 use memtide_run::{Failure, Lowered, Observer, Share, Surroundings, Wanted};
-use memtide_schema::record::{EndedBy, GoalResult};
-use memtide_schema::scenario::Problem;
-use memtide_schema::steps::LostAgent;
-use memtide_schema::{Scenario, Settings};
+use memtide_scenario::Problem;
+use memtide_scenario::{Scenario, Settings};
 use outlets::name_run;
 use run_observer::RunObserver;
 use std::io;
@@ -70,14 +70,17 @@ pub(crate) struct Steps {
     /// True if a step's rate is that of the whole load, including the master's own load beside its
     /// agents.
     pub(crate) counts_own: bool,
+    /// The command that carries the same steps out again; empty for that of another program.
+    pub(crate) command: String,
 }
 
 impl Steps {
     /// Settings that all steps have in common.
     pub(crate) fn plan<'a>(&self, scenario: &'a Scenario) -> StepsPlan<'a> {
-        let Self { aim, data, steps_max, counts_own, .. } = self;
+        let Self { aim, data, steps_max, counts_own, command, .. } = self;
         let (data, steps_max, counts_own) = (*data, *steps_max, *counts_own);
-        StepsPlan { scenario, aim: aim.clone(), data, steps_max, counts_own }
+        let (aim, command) = (aim.clone(), command.clone());
+        StepsPlan { scenario, aim, data, steps_max, counts_own, command }
     }
 }
 

@@ -7,8 +7,9 @@ use crate::placement::{division, variable};
 use memtide_base::Instant;
 use memtide_base::rng::mix;
 use memtide_host::clock;
-use memtide_schema::scenario::RUN_TAG;
-use memtide_schema::{Event, OutputKind, Outputs, Sample, SampleOutcome, Settings};
+use memtide_record::{Event, Sample, SampleOutcome};
+use memtide_scenario::RUN_TAG;
+use memtide_scenario::{OutputKind, Outputs, Settings};
 use memtide_sinks::{Outlets, OutputFacts, OutputStop, Samples, Shown};
 use memtide_workload::Outcome;
 

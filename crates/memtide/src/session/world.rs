@@ -4,10 +4,11 @@ use super::front::{Front, FrontProfile, LostAgents, Manner};
 use crate::exit::Stop;
 use memtide_base::Instant;
 use memtide_host::signal::StopFlag;
+use memtide_record::Warning;
+use memtide_record::{ClockRecord, MachineCpu, MachineRecord};
 use memtide_run::steps::Runner;
 use memtide_run::{CpuPlacement, Lowered, Observer, Surroundings};
-use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord};
-use memtide_schema::{Outputs, Settings, Warning};
+use memtide_scenario::{Outputs, Settings};
 use memtide_sinks::Samples;
 
 /// The interface of a session to its world. A session calls the methods in the order of their

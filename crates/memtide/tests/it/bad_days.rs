@@ -7,8 +7,8 @@ use crate::child::{
 };
 use crate::peer::Peer;
 use crate::peer::rogue::{Answer, Rogue};
-use memtide_schema::Record;
-use memtide_schema::record::{CheckKind, CheckResult, EndedBy, Verdict};
+use memtide_record::Record;
+use memtide_record::{CheckKind, CheckResult, EndedBy, Verdict};
 use rustix::process::Signal;
 use std::fs;
 use std::os::unix::process::CommandExt;

@@ -1,8 +1,8 @@
 //! The program as a child process: started, signalled, waited for. No child outlives its time limit
 //! or its handle.
 
-use memtide_schema::Record;
-use memtide_schema::record::{CheckKind, CheckResult};
+use memtide_record::Record;
+use memtide_record::{CheckKind, CheckResult};
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::Cell;
 use std::ffi::OsStr;

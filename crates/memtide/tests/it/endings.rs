@@ -3,7 +3,7 @@
 
 use crate::child::{Running, check, memtide, program, record_at, scratch, shared};
 use crate::peer::Peer;
-use memtide_schema::record::{CheckKind, CheckResult, EndedBy, GoalResult, Verdict};
+use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Verdict};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

@@ -2,7 +2,8 @@
 
 use crate::child::{Finished, assert_counters_equal, memtide, start_after};
 use crate::peer::Peer;
-use memtide_schema::{Kind, Record};
+use memtide_record::Record;
+use memtide_scenario::Kind;
 
 /// Number of sets that filling sent.
 fn filled(record: &Record) -> u64 {

@@ -4,8 +4,8 @@
 use crate::child::{
     Finished, Running, assert_counters_equal, memtide, program, record_at, scratch, shared,
 };
-use memtide_schema::FIELDS;
-use memtide_schema::record::LoopKind;
+use memtide_record::LoopKind;
+use memtide_scenario::FIELDS;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 #[test]

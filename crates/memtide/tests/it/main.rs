@@ -21,6 +21,7 @@ mod datagrams;
 mod replicas;
 mod endings;
 mod outputs;
+mod law;
 mod readers;
 mod influx;
 mod signals;

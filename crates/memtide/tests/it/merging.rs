@@ -2,8 +2,8 @@
 
 use crate::child::{memtide, read_record, scratch};
 use crate::peer::Peer;
-use memtide_schema::Record;
-use memtide_schema::record::GoalResult;
+use memtide_record::GoalResult;
+use memtide_record::Record;
 use std::path::Path;
 
 /// The record of a short run with these words, written to a file of this name.

@@ -4,8 +4,9 @@
 use crate::child::{assert_counters_equal, memtide};
 use crate::peer::Peer;
 use crate::peer::rogue::Recorder;
-use memtide_schema::record::{EndedBy, Verdict};
-use memtide_schema::{Kind, Record};
+use memtide_record::Record;
+use memtide_record::{EndedBy, Verdict};
+use memtide_scenario::Kind;
 
 const EVERY_KIND: &str = "get=5,gets=1,set=2,add=1,replace=1,append=1,prepend=1,cas=1,delete=1,\
                           incr=1,decr=1,touch=1,gat=1,gats=1";

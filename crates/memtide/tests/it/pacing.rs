@@ -4,8 +4,8 @@
 use crate::child::memtide;
 use crate::peer::Peer;
 use crate::peer::rogue::{Rogue, say};
-use memtide_schema::Kind;
-use memtide_schema::record::{LoopKind, Missing, Percentile};
+use memtide_record::{LoopKind, Missing, Percentile};
+use memtide_scenario::Kind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::child::{Running, alone, scratch};
 use crate::peer::Peer;
-use memtide_schema::Record;
+use memtide_record::Record;
 use rustix::process::Signal;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -118,7 +118,7 @@ fn check(pause: &Pause, shape: &str) {
         "{shape}: {count} responses above 100 ms of {expected:.0}, worked off in {drain_ms:.0} ms"
     );
     // A hundredth of the run, the worst part of the pause, lies above p99.
-    let p99_ms = record.response[&memtide_schema::Kind::All].p99_ns.unwrap() as f64 / 1e6;
+    let p99_ms = record.response[&memtide_scenario::Kind::All].p99_ns.unwrap() as f64 / 1e6;
     let worst = rows.len() as f64 / 100.0;
     let range = stopped_ms - worst - 25.0..=stopped_ms - worst + 25.0 + drain_ms;
     assert!(range.contains(&p99_ms), "{shape}: p99 is {p99_ms} ms after {stopped_ms} ms");

@@ -31,6 +31,11 @@ impl Tallying {
         &self.settled
     }
 
+    /// The number of values recorded, the pending one included.
+    pub fn count(&self) -> u64 {
+        self.settled.count() + self.times
+    }
+
     /// Removes all values; keeps the memory.
     pub fn clear(&mut self) {
         self.times = 0;

@@ -1,73 +1,31 @@
-//! Axes of pictures: ranges that contain every figure, and labels of ticks.
+//! Axes of pictures, for the library that draws them, and labels of ticks.
 //!
 //! Times are shown in ms and rates per second, with as few digits as tell ticks apart.
 
+use crate::axis::{Axis, Scale};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use std::ops::Range;
 
-/// A logarithmic axis in ms. The library's own has ticks only at powers of ten, and so none between
-/// two of them.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct TimeAxis(Range<f64>);
-
-impl TimeAxis {
-    /// An axis whose range contains all of `ns`; never empty, never from 0.
-    pub(super) fn over(ns: impl Iterator<Item = u64>) -> Self {
-        let (least, most) =
-            ns.fold((u64::MAX, 0), |(least, most), ns| (least.min(ns), most.max(ns)));
-        if least > most {
-            return Self(0.01..100.0);
-        }
-        let least = milliseconds(least.max(1)) / 1.25;
-        Self(least..(milliseconds(most) * 1.25).max(least * 2.0))
-    }
-
-    /// At most `ticks_max` round values within the range, ascending.
-    pub(super) fn ticks(&self, ticks_max: usize) -> Vec<f64> {
-        let decades = self.0.start.log10().floor() as i32..=self.0.end.log10().ceil() as i32;
-        let at = |digits: &'static [f64]| -> Vec<f64> {
-            let of_decade = |decade: i32| digits.iter().map(move |d| d * 10f64.powi(decade));
-            decades.clone().flat_map(of_decade).filter(|ms| self.0.contains(ms)).collect()
-        };
-        let (fine, coarse) = (at(&[1.0, 2.0, 5.0]), at(&[1.0]));
-        match fine.len() {
-            0..3 => self.even_ticks(ticks_max.min(5)),
-            count if count <= ticks_max => fine,
-            _ => {
-                let step = coarse.len().div_ceil(ticks_max.max(1)).max(1);
-                coarse.into_iter().step_by(step).collect()
-            }
-        }
-    }
-
-    /// Evenly spaced values, for a narrow range.
-    fn even_ticks(&self, ticks_max: usize) -> Vec<f64> {
-        let span = self.0.end - self.0.start;
-        let wanted = span / ticks_max.max(1) as f64;
-        let decade = 10f64.powf(wanted.log10().floor());
-        let digits = [1.0, 2.0, 5.0, 10.0].into_iter().find(|d| d * decade >= wanted);
-        let step = digits.unwrap_or(10.0) * decade;
-        let first = (self.0.start / step).ceil() as u64;
-        let ticks = (first..).map(|tick| tick as f64 * step);
-        ticks.take_while(|ms| self.0.contains(ms)).take(ticks_max).collect()
-    }
+/// A logarithmic axis of times in ns. The library's own has ticks only at powers of ten, and so none
+/// between two of them.
+pub(super) fn time_axis(ns: impl Iterator<Item = u64>) -> Axis {
+    Axis::over(Scale::Log, ns.map(|ns| ns.max(1) as f64), |ns| time_tick(&ns))
 }
 
-impl Ranged for TimeAxis {
+impl Ranged for Axis {
     type FormatOption = DefaultFormatting;
     type ValueType = f64;
 
-    fn map(&self, ms: &f64, (from, to): (i32, i32)) -> i32 {
-        let share = (ms / self.0.start).ln() / (self.0.end / self.0.start).ln();
-        from + (f64::from(to - from) * share).round() as i32
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        from + (f64::from(to - from) * self.place(*value)).round() as i32
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        self.ticks(hint.max_num_points())
+        self.round_ticks(hint.max_num_points())
     }
 
     fn range(&self) -> Range<f64> {
-        self.0.clone()
+        self.range()
     }
 }
 
@@ -77,14 +35,9 @@ pub(super) fn count_range(values: impl Iterator<Item = f64>) -> Range<f64> {
     0.0..if most > 0.0 { most * 1.08 } else { 1.0 }
 }
 
-/// Converts a time to ms.
-pub(super) fn milliseconds(ns: u64) -> f64 {
-    ns as f64 / 1e6
-}
-
-/// Label of a tick on an axis in ms: `0.05`, `2`, `1500`.
-pub(super) fn time_tick(ms: &f64) -> String {
-    short(*ms)
+/// Label of a tick at a time in ns, as ms: `0.05`, `2`, `1500`.
+pub(super) fn time_tick(ns: &f64) -> String {
+    short(*ns / 1e6)
 }
 
 /// Label of a tick on an axis of counts or rates: `250`, `20k`, `1.5M`.

@@ -1,6 +1,6 @@
 //! The picture of a scan or a search: times against the rate, and where they cross a limit.
 
-use super::axis::{TimeAxis, count_range, count_tick, milliseconds, time_tick};
+use super::axis::{count_range, count_tick, time_axis, time_tick};
 use super::canvas::{Area, Draw, Drawn, FONT};
 use super::{Curve, CurvePoint};
 use plotters::prelude::*;
@@ -25,7 +25,7 @@ impl Draw for Curve {
             .margin(16)
             .x_label_area_size(48)
             .y_label_area_size(72)
-            .build_cartesian_2d(rates.clone(), TimeAxis::over(times.flatten().chain(limit)))?;
+            .build_cartesian_2d(rates.clone(), time_axis(times.flatten().chain(limit)))?;
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
@@ -37,8 +37,7 @@ impl Draw for Curve {
             .y_label_formatter(&time_tick)
             .draw()?;
         for (name, color, of) in LINES {
-            let known =
-                |point: &CurvePoint| Some((point.rate_per_s, milliseconds(of(point)?.max(1))));
+            let known = |point: &CurvePoint| Some((point.rate_per_s, of(point)?.max(1) as f64));
             let points: Vec<(f64, f64)> = self.points.iter().filter_map(known).collect();
             chart
                 .draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2)))?
@@ -49,7 +48,7 @@ impl Draw for Curve {
             chart.draw_series(points.into_iter().map(|at| Circle::new(at, 4, color.filled())))?;
         }
         if let Some(goal) = &self.goal {
-            let at = milliseconds(goal.limit_ns.max(1));
+            let at = goal.limit_ns.max(1) as f64;
             let across = [(rates.start, at), (rates.end, at)];
             chart
                 .draw_series(DashedLineSeries::new(across, 8, 6, GOAL.stroke_width(2)))?

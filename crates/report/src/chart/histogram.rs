@@ -2,7 +2,7 @@
 //!
 //! Bins are 8 % wide, as in memcache-perf's plots: wide enough to see at this size.
 
-use super::axis::{TimeAxis, count_range, count_tick, milliseconds, time_tick};
+use super::axis::{count_range, count_tick, time_axis, time_tick};
 use super::canvas::{Area, Draw, Drawn, FONT};
 use crate::number::time;
 use memtide_metrics::histogram::Histogram;
@@ -36,7 +36,7 @@ impl Draw for Picture<'_> {
             .margin(16)
             .x_label_area_size(48)
             .y_label_area_size(72)
-            .build_cartesian_2d(TimeAxis::over(edges), counts.clone())?;
+            .build_cartesian_2d(time_axis(edges), counts.clone())?;
         chart
             .configure_mesh()
             .disable_x_mesh()
@@ -49,13 +49,13 @@ impl Draw for Picture<'_> {
             .y_label_formatter(&count_tick)
             .draw()?;
         chart.draw_series(bins.iter().map(|(&bin, &count)| {
-            let (from, to) = (edge_ns(bin) / 1e6, edge_ns(bin + 1) / 1e6);
+            let (from, to) = (edge_ns(bin), edge_ns(bin + 1));
             Rectangle::new([(from, 0.0), (to, count as f64)], BAR.filled())
         }))?;
         for (fraction, name, color) in MARKS {
             let rank = rank(fraction, self.times.count());
             let Some(ns) = self.times.value_at_rank(rank) else { continue };
-            let at = milliseconds(ns.max(1));
+            let at = ns.max(1) as f64;
             chart
                 .draw_series([PathElement::new(
                     vec![(at, counts.start), (at, counts.end)],

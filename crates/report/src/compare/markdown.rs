@@ -2,8 +2,8 @@
 
 use super::{about, differences, figures, likeness, notes, rule_line};
 use crate::files::{escaped, table};
-use memtide_schema::Record;
-use memtide_schema::compare::{Comparison, RuleOutcome};
+use memtide_record::Record;
+use memtide_record::compare::{Comparison, RuleOutcome};
 
 /// A comparison as Markdown, ending in a line break; `records` are the compared records.
 pub fn comparison_markdown(comparison: &Comparison, records: &[(String, Record)]) -> String {

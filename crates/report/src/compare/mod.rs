@@ -7,14 +7,15 @@ mod markdown;
 
 pub use markdown::comparison_markdown;
 
+use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled, unbroken, wrapped};
-use crate::number::{NONE, bound, rate, time, whole};
+use crate::number::NONE;
 use crate::text::what;
-use memtide_schema::Record;
-use memtide_schema::compare::{
-    Compared, Comparison, Difference, FigureRow, RecordPart, RuleOutcome, RuleResult, Unit, Value,
+use memtide_record::Record;
+use memtide_record::Verdict;
+use memtide_record::compare::{
+    Compared, Comparison, Difference, FigureRow, RecordPart, RuleOutcome, RuleResult, Value,
 };
-use memtide_schema::record::Verdict;
 
 /// A comparison for a terminal of `columns` columns, or for none; `records` are the compared
 /// records.
@@ -93,8 +94,8 @@ pub(crate) fn differences(comparison: &Comparison) -> Vec<Vec<String>> {
     [heading].into_iter().chain(comparison.differences.iter().map(row)).collect()
 }
 
-/// Rows of figures, heading first: each value, with its ratio to the first record's.
-fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
+/// Headings of a table of figures.
+pub(crate) fn figure_headings(comparison: &Comparison) -> Vec<String> {
     let mut heading = vec!["figure".to_owned()];
     for (number, record) in comparison.records.iter().enumerate() {
         heading.push(record.letter.to_string());
@@ -102,10 +103,15 @@ fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
             heading.push(format!("{}/A", record.letter));
         }
     }
+    heading
+}
+
+/// Rows of figures, heading first: each value, with its ratio to the first record's.
+fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
     let row = |row: &FigureRow| {
         let mut cells = vec![row.name.clone()];
         for (number, value) in row.values.iter().enumerate() {
-            cells.push(value_cell(row.unit, value));
+            cells.push(Figure::of(&row.name, row.unit, value).words);
             if number > 0 {
                 cells.push(ratio_cell(value));
             }
@@ -116,22 +122,7 @@ fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
         row.values.iter().any(|value| value.value.is_some() || value.at_least.is_some())
     };
     let rows = comparison.figures.iter().filter(is_known).map(row);
-    [heading].into_iter().chain(rows).collect()
-}
-
-pub(crate) fn value_cell(unit: Unit, value: &Value) -> String {
-    let shown = |figure: f64| match unit {
-        Unit::Ns => time(figure),
-        Unit::PerS => rate(figure),
-        Unit::Count => whole(figure as u64),
-        Unit::Fraction => format!("{:.3} %", figure * 100.0),
-        Unit::CpuSPerMops => format!("{figure:.2} s/Mop"),
-    };
-    match (value.value, value.at_least) {
-        (Some(figure), _) => shown(figure),
-        (None, Some(at_least)) => format!("> {}", bound(at_least as u64)),
-        (None, None) => NONE.to_owned(),
-    }
+    [figure_headings(comparison)].into_iter().chain(rows).collect()
 }
 
 /// The ratio; a `~` marks one that chance alone may explain.
@@ -181,63 +172,4 @@ fn table(rows: &[Vec<String>]) -> TextTable {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::expect::expect;
-    use crate::fixture;
-    use memtide_schema::Kind;
-    use memtide_schema::compare::compare;
-
-    fn records() -> Vec<(String, Record)> {
-        let first = fixture::open();
-        let mut second = first.clone();
-        second.machine.memtide_version = "0.2.0 <b>|".to_owned();
-        second.rate.achieved_per_s = 19_000.0;
-        second.totals.misses = 0;
-        second.plan.servers[0].name = "cache2:11211".to_owned();
-        let slower = fixture::with_unanswered(200_031, 3_000, [99_000, 140_000, 1, 1]);
-        second.response.insert(Kind::All, slower);
-        let rule = second.response.get_mut(&Kind::Get).unwrap();
-        (rule.mean_ci_low_ns, rule.mean_ci_high_ns) = (Some(8e4), Some(9e4));
-        let mut third = second.clone();
-        third.response.remove(&Kind::Set);
-        vec![
-            ("before.json".to_owned(), first),
-            ("after.json".to_owned(), second),
-            ("later.json".to_owned(), third),
-        ]
-    }
-
-    #[test]
-    fn a_comparison_shows_what_differs_and_each_figure_with_its_ratio() {
-        let records = records();
-        let rules =
-            ["all.mean>+5%", "rate<-10%", "touch.p99>+5%"].map(|rule| rule.parse().unwrap());
-        let comparison = compare(&records, &rules);
-        expect("compare.txt", &comparison_text(&comparison, &records, None));
-        expect("compare.md", &comparison_markdown(&comparison, &records));
-    }
-
-    #[test]
-    fn two_alike_runs_say_so() {
-        let records = [0, 1].map(|number| (format!("{number}.json"), fixture::open()));
-        let comparison = compare(&records, &[]);
-        assert!(comparison.alike && comparison.differences.is_empty());
-        let text = comparison_text(&comparison, &records, None);
-        assert!(text.contains("\nalike      the runs have the same load"), "{text}");
-        assert!(text.contains("1.000"), "{text}");
-    }
-
-    #[test]
-    fn two_runs_that_are_not_believable_do_not_differ_in_that() {
-        let records = [0, 1].map(|number| {
-            let mut record = fixture::open();
-            record.believable.verdict = Verdict::No;
-            (format!("{number}.json"), record)
-        });
-        let comparison = compare(&records, &[]);
-        assert!(!comparison.alike && comparison.differences.is_empty());
-        let text = comparison_text(&comparison, &records, None);
-        assert!(text.contains("unlike     none of the runs is believable"), "{text}");
-    }
-}
+mod tests;

@@ -4,11 +4,13 @@
 //! Nothing is judged here: a case fails if the record says so and the exit code does. Without
 //! `--strict` a verdict changes no exit code, so its cases are skipped with their reason.
 
+use crate::counts::errors;
+use crate::figure::run_figures;
 use crate::judgement::{believable, goal_word};
 use crate::number::{percent, whole};
 use crate::text::what;
-use memtide_schema::record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
-use memtide_schema::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
+use memtide_record::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
+use memtide_record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use std::io;
@@ -63,12 +65,10 @@ impl StepsJunit {
             (None, StepsEnd::Done, _) => Fate::Passed,
             (None, _, _) => Fate::Failed("partial", "the search or scan ended early".to_owned()),
         };
-        let name = match self.kind {
-            CourseKind::Search => "search",
-            CourseKind::Scan => "scan",
-        };
+        let name = self.kind.name();
         let case = Case { class: "memtide.conclusion", name: name.to_owned(), fate };
-        let last = Suite { name: format!("memtide: {name}"), seconds: 0.0, cases: vec![case] };
+        let name = format!("memtide: {name}");
+        let last = Suite { name, seconds: 0.0, figures: Vec::new(), cases: vec![case] };
         let suites: Vec<Suite> = self.suites.iter().cloned().chain([last]).collect();
         file(&suites)
     }
@@ -79,6 +79,8 @@ impl StepsJunit {
 struct Suite {
     name: String,
     seconds: f64,
+    /// The run's figures by name, exactly.
+    figures: Vec<(&'static str, String)>,
     cases: Vec<Case>,
 }
 
@@ -118,7 +120,9 @@ fn suite(name: &str, record: &Record) -> Suite {
     };
     cases.push(Case { class: "memtide.verdict", name: "believable".to_owned(), fate });
     cases.extend(error_cases(record));
-    Suite { name: name.to_owned(), seconds: record.measured_s, cases }
+    let figures = run_figures(record).into_iter();
+    let figures = figures.filter_map(|(of, figure)| Some((of.name, figure.value?))).collect();
+    Suite { name: name.to_owned(), seconds: record.measured_s, figures, cases }
 }
 
 /// The fate of a case that speaks against the figures: a failure if the run is strict.
@@ -137,15 +141,8 @@ fn error_cases(record: &Record) -> Vec<Case> {
         matches!(check.code, CheckKind::Errors | CheckKind::Answered)
             && check.result == CheckResult::Failed
     });
-    let classes = [
-        ("failed", totals.failed),
-        ("timed_out", totals.timed_out),
-        ("lost", totals.lost),
-        ("dropped", totals.dropped),
-        ("abandoned", totals.abandoned),
-    ];
     let fraction = |count: u64| percent(count as f64 / totals.intended.max(1) as f64);
-    let of_class = |(class, count): (&str, u64)| {
+    let of_class = |(class, _, count): (&str, &str, u64)| {
         let told = format!("{} operations, {}", whole(count), fraction(count));
         let fate = match count {
             0 => Fate::Passed,
@@ -154,7 +151,7 @@ fn error_cases(record: &Record) -> Vec<Case> {
         };
         Case { class: "memtide.errors", name: class.to_owned(), fate }
     };
-    let mut cases: Vec<Case> = classes.into_iter().map(of_class).collect();
+    let mut cases: Vec<Case> = errors(totals).map(of_class).collect();
     let wrong = record.phases.verification().wrong();
     cases.push(Case {
         class: "memtide.errors",
@@ -183,6 +180,7 @@ fn write(writer: &mut Writer<Vec<u8>>, suites: &[Suite]) -> io::Result<()> {
         let mut start = BytesStart::new("testsuite");
         counts(&mut start, &suite.name, std::slice::from_ref(suite));
         writer.write_event(Event::Start(start))?;
+        write_figures(writer, &suite.figures)?;
         // The cases are all of one run: their times add up to its length.
         let mut seconds = suite.seconds;
         for case in &suite.cases {
@@ -191,6 +189,23 @@ fn write(writer: &mut Writer<Vec<u8>>, suites: &[Suite]) -> io::Result<()> {
         writer.write_event(Event::End(BytesEnd::new("testsuite")))?;
     }
     writer.write_event(Event::End(BytesEnd::new("testsuites")))
+}
+
+fn write_figures(
+    writer: &mut Writer<Vec<u8>>,
+    figures: &[(&'static str, String)],
+) -> io::Result<()> {
+    if figures.is_empty() {
+        return Ok(());
+    }
+    writer.write_event(Event::Start(BytesStart::new("properties")))?;
+    for (name, value) in figures {
+        let mut property = BytesStart::new("property");
+        property.push_attribute(("name", *name));
+        property.push_attribute(("value", &**value));
+        writer.write_event(Event::Empty(property))?;
+    }
+    writer.write_event(Event::End(BytesEnd::new("properties")))
 }
 
 /// Adds the attributes that the root and each suite have in common.
@@ -243,55 +258,4 @@ fn printable(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture;
-
-    #[test]
-    fn a_bad_day_fails_cases_that_say_why() {
-        let mut record = fixture::bad_day();
-        record.scenario.insert("strict".to_owned(), true.into());
-        let text = junit(&record);
-        for part in [
-            "<testsuites name=\"memtide\" tests=\"",
-            "<testcase classname=\"memtide.verdict\" name=\"believable\"",
-            "<failure type=\"not believable\" message=\"no — ",
-            "<testcase classname=\"memtide.errors\" name=\"timed_out\"",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
-    }
-
-    #[test]
-    fn a_verdict_fails_nothing_that_the_exit_code_does_not() {
-        let mut record = fixture::bad_day();
-        record.goals.clear();
-        let text = junit(&record);
-        assert!(text.contains(r#"failures="0""#) && !text.contains("<failure"), "{text}");
-        assert!(text.contains("<skipped message=\"not believable: no — "), "{text}");
-    }
-
-    #[test]
-    fn times_of_cases_add_up_to_the_runs_length() {
-        let text = junit(&fixture::open());
-        let cases = text.lines().filter(|line| line.contains("<testcase"));
-        let times = cases.filter_map(|line| line.split("time=\"").nth(1)?.split('"').next());
-        let sum: f64 = times.map(|time| time.parse::<f64>().unwrap()).sum();
-        assert!((sum - fixture::open().measured_s).abs() < 0.001, "{sum}: {text}");
-    }
-
-    #[test]
-    fn a_quiet_run_fails_nothing() {
-        let text = junit(&fixture::open());
-        assert!(text.contains(r#"failures="0""#) && !text.contains("<failure"), "{text}");
-    }
-
-    #[test]
-    fn names_that_mean_something_in_xml_are_escaped() {
-        let mut record = fixture::open();
-        record.goals = fixture::bad_day().goals;
-        record.goals[0].goal = "a<b&\"c\"\u{1}".to_owned();
-        let text = junit(&record);
-        assert!(text.contains(r#"name="a&lt;b&amp;&quot;c&quot; ""#), "{text}");
-    }
-}
+mod tests;

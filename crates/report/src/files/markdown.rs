@@ -2,14 +2,16 @@
 //!
 //! The text is the report's in another format. Words that are not memtide's own are escaped.
 
+use crate::counts::{counted_parts, errors};
+use crate::figure::run_figures;
 use crate::judgement::{believable, goal_word};
-use crate::number::{counted, whole};
+use crate::number::counted;
 use crate::plan::rate_of;
-use crate::text::{HEADING, StepsText, cells, what, why_partial};
+use crate::text::{StepsRows, what, why_partial};
 use crate::times::response_table;
-use memtide_schema::record::{GoalRecord, LoopKind, Record, Totals, Verdict, WarningRecord};
-use memtide_schema::scenario_file;
-use memtide_schema::steps::{Conclusion, CourseKind, Step};
+use memtide_record::steps::{Conclusion, CourseKind, Step};
+use memtide_record::{GoalRecord, LoopKind, Record, Verdict, WarningRecord};
+use memtide_scenario::scenario_file;
 
 /// The record of a run as Markdown, ending in a line break.
 pub fn markdown(record: &Record) -> String {
@@ -21,67 +23,59 @@ pub fn markdown(record: &Record) -> String {
     }
     out += &goals(&record.goals);
     out += &format!("{}\n\n", escaped(&summary(record)));
-    out += &table(response_table(record).0.rows());
-    let errors = errors(&record.totals);
+    out += &table(response_table(record).rows());
+    let errors: Vec<_> = errors(&record.totals).map(|(_, words, count)| (count, words)).collect();
+    let errors = counted_parts(&errors);
     if !errors.is_empty() {
         out += &format!("**not answered:** {}\n\n", errors.join(", "));
     }
+    let figures = run_figures(record).into_iter();
+    let figures = figures.map(|(of, figure)| vec![of.label.to_owned(), figure.words]);
+    let heading = ["figure", "value"].map(str::to_owned).to_vec();
+    out += &table(&[heading].into_iter().chain(figures).collect::<Vec<_>>());
     out += &warnings(&record.warnings);
     if let Some(own) = &record.own {
         let title = "load of the master itself, beside the agents' load";
         out += &format!("**{title}:** {}\n\n", escaped(&summary(own)));
-        out += &table(response_table(own).0.rows());
+        out += &table(response_table(own).rows());
     }
-    out += &scenario(record);
-    out
+    out + &folded("scenario", &scenario_file(&record.scenario))
 }
 
 /// A search or scan as Markdown, built step by step.
 #[derive(Clone, Debug)]
-pub struct StepsMarkdown {
-    kind: CourseKind,
-    goals: Vec<String>,
-    text: StepsText,
-    rows: Vec<Vec<String>>,
-    scenario: String,
-}
+pub struct StepsMarkdown(StepsRows);
 
 impl StepsMarkdown {
     /// An empty text for steps of `kind` that are judged by these goals.
     pub fn new(kind: CourseKind, goals: &[String]) -> Self {
-        let text = StepsText::new(goals, None);
-        let rows = vec![HEADING.map(str::to_owned).to_vec()];
-        Self { kind, goals: goals.to_vec(), text, rows, scenario: String::new() }
+        Self(StepsRows::new(kind, goals))
     }
 
     /// Adds a step as a row.
     pub fn step(&mut self, step: &Step) {
-        // The row is for terminals; the conclusion needs what the call records.
-        let _ = self.text.step(step);
-        self.rows.push(cells(step).to_vec());
-        self.scenario = scenario(&step.record);
+        self.0.step(step);
     }
 
     /// The whole text, ending in a line break.
     pub fn text(&self, conclusion: &Conclusion) -> String {
-        let kind = match self.kind {
-            CourseKind::Search => "search",
-            CourseKind::Scan => "scan",
-        };
-        let steps = counted(self.rows.len() as u64 - 1, "step");
-        let mut out = format!("### memtide: {kind} of {steps}\n\n");
-        if !self.goals.is_empty() {
-            let goals: Vec<String> = self.goals.iter().map(|goal| code(goal)).collect();
+        let Self(steps) = self;
+        let mut out = format!("### memtide: {}\n\n", steps.title());
+        if !steps.goals.is_empty() {
+            let goals: Vec<String> = steps.goals.iter().map(|goal| code(goal)).collect();
             out += &format!("**goals:** {}\n\n", goals.join(", "));
         }
         if let Some(why) = &conclusion.failure {
             out += &format!("**failed:** {}\n\n", escaped(why));
         }
-        out += &table(&self.rows);
-        for (label, sentence) in self.text.sentences(conclusion) {
+        out += &table(&steps.rows);
+        for (label, sentence) in steps.sentences(conclusion) {
             out += &format!("**{label}:** {}\n\n", escaped(&sentence));
         }
-        out + &self.scenario
+        match steps.again(conclusion) {
+            (Some(command), file) => out + &folded(&format!("scenario of {command}"), file),
+            (None, file) => out + &folded("scenario", file),
+        }
     }
 }
 
@@ -118,19 +112,6 @@ fn summary(record: &Record) -> String {
     format!("{target}, {connections} to {servers}, memtide {version}")
 }
 
-/// Operations without a good answer, by class.
-fn errors(totals: &Totals) -> Vec<String> {
-    let classes = [
-        ("failed", totals.failed),
-        ("timed out", totals.timed_out),
-        ("lost", totals.lost),
-        ("dropped", totals.dropped),
-        ("abandoned", totals.abandoned),
-    ];
-    let some = classes.into_iter().filter(|(_, count)| *count > 0);
-    some.map(|(class, count)| format!("{} {class}", whole(count))).collect()
-}
-
 fn warnings(warnings: &[WarningRecord]) -> String {
     let lines = warnings.iter().map(|warning| {
         format!("- **warning:** {}; {}\n", escaped(&warning.message), escaped(&warning.remedy))
@@ -139,14 +120,14 @@ fn warnings(warnings: &[WarningRecord]) -> String {
     if lines.is_empty() { lines } else { lines + "\n" }
 }
 
-/// The scenario as a file that runs it again, in a collapsed section.
-fn scenario(record: &Record) -> String {
-    let lines = scenario_file(&record.scenario);
+/// A scenario file in a collapsed section.
+fn folded(title: &str, file: &str) -> String {
     let mut fence = "```".to_owned();
-    while lines.contains(&fence) {
+    while file.contains(&fence) {
         fence.push('`');
     }
-    format!("<details><summary>scenario</summary>\n\n{fence}toml\n{lines}{fence}\n\n</details>\n")
+    let title = escaped(title);
+    format!("<details><summary>{title}</summary>\n\n{fence}toml\n{file}{fence}\n\n</details>\n")
 }
 
 /// Rows of cells as a table, heading first; the first column is aligned to the left.
@@ -189,25 +170,4 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::expect::expect;
-    use crate::fixture;
-
-    #[test]
-    fn a_run_is_a_page_with_goals_times_and_its_scenario() {
-        let mut record = fixture::open();
-        record.warnings.push(WarningRecord {
-            code: "x".to_owned(),
-            message: "server <b>a_b</b> | said `x`".to_owned(),
-            remedy: "do this".to_owned(),
-        });
-        expect("run.md", &markdown(&record));
-    }
-
-    #[test]
-    fn what_others_say_has_no_meaning_in_the_page() {
-        assert_eq!(escaped("a|b <x> _y_\n*"), "a\\|b &lt;x> \\_y\\_ \\*");
-        assert_eq!(code("a`b"), "`a'b`");
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@
 //! The drawing stretches with the page, and its words keep their size, on a phone as elsewhere;
 //! colours come from the style sheet.
 
-use super::axis::Axis;
+use crate::axis::Axis;
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -65,13 +65,46 @@ impl Line {
         Self { name: name.into(), points }
     }
 
+    /// A line through stretches of time, each with its beginning, its length and a value, and drawn
+    /// at `place` of both. It breaks where nothing was measured for longer than a stretch.
+    pub(super) fn over_time(
+        name: impl Into<String>,
+        place: fn(f64, f64) -> f64,
+        stretches: impl IntoIterator<Item = (f64, f64, Option<f64>)>,
+    ) -> Self {
+        let mut points = Vec::new();
+        let mut before: Option<(f64, f64)> = None;
+        for (start_s, length_s, value) in stretches {
+            let is_apart = |(end_s, length_before_s): &(f64, f64)| {
+                start_s - end_s > length_s.max(*length_before_s)
+            };
+            if let Some((end_s, _)) = before.filter(is_apart) {
+                points.push((end_s, None));
+            }
+            before = Some((start_s + length_s, length_s));
+            points.push((place(start_s, length_s), value));
+        }
+        Self { name: name.into(), points }
+    }
+
     /// True if there is nothing to draw.
     pub(super) fn is_empty(&self) -> bool {
         self.points.iter().all(|(_, value)| value.is_none())
     }
 }
 
+/// The known values of all `lines`.
+pub(super) fn values(lines: &[Line]) -> impl Iterator<Item = f64> + '_ {
+    lines.iter().flat_map(|line| &line.points).filter_map(|(_, value)| *value)
+}
+
 impl Chart {
+    /// An empty chart.
+    pub(super) fn new(title: &'static str, x: Axis, y: Axis) -> Self {
+        let (about, lines, cells, limits) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { title, about, x, y, lines, cells, limits }
+    }
+
     /// The chart as markup; nothing if it would be empty.
     pub(super) fn markup(&self) -> Markup {
         let lines: Vec<&Line> = self.lines.iter().filter(|line| !line.is_empty()).collect();

@@ -1,10 +1,13 @@
 //! A page that compares records, with their curves in one chart.
 
-use super::{figures, shell, spectrum};
-use crate::compare::{about, differences, likeness, notes, ratio_cell, rule_line, value_cell};
+use super::figures::{Row, table, words};
+use super::{shell, spectrum};
+use crate::compare::{about, differences, figure_headings, likeness, notes, ratio_cell, rule_line};
+use crate::figure::Figure;
 use maud::{Markup, html};
-use memtide_schema::compare::{Comparison, FigureRow, RuleOutcome};
-use memtide_schema::{Kind, Record};
+use memtide_record::Record;
+use memtide_record::compare::{Comparison, FigureRow, RuleOutcome};
+use memtide_scenario::Kind;
 
 /// A comparison as a page, ending in a line break; `records` are the compared records.
 pub fn comparison_page(comparison: &Comparison, records: &[(String, Record)]) -> String {
@@ -30,8 +33,7 @@ pub fn comparison_page(comparison: &Comparison, records: &[(String, Record)]) ->
         @for note in notes(comparison) { p.faint { (note) } }
         @if !comparison.differences.is_empty() {
             h2 { "What differs" }
-            (figures::words("Everything that differs between the records.",
-                &differences(comparison)))
+            (words("Everything that differs between the records.", &differences(comparison)))
         }
     };
     shell(&title, &content)
@@ -45,37 +47,25 @@ fn spectra(comparison: &Comparison, records: &[(String, Record)]) -> Markup {
     });
     let about = "Response of all operations: the time within which this share of them was \
                  answered.";
-    spectrum::chart("Percentile spectrum", about.to_owned(), lines.collect()).markup()
+    spectrum::chart("Percentile spectrum", about, lines.collect()).markup()
 }
 
 /// Each figure, with its ratio to the first record's.
 fn rows(comparison: &Comparison) -> Markup {
-    let mut headings = vec!["figure".to_owned()];
-    for (number, record) in comparison.records.iter().enumerate() {
-        headings.push(record.letter.to_string());
-        if number > 0 {
-            headings.push(format!("{}/A", record.letter));
-        }
-    }
     let row = |row: &FigureRow| {
         let mut cells = Vec::new();
         for (number, value) in row.values.iter().enumerate() {
-            let words = value_cell(row.unit, value);
-            cells.push(match value.value {
-                Some(figure) => figures::Figure::known("value", words, figure),
-                None => figures::Figure::missing("value", words, value.missing.clone()),
-            });
+            cells.push(Figure::of("value", row.unit, value));
             if number > 0 {
                 let words = ratio_cell(value);
                 cells.push(match value.ratio {
-                    Some(ratio) => figures::Figure::known("ratio", words, ratio),
-                    None => figures::Figure::missing("ratio", words, None),
+                    Some(ratio) => Figure::known("ratio", words, ratio),
+                    None => Figure::missing("ratio", words, None),
                 });
             }
         }
-        figures::Row { path: row.name.clone(), label: row.name.clone(), figures: cells }
+        Row { path: Some(row.name.clone()), label: row.name.clone(), figures: cells }
     };
-    let rows: Vec<figures::Row> = comparison.figures.iter().map(row).collect();
-    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
-    figures::table("Each figure, with its ratio to record A.", &headings, &rows)
+    let rows: Vec<Row> = comparison.figures.iter().map(row).collect();
+    table("Each figure, with its ratio to record A.", &figure_headings(comparison), &rows)
 }

@@ -1,16 +1,18 @@
 //! Facts of a run in words: what was run, the verdict, and what went wrong.
 
-use super::figures::{Figure, Row, table, words};
-use crate::judgement::{believable, goal_word, shard_verdict};
+use super::figures::{Row, grid, table, words};
+use crate::counts::outcome_counts;
+use crate::figure::{Figure, run_figures};
+use crate::judgement::{believable, check_name, goal_word, shard_verdict};
 use crate::number::{NONE, counted, or_none, percent, rate, seconds, time, whole};
 use crate::plan::{data_words, servers};
 use crate::text::why_partial;
 use maud::{Markup, html};
 use memtide_base::calendar::utc;
-use memtide_schema::record::{
-    CheckKind, CheckResult, GoalResult, ShardRecord, Totals, Verdict, WarningRecord,
+use memtide_record::Record;
+use memtide_record::{
+    Check, CheckResult, GoalRecord, GoalResult, ShardRecord, Verdict, WarningRecord,
 };
-use memtide_schema::{Record, scenario_file};
 
 /// What was run, and against which servers.
 pub(super) fn facts(record: &Record) -> Markup {
@@ -83,91 +85,39 @@ pub(super) fn verdict(record: &Record) -> Markup {
 }
 
 fn goals(record: &Record) -> Markup {
-    html! {
-        @if !record.goals.is_empty() {
-            div.scroll {
-                table {
-                    caption { "Goals" }
-                    thead {
-                        tr {
-                            th scope="col" { "goal" }
-                            th.words scope="col" { "result" }
-                            th.words scope="col" { "why" }
-                        }
-                    }
-                    tbody {
-                        @for goal in &record.goals {
-                            tr {
-                                th.long scope="row" { (goal.goal) }
-                                td class={ "words " (goal_class(goal.result)) } {
-                                    (goal_word(goal.result))
-                                }
-                                td.words { (goal.why) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-const fn goal_class(result: GoalResult) -> &'static str {
-    match result {
-        GoalResult::Met => "good",
-        GoalResult::Missed => "bad",
-        GoalResult::Undecided => "warn",
-    }
+    let row = |goal: &GoalRecord| {
+        let class = match goal.result {
+            GoalResult::Met => "good",
+            GoalResult::Missed => "bad",
+            GoalResult::Undecided => "warn",
+        };
+        judged(&goal.goal, (class, goal_word(goal.result)), &goal.why)
+    };
+    let rows: Vec<Markup> = record.goals.iter().map(row).collect();
+    grid("Goals", &["goal", "result", "why"], true, &rows)
 }
 
 fn checks(record: &Record) -> Markup {
-    html! {
-        @if !record.believable.checks.is_empty() {
-            div.scroll {
-                table {
-                    caption { "Checks of the verdict" }
-                    thead {
-                        tr {
-                            th scope="col" { "check" }
-                            th.words scope="col" { "result" }
-                            th.words scope="col" { "what it found" }
-                        }
-                    }
-                    tbody {
-                        @for check in &record.believable.checks {
-                            tr {
-                                th.long scope="row" { (check_name(check.code)) }
-                                (check_result(check.result))
-                                td.words { (check.message) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn check_result(result: CheckResult) -> Markup {
-    let (class, word) = match result {
-        CheckResult::Passed => ("good", "passed"),
-        CheckResult::Failed => ("bad", "failed"),
-        CheckResult::Skipped => ("faint", "skipped"),
+    let row = |check: &Check| {
+        let result = match check.result {
+            CheckResult::Passed => ("good", "passed"),
+            CheckResult::Failed => ("bad", "failed"),
+            CheckResult::Skipped => ("faint", "skipped"),
+        };
+        judged(check_name(check.code), result, &check.message)
     };
-    html! { td class={ "words " (class) } { (word) } }
+    let rows: Vec<Markup> = record.believable.checks.iter().map(row).collect();
+    grid("Checks of the verdict", &["check", "result", "what it found"], true, &rows)
 }
 
-const fn check_name(code: CheckKind) -> &'static str {
-    match code {
-        CheckKind::Answered => "number of replies",
-        CheckKind::Errors => "error rate",
-        CheckKind::Rate => "rate",
-        CheckKind::GeneratorP50 => "memtide's own delay at p50",
-        CheckKind::GeneratorP99 => "memtide's own delay at p99",
-        CheckKind::WorkerBusy => "busy time of the workers",
-        CheckKind::OwnCpus => "CPUs of the embedded server",
-        CheckKind::ServerCounters => "servers' counters",
-        CheckKind::Shares => "number of shares",
+/// A row with what was judged, the result with its CSS class, and the reason.
+fn judged(subject: &str, (class, result): (&str, &str), why: &str) -> Markup {
+    html! {
+        tr {
+            th.long scope="row" { (subject) }
+            td class={ "words " (class) } { (result) }
+            td.words { (why) }
+        }
     }
 }
 
@@ -184,66 +134,30 @@ fn warnings(warnings: &[WarningRecord]) -> Markup {
     }
 }
 
-/// Outcomes of operations, keys and connections.
+/// Outcomes of operations, and the figures that every output shows.
 pub(super) fn counts(record: &Record) -> Markup {
     let totals = &record.totals;
-    let count = |name: &'static str, label: &str, count: u64| Row {
-        path: format!("totals.{name}"),
+    let count = |path: String, label: &str, count: u64| Row {
+        path: Some(path),
         label: label.to_owned(),
         figures: vec![Figure::known("count", whole(count), count)],
     };
-    let of_any = |(name, label, number): (&'static str, &str, u64)| {
-        (number > 0).then(|| count(name, label, number))
-    };
-    let mut rows = vec![
-        count("intended", "due", totals.intended),
-        count("answered", "answered", totals.answered),
-    ];
-    rows.extend(unanswered(totals).into_iter().filter_map(of_any));
-    rows.push(count("hits", "keys found", totals.hits));
-    rows.push(count("misses", "keys not found", totals.misses));
-    let errors: Vec<Row> = totals
-        .errors
-        .iter()
-        .filter(|(_, number)| **number > 0)
-        .map(|(name, number)| Row {
-            path: format!("totals.errors.{name}"),
-            label: name.clone(),
-            figures: vec![Figure::known("count", whole(*number), *number)],
-        })
-        .collect();
+    let mut rows = vec![count("totals.intended".to_owned(), "due", totals.intended)];
+    let unanswered = outcome_counts(totals).into_iter().skip(1).filter(|(.., it)| *it > 0);
+    rows.extend(unanswered.map(|(name, label, it)| count(format!("totals.{name}"), label, it)));
+    rows.extend(run_figures(record).into_iter().map(|(of, figure)| Row {
+        path: None,
+        label: of.label.to_owned(),
+        figures: vec![figure],
+    }));
+    let errors = totals.errors.iter().filter(|(_, it)| **it > 0);
+    let errors: Vec<Row> =
+        errors.map(|(name, it)| count(format!("totals.errors.{name}"), name, *it)).collect();
     html! {
         h2 { "Counts" }
-        (table("Operations of the measured window.", &["operations", "count"], &rows))
+        (table("Figures of the measured window.", &["figure", "value"], &rows))
         @if errors.is_empty() { p.faint { "No errors." } }
         @else { (table("Errors by class.", &["error", "count"], &errors)) }
-        (client(record))
-    }
-}
-
-fn unanswered(totals: &Totals) -> [(&'static str, &'static str, u64); 6] {
-    [
-        ("failed", "failed", totals.failed),
-        ("timed_out", "timed out", totals.timed_out),
-        ("lost", "lost with their connection", totals.lost),
-        ("dropped", "dropped", totals.dropped),
-        ("unacknowledged", "sent with noreply", totals.unacknowledged),
-        ("abandoned", "abandoned at the end", totals.abandoned),
-    ]
-}
-
-/// Cost of the load to the machine that made it.
-fn client(record: &Record) -> Markup {
-    let client = &record.client;
-    let cpu = client.cpu_s_per_mops.map(|cost| format!("{cost:.2} s per million operations"));
-    let busiest = client.worker_busy.iter().copied().reduce(f64::max).map(percent);
-    let machine = record.machine_cpu.as_ref().map(|cpu| percent(cpu.avg));
-    html! {
-        dl {
-            dt { "CPU of memtide" } dd { (or_none(cpu)) }
-            dt { "busiest worker" } dd { (or_none(busiest)) }
-            dt { "CPUs of the machine" } dd { (or_none(machine)) }
-        }
     }
 }
 
@@ -283,37 +197,19 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
     }
 }
 
-/// The scenario as a file that runs the same load again.
-pub(super) fn scenario(record: &Record) -> Markup {
+/// The command that does the same again, if it is known, and the scenario file that it names.
+pub(super) fn again(command: Option<&str>, file: &str) -> Markup {
     html! {
         h2 { "Scenario" }
-        p {
-            "To run the same load again, save this as a file: "
-            code { "memtide run scenario.toml" }
-            "."
+        @match command {
+            Some(command) => p {
+                "To run the same load again, save this as a file: " code { (command) } "."
+            },
+            None => p { "The scenario of each step, without its rate." },
         }
         div {
             button.copy type="button" { "Copy" }
-            pre tabindex="0" { (scenario_file(&record.scenario)) }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        let cases = [
-            (0, "1970-01-01 00:00:00 UTC"),
-            (951_782_400, "2000-02-29 00:00:00 UTC"),
-            (1_795_420_898, "2026-11-23 08:01:38 UTC"),
-            (4_107_542_399, "2100-02-28 23:59:59 UTC"),
-            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
-        ];
-        for (unix_s, words) in cases {
-            assert_eq!(utc(unix_s), words);
+            pre tabindex="0" { (file) }
         }
     }
 }

@@ -12,7 +12,6 @@ mod servers;
 mod over_time;
 mod spectrum;
 mod chart;
-mod axis;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +19,7 @@ pub use comparison::comparison_page;
 pub use steps::StepsPage;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use memtide_schema::Record;
+use memtide_record::Record;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

@@ -1,12 +1,12 @@
 //! Charts over time: response times as a heat map, target and achieved rate, backlog, and each
 //! server.
 
-use super::axis::{Axis, Scale};
-use super::chart::{Cell, Chart, Line};
+use super::chart::{Cell, Chart, Line, values};
+use crate::axis::{Axis, Scale};
 use crate::number::{rate, seconds, time, whole};
 use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
-use memtide_schema::record::{IntervalRecord, Record, SecondRecord, SliceRecord};
+use memtide_record::{IntervalRecord, Record, SecondRecord, SliceRecord};
 
 /// Largest number of points of a line; further rows are merged with their neighbours.
 const POINTS_MAX: usize = 1024;
@@ -25,23 +25,26 @@ pub(super) fn time_axis(end_s: f64) -> Axis {
     Axis::over(Scale::Linear, [end_s].into_iter(), seconds).up_to(end_s.max(1e-9))
 }
 
+/// The middle of a stretch.
+const MIDDLE: fn(f64, f64) -> f64 = |start_s, length_s| start_s + length_s / 2.0;
+/// The end of a stretch.
+pub(super) const END: fn(f64, f64) -> f64 = |start_s, length_s| start_s + length_s;
+
 /// Response times as a heat map with percentiles over it.
 fn response(record: &Record) -> Chart {
     let slices = &record.slices;
-    let middle = |start_s: f64, length_s: f64| start_s + length_s / 2.0;
     let of_slices = |name: &str, share: f64| {
         let value = |slice: &SliceRecord| match quantile(&slice.times()?, slice.unanswered, share) {
             Quantile::Known(ns) => Some(ns as f64),
             Quantile::TooFew { .. } | Quantile::Unanswered => None,
         };
-        let point = |slice: &SliceRecord| (middle(slice.start_s, slice.length_s), value(slice));
-        Line::new(name, slices.iter().map(point).collect())
+        let stretch = |slice: &SliceRecord| (slice.start_s, slice.length_s, value(slice));
+        Line::over_time(name, MIDDLE, slices.iter().map(stretch))
     };
     let of_rows = |name: &str, value: fn(&IntervalRecord) -> Option<u64>| {
-        let point = |row: &IntervalRecord| {
-            (middle(row.start_s, row.length_s), value(row).map(|ns| ns as f64))
-        };
-        Line::new(name, record.intervals.iter().map(point).collect())
+        let stretch =
+            |row: &IntervalRecord| (row.start_s, row.length_s, value(row).map(|ns| ns as f64));
+        Line::over_time(name, MIDDLE, record.intervals.iter().map(stretch))
     };
     // Percentiles of neighbouring rows cannot be merged; those of slices are exact.
     let mut lines = match record.intervals.len() {
@@ -57,20 +60,16 @@ fn response(record: &Record) -> Chart {
         .filter_map(|slice| Some((slice, slice.times()?.recorded().collect())))
         .collect();
     let of_cells = histograms.iter().flat_map(|(_, times)| times.iter().map(|(ns, _)| *ns as f64));
-    let of_lines = lines.iter().flat_map(|line| &line.points).filter_map(|(_, ns)| *ns);
-    let y = Axis::over(Scale::Log, of_cells.chain(of_lines), time);
+    let y = Axis::over(Scale::Log, of_cells.chain(values(&lines)), time);
     let end_s = slices.last().map_or(record.measured_s, |slice| slice.start_s + slice.length_s);
     Chart {
-        title: "Response over time",
         about: "Response time by when operations were due, in seconds of the measured window. A \
                 darker cell holds more operations. A line breaks where operations were not \
-                answered."
+                answered, or nothing was measured."
             .to_owned(),
-        x: time_axis(end_s.max(record.measured_s)),
         cells: cells(&histograms, &y),
-        y,
         lines,
-        limits: Vec::new(),
+        ..Chart::new("Response over time", time_axis(end_s.max(record.measured_s)), y)
     }
 }
 
@@ -101,14 +100,13 @@ fn rates(record: &Record) -> Chart {
     let step = record.intervals.len().div_ceil(POINTS_MAX).max(1);
     let rows: Vec<&[IntervalRecord]> = record.intervals.chunks(step).collect();
     let line = |name: &str, count: fn(&IntervalRecord) -> u64| {
-        let point = |rows: &&[IntervalRecord]| {
+        let stretch = |rows: &&[IntervalRecord]| {
             let length_s: f64 = rows.iter().map(|row| row.length_s).sum();
             let total: u64 = rows.iter().map(count).sum();
             let start_s = rows.first().map_or(0.0, |row| row.start_s);
-            let per_s = (length_s > 0.0).then(|| total as f64 / length_s);
-            (start_s + length_s / 2.0, per_s)
+            (start_s, length_s, (length_s > 0.0).then(|| total as f64 / length_s))
         };
-        Line::new(name, rows.iter().map(point).collect())
+        Line::over_time(name, MIDDLE, rows.iter().map(stretch))
     };
     let mut lines = vec![line("due", |row| row.intended), line("answered", |row| row.ops)];
     if record.intervals.iter().any(|row| row.unanswered > 0) {
@@ -126,9 +124,8 @@ fn of_lines(
     lines: Vec<Line>,
     (x, word, least): (Axis, fn(f64) -> String, f64),
 ) -> Chart {
-    let values = lines.iter().flat_map(|line| &line.points).filter_map(|(_, value)| *value);
-    let y = Axis::over(Scale::Linear, values.chain([least]), word);
-    Chart { title, about: about.to_owned(), x, y, lines, cells: Vec::new(), limits: Vec::new() }
+    let y = Axis::over(Scale::Linear, values(&lines).chain([least]), word);
+    Chart { about: about.to_owned(), lines, ..Chart::new(title, x, y) }
 }
 
 /// A line of one figure of each second, drawn at the second's end.
@@ -137,8 +134,8 @@ fn of_seconds(
     seconds: &[SecondRecord],
     value: impl Fn(&SecondRecord) -> Option<f64>,
 ) -> Line {
-    let point = |second: &SecondRecord| (second.start_s + second.length_s, value(second));
-    Line::new(name, seconds.iter().map(point).collect())
+    let stretch = |second: &SecondRecord| (second.start_s, second.length_s, value(second));
+    Line::over_time(name, END, seconds.iter().map(stretch))
 }
 
 fn load_axis(record: &Record) -> Axis {

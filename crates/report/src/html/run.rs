@@ -3,7 +3,11 @@
 use super::{facts, figures, over_time, servers, spectrum};
 use crate::text::what;
 use maud::{Markup, html};
-use memtide_schema::Record;
+use memtide_record::Record;
+use memtide_scenario::scenario_file;
+
+/// The command that makes the load of a record again, with its scenario as a file.
+const COMMAND: &str = "memtide run scenario.toml";
 
 /// The whole content, from the title to the scenario.
 pub(super) fn run(record: &Record) -> Markup {
@@ -21,7 +25,7 @@ pub(super) fn run(record: &Record) -> Markup {
         }
         (facts::shards(&record.shards))
         (facts::counts(record))
-        (facts::scenario(record))
+        (facts::again(Some(COMMAND), &scenario_file(&record.scenario)))
     }
 }
 
@@ -35,7 +39,6 @@ fn measured(record: &Record) -> Markup {
             (spectrum::response(record).markup())
             @for chart in over_time::charts(record) { (chart.markup()) }
             h2 { "Lag" }
-            (figures::lag_split(&record.lag_split))
             (spectrum::lag(&record.lag_split).markup())
         } @else { p { "Nothing was measured." } }
     }

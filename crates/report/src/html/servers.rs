@@ -2,14 +2,14 @@
 //!
 //! Only `reports` of the seconds are shown; memtide's measurements of servers are in `over_time`.
 
-use super::axis::{Axis, Scale};
-use super::chart::{Chart, Limit, Line};
-use super::over_time::time_axis;
+use super::chart::{Chart, Limit, Line, values};
+use super::over_time::{END, time_axis};
+use crate::axis::{Axis, Scale};
 use crate::counts::served;
 use crate::number::{percent, rate, seconds, whole};
 use maud::{Markup, html};
 use memtide_base::units::format_bytes;
-use memtide_schema::record::{Record, SecondRecord, ServerLoad, ServerReport};
+use memtide_record::{Record, SecondRecord, ServerLoad, ServerReport};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of servers with a line each.
@@ -122,21 +122,14 @@ impl<'a> Timeline<'a> {
             lines.push(self.line(name, own));
         }
         let end_s = self.stretches.last().map_or(0.0, |stretch| stretch.end_s);
-        let values = lines.iter().flat_map(|line| &line.points).filter_map(|(_, value)| *value);
-        Some(Chart {
-            title: figure.title,
-            about: figure.about.to_owned(),
-            x: time_axis(end_s),
-            y: Axis::over(Scale::Linear, values.chain([figure.least]), figure.word),
-            lines,
-            cells: Vec::new(),
-            limits: Vec::new(),
-        })
+        let y = Axis::over(Scale::Linear, values(&lines).chain([figure.least]), figure.word);
+        let about = figure.about.to_owned();
+        Some(Chart { about, lines, ..Chart::new(figure.title, time_axis(end_s), y) })
     }
 
     fn line(&self, name: impl Into<String>, value: impl Fn(&Stretch<'_>) -> Option<f64>) -> Line {
-        let point = |stretch: &Stretch<'_>| (stretch.end_s, value(stretch));
-        Line::new(name, self.stretches.iter().map(point).collect())
+        let stretch = |of: &Stretch<'_>| (of.end_s - of.length_s, of.length_s, value(of));
+        Line::over_time(name, END, self.stretches.iter().map(stretch))
     }
 
     /// Marks of restarts and resets, each at the end of the stretch that reports it.

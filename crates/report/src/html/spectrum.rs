@@ -1,12 +1,14 @@
 //! The percentile spectrum: times of the slowest fractions of operations, down to single ones.
 
-use super::axis::{Axis, Scale};
-use super::chart::{Chart, Line};
+use super::chart::{Chart, Line, values};
+use crate::axis::{Axis, Scale};
 use crate::number::time;
+use crate::times::lag_parts;
 use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
-use memtide_schema::record::{Distribution, Record};
-use memtide_schema::{Kind, record::LagSplit};
+use memtide_record::LagSplit;
+use memtide_record::{Distribution, Record};
+use memtide_scenario::Kind;
 
 /// Number of points of a line for each further nine.
 const POINTS_PER_NINE: i32 = 12;
@@ -26,35 +28,24 @@ pub(super) fn response(record: &Record) -> Chart {
     }
     let about = "The time within which this share of the operations was answered. A line ends \
                  where there are too few operations, or where operations were not answered.";
-    chart("Percentile spectrum", about.to_owned(), lines)
+    chart("Percentile spectrum", about, lines)
 }
 
 /// The spectrum of the lag by cause.
 pub(super) fn lag(split: &LagSplit) -> Chart {
-    let parts = [
-        ("generator", &split.generator),
-        ("client busy", &split.client_busy),
-        ("server", &split.server),
-        ("disconnected", &split.disconnected),
-    ];
-    let parts = parts.into_iter().filter(|(_, times)| times.max_ns.is_some_and(|max| max > 0));
-    let lines = parts.map(|(name, times)| line(name, times)).collect();
-    chart(
-        "Lag by cause",
-        "The time that this share of the operations waited before sending, by \
-                           cause."
-            .to_owned(),
-        lines,
-    )
+    let parts = lag_parts(split).into_iter();
+    let parts = parts.filter(|(.., times)| times.max_ns.is_some_and(|max| max > 0));
+    let lines = parts.map(|(_, label, times)| line(label, times)).collect();
+    let about = "The time that this share of the operations waited before sending, by cause.";
+    chart("Lag by cause", about, lines)
 }
 
 /// A chart of spectrum lines.
-pub(super) fn chart(title: &'static str, about: String, lines: Vec<Line>) -> Chart {
-    let values = || lines.iter().flat_map(|line| &line.points).filter_map(|(_, ns)| *ns);
+pub(super) fn chart(title: &'static str, about: &str, lines: Vec<Line>) -> Chart {
     let known = lines.iter().flat_map(|line| &line.points).filter(|(_, ns)| ns.is_some());
     let x = Axis::over(Scale::Nines, known.map(|(share, _)| *share), percentile_word);
-    let y = Axis::over(Scale::Log, values(), time);
-    Chart { title, about, x, y, lines, cells: Vec::new(), limits: Vec::new() }
+    let y = Axis::over(Scale::Log, values(&lines), time);
+    Chart { about: about.to_owned(), lines, ..Chart::new(title, x, y) }
 }
 
 /// The percentiles of `times`, as far as they are known.

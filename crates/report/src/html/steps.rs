@@ -1,14 +1,14 @@
 //! A page about a search or scan: its result, the curve, and each step.
 
-use super::axis::{Axis, Scale};
-use super::chart::{Chart, Limit, Line};
+use super::chart::{Chart, Limit, Line, values};
 use super::{facts, figures, shell};
-use crate::number::{counted, rate, time};
-use crate::text::{HEADING, StepsText, cells};
+use crate::axis::{Axis, Scale};
+use crate::number::{rate, time};
+use crate::text::StepsRows;
 use maud::{Markup, html};
-use memtide_schema::record::Verdict;
-use memtide_schema::scenario::{Goal, Subject};
-use memtide_schema::steps::{Conclusion, CourseKind, Point, Step};
+use memtide_record::Verdict;
+use memtide_record::steps::{Conclusion, CourseKind, Point, Step};
+use memtide_scenario::{Goal, Subject};
 
 /// Largest number of steps whose figures the page shows in full; the JSON has every record.
 const SHOWN_MAX: usize = 200;
@@ -16,37 +16,23 @@ const SHOWN_MAX: usize = 200;
 /// A page, built step by step.
 #[derive(Debug)]
 pub struct StepsPage {
-    kind: CourseKind,
-    goals: Vec<String>,
-    text: StepsText,
-    rows: Vec<Vec<String>>,
+    table: StepsRows,
     points: Vec<Point>,
-    /// The facts of the first step, the scenario of the last, and the shown figures of each.
+    /// The facts of the first step, and the shown figures of each.
     facts: Markup,
-    scenario: Markup,
     steps: Vec<Markup>,
 }
 
 impl StepsPage {
     /// An empty page for steps of `kind` that are judged by these goals.
     pub fn new(kind: CourseKind, goals: &[String]) -> Self {
-        Self {
-            kind,
-            goals: goals.to_vec(),
-            text: StepsText::new(goals, None),
-            rows: vec![HEADING.map(str::to_owned).to_vec()],
-            points: Vec::new(),
-            facts: html! {},
-            scenario: html! {},
-            steps: Vec::new(),
-        }
+        let table = StepsRows::new(kind, goals);
+        Self { table, points: Vec::new(), facts: html! {}, steps: Vec::new() }
     }
 
     /// Adds a step.
     pub fn step(&mut self, step: &Step) {
-        // The row is for terminals; the conclusion needs what the call records.
-        let _ = self.text.step(step);
-        let cells = cells(step).to_vec();
+        let cells = self.table.step(step);
         if self.points.is_empty() {
             self.facts = facts::facts(&step.record);
         }
@@ -64,28 +50,24 @@ impl StepsPage {
             });
         }
         self.points.push(step.point());
-        self.rows.push(cells);
-        self.scenario = facts::scenario(&step.record);
     }
 
     /// The whole page, ending in a line break.
     pub fn text(&self, conclusion: &Conclusion) -> String {
-        let kind = match self.kind {
-            CourseKind::Search => "search",
-            CourseKind::Scan => "scan",
-        };
-        let title = format!("memtide: {kind} of {}", counted(self.points.len() as u64, "step"));
+        let goals = &self.table.goals;
+        let title = format!("memtide: {}", self.table.title());
         let answer = conclusion.answer.as_ref().and_then(|answer| answer.rate_per_s);
-        let sentences = self.text.sentences(conclusion);
+        let sentences = self.table.sentences(conclusion);
         let is_doubtful = sentences.iter().any(|(label, _)| matches!(*label, "doubt" | "lost"));
-        let class = match (&conclusion.failure, self.goals.is_empty(), answer) {
+        let class = match (&conclusion.failure, goals.is_empty(), answer) {
             (None, true, _) | (None, false, Some(_)) if is_doubtful => "verdict within",
             (None, true, _) | (None, false, Some(_)) => "verdict",
             _ => "verdict no",
         };
+        let (command, file) = self.table.again(conclusion);
         let content = html! {
             h1 { (title) }
-            @if !self.goals.is_empty() { p { "Goals: " strong { (self.goals.join(", ")) } } }
+            @if !goals.is_empty() { p { "Goals: " strong { (goals.join(", ")) } } }
             @if let Some(why) = &conclusion.failure { p class=(class) { (why) } }
             @for (label, sentence) in &sentences {
                 p class=(if *label == "result" { class } else { "" }) {
@@ -93,11 +75,11 @@ impl StepsPage {
                 }
             }
             (self.curve(answer).markup())
-            (figures::words("All steps, in order.", &self.rows))
+            (figures::words("All steps, in order.", &self.table.rows))
             @for step in &self.steps { (step) }
             h2 { "What was run" }
             (self.facts)
-            (self.scenario)
+            (facts::again(command, file))
         };
         shell(&title, &content)
     }
@@ -120,16 +102,16 @@ impl StepsPage {
             line("service p99", |point| point.service_p99_ns),
             line("lag p99", |point| point.lag_p99_ns),
         ];
-        let limits: Vec<Limit> = self.goals.iter().filter_map(|goal| limit(goal)).collect();
+        let limits: Vec<Limit> = self.table.goals.iter().filter_map(|goal| limit(goal)).collect();
         let answer =
             answer.map(|at| Limit { name: format!("result {}", rate(at)), at, is_upright: true });
-        let known = lines.iter().flat_map(|line| &line.points).filter_map(|(_, ns)| *ns);
-        let y = Axis::over(Scale::Log, known.chain(limits.iter().map(|limit| limit.at)), time);
+        let at = limits.iter().map(|limit| limit.at);
+        let y = Axis::over(Scale::Log, values(&lines).chain(at), time);
         let rates = self.points.iter().map(|point| point.achieved_per_s);
         let x = Axis::over(Scale::Linear, rates.chain(answer.iter().map(|it| it.at)), rate);
         let limits = limits.into_iter().chain(answer).collect();
         let about = "Times against the achieved rate.".to_owned();
-        Chart { title: "Times against rate", about, x, y, lines, cells: Vec::new(), limits }
+        Chart { about, lines, limits, ..Chart::new("Times against rate", x, y) }
     }
 }
 

@@ -4,12 +4,12 @@ use super::*;
 use crate::fixture;
 use memtide_base::{Random, Span};
 use memtide_metrics::Histogram;
-use memtide_schema::Kind;
-use memtide_schema::compare::compare;
-use memtide_schema::record::{
+use memtide_record::compare::compare;
+use memtide_record::steps::{Conclusion, CourseKind, Step, StepRole};
+use memtide_record::{
     IntervalRecord, SecondRecord, ServerRecord, ServerReport, SliceRecord, UnderWay, WarningRecord,
 };
-use memtide_schema::steps::{Conclusion, CourseKind, Step, StepRole};
+use memtide_scenario::Kind;
 
 /// A run with a histogram and everything over time.
 fn run() -> Record {
@@ -21,7 +21,7 @@ fn run_of(rows: u32, slices: u32, seconds: u32) -> Record {
     let mut record = fixture::open();
     let mut times = Histogram::<u64>::new();
     (1..=20_000u64).for_each(|n| times.record(50_000 + n * n / 40));
-    let of = memtide_schema::record::Distribution::of(&times, 0, Span::ZERO);
+    let of = memtide_record::Distribution::of(&times, 0, Span::ZERO);
     record.response.insert(Kind::All, of.clone());
     record.lag_split.generator = of;
     let row = memtide_metrics::series::Row {
@@ -200,7 +200,7 @@ fn a_page_shows_the_records_figures_exactly_and_loads_nothing() {
 fn the_page_of_a_long_run_is_below_two_megabytes() {
     let mut record = run_of(1_024, 64, 1_024);
     record.plan.servers = vec![record.plan.servers[0].clone(); 16];
-    let second = memtide_schema::record::ServerSecond::default();
+    let second = memtide_record::ServerSecond::default();
     record.seconds.iter_mut().for_each(|it| it.servers = vec![second; 16]);
     let names: Vec<String> = (0..8).map(|n| format!("cache{n}.example.com:11211")).collect();
     for count in [1, 8] {
@@ -355,4 +355,22 @@ fn what_is_left_after_the_last_second_is_part_of_it() {
     let page = page(&record);
     let cpu = values(chart(&page, "CPU per million operations"), "a:11211");
     assert_eq!((cpu.len(), cpu[10].as_str()), (11, "10.03 s"));
+}
+
+#[test]
+fn lines_break_over_time_in_which_nothing_ran() {
+    let mut record = run();
+    record.intervals[50..].iter_mut().for_each(|row| row.start_s += 11.0);
+    record.seconds[6..].iter_mut().for_each(|second| second.start_s += 11.0);
+    let page = page(&record);
+    let lines = [
+        ("Response over time", "p50"),
+        ("Target and achieved rate", "due"),
+        ("In flight and backlog", "in flight"),
+    ];
+    for (title, name) in lines {
+        let line = chart(&page, title).split(&format!("data-name=\"{name}\"")).nth(1).unwrap();
+        let path = line.split("<path d=\"").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!(path.matches('M').count(), 2, "{title}: {path}");
+    }
 }

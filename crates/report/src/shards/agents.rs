@@ -3,7 +3,7 @@
 use crate::judgement::shard_verdict;
 use crate::layout::{TextLayout, TextTable, wrapped};
 use crate::number::{NONE, or_none, percent, signed_time, time};
-use memtide_schema::record::{Lanes, ShardRecord, ShareRecord};
+use memtide_record::{Lanes, ShardRecord, ShareRecord};
 
 /// Largest number of agents with a row; the record has all.
 const ROWS_MAX: usize = 64;

@@ -1,12 +1,13 @@
 //! The whole report of a merged record, compared with a file.
 
-use crate::expect::expect;
 use crate::fixture;
+use crate::fixture::expect;
 use crate::text::text;
 use memtide_base::Span;
 use memtide_metrics::{Histogram, Row};
-use memtide_schema::record::*;
-use memtide_schema::{Kind, Scenarios, Warning, merge};
+use memtide_record::*;
+use memtide_record::{Scenarios, Warning, merge};
+use memtide_scenario::Kind;
 
 /// A run of 4 s that began `skew_us` after the first, with times around a few hundred µs.
 fn run(skew_us: u64, busy: f64) -> Record {

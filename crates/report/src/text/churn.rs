@@ -1,8 +1,9 @@
 //! Lines about connection churn: the rate of connections, and their outcomes.
 
+use crate::counts::{counted_parts, line_of};
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, rate, whole};
-use memtide_schema::record::{ChurnCounts, ChurnRecord, Record};
+use memtide_record::{ChurnCounts, ChurnRecord, Record};
 
 /// Adds the line with the connections per second, under connection churn.
 pub(crate) fn churn_rate(out: &mut TextLayout, record: &Record) {
@@ -24,15 +25,7 @@ pub(crate) fn churn(out: &mut TextLayout, record: &Record) {
         text.push_str(", the limit of --connections");
     }
     labelled(out, "churn", &text);
-    let causes: Vec<String> = churn
-        .measure
-        .causes
-        .iter()
-        .map(|(name, count)| format!("{name} {}", whole(*count)))
-        .collect();
-    if !causes.is_empty() {
-        labelled(out, "causes", &causes.join(", "));
-    }
+    line_of(out, "causes", &churn.measure.causes, |_| true);
     if churn.measure.calls_not_made > 0 {
         let unmade = counted(churn.measure.calls_not_made, "call");
         labelled(out, "not sent", &format!("{unmade} of connections that failed or were lost"));
@@ -52,22 +45,19 @@ fn outcomes(counts: &ChurnCounts) -> String {
         (counts.dropped, "dropped"),
         (counts.abandoned, "abandoned"),
     ];
-    let parts: Vec<_> = parts.into_iter().filter(|(count, _)| *count > 0).collect();
     let intended = counted(counts.intended, "connection");
-    match parts.as_slice() {
+    let some: Vec<_> = parts.iter().filter(|(count, _)| *count > 0).collect();
+    match some.as_slice() {
         [] => "no connection was due".to_owned(),
         [(_, name)] => format!("{intended}, all {name}"),
-        parts => {
-            let each = parts.iter().map(|(count, name)| format!("{} {name}", whole(*count)));
-            format!("{intended} due: {}", each.collect::<Vec<_>>().join(", "))
-        }
+        _ => format!("{intended} due: {}", counted_parts(&parts).join(", ")),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::expect::expect;
     use crate::fixture;
+    use crate::fixture::expect;
 
     #[test]
     fn connections_as_the_load_are_reported_with_their_failures() {

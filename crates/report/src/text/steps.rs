@@ -2,14 +2,18 @@
 //!
 //! Rows are written before the next step is known, so columns have fixed widths.
 
+use crate::judgement::goal_word;
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, rate, time};
-use memtide_schema::record::{GoalResult, WarningRecord};
-use memtide_schema::steps::{Answer, Conclusion, LostAgent, Point, Step, StepRole, StepsEnd};
-use memtide_schema::{Progress, StepBegun};
+use memtide_record::WarningRecord;
+use memtide_record::steps::{
+    Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd,
+};
+use memtide_record::{Progress, StepBegun};
+use memtide_scenario::scenario_file;
 use std::collections::BTreeMap;
 
-pub(crate) const HEADING: [&str; 10] = [
+const HEADING: [&str; 10] = [
     "step",
     "target",
     "achieved",
@@ -83,7 +87,7 @@ impl StepsText {
     }
 
     /// The sentences below the rows, each with its label.
-    pub(crate) fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
+    fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
         let mut sentences = Vec::new();
         for (steps, first, warning) in self.warnings.values() {
             let WarningRecord { message, remedy, .. } = warning;
@@ -154,6 +158,54 @@ impl StepsText {
     }
 }
 
+/// The steps of a search or scan as rows of cells, for outputs that are written at its end.
+#[derive(Clone, Debug)]
+pub(crate) struct StepsRows {
+    kind: CourseKind,
+    pub(crate) goals: Vec<String>,
+    text: StepsText,
+    /// The heading, and a row for each step.
+    pub(crate) rows: Vec<Vec<String>>,
+    /// The scenario of every step, as a file without its rate.
+    scenario: String,
+}
+
+impl StepsRows {
+    /// No rows yet, for steps of `kind` that are judged by these goals.
+    pub(crate) fn new(kind: CourseKind, goals: &[String]) -> Self {
+        let text = StepsText::new(goals, None);
+        let rows = vec![HEADING.map(str::to_owned).to_vec()];
+        Self { kind, goals: goals.to_vec(), text, rows, scenario: String::new() }
+    }
+
+    /// Adds a step; returns its cells.
+    pub(crate) fn step(&mut self, step: &Step) -> &[String] {
+        // The row is for terminals; the conclusion needs what the call records.
+        let _ = self.text.step(step);
+        let mut words = step.record.scenario.clone();
+        words.remove("rate");
+        self.scenario = scenario_file(&words);
+        self.rows.push(cells(step).to_vec());
+        self.rows.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Kind and number of the steps: `search of 12 steps`.
+    pub(crate) fn title(&self) -> String {
+        format!("{} of {}", self.kind.name(), counted(self.rows.len() as u64 - 1, "step"))
+    }
+
+    /// The sentences below the rows, each with its label.
+    pub(crate) fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
+        self.text.sentences(conclusion)
+    }
+
+    /// The command that carries the same steps out again, if it is known, and the scenario file
+    /// that it names.
+    pub(crate) fn again<'a>(&'a self, conclusion: &'a Conclusion) -> (Option<&'a str>, &'a str) {
+        (Some(&*conclusion.command).filter(|command| !command.is_empty()), &self.scenario)
+    }
+}
+
 /// The end of the result's sentence if agents were lost: how many made the load, and since when.
 fn remainder(lost: &[LostAgent]) -> String {
     // Agents that were lost in the same step are one change.
@@ -172,7 +224,7 @@ pub fn step_progress_line(begun: &StepBegun, progress: &Progress) -> String {
 }
 
 /// The cells of a step's row, below [`HEADING`].
-pub(crate) fn cells(step: &Step) -> [String; 10] {
+fn cells(step: &Step) -> [String; 10] {
     let point = step.point();
     let ns = |ns: Option<u64>| ns.map_or_else(|| NONE.to_owned(), |ns| time(ns as f64));
     [
@@ -195,12 +247,9 @@ pub(crate) fn cells(step: &Step) -> [String; 10] {
 
 const fn goal(point: &Point) -> &'static str {
     match point.goal {
-        None if point.behind => "behind",
+        _ if point.behind => "behind",
         None => NONE,
-        Some(_) if point.behind => "behind",
-        Some(GoalResult::Met) => "met",
-        Some(GoalResult::Missed) => "missed",
-        Some(GoalResult::Undecided) => "undecided",
+        Some(result) => goal_word(result),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Whole reports compared with files, and properties of all reports.
 
 use super::*;
-use crate::expect::expect;
 use crate::fixture;
+use crate::fixture::expect;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
-use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, Totals};
+use memtide_record::{Distribution, Totals};
+use memtide_scenario::Kind;
 
 #[test]
 fn an_open_loop_on_a_quiet_machine() {
@@ -110,7 +110,7 @@ fn a_skipped_check_is_noted_unless_a_warning_says_it() {
     assert!(text(&record).contains("\nnote: the servers' counters were not checked: "));
     let why = "a server went away".to_owned();
     let server = "10.0.0.2:11211".to_owned();
-    record.warnings.push((&memtide_schema::Warning::StatsUnavailable { server, why }).into());
+    record.warnings.push((&memtide_record::Warning::StatsUnavailable { server, why }).into());
     assert!(!text(&record).contains("\nnote: "));
 }
 

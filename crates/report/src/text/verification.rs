@@ -1,8 +1,9 @@
 //! The line about verification: whether the servers returned the stored values.
 
+use crate::counts::counted_parts;
 use crate::layout::{TextLayout, labelled};
 use crate::number::whole;
-use memtide_schema::record::{Record, VerificationCounts};
+use memtide_record::{Record, VerificationCounts};
 
 /// Adds the results of verification over all phases; nothing without verification.
 pub(super) fn verification(out: &mut TextLayout, record: &Record) {
@@ -29,9 +30,7 @@ fn sentence(found: &VerificationCounts) -> String {
         (stale, "stale"),
         (truncated, "truncated"),
     ];
-    let wrong = parts.iter().filter(|(count, _)| *count > 0);
-    let wrong: Vec<String> =
-        wrong.map(|(count, name)| format!("{} {name}", whole(*count))).collect();
+    let wrong = counted_parts(&parts);
     let checked = whole(found.checked);
     let mut text = match wrong.is_empty() {
         true => format!("{checked} values, all correct"),

@@ -5,8 +5,8 @@
 use super::{judged, skipped};
 use memtide_engine::driver::Refusal;
 use memtide_metrics::{ChurnCounters, ChurnFate, Counters};
-use memtide_schema::record::{Check, CheckKind};
-use memtide_schema::warning::exact_percent;
+use memtide_record::warning::exact_percent;
+use memtide_record::{Check, CheckKind};
 
 /// Figures that the check judges.
 pub(crate) struct Errors<'a> {

@@ -7,7 +7,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::Stage;
 use memtide_engine::fleet::CpuTime;
 use memtide_metrics::{ChurnCounters, ChurnFate, Counters, Fate};
-use memtide_schema::Scenario;
+use memtide_scenario::Scenario;
 use memtide_workload::Arrival;
 
 /// A plan of 1 000 operations per second, or a closed loop.
@@ -26,6 +26,7 @@ struct Case {
     ideal: Histogram<u64>,
     busy: Vec<f64>,
     kept: Vec<f64>,
+    still: Vec<f64>,
     stolen: Option<f64>,
     shared_cpus: Option<f64>,
     agreement: Agreement,
@@ -49,6 +50,7 @@ impl Case {
             ideal: times(10_000, 100_000),
             busy: vec![0.1, 0.2],
             kept: vec![0.0, 0.01],
+            still: vec![0.0, 0.0],
             stolen: None,
             shared_cpus: None,
             agreement: Agreement::Equal(5),
@@ -84,6 +86,7 @@ impl Case {
             response: (&self.response, self.unanswered),
             response_ideal: &self.ideal,
             kept: &self.kept,
+            still: &self.still,
             stolen: self.stolen,
             shared_cpus: self.shared_cpus,
             busy: &self.busy,
@@ -326,22 +329,13 @@ fn counters_that_differ_fail_and_those_of_others_do_not() {
 fn report(idle_ms: u64, cpu_ms: Option<u64>, run_delay_ms: Option<u64>) -> WorkerReport {
     let cpu = |ms: u64| CpuTime { user: Span::from_ms(ms / 2), system: Span::from_ms(ms / 2) };
     WorkerReport {
+        at: Instant::ZERO,
         stage: Stage::Finished,
         measured_done: true,
-        is_used_up: false,
-        connections_open: 0,
-        in_flight: 0,
-        oldest_due: None,
-        disconnected_since: None,
-        trouble: None,
-        refusal: None,
-        last_settled: Instant::ZERO,
-        last_intended: Instant::ZERO,
-        concurrent_max: 0,
-        last_started: Instant::ZERO,
         idle: Span::from_ms(idle_ms),
         cpu: cpu_ms.map(cpu),
         run_delay: run_delay_ms.map(Span::from_ms),
+        ..WorkerReport::default()
     }
 }
 
@@ -359,6 +353,14 @@ fn busy_is_what_is_not_idle_or_what_the_processor_says_if_it_sleeps() {
     assert!((spinning - 0.3).abs() < 1e-9, "waiting by spinning is no work");
     let contended = share(&plan, &report(200, Some(500), Some(500)));
     assert!((contended - 0.4).abs() < 1e-9, "nor is what others take");
+    // Nor is time in which the process was stopped.
+    for wait in [Wait::Spin, Wait::Sleep] {
+        plan.wait = wait;
+        let stopped = report(100, Some(200), Some(0));
+        assert!(share(&plan, &stopped) <= 0.2, "{wait:?}");
+        assert!(still_share(&plan, &stopped, 1.0) >= 0.7 - 1e-9, "{wait:?}");
+    }
+    plan.wait = Wait::Spin;
     assert_eq!(share(&plan, &report(5_000, None, None)), 0.0);
     assert_eq!(busy_share(&plan, &report(0, None, None), 0.0), 0.0);
 }
@@ -387,6 +389,20 @@ fn the_cause_of_lateness_is_named_once_and_its_remedy_is_not_in_use() {
     assert!(check.message.starts_with("worker 0 waited 30 %"), "{}", check.message);
     let stolen = Case { stolen: Some(0.2), ..late() };
     assert!(told(&stolen).1.contains("steal"));
+    // A stop of 100 ms is no late wake-up; a little of other threads' time does not explain it.
+    let stopped = |still, kept| Case {
+        response: times(10_000, 100_000_000),
+        still: vec![still],
+        kept: vec![kept],
+        ..late()
+    };
+    for (still, kept, remedy) in
+        [(0.1, 0.02, "stood still"), (0.02, 0.04, "other threads"), (0.0, 0.0, "--wait spin")]
+    {
+        let (codes, told) = (stopped(still, kept).warned_of(), stopped(still, kept));
+        assert!(told.warned_of()[0].remedy().contains(remedy), "{codes:?}");
+        assert_eq!(codes.len(), 1 + usize::from(kept > still), "{codes:?}");
+    }
     let overloaded = Case { busy: vec![0.1, 0.95], ..late() };
     let (codes, remedy) = told(&overloaded);
     assert_eq!(codes, ["generator_late", "client_saturated"]);

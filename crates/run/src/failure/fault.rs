@@ -6,8 +6,8 @@ use memtide_base::{Remedy, Sentence, Span};
 use memtide_engine::Protocol;
 use memtide_engine::fleet::{FleetError, TroubleKind};
 use memtide_engine::probe::AskError;
-use memtide_schema::Exit;
-use memtide_schema::record::Aborted;
+use memtide_record::Aborted;
+use memtide_record::Exit;
 
 /// Reason why a run cannot continue.
 #[derive(Clone, Debug, PartialEq)]

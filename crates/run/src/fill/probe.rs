@@ -10,8 +10,9 @@ use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::Work;
 use memtide_engine::{Plan, ServerPlan};
 use memtide_metrics::{Counters, Mismatches};
-use memtide_schema::warning::Shortfall;
-use memtide_schema::{Scenario, Warning};
+use memtide_record::Warning;
+use memtide_record::warning::Shortfall;
+use memtide_scenario::Scenario;
 
 /// Results of a probe.
 pub(super) struct Probed {

@@ -8,8 +8,9 @@ use crate::lower::{keys_all, keys_own, mean, value_bytes};
 use crate::survey::{ServerStatistics, figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::{Plan, ServerPlan};
-use memtide_schema::warning::Shortfall;
-use memtide_schema::{Scenario, Warning};
+use memtide_record::Warning;
+use memtide_record::warning::Shortfall;
+use memtide_scenario::Scenario;
 
 /// Largest overhead of an item in a server, besides its key and value, in bytes.
 const ITEM_OVERHEAD_BYTES: u64 = 64;

@@ -2,8 +2,8 @@
 
 use memtide_base::Span;
 use memtide_engine::{ChurnPlan, Pace, Window};
-use memtide_schema::Scenario;
-use memtide_schema::record::ChurnPlanRecord;
+use memtide_record::ChurnPlanRecord;
+use memtide_scenario::Scenario;
 use memtide_workload::{RateCurve, Wave};
 
 /// Slots per server if connections come at a rate.

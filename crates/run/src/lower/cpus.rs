@@ -4,7 +4,7 @@
 
 use super::{Doors, Surroundings, is_local};
 use memtide_engine::Wait;
-use memtide_schema::Scenario;
+use memtide_scenario::Scenario;
 use std::collections::BTreeMap;
 
 /// With fewer CPUs, a worker and the embedded server cannot run at the same time.

@@ -6,8 +6,8 @@
 
 use super::{DEPTH_WITH_RATE, DURATION, RATE_EMBEDDED, churn};
 use memtide_engine::{Cooldown, Replicate};
-use memtide_schema::Scenario;
-use memtide_schema::scenario::Transport;
+use memtide_scenario::Scenario;
+use memtide_scenario::Transport;
 use memtide_workload::{SizeLaw, ValueSpace, Wave, WindowLaw};
 use std::collections::BTreeMap;
 

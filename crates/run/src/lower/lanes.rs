@@ -2,8 +2,8 @@
 
 use super::{Surroundings, cpus, is_local};
 use crate::share::Share;
-use memtide_schema::Scenario;
-use memtide_schema::scenario::Problem;
+use memtide_scenario::Problem;
+use memtide_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -71,7 +71,7 @@ fn of_share(
          or fewer shares",
         share.of
     );
-    Err(Problem { field, message })
+    Err(Problem { field: field.to_owned(), message })
 }
 
 fn workers(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String, String>) -> u32 {

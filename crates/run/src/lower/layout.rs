@@ -2,8 +2,9 @@
 //! each other.
 
 use memtide_engine::{Clients, Reach, Replicate};
-use memtide_schema::Scenario;
-use memtide_schema::scenario::{self as word, Load, Problem, RateUnit};
+use memtide_scenario as word;
+use memtide_scenario::Scenario;
+use memtide_scenario::{Load, Problem, RateUnit};
 use memtide_workload::{KeySpace, OpKind, ValueSpace, WindowLaw, WindowPlan};
 
 /// Largest number of objects in all windows: 4 GB of memory.
@@ -32,7 +33,7 @@ impl ClientLayout {
         };
         let each = u32::try_from(scenario.connections_of_client(servers)).unwrap_or(u32::MAX);
         let connections = count.checked_mul(each).ok_or_else(|| Problem {
-            field: "connections-per-client",
+            field: "connections-per-client".to_owned(),
             message: format!(
                 "connections-per-client {} makes too many connections for {count} clients: use \
                  fewer of either",
@@ -63,7 +64,7 @@ impl ClientLayout {
                 "the windows of {count} clients would have {all} objects, which is too many: use a \
                  smaller window or fewer clients, for at most {OBJECTS_MAX} objects"
             );
-            return Err(Problem { field: "window", message });
+            return Err(Problem { field: "window".to_owned(), message });
         }
         let slots = window.as_ref().map_or(0, |window| window.slots().get());
         assert!(slots <= OBJECTS_MAX, "more objects are an error");
@@ -125,8 +126,10 @@ impl Data {
         };
         let size = scenario.key_size.clone();
         let all = below_numeric.saturating_add(numeric);
-        let keys = KeySpace::in_shape(scenario.key_shape.clone(), all, size, seed)
-            .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
+        let keys =
+            KeySpace::in_shape(scenario.key_shape.clone(), all, size, seed).map_err(|error| {
+                Problem { field: "key-size".to_owned(), message: error.to_string() }
+            })?;
         let values = values(scenario);
         // An object has the size of the one that it replaces.
         let (keys, values) = match &window {

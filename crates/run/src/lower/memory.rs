@@ -3,7 +3,7 @@
 use super::decide::decided;
 use super::layout::ClientLayout;
 use memtide_engine::plan::PlanMemory;
-use memtide_schema::Scenario;
+use memtide_scenario::Scenario;
 use memtide_workload::{Lifetimes, Oracle, ValueSpace};
 
 /// What a run keeps in memory, in the process that makes its load and on its servers.

@@ -7,9 +7,10 @@ use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::plan::segment;
 use memtide_metrics::{Counters, Histogram, TallySum};
-use memtide_schema::record::{Aborted, SettledCounts};
-use memtide_schema::scenario::{Goal, Subject};
-use memtide_schema::{Interval, Kind};
+use memtide_record::Interval;
+use memtide_record::{Aborted, SettledCounts};
+use memtide_scenario::Kind;
+use memtide_scenario::{Goal, Subject};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Length of time over which a condition is judged.

@@ -3,7 +3,7 @@
 use memtide_engine::Plan;
 use memtide_engine::plan::slot;
 use memtide_metrics::{Counters, Histogram};
-use memtide_schema::Kind;
+use memtide_scenario::Kind;
 use memtide_workload::OpKind;
 
 /// Rows of this plan's tables: all, the kinds of the mix, and get by hit and miss.

@@ -1,12 +1,12 @@
 //! Rows by intended instant, reported as soon as they are final: every operation intended in them
 //! has been made and has its outcome.
 
-use super::seconds::oldest_due;
+use super::seconds::made_until;
 use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::fleet::Interval;
 use memtide_metrics::TallySum;
-use memtide_schema::record::IntervalRecord;
+use memtide_record::IntervalRecord;
 
 /// Longest time from an operation's deadline until its outcome is in the totals.
 const ON_THE_WAY: Span = Span::from_s(1);
@@ -32,8 +32,7 @@ impl Rows {
         if plan.churn().is_some() {
             return Vec::new();
         }
-        let made = oldest_due(looked).map_or(looked.at, |age| looked.at - age);
-        let made = made.since(plan.window.measure_start(start));
+        let made = made_until(looked).since(plan.window.measure_start(start));
         let passed = looked.at.since(plan.window.measure_start(start));
         let until = made.min(passed.saturating_sub(plan.timeout + ON_THE_WAY));
         let width = totals.series.width();

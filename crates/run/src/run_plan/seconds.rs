@@ -3,22 +3,20 @@
 
 mod figures;
 
-pub(crate) use figures::oldest_due;
+pub(crate) use figures::{made_until, oldest_due};
 
 use super::abort::is_over;
 use super::kinds::{kinds, merged, unanswered};
-use super::timeline::{Reports, Timeline};
+use super::timeline::Timeline;
 use figures::counts;
 use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::fleet::Interval as Looked;
 use memtide_engine::plan::segment;
-use memtide_metrics::summary::{rank, samples_needed};
-use memtide_metrics::{Histogram, TallySum};
-use memtide_schema::record::{
-    SecondRecord, ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
-};
-use memtide_schema::{Interval, Kind};
+use memtide_metrics::{Histogram, Row, TallySum};
+use memtide_record::Interval;
+use memtide_record::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
 /// Largest number of seconds kept.
@@ -28,6 +26,7 @@ pub(crate) const EACH_MAX: usize = 16;
 const SECOND: Span = Span::from_s(1);
 
 /// Seconds of a load so far.
+#[derive(Default)]
 pub(crate) struct Seconds {
     /// Counts of the load up to the end of the last second.
     counts: SettledCounts,
@@ -56,18 +55,11 @@ pub(crate) struct Seconds {
 /// One distribution for each slot in use; none for the others.
 type Slots = Vec<Option<Histogram<u64>>>;
 
-/// Consecutive seconds, merged.
+/// Consecutive seconds, merged, without their histograms.
 struct Kept {
-    start: Span,
-    length: Span,
-    counts: SettledCounts,
-    /// Response times of measured operations: bucket value in ns → count.
-    response: BTreeMap<u64, u64>,
-    under_way: UnderWay,
-    servers: Vec<ServerSecond>,
-    no_server: Option<SettledCounts>,
-    workers: Vec<WorkerSecond>,
-    reports: Reports,
+    second: Interval,
+    /// Response times of measured operations, and the number of unanswered ones.
+    times: Row,
 }
 
 /// State at the end of a second, as a look at the workers found it.
@@ -79,19 +71,7 @@ struct Seen {
 
 impl Seconds {
     pub(crate) fn new() -> Self {
-        Self {
-            counts: SettledCounts::default(),
-            servers: Vec::new(),
-            no_server: SettledCounts::default(),
-            idle: Vec::new(),
-            slots: Default::default(),
-            unanswered: BTreeMap::new(),
-            timeline: Timeline::default(),
-            passed: Span::ZERO,
-            kept: Vec::new(),
-            each: 1,
-            in_last: 0,
-        }
+        Self { each: 1, ..Self::default() }
     }
 
     /// The second that is over at this look, if any.
@@ -135,7 +115,8 @@ impl Seconds {
             let seen = Seen { under_way, workers: Vec::new(), is_over: true };
             self.cut(plan, passed.max(self.passed), seen, totals)
         });
-        let sum = self.kept.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.counts));
+        let sum =
+            self.kept.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.second.counts));
         assert!(
             sum == counts(totals),
             "seconds add up to {sum:?}, the load to {:?}",
@@ -154,9 +135,9 @@ impl Seconds {
             start: self.passed,
             length: passed.saturating_sub(self.passed),
             counts: counts.since(&self.counts),
-            response: table(&liveness(&times.response, response), plan),
-            service: table(&liveness(&times.service, service), plan),
-            lag: table(&liveness(&times.lag, lag), plan),
+            response: table(&gained(&times.response, response), plan),
+            service: table(&gained(&times.service, service), plan),
+            lag: table(&gained(&times.lag, lag), plan),
             unanswered,
             under_way: seen.under_way,
             servers,
@@ -205,28 +186,10 @@ impl Seconds {
     }
 
     fn keep(&mut self, interval: &Interval) {
-        let response = interval.response.get(&Kind::All);
-        let response = response.into_iter().flat_map(Histogram::recorded);
-        let one = Kept {
-            start: interval.start,
-            length: interval.length,
-            counts: interval.counts,
-            response: response.collect(),
-            under_way: interval.under_way,
-            servers: match interval.servers.len() {
-                2..=EACH_MAX => interval.servers.clone(),
-                _ => Vec::new(),
-            },
-            no_server: Some(interval.no_server).filter(|none| *none != SettledCounts::default()),
-            workers: match interval.workers.len() {
-                0..=EACH_MAX => interval.workers.clone(),
-                _ => Vec::new(),
-            },
-            reports: interval.reports.clone(),
-        };
+        let one = Kept::of(interval);
         match self.kept.last_mut() {
             Some(last) if self.in_last < self.each => {
-                last.absorb(one);
+                last.absorb(&one);
                 self.in_last += 1;
             }
             _ => {
@@ -245,7 +208,7 @@ impl Seconds {
         let mut each = std::mem::take(&mut self.kept).into_iter();
         while let Some(mut first) = each.next() {
             match each.next() {
-                Some(second) => first.absorb(second),
+                Some(second) => first.absorb(&second),
                 // An odd second at the end is half of a merged one.
                 None => self.in_last = self.each,
             }
@@ -257,69 +220,51 @@ impl Seconds {
 
     /// The seconds as the record keeps them.
     pub(crate) fn records(&self) -> Vec<SecondRecord> {
-        self.kept.iter().map(Kept::record).collect()
+        self.kept.iter().map(|kept| kept.second.record(&kept.times)).collect()
     }
 }
 
 impl Kept {
-    fn absorb(&mut self, next: Self) {
-        self.length += next.length;
-        self.counts = self.counts.plus(&next.counts);
-        for (value, count) in next.response {
-            *self.response.entry(value).or_default() += count;
+    /// What is kept of a second: of servers and workers, each only if they are few.
+    fn of(interval: &Interval) -> Self {
+        let times = interval.response.get(&Kind::All);
+        let few = |count: usize| count <= EACH_MAX;
+        Self {
+            second: Interval {
+                start: interval.start,
+                length: interval.length,
+                counts: interval.counts,
+                under_way: interval.under_way,
+                servers: match &interval.servers {
+                    several if several.len() > 1 && few(several.len()) => several.clone(),
+                    _ => Vec::new(),
+                },
+                no_server: interval.no_server,
+                workers: match &interval.workers {
+                    workers if few(workers.len()) => workers.clone(),
+                    _ => Vec::new(),
+                },
+                reports: interval.reports.clone(),
+                ..Interval::default()
+            },
+            times: Row {
+                answered: times.map_or(0, Histogram::count),
+                unanswered: interval.unanswered.get(&Kind::All).copied().unwrap_or(0),
+                response: times.into_iter().flat_map(Histogram::recorded).collect(),
+                ..Row::default()
+            },
         }
-        self.under_way = next.under_way;
-        self.servers.resize(next.servers.len(), ServerSecond::default());
-        for (sum, part) in self.servers.iter_mut().zip(&next.servers) {
-            sum.counts = sum.counts.plus(&part.counts);
-            sum.connections_open = part.connections_open;
-        }
-        if let Some(none) = next.no_server {
-            self.no_server = Some(self.no_server.unwrap_or_default().plus(&none));
-        }
-        // The busyness of a merged second is known only if that of both is.
-        let (first, second) = (self.length.saturating_sub(next.length), next.length);
-        let busy = |was: Option<&WorkerSecond>, is: &WorkerSecond| {
-            let (was, is) = (was?.busy?, is.busy?);
-            let all_s = (first + second).as_s_f64();
-            Some((was * first.as_s_f64() + is * second.as_s_f64()) / all_s).filter(|_| all_s > 0.0)
-        };
-        let each = next.workers.into_iter().enumerate();
-        let each = each
-            .map(|(number, is)| WorkerSecond { busy: busy(self.workers.get(number), &is), ..is });
-        self.workers = each.collect();
-        ServerReport::append(&mut self.reports, &next.reports);
     }
 
-    fn record(&self) -> SecondRecord {
-        let total: u64 = self.response.values().sum();
-        let at = |p: f64| {
-            let wanted = rank(p, total);
-            let mut below = 0;
-            let found = self.response.iter().find_map(|(value, count)| {
-                below += count;
-                (below >= wanted).then_some(*value)
-            });
-            found.filter(|_| total >= samples_needed(p))
-        };
-        SecondRecord {
-            start_s: self.start.as_s_f64(),
-            length_s: self.length.as_s_f64(),
-            counts: self.counts,
-            response_p50_ns: at(0.5),
-            response_p99_ns: at(0.99),
-            under_way: self.under_way,
-            servers: self.servers.clone(),
-            no_server: self.no_server,
-            workers: self.workers.clone(),
-            reports: self.reports.clone(),
-        }
+    fn absorb(&mut self, next: &Self) {
+        self.second.then(&next.second);
+        self.times.absorb(&next.times);
     }
 }
 
 /// Values that each slot gained since `then`, which becomes `now`; none for a slot that gained
 /// none. Unchanged slots are not copied: a simulation passes through many quiet seconds.
-fn liveness(now: &[Option<Histogram<u64>>], then: &mut Slots) -> Slots {
+fn gained(now: &[Option<Histogram<u64>>], then: &mut Slots) -> Slots {
     then.resize(now.len(), None);
     let part = |(now, then): (&Option<Histogram<u64>>, &mut Option<Histogram<u64>>)| {
         let now = now.as_ref()?;

@@ -4,7 +4,7 @@
 use super::{Began, NS_PER_MS};
 use memtide_base::Instant;
 use memtide_metrics::{Absence, TallySum};
-use memtide_schema::record::{Outage, Reconnects};
+use memtide_record::{Outage, Reconnects};
 
 /// Figures of the server that has the numbers for which `is_it` is true. Workers that lost it at
 /// the same time share one outage.

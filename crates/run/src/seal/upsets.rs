@@ -5,9 +5,10 @@ use super::Material;
 use crate::doctor::Missed;
 use crate::fill::Held;
 use crate::survey::{ServerCommands, Survey};
-use memtide_schema::record::{Outage, Record, Totals};
-use memtide_schema::warning::{Upset, stretches};
-use memtide_schema::{Scenario, Warning};
+use memtide_record::Warning;
+use memtide_record::warning::{Upset, stretches};
+use memtide_record::{Outage, Record, Totals};
+use memtide_scenario::Scenario;
 use memtide_workload::OpKind;
 
 /// Shortest time without a connection, in ms, after which a server counts as gone; below it, only a

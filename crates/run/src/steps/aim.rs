@@ -2,9 +2,10 @@
 
 use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;
-use memtide_schema::record::{Distribution, GoalRecord, GoalResult};
-use memtide_schema::scenario::{Goal, Measure, Relation, Subject};
-use memtide_schema::{Kind, Record};
+use memtide_record::Record;
+use memtide_record::{Distribution, GoalRecord, GoalResult};
+use memtide_scenario::Kind;
+use memtide_scenario::{Goal, Measure, Relation, Subject};
 use std::collections::BTreeMap;
 use std::iter;
 

@@ -1,8 +1,8 @@
 //! A course: chooses the rates of steps from their results. Pure: equal results lead to equal
 //! rates.
 
-use memtide_schema::record::GoalResult;
-use memtide_schema::steps::{Answer, StepRole};
+use memtide_record::GoalResult;
+use memtide_record::steps::{Answer, StepRole};
 
 /// Chooses the rate of each step from the results of earlier steps.
 pub trait Course {

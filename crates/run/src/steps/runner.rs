@@ -11,9 +11,10 @@ use memtide_engine::Plan;
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::StepTask;
 use memtide_metrics::TallySum;
-use memtide_schema::scenario::Problem;
-use memtide_schema::steps::LostAgent;
-use memtide_schema::{Event, Record, Scenario, WrongValues};
+use memtide_record::steps::LostAgent;
+use memtide_record::{Event, Record, WrongValues};
+use memtide_scenario::Problem;
+use memtide_scenario::Scenario;
 
 const LOOK_EVERY: Span = Span::from_ms(100);
 

@@ -2,7 +2,7 @@
 
 use super::course::{Course, Decision, Ledger, StepResult, Trial};
 use memtide_base::units::parse_rate;
-use memtide_schema::steps::{Answer, StepRole};
+use memtide_record::steps::{Answer, StepRole};
 use std::str::FromStr;
 
 /// Largest number of steps of a scan, unless it is endless.

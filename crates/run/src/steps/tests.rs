@@ -2,7 +2,7 @@
 
 use super::*;
 use memtide_base::Instant;
-use memtide_schema::record::{MachineCpu, MachineRecord, MissingRecord, RateRecord};
+use memtide_record::{MachineCpu, MachineRecord, MissingRecord, RateRecord};
 
 /// Two agents with a lane each, one of which is lost in step `lost_in`. The others achieve
 /// what is asked of them, up to `limit_per_s` of all together.
@@ -92,6 +92,7 @@ fn scanned(rates: &str, mut runner: Pair) -> (Vec<bool>, Conclusion) {
         data: Data::Kept,
         steps_max: None,
         counts_own: false,
+        command: "memtide scan".to_owned(),
     };
     let mut seen = Behind::default();
     let mut scan = Scan::new(rates.parse().unwrap());

@@ -6,7 +6,8 @@ use crate::failure::{Failure, Fault};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
-use memtide_schema::{Scenario, Warning, natively};
+use memtide_record::{Warning, natively};
+use memtide_scenario::Scenario;
 use std::collections::BTreeMap;
 
 /// Commands sent, and their results.

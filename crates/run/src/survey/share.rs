@@ -4,8 +4,8 @@ use super::{Survey, expected};
 use memtide_base::Sentence;
 use memtide_engine::Plan;
 use memtide_metrics::Counters;
-use memtide_schema::natively;
-use memtide_schema::record::{ExpectedCounter, ExpectedCounters};
+use memtide_record::natively;
+use memtide_record::{ExpectedCounter, ExpectedCounters};
 
 /// Counts that the servers should have of this share, whose sums are `all` and which opened
 /// `opened` connections; none if the run is not divided.

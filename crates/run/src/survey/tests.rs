@@ -3,7 +3,7 @@
 use super::*;
 use crate::lower::{Doors, Surroundings, Wanted, lower};
 use memtide_engine::driver::Address;
-use memtide_schema::Scenario;
+use memtide_scenario::Scenario;
 
 /// The plan of a scenario against one server, on two CPUs.
 pub(crate) fn plan_of(scenario: &Scenario) -> Plan {

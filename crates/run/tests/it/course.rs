@@ -4,8 +4,8 @@ use crate::world::{
     Notes, Script, Stretch, WatchedFleet, around, ms, run_in, run_toml, scenario, setting,
 };
 use memtide_base::Law;
+use memtide_record::{CheckKind, EndedBy, Phase, Verdict};
 use memtide_run::{lower, run};
-use memtide_schema::record::{CheckKind, EndedBy, Phase, Verdict};
 use memtide_sim::{Network, Setting};
 
 const SHORT: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '2s'\n\

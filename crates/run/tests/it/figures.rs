@@ -4,8 +4,9 @@ use crate::world::{Ran, Script, Stretch, closes, run_toml};
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::Sample;
 use memtide_metrics::Histogram;
-use memtide_schema::record::{Distribution, IntervalRecord, Totals};
-use memtide_schema::{Interval, Kind, Record};
+use memtide_record::{Distribution, IntervalRecord, Totals};
+use memtide_record::{Interval, Record};
+use memtide_scenario::Kind;
 use memtide_workload::{OpKind, Outcome};
 
 fn ran() -> Ran {

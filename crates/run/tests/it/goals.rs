@@ -1,8 +1,8 @@
 //! Goals: met, missed, and undecided if the sample is too small.
 
 use crate::world::{Script, ms, run_toml};
-use memtide_schema::record::GoalResult::{Met, Missed, Undecided};
-use memtide_schema::record::{GoalRecord, GoalResult};
+use memtide_record::GoalResult::{Met, Missed, Undecided};
+use memtide_record::{GoalRecord, GoalResult};
 
 const BASE: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nkeys = 100\n\
                     connections = 4\nthreads = 1\n";

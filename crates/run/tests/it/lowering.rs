@@ -3,8 +3,8 @@
 use crate::world::{around, scenario};
 use memtide_base::Span;
 use memtide_engine::{Address, Clients, Cooldown, Pacing, Reach, Replicate, Sharing, Transport};
+use memtide_record::LoopKind;
 use memtide_run::{Lowered, Surroundings, lower};
-use memtide_schema::record::LoopKind;
 
 fn machine(cpus: usize, local: bool) -> Surroundings {
     Surroundings { cpus_allowed: (0..cpus).collect(), cpus_online: cpus, ..around(1, local) }

@@ -4,7 +4,7 @@
 
 use crate::world::{around, scenario};
 use memtide_run::{Surroundings, lower};
-use memtide_schema::Scenario;
+use memtide_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use crate::world::{Script, Stretch, WatchedFleet, around, closes, ms, run_in, run_toml, scenario};
 use memtide_base::Span;
-use memtide_schema::record::{SecondRecord, SettledCounts};
+use memtide_record::{SecondRecord, SettledCounts};
 
 /// A server that stalls for longer than its connections have room for.
 fn stalled(arrival: &str) -> (f64, Vec<(f64, Option<u64>)>) {

@@ -1,7 +1,7 @@
 //! Servers that are absent, disappear, or are silent.
 
 use crate::world::{Script, Stretch, closes, ms, run_toml};
-use memtide_schema::record::{EndedBy, GoalResult, Verdict};
+use memtide_record::{EndedBy, GoalResult, Verdict};
 
 const PACED: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '3s'\n\
                      keys = 100\nconnections = 4\nthreads = 2\ntimeout = '500ms'\n";
@@ -162,5 +162,5 @@ fn a_missed_goal_is_exit_1_and_unanswered_operations_are_no_short_cut() {
     let results: Vec<_> = record.goals.iter().map(|goal| goal.result).collect();
     assert_eq!(results[0], GoalResult::Missed, "fast errors do not improve a percentile");
     assert_eq!(record.exit, 1);
-    assert_eq!(record.response[&memtide_schema::Kind::All].p99_ns, None);
+    assert_eq!(record.response[&memtide_scenario::Kind::All].p99_ns, None);
 }

@@ -7,9 +7,10 @@ use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Address, Plan, ServerPlan};
 use memtide_metrics::TallySum;
+use memtide_record::{Event, Interval as Settled, Progress, Record};
+use memtide_record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
 use memtide_run::{Doors, Failure, Observer, RunOutcome, Surroundings, Wanted, lower, run};
-use memtide_schema::record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
-use memtide_schema::{Event, Interval as Settled, Progress, Record, Scenario, Settings, from_toml};
+use memtide_scenario::{Scenario, Settings, from_toml};
 use memtide_server::{ServerProfile, StoreOptions};
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
@@ -43,6 +44,7 @@ pub fn setting(script: Script) -> Setting {
         servers: (0..2).map(server).collect(),
         script,
         pauses: Vec::new(),
+        work: Span::ZERO,
         interrupt_at: Instant::NEVER,
     }
 }

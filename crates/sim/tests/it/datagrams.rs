@@ -3,7 +3,7 @@
 
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::{Instant, Law, Span};
-use memtide_schema::record::{DatagramCounts, Totals};
+use memtide_record::{DatagramCounts, Totals};
 use memtide_server::FaultKind;
 use memtide_sim::Network;
 

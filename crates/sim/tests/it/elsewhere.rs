@@ -10,7 +10,7 @@ use memtide_engine::{Plan, ServerPlan};
 use memtide_metrics::TallySum;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Scan};
 use memtide_run::{PlanSizes, Planner, Unplannable, lower};
-use memtide_schema::{Scenario, Settings, from_toml};
+use memtide_scenario::{Scenario, Settings, from_toml};
 use memtide_server::ServerProfile;
 use memtide_sim::SimFleet;
 use std::ops::Range;

@@ -2,10 +2,10 @@
 
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::Instant;
+use memtide_record::Record;
+use memtide_record::steps::StepsEnd;
+use memtide_record::{CheckKind, EndedBy, ServerTotals, Verdict};
 use memtide_run::steps::{Data, Scan};
-use memtide_schema::Record;
-use memtide_schema::record::{CheckKind, EndedBy, ServerTotals, Verdict};
-use memtide_schema::steps::StepsEnd;
 use memtide_server::{FaultKind, ServerProfile};
 
 const fn s(seconds: u64) -> Instant {

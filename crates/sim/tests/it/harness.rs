@@ -1,17 +1,18 @@
 //! Runs a scenario in a world and keeps all results.
 
-use memtide_base::Instant;
+use memtide_base::{Instant, Span};
 use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{Fleet, Plan, ServerPlan};
+use memtide_record::steps::{Conclusion, Step};
+use memtide_record::{Event, Record};
+use memtide_record::{MachineCpu, MachineRecord};
 use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 use memtide_run::{
     Barrier, Doors, Failure, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
 };
-use memtide_schema::record::{MachineCpu, MachineRecord};
-use memtide_schema::steps::{Conclusion, Step};
-use memtide_schema::{Event, Layer, Origin, Record, Scenario, Settings, field};
+use memtide_scenario::{Layer, Origin, Scenario, Settings, field};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
-use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace, WorkerPause};
+use memtide_sim::{Network, PauseCause, Script, Setting, SimFleet, SimServer, Trace, WorkerPause};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -24,6 +25,8 @@ pub struct World {
     pub servers: Vec<ServerProfile>,
     pub network: Network,
     pub pauses: Vec<WorkerPause>,
+    /// The CPU time that a worker takes for each event.
+    pub work: Span,
     /// The servers that die, each with the start and end of its death.
     pub deaths: Vec<(usize, Instant, Instant)>,
     pub interrupt_at: Instant,
@@ -63,6 +66,7 @@ impl World {
             servers: vec![ServerProfile::default()],
             network: Network::default(),
             pauses: Vec::new(),
+            work: Span::ZERO,
             deaths: Vec::new(),
             interrupt_at: Instant::NEVER,
             seed: 1,
@@ -114,6 +118,7 @@ impl World {
     ) -> Result<Rehearsal, Failure> {
         let (plans, pauses) = (self.servers.len(), !self.pauses.is_empty());
         let mut barrier = self.barrier.take();
+        let mut audience = Audience { stolen: self.stolen(), ..Audience::default() };
         let (scenario, surroundings, setting) = self.stage();
         let lowered =
             lower(&scenario, &surroundings).unwrap_or_else(|problem| panic!("{}", problem.message));
@@ -124,8 +129,7 @@ impl World {
         let world = whole.beside();
         let mut fleet = make(whole);
         let barrier = barrier.as_deref_mut().map(|barrier| barrier as &mut dyn Barrier);
-        let outcome =
-            run(&mut fleet, &scenario, &lowered, false, barrier, &mut Audience::default())?;
+        let outcome = run(&mut fleet, &scenario, &lowered, false, barrier, &mut audience)?;
         let RunOutcome { record, failure, .. } = outcome;
         let (hash, events) = world.trace_hash();
         let count = |kind| (0..plans).map(|server| world.fault_count(server, kind)).sum();
@@ -168,8 +172,14 @@ impl World {
         let (scenario, around, setting) = self.stage();
         let whole = SimFleet::new(setting, Trace::new(), |_| {});
         let world = whole.beside();
-        let plan =
-            StepsPlan { scenario: &scenario, aim, data, steps_max: Some(60), counts_own: false };
+        let plan = StepsPlan {
+            scenario: &scenario,
+            aim,
+            data,
+            steps_max: Some(60),
+            counts_own: false,
+            command: String::new(),
+        };
         let lowered = plan.first(course, &around).expect("it can be run");
         let fleet = make((&plan, course), whole);
         let mut audience = Audience::default();
@@ -177,6 +187,14 @@ impl World {
         let mut runner = FleetRunner { fleet, scenario, around, lowered, barrier };
         let conclusion = steps(&mut runner, &plan, course, &mut audience).conclusion;
         Performed { steps: audience.steps, conclusion, hash: world.trace_hash().0 }
+    }
+
+    /// The part of two CPUs' time that the hypervisor withholds, in a world with pauses.
+    fn stolen(&self) -> Option<f64> {
+        let of_steal = self.pauses.iter().filter(|pause| pause.cause == PauseCause::Steal);
+        let stolen_s: f64 = of_steal.map(|pause| pause.length.as_s_f64()).sum();
+        let length = self.scenario().warmup + self.scenario().duration?;
+        (!self.pauses.is_empty()).then(|| stolen_s / (2.0 * length.as_s_f64()))
     }
 
     /// The surroundings of the world that lowering knows.
@@ -219,6 +237,7 @@ impl World {
             servers: servers.collect(),
             script: Script::default(),
             pauses: self.pauses,
+            work: self.work,
             interrupt_at: self.interrupt_at,
         };
         (scenario, surroundings, setting)
@@ -241,6 +260,8 @@ pub struct Performed {
 #[derive(Default)]
 struct Audience {
     steps: Vec<Step>,
+    /// The part of the machine's CPU time that the hypervisor withholds.
+    stolen: Option<f64>,
 }
 
 impl Observer for Audience {
@@ -253,7 +274,7 @@ impl Observer for Audience {
     fn tick(&mut self, _at: Instant) {}
 
     fn machine_cpu(&self) -> Option<MachineCpu> {
-        None
+        self.stolen.map(|share| MachineCpu { stolen: Some(share), ..MachineCpu::default() })
     }
 
     fn rss_max_bytes(&self) -> Option<u64> {

@@ -6,6 +6,7 @@
 mod harness;
 mod queues;
 mod arrivals;
+mod causes;
 mod datagrams;
 mod elsewhere;
 mod clients;

@@ -3,9 +3,9 @@
 
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::{Instant, Span};
-use memtide_schema::Kind;
-use memtide_schema::record::Verdict;
-use memtide_sim::WorkerPause;
+use memtide_record::Verdict;
+use memtide_scenario::Kind;
+use memtide_sim::{PauseCause, WorkerPause};
 
 const PAUSE_S: u64 = 1;
 
@@ -61,8 +61,8 @@ fn a_server_that_pauses_leaves_the_whole_tail_and_is_charged_for_it() {
 fn a_client_that_pauses_is_charged_itself_and_not_believed() {
     for (connections, depth) in [(1, 1), (16, 64)] {
         let mut world = world(connections, depth, "shared");
-        world.pauses =
-            vec![WorkerPause { worker: 0, from: Span::from_s(4), length: Span::from_s(PAUSE_S) }];
+        let (from, length) = (Span::from_s(4), Span::from_s(PAUSE_S));
+        world.pauses = vec![WorkerPause { worker: 0, from, length, cause: PauseCause::Stopped }];
         let rehearsal = world.rehearse();
         let record = &rehearsal.record;
         assert_eq!(record.totals.answered, 10_000);
@@ -85,8 +85,8 @@ fn what_leaves_after_its_time_is_up_counts_as_sent() {
         "rate=0 ops-max=500 connections=5 pause-after-reply=2ms timeout=12ms load=never",
     ))
     .behaviour("fixed:100us");
-    world.pauses =
-        vec![WorkerPause { worker: 0, from: Span::from_ms(53), length: Span::from_ms(79) }];
+    let (from, length) = (Span::from_ms(53), Span::from_ms(79));
+    world.pauses = vec![WorkerPause { worker: 0, from, length, cause: PauseCause::Stopped }];
     let rehearsal = world.rehearse();
     let sent = rehearsal.samples.iter().filter(|sample| sample.sent != Instant::NEVER).count();
     assert_eq!(rehearsal.record.totals.timed_out, 5, "one on each connection");

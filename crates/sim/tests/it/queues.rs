@@ -8,7 +8,7 @@
 mod cutoff;
 
 use crate::harness::{World, fields, mean_and_error};
-use memtide_schema::Kind;
+use memtide_scenario::Kind;
 
 const REPLICATIONS: u64 = 16;
 /// Mean service time in seconds.

@@ -2,11 +2,11 @@
 
 use crate::harness::{Performed, World};
 use memtide_base::{Instant, Span};
+use memtide_record::GoalResult;
+use memtide_record::steps::{StepRole, StepsEnd};
 use memtide_run::steps::{Aim, Bisect, Bracket, Data, Limits, Measured, Scan, Time};
-use memtide_schema::Kind;
-use memtide_schema::record::GoalResult;
-use memtide_schema::scenario::Measure;
-use memtide_schema::steps::{StepRole, StepsEnd};
+use memtide_scenario::Kind;
+use memtide_scenario::Measure;
 
 const LIMITS: Limits = Limits { rate_min: None, rate_max: None, resolution: 0.02 };
 

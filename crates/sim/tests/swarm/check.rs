@@ -4,11 +4,12 @@
 use crate::batches::batches;
 use crate::errors::errors;
 use crate::harness::Rehearsal;
+use crate::keys::intended_keys;
 use crate::recount::recount;
 use memtide_base::{Instant, Span};
-use memtide_engine::{Cooldown, OnFull, Pacing, Sample, Sharing};
-use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, EndedBy, Percentile};
+use memtide_engine::{Cooldown, OnFull, Pacing, RateUnit, Sample, Sharing};
+use memtide_record::{Distribution, EndedBy, Percentile};
+use memtide_scenario::Kind;
 use memtide_server::FaultKind;
 use memtide_workload::schedule::Lane;
 use memtide_workload::{OpKind, Outcome, Schedule};
@@ -91,6 +92,9 @@ pub fn was_sent(sample: &Sample) -> bool {
 
 /// The intended instants are those of the schedule and no others, whatever the operations' fates.
 fn intended_instants(rehearsal: &Rehearsal) -> Result<(), String> {
+    if rehearsal.plan.unit == RateUnit::Keys {
+        return intended_keys(rehearsal, &units(rehearsal));
+    }
     let expected = expected_instants(rehearsal);
     let mut seen: Vec<Instant> = rehearsal.samples.iter().map(|sample| sample.intended).collect();
     seen.sort_unstable();
@@ -118,24 +122,32 @@ fn intended_instants(rehearsal: &Rehearsal) -> Result<(), String> {
 
 /// The measured instants of all schedules, from the start; none in a closed loop.
 fn expected_instants(rehearsal: &Rehearsal) -> Vec<Span> {
+    let mut instants: Vec<Span> = units(rehearsal).into_values().collect();
+    instants.sort_unstable();
+    instants
+}
+
+/// The units of all schedules that are due in the window, by their number: operations or keys.
+fn units(rehearsal: &Rehearsal) -> BTreeMap<u64, Span> {
     let plan = &rehearsal.plan;
-    let Pacing::Open { arrival, curve, sharing, .. } = &plan.pacing else { return Vec::new() };
+    let Pacing::Open { arrival, curve, sharing, .. } = &plan.pacing else {
+        return BTreeMap::new();
+    };
     let own_stream = *sharing == Sharing::Connection;
     let count = if own_stream { plan.connections } else { u32::from(plan.workers) };
     let (from, to) = (plan.window.warmup, plan.window.warmup + plan.window.duration);
-    let mut instants = Vec::new();
+    let mut units = BTreeMap::new();
     for index in 0..count {
         let lane = Lane { index, count, own_stream };
         let mut schedule = Schedule::new(*arrival, curve.clone(), plan.seed, lane);
         while schedule.due().at < to {
             if schedule.due().at >= from {
-                instants.push(schedule.due().at);
+                units.insert(schedule.due().index, schedule.due().at);
             }
             schedule.advance();
         }
     }
-    instants.sort_unstable();
-    instants
+    units
 }
 
 /// Nothing is sent before it is intended or answered before it is sent, and each client sends in
@@ -287,11 +299,10 @@ fn cut_off(rehearsal: &Rehearsal) -> Result<(), String> {
     if *on_full == OnFull::Queue {
         equal("operations that were dropped", totals.dropped, totals.dropped_at_end)?;
     }
-    let mut seen: Vec<Instant> = rehearsal.samples.iter().map(|sample| sample.intended).collect();
-    seen.sort_unstable();
-    let expected = expected_instants(rehearsal);
-    let (Some(first), Some(due)) = (seen.first(), expected.first()) else { return Ok(()) };
-    let end = Instant::from_ns(first.ns() - due.ns()) + window.warmup + window.duration;
+    let units = units(rehearsal);
+    let begun = |sample: &Sample| Some(sample.intended.ns() - units.get(&sample.index)?.ns());
+    let Some(start) = rehearsal.samples.first().and_then(begun) else { return Ok(()) };
+    let end = Instant::from_ns(start) + window.warmup + window.duration;
     let late = |sample: &&Sample| was_sent(sample) && sample.sent >= end;
     match rehearsal.samples.iter().find(late) {
         Some(late) if !rehearsal.pauses => return Err(format!("sent after {end:?}: {late:?}")),

@@ -5,7 +5,7 @@ use crate::harness::World;
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{Instant, Law, Span};
 use memtide_server::ServerProfile;
-use memtide_sim::{Network, WorkerPause};
+use memtide_sim::{Network, PauseCause, WorkerPause};
 
 /// Sequential draws.
 struct Draw {
@@ -66,6 +66,11 @@ pub fn world(seed: u64) -> World {
     if draw.chance(0.4) {
         let word = draw.pick(&["0", "0.1%", "20%", "100%"]);
         world.words.push(("errors-max", word.to_owned()));
+    }
+    // Last, so that it changes no other draw.
+    let churns = world.words.iter().any(|(field, _)| *field == "calls");
+    if !churns && draw.chance(0.25) {
+        world.words.push(("rate-unit", "keys".to_owned()));
     }
     world
 }
@@ -269,7 +274,7 @@ fn trouble(draw: &mut Draw, world: &mut World) {
     if draw.chance(0.15) {
         let from = Span::from_ms(draw.between(0, 500));
         let length = Span::from_ms(draw.between(1, 100));
-        world.pauses.push(WorkerPause { worker: 0, from, length });
+        world.pauses.push(WorkerPause { worker: 0, from, length, cause: PauseCause::Stopped });
     }
     if draw.chance(0.05) {
         world.interrupt_at = draw.instant(1, 600);

@@ -15,6 +15,7 @@ mod harness;
 mod batches;
 mod check;
 mod errors;
+mod keys;
 mod recount;
 mod draw;
 mod memory;

@@ -9,8 +9,8 @@ use memtide_base::Instant;
 use memtide_base::Span;
 use memtide_engine::{OnFull, Pacing, Refill, Sample};
 use memtide_metrics::Histogram;
-use memtide_schema::Kind;
-use memtide_schema::record::{CheckKind, Distribution, Verdict};
+use memtide_record::{CheckKind, Distribution, Verdict};
+use memtide_scenario::Kind;
 
 fn open(rehearsal: &Rehearsal) -> bool {
     let long = rehearsal.samples.len() > 50 && rehearsal.record.totals.answered > 50;

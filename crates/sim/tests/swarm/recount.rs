@@ -6,8 +6,8 @@ use crate::check::{equal, is_answered, was_sent};
 use crate::harness::Rehearsal;
 use memtide_base::{Instant, Span};
 use memtide_engine::Sample;
-use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, ServerTotals};
+use memtide_record::{Distribution, ServerTotals};
+use memtide_scenario::Kind;
 use memtide_workload::{Action, OpKind, Outcome};
 
 /// The time since 1970 at the world's beginning.
@@ -125,7 +125,7 @@ fn reads(kind: OpKind) -> bool {
 /// The rows over time add up to the whole.
 fn rows(rehearsal: &Rehearsal) -> Result<(), String> {
     let (record, totals) = (&rehearsal.record, &rehearsal.record.totals);
-    let sum = |of: fn(&memtide_schema::record::IntervalRecord) -> u64| {
+    let sum = |of: fn(&memtide_record::IntervalRecord) -> u64| {
         record.intervals.iter().map(of).sum::<u64>()
     };
     equal("answers in all rows", sum(|row| row.ops), totals.answered)?;

@@ -3,7 +3,7 @@
 use super::delivery::{Answer, Post};
 use crate::ending::OutputStop;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use memtide_schema::scenario::{InfluxPlace, InfluxVersion};
+use memtide_scenario::{InfluxPlace, InfluxVersion};
 use std::time::Duration;
 use std::{env, fs};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};

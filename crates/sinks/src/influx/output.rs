@@ -9,8 +9,9 @@ use crate::Sink;
 use crate::ending::OutputStop;
 use crate::opening::{Opening, OutputFacts, Shown, attach};
 use crate::outlet::Patience;
-use memtide_schema::scenario::{InfluxPlace, SpoolPlace};
-use memtide_schema::{Event, Output};
+use memtide_record::Event;
+use memtide_scenario::Output;
+use memtide_scenario::{InfluxPlace, SpoolPlace};
 use std::io;
 use std::path::Path;
 

@@ -1,12 +1,12 @@
 //! Charts: the response times of a run, and those of a search or scan against the rate.
 
+use memtide_record::steps::Step;
+use memtide_record::{Distribution, Record};
 use memtide_report::chart::{
     Curve, CurveGoal, CurvePoint, curve_png, curve_svg, histogram_png, histogram_svg,
 };
-use memtide_schema::record::{Distribution, Record};
-use memtide_schema::scenario::{Goal, Subject};
-use memtide_schema::steps::Step;
-use memtide_schema::{Kind, Output};
+use memtide_scenario::{Goal, Subject};
+use memtide_scenario::{Kind, Output};
 
 /// True if a chart is written as PNG, and not as SVG.
 pub(super) fn is_png(output: &Output) -> bool {

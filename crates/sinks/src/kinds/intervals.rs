@@ -1,9 +1,10 @@
 //! Seconds of the load, written as they end: rows as CSV or JSON Lines, histograms as an
-//! HdrHistogram log. The schema crate defines the content of a row or line.
+//! HdrHistogram log. The crate record defines the content of a row or line.
 
 use crate::Sink;
-use memtide_schema::event::{IntervalRow, log_head};
-use memtide_schema::{Event, Interval, RowText};
+use memtide_record::event::{IntervalRow, log_head};
+use memtide_record::{Event, Interval};
+use memtide_scenario::RowText;
 use std::io::{self, Write};
 
 /// A sink that writes a row for each second and kind.

@@ -5,7 +5,7 @@
 
 use crate::Sink;
 use memtide_base::Span;
-use memtide_schema::{Event, Sample};
+use memtide_record::{Event, Sample};
 use std::io::{self, BufWriter, Write};
 
 /// The number of bytes that rows are gathered to before they are written.

@@ -1,9 +1,9 @@
 //! A search or a scan as JSON, written step by step, because an endless scan cannot keep its steps
-//! in memory. The shape is that of [`memtide_schema::steps`]; nothing is selected or renamed here.
+//! in memory. The shape is that of [`memtide_record::steps`]; nothing is selected or renamed here.
 
 use crate::{Document, Sink};
-use memtide_schema::Event;
-use memtide_schema::steps::{Conclusion, CourseKind, Step, Steps};
+use memtide_record::Event;
+use memtide_record::steps::{Conclusion, CourseKind, Step, Steps};
 use std::io;
 
 /// A sink that writes the JSON of a search or a scan. It writes nothing before the first step, so a

@@ -2,16 +2,18 @@
 //! scan, appended to a file for spreadsheets.
 
 use crate::Sink;
-use memtide_schema::record::Distribution;
-use memtide_schema::{Event, Kind, Record};
+use memtide_record::Distribution;
+use memtide_record::compare::FIGURES;
+use memtide_record::{Event, Record};
+use memtide_scenario::Kind;
 use serde_json::{Value, to_value};
 use std::io::{self, Write};
 
 /// A column: its name, and its cell for a run. A figure that the run does not have is empty.
 type Column = (&'static str, fn(&Record) -> String);
 
-/// The columns, with the names of the record's members. A file keeps its columns: see
-/// [`SummaryRows::heading`].
+/// The columns before those of [`FIGURES`], with the names of the record's members. A file keeps its
+/// columns: see [`SummaryRows::heading`].
 const COLUMNS: &[Column] = &[
     ("started_unix_ms", |it| it.started_unix_ms.to_string()),
     ("version", |it| it.machine.memtide_version.clone()),
@@ -23,10 +25,7 @@ const COLUMNS: &[Column] = &[
     ("achieved_per_s", |it| number(it.rate.achieved_per_s)),
     ("keys_per_s", |it| given(it.rate.keys_per_s)),
     ("intended", |it| it.totals.intended.to_string()),
-    ("answered", |it| it.totals.answered.to_string()),
     ("unanswered", |it| it.totals.unanswered().to_string()),
-    ("hits", |it| it.totals.hits.to_string()),
-    ("misses", |it| it.totals.misses.to_string()),
     ("bytes_sent", |it| it.totals.bytes_sent.to_string()),
     ("bytes_received", |it| it.totals.bytes_received.to_string()),
     ("mean_ns", |it| given(all(it).and_then(|times| times.mean_ns))),
@@ -37,7 +36,6 @@ const COLUMNS: &[Column] = &[
     ("p999_ns", |it| given(all(it).and_then(|times| times.p999_ns))),
     ("p9999_ns", |it| given(all(it).and_then(|times| times.p9999_ns))),
     ("max_ns", |it| given(all(it).and_then(|times| times.max_ns))),
-    ("cpu_s_per_mops", |it| given(it.client.cpu_s_per_mops)),
     ("believable", |it| word(to_value(it.believable.verdict))),
     ("ended_by", |it| word(to_value(it.ended_by))),
     ("partial", |it| it.partial.to_string()),
@@ -67,7 +65,8 @@ impl<W: Write> SummaryRows<W> {
 
     /// The first line of every file.
     pub fn heading() -> String {
-        COLUMNS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(",") + "\n"
+        let figures = FIGURES.iter().map(|figure| figure.name);
+        COLUMNS.iter().map(|(name, _)| *name).chain(figures).collect::<Vec<_>>().join(",") + "\n"
     }
 }
 
@@ -78,7 +77,8 @@ impl<W: Write + Send> Sink for SummaryRows<W> {
             Event::StepDone(step) if self.of_steps => &step.record,
             _ => return Ok(()),
         };
-        let cells = COLUMNS.iter().map(|(_, cell)| quoted(cell(record)));
+        let figures = FIGURES.iter().map(|figure| given(figure.of(record).value));
+        let cells = COLUMNS.iter().map(|(_, cell)| quoted(cell(record))).chain(figures);
         let mut text = if self.has_heading { String::new() } else { Self::heading() };
         self.has_heading = true;
         text += &cells.collect::<Vec<_>>().join(",");

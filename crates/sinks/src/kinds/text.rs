@@ -2,8 +2,8 @@
 //! `report` make the texts; nothing is selected or renamed here.
 
 use crate::{Document, Sink};
-use memtide_schema::steps::{Conclusion, Step};
-use memtide_schema::{Event, Record, WrongValues};
+use memtide_record::steps::{Conclusion, Step};
+use memtide_record::{Event, Record, WrongValues};
 use std::io;
 
 /// A text made from a single event, such as a run's record.

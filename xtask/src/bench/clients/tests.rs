@@ -1,68 +1,96 @@
-//! What our clients are called with, and what is read of their answers.
+//! What clients are called with.
 
 use super::*;
-use serde_json::json;
+use crate::bench::{churn, paced, shape};
 
-#[test]
-fn figures_are_found_or_missed_by_name() {
-    let record = json!({"client": {"cpu_user_s": 1.5, "cpu_system_s": 2}});
-    assert_eq!(cpu_s(&record, "/client"), Ok(3.5));
-    assert!(number(&record, "/totals/answered").is_err_and(|e| e.contains("/totals/answered")));
-}
-
-/// The parser of connection churn once used the names of an earlier version, and found no
-/// figures.
-#[test]
-fn a_record_has_every_figure_that_is_read_from_it() {
-    let schema = include_str!("../../../../docs/record.schema.json");
-    let schema: Value = serde_json::from_str(schema).unwrap();
-    let source = include_str!("../clients.rs");
-    let readers = source.split("fn read_memtide").skip(1).collect::<String>();
-    let strings = readers.split('"').skip(1).step_by(2);
-    let pointers: Vec<&str> = strings.filter(|word| word.starts_with('/')).collect();
-    assert!(pointers.len() > 8, "{pointers:?}");
-    for pointer in pointers {
-        let mut names = pointer.split('/').skip(1);
-        let found = names.try_fold(&schema, |at, name| member(&schema, at, name));
-        assert!(found.is_some(), "{pointer}");
-    }
-}
-
-/// The schema of member `name` of the object that `at` describes.
-fn member<'a>(root: &'a Value, at: &'a Value, name: &str) -> Option<&'a Value> {
-    if let Some(reference) = at["$ref"].as_str() {
-        return member(root, root.pointer(reference.trim_start_matches('#'))?, name);
-    }
-    if let Some(choices) = at["anyOf"].as_array() {
-        return choices.iter().find_map(|choice| member(root, choice, name));
-    }
-    at["properties"].get(name).or_else(|| at.get("additionalProperties"))
-}
 #[test]
 fn each_client_has_the_words_of_its_load() {
-    let words = |client: Own, shape: &Shape| {
-        client.words(shape, SocketAddr::from(([127, 0, 0, 1], 1)), 3).join(" ")
+    let words = |name: &str, shape: &Shape| {
+        let mut able = CLIENTS.iter().filter(|it| (it.can)(shape));
+        let client = able.find(|it| it.name == name).expect(name);
+        let address = SocketAddr::from(([127, 0, 0, 1], 1));
+        let file = Path::new("f").join(client.program.file).with_extension("conf");
+        let load = Load { shape, address, seconds: 3, file };
+        let line = format!("{} {}", load.filled(client.program.words, " "), client.words);
+        (line.trim_end().to_owned(), load.filled(client.program.reads, ""))
     };
-    let (keys, server) = ("--key-size fixed:30 --value-size fixed:200 --keys 1000", "127.0.0.1:1");
-    let deep = crate::bench::shape("deep", (16, 4, 1), crate::bench::Which::Null);
-    let line = format!(
-        "run --quiet --server {server} --connections 16 --rate 0 --multiget 1 --mix get=9,set=1 \
-         --depth 4 --threads 1 {keys} --duration 3s --json - --io epoll --wait sleep --refill whole"
-    );
-    assert_eq!(words(DEEP_CLIENTS[5], &deep), line);
-    let line = "--depth 4 --multiget 1 --set-every 10 --keys 1000 --seconds 3 --whole-batches";
-    assert_eq!(words(DEEP_CLIENTS[2], &deep), format!("--server {server} --connections 16 {line}"));
-    let churn = crate::bench::churn("churn", 10, crate::bench::Which::Null);
-    let line = format!(
-        "run --quiet --server {server} --connections 16 --calls 10 --linger 0 --mix get=1 \
-         --depth 10 --threads 1 {keys} --duration 3s --json - --io uring"
-    );
-    assert_eq!(words(CHURN_CLIENTS[2], &churn), line);
-    let paced = crate::bench::paced("paced", 1_000, false);
-    let line = "--rate 1000 --keys 1000 --seconds 3 --wait spin";
-    assert_eq!(
-        words(PACED_CLIENTS[1], &paced),
-        format!("--server {server} --connections 16 {line}")
-    );
-    assert!(words(PACED_CLIENTS[2], &paced).contains("--rate 1000 --multiget 1 --mix get=1"));
+    let deep = shape("deep", (16, 4, 1), Which::Null);
+    let keys = shape("keys", (16, 1, 100), Which::Memcached);
+    let (churn, paced) = (churn("churn", 10, Which::Null), paced("paced", 1_600, false));
+    let fixed = "--key-size fixed:30 --value-size fixed:200 --keys 1000 --duration 3s --json -";
+    let ours = "run --quiet --server 127.0.0.1:1 --connections 16";
+    let bare = "--server 127.0.0.1:1 --connections 16 --seconds 3";
+    let table: [(&str, &Shape, String); 11] = [
+        (
+            "memtide, epoll, whole",
+            &deep,
+            format!(
+                "{ours} --rate 0 --multiget 1 --mix get=9,set=1 --depth 4 --threads 1 {fixed} \
+                 --io epoll --wait sleep --refill whole"
+            ),
+        ),
+        (
+            "bare, whole batches",
+            &deep,
+            format!("{bare} --depth 4 --multiget 1 --set-every 10 --keys 1000 --whole-batches"),
+        ),
+        (
+            "memtide, uring",
+            &churn,
+            format!(
+                "{ours} --calls 10 --linger 0 --mix get=1 --depth 10 --threads 1 {fixed} --io uring"
+            ),
+        ),
+        ("bare-churn", &churn, format!("{bare} --calls 10")),
+        ("bare, spin", &paced, format!("{bare} --rate 1600 --keys 1000 --wait spin")),
+        (
+            "mutilate",
+            &paced,
+            "-s 127.0.0.1:1 -t 3 -T 1 -c 16 -d 1 -u 0.0 -K 30 -V 200 -r 1000 -B -q 1600 \
+             -i exponential:1"
+                .to_owned(),
+        ),
+        (
+            "mcperf",
+            &keys,
+            "-s 127.0.0.1:1 -t 3 -T 1 -c 16 -d 1 -u 0.0 -K 30 -V 200 -r 1000 -B -g 1 -G 100"
+                .to_owned(),
+        ),
+        (
+            "memtier_benchmark",
+            &paced,
+            "-s 127.0.0.1 -p 1 -P memcache_text -t 1 -c 16 --pipeline 1 --ratio 0:1 -d 200 \
+             --key-prefix mmmmmmmmmmmmmmmmmmmmmmmmmm --key-minimum 1000 --key-maximum 1999 \
+             --test-time 3 --hide-histogram --json-out-file f/memtier_benchmark.conf \
+             --rate-limiting 100"
+                .to_owned(),
+        ),
+        (
+            "memaslap",
+            &keys,
+            "-s 127.0.0.1:1 -T 1 -c 16 -t 3s -w 1k -F f/memaslap.conf -d 100".to_owned(),
+        ),
+        (
+            "twemperf",
+            &churn,
+            "--server=127.0.0.1 --port=1 --method=get --prefix=mcp: --num-conns=15000 \
+             --conn-rate=5000 --num-calls=10 --call-rate=0 --linger=0"
+                .to_owned(),
+        ),
+        (
+            "mc-crusher",
+            &keys,
+            "--conf f/mc-crusher.conf --ip 127.0.0.1 --port 1 --timeout 3".to_owned(),
+        ),
+    ];
+    for (name, shape, line) in &table {
+        assert_eq!(words(name, shape).0, *line, "{name}");
+    }
+    assert!(words("epoll, sleep", &paced).0.contains("--rate 1600 --multiget 1 --mix get=1"));
+    assert!(words("memaslap", &keys).1.ends_with("cmd\n0 0.0\n1 1.0\n"));
+    let file = words("mc-crusher", &keys).1;
+    assert!(file.starts_with("send=ascii_mget,mget_count=100,recv=blind_read,conns=16,"), "{file}");
+    let file = words("cachecannon", &deep).1;
+    assert!(file.contains("rate_limit = 0") && file.contains("get = 90\nset = 10"), "{file}");
+    assert!(!file.contains('{'), "{file}");
 }

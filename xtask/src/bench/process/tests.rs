@@ -6,7 +6,7 @@ use crate::bench::server::Cpus;
 fn start(program: &str, word: &str) -> Process {
     let cpu = Cpus::inherited().expect("there is a CPU").client;
     let quiet = (Stdio::null(), Stdio::null());
-    Process::spawn(program, &[word.to_owned()], cpu, quiet).expect("it can be started")
+    Process::spawn(Path::new(program), &[word.to_owned()], cpu, quiet).expect("it can be started")
 }
 
 #[test]

@@ -41,22 +41,22 @@ pub(super) const GROUPS: [Group; 8] = [
         files: &[
             "crates/run/src/doctor",
             "crates/run/src/survey",
-            "crates/schema/src/merge/judgement",
+            "crates/record/src/merge/judgement",
         ],
         words_min: 2,
         ..GROUP
     },
     Group {
         title: "Errors: scenario",
-        files: &["crates/schema/src/scenario/check", "crates/schema/src/scenario/churn"],
+        files: &["crates/scenario/src/scenario/check", "crates/scenario/src/scenario/churn"],
         ..GROUP
     },
     Group {
         title: "Errors: values",
         files: &[
-            "crates/schema/src/scenario",
-            "crates/schema/src/field",
-            "crates/schema/src/file",
+            "crates/scenario/src/scenario",
+            "crates/scenario/src/field",
+            "crates/scenario/src/file",
             "crates/base/src/",
             "crates/workload/src/",
             "crates/server/src/behaviour",
@@ -81,7 +81,7 @@ pub(super) const GROUPS: [Group; 8] = [
     },
     Group {
         title: "Errors: program, files and merging",
-        files: &["crates/memtide/src/", "crates/schema/src/merge", "crates/sinks/src/"],
+        files: &["crates/memtide/src/", "crates/record/src/merge", "crates/sinks/src/"],
         ..GROUP
     },
     Group {

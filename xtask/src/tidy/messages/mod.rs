@@ -44,7 +44,7 @@ const PHRASES: [(&str, &str); 17] = [
 
 /// The page, whole.
 pub(super) fn page(sources: &[Source]) -> String {
-    let warnings: BTreeSet<String> = of(sources, &["crates/schema/src/warning"])
+    let warnings: BTreeSet<String> = of(sources, &["crates/record/src/warning"])
         .flat_map(entry::warnings)
         .map(|[code, cells @ ..]| format!("| `{code}` | {} |\n", cells.join(" | ")))
         .collect();
@@ -99,7 +99,7 @@ pub(super) fn check(sources: &[Source], written: &str) -> Vec<Finding> {
 
 /// The remedies of memtide itself; each face of another program has others.
 fn in_our_words(sources: &[Source]) -> Remedies {
-    of(sources, &["crates/schema/src/warning/words"]).flat_map(remedies).collect()
+    of(sources, &["crates/record/src/warning/words"]).flat_map(remedies).collect()
 }
 
 /// The messages of a group with the paths of their files: those of its enums in the order of the

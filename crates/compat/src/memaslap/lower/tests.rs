@@ -5,7 +5,7 @@ use super::*;
 use crate::memaslap::configuration::Range;
 use crate::memaslap::{Environment, parse};
 use crate::tests::{changes, expect_listing, indented, words};
-use memtide_schema::field::FIELDS;
+use memtide_scenario::field::FIELDS;
 
 fn options(line: &str) -> Options {
     let text = |name: &str| match name {

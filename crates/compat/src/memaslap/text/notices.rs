@@ -2,8 +2,8 @@
 //! verification. Reads no clock.
 
 use super::report::Formatter;
-use crate::memaslap::servers::Server;
-use memtide_schema::WrongValue;
+use crate::server::Server;
+use memtide_record::WrongValue;
 
 impl Formatter<'_> {
     /// The line about a server whose connection is lost and will be opened again.

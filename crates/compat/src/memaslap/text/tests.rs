@@ -6,7 +6,7 @@ use crate::memaslap::options::Options;
 use crate::memaslap::{Environment, parse};
 use crate::tests::{expect, words};
 use memtide_metrics::histogram::Histogram;
-use memtide_schema::WrongValue;
+use memtide_record::WrongValue;
 
 fn options(line: &str) -> Options {
     let environment = Environment { servers: Some("127.0.0.1:21811"), home: None, read: &|_| None };

@@ -3,7 +3,7 @@
 use super::*;
 use crate::memaslap::{Environment, lower, parse};
 use crate::tests::words;
-use memtide_schema::record::{Outage, PhaseCounts, ServerRecord, Totals, WarningRecord};
+use memtide_record::{Outage, PhaseCounts, ServerRecord, Totals, WarningRecord};
 
 fn options(line: &str) -> Options {
     let environment = Environment { servers: Some("h:1"), home: None, read: &|_| None };

@@ -10,7 +10,7 @@ use crate::Stop;
 use crate::mutilate::fleet::{Fleet, OwnLoad};
 use crate::mutilate::numbers::{Connections, Sinusoid};
 use crate::mutilate::options::{Mode, Options};
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 
 /// The loads of a run by agents.
 #[derive(Debug)]

@@ -1,11 +1,13 @@
 //! The scenario of every option.
 
+mod golden;
+
 use super::*;
 use crate::mutilate::Face;
 use crate::mutilate::args::tests::load as parse;
 use crate::tests::words;
-use memtide_schema::Scenario;
-use memtide_schema::scenario::Reconnect;
+use memtide_scenario::Reconnect;
+use memtide_scenario::Scenario;
 
 fn scenario(face: Face, line: &str) -> Scenario {
     let options = parse(face, "mcperf", &words(line)).expect("the command line is allowed");

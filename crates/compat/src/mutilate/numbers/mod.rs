@@ -10,10 +10,10 @@ mod rate;
 mod server;
 mod waveform;
 
+pub use crate::server::Server;
 pub use goal::{Scan, Search, Searched, Statistic};
 pub use law::Law;
 pub use rate::Connections;
-pub use server::Server;
 pub use waveform::{Dynamic, Sinusoid, Waveform};
 
 pub(super) use law::LawFault;

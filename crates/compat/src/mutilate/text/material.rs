@@ -4,8 +4,8 @@
 
 use super::table::ScaledHistogram;
 use memtide_metrics::histogram::Histogram;
-use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, IntervalRecord, Record};
+use memtide_record::{Distribution, IntervalRecord, Record};
+use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
 /// The figures of one run.

@@ -2,8 +2,8 @@
 //!
 //! It formats lines; its caller collects the operations and writes the file.
 
-use memtide_schema::Kind;
-use memtide_schema::sample::{Sample, SampleOutcome};
+use memtide_record::sample::{Sample, SampleOutcome};
+use memtide_scenario::Kind;
 
 /// The operations in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use super::*;
 use memtide_base::{Instant, Span};
 use memtide_metrics::histogram::Histogram;
-use memtide_schema::Kind;
-use memtide_schema::record::{Counts, Distribution, MachineCpu, PlanRecord, Record, Totals};
-use memtide_schema::sample::{Sample, SampleOutcome};
+use memtide_record::sample::{Sample, SampleOutcome};
+use memtide_record::{Counts, Distribution, MachineCpu, PlanRecord, Record, Totals};
+use memtide_scenario::Kind;
 
 /// Asserts that `text` equals the content of the file `name` of `format`.
 fn expect(format: Format, name: &str, text: &str) {

@@ -6,8 +6,8 @@ use crate::mutilate::numbers::Law;
 use crate::mutilate::options::{Keys, Mode, Options, Verbosity};
 use crate::mutilate::rows::Face;
 use memtide_base::Span;
-use memtide_schema::Event;
-use memtide_schema::record::{LoopKind, Phase, PlanRecord};
+use memtide_record::Event;
+use memtide_record::{LoopKind, Phase, PlanRecord};
 
 /// The log of one command line.
 #[derive(Clone, Debug)]

@@ -6,12 +6,12 @@ use super::*;
 use crate::tests::words;
 use memtide_base::Span;
 use memtide_metrics::histogram::Histogram;
-use memtide_schema::Kind;
-use memtide_schema::record::{
+use memtide_record::steps::Conclusion;
+use memtide_record::{
     CheckKind, Counts, Distribution, IntervalRecord, IntervalTimes, MachineCpu, Phase, PlanRecord,
     Reason, Totals, Verdict,
 };
-use memtide_schema::steps::Conclusion;
+use memtide_scenario::Kind;
 
 /// Asserts that the file `name` holds the whole output on `events` for the command line `line`.
 fn expect(name: &str, face: Face, line: &str, events: &[(&str, Event)]) {

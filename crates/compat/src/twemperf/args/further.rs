@@ -36,22 +36,22 @@ impl Draft {
                 linger_s: self.linger_s,
                 send_buffer_bytes: self.send_buffer_bytes,
                 receive_buffer_bytes: self.receive_buffer_bytes,
-                is_nagle_on: self.is_nagle_on,
+                is_nagle_on: self.has("disable-nodelay"),
             },
             request: Request {
                 method: self.method,
                 expiry_s: self.expiry_s,
-                is_noreply: self.is_noreply && !self.method.is_retrieval(),
+                is_noreply: self.has("use-noreply") && !self.method.is_retrieval(),
                 sizes: Sizes { law: self.sizes, size_max: self.size_max() },
             },
             keys,
             load,
             output: Output {
-                is_histogram_shown: self.is_histogram_shown,
-                is_on_stdout: self.is_on_stdout,
-                is_error_fatal: self.is_error_fatal,
+                is_histogram_shown: self.has("print-histogram"),
+                is_on_stdout: self.has("report-stdout"),
+                is_error_fatal: self.has("fail-on-error"),
+                has_notes: self.has("notes"),
                 json: self.json,
-                has_notes: self.has_notes,
                 log: Some(self.log).filter(|file| !file.is_empty()),
             },
             target: match self.server.starts_with('/') {
@@ -133,7 +133,7 @@ impl Draft {
     /// The keys of this client.
     fn keys(&self, load: &Load) -> Result<Keys, String> {
         let prefix = self.prefix.clone();
-        if !self.has_own_keys {
+        if !self.has("own-keys") {
             return Ok(Keys { prefix, first: 1, count: KEYS });
         }
         let (index, clients) = self.client;
@@ -182,7 +182,7 @@ impl Draft {
         let mut note = |sentence: Option<String>| notes.extend(sentence);
         note(self.note_on_sizes());
         note(self.note_on_concurrency());
-        note((self.is_noreply && self.method.is_retrieval()).then(|| {
+        note((self.has("use-noreply") && self.method.is_retrieval()).then(|| {
             "--use-noreply: a get has no noreply, so it is passed over, as mcperf does.".to_owned()
         }));
         note((self.time_s.is_some() && self.timeout_s == 0.0).then(|| {

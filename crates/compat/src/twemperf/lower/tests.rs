@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::tests::words;
-use memtide_schema::field::find;
-use memtide_schema::{Scenario, scenario};
+use memtide_scenario::field::find;
+use memtide_scenario::{self as scenario, Scenario};
 
 fn settings(line: &str) -> Settings {
     let options =

@@ -2,8 +2,8 @@
 //! record as far as the record has the figures; nothing is estimated.
 
 use memtide_metrics::histogram::Histogram;
-use memtide_schema::Kind;
-use memtide_schema::record::{ChurnCounts, Record, Totals};
+use memtide_record::{ChurnCounts, Record, Totals};
+use memtide_scenario::Kind;
 
 /// Nanoseconds in a millisecond, the unit of the report's times.
 const MS_NS: f64 = 1e6;

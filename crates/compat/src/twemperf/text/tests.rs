@@ -222,10 +222,10 @@ fn amounts_have_the_unit_that_fits() {
 #[test]
 fn a_record_is_read_by_its_names() {
     use memtide_base::Span;
-    use memtide_schema::Kind;
-    use memtide_schema::record::{
+    use memtide_record::{
         ChurnCounts, ChurnRecord, Counts, Distribution, MessageSizes, Record, Totals,
     };
+    use memtide_scenario::Kind;
     let of = |times: &Histogram<u64>| Distribution::of(times, 0, Span::from_s(1));
     let (hits, misses) = (times([1_000_000, 3_000_000]), times([2_000_000]));
     let all = times([1_000_000, 3_000_000, 2_000_000]);

@@ -7,12 +7,13 @@ use memtide_engine::driver::DriverError;
 use memtide_engine::fleet::TroubleKind;
 use memtide_engine::probe::{Answer, Question, ask};
 use memtide_engine::{
-    Closed, Completion, Credentials, Driver, Event, Filter, FilterPlan, Message, PeerError, Plan,
-    Protocol, Sample, SendBuffer, Sharing, Submission, Submitted,
+    Address, Closed, Completion, Credentials, Driver, Event, Filter, FilterPlan, Message,
+    PeerError, Plan, Protocol, Sample, SendBuffer, Sharing, SocketOptions, Submitted,
 };
 use memtide_workload::Arrival;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -118,13 +119,22 @@ impl Driver for Ends {
         self.world.now()
     }
 
-    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
-        let Submission::Send { connection, message } = submission else {
-            if let Submission::Connect { connection, .. } = submission {
-                self.ends.insert(connection, Scramble::default());
-            }
-            return self.world.submit(submission);
-        };
+    fn connect(
+        &mut self,
+        connection: ConnectionId,
+        address: &Address,
+        source: Option<IpAddr>,
+        sockets: SocketOptions,
+    ) {
+        self.ends.insert(connection, Scramble::default());
+        self.world.connect(connection, address, source, sockets);
+    }
+
+    fn close(&mut self, connection: ConnectionId, linger: Option<Span>) {
+        self.world.close(connection, linger);
+    }
+
+    fn send(&mut self, connection: ConnectionId, message: Message<'_>) -> Submitted {
         let end = self.ends.get_mut(&connection).expect("it is open");
         let (mut plain, mut room) = (Vec::new(), Vec::new());
         let wire = message.flat(&mut room);
@@ -141,11 +151,8 @@ impl Driver for Ends {
             self.said.push_back((connection, said));
         }
         match plain.is_empty() {
-            true => Ok(Submitted::Done),
-            false => {
-                let message = Message::plain(&plain);
-                self.world.submit(Submission::Send { connection, message })
-            }
+            true => Submitted::Done,
+            false => self.world.send(connection, Message::plain(&plain)),
         }
     }
 

@@ -6,14 +6,14 @@ use super::{Asked, Face};
 use crate::exit::{Stop, UNREACHABLE};
 use crate::output::{complain, complaint, say, say_part, wants_notes};
 use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
+use memtide_compat::SLAP_WORDS;
 use memtide_compat::memaslap::text::failure;
-use memtide_compat::memaslap::{
-    Environment, Options, SlapWords, Transcript, Transport, lower, parse,
-};
+use memtide_compat::memaslap::{Environment, Options, Transcript, Transport, lower, parse};
 use memtide_host::signal::{Caught, StopFlag};
+use memtide_record::EndedBy;
+use memtide_record::{Event, WrongValues};
 use memtide_run::steps::RunTask;
-use memtide_schema::record::EndedBy;
-use memtide_schema::{Event, Settings, WrongValues};
+use memtide_scenario::Settings;
 use memtide_sinks::{Sink, check_distinct};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -70,7 +70,7 @@ impl Front for Line {
 
     /// A repeated server gets more connections.
     fn profile(&self, _settings: &Settings) -> FrontProfile {
-        FrontProfile { words: Some(&SlapWords), repeats: true, ..FrontProfile::default() }
+        FrontProfile { words: Some(&SLAP_WORDS), repeats: true, ..FrontProfile::default() }
     }
 
     fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
@@ -93,7 +93,7 @@ impl Front for Line {
         let record = &outcome.record;
         if let Some(failure) = &outcome.failure {
             ended.complain();
-            return Err(failed_in(Some(&SlapWords), failure));
+            return Err(failed_in(Some(&SLAP_WORDS), failure));
         }
         if record.totals.sent > 0 && record.totals.bytes_received == 0 {
             ended.complain();

@@ -22,7 +22,7 @@ use crate::session::{Front, Session, Task};
 use memtide_compat::{Mcperf, Stop, mutilate as family};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs};

@@ -10,11 +10,11 @@ use memtide_compat::mutilate::text::{
 };
 use memtide_compat::{Printed, memaslap, mutilate};
 use memtide_host::clock;
+use memtide_record::Event;
+use memtide_record::Record;
+use memtide_record::steps::CourseKind;
 #[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
-use memtide_schema::Event;
-use memtide_schema::record::Record;
-use memtide_schema::steps::CourseKind;
 use memtide_sinks::{Document, OutputStop, Place, Sink, no_file, open_json};
 use std::io::{self, Write};
 use std::path::Path;

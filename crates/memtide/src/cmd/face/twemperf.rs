@@ -6,13 +6,15 @@ use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::{say, say_part, show_part, wants_notes};
 use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
+use memtide_compat::TWEMPERF_WORDS;
 use memtide_compat::twemperf::text::{Material, report};
-use memtide_compat::twemperf::{Options, TwemperfWords, lower, parse};
+use memtide_compat::twemperf::{Options, lower, parse};
 use memtide_host::signal::StopFlag;
+use memtide_record::EndedBy;
+use memtide_record::Event;
 use memtide_run::Failure;
 use memtide_run::steps::RunTask;
-use memtide_schema::record::EndedBy;
-use memtide_schema::{Event, Settings};
+use memtide_scenario::Settings;
 use memtide_sinks::{Sink, check_distinct};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -61,7 +63,7 @@ impl Front for Line {
     }
 
     fn profile(&self, _settings: &Settings) -> FrontProfile {
-        FrontProfile { words: Some(&TwemperfWords), ..FrontProfile::default() }
+        FrontProfile { words: Some(&TWEMPERF_WORDS), ..FrontProfile::default() }
     }
 
     fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
@@ -82,7 +84,7 @@ impl Front for Line {
         match failure {
             // Failed connections are counted; they do not fail the run.
             None | Some(Failure { exit: UNREACHABLE, .. }) => {}
-            Some(failure) => return Err(failed_in(Some(&TwemperfWords), &failure)),
+            Some(failure) => return Err(failed_in(Some(&TWEMPERF_WORDS), &failure)),
         }
         let material = Material::of(&record).map_err(Stop::usage)?;
         let is_wrong = self.options.output.is_error_fatal && material.errors.total() > 0;

@@ -1,8 +1,8 @@
 //! Division of a run by agents: the common load of the agents, and the load of their master beside
 //! it.
 
-use memtide_schema::scenario::{Goal, Load};
-use memtide_schema::{Scenario, Settings};
+use memtide_scenario::{Goal, Load};
+use memtide_scenario::{Scenario, Settings};
 use memtide_workload::Wave;
 
 /// The loads of one run.
@@ -53,24 +53,4 @@ impl Division {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_master_that_measures_goes_beside_what_the_agents_make() {
-        let mut settings = Settings::default();
-        settings.scenario.rate = Some(1e5);
-        settings.scenario.connections = Some(10);
-        settings.scenario.goals = vec!["all.p99<1ms".parse().unwrap()];
-        let alone = Division::of(&settings, vec![1, 2]);
-        assert_eq!((alone.agents, alone.shares), (settings.scenario.clone(), vec![1, 2]));
-        assert!(alone.own.is_none());
-        settings.placement.agents.master_rate = Some(500.0);
-        let beside = Division::of(&settings, vec![1, 2]);
-        let OwnPart { scenario: own, rates } = beside.own.unwrap();
-        assert_eq!(rates(Some(7.0)), (Some(7.0), Some(500.0)));
-        assert_eq!((beside.agents.rate, beside.agents.goals), (Some(1e5), Vec::new()));
-        assert_eq!((own.rate, own.connections, own.threads), (Some(500.0), Some(5), Some(1)));
-        assert_eq!((own.load, own.goals), (Load::Never, settings.scenario.goals));
-    }
-}
+mod tests;

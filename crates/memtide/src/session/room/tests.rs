@@ -1,10 +1,10 @@
 //! Scenarios that need too much memory, and those that do not.
 
 use super::*;
-use memtide_schema::Settings;
+use memtide_scenario::Settings;
 
 fn scenario(toml: &str) -> Scenario {
-    let layer = memtide_schema::from_toml(toml, "a test").expect("it is a scenario");
+    let layer = memtide_scenario::from_toml(toml, "a test").expect("it is a scenario");
     let mut settings = Settings::default();
     settings.apply(&layer).expect("its words are allowed");
     settings.scenario

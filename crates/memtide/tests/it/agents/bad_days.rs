@@ -3,8 +3,8 @@
 use super::{Lab, load_lasts, names, record, until};
 use crate::child::{Running, shared};
 use crate::peer::Peer;
-use memtide_schema::record::EndedBy;
-use memtide_schema::steps::Steps;
+use memtide_record::EndedBy;
+use memtide_record::steps::Steps;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::read_to_string;

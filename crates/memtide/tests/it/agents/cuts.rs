@@ -5,7 +5,7 @@
 use super::{Agent, Lab, load_lasts, record, until};
 use crate::child::{Running, cleared, shared, within_turn};
 use crate::peer::{Peer, free_port};
-use memtide_schema::record::EndedBy;
+use memtide_record::EndedBy;
 use std::fs;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};

@@ -1,14 +1,16 @@
 //! Masters that die, stop, are interrupted, or compete.
 
-use super::{Agent, Lab, load_lasts, names, record, until};
+use super::{Agent, Lab, kept, load_lasts, names, record, until};
 use crate::child::{Running, cleared, memtide, shared};
 use crate::peer::Peer;
+use memtide_cluster::files;
 use memtide_cluster::message::Hello;
-use memtide_cluster::transport::{AgentNet, files};
-use memtide_schema::record::EndedBy;
+use memtide_cluster::transport::AgentNet;
+use memtide_record::EndedBy;
 use rustix::process::Signal;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -55,6 +57,33 @@ fn the_load_ends_when_its_master_is_killed_and_its_records_are_kept() {
     assert!(lasts < ALONE_MAX, "{lasts:?}");
     drop(master);
     are_fetched(&lab, &agents);
+}
+
+#[test]
+fn agents_that_share_a_folder_keep_a_record_each_and_none_is_lost() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("folder"), Peer::memcached(""));
+    fs::create_dir(lab.path("a0.kept")).unwrap();
+    for other in ["a1.kept", "a2.kept"] {
+        symlink(lab.path("a0.kept"), lab.path(other)).unwrap();
+    }
+    let agents = lab.agents(3);
+    let master = lab.start(&peer, "3", LONG, &lab.path("run.json"));
+    peer.await_figure("cmd_get", 9_000);
+    master.signal(Signal::KILL);
+    drop(master);
+    let said = || agents.iter().map(Agent::said).collect();
+    until(|| agents[0].kept().len() == 3, said);
+    let (folder, key) = (lab.path("fetched"), lab.key());
+    let fetched = memtide(&format!("agent records --key {key} --agents 3 {}", folder.display()));
+    assert_eq!(fetched.exits(0).out, "fetched 3 records of 3 agents\n");
+    let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let modes: Vec<u32> = kept(&folder).iter().map(mode).collect();
+    assert_eq!(modes, [0o600; 3]);
+    until(|| agents[0].kept().is_empty(), said);
+    let json = lab.path("merged.json");
+    memtide(&format!("merge {} --json {}", folder.display(), json.display())).exits(0);
+    assert_eq!(names(&record(&json)), ["a0", "a1", "a2"]);
 }
 
 #[test]

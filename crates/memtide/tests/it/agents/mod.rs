@@ -13,7 +13,7 @@ mod surroundings;
 
 use crate::child::{Finished, Running, memtide, program, read_record, scratch};
 use crate::peer::{Peer, free_port};
-use memtide_schema::Record;
+use memtide_record::Record;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(crate) static OWN_ADDRESS: Mutex<()> = Mutex::new(());
 
 /// A master's key, and agents that accept it. All of them end with this value.
-struct Lab {
+pub(crate) struct Lab {
     folder: PathBuf,
     /// Port on which the master listens.
     port: u16,
@@ -38,7 +38,7 @@ struct Lab {
 
 impl Lab {
     /// A lab whose agents may load all servers on this machine.
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self::within(name, "--allow-target 127.0.0.0/8:*")
     }
 
@@ -78,7 +78,7 @@ impl Lab {
     }
 
     /// Agents a0, a1 and so on.
-    fn agents(&self, count: usize) -> Vec<Agent> {
+    pub(crate) fn agents(&self, count: usize) -> Vec<Agent> {
         (0..count).map(|number| self.agent(&format!("a{number}"))).collect()
     }
 
@@ -91,7 +91,7 @@ impl Lab {
     }
 
     /// Starts a master with these words.
-    fn master(&self, words: &str) -> Running {
+    pub(crate) fn master(&self, words: &str) -> Running {
         Running::start(&format!("{words} --key {}", self.key()))
     }
 
@@ -141,7 +141,7 @@ impl Finished {
 }
 
 /// An agent in a separate process.
-struct Agent {
+pub(crate) struct Agent {
     child: Child,
     log: PathBuf,
     records: PathBuf,
@@ -162,7 +162,7 @@ impl Agent {
     }
 
     /// Waits until it has printed `word`.
-    fn await_log(&self, word: &str) {
+    pub(crate) fn await_log(&self, word: &str) {
         until(|| self.said().contains(word), || format!("no '{word}' in:\n{}", self.said()));
     }
 
@@ -180,7 +180,7 @@ impl Agent {
     }
 
     /// Kills it at once, as a crash would.
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
@@ -227,7 +227,7 @@ fn record(path: &Path) -> Record {
 
 /// The names of the agents whose shares are in a record.
 fn names(record: &Record) -> Vec<String> {
-    let agent = |share: &memtide_schema::record::ShareRecord| share.agent.clone().unwrap().name;
+    let agent = |share: &memtide_record::ShareRecord| share.agent.clone().unwrap().name;
     match &record.share {
         Some(share) => vec![agent(share)],
         None => record.shards.iter().map(|it| agent(it.share.as_ref().unwrap())).collect(),

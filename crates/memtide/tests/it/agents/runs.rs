@@ -3,7 +3,7 @@
 use super::{Agent, Lab, OWN_ADDRESS, is_untouched, names, record, until};
 use crate::child::{assert_counters_equal, memtide, program, shared};
 use crate::peer::Peer;
-use memtide_schema::record::{CheckKind, CheckResult, EndedBy, GoalResult, ShareStart};
+use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, ShareStart};
 use std::sync::PoisonError;
 
 const WORDS: &str = "--rate 2k --duration 1s --arrival fixed";

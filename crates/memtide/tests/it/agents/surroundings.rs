@@ -3,7 +3,7 @@
 use super::{Agent, Lab, is_untouched, record, until};
 use crate::child::{cleared, shared};
 use crate::peer::{Peer, free_port};
-use memtide_schema::record::EndedBy;
+use memtide_record::EndedBy;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 use std::io::Write;

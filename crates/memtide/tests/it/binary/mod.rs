@@ -4,7 +4,7 @@
 use crate::child::{Finished, assert_counters_equal, memtide, memtide_with};
 use crate::operations::every_kind;
 use crate::peer::Peer;
-use memtide_schema::Kind;
+use memtide_scenario::Kind;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

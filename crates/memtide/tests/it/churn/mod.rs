@@ -4,8 +4,8 @@
 use crate::child::{Finished, Running, assert_counters_equal, memtide, shared, start_after};
 use crate::peer::Peer;
 use crate::peer::rogue::Crowded;
-use memtide_schema::Record;
-use memtide_schema::record::{ChurnCounts, ChurnRecord, EndedBy};
+use memtide_record::Record;
+use memtide_record::{ChurnCounts, ChurnRecord, EndedBy};
 use rustix::process::Signal;
 use std::thread;
 use std::time::Duration;

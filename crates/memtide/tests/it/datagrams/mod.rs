@@ -3,7 +3,7 @@
 
 use crate::child::{Finished, memtide};
 use crate::peer::Peer;
-use memtide_schema::record::Totals;
+use memtide_record::Totals;
 
 /// The totals of a run over UDP, which must have succeeded.
 fn totals(run: Finished) -> Totals {

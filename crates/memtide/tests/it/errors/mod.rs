@@ -3,7 +3,7 @@
 
 use crate::child::{Finished, Running, memtide, shared};
 use crate::peer::Peer;
-use memtide_schema::record::{CheckKind, EndedBy, Verdict};
+use memtide_record::{CheckKind, EndedBy, Verdict};
 use std::thread;
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ pub(crate) mod stub;
 
 use crate::child::{Finished, Running, program, scratch, shared};
 use influxd::Influxd;
-use memtide_schema::Record;
+use memtide_record::Record;
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -12,7 +12,8 @@ mod parser;
 
 use crate::child::{Finished, fresh, record_at};
 use crate::peer::Peer;
-use memtide_schema::{Kind, Record};
+use memtide_record::Record;
+use memtide_scenario::Kind;
 use parser::Output;
 
 /// A run with its parsed output, and the record to compare it with.

@@ -4,7 +4,7 @@ use super::parser::{self, Dialect};
 use super::{Tally, cells, face, face_at, fresh, record_at};
 use crate::child::{Running, fresh_folder, shared};
 use crate::peer::Peer;
-use memtide_schema::steps::Steps;
+use memtide_record::steps::Steps;
 use std::fs;
 use std::process::{Command, Stdio};
 

@@ -7,7 +7,7 @@ use super::parser::{self, Dialect, Report};
 use super::{Tally, dialect, fresh, record_at, records};
 use crate::child::{Finished, Running, fresh_folder, memtide, program, shared};
 use crate::peer::{Peer, free_port};
-use memtide_schema::Record;
+use memtide_record::Record;
 use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;

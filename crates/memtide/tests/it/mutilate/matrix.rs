@@ -5,7 +5,8 @@ use super::parser::{self, Counts, Dialect, Report};
 use super::{Tally, counted, dialect};
 use crate::child::Finished;
 use crate::peer::Peer;
-use memtide_schema::{Kind, Record};
+use memtide_record::Record;
+use memtide_scenario::Kind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 

@@ -14,9 +14,10 @@ mod parser;
 
 use crate::child::{Finished, fresh, program, record_at};
 use crate::peer::Peer;
-use memtide_schema::record::PhaseCounts;
-use memtide_schema::steps::Steps;
-use memtide_schema::{Kind, Record};
+use memtide_record::PhaseCounts;
+use memtide_record::Record;
+use memtide_record::steps::Steps;
+use memtide_scenario::Kind;
 use parser::Dialect;
 use std::path::Path;
 

@@ -4,8 +4,9 @@ use super::parser::{self, Dialect, Progress, Waveform};
 use super::{Tally, counted, dialect, face, fresh, record_at};
 use crate::child::{Finished, alone, shared};
 use crate::peer::Peer;
-use memtide_schema::record::{EndedBy, Verdict};
-use memtide_schema::{Kind, Record};
+use memtide_record::Record;
+use memtide_record::{EndedBy, Verdict};
+use memtide_scenario::Kind;
 
 /// Parses a waveform's output, and compares it with its servers and its record.
 fn waveform(peer: &Peer, line: &str) -> (Waveform, Record) {

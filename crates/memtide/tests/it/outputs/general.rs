@@ -2,7 +2,7 @@
 
 use super::{SHORT, fifo, names, room, run_in};
 use crate::child::{Running, memtide, program, read_record, shared};
-use memtide_schema::Kind;
+use memtide_scenario::Kind;
 use std::fs;
 use std::os::unix::process::CommandExt;
 
@@ -117,7 +117,7 @@ fn seconds_in_files_add_up_to_the_record() {
         assert_eq!(sum(&csv, kind.name(), "measured_unanswered"), response.unanswered);
     }
     let load = [&record.phases.warmup, &record.phases.measure, &record.phases.cooldown];
-    let all = |of: fn(&memtide_schema::record::Totals) -> u64| {
+    let all = |of: fn(&memtide_record::Totals) -> u64| {
         load.iter().map(|phase| of(&phase.totals)).sum::<u64>()
     };
     assert_eq!(sum(&csv, "all", "answered"), all(|totals| totals.answered));

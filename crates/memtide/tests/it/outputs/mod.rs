@@ -142,7 +142,7 @@ fn a_search_that_is_interrupted_leaves_whole_steps() {
     running.signal(Signal::HUP);
     let run = running.finish().exits(130);
     let text = fs::read_to_string(folder.join("s.json")).unwrap();
-    memtide_schema::steps::Steps::from_json(&text).unwrap_or_else(|why| panic!("{why:?}: {run}"));
+    memtide_record::steps::Steps::from_json(&text).unwrap_or_else(|why| panic!("{why:?}: {run}"));
     assert_eq!(names(&folder), ["s.json"]);
 }
 

@@ -71,6 +71,8 @@ fn scans_merged_runs_and_comparisons_have_a_page_too() {
     run_in(&folder, &format!("{scan} --out html=s.html --out json=s.json"));
     assert!(text("s.html").contains("<h1>memtide: scan of 2 steps</h1>"), "{}", text("s.html"));
     assert!(text("s.html").contains("<strong>Times against rate</strong>"), "{}", text("s.html"));
+    let again = "<code>memtide scan scenario.toml --rates 1k,2k</code>";
+    assert!(text("s.html").contains(again), "{}", text("s.html"));
     run_in(&folder, "report s.json --out html=again.html").exits(0);
     assert_eq!(text("again.html"), text("s.html"));
     let pages = names(&folder).into_iter().filter(|name| name.ends_with(".html"));

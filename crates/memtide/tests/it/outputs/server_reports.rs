@@ -2,8 +2,8 @@
 
 use crate::child::{Finished, Running, memtide, scratch, shared};
 use crate::peer::Peer;
-use memtide_schema::Record;
-use memtide_schema::record::{Figure, ServerReport};
+use memtide_record::Record;
+use memtide_record::{Figure, ServerReport};
 use rustix::process::Signal;
 use std::fs;
 use std::thread;

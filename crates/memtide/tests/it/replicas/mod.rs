@@ -3,7 +3,7 @@
 
 use crate::child::{assert_counters_equal, memtide};
 use crate::peer::Peer;
-use memtide_schema::Kind;
+use memtide_scenario::Kind;
 
 const WINDOWS: &str = "--clients 8 --window 200 --mix-order turn --verify 1";
 

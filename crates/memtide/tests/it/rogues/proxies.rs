@@ -3,7 +3,7 @@
 
 use crate::child::{Finished, Running, check, memtide, program};
 use crate::peer::rogue::{Answer, Rogue, readable, say};
-use memtide_schema::record::{CheckKind, CheckResult};
+use memtide_record::{CheckKind, CheckResult};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::sync::Arc;

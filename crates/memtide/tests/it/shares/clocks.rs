@@ -3,8 +3,8 @@
 use super::record;
 use crate::child::{Running, cleared, memtide, program, scratch, shared};
 use crate::peer::Peer;
-use memtide_schema::Record;
-use memtide_schema::record::AlignedBy;
+use memtide_record::AlignedBy;
+use memtide_record::Record;
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -7,8 +7,8 @@ mod pmi;
 
 use crate::child::{Finished, Running, check, memtide, program, read_record, scratch, shared};
 use crate::peer::Peer;
-use memtide_schema::Record;
-use memtide_schema::record::{CheckKind, CheckResult, EndedBy, ShareStart};
+use memtide_record::Record;
+use memtide_record::{CheckKind, CheckResult, EndedBy, ShareStart};
 use pmi::Launcher;
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,8 @@
 use super::cluster::Cluster;
 use super::processes_in;
 use crate::child::{Finished, assert_counters_equal, check, memtide, record_at};
-use memtide_schema::Record;
-use memtide_schema::record::{CheckKind, CheckResult, EndedBy};
+use memtide_record::Record;
+use memtide_record::{CheckKind, CheckResult, EndedBy};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::Path;

@@ -3,8 +3,8 @@
 
 use crate::child::{Finished, Running, memtide, program, scratch, shared};
 use crate::peer::Peer;
-use memtide_schema::record::{GoalResult, LoopKind};
-use memtide_schema::steps::{CourseKind, StepRole, Steps, StepsEnd};
+use memtide_record::steps::{CourseKind, StepRole, Steps, StepsEnd};
+use memtide_record::{GoalResult, LoopKind};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -6,7 +6,7 @@ mod native;
 
 use crate::child::{Finished, Running, memtide, scratch, shared};
 use crate::peer::Peer;
-use memtide_schema::Record;
+use memtide_record::Record;
 
 /// Runs `words` as twemperf against `peer`.
 fn twemperf(peer: &Peer, words: &str) -> Finished {

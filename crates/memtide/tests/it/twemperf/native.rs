@@ -3,7 +3,7 @@
 use super::twemperf;
 use crate::child::{Finished, memtide, record_at, scratch};
 use crate::peer::Peer;
-use memtide_schema::Record;
+use memtide_record::Record;
 use serde_json::{Value, json};
 
 /// Settings that every line of twemperf implies.

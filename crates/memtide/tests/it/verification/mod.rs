@@ -5,7 +5,7 @@ mod windows;
 
 use crate::child::{memtide, scratch};
 use crate::peer::Peer;
-use memtide_schema::record::VerificationCounts;
+use memtide_record::VerificationCounts;
 use serde_json::Value;
 
 /// Number of these faults, by the server's own count.
@@ -101,7 +101,7 @@ fn values_that_were_stored_without_a_proof_are_no_lies() {
     assert_eq!(silent.phases.verification(), VerificationCounts::default());
     let record = memtide(&format!("run {common} --verify 1 --load never")).exits(0).record();
     assert!(record.totals.verification.checked > 500);
-    let stored = |record: &memtide_schema::Record| {
+    let stored = |record: &memtide_record::Record| {
         record.phases.load.totals.replies.get("stored").copied().unwrap_or(0)
     };
     // Another scenario's values under the same keys are stored anew, and are no fault.

@@ -3,7 +3,7 @@
 use super::planted;
 use crate::child::memtide;
 use crate::peer::Peer;
-use memtide_schema::record::VerificationCounts;
+use memtide_record::VerificationCounts;
 
 #[test]
 fn what_expires_does_so_in_time_on_memcached_and_too_early_on_a_liar() {

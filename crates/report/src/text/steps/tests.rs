@@ -1,9 +1,10 @@
 //! A search as its reader sees it, row by row, and every way in which it can end.
 
 use super::*;
-use crate::expect::expect;
-use crate::fixture;
-use memtide_schema::record::Record;
+use crate::fixture::expect;
+use crate::{StepsMarkdown, StepsPage, fixture};
+use memtide_record::{GoalResult, Record};
+use memtide_scenario::Scenario;
 
 fn step(number: u32, role: StepRole, asked: Option<f64>, goal: GoalResult) -> Step {
     let record = Record { goals: Vec::new(), ..fixture::open() };
@@ -93,7 +94,7 @@ fn lost_agents_are_named_and_the_answer_says_whose_it_is() {
 #[test]
 fn progress_says_which_step_it_is() {
     let progress = Progress {
-        phase: memtide_schema::record::Phase::Measure,
+        phase: memtide_record::Phase::Measure,
         elapsed_s: 3.2,
         length_s: Some(10.0),
         done: 64_000,
@@ -109,4 +110,20 @@ fn progress_says_which_step_it_is() {
     assert_eq!(line, "step 7 20 000/s  measure 3.2 of 10 s  20 012/s  p99 412 µs");
     let peak = StepBegun { rate_per_s: None, ..begun };
     assert!(step_progress_line(&peak, &progress).starts_with("step 7 peak  measure"));
+}
+
+#[test]
+fn the_same_steps_follow_from_the_command_and_a_scenario_without_rate() {
+    let mut step = step(1, StepRole::Narrow, Some(7e4), GoalResult::Met);
+    step.record.scenario = Scenario { rate: Some(7e4), ..Scenario::default() }.words();
+    let command = "memtide search scenario.toml --rate-max 8k";
+    let conclusion = Conclusion { command: command.to_owned(), ..Conclusion::default() };
+    let mut markdown = StepsMarkdown::new(CourseKind::Search, &[]);
+    markdown.step(&step);
+    let mut page = StepsPage::new(CourseKind::Search, &[]);
+    page.step(&step);
+    for text in [markdown.text(&conclusion), page.text(&conclusion)] {
+        assert!(text.contains(command) && text.contains("\nseed ="), "{text}");
+        assert!(!text.contains("\nrate =") && !text.contains("memtide run"), "{text}");
+    }
 }

@@ -1,8 +1,8 @@
 //! A decided scenario stays the same if decided again, and is a scenario like any other.
 
 use super::*;
-use memtide_schema::from_toml;
-use memtide_schema::scenario::Settings;
+use memtide_scenario::Settings;
+use memtide_scenario::from_toml;
 
 /// Scenarios that leave fields open, each different ones.
 const OPEN: [&str; 14] = [

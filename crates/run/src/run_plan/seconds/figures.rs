@@ -5,7 +5,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Interval as Looked, Stage, WorkerReport};
 use memtide_engine::{Cooldown, Pacing, Plan, RateUnit, Sharing};
 use memtide_metrics::{Counters, TallySum};
-use memtide_schema::record::{SettledCounts, UnderWay, WorkerSecond};
+use memtide_record::{SettledCounts, UnderWay, WorkerSecond};
 
 /// A smaller part of an operation is a rounding error.
 const ROUNDING: f64 = 1e-6;
@@ -37,9 +37,20 @@ pub(super) fn nothing(plan: &Plan) -> UnderWay {
     }
 }
 
-/// Time since the oldest unsent operation was due; none without a backlog.
+/// Age of the backlog: the longest time for which an unsent operation had been due when its worker
+/// reported it; none without a backlog. By the instant of the look it may have been sent.
 pub(crate) fn oldest_due(looked: &Looked) -> Option<Span> {
-    running(looked).filter_map(|worker| worker.oldest_due).min().map(|at| looked.at.since(at))
+    running(looked).filter_map(age).max()
+}
+
+/// Instant until which all operations that were due have been made.
+pub(crate) fn made_until(looked: &Looked) -> Instant {
+    let made = running(looked).map(|worker| worker.oldest_due.unwrap_or(worker.at));
+    made.min().unwrap_or(looked.at)
+}
+
+fn age(worker: &WorkerReport) -> Option<Span> {
+    worker.oldest_due.map(|due| worker.at.since(due))
 }
 
 fn running(looked: &Looked) -> impl Iterator<Item = &WorkerReport> {
@@ -65,16 +76,17 @@ fn backlog(plan: &Plan, start: Instant, looked: &Looked, totals: &TallySum) -> O
     if !is_counted(plan) {
         return None;
     }
-    let end = match plan.window.cooldown {
-        Cooldown::Load => looked.at,
-        Cooldown::Drain | Cooldown::Stop => looked.at.min(plan.window.measure_end(start)),
+    let end = |at: Instant| match plan.window.cooldown {
+        Cooldown::Load => at,
+        Cooldown::Drain | Cooldown::Stop => at.min(plan.window.measure_end(start)),
     };
     let called_for = |at: Instant| arrival.expected(curve.cumulative(at.since(start)));
-    let behind = |oldest: Instant| {
+    let behind = |worker: &WorkerReport| {
+        let (oldest, end) = (worker.oldest_due?, end(worker.at));
         let more = called_for(end) - called_for(oldest.min(end));
-        1 + (more / f64::from(plan.workers) + ROUNDING) as u64
+        Some(1 + (more / f64::from(plan.workers) + ROUNDING) as u64)
     };
-    let due: u64 = running(looked).filter_map(|worker| worker.oldest_due).map(behind).sum();
+    let due: u64 = running(looked).filter_map(behind).sum();
     let made: u64 =
         totals.segments.iter().map(|segment| segment.intended.saturating_sub(segment.copies)).sum();
     Some(plan.window.ops_max.map_or(due, |most| due.min(plan.own_ops(most).saturating_sub(made))))
@@ -118,11 +130,11 @@ pub(super) fn workers(
     let each = looked.workers.iter().enumerate().map(|(number, worker)| {
         let before = idle_before.get(number).copied().unwrap_or(Span::ZERO);
         let idle = worker.idle.saturating_sub(before);
-        let waits = worker.oldest_due.filter(|_| worker.stage == Stage::Running);
+        let waits = age(worker).filter(|_| worker.stage == Stage::Running);
         WorkerSecond {
             in_flight: worker.in_flight,
             connections_open: u64::from(worker.connections_open),
-            oldest_due_s: waits.map(|at| looked.at.since(at).as_s_f64()),
+            oldest_due_s: waits.map(Span::as_s_f64),
             busy: measured.map(|length| {
                 (1.0 - idle.as_s_f64() / length.as_s_f64().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
             }),

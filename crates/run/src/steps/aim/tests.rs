@@ -18,7 +18,7 @@ fn record(count: u64, unanswered: u64) -> Record {
 
 fn goals(words: &[&str], record: &mut Record) -> Vec<Goal> {
     let goals: Vec<Goal> = words.iter().map(|word| word.parse().unwrap()).collect();
-    record.goals = memtide_schema::judge(&goals, record);
+    record.goals = memtide_record::judge(&goals, record);
     goals
 }
 

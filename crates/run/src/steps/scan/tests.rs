@@ -1,7 +1,7 @@
 //! The grammar of rates, and the course of a scan.
 
 use super::*;
-use memtide_schema::record::GoalResult;
+use memtide_record::GoalResult;
 
 /// The rates of a scan of `word`, at most `most`.
 fn tried(word: &str, most: usize) -> Vec<f64> {

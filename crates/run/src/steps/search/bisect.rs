@@ -5,8 +5,8 @@
 //! rate does not miss because of that.
 
 use crate::steps::course::{Course, Decision, StepResult, Trial};
-use memtide_schema::record::GoalResult;
-use memtide_schema::steps::{Answer, StepRole};
+use memtide_record::GoalResult;
+use memtide_record::steps::{Answer, StepRole};
 
 /// The bisection ends when its upper end is at most this factor above the lower one.
 const CLOSE: f64 = 1.02;

@@ -6,7 +6,7 @@
 //! single step. The second test decides; if it contradicts the first, the search continues.
 
 use crate::steps::course::{Course, Decision, Ledger, StepResult, Trial};
-use memtide_schema::steps::{Answer, StepRole};
+use memtide_record::steps::{Answer, StepRole};
 
 /// Number of tests of each end.
 const TRIES: u32 = 2;

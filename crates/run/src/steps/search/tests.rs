@@ -3,8 +3,8 @@
 use super::*;
 use crate::steps::course::{Course, Decision, StepResult, Trial};
 use memtide_base::rng::Random;
-use memtide_schema::record::GoalResult;
-use memtide_schema::steps::StepRole;
+use memtide_record::GoalResult;
+use memtide_record::steps::StepRole;
 
 /// A queue with exponential gaps and service times and one server: the 95th percentile of response
 /// time is ln 20 / (μ − λ), so p95 < 10 ms is met up to μ − ln 20 / 10 ms = 700.4/s.

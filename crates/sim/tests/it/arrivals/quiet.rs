@@ -3,7 +3,7 @@
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::Instant;
-use memtide_schema::record::{EndedBy, Verdict};
+use memtide_record::{EndedBy, Verdict};
 
 fn rehearse(words: &[(&'static str, &str)]) -> Rehearsal {
     let each = [&[("keys", "10"), ("connections", "4"), ("threads", "2")], words].concat();

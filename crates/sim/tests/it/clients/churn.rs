@@ -5,7 +5,7 @@ use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::Instant;
 use memtide_base::rng::Rand48;
-use memtide_schema::record::{CheckKind, CheckResult, ChurnRecord, EndedBy};
+use memtide_record::{CheckKind, CheckResult, ChurnRecord, EndedBy};
 use std::collections::BTreeMap;
 
 const CALLS: usize = 5;

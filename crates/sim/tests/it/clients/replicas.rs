@@ -3,8 +3,8 @@
 
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::Instant;
-use memtide_schema::Kind;
-use memtide_schema::record::{CheckKind, CheckResult, Figure};
+use memtide_record::{CheckKind, CheckResult, Figure};
+use memtide_scenario::Kind;
 use memtide_server::ServerProfile;
 
 const fn s(seconds: u64) -> Instant {

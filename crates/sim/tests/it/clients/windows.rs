@@ -3,10 +3,10 @@
 
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::{Instant, Span};
-use memtide_schema::Kind;
-use memtide_schema::record::VerificationCounts;
+use memtide_record::VerificationCounts;
+use memtide_scenario::Kind;
 use memtide_server::{FaultKind, ServerProfile};
-use memtide_sim::WorkerPause;
+use memtide_sim::{PauseCause, WorkerPause};
 
 /// Sixteen clients with windows of 500 objects each; a closed loop of `ops` operations.
 fn world(ops: &str, more: &[(&'static str, &str)]) -> World {
@@ -267,8 +267,8 @@ fn expiry_raises_no_false_alarm_whatever_the_moment() {
         );
         let mut world = faulty(world("1G", &more), "reset:0.01%").seed(seed);
         world = world.behaviour("exponential:200us");
-        world.pauses =
-            vec![WorkerPause { worker: 1, from: Span::from_s(11), length: Span::from_ms(2_700) }];
+        let (from, length) = (Span::from_s(11), Span::from_ms(2_700));
+        world.pauses = vec![WorkerPause { worker: 1, from, length, cause: PauseCause::Stopped }];
         let rehearsal = world.rehearse();
         let totals = &rehearsal.record.totals;
         assert!(totals.misses > 1_000, "seed {seed}: things do expire, {}", totals.misses);

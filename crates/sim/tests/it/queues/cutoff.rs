@@ -3,8 +3,8 @@
 
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::Span;
-use memtide_schema::Kind;
-use memtide_schema::record::{CheckKind, CheckResult, EndedBy, Missing, Percentile};
+use memtide_record::{CheckKind, CheckResult, EndedBy, Missing, Percentile};
+use memtide_scenario::Kind;
 
 /// The server takes 1 ms for each operation and has one connection of depth 1, so it can answer 1
 /// 000/s.

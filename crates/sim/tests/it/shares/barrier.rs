@@ -2,8 +2,8 @@
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::{Instant, Span};
+use memtide_record::{Aborted, EndedBy, ShareStart};
 use memtide_run::{Barrier, NotRun, Share, lower, record_not_run};
-use memtide_schema::record::{Aborted, EndedBy, ShareStart};
 
 /// A barrier that returns what a test gives it.
 struct Says {

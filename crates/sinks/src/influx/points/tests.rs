@@ -3,7 +3,7 @@
 use super::super::delivery::{Answer, Delivery, Post};
 use super::*;
 use flate2::read::GzDecoder;
-use memtide_schema::Interval;
+use memtide_record::Interval;
 use std::io::Read;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,10 +1,11 @@
-//! Seconds of the load as rows of a Parquet file. The schema crate defines the columns.
+//! Seconds of the load as rows of a Parquet file. The crate record defines the columns.
 
 use super::ParquetRun;
 use super::table::{Cell, Table};
 use crate::{Document, Sink};
-use memtide_schema::event::IntervalRow;
-use memtide_schema::{CellForm, Column, Event, Record, scenario_file};
+use memtide_record::event::IntervalRow;
+use memtide_record::{CellForm, Column, Event, Record};
+use memtide_scenario::scenario_file;
 use serde_json::Value;
 use std::io;
 

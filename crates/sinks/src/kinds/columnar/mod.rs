@@ -8,7 +8,7 @@ mod table;
 pub use intervals::ParquetIntervals;
 pub use samples::ParquetSamples;
 
-use memtide_schema::scenario::Tags;
+use memtide_scenario::Tags;
 
 /// Facts of the run that a Parquet file holds beside its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,10 @@
-//! Samples as rows of a Parquet file. The schema crate defines the columns.
+//! Samples as rows of a Parquet file. The crate record defines the columns.
 
 use super::ParquetRun;
 use super::table::{Cell, Table};
 use crate::{Document, Sink};
 use memtide_base::Instant;
-use memtide_schema::{Event, Sample};
+use memtide_record::{Event, Sample};
 use std::io;
 
 /// The name of the rows' format, for readers of the file.

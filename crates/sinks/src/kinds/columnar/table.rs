@@ -3,7 +3,7 @@
 
 use super::ParquetRun;
 use crate::Document;
-use memtide_schema::{CellForm, Column};
+use memtide_record::{CellForm, Column};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;

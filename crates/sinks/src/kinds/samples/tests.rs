@@ -2,7 +2,8 @@
 
 use super::*;
 use memtide_base::Instant;
-use memtide_schema::{Kind, SampleOutcome};
+use memtide_record::SampleOutcome;
+use memtide_scenario::Kind;
 
 fn sample() -> Sample {
     Sample {

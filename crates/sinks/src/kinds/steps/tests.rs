@@ -1,8 +1,8 @@
 //! Steps written one by one, read back.
 
 use super::*;
-use memtide_schema::Record;
-use memtide_schema::steps::StepRole;
+use memtide_record::Record;
+use memtide_record::steps::StepRole;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 

@@ -1,7 +1,7 @@
 //! The text of wrong values.
 
 use super::*;
-use memtide_schema::WrongValue;
+use memtide_record::WrongValue;
 
 #[test]
 fn each_wrong_value_has_a_line_and_the_last_says_what_is_missing() {

@@ -43,7 +43,7 @@ fn the_masters_own_options_are_of_the_master_alone() {
     assert_eq!(facts(&agents), (Some(7900.0), Some(1), Some(16), Some(3)));
     let own = own.unwrap();
     assert_eq!(facts(&own), (Some(100.0), Some(2), Some(2), Some(2)));
-    assert_eq!(own.scenario.load, memtide_schema::scenario::Load::Never);
+    assert_eq!(own.scenario.load, memtide_scenario::Load::Never);
     // The agents at full speed beside a master that measures, and vice versa.
     let at_peak = divided("-s h -a a -q 0 -Q 100", &[1]);
     assert_eq!((rate(&at_peak.agents), rate(&at_peak.own.unwrap())), (None, Some(100.0)));

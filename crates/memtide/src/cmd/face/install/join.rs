@@ -2,9 +2,9 @@
 
 use super::super::JOIN_FILE;
 use super::link;
+use memtide_cluster::files;
 use memtide_cluster::join::Join;
 use memtide_cluster::law::{Law, LawWords};
-use memtide_cluster::transport::files;
 use std::fs;
 use std::path::Path;
 

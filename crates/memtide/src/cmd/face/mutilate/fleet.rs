@@ -5,24 +5,26 @@
 
 use super::super::JOIN_FILE;
 use super::{Asked, FATAL};
-use crate::cluster::master_runner::own_key;
+use crate::cluster::folder::own_key;
 use crate::cluster::serving::{Own, Setup, serve};
 use crate::exit::Stop;
 use crate::flags::JOIN;
 use crate::output::{complain, say, say_part, show_part, wants_notes};
 use crate::session::LostAgents;
 use crate::session::front::division::{Division, OwnPart};
+use memtide_cluster::files;
 use memtide_cluster::join::Join;
 use memtide_cluster::law::Law;
-use memtide_cluster::transport::{AgentNet, files};
+use memtide_cluster::transport::AgentNet;
 use memtide_compat::mutilate::{
     AgentOptions, Divided, Options, OwnRate, Patience, Verbosity, agent_rows, divide, skipped,
 };
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_schema::scenario::AgentsWord;
-use memtide_schema::{Record, Settings};
+use memtide_record::Record;
+use memtide_scenario::AgentsWord;
+use memtide_scenario::Settings;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 

@@ -16,24 +16,26 @@ use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Steps, Ta
 use crate::session::{LostAgents, front::division::Division};
 #[cfg(feature = "cluster")]
 use fleet::{enlist, serving};
+use memtide_compat::FAMILY_WORDS;
 #[cfg(not(feature = "cluster"))]
 use memtide_compat::mutilate::AgentOptions;
 #[cfg(feature = "cluster")]
 use memtide_compat::mutilate::Patience;
 use memtide_compat::mutilate::text::{SavedOperations, TimeBasis, Whose, sample_line};
 use memtide_compat::mutilate::{
-    Command, Face as Tool, FamilyWords, Mode, Options, Search, Searched, Statistic, Transcript,
-    Verbosity, lower, parse, refused, whose,
+    Command, Face as Tool, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity,
+    lower, parse, refused, whose,
 };
 use memtide_host::clock;
 use memtide_host::signal::StopFlag;
+use memtide_record::EndedBy;
+use memtide_record::Event;
+use memtide_record::steps::{CourseKind, StepsEnd};
 use memtide_run::steps::{
     Aim, Bisect, Course, Data, Measured, Rates, RunTask, Scan, StepsOutcome, Time,
 };
-use memtide_schema::record::EndedBy;
-use memtide_schema::scenario::{Measure, Problem};
-use memtide_schema::steps::{CourseKind, StepsEnd};
-use memtide_schema::{Event, Kind, OutputKind, Settings};
+use memtide_scenario::{Kind, OutputKind, Settings};
+use memtide_scenario::{Measure, Problem};
 use memtide_sinks::{Document, Place, Samples, Shown, Sink, check_distinct, check_kind, no_file};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -96,7 +98,7 @@ impl Front for Mutilate {
         let length = paced.wait.saturating_sub(paced.warmup);
         let text = Transcript::new(&self.options, &self.targets).wait(length);
         FrontProfile {
-            words: Some(&FamilyWords),
+            words: Some(&FAMILY_WORDS),
             repeats: true,
             wait: Some((text, length)),
             ..agents_profile(&self.options)
@@ -104,7 +106,7 @@ impl Front for Mutilate {
     }
 
     fn refuse(&self, problem: &Problem) -> Stop {
-        let stop = refused(&self.options, problem.field, &problem.message);
+        let stop = refused(&self.options, &problem.field, &problem.message);
         Stop::usage(stop.stderr.trim_end())
     }
 
@@ -160,7 +162,7 @@ impl Front for Mutilate {
         };
         if let Some(failure) = failure {
             ended.complain();
-            return Err(failed_in(Some(&FamilyWords), failure));
+            return Err(failed_in(Some(&FAMILY_WORDS), failure));
         }
         written(ended)?;
         Ok(if is_interrupted { INTERRUPTED } else { 0 })
@@ -230,7 +232,8 @@ const fn course(mode: &Mode) -> Option<CourseKind> {
 fn task(options: &Options) -> Task {
     let in_steps = |course: Box<dyn Course>, aim| {
         let counts_own = options.agents.is_some();
-        Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None, counts_own })
+        let (data, steps_max, command) = (Data::Kept, None, String::new());
+        Task::Steps(Steps { course, aim, data, steps_max, counts_own, command })
     };
     match &options.mode {
         Mode::LoadOnly => Task::Run(RunTask::Fill),

@@ -5,7 +5,7 @@ use super::FATAL;
 use crate::placement::{division, variable};
 use memtide_compat::Stop;
 use memtide_compat::mutilate::{Mode, Options};
-use memtide_schema::{Layer, Settings};
+use memtide_scenario::{Layer, Settings};
 
 /// The fields that the environment may set: the share, how shares begin together, and the
 /// destination of the record from which they are merged.

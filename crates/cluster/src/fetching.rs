@@ -1,0 +1,181 @@
+//! Fetches the records that agents keep: takes the place of a master that was lost.
+//!
+//! An agent is told to forget a record only after it was written and read back.
+#![allow(clippy::disallowed_types, reason = "this part reaches the world")]
+
+use crate::agent::RUN_BYTES;
+use crate::files::{COUNT_MAX, Kept};
+use crate::message::from_agent::What as Says;
+use crate::message::to_agent::What as Asks;
+use crate::message::{
+    Acknowledged, Bye, Fetch, Hello, KeptRecord, Ping, RecordPart, ToAgent, Welcome,
+};
+use crate::parts::Assembly;
+use crate::text::printable;
+use crate::transport::{FromNet, MasterNet};
+use memtide_record::Record;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
+
+/// The longest silence of all agents that hand over records.
+const SILENT_MAX: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const PING_EVERY: Duration = Duration::from_secs(1);
+
+/// Records that are being fetched.
+pub struct Fetching<'a> {
+    net: &'a MasterNet,
+    folder: Kept,
+    say: &'a dyn Fn(&str),
+    peers: BTreeMap<u64, Peer>,
+    /// The runs and shares of records that were asked for and not refused.
+    asked: BTreeSet<(Vec<u8>, u32)>,
+    /// The number of records written.
+    pub written: usize,
+    /// The number of agents that have handed over all their records.
+    pub done: usize,
+}
+
+/// An agent that hands over its records.
+struct Peer {
+    name: String,
+    left: VecDeque<KeptRecord>,
+    assembly: Assembly,
+}
+
+impl<'a> Fetching<'a> {
+    /// Nothing fetched yet. Records go to `folder`, and sentences about agents to `say`.
+    pub fn new(net: &'a MasterNet, folder: Kept, say: &'a dyn Fn(&str)) -> Self {
+        let (peers, asked) = (BTreeMap::new(), BTreeSet::new());
+        Self { net, folder, say, peers, asked, written: 0, done: 0 }
+    }
+
+    /// Fetches until `wanted` agents have handed over their records, none has come within `expect`,
+    /// or all that came are silent. False if `is_stopped` before.
+    pub fn run(&mut self, wanted: usize, expect: Duration, is_stopped: impl Fn() -> bool) -> bool {
+        let deadline = Instant::now() + expect;
+        let (mut pinged, mut heard) = (Instant::now(), Instant::now());
+        while self.done < wanted {
+            let has_peers = !self.peers.is_empty();
+            if is_stopped() {
+                return false;
+            }
+            if (!has_peers && Instant::now() >= deadline)
+                || (has_peers && heard.elapsed() > SILENT_MAX)
+            {
+                break;
+            }
+            // Shows the agents that their master is alive.
+            if pinged.elapsed() >= PING_EVERY {
+                pinged = Instant::now();
+                self.peers.keys().for_each(|peer| self.send(*peer, Asks::Ping(Ping { number: 0 })));
+            }
+            if let Some(came) = self.net.next(LOOK_EVERY) {
+                heard = Instant::now();
+                self.take(came);
+            }
+        }
+        true
+    }
+
+    fn take(&mut self, came: FromNet) {
+        match came {
+            FromNet::Opened { peer, hello, .. } => self.opened(peer, hello),
+            FromNet::Message { peer, message, .. } => match message.what {
+                Some(Says::Record(part)) => self.part(peer, &part),
+                Some(Says::Refused(refused)) => self.failed(peer, &printable(&refused.why, 600)),
+                _ => {}
+            },
+            FromNet::Closed { peer, why } => {
+                if let Some(gone) = self.peers.remove(&peer) {
+                    (self.say)(&format!("{} is gone: {why}", gone.name));
+                }
+            }
+            FromNet::Turned { address, why } => (self.say)(&format!("{address}: {why}")),
+        }
+    }
+
+    fn opened(&mut self, peer: u64, hello: Hello) {
+        self.send(peer, Asks::Welcome(Welcome { version: hello.version }));
+        let left = hello.kept.into_iter().filter(|kept| kept.run.len() == RUN_BYTES);
+        let (name, left) = (printable(&hello.name, 64), left.take(COUNT_MAX).collect());
+        self.peers.insert(peer, Peer { name, left, assembly: Assembly::default() });
+        self.ask(peer);
+    }
+
+    fn part(&mut self, peer: u64, part: &RecordPart) {
+        let Some(of) = self.peers.get_mut(&peer) else { return };
+        let Some(KeptRecord { run, share, .. }) = of.left.front().cloned() else { return };
+        match of.assembly.add(&run, part) {
+            Ok(None) => {}
+            Ok(Some(record)) => match self.keep(&run, share, &record) {
+                Ok(()) => {
+                    self.written += 1;
+                    self.send(peer, Asks::Acknowledged(Acknowledged { run, share }));
+                    self.next(peer);
+                }
+                Err(why) => self.failed(peer, &why),
+            },
+            Err(why) => self.failed(peer, &why),
+        }
+    }
+
+    /// Writes a record and reads it back.
+    ///
+    /// Cause: An agent sent something else than its record, or the folder for the records is full,
+    /// cannot be written, or has another record of the same run and share.
+    ///
+    /// To do: make room or name another folder; agents keep what was not written.
+    fn keep(&self, run: &[u8], share: u32, record: &[u8]) -> Result<(), String> {
+        let text = std::str::from_utf8(record).map_err(|_| "its record is not text".to_owned())?;
+        let read = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
+        if read.share.is_none_or(|it| it.number != share) {
+            return Err(format!("its record is not that of share {share}"));
+        }
+        let written = self.folder.keep(run, share, record);
+        match self.folder.find(run, share) {
+            Some(kept) if kept == record => Ok(()),
+            _ => Err(match written {
+                Err(error) => format!("its record cannot be written: {error}"),
+                Ok(()) => "its record was damaged on the disk".to_owned(),
+            }),
+        }
+    }
+
+    /// Goes on without the record that an agent was asked for.
+    fn failed(&mut self, peer: u64, why: &str) {
+        let Some(of) = self.peers.get_mut(&peer) else { return };
+        of.assembly = Assembly::default();
+        (self.say)(&format!("{}: {why}", of.name));
+        if let Some(KeptRecord { run, share, .. }) = of.left.front() {
+            self.asked.remove(&(run.clone(), *share));
+        }
+        self.next(peer);
+    }
+
+    fn next(&mut self, peer: u64) {
+        if let Some(of) = self.peers.get_mut(&peer) {
+            of.left.pop_front();
+        }
+        self.ask(peer);
+    }
+
+    /// Requests the next record that no other agent hands over, or dismisses the agent.
+    fn ask(&mut self, peer: u64) {
+        let Some(of) = self.peers.get_mut(&peer) else { return };
+        while let Some(KeptRecord { run, share, .. }) = of.left.front().cloned() {
+            // Agents of one machine may share their folder.
+            if self.asked.insert((run.clone(), share)) {
+                return self.send(peer, Asks::Fetch(Fetch { run, share }));
+            }
+            of.left.pop_front();
+        }
+        self.peers.remove(&peer);
+        self.done += 1;
+        self.send(peer, Asks::Bye(Bye {}));
+    }
+
+    fn send(&self, peer: u64, what: Asks) {
+        self.net.send(peer, ToAgent { what: Some(what) });
+    }
+}

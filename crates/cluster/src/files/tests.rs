@@ -1,0 +1,119 @@
+//! Folders of a master, whole and damaged, and the users who may read them.
+
+use super::*;
+use private::secret;
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+
+/// A folder of one test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("memtide-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().mode() & 0o777
+}
+
+#[test]
+fn a_folder_is_made_for_its_owner_alone_and_read_back() {
+    let folder = Folder::new("made");
+    let dir = &folder.0;
+    let limits = LawWords { most: [("rate-max", "20k".to_owned())].into(), ..LawWords::default() };
+    let join = make_folder(dir, "lab:7411", Some("0.0.0.0:7411"), limits).unwrap();
+    assert_eq!(mode(dir), 0o700);
+    for file in [IDENTITY, JOIN, BIND] {
+        assert_eq!(mode(&dir.join(file)), 0o600, "{file}");
+    }
+    let keys = read_identity(dir).unwrap();
+    assert_eq!((keys.join, keys.bind.as_str()), (join.clone(), "0.0.0.0:7411"));
+    assert_eq!(keys.identity.fingerprint(), join.master);
+    assert_eq!(read_join(&dir.join(JOIN)).unwrap(), join);
+    let again = make_folder(dir, "lab:7411", None, LawWords::default()).unwrap_err();
+    assert!(again.contains("master.pem") && again.contains("new folder"), "{again}");
+    assert_eq!(read_identity(dir).unwrap().join, join);
+}
+
+#[test]
+fn what_others_may_read_is_refused() {
+    let folder = Folder::new("open");
+    let dir = &folder.0;
+    make_folder(dir, "lab:7411", None, LawWords::default()).unwrap();
+    assert_eq!(read_identity(dir).unwrap().bind, "lab:7411");
+    for open in [0o604, 0o620, 0o644, 0o444, 0o660, 0o650] {
+        for file in [IDENTITY, JOIN] {
+            let path = dir.join(file);
+            fs::set_permissions(&path, Permissions::from_mode(open)).unwrap();
+            let error = read_identity(dir).unwrap_err();
+            let said = format!("mode {open:03o}");
+            assert!(error.contains(&said) && error.contains("chmod 600"), "{error}");
+            fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        }
+    }
+    let open = Folder::new("folder-open");
+    fs::create_dir(&open.0).unwrap();
+    fs::set_permissions(&open.0, Permissions::from_mode(0o755)).unwrap();
+    let error = make_folder(&open.0, "lab:7411", None, LawWords::default()).unwrap_err();
+    assert!(error.contains("chmod 700"), "{error}");
+}
+
+/// A Kubernetes secret with fsGroup belongs to root and to a group of the process (0440).
+#[test]
+fn a_group_of_this_process_may_read_and_no_other() {
+    let folder = Folder::new("group");
+    let dir = &folder.0;
+    make_folder(dir, "lab:7411", None, LawWords::default()).unwrap();
+    for file in [IDENTITY, JOIN] {
+        for open in [0o640, 0o440] {
+            let path = dir.join(file);
+            fs::set_permissions(&path, Permissions::from_mode(open)).unwrap();
+            read_identity(dir).unwrap();
+            let metadata = path.metadata().unwrap();
+            let group = metadata.gid();
+            secret(&path, &metadata, &[group + 1, group]).unwrap();
+            let error = secret(&path, &metadata, &[group + 1]).unwrap_err();
+            let (whose, how) =
+                (format!("group {group}, "), format!("can read it (mode {open:03o})"));
+            let parts = [whose.as_str(), how.as_str(), "chmod 600"];
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        }
+    }
+}
+
+#[test]
+fn damaged_folders_are_named_by_file() {
+    let folder = Folder::new("damaged");
+    let dir = &folder.0;
+    assert!(read_identity(dir).unwrap_err().contains("master.pem"));
+    assert!(make_folder(dir, "lab", None, LawWords::default()).unwrap_err().contains("HOST:PORT"));
+    assert!(!dir.exists());
+    make_folder(dir, "lab:7411", None, LawWords::default()).unwrap();
+    let other = Folder::new("damaged-other");
+    make_folder(&other.0, "lab:7411", None, LawWords::default()).unwrap();
+    fs::copy(other.0.join(JOIN), dir.join(JOIN)).unwrap();
+    assert!(read_identity(dir).unwrap_err().contains("another master"));
+    fs::write(dir.join(JOIN), vec![b'#'; 70_000]).unwrap();
+    assert!(read_identity(dir).unwrap_err().contains("longer than 64 KiB"));
+    fs::write(dir.join(JOIN), [0xff]).unwrap();
+    assert!(read_identity(dir).unwrap_err().contains("not text"));
+    fs::remove_file(dir.join(JOIN)).unwrap();
+    DirBuilder::new().mode(0o700).create(dir.join(JOIN)).unwrap();
+    assert!(read_identity(dir).unwrap_err().contains("not a file"));
+    fs::remove_dir(dir.join(JOIN)).unwrap();
+    fs::copy(other.0.join(JOIN), dir.join(JOIN)).unwrap();
+    fs::copy(other.0.join(IDENTITY), dir.join(IDENTITY)).unwrap();
+    fs::write(dir.join(BIND), "nowhere").unwrap();
+    assert!(read_identity(dir).unwrap_err().contains("bind: 'nowhere' is not HOST:PORT"));
+}

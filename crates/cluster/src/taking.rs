@@ -1,0 +1,233 @@
+//! What a master makes of what agents send: rows from the seconds of their load, and at the end one
+//! record from their records.
+//!
+//! It is pure, and asks nothing of agents.
+
+mod seconds;
+
+use crate::master::{Lost, RoundEnd, RoundLoad};
+use memtide_base::Span;
+use memtide_record::Aborted;
+use memtide_record::event::LoadSoFar;
+use memtide_record::{Interval, Merging, Progress, Record, Scenarios, beside};
+use memtide_scenario::Goal;
+use memtide_scenario::Scenario;
+use seconds::Seconds;
+use std::ops::Range;
+
+/// The most agents, lost for one reason, that are named.
+const NAMED_MAX: usize = 4;
+
+/// Data received from the agents of one run.
+pub struct Taking {
+    /// The agents' load, followed by the master's own, if it has one.
+    parts: Vec<Part>,
+    seconds: Seconds,
+    so_far: LoadSoFar,
+    /// Conditions that end the run, and the timeout of operations.
+    abort_on: Vec<Goal>,
+    timeout: Span,
+}
+
+/// Data received for one load of a run.
+struct Part {
+    /// Digest of the scenario, which all its shares have in common.
+    digest: String,
+    /// Its agents by number, each with the range of its shares.
+    members: Vec<(u32, Range<u32>)>,
+    merging: Merging,
+    /// The received record of a load that a single process makes.
+    whole: Option<Record>,
+    /// Number of records merged.
+    count: usize,
+}
+
+impl Part {
+    fn new(load: &RoundLoad) -> Self {
+        let mut first = 0;
+        let range = |&(number, units): &(u32, u32)| {
+            let range = first..first + units;
+            first = range.end;
+            (number, range)
+        };
+        let members = load.members.iter().map(range).collect();
+        let (digest, merging) = (load.digest.clone(), Merging::new(Scenarios::Same));
+        Self { digest, members, merging, whole: None, count: 0 }
+    }
+
+    fn of(&self) -> u32 {
+        self.members.last().map_or(0, |(_, range)| range.end)
+    }
+
+    /// The shares of an agent, if it belongs to this load.
+    fn range(&self, number: u32) -> Option<&Range<u32>> {
+        self.members.iter().find(|(member, _)| *member == number).map(|(_, range)| range)
+    }
+
+    /// Adds a record of the shares in `range`. In a run that is stopping, the record may be of no
+    /// load.
+    ///
+    /// Cause: The record is damaged, or belongs to another share or run.
+    ///
+    /// To do: use the same version of memtide on all machines; if it is, report it.
+    fn record(
+        &mut self,
+        bytes: &[u8],
+        range: &Range<u32>,
+        is_stopping: bool,
+    ) -> Result<(), String> {
+        let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
+        let record = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
+        let share = record.share.as_ref().ok_or("its record is not the record of a share")?;
+        let given = (range.start, range.len() as u32, self.of());
+        if (share.number, share.units, share.of) != given {
+            let theirs = (share.number, share.units, share.of);
+            let words = |(number, units, of): (u32, u32, u32)| match units {
+                1 => format!("{number} of {of}"),
+                _ => format!("{number} to {} of {of}", number.saturating_add(units) - 1),
+            };
+            return Err(format!(
+                "it sent the record of share {}, but carried out {}",
+                words(theirs),
+                words(given)
+            ));
+        }
+        if share.scenario_digest != self.digest {
+            return Err("its record has another scenario than the run".to_owned());
+        }
+        if let (Some(why), false) = (&share.not_run, is_stopping) {
+            return Err(format!("it did not run: {why}"));
+        }
+        // A record that does not fit must leave nothing behind.
+        let mut with_it = self.merging.clone();
+        with_it.add(record.clone()).map_err(|error| error.message(|_| "its record".to_owned()))?;
+        self.merging = with_it;
+        self.whole = (self.of() == 1).then_some(record);
+        self.count += 1;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Record, Lost> {
+        self.merging.finish().map_err(|error| {
+            let why = error.message(|at| format!("the record of agent {at}"));
+            Lost { exit: Lost::UNFIT, why }
+        })
+    }
+}
+
+/// One second of the load of all agents.
+#[derive(Debug)]
+pub struct Row {
+    /// What happened in it.
+    pub interval: Interval,
+    /// The progress of the run at its end.
+    pub progress: Progress,
+    /// The condition that came true in it, if any.
+    pub aborted: Option<Aborted>,
+}
+
+impl Taking {
+    /// Nothing received yet, for a run whose agents make `scenario` together: in these loads, of
+    /// which the second is the master's own.
+    pub fn new(scenario: &Scenario, loads: &[RoundLoad]) -> Self {
+        let parts = loads.iter().map(Part::new).collect();
+        Self {
+            parts,
+            seconds: Seconds::default(),
+            so_far: LoadSoFar::new(scenario.warmup, scenario.duration, scenario.ops_max),
+            abort_on: scenario.trust.abort_on.clone(),
+            timeout: scenario.timeout,
+        }
+    }
+
+    /// Adds a second of agent `number`, when `passed` has passed since all loads were armed.
+    ///
+    /// # Errors
+    /// If it cannot be read, or the agent counts other seconds than this master.
+    pub fn second(&mut self, number: u32, bytes: &[u8], passed: Span) -> Result<(), String> {
+        self.seconds.add(number, Interval::from_bytes(bytes)?, passed)
+    }
+
+    /// The next second of the load of all agents, once each whose load runs has reported it.
+    pub fn row(&mut self, loading: &[u32]) -> Option<Row> {
+        let interval = self.seconds.row(loading)?;
+        let progress = self.so_far.after(&interval);
+        let aborted = interval.aborted(&self.abort_on, self.timeout);
+        Some(Row { interval, progress, aborted })
+    }
+
+    /// Adds the record of agent `number`. In a run that is stopping, the record may be of no load.
+    ///
+    /// # Errors
+    /// If it is damaged, or does not belong to the agent's share of this run.
+    pub fn record(&mut self, bytes: &[u8], number: u32, is_stopping: bool) -> Result<(), String> {
+        let mut parts = self.parts.iter_mut();
+        let found = parts.find_map(|part| Some((part.range(number)?.clone(), part)));
+        let (range, part) = found.ok_or("it carried out no share of this run")?;
+        part.record(bytes, &range, is_stopping)
+    }
+
+    /// The record of a round of `of` agents with this end, and the reason why the run failed all the
+    /// same, if it did.
+    ///
+    /// # Errors
+    /// The reason why there is no record.
+    ///
+    /// Cause: Agents were lost, and more than --allow-lost allows.
+    ///
+    /// To do: see why each was lost, and start the run again.
+    pub fn finish(self, end: &RoundEnd, of: usize) -> Result<(Record, Option<Lost>), Lost> {
+        let count = self.parts.iter().map(|part| part.count).sum();
+        let failure = end.has_failed.then(|| failure(end, count, of));
+        let unfit = |why: &str| Lost { exit: Lost::UNFIT, why: why.to_owned() };
+        let mut parts = self.parts.into_iter();
+        let agents = match parts.next() {
+            Some(agents) if agents.count > 0 => agents.finish()?,
+            _ => return Err(failure.unwrap_or_else(|| unfit("no agent sent a record"))),
+        };
+        Ok(match parts.next().map(|own| own.whole) {
+            None => (agents, failure),
+            Some(Some(own)) => (beside(agents, own), failure),
+            Some(None) => (agents, failure.or_else(|| Some(unfit(UNMEASURED)))),
+        })
+    }
+}
+
+/// Cause: The load of the master's own, which was to be measured, has ended without a record.
+///
+/// To do: see what was said before, and start the run again.
+const UNMEASURED: &str = "the master's own load has no result, so nothing was measured";
+
+/// The failure of a run that lost agents.
+fn failure(end: &RoundEnd, count: usize, of: usize) -> Lost {
+    let exit = end.lost.first().map_or(Lost::UNFIT, |(_, _, lost)| lost.exit);
+    let rest = match count {
+        0 => "there is no result".to_owned(),
+        count => format!("the result is partial: {count} of {of} agents"),
+    };
+    Lost { exit, why: format!("{}; {rest}", lost_sentences(&end.lost).join("; ")) }
+}
+
+/// For each reason for which agents were lost, a sentence without its full stop that names the
+/// first of these agents.
+pub fn lost_sentences(lost: &[(u32, String, Lost)]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (_, label, Lost { why, .. }) in lost {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, labels)) => labels.push(label),
+            None => reasons.push((why, vec![label])),
+        }
+    }
+    let sentence = |(why, labels): &(&str, Vec<&str>)| match labels.len() {
+        1 => format!("agent {}: {why}", labels[0]),
+        count if count <= NAMED_MAX => format!("agents {}: {why}", labels.join(", ")),
+        count => {
+            let (named, others) = (labels[..NAMED_MAX].join(", "), count - NAMED_MAX);
+            format!("agents {named} and {others} more: {why}")
+        }
+    };
+    reasons.iter().map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests;

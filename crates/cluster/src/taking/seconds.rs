@@ -1,0 +1,114 @@
+//! The seconds of all agents on one axis of time, and the rows that they make.
+//!
+//! Each agent reports stretches of its load, by the time since its load was armed. All loads are
+//! armed at one instant by the compared clocks, so these times are comparable. A stretch is about a
+//! second long, or longer if the agent stood still. A stretch cannot be divided, so a row is as
+//! long as the longest stretch in it; rows follow each other without gaps and never overlap.
+
+use memtide_base::Span;
+use memtide_record::Interval;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Largest number of stretches of one agent that wait for those of other agents.
+const SECONDS_AHEAD_MAX: usize = 64;
+/// Time by which a stretch may seem to end in the future. The comparison of clocks over a slow
+/// network is less exact than that only if the agent also counts as silent.
+const FUTURE_MAX: Span = crate::AGENT_SILENT_MAX;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The reported stretches that are in no row yet.
+#[derive(Debug, Default)]
+pub(super) struct Seconds {
+    agents: BTreeMap<u32, Reported>,
+    /// End of the last row.
+    until: Span,
+}
+
+/// What one agent has reported.
+#[derive(Debug, Default)]
+struct Reported {
+    waiting: VecDeque<Interval>,
+    /// End of its last stretch.
+    until: Span,
+}
+
+impl Seconds {
+    /// Adds the next stretch of an agent's load, when `passed` has passed since all loads were
+    /// armed.
+    ///
+    /// Cause: An agent counts other seconds than its master: its clock has jumped, or it is not
+    /// memtide.
+    ///
+    /// To do: Use the same version of memtide on all machines.
+    pub(super) fn add(
+        &mut self,
+        number: u32,
+        interval: Interval,
+        passed: Span,
+    ) -> Result<(), String> {
+        let agent = self.agents.entry(number).or_default();
+        let end = interval.end();
+        if interval.start < agent.until {
+            return Err(format!("it reported {} of its load twice", agent.until));
+        }
+        if end.saturating_sub(passed) > FUTURE_MAX {
+            return Err(format!("it reported its load until {end}, but only {passed} have passed"));
+        }
+        agent.until = end;
+        agent.waiting.push_back(interval);
+        Ok(())
+    }
+
+    /// The next row, once every agent in `loading` has reported so far, or one is far ahead.
+    pub(super) fn row(&mut self, loading: &[u32]) -> Option<Interval> {
+        let last = self.boundary(loading)?;
+        let parts: Vec<Interval> =
+            self.agents.values_mut().filter_map(|agent| agent.take(last)).collect();
+        let until = parts.iter().map(Interval::end).fold(self.until, Span::max);
+        let row = Interval::merged(&parts)?;
+        let (start, length) = (self.until, until.saturating_sub(self.until));
+        self.until = until;
+        Some(Interval { start, length, ..row })
+    }
+
+    /// The second in which the next row can end: no stretch of any agent passes over its end.
+    fn boundary(&self, loading: &[u32]) -> Option<u64> {
+        let waiting = || self.agents.values().flat_map(|agent| &agent.waiting);
+        let most = self.agents.values().map(|agent| agent.waiting.len()).max().unwrap_or(0);
+        assert!(most <= SECONDS_AHEAD_MAX + 1, "rows are made before too many seconds wait");
+        let first = waiting().map(|it| second_of(it.end())).min();
+        if most > SECONDS_AHEAD_MAX {
+            return first;
+        }
+        let reported = |number: &u32| self.agents.get(number).map_or(0, |it| second_of(it.until));
+        let complete = loading.iter().map(reported).min().unwrap_or(u64::MAX);
+        let passes_over =
+            |at: u64| waiting().any(|it| second_of(it.start) < at && at < second_of(it.end()));
+        let ends = waiting().map(|it| second_of(it.end()));
+        ends.filter(|&at| at <= complete && !passes_over(at)).min()
+    }
+}
+
+impl Reported {
+    /// Its stretches that end in second `last` or earlier, as one; none if there are none.
+    fn take(&mut self, last: u64) -> Option<Interval> {
+        let is_before = |it: &Interval| second_of(it.end()) <= last;
+        let mut sum: Option<Interval> = None;
+        while self.waiting.front().is_some_and(is_before) {
+            let next = self.waiting.pop_front()?;
+            match &mut sum {
+                None => sum = Some(next),
+                Some(sum) => sum.then(&next),
+            }
+        }
+        sum
+    }
+}
+
+/// The whole seconds in a time. A stretch ends shortly after a whole second.
+const fn second_of(time: Span) -> u64 {
+    time.ns() / SECOND_NS
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,312 @@
+//! One law for all outputs: each figure of each output is the record's, as precisely as it is
+//! printed, or it is missing with a reason. A field that no table of this folder has is a fault,
+//! and so is a digit that was changed on purpose.
+
+mod files;
+mod rows;
+mod shown;
+mod text;
+mod truth;
+
+use crate::agents::Lab;
+use crate::child::{Finished, Running, fresh_folder, program, shared};
+use crate::influx::stub::{Reply, Stub};
+use crate::peer::Peer;
+use memtide_record::Record;
+use memtide_record::steps::Steps;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use truth::Law;
+
+/// All outputs that a run by agents has too.
+const OUTS: &str = "--out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
+                    --out hlog=r.hlog --out intervals=r.csv --out intervals=r.jsonl";
+/// Outputs of a run, and of no search.
+const OUTS_OF_RUN: &str = "--out hgrm=r.hgrm --out samples=s.csv --out samples=s.jsonl";
+
+/// The outputs of a run by their names: `text` is stdout, `influx` the points.
+struct Outputs(BTreeMap<String, String>);
+
+impl Outputs {
+    /// Runs the program in a new folder, and reads everything that it wrote there.
+    fn of(folder: &Path, run: &Finished) -> Self {
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let files = files.filter(|path| path.is_file() && name(path).contains('.'));
+        let mut outputs: BTreeMap<String, String> =
+            files.map(|path| (name(&path), fs::read_to_string(&path).unwrap())).collect();
+        outputs.insert("text".to_owned(), run.out.clone());
+        Self(outputs)
+    }
+
+    fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    fn with(&self, name: &str, text: String) -> Self {
+        let mut outputs = self.0.clone();
+        outputs.insert(name.to_owned(), text);
+        Self(outputs)
+    }
+
+    /// What is wrong with one output of a run.
+    fn wrong(&self, name: &str) -> Vec<String> {
+        let text = self.get(name);
+        let of = if name == "r.json" { text } else { self.get("r.json") };
+        let Ok(record) = Record::from_json(of) else { return vec!["it is no record".to_owned()] };
+        let json: Value = serde_json::from_str(of).unwrap();
+        let mut law = Law::new(&record, &json);
+        let log = rows::log(&mut law.wrong, self.get("r.hlog"));
+        match name {
+            "r.json" => truth::record(&mut law),
+            "text" => self::text::text(&mut law, text),
+            "r.md" => self::text::markdown(&mut law, text),
+            "r.html" => files::html(&mut law, text),
+            "r.xml" => files::junit(&mut law, text),
+            "r.hlog" => rows::logged(&mut law, &log, ""),
+            "r.hgrm" => files::hgrm(&mut law, text),
+            "r.csv" => {
+                rows::heading(&mut law, text.lines().next().unwrap_or(""));
+                rows::seconds(&mut law, &rows::csv(text), &log);
+            }
+            "r.jsonl" => law.holds(
+                rows::are_equal(&rows::json_lines(text), &rows::csv(self.get("r.csv"))),
+                || "other rows than as CSV".to_owned(),
+            ),
+            "s.csv" => rows::samples(&mut law, &rows::csv(text)),
+            "s.jsonl" => law.holds(
+                rows::are_equal(&rows::json_lines(text), &rows::csv(self.get("s.csv"))),
+                || "other rows than as CSV".to_owned(),
+            ),
+            "influx" => {
+                let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+                let rows: Vec<rows::Row> = rows::csv(self.get("r.csv"));
+                let is_same = rows::are_equal(&rows::points(&lines), &rows);
+                law.holds(is_same, || "other rows than as CSV".to_owned());
+                rows::operations(&mut law, &lines);
+            }
+            "c.json" => files::comparison(&mut law, text),
+            _ => law.wrong.push(format!("no law holds {name}")),
+        }
+        law.wrong
+    }
+
+    /// Asserts the law for all outputs.
+    fn hold(&self, sort: &str) {
+        let wrong: Vec<String> = self
+            .0
+            .keys()
+            .flat_map(|name| self.wrong(name).into_iter().map(move |why| format!("{name}: {why}")))
+            .collect();
+        assert!(wrong.is_empty(), "{sort}: {} faults:\n{}", wrong.len(), wrong.join("\n"));
+    }
+
+    /// Asserts that of digits all over an output most cannot be changed without being found.
+    fn spoil(&self, name: &str, least: f64) {
+        let text = self.get(name);
+        let from = if name == "r.json" { text.find("\"totals\"").unwrap() } else { 0 };
+        let digits: Vec<usize> = text
+            .bytes()
+            .enumerate()
+            .filter(|(at, byte)| *at >= from && byte.is_ascii_digit())
+            .map(|it| it.0)
+            .collect();
+        let step = (digits.len() / SPOILED).max(1);
+        let tried: Vec<usize> = digits.into_iter().step_by(step).collect();
+        let missed: Vec<&str> = tried
+            .iter()
+            .filter(|at| {
+                let mut bytes = text.as_bytes().to_vec();
+                bytes[**at] = b'0' + (bytes[**at] - b'0' + 1) % 10;
+                self.with(name, String::from_utf8(bytes).unwrap()).wrong(name).is_empty()
+            })
+            .map(|at| &text[at.saturating_sub(40)..(*at + 10).min(text.len())])
+            .collect();
+        let found = 1.0 - missed.len() as f64 / tried.len() as f64;
+        assert!(found >= least, "{name}: {found} of {}, missed: {missed:#?}", tried.len());
+    }
+}
+
+/// Digits that are changed in an output.
+const SPOILED: usize = 40;
+
+fn run_in(folder: &Path, line: &str) -> Finished {
+    Running::of(program().current_dir(folder).args(line.split_whitespace())).finish()
+}
+
+/// The outputs of a run in this folder, with a comparison of its record with itself, and with the
+/// same outputs made of the record, which must be the same where the record has all that they need.
+fn outputs(folder: &Path, run: &Finished) -> Outputs {
+    run_in(folder, "compare r.json r.json --quiet --out json=c.json");
+    let outs =
+        "--out md=again.md --out html=again.html --out junit=again.xml --out json=again.json";
+    let again = run_in(folder, &format!("report r.json {outs}"));
+    let mut outputs = Outputs::of(folder, run);
+    for name in ["r.md", "r.html", "r.xml", "r.json"] {
+        let twin = outputs.0.remove(&name.replace('r', "again")).unwrap_or_default();
+        assert!(twin == outputs.get(name), "{name} of the record is another: {again}");
+    }
+    assert_eq!(again.out, run.out);
+    outputs
+}
+
+/// The outputs of a run with these words.
+fn carried_out(sort: &str, line: &str, server: Option<&Peer>) -> Outputs {
+    let folder = fresh_folder(&format!("law-{sort}"));
+    let stub = Stub::start(|_, _| Reply::Whole(204, "", ""));
+    let words = match server {
+        Some(peer) => format!("run -s {} --out influx={}", peer.name, stub.url("/write?db=x")),
+        None => "sim".to_owned(),
+    };
+    let run = run_in(&folder, &format!("{words} --quiet --keys 300 {line} {OUTS} {OUTS_OF_RUN}"));
+    let mut outputs = outputs(&folder, &run);
+    if server.is_some() {
+        let lines: Vec<String> = stub.requests().into_iter().flat_map(|it| it.lines).collect();
+        outputs.0.insert("influx".to_owned(), lines.join("\n"));
+    }
+    outputs
+}
+
+/// Sorts of runs with one process.
+const SORTS: [(&str, &str); 5] = [
+    (
+        "open",
+        "--rate 3k --duration 1300ms --warmup 100ms --goal all.p50<1s --goal get.p50<1ns --tag a=b",
+    ),
+    ("closed", "--rate 0 --duration 300ms --connections 2 --message-sizes"),
+    ("keys", "--rate 4k --rate-unit keys --multiget 4 --duration 1s --value-size 10..99"),
+    ("churn", "--connection-rate 300 --calls 3 --duration 1s"),
+    ("unanswered", "--rate 2k --duration 1300ms --timeout 40ms --errors-max 1 --load never"),
+];
+
+#[test]
+fn a_simulated_run_of_each_sort_is_the_same_in_all_outputs() {
+    let _turn = shared();
+    for (sort, line) in SORTS {
+        let faults = "--behaviour exponential:200us --fault server-error:1%,stall:0.2%";
+        let faults = if sort == "unanswered" { faults } else { "--behaviour exponential:200us" };
+        carried_out(sort, &format!("{line} {faults}"), None).hold(sort);
+    }
+}
+
+#[test]
+fn a_real_run_of_each_sort_is_the_same_in_all_outputs() {
+    let _turn = shared();
+    let peers = [Peer::memcached(""), Peer::embedded("--fault server-error:1%,stall:0.2%")];
+    for (sort, line) in SORTS {
+        let peer = &peers[usize::from(sort == "unanswered")];
+        carried_out(&format!("real-{sort}"), line, Some(peer)).hold(sort);
+    }
+}
+
+#[test]
+fn merged_runs_are_the_same_in_all_outputs() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    for command in ["sim".to_owned(), format!("run -s {}", peer.name)] {
+        let folder = fresh_folder("law-merged");
+        for (seed, name) in [(1, "a"), (2, "b")] {
+            let words = "--quiet --rate 2k --duration 1s --warmup 0 --keys 100";
+            run_in(&folder, &format!("{command} {words} --seed {seed} --json {name}"));
+        }
+        let run = run_in(&folder, &format!("merge a b {OUTS} --out hgrm=r.hgrm"));
+        outputs(&folder, &run).hold(&command);
+    }
+}
+
+#[test]
+fn a_run_by_agents_is_the_same_in_all_outputs() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("law"), Peer::memcached(""));
+    let mut agents = lab.agents(2);
+    let at = |folder: &Path, words: &str| {
+        let outs = format!("{OUTS} --out hgrm=r.hgrm")
+            .replace("=r.", &format!("={}/r.", folder.display()));
+        lab.master(&format!("run -s {} --quiet --keys 300 --agents 2 {words} {outs}", peer.name))
+    };
+    let folder = fresh_folder("law-agents");
+    let run = at(&folder, "--rate 2k --duration 1s --warmup 0 --master-rate 300").finish();
+    outputs(&folder, &run).hold("agents");
+    let folder = fresh_folder("law-lost");
+    let before = peer.figure("cmd_get");
+    let run = at(&folder, "--rate 2k --duration 3s --warmup 0 --allow-lost 1 --mix get=1");
+    peer.await_figure("cmd_get", before + 2_000);
+    agents[1].kill();
+    outputs(&folder, &run.finish()).hold("a lost agent");
+}
+
+#[test]
+fn a_search_is_the_same_in_all_outputs() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let words = "--rate-min 500 --rate-max 2k --steps-max 3 --duration 400ms --keys 300";
+    let goal = "--goal all.p50<1s --warmup 100ms --resolution 50%";
+    let folder = fresh_folder("law-search");
+    let run = run_in(&folder, &format!("search -s {} --quiet {words} {goal} {OUTS}", peer.name));
+    let outputs = Outputs::of(&folder, &run);
+    let steps = Steps::from_json(outputs.get("r.json")).unwrap();
+    let json: Value = serde_json::from_str(outputs.get("r.json")).unwrap();
+    let mut wrong = text::steps_text(&steps, &json, &run.out);
+    wrong.extend(text::steps_markdown(&steps, &json, outputs.get("r.md")));
+    wrong.extend(text::steps_cells(&json, outputs.get("r.html")));
+    let log = rows::log(&mut wrong, outputs.get("r.hlog"));
+    let all = rows::csv(outputs.get("r.csv"));
+    let parts = |name: &str, sign: &str| -> Vec<String> {
+        outputs.get(name).split(sign).skip(1).map(str::to_owned).collect()
+    };
+    let (suites, pages) = (parts("r.xml", "<testsuite "), parts("r.html", "<details>"));
+    assert_eq!(suites.len(), steps.steps.len() + 1, "a suite for each step, and the result");
+    for (number, step) in steps.steps.iter().enumerate() {
+        let mut law = Law::new(&step.record, &json["steps"][number]["record"]);
+        truth::record(&mut law);
+        let own = (number + 1).to_string();
+        let of_step = |row: &&rows::Row| row.get("step") == Some(&own);
+        let of_step: Vec<rows::Row> = all.iter().filter(of_step).cloned().collect();
+        rows::seconds(&mut law, &of_step, &log.of_step(number + 1));
+        rows::logged(&mut law, &log, &format!("step{own}."));
+        files::junit(&mut law, &format!("<testsuite {}", suites[number]));
+        files::figures(&mut law, &pages[number]);
+        wrong.extend(law.wrong.into_iter().map(|why| format!("step {own}: {why}")));
+    }
+    assert!(
+        rows::are_equal(&rows::json_lines(outputs.get("r.jsonl")), &all),
+        "other rows than as CSV"
+    );
+    assert!(wrong.is_empty(), "{run}\n{} faults:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The least part of the digits of each output of which a change is found. The rest say nothing
+/// about the run: they are of names, of the scenario, or hidden by the precision of a histogram.
+const FOUND: [(&str, f64); 13] = [
+    ("r.json", 0.8),
+    ("text", 0.8),
+    ("r.md", 0.8),
+    ("r.html", 0.5),
+    ("r.xml", 0.9),
+    ("r.hlog", 0.8),
+    ("r.hgrm", 0.8),
+    ("r.csv", 0.9),
+    ("r.jsonl", 1.0),
+    ("s.csv", 0.6),
+    ("s.jsonl", 1.0),
+    ("influx", 0.9),
+    ("c.json", 0.8),
+];
+
+#[test]
+fn a_changed_digit_is_found_in_each_output() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let outputs = carried_out(
+        "spoiled",
+        "--rate 3k --duration 1300ms --warmup 100ms --goal all.p50<1s",
+        Some(&peer),
+    );
+    let known: Vec<&str> = FOUND.iter().map(|(name, _)| *name).collect();
+    assert!(outputs.0.keys().all(|name| known.contains(&name.as_str())), "an output is new");
+    for (name, least) in FOUND {
+        outputs.spoil(name, least);
+    }
+}

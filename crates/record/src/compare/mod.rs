@@ -1,0 +1,223 @@
+//! Records side by side (`memtide.comparison/1`): differences between runs, and their figures
+//! compared with the first run's.
+//!
+//! Figures are the records' own; only ratios are computed. The user's rules alone decide whether a
+//! change is good or bad.
+
+mod differences;
+mod figures;
+mod rule;
+#[cfg(test)]
+mod tests;
+
+pub use figures::{FIGURES, RunFigure};
+pub use rule::Rule;
+
+use crate::record::{Record, Verdict};
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Largest number of records in one comparison: a table has no room for more columns.
+pub const RECORDS_MAX: usize = 16;
+
+/// Name and version of the JSON format of comparisons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub enum ComparisonName {
+    /// The first version.
+    #[default]
+    #[serde(rename = "memtide.comparison/1")]
+    V1,
+}
+
+/// Two or more records side by side. Each list of values has one entry per record, in order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Comparison {
+    /// Name and version of this format.
+    pub schema: ComparisonName,
+    /// The records. Each is compared with the first.
+    pub records: Vec<Compared>,
+    /// True if all runs made the same load on like machines with one version of memtide, and all
+    /// are believable. If false, a ratio may come from one of the `differences`.
+    pub alike: bool,
+    /// Differences between the runs.
+    pub differences: Vec<Difference>,
+    /// Figures, one row each.
+    pub figures: Vec<FigureRow>,
+    /// Results of the rules, for each record after the first.
+    pub rules: Vec<RuleResult>,
+}
+
+/// One of the compared records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Compared {
+    /// Letter that stands for the record in tables: A is the first.
+    pub letter: char,
+    /// Name of its file.
+    pub name: String,
+    /// Start of its run, in milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// Verdict on its numbers.
+    pub believable: Verdict,
+}
+
+/// A difference between the records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Difference {
+    /// Part of the record that differs.
+    pub part: RecordPart,
+    /// Name: a field of the scenario, or a member of the record.
+    pub name: String,
+    /// Value in each record; none where it is unknown or was not given.
+    pub values: Vec<Option<String>>,
+    /// True if the difference makes the runs unlike: their figures then measure different things.
+    pub unlike: bool,
+}
+
+/// Parts of a record that can differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RecordPart {
+    /// The end of the run, and its verdict.
+    Result,
+    /// The decided scenario.
+    Scenario,
+    /// The machine that made the load.
+    Machine,
+    /// The servers.
+    Server,
+    /// The version of memtide.
+    Version,
+}
+
+/// A figure, with its value in every record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct FigureRow {
+    /// Name of the figure; as in a goal, if goals can name it.
+    pub name: String,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// Value in each record.
+    pub values: Vec<Value>,
+}
+
+/// Unit of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Number per second.
+    PerS,
+    /// Number of operations, keys or errors.
+    Count,
+    /// Fraction, 0 to 1.
+    Fraction,
+    /// Seconds of CPU time per million operations.
+    CpuSPerMops,
+}
+
+/// A figure of one record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Value {
+    /// The figure; none if it is unknown.
+    pub value: Option<f64>,
+    /// Lower bound of a percentile that falls among unanswered operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// Reason why the figure is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// The figure divided by the first record's; absent in the first record, if either is unknown,
+    /// and if the first is zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// 95 % confidence interval; absent if the record has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci: Option<[f64; 2]>,
+    /// True if this confidence interval and the first record's do not overlap, so that chance alone
+    /// does not explain the difference; absent if either is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<bool>,
+}
+
+/// Result of one rule for one record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct RuleResult {
+    /// The rule, as the user wrote it.
+    pub rule: String,
+    /// Letter of the record that was compared with the first.
+    pub record: char,
+    /// Result.
+    pub result: RuleOutcome,
+    /// Change since the first record, as a fraction of the first record's figure; none if unknown.
+    pub change: Option<f64>,
+    /// Reason, as a clause for people.
+    pub why: String,
+}
+
+/// Result of a rule that fails a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RuleOutcome {
+    /// The rule's condition is false: no failure.
+    Passed,
+    /// The rule's condition is true: the comparison fails.
+    Failed,
+    /// A figure is missing, so the condition cannot be judged. Counts as a failure.
+    Undecided,
+}
+
+/// Compares each named record with the first.
+///
+/// # Panics
+/// If there are fewer than two records or more than [`RECORDS_MAX`].
+pub fn compare(records: &[(String, Record)], rules: &[Rule]) -> Comparison {
+    assert!((2..=RECORDS_MAX).contains(&records.len()), "the caller bounds the records");
+    let all: Vec<&Record> = records.iter().map(|(_, record)| record).collect();
+    let letters = 'A'..='P';
+    let compared = letters.clone().zip(records).map(|(letter, (name, record))| Compared {
+        letter,
+        name: name.clone(),
+        started_unix_ms: record.started_unix_ms,
+        believable: record.believable.verdict,
+    });
+    let differences = differences::differences(&all);
+    let judged = |rule: &Rule| {
+        let others = letters.clone().zip(&all).skip(1);
+        let results = others.map(|(letter, other)| rule.judge(letter, all[0], other));
+        results.collect::<Vec<_>>()
+    };
+    Comparison {
+        schema: ComparisonName::V1,
+        records: compared.collect(),
+        alike: !differences.iter().any(|difference| difference.unlike)
+            && all.iter().all(|record| record.believable.verdict != Verdict::No),
+        differences,
+        figures: figures::figures(&all),
+        rules: rules.iter().flat_map(judged).collect(),
+    }
+}
+
+impl Comparison {
+    /// True if no rule failed.
+    pub fn has_passed(&self) -> bool {
+        self.rules.iter().all(|rule| rule.result == RuleOutcome::Passed)
+    }
+
+    /// The comparison as JSON for files and pipes: indented, ending with a line break.
+    pub fn to_json(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        text.expect("a comparison has only names as keys") + "\n"
+    }
+}

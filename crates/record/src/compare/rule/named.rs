@@ -1,0 +1,100 @@
+//! What a rule can name: a figure of goals, or another row of a comparison.
+
+use crate::compare::{FIGURES, RunFigure, Unit};
+use crate::judge::{Measured, figure_word, measured};
+use crate::record::Record;
+use memtide_base::units;
+use memtide_scenario::{Goal, Relation, Subject, parse_subject};
+use std::fmt;
+
+/// A figure, by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Named {
+    /// One that goals can name.
+    Goal(Subject),
+    /// One that they cannot.
+    Plain(&'static RunFigure),
+}
+
+impl Named {
+    /// Parses a name. The error is a clause that says what is allowed.
+    pub(super) fn parse(name: &str) -> Result<Self, String> {
+        if let Some(figure) = FIGURES.iter().find(|figure| figure.name == name) {
+            return Ok(Self::Plain(figure));
+        }
+        parse_subject(name).map(Self::Goal).map_err(|why| match name.contains('.') {
+            true => why,
+            false => {
+                let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
+                format!("{why}; other figures are {}", names.join(", "))
+            }
+        })
+    }
+
+    /// True if it is a fraction, whose bound in percent is the figure itself.
+    pub(super) fn is_fraction(self) -> bool {
+        match self {
+            Self::Goal(subject) => subject == Subject::Errors,
+            Self::Plain(plain) => plain.unit == Unit::Fraction,
+        }
+    }
+
+    /// Parses a bound in the unit of the figure. The error is a clause.
+    pub(super) fn parse_bound(self, word: &str) -> Result<f64, String> {
+        match self {
+            Self::Goal(subject) => subject.parse_bound(word),
+            Self::Plain(_) if self.is_fraction() => Subject::Errors.parse_bound(word),
+            Self::Plain(_) => match word.parse::<f64>() {
+                Ok(bound) if bound.is_finite() && bound >= 0.0 => Ok(bound),
+                _ => Err(format!("'{word}' is not a number from 0 on, such as 1000 or 6.5")),
+            },
+        }
+    }
+
+    /// A bound as a user writes it.
+    pub(super) fn bound_word(self, bound: f64) -> String {
+        let of_goal = |subject: Subject| {
+            let goal = Goal { subject, relation: Relation::Less, bound }.to_string();
+            goal.split_once('<').map_or_else(String::new, |(_, word)| word.to_owned())
+        };
+        match self {
+            Self::Goal(subject) => of_goal(subject),
+            Self::Plain(_) if self.is_fraction() => of_goal(Subject::Errors),
+            Self::Plain(_) => bound.to_string(),
+        }
+    }
+
+    /// The figure in `record`; times are those of the judged load.
+    pub(super) fn of(self, record: &Record) -> Measured {
+        match self {
+            Self::Goal(subject @ Subject::Response { .. }) => measured(subject, record.judged()),
+            Self::Goal(subject) => measured(subject, record),
+            Self::Plain(plain) => {
+                let value = plain.of(record);
+                let missing = value.missing.unwrap_or_default();
+                value.value.map_or(Measured::Missing(missing), Measured::Known)
+            }
+        }
+    }
+
+    /// A value of the figure for people.
+    pub(super) fn word(self, figure: f64) -> String {
+        match self {
+            Self::Goal(subject) => figure_word(subject, figure),
+            Self::Plain(plain) => match plain.unit {
+                Unit::Fraction => figure_word(Subject::Errors, figure),
+                Unit::Count => units::format_whole(figure as u64),
+                _ => format!("{figure:.2} s per million operations"),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Goal(subject) => subject.fmt(f),
+            Self::Plain(plain) => f.write_str(plain.name),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Rules and their messages, differences that make runs unlike, and the JSON format.
+
+use super::*;
+use crate::record::tests::sample;
+use crate::record::{PlannedServer, ServerLoad, ServerReport};
+use memtide_scenario::Kind;
+use serde_json::json;
+
+fn both(change: impl Fn(&mut Record)) -> [(String, Record); 2] {
+    let mut first = sample();
+    first.rate.achieved_per_s = 1_000.0;
+    first.plan.servers = vec![PlannedServer { name: "cache1".to_owned(), ..Default::default() }];
+    let mut second = first.clone();
+    change(&mut second);
+    [("a.json".to_owned(), first), ("b.json".to_owned(), second)]
+}
+
+fn judged(rule: &str, records: &[(String, Record)]) -> RuleResult {
+    let rule: Rule = rule.parse().unwrap();
+    compare(records, &[rule]).rules.remove(0)
+}
+
+#[test]
+fn rules_are_read_and_shown() {
+    let shown = [
+        ("all.p99>+5%", "all.p99>+5%"),
+        (" get.p99.9 >= -0.5 % ", "get.p99.9>=-0.5%"),
+        ("rate<-3%", "rate<-3%"),
+        ("all.mean>+200us", "all.mean>+200us"),
+        ("set.max>2ms", "set.max>2ms"),
+        ("rate<-1k", "rate<-1000"),
+        ("errors>0.1%", "errors>0.1%"),
+        ("errors>+10%", "errors>+10%"),
+        ("errors>+0.01", "errors>+0.01"),
+        ("start_skew>1s", "start_skew>1s"),
+    ];
+    for (word, text) in shown {
+        let rule: Rule = word.parse().unwrap();
+        assert_eq!(rule.to_string(), text);
+        assert_eq!(text.parse(), Ok(rule), "{word}");
+    }
+    let refused = [
+        ("all.p99", "a comparison such as < or >= is missing"),
+        ("latency>+5%", "'latency' is neither rate, errors, start_skew nor"),
+        ("all.p100>+5%", "'p100' is not a measure; use mean, max or a percentile"),
+        ("all.p99>5%", "5% needs a sign: a change since the first record is +5%"),
+        ("all.p99>+x%", "'+x%' is not a change in percent, such as +5% or -0.5%"),
+        ("all.p99>+5", "'5' is not a time"),
+        ("rate<-fast", "'fast' is not"),
+    ];
+    for (word, why) in refused {
+        let error = word.parse::<Rule>().unwrap_err();
+        assert!(error.starts_with(&format!("'{word}' is not a rule such as ")), "{error}");
+        assert!(error.contains(why), "{word}: {error}");
+    }
+}
+
+#[test]
+fn a_rule_says_whether_and_by_how_much() {
+    let slower = both(|record| {
+        let all = record.response.get_mut(&Kind::All).unwrap();
+        all.mean_ns = all.mean_ns.map(|mean| mean * 1.06);
+        record.rate.achieved_per_s *= 0.5;
+    });
+    let result = judged("all.mean>+5%", &slower);
+    assert_eq!((result.result, result.record), (RuleOutcome::Failed, 'B'));
+    assert!(result.why.contains("+6.0 % compared with"), "{}", result.why);
+    assert!((result.change.unwrap() - 0.06).abs() < 1e-9);
+    let outcome = |rule| judged(rule, &slower).result;
+    assert_eq!(outcome("all.mean>+7%"), RuleOutcome::Passed);
+    assert_eq!(outcome("rate<-49%"), RuleOutcome::Failed);
+    assert_eq!(outcome("rate<-51%"), RuleOutcome::Passed);
+    assert_eq!(outcome("all.mean>+1h"), RuleOutcome::Passed);
+    assert_eq!(outcome("all.mean>+0s"), RuleOutcome::Failed);
+    assert_eq!(outcome("all.mean<1h"), RuleOutcome::Failed);
+}
+
+#[test]
+fn a_figure_that_is_missing_fails_its_rule_with_the_reason() {
+    let gone = both(|record| {
+        record.response.remove(&Kind::All);
+        record.rate.achieved_per_s = f64::NAN;
+    });
+    for rule in ["all.mean>+5%", "all.mean>1h"] {
+        let result = judged(rule, &gone);
+        assert_eq!(result.result, RuleOutcome::Undecided, "{rule}");
+        assert_eq!(result.why, "it is not known in B: no such operation was measured");
+    }
+    assert_eq!(judged("rate<-5%", &gone).result, RuleOutcome::Undecided);
+    assert!(!compare(&gone, &["rate<-5%".parse().unwrap()]).has_passed());
+    let [a, b] = gone;
+    let result = judged("all.mean>+5%", &[b, a]);
+    assert_eq!(result.why, "it is not known in A: no such operation was measured");
+}
+
+#[test]
+fn what_is_not_answered_is_longer_than_all_that_is() {
+    let lost = both(|record| {
+        record.response.get_mut(&Kind::All).unwrap().unanswered = 1 << 40;
+    });
+    let worse = judged("all.max>+5%", &lost);
+    let known = judged("all.max>+5%", &both(|_| ()));
+    // The sample itself may contain unanswered operations.
+    let first_is_known = known.result == RuleOutcome::Passed;
+    let expected = if first_is_known { RuleOutcome::Failed } else { RuleOutcome::Undecided };
+    assert_eq!(worse.result, expected, "{}", worse.why);
+    assert_eq!(judged("all.max>1h", &lost).result, RuleOutcome::Failed);
+}
+
+#[test]
+fn answers_where_there_were_none_make_a_figure_smaller() {
+    let with = |unanswered| {
+        let [_, record] = both(|record| {
+            record.response.get_mut(&Kind::All).unwrap().unanswered = unanswered;
+        });
+        record
+    };
+    let records = [with(1 << 40), with(0)];
+    assert_eq!(judged("all.max>+5%", &records).result, RuleOutcome::Passed);
+    assert_eq!(judged("all.max<-5%", &records).result, RuleOutcome::Failed);
+}
+
+#[test]
+fn rules_name_every_figure_that_a_comparison_shows() {
+    let cheaper = both(|record| {
+        record.totals.misses += 50;
+        record.client.cpu_s_per_mops = record.client.cpu_s_per_mops.map(|cost| cost * 1.2);
+    });
+    let names = ["rate", "errors", "answered", "hits", "misses", "hit_ratio", "client_cpu"];
+    for name in names {
+        let rule = judged(&format!("{name}<-99%"), &cheaper);
+        assert_ne!(rule.result, RuleOutcome::Failed, "{name}: {}", rule.why);
+    }
+    assert_eq!(judged("misses>+49", &cheaper).result, RuleOutcome::Failed);
+    assert_eq!(judged("misses>+51", &cheaper).result, RuleOutcome::Passed);
+    for rule in ["hit_ratio<95%", "misses>1000", "client_cpu>+6.5", "server_cpu>-10%"] {
+        assert_eq!(rule.parse::<Rule>().unwrap().to_string(), rule);
+    }
+    for rule in ["all.p99>++5%", "all.p99>+-5%", "rate<--3%", "misses>++5"] {
+        assert!(rule.parse::<Rule>().unwrap_err().contains("two signs"), "{rule}");
+    }
+    let error = "hit_rate<95%".parse::<Rule>().unwrap_err();
+    assert!(error.contains("hit_ratio") && error.contains("server_cpu"), "{error}");
+}
+
+#[test]
+fn the_servers_cost_is_that_of_the_load_and_of_all_of_them() {
+    let told = |cpu_us: u64, operations: u64| {
+        let report = ServerReport {
+            answers: 3,
+            operations: Some(operations),
+            cpu_user_us: Some(cpu_us / 2),
+            cpu_system_us: Some(cpu_us / 2),
+            ..ServerReport::default()
+        };
+        ServerLoad { report, why_unanswered: None }
+    };
+    let cost = |change: &dyn Fn(&mut Record)| {
+        let records = both(|record| {
+            let [a, b] = [told(4_000, 1_000), told(8_000, 1_000)];
+            record.server.during = [("a:1".to_owned(), a), ("b:1".to_owned(), b)].into();
+            change(record);
+        });
+        let comparison = compare(&records, &[]);
+        let row = comparison.figures.into_iter().find(|row| row.name == "server_cpu").unwrap();
+        row.values[1].clone()
+    };
+    // 12 000 µs for 2 000 operations; what filling cost is in no report.
+    assert_eq!(cost(&|_| ()).value, Some(6.0));
+    let why = |change: &dyn Fn(&mut ServerReport)| {
+        let value =
+            cost(&|record| change(&mut record.server.during.get_mut("b:1").unwrap().report));
+        assert_eq!(value.value, None);
+        value.missing.unwrap()
+    };
+    assert!(why(&|report| report.restarts = 1).contains("restarted"));
+    assert!(why(&|report| report.unanswered = 1).contains("did not always answer"));
+    assert!(why(&|report| report.cpu_user_us = None).contains("did not report"));
+    assert!(cost(&|record| record.server.during.clear()).missing.unwrap().contains("not read"));
+}
+
+#[test]
+fn runs_are_unlike_if_load_version_machine_or_verdict_differ() {
+    let alike = compare(&both(|record| record.believable.verdict = Verdict::Yes), &[]);
+    let unlike = |change: fn(&mut Record)| {
+        let mut records = both(|_| ());
+        records.iter_mut().for_each(|(_, record)| {
+            record.believable.verdict = Verdict::Yes;
+            record.plan.decided = [("rate".to_owned(), "1000".to_owned())].into();
+        });
+        change(&mut records[1].1);
+        let comparison = compare(&records, &[]);
+        let names = comparison.differences.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+        (comparison.alike, names)
+    };
+    assert!(alike.differences.iter().all(|it| it.name == "believable"), "{alike:?}");
+    assert_eq!(unlike(|_| ()), (true, Vec::new()));
+    let name = |name: &str| vec![name.to_owned()];
+    let rate = |record: &mut Record| {
+        record.plan.decided.insert("rate".to_owned(), "2000".to_owned());
+    };
+    assert_eq!(unlike(rate), (false, name("rate")));
+    let seed = |record: &mut Record| {
+        record.plan.decided.insert("seed".to_owned(), "2".to_owned());
+    };
+    assert_eq!(unlike(seed), (true, name("seed")));
+    let version = |record: &mut Record| record.machine.memtide_version.push('x');
+    assert_eq!(unlike(version), (false, name("memtide_version")));
+    let verdict = |record: &mut Record| record.believable.verdict = Verdict::No;
+    assert_eq!(unlike(verdict), (false, name("believable")));
+    let server = |record: &mut Record| record.plan.servers[0].name.push('x');
+    assert_eq!(unlike(server), (true, name("servers")));
+}
+
+#[test]
+fn figures_are_the_records_and_ratios_their_quotients() {
+    let records = both(|record| {
+        record.rate.achieved_per_s *= 2.0;
+        let all = record.response.get_mut(&Kind::All).unwrap();
+        (all.mean_ci_low_ns, all.mean_ci_high_ns) = (Some(1e12), Some(2e12));
+    });
+    let comparison = compare(&records, &[]);
+    let row = |name: &str| comparison.figures.iter().find(|row| row.name == name).unwrap();
+    let rate = &row("rate").values;
+    assert_eq!(rate[0].value, Some(records[0].1.rate.achieved_per_s));
+    assert_eq!((rate[0].ratio, rate[1].ratio), (None, Some(2.0)));
+    for row in &comparison.figures {
+        for value in &row.values {
+            assert_eq!(value.value.is_none(), value.missing.is_some(), "{}", row.name);
+        }
+    }
+    assert_eq!(row("all.mean").values[1].apart, None, "one side alone tells nothing");
+}
+
+#[test]
+fn the_json_schema_is_the_written_one_and_holds_a_comparison() {
+    let rules = ["all.p99>+5%".parse().unwrap()];
+    let comparison = compare(&both(|record| record.machine.cpus += 1), &rules);
+    let right: serde_json::Value = serde_json::from_str(&comparison.to_json()).unwrap();
+    let mut wrong = right.clone();
+    wrong["rules"][0]["result"] = json!("perhaps");
+    crate::record::tests::expect_schema::<Comparison>("comparison.schema.json", &[right], &wrong);
+}

@@ -1,0 +1,75 @@
+//! One second of the load: workers end it together, and agents report it to their master.
+
+mod judged;
+mod log;
+mod progress;
+mod rows;
+mod kept;
+mod sum;
+mod travel;
+
+pub use log::{log_head, log_of};
+pub use progress::LoadSoFar;
+pub use rows::IntervalRow;
+
+use crate::record::{ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+use memtide_base::Span;
+use memtide_metrics::Histogram;
+use memtide_scenario::Kind;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Results of about one second of the load over all workers: outcomes in it, and the state at its
+/// end. Counts and times of all intervals add up to those of the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// Time from the beginning of the load to the interval's beginning.
+    #[serde(rename = "start_ns", with = "travel::nanoseconds")]
+    pub start: Span,
+    /// Length of the interval.
+    #[serde(rename = "length_ns", with = "travel::nanoseconds")]
+    pub length: Span,
+    /// Operations that ended in the interval.
+    pub counts: SettledCounts,
+    /// Received − intended of measured operations answered in the interval, by kind, as in a
+    /// record; a kind without any is absent.
+    #[serde(with = "travel::times")]
+    pub response: BTreeMap<Kind, Histogram<u64>>,
+    /// Received − sent of measured operations answered in the interval, by kind.
+    #[serde(with = "travel::times")]
+    pub service: BTreeMap<Kind, Histogram<u64>>,
+    /// Sent − intended of measured operations sent in the interval, by kind.
+    #[serde(with = "travel::times")]
+    pub lag: BTreeMap<Kind, Histogram<u64>>,
+    /// Measured operations that ended unanswered in the interval, by kind; a kind without any is
+    /// absent. They rank above all times in `response`.
+    pub unanswered: BTreeMap<Kind, u64>,
+    /// In flight and backlog at the end of the interval.
+    pub under_way: UnderWay,
+    /// Outcomes by server, in the plan's order of servers. These and `no_server` add up to
+    /// `counts`.
+    pub servers: Vec<ServerSecond>,
+    /// Outcomes of operations for which no server was chosen.
+    pub no_server: SettledCounts,
+    /// State of each worker at the end of the interval, in the order of workers. Workers that have
+    /// finished report nothing in flight and no backlog.
+    pub workers: Vec<WorkerSecond>,
+    /// Reports of the servers by name: growth of their counters since their previous `stats` reply.
+    /// Servers are queried shortly before a second ends. Empty if none was queried.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reports: BTreeMap<String, ServerReport>,
+    /// True if the load was over at the interval's end: the measured window had ended, or all
+    /// operations were issued. Later outcomes say nothing about the load.
+    pub is_over: bool,
+}
+
+impl Interval {
+    /// Time from the beginning of the load to the interval's end.
+    pub const fn end(&self) -> Span {
+        Span::from_ns(self.start.ns().saturating_add(self.length.ns()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

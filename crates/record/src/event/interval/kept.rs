@@ -1,0 +1,38 @@
+//! Seconds as a record keeps them: counts and states, and two percentiles in place of the times.
+
+use super::Interval;
+use crate::record::{SecondRecord, SettledCounts};
+use memtide_base::Span;
+use memtide_metrics::Row;
+
+impl Interval {
+    /// The second as a record keeps it; `times` has the response times of its measured operations.
+    pub fn record(&self, times: &Row) -> SecondRecord {
+        SecondRecord {
+            start_s: self.start.as_s_f64(),
+            length_s: self.length.as_s_f64(),
+            counts: self.counts,
+            response_p50_ns: times.response_quantile(0.5),
+            response_p99_ns: times.response_quantile(0.99),
+            under_way: self.under_way,
+            servers: self.servers.clone(),
+            no_server: Some(self.no_server).filter(|none| *none != SettledCounts::default()),
+            workers: self.workers.clone(),
+            reports: self.reports.clone(),
+        }
+    }
+
+    /// The second of a record, without the state of single workers. Its times are unknown.
+    pub(crate) fn of_record(second: &SecondRecord) -> Self {
+        Self {
+            start: Span::from_s_f64(second.start_s),
+            length: Span::from_s_f64(second.length_s),
+            counts: second.counts,
+            under_way: second.under_way,
+            servers: second.servers.clone(),
+            no_server: second.no_server.unwrap_or_default(),
+            reports: second.reports.clone(),
+            ..Self::default()
+        }
+    }
+}

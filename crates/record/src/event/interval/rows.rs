@@ -1,0 +1,241 @@
+//! Seconds of the load as rows of a table: one for all operations, and one for each kind.
+//!
+//! A cell is empty where the second lacks the figure; it is never a false zero.
+
+use super::Interval;
+use crate::record::{Percentile, SecondRecord, ServerReport, SettledCounts, UnderWay};
+use crate::sample::{CellForm, Column};
+use memtide_base::Span;
+use memtide_metrics::summary::{Quantile, quantile};
+use memtide_metrics::{Histogram, histogram::Moments};
+use memtide_scenario::Kind;
+use memtide_scenario::RowText;
+use serde_json::{Map, Value};
+
+/// A row of an intervals file. All rows have the same columns, in the same order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IntervalRow(Map<String, Value>);
+
+/// Percentiles of response time.
+const RESPONSE: [Percentile; 4] =
+    [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999];
+/// Percentiles of service time and lag.
+const OTHERS: [Percentile; 2] = [Percentile::P50, Percentile::P99];
+
+impl IntervalRow {
+    /// The rows of `interval`: all operations, then each kind it contains. `step` is the number of
+    /// its step, in a search or scan.
+    pub fn of_interval(interval: &Interval, step: Option<u32>) -> Vec<Self> {
+        let Interval { response, service, lag, unanswered, .. } = interval;
+        let is_there = |kind: &&Kind| {
+            **kind == Kind::All
+                || [response, service, lag].iter().any(|by| by.contains_key(kind))
+                || unanswered.contains_key(kind)
+        };
+        let row = |kind: &Kind| {
+            let mut row = Self::begun(step, (interval.start, interval.length), *kind);
+            let is_all = *kind == Kind::All;
+            row.counts(is_all.then_some(&interval.counts));
+            let none = Histogram::new();
+            let of = |by: &'_ std::collections::BTreeMap<Kind, Histogram<u64>>| {
+                by.get(kind).cloned().unwrap_or_else(|| none.clone())
+            };
+            let (response, service, lag) = (of(response), of(service), of(lag));
+            let unanswered = unanswered.get(kind).copied().unwrap_or(0);
+            // Only the reply shows whether a get is a hit.
+            let is_known_when_sent = !matches!(kind, Kind::GetHit | Kind::GetMiss);
+            row.set("measured_sent", is_known_when_sent.then_some(lag.count()));
+            row.set("measured_answered", response.count());
+            row.set("measured_unanswered", unanswered);
+            row.times("response", &response, (unanswered, &RESPONSE));
+            row.times("service", &service, (0, &OTHERS));
+            row.times("lag", &lag, (0, &OTHERS));
+            row.under_way(is_all.then_some(&interval.under_way));
+            row.reports(interval.reports.values().filter(|_| is_all));
+            row
+        };
+        Kind::ALL.iter().filter(is_there).map(row).collect()
+    }
+
+    /// The row of a second in a record: all operations together, with two percentiles.
+    pub fn of_second(second: &SecondRecord, step: Option<u32>) -> Self {
+        let (start, length) = (second.start_s, second.length_s);
+        let mut row = Self(Map::new());
+        row.place(step, (start, length), Kind::All);
+        row.counts(Some(&second.counts));
+        for column in ["measured_sent", "measured_answered", "measured_unanswered"] {
+            row.set(column, Value::Null);
+        }
+        let none = Histogram::new();
+        row.times("response", &none, (0, &RESPONSE));
+        row.times("service", &none, (0, &OTHERS));
+        row.times("lag", &none, (0, &OTHERS));
+        row.set("response_p50_ns", second.response_p50_ns);
+        row.set("response_p99_ns", second.response_p99_ns);
+        row.under_way(Some(&second.under_way));
+        row.reports(second.reports.values());
+        row
+    }
+
+    /// The columns with their cells; null where the second lacks the figure.
+    pub fn cells(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The columns of every row, in order. A name ends in its unit; a name without a unit counts
+    /// operations, keys or connections.
+    pub fn columns() -> Vec<Column> {
+        let row = Self::of_second(&SecondRecord::default(), None);
+        row.0.into_iter().map(|(name, _)| column(name)).collect()
+    }
+
+    /// `rows` as lines of text, with a heading if they are the first rows of a file.
+    pub fn text(rows: &[Self], form: RowText, is_first: bool) -> String {
+        let mut text = String::new();
+        for (number, row) in rows.iter().enumerate() {
+            if form == RowText::Csv && is_first && number == 0 {
+                text += &(row.csv_header() + "\n");
+            }
+            text += &match form {
+                RowText::Csv => row.to_csv(),
+                RowText::JsonLines => row.to_json(),
+            };
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The names of the columns, separated by commas.
+    pub fn csv_header(&self) -> String {
+        let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
+        names.join(",")
+    }
+
+    /// The cells, separated by commas. Only numbers and known words, so nothing needs quotes.
+    fn to_csv(&self) -> String {
+        let cell = |value: &Value| match value {
+            Value::Null => String::new(),
+            Value::String(word) => word.clone(),
+            number => number.to_string(),
+        };
+        self.0.values().map(cell).collect::<Vec<_>>().join(",")
+    }
+
+    /// The row as a JSON object on one line.
+    fn to_json(&self) -> String {
+        serde_json::to_string(&self.0).expect("names and numbers are always written")
+    }
+
+    fn begun(step: Option<u32>, (start, length): (Span, Span), kind: Kind) -> Self {
+        let mut row = Self(Map::new());
+        row.place(step, (start.as_s_f64(), length.as_s_f64()), kind);
+        row
+    }
+
+    fn place(&mut self, step: Option<u32>, (start_s, length_s): (f64, f64), kind: Kind) {
+        self.set("step", step);
+        self.set("start_s", start_s);
+        self.set("length_s", length_s);
+        self.set("kind", kind.name());
+    }
+
+    fn set(&mut self, column: &str, value: impl Into<Value>) {
+        self.0.insert(column.to_owned(), value.into());
+    }
+
+    /// Adds outcomes; empty cells if unknown.
+    fn counts(&mut self, counts: Option<&SettledCounts>) {
+        let each = serde_json::to_value(counts.copied().unwrap_or_default());
+        let Ok(Value::Object(each)) = each else { return };
+        for (column, value) in each {
+            self.0.insert(column, if counts.is_some() { value } else { Value::Null });
+        }
+    }
+
+    fn times(
+        &mut self,
+        name: &str,
+        times: &Histogram<u64>,
+        (unanswered, percentiles): (u64, &[Percentile]),
+    ) {
+        let moments: &Moments = times.moments();
+        let some = |value: u64| (moments.count > 0).then_some(value);
+        self.set(&format!("{name}_mean_ns"), moments.mean());
+        self.set(&format!("{name}_min_ns"), some(moments.min));
+        for percentile in percentiles {
+            let column = format!("{name}_{}_ns", percentile.to_string().replace('.', ""));
+            let value = match quantile(times, unanswered, percentile.fraction()) {
+                Quantile::Known(value) => Some(value),
+                Quantile::Unanswered | Quantile::TooFew { .. } => None,
+            };
+            self.set(&column, value);
+        }
+        self.set(&format!("{name}_max_ns"), some(moments.max));
+    }
+
+    /// Adds what was in flight and the backlog at the end; empty cells if unknown.
+    fn under_way(&mut self, under_way: Option<&UnderWay>) {
+        let under_way = under_way.copied().unwrap_or_default();
+        self.set("in_flight", under_way.in_flight);
+        self.set("backlog", under_way.backlog);
+        self.set("oldest_due_s", under_way.oldest_due_s);
+        self.set("connections_open", under_way.connections_open);
+    }
+
+    /// Adds the servers' reports, summed over all servers that answered.
+    fn reports<'a>(&mut self, reports: impl Iterator<Item = &'a ServerReport> + Clone) {
+        let sum = |of: fn(&ServerReport) -> Option<u64>| {
+            reports.clone().filter_map(of).reduce(u64::saturating_add)
+        };
+        self.set("server_operations", sum(|of| of.operations));
+        self.set("server_gets", sum(|of| of.gets));
+        self.set("server_hits", sum(|of| of.hits));
+        self.set("server_misses", sum(|of| of.misses));
+        self.set("server_sets", sum(|of| of.sets));
+        self.set("server_evictions", sum(|of| of.evictions));
+        self.set("server_cpu_user_us", sum(|of| of.cpu_user_us));
+        self.set("server_cpu_system_us", sum(|of| of.cpu_system_us));
+        self.set("server_items", sum(|of| of.items));
+        self.set("server_item_bytes", sum(|of| of.item_bytes));
+        self.set("server_connections", sum(|of| of.connections));
+        self.set("server_restarts", sum(|of| Some(of.restarts)));
+        self.set("server_resets", sum(|of| Some(of.resets)));
+    }
+}
+
+/// Type of the column with this name. Only the columns that identify a second are filled in every
+/// row.
+fn column(name: String) -> Column {
+    let (meaning, is_optional) = match &*name {
+        "step" => ("the step of a search or scan", true),
+        "start_s" => ("where the second begins after the beginning of the load", false),
+        "length_s" => ("how long it was", false),
+        "kind" => ("the kind of operation; all for all together", false),
+        "measured_sent" => ("operations of the measured window that were sent", true),
+        "measured_answered" => ("operations of the measured window that were answered", true),
+        "measured_unanswered" => ("operations of the measured window without an answer", true),
+        "in_flight" => ("operations that were sent and not answered at its end", true),
+        "backlog" => ("operations that were due and not sent at its end", true),
+        "oldest_due_s" => ("how long the oldest of the backlog had been due", true),
+        "connections_open" => ("connections that were open at its end", true),
+        times if times.starts_with("response_") => ("received - intended of measured ones", true),
+        times if times.starts_with("service_") => ("received - sent of measured ones", true),
+        times if times.starts_with("lag_") => ("sent - intended of measured ones", true),
+        report if report.starts_with("server_") => ("what all servers said of themselves", true),
+        _ => ("what ended in it, measured or not", true),
+    };
+    let unit = ["ns", "us", "s"]
+        .into_iter()
+        .find(|unit| name.strip_suffix(unit).is_some_and(|before| before.ends_with('_')));
+    let unit = unit.or_else(|| name.contains("bytes").then_some("bytes"));
+    let cell = match unit {
+        _ if name == "kind" => CellForm::Word,
+        Some("s") => CellForm::Fraction,
+        _ if name.ends_with("_mean_ns") => CellForm::Fraction,
+        _ => CellForm::Whole,
+    };
+    Column { name: name.into(), cell, unit, is_optional, meaning }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Rows of one table: equal columns, and no false zero.
+
+use super::*;
+
+fn second() -> Interval {
+    let mut times = Histogram::new();
+    (1..=10).for_each(|n| times.record(n * 1_000));
+    let counts = SettledCounts { settled: 12, answered: 10, lost: 2, ..Default::default() };
+    Interval {
+        start: Span::from_s(2),
+        length: Span::from_s(1),
+        counts,
+        response: [(Kind::All, times.clone()), (Kind::Set, times.clone())].into(),
+        lag: [(Kind::All, times)].into(),
+        unanswered: [(Kind::All, 2), (Kind::Set, 1), (Kind::Get, 1)].into(),
+        under_way: UnderWay { in_flight: Some(3), ..UnderWay::default() },
+        ..Interval::default()
+    }
+}
+
+#[test]
+fn a_second_is_a_row_per_kind_and_all_have_the_same_columns() {
+    let rows = IntervalRow::of_interval(&second(), Some(4));
+    let kinds: Vec<&str> = rows.iter().filter_map(|row| row.0["kind"].as_str()).collect();
+    assert_eq!(kinds, ["all", "get", "set"]);
+    let header = rows[0].csv_header();
+    assert!(header.starts_with("step,start_s,length_s,kind,settled,"), "{header}");
+    assert!(header.contains(",response_p999_ns,response_max_ns,service_mean_ns,"), "{header}");
+    for row in &rows {
+        assert_eq!(row.csv_header(), header);
+        assert_eq!(row.to_csv().split(',').count(), header.split(',').count());
+    }
+    let [all, get, set] = &rows[..] else { panic!("{rows:?}") };
+    assert!(all.to_csv().starts_with("4,2.0,1.0,all,12,"), "{}", all.to_csv());
+    assert_eq!((all.0["lost"].as_u64(), all.0["in_flight"].as_u64()), (Some(2), Some(3)));
+    assert!(set.0["lost"].is_null() && set.0["in_flight"].is_null());
+    assert_eq!(get.0["measured_answered"], 0);
+    assert!(get.0["response_mean_ns"].is_null() && get.0["response_p50_ns"].is_null());
+    assert_eq!(set.0["measured_unanswered"], 1);
+    assert_eq!(set.0["response_max_ns"], 10_000);
+    let back: Value = serde_json::from_str(&all.to_json()).unwrap();
+    assert_eq!(back["response_mean_ns"], 5_500.0);
+}
+
+#[test]
+fn cells_are_what_their_columns_hold() {
+    let columns = IntervalRow::columns();
+    let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+    let mut rows = IntervalRow::of_interval(&second(), Some(4));
+    rows.extend(IntervalRow::of_interval(&Interval::default(), None));
+    assert_eq!(names.join(","), rows[0].csv_header());
+    for row in &rows {
+        for (column, (name, cell)) in columns.iter().zip(row.cells()) {
+            let fits = match column.cell {
+                CellForm::Whole => cell.is_u64(),
+                CellForm::Fraction => cell.is_f64(),
+                CellForm::Word | CellForm::Bytes => cell.is_string(),
+            };
+            assert!(fits || (column.is_optional && cell.is_null()), "{name}: {cell}");
+        }
+    }
+    let unit = |name: &str| columns.iter().find(|column| column.name == name).unwrap().unit;
+    assert_eq!((unit("start_s"), unit("response_mean_ns")), (Some("s"), Some("ns")));
+    assert_eq!((unit("server_cpu_user_us"), unit("bytes_sent")), (Some("us"), Some("bytes")));
+    assert_eq!((unit("backlog"), unit("server_items"), unit("misses")), (None, None, None));
+}
+
+#[test]
+fn a_second_of_a_record_has_the_same_columns_and_no_false_zero() {
+    let kept = SecondRecord { response_p50_ns: Some(7), ..SecondRecord::default() };
+    let row = IntervalRow::of_second(&kept, None);
+    let live = IntervalRow::of_interval(&second(), None);
+    assert_eq!(row.csv_header(), live[0].csv_header());
+    assert_eq!(row.0["response_p50_ns"], 7);
+    assert!(row.0["measured_answered"].is_null() && row.0["step"].is_null());
+}

@@ -1,0 +1,107 @@
+//! Judges goals by a record: met, missed, or undecided if the sample is too small.
+//!
+//! Uses only what the record contains, so that a merged record is judged like that of one run.
+
+use crate::record::{Distribution, GoalRecord, GoalResult, Record};
+use crate::warning::exact_percent;
+use memtide_base::units;
+use memtide_metrics::{Quantile, quantile};
+use memtide_scenario::Kind;
+use memtide_scenario::{Goal, Measure, Relation, Subject};
+
+/// Result of each of `goals`, judged by the counts, times and rates of `record`.
+pub fn judge(goals: &[Goal], record: &Record) -> Vec<GoalRecord> {
+    let each = goals.iter().map(|goal| {
+        let (result, measured, why) = judgement(goal, record);
+        GoalRecord { goal: goal.to_string(), result, measured, why }
+    });
+    each.collect()
+}
+
+/// A figure that a goal can name, taken from a record.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// The value in its own unit: nanoseconds, operations (or what `rate-unit` says) per second, or
+    /// a fraction.
+    Known(f64),
+    /// A percentile among unanswered operations: larger than every measured time.
+    Unanswered,
+    /// Unknown; the reason, as a clause.
+    Missing(String),
+}
+
+/// The figure that `subject` names, taken from the counts, times and rates of `record`.
+pub fn measured(subject: Subject, record: &Record) -> Measured {
+    let missing = |why: &str| Measured::Missing(why.to_owned());
+    match subject {
+        Subject::Rate if !record.is_one_load() && record.alignment.is_some() => {
+            missing("the shares did not run at the same time")
+        }
+        Subject::StartSkew => match (record.start_skew_ns, &record.alignment) {
+            (Some(skew_ns), _) => Measured::Known(skew_ns as f64),
+            (None, Some(alignment)) => missing(&alignment.why),
+            (None, None) => missing("a single run has no start skew; merge the shares of a run"),
+        },
+        Subject::Rate => Measured::Known(record.rate.in_schedule_unit()),
+        Subject::Errors if record.totals.intended == 0 => missing("nothing was measured"),
+        Subject::Errors => {
+            Measured::Known(record.totals.unanswered() as f64 / record.totals.intended as f64)
+        }
+        Subject::Response { kind, measure } => response(kind, measure, record),
+    }
+}
+
+/// Formats a figure for people, in the unit of its subject.
+pub fn figure_word(subject: Subject, figure: f64) -> String {
+    match subject {
+        Subject::Response { .. } | Subject::StartSkew => units::format_time(figure),
+        Subject::Rate => units::format_rate(figure),
+        Subject::Errors => exact_percent(figure),
+    }
+}
+
+type Judgement = (GoalResult, Option<f64>, String);
+
+fn judgement(goal: &Goal, record: &Record) -> Judgement {
+    let (met, figure, why) = match measured(goal.subject, record) {
+        Measured::Missing(why) => return (GoalResult::Undecided, None, why),
+        Measured::Known(figure) => {
+            let why = format!("it was {}", figure_word(goal.subject, figure));
+            (goal.relation.holds(figure, goal.bound), Some(figure), why)
+        }
+        // The figure is larger than every measured time.
+        Measured::Unanswered => {
+            let why = "it falls among the operations that were not answered".to_owned();
+            (matches!(goal.relation, Relation::Greater | Relation::GreaterEq), None, why)
+        }
+    };
+    (if met { GoalResult::Met } else { GoalResult::Missed }, figure, why)
+}
+
+fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {
+    let missing = |why: &str| Measured::Missing(why.to_owned());
+    let Some(response) = record.response.get(&kind) else {
+        return missing("no such operation was measured");
+    };
+    let (Some(mean), Some(max)) = (response.mean_ns, response.max_ns) else {
+        return missing("no such operation was answered");
+    };
+    match measure {
+        Measure::Mean => Measured::Known(mean),
+        Measure::Max if response.unanswered > 0 => Measured::Unanswered,
+        Measure::Max => Measured::Known(max as f64),
+        Measure::Percentile(percent) => match quantile_of(response, percent / 100.0) {
+            Some(Quantile::Known(ns)) => Measured::Known(ns as f64),
+            Some(Quantile::Unanswered) => Measured::Unanswered,
+            Some(Quantile::TooFew { needed }) => missing(&format!(
+                "it needs {needed} operations, and {} were measured; measure longer",
+                response.count
+            )),
+            None => missing("the histogram of these times is damaged"),
+        },
+    }
+}
+
+fn quantile_of(response: &Distribution, p: f64) -> Option<Quantile> {
+    Some(quantile(&response.times()?, response.unanswered, p))
+}

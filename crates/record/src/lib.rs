@@ -1,0 +1,43 @@
+//! The output of memtide: events, warnings and samples during a run, the record at its end, and the
+//! merging and comparing of records.
+//!
+//! Pure data: no file is opened, no clock is read, nothing is printed here. Every format of data
+//! that the program writes is defined here. The list below is the reading order; `use` arrows run
+//! only down it.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
+
+pub mod event;
+
+pub mod steps;
+
+pub mod merge;
+
+pub mod compare;
+
+pub mod judge;
+
+pub mod warning;
+
+mod record;
+
+pub mod sample;
+
+mod exit;
+
+#[cfg(test)]
+#[path = "../../base/tests/pages/mod.rs"]
+mod pages;
+
+#[cfg(test)]
+#[path = "../../base/tests/prose/mod.rs"]
+mod prose;
+
+pub use compare::{Comparison, Rule, compare};
+pub use event::{Event, Interval, LoadSoFar, Progress, StepBegun, TimesSoFar};
+pub use exit::Exit;
+pub use judge::judge;
+pub use merge::{MergeError, Merging, Scenarios, beside, merge};
+pub use record::*;
+pub use sample::{CellForm, Column, Sample, SampleOutcome, WrongValue, WrongValues};
+pub use warning::{LateCause, Warning, natively};

@@ -1,0 +1,169 @@
+//! Facts about the load (plan, machine), as far as one record can state them for all
+//! shards.
+//!
+//! Where shards differ and nothing adds up, the value is the first shard's or absent; each shard
+//! keeps its own facts.
+
+use super::clocks::Windows;
+use super::missing::total;
+use crate::record::{
+    ChurnPlanRecord, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ShardRecord,
+};
+use memtide_scenario::Tags;
+use std::collections::BTreeMap;
+
+/// The plan of all shards: quantities that add up are added, the rest is that of the first of
+/// `all`. Reasons stay with the shards. Each share's plan is that of the whole run, except for what
+/// its own process has; `known` are the shards whose processes count. If whole runs were not
+/// measured together, rates do not add up, and workers and connections are the largest number of
+/// any run.
+pub(super) fn plan(
+    all: &[&ShardRecord],
+    known: &[&ShardRecord],
+    windows: &Windows<'_>,
+) -> PlanRecord {
+    let are_shares = windows.alignment.is_some();
+    let together = are_shares || windows.are_one_load();
+    let join: fn(u32, u32) -> u32 = if together { u32::saturating_add } else { Ord::max };
+    let plans = || known.iter().map(|shard| &shard.plan);
+    let sum = |of: fn(&PlanRecord) -> u32| plans().map(of).fold(0, join);
+    let joined = PlanRecord {
+        clients: plans().map(|plan| plan.clients).reduce(|a, b| Some(join(a?, b?))).flatten(),
+        servers: servers(all),
+        workers: sum(|plan| plan.workers),
+        connections: sum(|plan| plan.connections),
+        decided: agreed(all, |shard| &shard.plan.decided),
+        why: BTreeMap::new(),
+        ..all[0].plan.clone()
+    };
+    if are_shares {
+        return PlanRecord {
+            cpus: Vec::new(),
+            wait: same(plans().map(|plan| &plan.wait)).cloned().unwrap_or_default(),
+            io: same(plans().map(|plan| &plan.io)).cloned().unwrap_or_default(),
+            ..joined
+        };
+    }
+    let rates = plans().map(|plan| plan.rate_per_s);
+    PlanRecord {
+        embedded: plans().any(|plan| plan.embedded),
+        rate_per_s: rates.reduce(|a, b| join_rates(together, a?, b?)).flatten(),
+        ops_max: total(plans().map(|plan| plan.ops_max)),
+        churn: churn(known, together),
+        cpus: plans().flat_map(|plan| plan.cpus.clone()).collect(),
+        ..joined
+    }
+}
+
+/// The tags that all shards have in common.
+pub(super) fn tags(shards: &[&ShardRecord]) -> Tags {
+    agreed(shards, |shard| &shard.tags)
+}
+
+/// The words that all shards have in common, by name.
+fn agreed(
+    shards: &[&ShardRecord],
+    of: fn(&ShardRecord) -> &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut agreed = of(shards[0]).clone();
+    agreed.retain(|name, word| shards.iter().all(|shard| of(shard).get(name) == Some(&*word)));
+    agreed
+}
+
+/// Joins two rates: their sum if the shards were measured together, else the rate that both had.
+fn join_rates(together: bool, a: f64, b: f64) -> Option<f64> {
+    if together { Some(a + b) } else { (a == b).then_some(a) }
+}
+
+/// The plan of connection churn, if all shards have one.
+fn churn(shards: &[&ShardRecord], together: bool) -> Option<ChurnPlanRecord> {
+    let plans = || shards.iter().map(|shard| shard.plan.churn.as_ref());
+    let first = plans().collect::<Option<Vec<_>>>()?.first().copied()?.clone();
+    let each = || plans().flatten();
+    Some(ChurnPlanRecord {
+        connection_rate_per_s: each()
+            .map(|plan| plan.connection_rate_per_s)
+            .reduce(|a, b| join_rates(together, a?, b?))
+            .flatten(),
+        connections_total: total(each().map(|plan| plan.connections_total)),
+        ..first
+    })
+}
+
+/// Every server once, with all addresses that any shard resolved for it.
+fn servers(shards: &[&ShardRecord]) -> Vec<PlannedServer> {
+    let mut servers: Vec<PlannedServer> = Vec::new();
+    for server in shards.iter().flat_map(|shard| &shard.plan.servers) {
+        let Some(known) = servers.iter_mut().find(|known| known.name == server.name) else {
+            servers.push(server.clone());
+            continue;
+        };
+        for address in &server.addresses {
+            if !known.addresses.contains(address) {
+                known.addresses.push(address.clone());
+            }
+        }
+    }
+    servers
+}
+
+/// The machines as one: different words are listed, different numbers are left out.
+pub(super) fn machine(shards: &[&ShardRecord]) -> MachineRecord {
+    let machines = || shards.iter().map(|shard| &shard.machine);
+    let words = |of: fn(&MachineRecord) -> Option<&str>| {
+        let mut words: Vec<&str> = machines().filter_map(of).collect();
+        words.sort_unstable();
+        words.dedup();
+        words.join(", ")
+    };
+    let first = &shards[0].machine;
+    let model = words(|machine| machine.cpu_model.as_deref());
+    MachineRecord {
+        os: words(|machine| Some(&machine.os)),
+        kernel: words(|machine| Some(&machine.kernel)),
+        architecture: words(|machine| Some(&machine.architecture)),
+        // No machine has 0 CPUs, so 0 cannot be mistaken for a figure.
+        cpus: same(machines().map(|machine| machine.cpus)).unwrap_or(0),
+        cpus_allowed: same(machines().map(|machine| machine.cpus_allowed)).unwrap_or(0),
+        cpu_quota: same(machines().map(|machine| machine.cpu_quota)).and(first.cpu_quota),
+        clock_source: Some(words(|machine| machine.clock_source.as_deref()))
+            .filter(|source| !source.is_empty()),
+        cpu_model: Some(model).filter(|model| !model.is_empty()),
+        memory_bytes: same(machines().map(|machine| machine.memory_bytes)).flatten(),
+        memtide_version: words(|machine| Some(&machine.memtide_version)),
+    }
+}
+
+/// The common value, if all are equal.
+fn same<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
+}
+
+/// CPU load of the machines: the mean over all their CPUs, the idlest and the busiest CPU, and the
+/// idlest and the busiest second of any machine.
+pub(super) fn machine_cpu(shards: &[&ShardRecord]) -> Option<MachineCpu> {
+    let known = || {
+        let with_cpus = |shard: &&ShardRecord| {
+            Some((shard.machine_cpu.clone()?, f64::from(shard.machine.cpus.max(1))))
+        };
+        shards.iter().filter_map(with_cpus)
+    };
+    let cpus: f64 = known().map(|(_, cpus)| cpus).sum();
+    (cpus > 0.0).then(|| MachineCpu {
+        avg: known().map(|(busy, cpus)| busy.avg * cpus).sum::<f64>() / cpus,
+        min: known().map(|(busy, _)| busy.min).fold(f64::INFINITY, f64::min),
+        max: known().map(|(busy, _)| busy.max).fold(0.0, f64::max),
+        least_of_1s: known().filter_map(|(busy, _)| busy.least_of_1s).reduce(f64::min),
+        most_of_1s: known().filter_map(|(busy, _)| busy.most_of_1s).reduce(f64::max),
+        stolen: stolen(known()),
+    })
+}
+
+/// Mean CPU time withheld by the hypervisor, over all CPUs of the machines that report it.
+fn stolen(known: impl Iterator<Item = (MachineCpu, f64)>) -> Option<f64> {
+    let said = known.filter_map(|(busy, cpus)| Some((busy.stolen? * cpus, cpus)));
+    let (stolen, cpus) =
+        said.fold((0.0, 0.0), |sum, (stolen, cpus)| (sum.0 + stolen, sum.1 + cpus));
+    (cpus > 0.0).then(|| stolen / cpus)
+}

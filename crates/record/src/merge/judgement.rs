@@ -1,0 +1,173 @@
+//! Merges the shards' checks and warnings: a failure of any shard is a failure of the whole.
+//!
+//! Checks are not made again; only warnings that more operations can cure are.
+
+use super::agree::{self, of_different_servers};
+use super::{counters, missing};
+use crate::record::{
+    AgentRecord, Believable, Check, CheckKind, CheckResult, MissingRecord, Percentile, Record,
+    ShardRecord, ShareRecord, Verdict, WarningRecord,
+};
+use crate::warning::{LateCause, Warning};
+use std::collections::BTreeSet;
+
+/// Judges a merged record: verdict, warnings, goals and exit code. `ran` are the shards that made
+/// their load, of `all`.
+pub(super) fn judge(record: &mut Record, all: &[&ShardRecord], ran: &[&ShardRecord]) {
+    record.warnings = warnings(ran, record);
+    let mut checks = checks(ran, record.missing.as_ref());
+    checks.extend(record.missing.as_ref().map(|missing| missing::check(missing, all)));
+    conclude(record, ran, checks);
+    let scenarios = ran.iter().map(|shard| &shard.scenario);
+    let goals = agree::goals(scenarios.chain([&record.scenario]));
+    record.goals = crate::judge::judge(&goals, record);
+    record.exit = record.exit_code();
+}
+
+/// Sets the verdict: the worst of `checks`, or the worst verdict of a shard if that is worse. A
+/// shard that was not judged counts as a no. What shares sent can only be compared with the
+/// servers' counters for all of them together, which replaces their own comparisons.
+pub(super) fn conclude(record: &mut Record, ran: &[&ShardRecord], mut checks: Vec<Check>) {
+    if record.alignment.is_some() {
+        let (check, warning) = counters::judged(record, ran);
+        checks.retain(|of| of.code != check.code);
+        let behind = checks.iter().position(|of| of.code == CheckKind::Shares);
+        checks.insert(behind.unwrap_or(checks.len()), check);
+        record.warnings.retain(|it| !counters::JUDGED_ANEW.contains(&it.code.as_str()));
+        record.warnings.extend(warning);
+    }
+    let judged = Believable::from_checks(checks);
+    let worst = ran.iter().map(|shard| shard.believable.verdict).max();
+    let verdict = worst.unwrap_or(Verdict::No).max(judged.verdict);
+    record.believable = Believable { verdict, ..judged };
+}
+
+/// The worst result of each check over all shards, with the shard named, in the order of the
+/// checks.
+fn checks(shards: &[&ShardRecord], missing: Option<&MissingRecord>) -> Vec<Check> {
+    let mut codes: Vec<CheckKind> = Vec::new();
+    for check in shards.iter().flat_map(|shard| &shard.believable.checks) {
+        if !codes.contains(&check.code) {
+            codes.push(check.code);
+        }
+    }
+    codes.into_iter().map(|code| worst(code, shards, missing)).collect()
+}
+
+fn worst(code: CheckKind, shards: &[&ShardRecord], missing: Option<&MissingRecord>) -> Check {
+    let all: Vec<(usize, &Check)> = shards
+        .iter()
+        .enumerate()
+        .filter_map(|(at, shard)| {
+            let check = shard.believable.checks.iter().find(|check| check.code == code);
+            check.map(|check| (at, check))
+        })
+        .collect();
+    let of = |result| all.iter().filter(move |(_, check)| check.result == result);
+    let result = [CheckResult::Failed, CheckResult::Passed, CheckResult::Skipped]
+        .into_iter()
+        .find(|&result| of(result).next().is_some())
+        .expect("a code is one of some check");
+    let (at, check) = of(result)
+        .copied()
+        .reduce(|worst, next| if excess(next.1) > excess(worst.1) { next } else { worst })
+        .expect("some check has this result");
+    let (count, message) = (of(result).count(), &check.message);
+    let (noun, name) = name(shards, at);
+    let total = total(shards);
+    let missing = missing.map_or(String::new(), |missing| {
+        let of = shards[at].share.as_ref().map_or(0, |share| share.of);
+        format!(" ({} of {of} shares missing)", missing.shares.len())
+    });
+    let message = match (result, count) {
+        (CheckResult::Passed, _) => {
+            format!("{count} of {total} {noun}s passed{missing}; worst is {name}: {message}")
+        }
+        (CheckResult::Skipped, _) => {
+            format!("skipped in every {noun}, such as {name}: {message}")
+        }
+        (CheckResult::Failed, 1) if noun == "agent" => format!("{name}: {message}"),
+        (CheckResult::Failed, 1) => format!("{name} of {total}: {message}"),
+        (CheckResult::Failed, _) => {
+            format!("{count} of {total} {noun}s failed{missing}; worst is {name}: {message}")
+        }
+    };
+    Check { code, result, message, measured: check.measured, allowed: check.allowed }
+}
+
+/// What the shard at this position is called, and its name: an agent has a name, a share of a run
+/// has a number, other shards are counted from 1.
+fn name(shards: &[&ShardRecord], at: usize) -> (&'static str, String) {
+    match &shards[at].share {
+        Some(ShareRecord { number, agent: Some(AgentRecord { name, .. }), .. }) => {
+            ("agent", format!("agent {name} (share {number})"))
+        }
+        Some(share) => ("share", format!("share {}", share.number)),
+        None => ("run", format!("run {}", at + 1)),
+    }
+}
+
+/// Number of shards that there should be: of shares those of the run, else those that are there.
+fn total(shards: &[&ShardRecord]) -> usize {
+    match &shards[0].share {
+        Some(ShareRecord { of, agent: None, .. }) => *of as usize,
+        _ => shards.len(),
+    }
+}
+
+/// The first shard's warning of this code, with the number of shards that have one.
+fn once(code: &str, shards: &[&ShardRecord]) -> Option<WarningRecord> {
+    let of = |shard: &&ShardRecord| shard.warnings.iter().find(|it| it.code == code).cloned();
+    let mut all = shards.iter().enumerate().filter_map(|(at, shard)| Some((at, of(shard)?)));
+    let (at, first) = all.next()?;
+    let (total, (noun, name)) = (total(shards), name(shards, at));
+    let who = match all.count() {
+        0 => format!("{name} of {total}"),
+        others => format!("{} of {total} {noun}s, such as {name}", others + 1),
+    };
+    Some(WarningRecord { message: format!("{who}: {}", first.message), ..first })
+}
+
+/// The judged figure as a part of its bound; above 1 it is beyond.
+fn excess(check: &Check) -> f64 {
+    match (check.measured, check.allowed) {
+        (Some(measured), Some(allowed)) if allowed > 0.0 => measured.abs() / allowed,
+        _ => 0.0,
+    }
+}
+
+/// The warnings of all shards, each once, in their order. Warnings about response times are
+/// computed from the merged `record`. "Sent late" is one warning for all: each shard keeps its own
+/// figure.
+fn warnings(shards: &[&ShardRecord], record: &Record) -> Vec<WarningRecord> {
+    let curable = [
+        Warning::HistogramSaturated { count: 0 }.code(),
+        Warning::TooFewSamples {
+            kind: memtide_scenario::Kind::All,
+            percentile: Percentile::P50,
+            needed: 0,
+            has: 0,
+        }
+        .code(),
+    ];
+    let percentile = Percentile::P99;
+    let late =
+        Warning::GeneratorLate { percentile, seen_ns: 0, ideal_ns: 0, cause: LateCause::Wake }
+            .code();
+    let mut warnings: Vec<WarningRecord> = Vec::new();
+    for warning in shards.iter().flat_map(|shard| &shard.warnings) {
+        let told = if warning.code == late { once(late, shards) } else { Some(warning.clone()) };
+        let is_new = |told: &WarningRecord| {
+            !curable.contains(&told.code.as_str()) && !warnings.contains(told)
+        };
+        warnings.extend(told.filter(is_new));
+    }
+    let mut of_merged = Warning::of_response(&record.response);
+    if of_different_servers(shards) {
+        let names = shards.iter().flat_map(|shard| &shard.plan.servers).map(|server| &server.name);
+        let servers = names.collect::<BTreeSet<_>>().len();
+        of_merged.push(Warning::ServersDiffer { runs: shards.len(), servers });
+    }
+    warnings.extend(of_merged.iter().map(WarningRecord::from));
+    warnings
+}

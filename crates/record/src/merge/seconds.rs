@@ -1,0 +1,161 @@
+//! Seconds of several runs or shares as one load's.
+//!
+//! A second is counted whole, so that sums stay exact: one of a whole run in the merged second that
+//! holds its middle by the time of day, one of a share in that of its number since the common
+//! beginning.
+
+use super::window::{covered, extend};
+use crate::event::Interval;
+use crate::record::{Phases, Record, SecondRecord, SettledCounts, ShardRecord, UnderWay};
+use memtide_base::Span;
+use memtide_metrics::Row;
+use std::collections::BTreeMap;
+
+/// Largest number of merged seconds of whole runs.
+const SECONDS_MAX: u64 = 1024;
+
+/// A second of a whole run: its beginning and end in ns since 1970, and its figures.
+struct Placed {
+    start: u64,
+    end: u64,
+    shard: usize,
+    second: Interval,
+}
+
+/// Facts about all whole runs that are needed repeatedly.
+struct Loads {
+    /// Beginning and end of each shard's seconds.
+    extents: BTreeMap<usize, (u64, u64)>,
+    /// By server, the shard whose reports are kept: the first that queried it.
+    asked: BTreeMap<String, usize>,
+}
+
+/// The seconds of all whole runs together; none if they would not add up to `phases` because a
+/// shard has no seconds or does not say when they were.
+pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondRecord> {
+    let each = shards.iter().enumerate().flat_map(|(number, shard)| placed(number, shard));
+    let mut all: Vec<Placed> = each.collect();
+    let (Some(zero), Some(end)) =
+        (all.iter().map(|part| part.start).min(), all.iter().map(|part| part.end).max())
+    else {
+        return Vec::new();
+    };
+    // Counts by server add up only if all runs name the same servers.
+    let names = |shard: &ShardRecord| -> Vec<String> {
+        shard.plan.servers.iter().map(|server| server.name.clone()).collect()
+    };
+    if shards.iter().any(|shard| names(shard) != names(&shards[0])) {
+        all.iter_mut().for_each(|part| part.second.servers.clear());
+    }
+    let mut width = all.iter().map(|part| part.end - part.start).max().unwrap_or(0).max(1);
+    while (end - zero).div_ceil(width) > SECONDS_MAX {
+        width *= 2;
+    }
+    let mut rows: BTreeMap<u64, Vec<&Placed>> = BTreeMap::new();
+    for part in &all {
+        let middle = part.start + (part.end - part.start) / 2;
+        rows.entry((middle - zero) / width).or_default().push(part);
+    }
+    let loads = Loads::of(shards, &all);
+    let row = |(number, of): (u64, Vec<&Placed>)| Interval {
+        start: Span::from_ns(number.saturating_mul(width)),
+        ..loads.together(&of)
+    };
+    checked(rows.into_iter().map(row), phases)
+}
+
+/// The seconds of a whole run; none if it does not say when its load began.
+fn placed(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Placed> {
+    let window = shard.window_start_unix_ns.and_then(|start| u64::try_from(start.0).ok());
+    let warmup = Span::from_s_f64(shard.plan.warmup_s).ns();
+    let load = window.and_then(|start| start.checked_sub(warmup));
+    shard.seconds.iter().filter_map(move |second| {
+        let second = Interval::of_record(second);
+        let start = load?.checked_add(second.start.ns())?;
+        let end = start.checked_add(second.length.ns())?;
+        Some(Placed { start, end, shard: number, second })
+    })
+}
+
+/// `seconds` as a record has them; none if they do not add up to `phases`.
+fn checked(seconds: impl Iterator<Item = Interval>, phases: &Phases) -> Vec<SecondRecord> {
+    let Phases { warmup, measure, cooldown, .. } = phases;
+    let load = [warmup, measure, cooldown].map(|phase| SettledCounts::from(&phase.totals));
+    // Percentiles of merged seconds are unknown.
+    let seconds: Vec<SecondRecord> = seconds.map(|it| it.record(&Row::default())).collect();
+    let total = |all: &mut dyn Iterator<Item = SettledCounts>| {
+        all.fold(SettledCounts::default(), |sum, of| sum.plus(&of))
+    };
+    match total(&mut seconds.iter().map(|it| it.counts)) == total(&mut load.into_iter()) {
+        true => seconds,
+        false => Vec::new(),
+    }
+}
+
+impl Loads {
+    fn of(shards: &[ShardRecord], all: &[Placed]) -> Self {
+        let mut extents: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+        for part in all {
+            let extent = extents.entry(part.shard).or_insert((part.start, part.end));
+            *extent = (extent.0.min(part.start), extent.1.max(part.end));
+        }
+        let mut asked = BTreeMap::new();
+        for (number, shard) in shards.iter().enumerate() {
+            for server in shard.server.during.keys() {
+                asked.entry(server.clone()).or_insert(number);
+            }
+        }
+        Self { extents, asked }
+    }
+
+    /// One merged second of those in `row`: first those of each shard, then of all shards.
+    fn together(&self, row: &[&Placed]) -> Interval {
+        let mut shards: BTreeMap<usize, Interval> = BTreeMap::new();
+        let mut when = BTreeMap::new();
+        for part in row {
+            extend(&mut when, part.shard, part.start..part.end);
+            let sum = shards.entry(part.shard);
+            sum.and_modify(|sum| sum.then(&part.second)).or_insert_with(|| part.second.clone());
+        }
+        for (shard, second) in &mut shards {
+            second.reports.retain(|server, _| self.asked.get(server) == Some(shard));
+        }
+        let mut sum = Interval::merged(shards.values()).unwrap_or_default();
+        // A shard that was running and has no second here leaves the state at the end unknown.
+        let (from, until) = when.values().fold((u64::MAX, 0), |(from, until), stretch| {
+            (from.min(stretch.start), until.max(stretch.end))
+        });
+        let running = self.extents.iter().filter(|(_, of)| of.0 < until && of.1 > from);
+        if running.map(|(shard, _)| shard).any(|shard| !shards.contains_key(shard)) {
+            sum.under_way = UnderWay::default();
+            sum.servers.iter_mut().for_each(|server| server.connections_open = None);
+        }
+        sum.length = covered(&when);
+        sum
+    }
+}
+
+/// The seconds of shares of one run, by their number since the beginning.
+#[derive(Clone, Default)]
+pub(super) struct Shared(BTreeMap<u64, Interval>);
+
+impl Shared {
+    /// Adds the seconds of a record: a share, or merged from shares.
+    pub(super) fn absorb(&mut self, record: &Record) {
+        let mut own: BTreeMap<u64, Interval> = BTreeMap::new();
+        for second in record.seconds.iter().map(Interval::of_record) {
+            let at = own.entry(second.start.as_s_f64().round() as u64);
+            at.and_modify(|sum| sum.then(&second)).or_insert(second);
+        }
+        for (at, second) in own {
+            let second = Interval { start: Span::from_s(at), ..second };
+            let sum = self.0.entry(at);
+            sum.and_modify(|sum| sum.beside(&second)).or_insert(second);
+        }
+    }
+
+    /// The sums as a record has them; none if they do not add up to `phases`.
+    pub(super) fn seal(self, phases: &Phases) -> Vec<SecondRecord> {
+        checked(self.0.into_values(), phases)
+    }
+}

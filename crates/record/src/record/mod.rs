@@ -1,0 +1,521 @@
+//! The result of a run: `memtide.record/2`, the versioned JSON format that the program writes.
+//!
+//! Numbers only: verdicts and results of goals are decided elsewhere. A time is in nanoseconds if
+//! its name ends in `_ns`, in seconds if it ends in `_s`.
+
+mod count;
+mod distribution;
+mod judgement;
+mod churn;
+mod measured;
+mod plan;
+mod second;
+mod server;
+mod shard;
+
+pub use churn::{ChurnCounts, ChurnRecord};
+pub use count::{
+    ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals, VerificationCounts,
+};
+pub(crate) use count::{add, add_counts};
+pub use distribution::{Bounds, Counts, Distribution, LagSplit, Missing, Percentile, Wide};
+pub use judgement::{
+    Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
+    WarningRecord,
+};
+pub use measured::per_second;
+pub(crate) use measured::read_histogram;
+pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
+pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+pub use server::{
+    ExpectedCounter, ExpectedCounters, Figure, Outage, Reconnects, ServerCounters, ServerLoad,
+    ServerRecord, ServerReport, ServerTotals,
+};
+pub use shard::{
+    AgentRecord, AlignedBy, AlignmentRecord, ClockRecord, MissingRecord, ReferenceClock,
+    ShardRecord, ShareRecord, ShareRows, ShareStart,
+};
+
+use crate::exit::Exit;
+use memtide_scenario::Kind;
+use memtide_scenario::Tags;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Name and version of the JSON format of records. Unknown versions are refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub enum SchemaName {
+    /// The second version, the only one that is read.
+    #[default]
+    #[serde(rename = "memtide.record/2")]
+    V2,
+}
+
+/// The result of one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Record {
+    /// Name and version of this format.
+    pub schema: SchemaName,
+    /// True if the run ended before its scenario was done, or if shares of it are missing.
+    pub partial: bool,
+    /// Event that ended the run.
+    pub ended_by: EndedBy,
+    /// The condition of `abort-on` that ended the run; absent unless one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<Aborted>,
+    /// Exit code of the run, before `--strict` is considered.
+    pub exit: u8,
+    /// Open or closed loop. Times of a closed loop are never comparable with those of an open loop.
+    #[serde(rename = "loop")]
+    pub loop_kind: LoopKind,
+    /// The scenario as words: every field with a given or default value. A scenario file can be
+    /// made from it.
+    pub scenario: serde_json::Map<String, serde_json::Value>,
+    /// The user's tags of the run.
+    #[serde(default)]
+    pub tags: Tags,
+    /// Decisions made from the scenario.
+    pub plan: PlanRecord,
+    /// The part of the run's one sequence of operations that this process carried out; none in a
+    /// merged record, whose shards have their own.
+    #[serde(default)]
+    pub lanes: Option<Lanes>,
+    /// The share of the run that this process carried out; absent if the run was not divided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<ShareRecord>,
+    /// The clock by which the process measured; none in a simulation, in a merged record, and if
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockRecord>,
+    /// The machine that made the load.
+    pub machine: MachineRecord,
+    /// Start of the run, in milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// End of the run, in milliseconds since 1970.
+    pub ended_unix_ms: u64,
+    /// Beginning of the measured window, in nanoseconds since 1970; none if nothing was measured.
+    pub window_start_unix_ns: Option<Wide>,
+    /// Length of the measured window; in a merged record, of the union of its shards' windows. If
+    /// the start skew of shares is unknown, that of the longest window.
+    pub window_ns: u64,
+    /// Length of the measured window, in seconds.
+    pub measured_s: f64,
+    /// Arrival of the last answer to a measured operation, in seconds after the window's beginning
+    /// (it may be after the window's end); none if nothing was answered.
+    #[serde(default)]
+    pub answered_until_s: Option<f64>,
+    /// Start skew: time from the first to the last beginning of the shards' windows. None if the
+    /// record is not merged, or if the clocks of its shares cannot be compared.
+    pub start_skew_ns: Option<u64>,
+    /// Method by which the windows of shares were compared; absent unless merged from shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alignment: Option<AlignmentRecord>,
+    /// The missing shares; absent unless merged from only some of a run's shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<MissingRecord>,
+    /// Record of the master's own load, made beside that of its agents; all else in this record
+    /// describes the agents' load. Absent if the master made none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Box<Self>>,
+    /// Operations that the schedule called for in the measured window; `totals.intended` counts
+    /// those that became intended. None where no schedule fixes the number: in a closed loop, and
+    /// under connection churn. For merged shares, `totals.intended` plus `missing.unreported`.
+    #[serde(default)]
+    pub planned: Option<u64>,
+    /// Counts of the measured window.
+    pub totals: Totals,
+    /// Counts of each phase; all four are always present.
+    pub phases: Phases,
+    /// Results by server.
+    pub servers: Vec<ServerRecord>,
+    /// The servers' own counters, from `stats`.
+    pub server: ServerCounters,
+    /// Verdict on the numbers.
+    pub believable: Believable,
+    /// The goals and their results.
+    pub goals: Vec<GoalRecord>,
+    /// Target and achieved rate.
+    pub rate: RateRecord,
+    /// Operations sent during the measured window, by kind; rates are computed from these.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, u64>"))]
+    pub sent_in_window: BTreeMap<Kind, u64>,
+    /// Number of these that are second and further copies of a write (`--replicate all`), which no
+    /// rate counts; absent if there were none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, u64>"))]
+    pub copies_in_window: BTreeMap<Kind, u64>,
+    /// Received − intended, by kind of operation: the headline figures.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
+    pub response: BTreeMap<Kind, Distribution>,
+    /// Received − sent, by kind of operation.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
+    pub service: BTreeMap<Kind, Distribution>,
+    /// Sent − intended, by kind of operation.
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
+    pub lag: BTreeMap<Kind, Distribution>,
+    /// The lag by cause.
+    pub lag_split: LagSplit,
+    /// Time from the wake-up that delivered an answer to its receive timestamp.
+    pub client_delay: Distribution,
+    /// Operations outstanding on all connections of the worker at each send.
+    pub in_flight_at_send: Counts,
+    /// Operations outstanding on the operation's own connection at each send, itself included.
+    #[serde(default)]
+    pub outstanding_at_send: Counts,
+    /// Figures of connection churn; none without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub churn: Option<ChurnRecord>,
+    /// Sizes of requests and replies in bytes; none unless requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_sizes: Option<MessageSizes>,
+    /// The measured window in rows, by intended instant.
+    pub intervals: Vec<IntervalRecord>,
+    /// The measured window in at most 64 slices, with their full distributions.
+    pub slices: Vec<SliceRecord>,
+    /// The load by second, according to when operations ended. In a merged record, the shards'
+    /// seconds aligned by the time of day; empty if these do not add up to its phases.
+    #[serde(default)]
+    pub seconds: Vec<SecondRecord>,
+    /// Cost of the load to this process.
+    pub client: ClientRecord,
+    /// CPU load of the machine, 0 to 1; none if it cannot be read.
+    pub machine_cpu: Option<MachineCpu>,
+    /// Warnings.
+    pub warnings: Vec<WarningRecord>,
+    /// The runs that this record was merged from, ordered by the beginning of their windows; empty
+    /// if it is the record of one run.
+    pub shards: Vec<ShardRecord>,
+}
+
+/// The lanes of a run's sequence of operations that a process carried out: operation *i* is in lane
+/// *i* modulo `total`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Lanes {
+    /// First lane, from 0.
+    pub first: u32,
+    /// Number of consecutive lanes from `first` on: one for each worker.
+    pub count: u32,
+    /// Number of lanes of the whole run.
+    pub total: u32,
+}
+
+/// Sizes of messages, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct MessageSizes {
+    /// Requests.
+    pub requests: Counts,
+    /// Replies, errors included.
+    pub replies: Counts,
+}
+
+/// Event that ended a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum EndedBy {
+    /// The measured window ended.
+    #[default]
+    Duration,
+    /// The last operation was issued; under connection churn, the last connection ended.
+    Operations,
+    /// The user interrupted the run.
+    Interrupted,
+    /// Every server was unreachable for longer than the timeout.
+    ServersLost,
+    /// A connection was lost, and the scenario forbids to reconnect.
+    ConnectionLost,
+    /// A condition of `abort-on` came true.
+    Aborted,
+    /// The run never began: this share was late, was started again, or waited in vain for the other
+    /// shares.
+    NotRun,
+}
+
+/// Target and achieved rate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct RateRecord {
+    /// Mean target rate of the schedule over the measured window, in the schedule's unit; none in a
+    /// closed loop.
+    pub target_per_s: Option<f64>,
+    /// Operations sent during the measured window, per second; all copies of a write count as one.
+    /// Not a number (in JSON: null) if shares of a run were not one load.
+    #[serde(deserialize_with = "null_is_nan")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub achieved_per_s: f64,
+    /// Rates by kind of operation.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, f64>"))]
+    pub kinds_per_s: BTreeMap<Kind, f64>,
+    /// Achieved rate in keys; none unless the schedule counts keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys_per_s: Option<f64>,
+}
+
+impl RateRecord {
+    /// The achieved rate in the unit of the target: keys per second if the schedule counts keys,
+    /// else operations per second. Not a number if shares of a run were not one load.
+    pub fn in_schedule_unit(&self) -> f64 {
+        self.keys_per_s.unwrap_or(self.achieved_per_s)
+    }
+
+    /// Keys of a mean operation if the schedule counts keys, else 1: a rate of operations times
+    /// this is one in the schedule's unit.
+    pub fn units_per_operation(&self) -> f64 {
+        let ratio = self.in_schedule_unit() / self.achieved_per_s;
+        if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
+    }
+
+    /// The rates of a load that sent these operations, all copies of a write being one: `per_s`
+    /// returns the rate of a number of them.
+    pub fn of(sent: &BTreeMap<Kind, u64>, per_s: impl Fn(u64) -> f64) -> Self {
+        let all = sent.values().fold(0u64, |sum, &count| sum.saturating_add(count));
+        Self {
+            achieved_per_s: per_s(all),
+            kinds_per_s: sent.iter().map(|(&kind, &count)| (kind, per_s(count))).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A row of the measured window, by intended instant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct IntervalRecord {
+    /// Beginning, in seconds after the window's beginning.
+    pub start_s: f64,
+    /// Length, in seconds; if whole runs were merged, the time that the rows counted in it stand
+    /// for.
+    pub length_s: f64,
+    /// Operations intended in the row.
+    #[serde(default)]
+    pub intended: u64,
+    /// Answered operations.
+    pub ops: u64,
+    /// Operations that failed, timed out, were lost, dropped or abandoned.
+    #[serde(default)]
+    pub unanswered: u64,
+    /// Answered operations per second.
+    pub rate_per_s: f64,
+    /// Keys found.
+    pub hits: u64,
+    /// Keys not found.
+    pub misses: u64,
+    /// Median response time; none if it cannot be printed.
+    pub response_p50_ns: Option<u64>,
+    /// 99th percentile of response time; none if it cannot be printed.
+    pub response_p99_ns: Option<u64>,
+    /// Times of the row's answered gets; none unless requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gets: Option<IntervalTimes>,
+}
+
+/// Times of the answered gets of a row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct IntervalTimes {
+    /// Received − intended.
+    pub response: Distribution,
+    /// Received − sent.
+    pub service: Distribution,
+}
+
+/// A longer stretch of the measured window with all of its response times, by intended instant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct SliceRecord {
+    /// Beginning, in seconds after the window's beginning.
+    pub start_s: f64,
+    /// Length, in seconds.
+    pub length_s: f64,
+    /// Answered operations.
+    pub answered: u64,
+    /// Operations that failed, timed out, were lost, dropped or abandoned.
+    pub unanswered: u64,
+    /// Response times of the answered operations, as an HdrHistogram: V2, deflated, base64.
+    pub histogram: String,
+}
+
+/// Cost of the load to this process, over the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ClientRecord {
+    /// CPU seconds in user mode; none if unknown, as in a simulation.
+    pub cpu_user_s: Option<f64>,
+    /// CPU seconds in the kernel; none if unknown, as in a simulation.
+    pub cpu_system_s: Option<f64>,
+    /// CPU seconds per million operations sent; none if none were sent, or if CPU seconds are
+    /// unknown.
+    pub cpu_s_per_mops: Option<f64>,
+    /// Largest resident memory of the process so far, in bytes; none in a simulation.
+    pub rss_max_bytes: Option<u64>,
+    /// Fraction of the time in which each worker was busy, 0 to 1.
+    pub worker_busy: Vec<f64>,
+}
+
+impl ClientRecord {
+    /// CPU time in user mode and in the kernel, for a load that sent `sent` operations.
+    pub fn of_cpu(cpu_user_s: Option<f64>, cpu_system_s: Option<f64>, sent: u64) -> Self {
+        let both = cpu_user_s.zip(cpu_system_s).map(|(user, system)| user + system);
+        let cpu_s_per_mops = both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64);
+        Self { cpu_user_s, cpu_system_s, cpu_s_per_mops, ..Self::default() }
+    }
+}
+
+/// CPU load of the machine over the measured window, 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct MachineCpu {
+    /// Mean over all CPUs.
+    pub avg: f64,
+    /// Load of the idlest CPU.
+    pub min: f64,
+    /// Load of the busiest CPU.
+    pub max: f64,
+    /// Mean over all CPUs in the idlest second; none if the window was shorter than a second.
+    #[serde(default)]
+    pub least_of_1s: Option<f64>,
+    /// Mean over all CPUs in the busiest second; none if the window was shorter than a second.
+    #[serde(default)]
+    pub most_of_1s: Option<f64>,
+    /// Steal time of all CPUs together: work was ready, and the hypervisor ran something else.
+    /// Included in `avg`. None if it was not read.
+    #[serde(default)]
+    pub stolen: Option<f64>,
+}
+
+impl Record {
+    /// True if the loads of all shards were one load, and for a single run.
+    pub fn is_one_load(&self) -> bool {
+        match &self.alignment {
+            Some(alignment) => alignment.common_ns > 0,
+            None => ShardRecord::are_one_load(&self.shards),
+        }
+    }
+
+    /// The record whose times are judged: that of the master's own load if it had one, else this
+    /// record.
+    pub fn judged(&self) -> &Self {
+        self.own.as_deref().unwrap_or(self)
+    }
+
+    /// True if a verdict of no fails the run (`--strict`).
+    pub fn is_strict(&self) -> bool {
+        self.scenario.get("strict").and_then(serde_json::Value::as_bool) == Some(true)
+    }
+
+    /// Operations sent during the measured window, by kind; all copies of a write count as one.
+    /// Copies made in the window that waited may have been sent after it.
+    pub fn sent_once(&self) -> BTreeMap<Kind, u64> {
+        let copies = |kind| self.copies_in_window.get(kind).copied().unwrap_or(0);
+        let sent = self.sent_in_window.iter();
+        sent.map(|(kind, &count)| (*kind, count.saturating_sub(copies(kind)))).collect()
+    }
+
+    /// Exit code of the run, before `--strict` is considered, from what ended it, its goals, wrong
+    /// values and missing shares. The process of a share that never began did what it should.
+    pub fn exit_code(&self) -> u8 {
+        let missed = self.goals.iter().any(|goal| goal.result != GoalResult::Met);
+        let wrong = self.phases.verification().wrong() > 0;
+        let none_opened = self.churn.as_ref().is_some_and(ChurnRecord::none_opened);
+        let exit = match self.ended_by {
+            EndedBy::ServersLost | EndedBy::ConnectionLost => Exit::Unreachable,
+            EndedBy::Interrupted => Exit::Interrupted,
+            EndedBy::Aborted => Exit::Failed,
+            EndedBy::Duration | EndedBy::Operations if none_opened => Exit::Unreachable,
+            _ if missed || wrong || self.missing.is_some() => Exit::Failed,
+            EndedBy::Duration | EndedBy::Operations | EndedBy::NotRun => Exit::Done,
+        };
+        exit.code()
+    }
+
+    /// The record as JSON for files and pipes: indented, ending in a line break.
+    pub fn to_json(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        let mut text = text.expect("a record has only names as keys");
+        text.push('\n');
+        text
+    }
+
+    /// Reads a record. The error is a sentence that names the place at which
+    /// `text` is not JSON, or not a record.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        read_json("a record", text)
+    }
+
+    /// Checks that every intended operation of every phase has exactly one outcome, that the totals
+    /// are those of the measured phase, and that the counts of connection churn add up. The error
+    /// names the phase and the counts.
+    pub fn check_conservation(&self) -> Result<(), String> {
+        if let Some(planned) = self.planned.filter(|planned| *planned < self.totals.intended) {
+            let intended = self.totals.intended;
+            return Err(format!("{intended} operations were intended of {planned} planned"));
+        }
+        for (phase, counts) in self.phases.each() {
+            counts.totals.check_conservation().map_err(|why| format!("{phase}: {why}"))?;
+        }
+        if let Some(churn) = &self.churn {
+            churn.check_conservation()?;
+            // Records of other loads may have been merged into this one.
+            if self.shards.is_empty() && churn.calls_intended != ChurnRecord::calls_of(&self.phases)
+            {
+                return Err("the calls of connections are not the operations".to_owned());
+            }
+        }
+        match self.totals == self.phases.measure.totals {
+            true => Ok(()),
+            false => Err("the totals are not those of the measured phase".to_owned()),
+        }
+    }
+
+    /// Checks that the servers' counts add up to the totals, for every count known of all servers.
+    /// The error shows both.
+    pub fn check_servers(&self) -> Result<(), String> {
+        if self.servers.is_empty() {
+            return Ok(());
+        }
+        let (mut sum, mut unknown) = (Totals::default(), Totals::default());
+        for server in &self.servers {
+            sum.add(&server.totals.totals());
+            unknown.add(&server.totals.unknown());
+        }
+        let sum = ServerTotals::of(sum, &unknown);
+        let totals = ServerTotals::of(self.totals.clone(), &unknown);
+        match sum == totals {
+            true => Ok(()),
+            false => Err(format!("the servers' counts add up to {sum:?}, not to {totals:?}")),
+        }
+    }
+}
+
+/// Reads null as NaN, which JSON cannot express.
+fn null_is_nan<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(reader)?.unwrap_or(f64::NAN))
+}
+
+/// Reads `what`, such as "a record", from JSON. The error is a clause that names the place at which
+/// `text` is not JSON, or not `what`. It is the only way to read, because each costs the compiler
+/// as much as a quarter of this crate.
+pub(crate) fn read_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let problem = error.into_inner();
+        match path.as_str() {
+            "." | "?" => format!("it is not {what}: {problem}"),
+            _ => format!("it is not {what}: at {path}, {problem}"),
+        }
+    })?;
+    reader.end().map_err(|problem| format!("text follows {what}: {problem}"))?;
+    Ok(read)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

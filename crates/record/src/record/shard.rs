@@ -1,0 +1,153 @@
+//! Facts of each run that a merged record keeps: everything that does not add up.
+//!
+//! Counts and distributions are not here: their sums are in the merged record.
+
+mod merged;
+mod share;
+
+pub use merged::{AlignedBy, AlignmentRecord, MissingRecord, ShareRows};
+pub use share::{AgentRecord, ClockRecord, ReferenceClock, ShareRecord, ShareStart};
+
+use super::{
+    Aborted, Believable, ClientRecord, EndedBy, IntervalRecord, Lanes, MachineCpu, MachineRecord,
+    PlanRecord, RateRecord, Record, SecondRecord, ServerCounters, SliceRecord, WarningRecord, Wide,
+};
+use memtide_scenario::Kind;
+use memtide_scenario::Tags;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One of several merged runs. Members have the meaning of those in a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ShardRecord {
+    /// Beginning of its measured window, in nanoseconds since 1970; none if nothing was measured.
+    pub window_start_unix_ns: Option<Wide>,
+    /// Length of its measured window.
+    pub window_ns: u64,
+    /// Arrival of the last answer to one of its measured operations, in seconds after its window's
+    /// beginning; none if nothing was answered.
+    #[serde(default)]
+    pub answered_until_s: Option<f64>,
+    /// Start, in milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// End, in milliseconds since 1970.
+    pub ended_unix_ms: u64,
+    /// True if it ended before its scenario was done.
+    pub partial: bool,
+    /// Event that ended it.
+    pub ended_by: EndedBy,
+    /// The condition of `abort-on` that ended it; absent unless one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<Aborted>,
+    /// Its target and achieved rate.
+    pub rate: RateRecord,
+    /// Its target rate of connections, under connection churn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub churn_target_per_s: Option<f64>,
+    /// Verdict on its numbers.
+    pub believable: Believable,
+    /// Its warnings.
+    pub warnings: Vec<WarningRecord>,
+    /// Cost of its load to its process.
+    pub client: ClientRecord,
+    /// CPU load of its machine, 0 to 1; none if it cannot be read.
+    pub machine_cpu: Option<MachineCpu>,
+    /// The machine that made its load.
+    pub machine: MachineRecord,
+    /// Its scenario as words; absent in a share, which has the merged record's.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub scenario: serde_json::Map<String, serde_json::Value>,
+    /// The user's tags of the run.
+    #[serde(default)]
+    pub tags: Tags,
+    /// Decisions made from its scenario.
+    pub plan: PlanRecord,
+    /// The part of the run's one sequence of operations that it carried out; none if unknown.
+    #[serde(default)]
+    pub lanes: Option<Lanes>,
+    /// The share of the run that it carried out; absent if the run was not divided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<ShareRecord>,
+    /// The clock by which it measured; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockRecord>,
+    /// Operations that its schedule called for in its measured window; none where no schedule fixes
+    /// the number.
+    #[serde(default)]
+    pub planned: Option<u64>,
+    /// 99th percentile of its lag (sent − intended); absent unless an agent carried it out, and if
+    /// there were too few operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_p99_ns: Option<u64>,
+    /// Its operations by slice; only in a share, whose rows are summed in the merged record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<ShareRows>,
+    /// The servers' own counters as it received them (`stats`); empty in a share.
+    pub server: ServerCounters,
+    /// Its measured window in rows, by intended instant; empty in a share.
+    pub intervals: Vec<IntervalRecord>,
+    /// Its measured window in at most 64 slices, with their full distributions; empty in a share.
+    pub slices: Vec<SliceRecord>,
+    /// Its load by second, according to when operations ended; empty in a share.
+    #[serde(default)]
+    pub seconds: Vec<SecondRecord>,
+}
+
+impl ShardRecord {
+    /// True if all `shards` that measured something did so at the same time, so that their loads
+    /// were one. Runs one after the other are not one load.
+    pub fn are_one_load(shards: &[Self]) -> bool {
+        let windows =
+            || shards.iter().filter_map(|shard| Some((shard.window_start_unix_ns?, shard)));
+        let last_start = windows().map(|(start, _)| start.0).max();
+        let first_end =
+            windows().map(|(start, shard)| start.0.saturating_add(shard.window_ns.into())).min();
+        last_start.zip(first_end).is_none_or(|(start, end)| start < end)
+    }
+
+    /// The shard made from the record of a single run.
+    pub(crate) fn of(record: &Record) -> Self {
+        let is_of_agent = record.share.as_ref().is_some_and(|share| share.agent.is_some());
+        Self {
+            window_start_unix_ns: record.window_start_unix_ns,
+            window_ns: record.window_ns,
+            answered_until_s: record.answered_until_s,
+            started_unix_ms: record.started_unix_ms,
+            ended_unix_ms: record.ended_unix_ms,
+            partial: record.partial,
+            ended_by: record.ended_by,
+            aborted: record.aborted.clone(),
+            rate: record.rate.clone(),
+            churn_target_per_s: record.churn.as_ref().and_then(|churn| churn.target_per_s),
+            believable: record.believable.clone(),
+            warnings: record.warnings.clone(),
+            client: record.client.clone(),
+            machine_cpu: record.machine_cpu.clone(),
+            machine: record.machine.clone(),
+            scenario: record.scenario.clone(),
+            tags: record.tags.clone(),
+            plan: record.plan.clone(),
+            lanes: record.lanes,
+            share: record.share.clone(),
+            clock: record.clock.clone(),
+            planned: record.planned,
+            lag_p99_ns: record
+                .lag
+                .get(&Kind::All)
+                .filter(|_| is_of_agent)
+                .and_then(|lag| lag.p99_ns),
+            rows: None,
+            server: record.server.clone(),
+            intervals: record.intervals.clone(),
+            slices: record.slices.clone(),
+            seconds: record.seconds.clone(),
+        }
+    }
+
+    /// True if it is a share that made its load.
+    pub fn has_run(&self) -> bool {
+        self.ended_by != EndedBy::NotRun
+    }
+}

@@ -1,0 +1,436 @@
+//! All warnings about a run: faults that do not end it, in one closed list.
+//!
+//! Each warning has a code for programs, a sentence for people, and a remedy; its figures are
+//! fields, so no warning can be raised without them.
+
+mod shortfall;
+mod upset;
+mod words;
+
+pub use shortfall::Shortfall;
+pub use upset::{Upset, exact_percent, stretches};
+pub use words::natively;
+
+use crate::record::{Distribution, Missing, Percentile, WarningRecord};
+use memtide_base::units::{format_count, format_percent, format_rate, format_time};
+use memtide_scenario::Kind;
+use std::collections::BTreeMap;
+
+/// A warning. Figures are of the measured window.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Warning {
+    /// memtide itself sent late, which is part of the response times.
+    GeneratorLate {
+        /// Percentile of response time that is affected.
+        percentile: Percentile,
+        /// That percentile, in ns.
+        seen_ns: u64,
+        /// That percentile of the response times less memtide's own delay, in ns.
+        ideal_ns: u64,
+        /// Why, as far as memtide can tell.
+        cause: LateCause,
+    },
+    /// A worker was ready to run, but other threads had its CPU.
+    CpuTaken {
+        /// Number of the worker, from 0.
+        worker: u32,
+        /// Fraction of the time in which it waited for its CPU, 0 to 1.
+        share: f64,
+    },
+    /// A worker had little idle time left.
+    ClientSaturated {
+        /// Number of the worker, from 0.
+        worker: u32,
+        /// Fraction of the time in which it was busy, 0 to 1.
+        busy: f64,
+    },
+    /// The embedded server and the workers cannot run at the same time.
+    SharedCpu {
+        /// Number of CPUs that they share: less than two.
+        cpus: f64,
+    },
+    /// The hypervisor took CPU time away while work was ready.
+    CpuStolen {
+        /// Fraction of all CPUs' time that was taken away, 0 to 1.
+        share: f64,
+    },
+    /// A percentile is not printed because too few operations were measured.
+    TooFewSamples {
+        /// The kind of the operations.
+        kind: Kind,
+        /// Lowest percentile that is missing.
+        percentile: Percentile,
+        /// Number of operations needed for it.
+        needed: u64,
+        /// Number of operations measured.
+        has: u64,
+    },
+    /// The limit of open files is below what the connections need.
+    FileLimit {
+        /// Number of files needed.
+        needed: u64,
+        /// Number of files allowed, after the soft limit was raised to the hard one.
+        allowed: u64,
+    },
+    /// The server evicted items during the run.
+    Evictions {
+        /// Name of the server.
+        server: String,
+        /// Number of items evicted.
+        count: u64,
+        /// True if keys of this run were among them; none if unknown.
+        own: Option<bool>,
+    },
+    /// Too few connections for the rate: the server's threads share them unevenly.
+    FewConnections {
+        /// Connections to each server.
+        connections: u32,
+        /// Number of threads of the server.
+        server_threads: u32,
+        /// Rate in operations per second.
+        rate_per_s: f64,
+    },
+    /// The server refused connections because it has too many.
+    TooManyConnections {
+        /// Name of the server.
+        server: String,
+        /// Number of connections refused.
+        refused: u64,
+    },
+    /// Samples came faster than they could be written, and some are missing from the file.
+    SampleOverflow {
+        /// Number of samples lost.
+        lost: u64,
+    },
+    /// Other clients used the server during the run.
+    OtherClients {
+        /// Name of the server.
+        server: String,
+        /// Number of commands of other clients.
+        commands: u64,
+    },
+    /// The server's counters could not be read, so they were not compared.
+    StatsUnavailable {
+        /// Name of the server.
+        server: String,
+        /// Reason.
+        why: String,
+    },
+    /// Connections were lost during the run.
+    ConnectionsLost {
+        /// Name of the server.
+        server: String,
+        /// Number of connections lost.
+        count: u64,
+    },
+    /// A server was gone, restarted or emptied.
+    Upset(Upset),
+    /// Connections could not be opened because this process may have no more files open.
+    DescriptorsExhausted {
+        /// Number of connections not opened.
+        count: u64,
+    },
+    /// Connections could not be opened because no local port was free.
+    PortsExhausted {
+        /// Number of connections not opened.
+        count: u64,
+    },
+    /// Under connection churn, connections could not be opened for other reasons.
+    ConnectsFailed {
+        /// Number of connections not opened.
+        count: u64,
+        /// Reasons, with the count of each.
+        why: String,
+    },
+    /// An output could not be written; the others were.
+    OutputFailed {
+        /// Destination of the output.
+        output: String,
+        /// Reason.
+        why: String,
+    },
+    /// Times above the histograms' range were counted in the last bucket.
+    HistogramSaturated {
+        /// Number of such times.
+        count: u64,
+    },
+    /// A server holds less than the scenario says, or something else, and that is accepted.
+    Shortfall(Shortfall),
+    /// A server rejected the command of `--before` or `--after`.
+    LineRefused {
+        /// Name of the server.
+        server: String,
+        /// The command.
+        line: String,
+        /// Reply or failure: a sentence without its subject, the server.
+        why: String,
+    },
+    /// The merged runs did not all load the same servers.
+    ServersDiffer {
+        /// Number of runs.
+        runs: usize,
+        /// Number of servers of all runs together.
+        servers: usize,
+    },
+}
+
+/// Why memtide sent late. Each cause has its own remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LateCause {
+    /// The hypervisor withheld CPU time.
+    Steal,
+    /// Other threads had a worker's CPU.
+    OtherThreads,
+    /// A worker had more to do than it could.
+    Overload,
+    /// A worker stood still, without waiting for a CPU: its process was stopped.
+    Stopped,
+    /// The kernel woke a sleeping worker late.
+    Wake,
+    /// None of these was seen, and the workers spin already.
+    Unknown,
+}
+
+/// Clause that says whether keys of this run were among those that a server evicted.
+const fn whose(own: Option<bool>) -> &'static str {
+    match own {
+        Some(true) => ", and keys of this run were missing",
+        Some(false) => "; every key that was read was present, so these were other items",
+        None => "; memtide cannot tell whether keys of this run were among them",
+    }
+}
+
+impl Warning {
+    /// Stable name of the warning, for programs.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::GeneratorLate { .. } => "generator_late",
+            Self::CpuTaken { .. } => "cpu_taken",
+            Self::ClientSaturated { .. } => "client_saturated",
+            Self::SharedCpu { .. } => "shared_cpu",
+            Self::CpuStolen { .. } => "cpu_stolen",
+            Self::TooFewSamples { .. } => "too_few_samples",
+            Self::FileLimit { .. } => "file_limit",
+            Self::Evictions { .. } => "evictions",
+            Self::FewConnections { .. } => "few_connections",
+            Self::TooManyConnections { .. } => "too_many_connections",
+            Self::SampleOverflow { .. } => "sample_overflow",
+            Self::OtherClients { .. } => "other_clients",
+            Self::StatsUnavailable { .. } => "stats_unavailable",
+            Self::ConnectionsLost { .. } => "connections_lost",
+            Self::Upset(upset) => upset.code(),
+            Self::DescriptorsExhausted { .. } => "descriptors_exhausted",
+            Self::PortsExhausted { .. } => "ports_exhausted",
+            Self::ConnectsFailed { .. } => "connects_failed",
+            Self::OutputFailed { .. } => "output_failed",
+            Self::HistogramSaturated { .. } => "histogram_saturated",
+            Self::Shortfall(shortfall) => shortfall.code(),
+            Self::LineRefused { .. } => "line_refused",
+            Self::ServersDiffer { .. } => "servers_differ",
+        }
+    }
+
+    /// The problem, with its figures: a sentence without its full stop.
+    pub fn message(&self) -> String {
+        match self {
+            Self::GeneratorLate { percentile, seen_ns, ideal_ns, .. } => format!(
+                "memtide itself sent late: {percentile} is {}; without memtide's own delay it is \
+                 {}",
+                format_time(*seen_ns as f64),
+                format_time(*ideal_ns as f64)
+            ),
+            Self::CpuTaken { worker, share } => format!(
+                "worker {worker} waited {} of the time for a CPU that other threads used",
+                format_percent(*share)
+            ),
+            Self::ClientSaturated { worker, busy } => format!(
+                "worker {worker} was busy {} of the time, so memtide may limit the result",
+                format_percent(*busy)
+            ),
+            Self::SharedCpu { cpus } => shared_cpu(*cpus),
+            Self::CpuStolen { share } => cpu_stolen(*share),
+            Self::TooFewSamples { kind, percentile, needed, has } => format!(
+                "too few operations for {percentile} of {kind}: {needed} needed, {has} measured"
+            ),
+            Self::FileLimit { needed, allowed } => {
+                format!("the run needs {needed} open files, but the limit is {allowed}")
+            }
+            Self::Evictions { server, count, own } => {
+                format!("{server} evicted {count} items during the run{}", whose(*own))
+            }
+            Self::FewConnections { connections, server_threads, rate_per_s } => format!(
+                "{connections} connections for {server_threads} server threads at {}: below 50 \
+                 per thread, single connections can skew the result",
+                format_rate(*rate_per_s)
+            ),
+            Self::TooManyConnections { server, refused } => {
+                format!("{server} refused {refused} connections because it has too many open")
+            }
+            Self::SampleOverflow { lost } => format!(
+                "{lost} samples are missing from the file: they came too fast to be written"
+            ),
+            Self::OtherClients { server, commands } => format!(
+                "other clients sent at least {commands} commands to {server} during the run"
+            ),
+            Self::StatsUnavailable { server, why } => {
+                format!("the counters of {server} could not be compared: {why}")
+            }
+            Self::ConnectionsLost { server, count } => {
+                format!("{count} connections to {server} were lost during the run")
+            }
+            Self::Upset(upset) => upset.message(),
+            Self::DescriptorsExhausted { count } => format!(
+                "{count} connections could not be opened: the limit of open files is reached"
+            ),
+            Self::PortsExhausted { count } => format!(
+                "{count} connections could not be opened: no local port was free (a port stays in \
+                 use for a minute after a normal close)"
+            ),
+            Self::ConnectsFailed { count, why } => {
+                format!("{count} connections could not be opened: {why}")
+            }
+            Self::OutputFailed { output, why } => format!("{output} could not be written: {why}"),
+            Self::HistogramSaturated { count } => {
+                format!("{count} times exceed the range of the histograms (one hour)")
+            }
+            Self::Shortfall(shortfall) => shortfall.message(),
+            Self::LineRefused { server, line, why } => {
+                format!("{server} received '{line}' and {why}")
+            }
+            Self::ServersDiffer { runs, servers } => format!(
+                "the {runs} merged runs loaded {servers} servers, not all the same: the times are \
+                 those of all servers together"
+            ),
+        }
+    }
+
+    /// The remedy: a clause that begins with a verb.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::GeneratorLate { cause, .. } => generator_late_remedy(*cause),
+            Self::CpuTaken { .. } => {
+                "stop other programs on memtide's CPUs, or give it CPUs of its own (taskset); \
+                 fewer --threads if there are more of them than CPUs"
+            }
+            Self::ClientSaturated { .. } => "use more --threads or CPUs, or a lower --rate",
+            Self::SharedCpu { .. } => {
+                "give memtide at least two CPUs, or measure a --server that runs elsewhere"
+            }
+            Self::CpuStolen { .. } => {
+                "measure on a machine with CPUs of its own, or again when the host is less busy"
+            }
+            Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
+            Self::FileLimit { .. } => {
+                "raise the hard limit (ulimit -Hn) or use fewer --connections"
+            }
+            Self::Evictions { own: Some(false), .. } => {
+                "this run needs no action; if the other items matter, use another server or give \
+                 this one more memory (its -m)"
+            }
+            Self::Evictions { .. } => {
+                "give the server more memory (its -m), or use fewer --keys or a smaller \
+                 --value-size"
+            }
+            Self::FewConnections { .. } => "use more --connections, or several client machines",
+            Self::TooManyConnections { .. } => {
+                "raise the server's connection limit (its -c) or use fewer --connections"
+            }
+            Self::SampleOverflow { .. } => {
+                "write --samples to a faster disk, or use a lower --rate"
+            }
+            Self::OtherClients { .. } => "measure a server that no other client uses",
+            Self::StatsUnavailable { .. } => {
+                "let the server answer the stats command, or skip the comparison with --no-stats"
+            }
+            Self::ConnectionsLost { .. } => {
+                "check the server's log; the response times include the losses"
+            }
+            Self::Upset(upset) => upset.remedy(),
+            Self::DescriptorsExhausted { .. } => {
+                "raise the hard limit (ulimit -Hn, fs.file-max) or use fewer --connections"
+            }
+            Self::PortsExhausted { .. } => {
+                "reset connections with --linger 0, add source addresses with --bind, or widen \
+                 net.ipv4.ip_local_port_range"
+            }
+            Self::ConnectsFailed { .. } => {
+                "check that the server runs and that its listen backlog is long enough; the \
+                 response times include the failures"
+            }
+            Self::OutputFailed { .. } => "choose a place that can be written, and run again",
+            Self::HistogramSaturated { .. } => "set a --timeout below one hour",
+            Self::Shortfall(shortfall) => shortfall.remedy(),
+            Self::LineRefused { .. } => {
+                "use commands in --before and --after that the server knows"
+            }
+            Self::ServersDiffer { .. } => {
+                "compare the times of each server before you attribute them to one of them"
+            }
+        }
+    }
+}
+
+/// The remedy for the cause of a late send.
+const fn generator_late_remedy(cause: LateCause) -> &'static str {
+    match cause {
+        LateCause::Steal => "see the warning about steal time: the CPUs are not memtide's alone",
+        LateCause::OtherThreads => "see the warning about the CPU that other threads used",
+        LateCause::Overload => "see the warning about the busy worker",
+        LateCause::Stopped => {
+            "let the process run: it stood still, and did not wait for a CPU (SIGSTOP, a debugger, \
+             a frozen container or a paused machine)"
+        }
+        LateCause::Wake => "try --wait spin, or CPUs that the server does not use",
+        LateCause::Unknown => "look for interrupts and power saving on memtide's CPUs",
+    }
+}
+
+fn shared_cpu(cpus: f64) -> String {
+    let plural = if cpus == 1.0 { "" } else { "s" };
+    format!("the embedded server and memtide's workers share {} CPU{plural}", format_count(cpus))
+}
+
+fn cpu_stolen(share: f64) -> String {
+    format!(
+        "the hypervisor withheld {} of this machine's CPU time (steal); response times include \
+         these waits",
+        format_percent(share)
+    )
+}
+
+impl Warning {
+    /// Warnings that follow from the response times alone; `response` is a record's whole map. A
+    /// merge asks again, because merged shares have more operations.
+    pub fn of_response(response: &BTreeMap<Kind, Distribution>) -> Vec<Self> {
+        let mut warnings = Vec::new();
+        let count = response.values().fold(0u64, |sum, times| sum.saturating_add(times.saturated));
+        if count > 0 {
+            warnings.push(Self::HistogramSaturated { count });
+        }
+        // A short run often lacks rarer percentiles; the report says so in their place.
+        let common = |percentile: &Percentile| *percentile <= Percentile::P99;
+        let too_few = response.get(&Kind::All).and_then(|all| {
+            all.missing.iter().find_map(|(&percentile, why)| match *why {
+                Missing::TooFew { needed, has } if common(&percentile) => {
+                    Some(Self::TooFewSamples { kind: Kind::All, percentile, needed, has })
+                }
+                _ => None,
+            })
+        });
+        warnings.extend(too_few);
+        warnings
+    }
+}
+
+impl From<&Warning> for WarningRecord {
+    fn from(warning: &Warning) -> Self {
+        Self {
+            code: warning.code().to_owned(),
+            message: warning.message(),
+            remedy: warning.remedy().to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Comparisons as text and Markdown, compared with files.
+
+use super::*;
+use crate::fixture;
+use crate::fixture::expect;
+use memtide_record::compare::compare;
+use memtide_scenario::Kind;
+
+fn records() -> Vec<(String, Record)> {
+    let first = fixture::open();
+    let mut second = first.clone();
+    second.machine.memtide_version = "0.2.0 <b>|".to_owned();
+    second.rate.achieved_per_s = 19_000.0;
+    second.totals.misses = 0;
+    second.plan.servers[0].name = "cache2:11211".to_owned();
+    let slower = fixture::with_unanswered(200_031, 3_000, [99_000, 140_000, 1, 1]);
+    second.response.insert(Kind::All, slower);
+    let rule = second.response.get_mut(&Kind::Get).unwrap();
+    (rule.mean_ci_low_ns, rule.mean_ci_high_ns) = (Some(8e4), Some(9e4));
+    let mut third = second.clone();
+    third.response.remove(&Kind::Set);
+    vec![
+        ("before.json".to_owned(), first),
+        ("after.json".to_owned(), second),
+        ("later.json".to_owned(), third),
+    ]
+}
+
+#[test]
+fn a_comparison_shows_what_differs_and_each_figure_with_its_ratio() {
+    let records = records();
+    let rules = ["all.mean>+5%", "rate<-10%", "touch.p99>+5%"].map(|rule| rule.parse().unwrap());
+    let comparison = compare(&records, &rules);
+    expect("compare.txt", &comparison_text(&comparison, &records, None));
+    expect("compare.md", &comparison_markdown(&comparison, &records));
+}
+
+#[test]
+fn two_alike_runs_say_so() {
+    let records = [0, 1].map(|number| (format!("{number}.json"), fixture::open()));
+    let comparison = compare(&records, &[]);
+    assert!(comparison.alike && comparison.differences.is_empty());
+    let text = comparison_text(&comparison, &records, None);
+    assert!(text.contains("\nalike      the runs have the same load"), "{text}");
+    assert!(text.contains("1.000"), "{text}");
+}
+
+#[test]
+fn two_runs_that_are_not_believable_do_not_differ_in_that() {
+    let records = [0, 1].map(|number| {
+        let mut record = fixture::open();
+        record.believable.verdict = Verdict::No;
+        (format!("{number}.json"), record)
+    });
+    let comparison = compare(&records, &[]);
+    assert!(!comparison.alike && comparison.differences.is_empty());
+    let text = comparison_text(&comparison, &records, None);
+    assert!(text.contains("unlike     none of the runs is believable"), "{text}");
+}

@@ -1,0 +1,77 @@
+//! A figure with its words: the cells, lines and properties of every output are made from it.
+//!
+//! A missing figure shows as a dash or a bound, with the reason. Nothing is computed here.
+
+use crate::layout::{TextLayout, labelled};
+use crate::number::{NONE, above, rate, time, whole};
+use memtide_record::Record;
+use memtide_record::compare::{FIGURES, RunFigure, Unit, Value};
+
+/// A figure, as outputs show it.
+#[cfg_attr(not(feature = "html"), allow(dead_code, reason = "only pages show all of it"))]
+pub(crate) struct Figure {
+    /// Name of the figure in the record or in rules.
+    pub(crate) name: String,
+    /// The rounded figure with its unit, or what stands in its place.
+    pub(crate) words: String,
+    /// The exact figure, if there is one.
+    pub(crate) value: Option<String>,
+    /// Reason why there is no figure.
+    pub(crate) why: Option<String>,
+}
+
+impl Figure {
+    pub(crate) fn known(name: impl Into<String>, words: String, value: impl ToString) -> Self {
+        Self { name: name.into(), words, value: Some(value.to_string()), why: None }
+    }
+
+    pub(crate) fn missing(
+        name: impl Into<String>,
+        words: impl Into<String>,
+        why: Option<&str>,
+    ) -> Self {
+        let why = why.map(str::to_owned);
+        Self { name: name.into(), words: words.into(), value: None, why }
+    }
+
+    /// A figure in `unit`: its value, its lower bound, or the reason why there is none.
+    pub(crate) fn of(name: &str, unit: Unit, value: &Value) -> Self {
+        match (value.value, value.at_least) {
+            (Some(figure), _) => Self::known(name, in_unit(unit, figure), figure),
+            (None, at_least) => {
+                let words = at_least.map_or_else(|| NONE.to_owned(), |ns| above(ns as u64));
+                Self::missing(name, words, value.missing.as_deref())
+            }
+        }
+    }
+}
+
+/// Formats a figure with its unit.
+fn in_unit(unit: Unit, figure: f64) -> String {
+    match unit {
+        Unit::Ns => time(figure),
+        Unit::PerS => rate(figure),
+        Unit::Count => whole(figure as u64),
+        Unit::Fraction => format!("{:.3} %", figure * 100.0),
+        Unit::CpuSPerMops => format!("{figure:.2} s/Mop"),
+    }
+}
+
+/// The figures of a run that every output shows, as far as the record has them.
+pub(crate) fn run_figures(record: &Record) -> Vec<(&'static RunFigure, Figure)> {
+    let shown = |of: &'static RunFigure| (of, Figure::of(of.name, of.unit, &of.of(record)));
+    FIGURES.iter().map(shown).filter(|(_, figure)| figure.value.is_some()).collect()
+}
+
+/// Adds a line for each figure that has one, unless it is zero.
+pub(crate) fn lines(out: &mut TextLayout, record: &Record) {
+    for (of, figure) in run_figures(record) {
+        let Some((label, words)) = of.line.filter(|_| figure.value.as_deref() != Some("0")) else {
+            continue;
+        };
+        labelled(out, label, &format!("{} {words}", figure.words));
+    }
+}
+
+#[cfg(test)]
+mod tests;

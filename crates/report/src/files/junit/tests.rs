@@ -1,0 +1,52 @@
+//! Which cases fail, and that names stay names.
+
+use super::*;
+use crate::fixture;
+
+#[test]
+fn a_bad_day_fails_cases_that_say_why() {
+    let mut record = fixture::bad_day();
+    record.scenario.insert("strict".to_owned(), true.into());
+    let text = junit(&record);
+    for part in [
+        "<testsuites name=\"memtide\" tests=\"",
+        "<testcase classname=\"memtide.verdict\" name=\"believable\"",
+        "<failure type=\"not believable\" message=\"no — ",
+        "<testcase classname=\"memtide.errors\" name=\"timed_out\"",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn a_verdict_fails_nothing_that_the_exit_code_does_not() {
+    let mut record = fixture::bad_day();
+    record.goals.clear();
+    let text = junit(&record);
+    assert!(text.contains(r#"failures="0""#) && !text.contains("<failure"), "{text}");
+    assert!(text.contains("<skipped message=\"not believable: no — "), "{text}");
+}
+
+#[test]
+fn times_of_cases_add_up_to_the_runs_length() {
+    let text = junit(&fixture::open());
+    let cases = text.lines().filter(|line| line.contains("<testcase"));
+    let times = cases.filter_map(|line| line.split("time=\"").nth(1)?.split('"').next());
+    let sum: f64 = times.map(|time| time.parse::<f64>().unwrap()).sum();
+    assert!((sum - fixture::open().measured_s).abs() < 0.001, "{sum}: {text}");
+}
+
+#[test]
+fn a_quiet_run_fails_nothing() {
+    let text = junit(&fixture::open());
+    assert!(text.contains(r#"failures="0""#) && !text.contains("<failure"), "{text}");
+}
+
+#[test]
+fn names_that_mean_something_in_xml_are_escaped() {
+    let mut record = fixture::open();
+    record.goals = fixture::bad_day().goals;
+    record.goals[0].goal = "a<b&\"c\"\u{1}".to_owned();
+    let text = junit(&record);
+    assert!(text.contains(r#"name="a&lt;b&amp;&quot;c&quot; ""#), "{text}");
+}

@@ -1,0 +1,93 @@
+//! Checks the fields that UDP excludes. A request that is only sometimes too long for a datagram is
+//! no problem here: it is refused, and counted, during the run.
+
+use super::Problems;
+use crate::scenario::{Scenario, Target, Transport};
+use memtide_workload::OpKind;
+
+/// Largest size of a request and its header in one datagram, in bytes.
+const DATAGRAM_BYTES_MAX: u64 = 1400;
+/// Size of the header, in bytes.
+const HEADER_BYTES: u64 = 8;
+/// Longest reply that is reassembled, in bytes.
+const REPLY_BYTES_MAX: u64 = 64 << 20;
+
+impl Scenario {
+    /// Checks the transport against servers, depth and sizes.
+    ///
+    /// Cause: UDP has neither unix sockets, authentication nor several operations in flight per
+    /// connection.
+    pub(super) fn check_transport(&self, problems: &mut Problems) {
+        if self.transport == Transport::Tcp {
+            return;
+        }
+        let way = self.transport;
+        if way == Transport::Split && self.client.clients.is_none() && self.client.window.is_none()
+        {
+            problems.say("transport split needs clients: add clients, or use tcp or udp");
+        }
+        let unix = |target: &&Target| matches!(target, Target::Unix { .. });
+        if let Some(target) = self.servers.iter().find(unix) {
+            problems.say(format!("transport {way} cannot reach {target}: name a host, or use tcp"));
+        }
+        if self.depth.is_some_and(|depth| depth > 1) {
+            problems.say(format!(
+                "depth must be 1 with transport {way}, which has one operation in flight per \
+                     connection: remove depth, and use more connections"
+            ));
+        }
+        if self.user.is_some() {
+            problems.say(format!(
+                "user does not work with transport {way}, because servers accept no \
+                     credentials over UDP: remove user, or use tcp"
+            ));
+        }
+        self.check_datagrams(problems);
+    }
+
+    /// Checks that requests can fit into datagrams, and replies into memory.
+    ///
+    /// Cause: A request does not fit into one datagram, or a reply into the memory for reassembly.
+    fn check_datagrams(&self, problems: &mut Problems) {
+        let (key_least, _) = self.key_size.bounds();
+        let (value_least, value_most) = self.value_size.bounds();
+        let stores = self.transport == Transport::Udp && self.mix.kinds().any(OpKind::stores_value);
+        if stores && HEADER_BYTES + key_least + value_least > DATAGRAM_BYTES_MAX {
+            problems.say(format!(
+                "value-size {} is too large for a datagram of {DATAGRAM_BYTES_MAX} bytes: use \
+                     smaller values, remove stores from the mix, or use transport tcp",
+                self.value_size
+            ));
+        }
+        let keys = u64::from(self.multiget);
+        let asks = self.mix.kinds().any(OpKind::allows_many_keys);
+        if asks && keys > 1 && HEADER_BYTES + keys * (key_least + 1) > DATAGRAM_BYTES_MAX {
+            let most = (DATAGRAM_BYTES_MAX - HEADER_BYTES) / (key_least + 1);
+            problems.say(format!(
+                "multiget {keys} with keys of {key_least} bytes does not fit into a datagram \
+                     of {DATAGRAM_BYTES_MAX} bytes: request at most {most}, or use transport tcp"
+            ));
+        }
+        if self.reply_bytes_max() > REPLY_BYTES_MAX {
+            let value = value_most.unwrap_or(self.value_max).min(self.value_max);
+            problems.add(
+                "value-size",
+                format!(
+                    "{keys} values of up to {value} bytes make replies that are too long to \
+                     reassemble from datagrams: reduce value-size, value-max or multiget, or use \
+                     transport tcp"
+                ),
+            );
+        }
+    }
+
+    /// Upper bound of a reply's size, in bytes, over all operations of this scenario.
+    pub fn reply_bytes_max(&self) -> u64 {
+        // Bound for the key, and for the words and numbers around it and the value, in lines or
+        // frames.
+        const AROUND_BYTES: u64 = 250 + 64;
+        let (_, most) = self.value_size.bounds();
+        let value = most.unwrap_or(self.value_max).min(self.value_max);
+        u64::from(self.multiget) * (value + AROUND_BYTES) + AROUND_BYTES
+    }
+}

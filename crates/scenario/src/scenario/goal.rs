@@ -1,0 +1,234 @@
+//! Goals: conditions on the result, such as `get.p99<1ms`, `rate>=50k` or `errors<0.1%`.
+//!
+//! Only parsing; goals are judged where the measurements are.
+
+use super::{Scenario, span_word};
+use crate::kind::Kind;
+use memtide_base::{Span, units};
+use std::fmt;
+use std::str::FromStr;
+
+const GRAMMAR: &str = "a goal such as get.p99<1ms, all.mean<=500us, rate>=50k or errors<0.1%";
+
+/// One goal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goal {
+    /// Figure that is compared.
+    pub subject: Subject,
+    /// Comparison.
+    pub relation: Relation,
+    /// Bound: nanoseconds of a response time, operations per second, or a fraction.
+    pub bound: f64,
+}
+
+/// Figure that a goal is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Subject {
+    /// A measure of the response times of one kind of operation.
+    Response {
+        /// Kind of the operations.
+        kind: Kind,
+        /// Measure of their response times.
+        measure: Measure,
+    },
+    /// The achieved rate, in operations per second.
+    Rate,
+    /// Fraction of intended operations that did not get a good answer.
+    Errors,
+    /// Start skew: time from the first to the last beginning of the shares, in nanoseconds.
+    StartSkew,
+}
+
+/// A measure that summarises many response times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure {
+    /// A percentile, above 0 and below 100.
+    Percentile(f64),
+    /// The mean of the answered operations.
+    Mean,
+    /// The maximum.
+    Max,
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// `<`
+    Less,
+    /// `<=`
+    LessEq,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEq,
+}
+
+impl Relation {
+    /// True if `measured` stands in this relation to `bound`.
+    pub fn holds(self, measured: f64, bound: f64) -> bool {
+        match self {
+            Self::Less => measured < bound,
+            Self::LessEq => measured <= bound,
+            Self::Greater => measured > bound,
+            Self::GreaterEq => measured >= bound,
+        }
+    }
+}
+
+impl FromStr for Goal {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let read = || {
+            let (subject, relation, bound) = Self::split(word)?;
+            let subject = parse_subject(subject)?;
+            Ok(Self { subject, relation, bound: subject.parse_bound(bound)? })
+        };
+        read().map_err(|why: String| format!("'{word}' is not {GRAMMAR}: {why}"))
+    }
+}
+
+impl Goal {
+    /// Splits a comparison such as `get.p99<1ms` into its three parts; subject and bound remain
+    /// text.
+    ///
+    /// # Errors
+    /// A clause that says what is missing.
+    pub fn split(word: &str) -> Result<(&str, Relation, &str), String> {
+        let at = word.find(['<', '>']).ok_or("a comparison such as < or >= is missing")?;
+        let (subject, rest) = word.split_at(at);
+        let (relation, bound) = split_relation(rest);
+        Ok((subject.trim(), relation, bound))
+    }
+}
+
+impl Subject {
+    /// Parses a bound in the unit of this figure: nanoseconds, operations per second, or a
+    /// fraction.
+    ///
+    /// # Errors
+    /// A clause that says what is wrong with the word, and what is allowed.
+    pub fn parse_bound(self, word: &str) -> Result<f64, String> {
+        let bound = match self {
+            Self::Response { .. } | Self::StartSkew => {
+                units::parse_span(word).map(|span| span.ns() as f64)
+            }
+            Self::Rate => units::parse_rate(word),
+            Self::Errors => units::parse_fraction(word),
+        };
+        bound.map_err(|error| error.to_string())
+    }
+}
+
+/// Splits off the relation; `rest` must begin with `<` or `>`.
+fn split_relation(rest: &str) -> (Relation, &str) {
+    let (sign, after) = rest.split_at(1);
+    let (equal, bound) = match after.strip_prefix('=') {
+        Some(bound) => (true, bound),
+        None => (false, after),
+    };
+    let relation = match (sign, equal) {
+        ("<", false) => Relation::Less,
+        ("<", true) => Relation::LessEq,
+        (_, false) => Relation::Greater,
+        (_, true) => Relation::GreaterEq,
+    };
+    (relation, bound.trim())
+}
+
+/// Parses the name of a figure that goals can name.
+pub fn parse_subject(word: &str) -> Result<Subject, String> {
+    match word {
+        "rate" => return Ok(Subject::Rate),
+        "errors" => return Ok(Subject::Errors),
+        "start_skew" => return Ok(Subject::StartSkew),
+        _ => {}
+    }
+    let (kind, measure) = word.split_once('.').ok_or_else(|| {
+        format!("'{word}' is neither rate, errors, start_skew nor an operation's measure")
+    })?;
+    Ok(Subject::Response { kind: kind.parse()?, measure: parse_measure(measure)? })
+}
+
+fn parse_measure(word: &str) -> Result<Measure, String> {
+    match word {
+        "mean" => return Ok(Measure::Mean),
+        "max" => return Ok(Measure::Max),
+        _ => {}
+    }
+    let plain = |c: char| c.is_ascii_digit() || c == '.';
+    match word.strip_prefix('p').filter(|p| p.chars().all(plain)).map(str::parse) {
+        Some(Ok(p)) if p > 0.0 && p < 100.0 => Ok(Measure::Percentile(p)),
+        _ => Err(format!(
+            "'{word}' is not a measure; use mean, max or a percentile such as p50 or p99.9"
+        )),
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, relation, bound } = self;
+        match subject {
+            Subject::Response { .. } | Subject::StartSkew => {
+                write!(f, "{subject}{relation}{}", span_word(Span::from_ns(*bound as u64)))
+            }
+            Subject::Rate => write!(f, "{subject}{relation}{bound}"),
+            Subject::Errors => write!(f, "{subject}{relation}{}", fraction_word(*bound)),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Response { kind, measure } => write!(f, "{kind}.{measure}"),
+            Self::Rate => f.write_str("rate"),
+            Self::Errors => f.write_str("errors"),
+            Self::StartSkew => f.write_str("start_skew"),
+        }
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Percentile(p) => write!(f, "p{p}"),
+            Self::Mean => f.write_str("mean"),
+            Self::Max => f.write_str("max"),
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Less => "<",
+            Self::LessEq => "<=",
+            Self::Greater => ">",
+            Self::GreaterEq => ">=",
+        })
+    }
+}
+
+/// Default for the largest fraction of operations without a good answer in a believable result.
+const ERRORS_MAX: f64 = 0.01;
+
+impl Scenario {
+    /// Largest fraction of operations without a good answer in a believable result: the given one,
+    /// else the strictest upper bound in a goal, else 1 %.
+    pub fn errors_allowed(&self) -> f64 {
+        let upper = |goal: &&Goal| matches!(goal.relation, Relation::Less | Relation::LessEq);
+        let of_errors = self.goals.iter().filter(|goal| goal.subject == Subject::Errors);
+        let strictest = of_errors.filter(upper).map(|goal| goal.bound).min_by(f64::total_cmp);
+        self.trust.errors_max.or(strictest).unwrap_or(ERRORS_MAX)
+    }
+}
+
+/// Formats a fraction in percent if that reads back exactly, else as a number.
+pub(crate) fn fraction_word(fraction: f64) -> String {
+    let percent = format!("{}%", fraction * 100.0);
+    match units::parse_fraction(&percent) {
+        Ok(back) if back == fraction => percent,
+        _ => fraction.to_string(),
+    }
+}

@@ -1,0 +1,357 @@
+//! Outputs: where results go, and their tags. They do not change what is measured; a record keeps
+//! the scenario, and not these.
+
+mod influx;
+mod output;
+
+pub use influx::{InfluxNames, InfluxPlace, InfluxVersion, RUN_TAG};
+pub use output::{Output, OutputKind, RowForm, RowText};
+
+use super::check::{Problem, Problems};
+use super::{Placement, Scenario, parse_list};
+use memtide_base::units::parse_size;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// Tags of a run, by name: the user's own words to find it again.
+pub type Tags = BTreeMap<String, String>;
+
+/// Largest number of tags of a run.
+const TAGS_MAX: usize = 32;
+/// Longest name of a tag, in bytes.
+const TAG_NAME_BYTES_MAX: usize = 64;
+/// Longest value of a tag, in bytes.
+const TAG_VALUE_BYTES_MAX: usize = 256;
+
+/// Destinations of a run's results. Each member is a field with its own name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// Destination of the record; `-` is stdout.
+    pub json: Option<String>,
+    /// Destination of the chart; its name ends in `.svg` or `.png`.
+    pub plot: Option<String>,
+    /// Destination of the samples; `-` is stdout.
+    pub samples: Option<String>,
+    /// The outputs of `--out`, in the order in which they were named.
+    pub out: Vec<Output>,
+    /// Folder for InfluxDB points that cannot be delivered; none to count them as lost.
+    pub spool: Option<SpoolPlace>,
+    /// Destination of the wrong values that `verify` found; `-` is stdout.
+    pub verify_details: Option<String>,
+    /// The user's tags, written to the record and every other output.
+    pub tags: Tags,
+    /// True to print the plan and stop.
+    pub plan: bool,
+    /// True to show no progress.
+    pub quiet: bool,
+}
+
+/// A folder for points that cannot be delivered, and its size limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpoolPlace {
+    /// The folder.
+    pub folder: String,
+    /// Largest size of the folder's files in bytes; above 0.
+    pub bytes: u64,
+}
+
+impl FromStr for SpoolPlace {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let wrong = || format!("'{word}' is not DIR,SIZE, such as /var/tmp/points,1GB");
+        let (folder, size) = word.rsplit_once(',').ok_or_else(wrong)?;
+        let bytes = parse_size(size.trim()).map_err(|why| format!("{}: {why}", wrong()))?;
+        if folder.is_empty() || folder.contains('\0') || bytes == 0 {
+            return Err(wrong());
+        }
+        Ok(Self { folder: folder.to_owned(), bytes })
+    }
+}
+
+impl fmt::Display for SpoolPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.folder, self.bytes)
+    }
+}
+
+/// All settings of a user: the scenario, its outputs, and the share of this process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// The outputs.
+    pub outputs: Outputs,
+    /// The share of the run that this process carries out.
+    pub placement: Placement,
+}
+
+impl Outputs {
+    /// Every output with its kind: those with their own flags, then those of `--out`.
+    pub fn files(&self) -> Vec<Output> {
+        let short = [
+            (OutputKind::Json, &self.json),
+            (OutputKind::Plot, &self.plot),
+            (OutputKind::Samples, &self.samples),
+        ];
+        let short = short.into_iter().filter_map(|(kind, place)| Some((kind, place.as_deref()?)));
+        let short = short.map(|(kind, place)| Output::short(kind, place));
+        short.chain(self.out.iter().cloned()).collect()
+    }
+
+    /// The first output of this kind.
+    pub fn first(&self, kind: OutputKind) -> Option<Output> {
+        self.files().into_iter().find(|output| output.kind == kind)
+    }
+
+    /// The InfluxDB output that this process writes itself.
+    pub fn points(&self) -> Option<Output> {
+        let mut all = self.out.iter().filter(|output| output.kind == OutputKind::Influx);
+        all.find(|output| !output.is_by_agents()).cloned()
+    }
+
+    /// True if each agent is to write points of its operations to its own database.
+    pub fn wants_agents_points(&self) -> bool {
+        let mut all = self.out.iter().filter(|output| output.kind == OutputKind::Influx);
+        all.any(Output::is_by_agents)
+    }
+
+    /// A copy of these outputs without samples.
+    #[must_use]
+    pub fn without_samples(&self) -> Self {
+        let out = self.out.iter().filter(|output| output.kind != OutputKind::Samples);
+        Self { samples: None, out: out.cloned().collect(), ..self.clone() }
+    }
+
+    /// The fields and names of the outputs that go to stdout.
+    fn on_stdout(&self) -> Vec<(&'static str, String)> {
+        let files = self.files().into_iter().filter(Output::is_stdout);
+        let mut names: Vec<(&'static str, String)> = files
+            .map(|output| match output.is_general() {
+                true => ("out", format!("out {}", output.kind)),
+                false => (output.kind.name(), output.kind.to_string()),
+            })
+            .collect();
+        if self.verify_details.as_deref() == Some("-") {
+            names.push(("verify-details", "verify-details".to_owned()));
+        }
+        names
+    }
+
+    /// True if an output goes to stdout, so that the report must not.
+    pub fn is_on_stdout(&self) -> bool {
+        !self.on_stdout().is_empty()
+    }
+}
+
+impl Settings {
+    /// All problems that make the scenario impossible, and outputs that contradict it or each
+    /// other; empty if there are none.
+    pub fn check(&self) -> Vec<Problem> {
+        let mut problems = Problems(self.scenario.check());
+        self.placement.check(&mut problems);
+        if let [(_, first), .., (field, last)] = &self.outputs.on_stdout()[..] {
+            problems.add(
+                field,
+                format!("{last} and {first} cannot both go to stdout: name a file for one"),
+            );
+        }
+        let mut samples = self.outputs.files();
+        samples.retain(|output| output.kind == OutputKind::Samples);
+        if let [first, second, ..] = &samples[..] {
+            let (first, second) = (first.name(), second.name());
+            problems.add(
+                "out",
+                format!(
+                    "{second} and {first} both write samples, which go to one \
+                                     place; remove one"
+                ),
+            );
+        }
+        self.check_points(&mut problems);
+        let Scenario { verify, verify_expiry, .. } = self.scenario;
+        if self.outputs.verify_details.is_some() && verify == 0.0 && !verify_expiry {
+            problems.add(
+                "verify-details",
+                "verify-details needs verify: add a fraction such as verify 1, or remove it",
+            );
+        }
+        problems.0
+    }
+
+    fn check_points(&self, problems: &mut Problems) {
+        let mut influx = self.outputs.files();
+        influx.retain(|output| output.kind == OutputKind::Influx);
+        if influx.iter().filter(|output| !output.is_by_agents()).count() > 1 {
+            problems.add(
+                "out",
+                "out influx is given twice, and points go to one database; remove \
+                                 one",
+            );
+        }
+        let place = self.outputs.points().and_then(|output| output.influx());
+        if let Some(Err(why)) = place.map(|place| place.names.check(&self.outputs.tags)) {
+            problems.add("tag", why);
+        }
+        if self.outputs.wants_agents_points() && self.placement.agents.which.is_none() {
+            problems
+                .add("out", "out influx=agents needs agents: add agents, or give a URL instead");
+        }
+        if self.outputs.spool.is_some() && self.outputs.points().is_none() {
+            problems.add("spool", "spool needs out influx=URL: add it, or remove spool");
+        }
+    }
+}
+
+impl From<Scenario> for Settings {
+    /// Settings with this scenario and no outputs; only the report shows the results.
+    fn from(scenario: Scenario) -> Self {
+        Self { scenario, ..Self::default() }
+    }
+}
+
+/// Parses a comma list of `KIND=WHERE`.
+///
+/// # Errors
+/// A sentence that says which output is wrong, and what is allowed.
+pub(crate) fn parse_outputs(list: &str) -> Result<Vec<Output>, String> {
+    let outputs: Vec<Output> = parse_list(list)?;
+    for (number, output) in outputs.iter().enumerate() {
+        if outputs[..number].contains(output) {
+            return Err(format!("{output} is given twice; give each output once"));
+        }
+    }
+    Ok(outputs)
+}
+
+/// Parses a comma list of `KEY=VALUE`.
+///
+/// # Errors
+/// A sentence that says which tag is wrong, and what is allowed.
+pub(crate) fn parse_tags(list: &str) -> Result<Tags, String> {
+    let mut tags = Tags::new();
+    for Tag { name, value } in parse_list(list)? {
+        if let Some(other) = tags.insert(name.clone(), value) {
+            return Err(format!("{name} is given twice, also as '{other}'; give each key once"));
+        }
+    }
+    match tags.len() {
+        0..=TAGS_MAX => Ok(tags),
+        count => Err(format!("{count} tags are too many; give at most {TAGS_MAX}")),
+    }
+}
+
+struct Tag {
+    name: String,
+    value: String,
+}
+
+impl FromStr for Tag {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let Some((name, value)) = word.split_once('=') else {
+            return Err(format!("'{word}' is not KEY=VALUE, such as build=42"));
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        if !(1..=TAG_NAME_BYTES_MAX).contains(&name.len()) || !name.chars().all(is_plain) {
+            return Err(format!(
+                "'{name}' is not a valid tag key; use 1 to {TAG_NAME_BYTES_MAX} of the characters \
+                 A-Z a-z 0-9 _ . -"
+            ));
+        }
+        if !(1..=TAG_VALUE_BYTES_MAX).contains(&value.len()) || value.chars().any(char::is_control)
+        {
+            return Err(format!(
+                "the value of {name} must have 1 to {TAG_VALUE_BYTES_MAX} bytes without control \
+                 characters"
+            ));
+        }
+        Ok(Self { name: name.to_owned(), value: value.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_must_not_get_into_each_others_way() {
+        let problems = |outputs: Outputs| {
+            let problems = Settings { outputs, ..Settings::default() }.check();
+            problems.iter().for_each(|problem| {
+                assert!(problem.message.contains(&problem.field), "{}", problem.message);
+            });
+            problems.into_iter().map(|problem| problem.field).collect::<Vec<_>>()
+        };
+        let stdout = || Some("-".to_owned());
+        let both = Outputs { json: stdout(), samples: stdout(), ..Outputs::default() };
+        assert_eq!(problems(both), ["samples"]);
+        let alone = Outputs { verify_details: stdout(), ..Outputs::default() };
+        assert_eq!(problems(alone.clone()), ["verify-details"]);
+        let verified = Scenario { verify: 1.0, ..Scenario::default() };
+        assert_eq!(
+            Settings { scenario: verified, outputs: alone, ..Settings::default() }.check(),
+            []
+        );
+    }
+
+    #[test]
+    fn an_output_is_a_kind_and_a_place_that_fits_it() {
+        let outputs = parse_outputs("json=r.json, plot=a=b.svg,md=-,samples=/dev/fd/3").unwrap();
+        let words: Vec<String> = outputs.iter().map(Output::to_string).collect();
+        assert_eq!(words, ["json=r.json", "plot=a=b.svg", "md=-", "samples=/dev/fd/3"]);
+        let cases = [
+            ("r.json", "'r.json' is not KIND=WHERE, such as json=run.json"),
+            ("json", "'json' names no file; write json=FILE"),
+            ("json=", "json needs a file's path after the ="),
+            ("png=x", "'png' is not a kind of output; use one of json, "),
+            ("plot=x.gif", "plot='x.gif' must end with .svg or .png"),
+            ("plot=-", "plot='-' must end with .svg or .png"),
+            ("samples=x.xls", "samples='x.xls' must end with .csv or .jsonl"),
+            ("json=r,json=r", "json=r is given twice; give each output once"),
+        ];
+        for (list, sentence) in cases {
+            let error = parse_outputs(list).unwrap_err();
+            assert!(error.starts_with(sentence), "{list}: {error}");
+        }
+    }
+
+    #[test]
+    fn outputs_of_both_forms_keep_to_the_same_rules() {
+        let with = |list: &str, json: Option<&str>| {
+            let json = json.map(str::to_owned);
+            let outputs = Outputs { json, out: parse_outputs(list).unwrap(), ..Outputs::default() };
+            let problems = Settings { outputs, ..Settings::default() }.check();
+            problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>()
+        };
+        assert_eq!(with("json=b.json,md=-", Some("a.json")), [""; 0]);
+        let both = "out md and json cannot both go to stdout: name a file for one";
+        assert_eq!(with("md=-", Some("-")), [both]);
+        let twice = "--out samples=b.csv and --out samples=a.csv both write samples";
+        let found = with("samples=a.csv,samples=b.csv", None);
+        assert!(found.len() == 1 && found[0].starts_with(twice), "{found:?}");
+    }
+
+    #[test]
+    fn tags_are_few_plain_and_each_there_once() {
+        let tags = parse_tags("build=42, note=a b=c").unwrap();
+        let pairs: Vec<(&str, &str)> = tags.iter().map(|(k, v)| (&**k, &**v)).collect();
+        assert_eq!(pairs, [("build", "42"), ("note", "a b=c")]);
+        let many: Vec<String> = (0..=TAGS_MAX).map(|n| format!("t{n}=x")).collect();
+        let cases = [
+            ("build", "'build' is not KEY=VALUE"),
+            ("=x", "'' is not a valid tag key"),
+            ("a b=x", "'a b' is not a valid tag key"),
+            ("a=", "the value of a must have 1 to 256 bytes"),
+            ("a=x\ny", "the value of a must have 1 to 256 bytes"),
+            ("a=1,a=2", "a is given twice, also as '1'"),
+            (&many.join(","), "33 tags are too many"),
+        ];
+        for (list, sentence) in cases {
+            let error = parse_tags(list).unwrap_err();
+            assert!(error.starts_with(sentence), "{list}: {error}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What the kernel of a simulated machine says of a worker's CPU: CPU time and run-queue wait
+//! within the measured window. Both follow from the pauses and the work that its world has planted.
+
+use crate::world::{PauseCause, WorkerPause};
+use memtide_base::{Instant, Span};
+use memtide_engine::fleet::CpuTime;
+use memtide_engine::{Plan, Wait, WorkerReport};
+
+/// A stretch of the world's time.
+type Stretch = (Instant, Instant);
+
+/// The kernel's counters of one worker.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    window: Stretch,
+    worked: Span,
+    waited: Span,
+    /// The instant since which the worker has been ready to run.
+    ready: Option<Instant>,
+}
+
+/// The pauses of `worker`, whose schedules start at `start`, with their causes.
+pub(crate) fn pauses_of(
+    pauses: &[WorkerPause],
+    worker: usize,
+    start: Instant,
+) -> impl Iterator<Item = (PauseCause, Stretch)> {
+    let own = pauses.iter().filter(move |pause| usize::from(pause.worker) == worker);
+    own.map(move |pause| {
+        let from = start + pause.from;
+        (pause.cause, (from, from + pause.length))
+    })
+}
+
+fn common((from, to): Stretch, other: Stretch) -> Span {
+    to.min(other.1).since(from.max(other.0))
+}
+
+impl Meter {
+    pub(crate) fn new() -> Self {
+        let window = (Instant::NEVER, Instant::NEVER);
+        Self { window, worked: Span::ZERO, waited: Span::ZERO, ready: None }
+    }
+
+    /// Notes the measured window of `plan`, whose schedules start at `start`.
+    pub(crate) fn begin(&mut self, plan: &Plan, start: Instant) {
+        self.window = (plan.window.measure_start(start), plan.window.measure_end(start));
+    }
+
+    /// Notes that the worker is ready to run.
+    pub(crate) fn ready(&mut self, now: Instant) {
+        self.ready.get_or_insert(now);
+    }
+
+    /// Notes that the worker runs again, and works until `until`.
+    pub(crate) fn runs(
+        &mut self,
+        (now, until): Stretch,
+        pauses: impl Iterator<Item = (PauseCause, Stretch)>,
+    ) {
+        self.worked += common(self.window, (now, until));
+        let Some(ready) = self.ready.take() else { return };
+        let waits = pauses.filter(|(cause, _)| *cause == PauseCause::OtherThreads);
+        let within = |(from, to): Stretch| common(self.window, (from.max(ready), to.min(now)));
+        self.waited += waits.map(|(_, pause)| within(pause)).fold(Span::ZERO, |sum, one| sum + one);
+    }
+
+    /// Adds the kernel's figures up to `now` to `report`. A worker that spins is always ready to
+    /// run; the others are while they have work.
+    pub(crate) fn complete(
+        &self,
+        report: WorkerReport,
+        (wait, now): (Wait, Instant),
+        pauses: impl Iterator<Item = (PauseCause, Stretch)>,
+    ) -> WorkerReport {
+        let passed = (self.window.0, self.window.1.min(now));
+        let (mut user, mut run_delay) = (self.worked, self.waited);
+        if wait == Wait::Spin {
+            (user, run_delay) = (common(passed, passed), Span::ZERO);
+            for (cause, pause) in pauses {
+                let lost = common(passed, pause);
+                user = user.saturating_sub(lost);
+                if cause == PauseCause::OtherThreads {
+                    run_delay += lost;
+                }
+            }
+        }
+        let cpu = Some(CpuTime { user, system: Span::ZERO });
+        WorkerReport { cpu, run_delay: Some(run_delay), ..report }
+    }
+}

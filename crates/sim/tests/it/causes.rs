@@ -1,0 +1,117 @@
+//! Why a run is not believed: worlds whose workers are stopped, share their CPU, lose it to the
+//! hypervisor, or have too much to do, each with the kernel's figures that belong to it. The record
+//! names the cause that was planted and no other.
+
+use crate::harness::World;
+use memtide_base::Span;
+use memtide_base::rng::Random;
+use memtide_record::Verdict;
+use memtide_sim::{PauseCause, WorkerPause};
+
+const SEEDS: u64 = 100;
+const RATE: u64 = 1_000;
+const LENGTH: Span = Span::from_ms(1_600);
+
+/// The warnings that name a cause.
+const CODES: [&str; 4] = ["generator_late", "cpu_taken", "cpu_stolen", "client_saturated"];
+
+/// Between `low` and `high` µs.
+fn us(draw: &mut Random, low: u64, high: u64) -> Span {
+    Span::from_us(low + draw.below(high - low + 1))
+}
+
+fn world(seed: u64) -> (World, Random) {
+    let mut draw = Random::new(seed);
+    let mut word = |choices: &[&str]| choices[draw.below(choices.len() as u64) as usize].to_owned();
+    let words = [
+        ("arrival", word(&["fixed", "poisson", "uniform"])),
+        ("wait", word(&["sleep", "hybrid", "spin"])),
+        ("connections", word(&["1", "4", "32"])),
+        ("depth", word(&["1", "64"])),
+        ("rate", RATE.to_string()),
+        ("warmup", "100ms".to_owned()),
+        ("duration", "1500ms".to_owned()),
+        ("load", "never".to_owned()),
+    ];
+    let mut world = World::new(&[]).behaviour("exponential:100us").seed(seed);
+    world.words.extend(words);
+    world.keeps_samples = false;
+    (world, draw)
+}
+
+/// Lets worker 0 pause for times between `lengths`, after gaps between `gaps`, all in µs.
+fn pause(
+    world: &mut World,
+    draw: &mut Random,
+    cause: PauseCause,
+    (gaps, lengths): ((u64, u64), (u64, u64)),
+) {
+    let mut from = us(draw, gaps.0, gaps.1);
+    while from < LENGTH {
+        let length = us(draw, lengths.0, lengths.1);
+        world.pauses.push(WorkerPause { worker: 0, from, length, cause });
+        from = from + length + us(draw, gaps.0, gaps.1);
+    }
+}
+
+/// Asserts that of 100 worlds with what `plant` plants at least 95 are not believed, with the
+/// warnings `codes`, and with the remedy that contains `remedy`.
+fn expect(plant: impl Fn(&mut World, &mut Random), codes: &[&str], remedy: &str) {
+    let mut others = Vec::new();
+    for seed in 1..=SEEDS {
+        let (mut world, mut draw) = world(seed);
+        plant(&mut world, &mut draw);
+        let record = world.rehearse().record;
+        let told = record.warnings.iter().filter(|told| CODES.contains(&told.code.as_str()));
+        let told: Vec<_> = told.collect();
+        let mut found: Vec<&str> = told.iter().map(|told| told.code.as_str()).collect();
+        found.sort_unstable();
+        let is_remedied = told
+            .iter()
+            .find(|told| told.code == "generator_late")
+            .is_none_or(|told| told.remedy.contains(remedy));
+        let verdict = if codes.is_empty() { Verdict::Yes } else { Verdict::No };
+        if found != codes || !is_remedied || record.believable.verdict != verdict {
+            others.push(format!("seed {seed}: {:?}, {told:?}", record.believable));
+        }
+    }
+    assert!(others.len() <= 5, "{} of {SEEDS}: {}", others.len(), others.join("\n"));
+}
+
+#[test]
+fn a_worker_that_has_time_is_believed() {
+    expect(|_, _| {}, &[], "");
+}
+
+#[test]
+fn a_worker_that_is_stopped_stood_still() {
+    let plant = |world: &mut World, draw: &mut Random| {
+        let times = ((200_000, 600_000), (30_000, 300_000));
+        pause(world, draw, PauseCause::Stopped, times);
+    };
+    expect(plant, &["generator_late"], "stood still");
+}
+
+#[test]
+fn a_hog_is_other_threads_on_the_workers_cpu() {
+    let plant = |world: &mut World, draw: &mut Random| {
+        pause(world, draw, PauseCause::OtherThreads, ((2_000, 8_000), (2_000, 8_000)));
+    };
+    expect(plant, &["cpu_taken", "generator_late"], "other threads");
+}
+
+#[test]
+fn steal_is_the_hypervisors() {
+    let plant = |world: &mut World, draw: &mut Random| {
+        pause(world, draw, PauseCause::Steal, ((20_000, 80_000), (5_000, 30_000)));
+    };
+    expect(plant, &["cpu_stolen", "generator_late"], "steal");
+}
+
+#[test]
+fn a_worker_with_too_much_to_do_is_overloaded() {
+    let plant = |world: &mut World, draw: &mut Random| {
+        world.work = us(draw, 850_000 / RATE, 1_500_000 / RATE);
+    };
+    expect(plant, &["client_saturated", "generator_late"], "busy worker");
+}
