@@ -292,11 +292,22 @@ fn job_summary(outputs: &Outputs) -> Option<String> {
     env::var(JOB_SUMMARY).ok().filter(|path| !path.is_empty())
 }
 
-/// Refuses two outputs to one file, including those of `beside`.
+/// Refuses two outputs to one file, including those of `beside`, and a file whose name does not say
+/// its format. A pipe and a device need no such name.
 ///
 /// # Errors
-/// A sentence that names both.
+/// A sentence that names both, or the endings that are allowed.
+///
+/// Cause: The name of the file has no ending, and the kind has several formats.
 pub fn check_places(outputs: &Outputs, beside: &[(&str, Option<&str>)]) -> Result<(), OutputStop> {
+    for output in outputs.files() {
+        let is_file = fs::metadata(&output.place).map_or(true, |there| there.is_file());
+        if let Some(endings) = output.missing_endings().filter(|_| is_file) {
+            return Err(OutputStop::usage(format!(
+                "--out {output} names no format: give the file a name that ends with {endings}"
+            )));
+        }
+    }
     let files = outputs.files().into_iter().filter(|output| output.kind != OutputKind::Influx);
     let files: Vec<(String, String)> = files.map(|output| (output.flag(), output.place)).collect();
     let mut places: Vec<(&str, Option<&str>)> =

@@ -19,6 +19,20 @@ impl Batch {
         Self { lines, points }
     }
 
+    /// True if each line looks like a point: names, fields, and an instant behind the last blank.
+    pub(super) fn has_points(&self) -> bool {
+        let is_point = |line: &[u8]| {
+            let at = line.iter().rposition(|byte| *byte == b' ');
+            at.is_some_and(|at| {
+                let (head, instant) = (&line[..at], &line[at + 1..]);
+                let is_digits = !instant.is_empty() && instant.iter().all(u8::is_ascii_digit);
+                is_digits && head.contains(&b' ') && head.contains(&b'=')
+            })
+        };
+        let lines = self.lines.strip_suffix(b"\n");
+        lines.is_some_and(|lines| lines.split(|byte| *byte == b'\n').all(is_point))
+    }
+
     /// The two halves of the batch, in whole lines; `None` for a single point.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let middle = self.lines.len() / 2;

@@ -102,12 +102,14 @@ pub struct Delivered {
     pub why: Option<String>,
     /// The reason why the spool did not keep points, if it should have.
     pub spool: Option<String>,
+    /// The files of the spool that are no batches, each with the reason.
+    pub unread: Vec<String>,
 }
 
 impl Delivered {
     /// True if all points were written.
     pub const fn is_whole(&self) -> bool {
-        self.kept == 0 && self.unfit == 0 && self.lost == 0
+        self.kept == 0 && self.unfit == 0 && self.lost == 0 && self.unread.is_empty()
     }
 }
 
@@ -220,7 +222,8 @@ impl Delivery {
         }
         let state = self.shared.state();
         let spool = state.spool.as_ref().and_then(|spool| spool.trouble.clone());
-        let mut delivered = Delivered { spool, ..state.so_far.clone() };
+        let unread = state.spool.as_ref().map_or_else(Vec::new, |spool| spool.unread.clone());
+        let mut delivered = Delivered { spool, unread, ..state.so_far.clone() };
         if ended.is_err() {
             // The points of the batch that the thread was posting.
             let known = delivered.written + delivered.kept + delivered.unfit + delivered.lost;

@@ -14,6 +14,8 @@ const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// Largest part of an answer that is read, in bytes, and that is printed, in characters.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 const SHOWN_MAX: usize = 200;
+/// The status of a write (InfluxDB 1.8, 2 and 3, "Troubleshoot issues writing data").
+const WRITTEN: u16 = 204;
 /// File with the certificates of this system's trusted authorities.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
@@ -129,12 +131,14 @@ fn answer(response: &mut Response<Body>) -> Answer {
     let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).lossy_utf8(true);
     let text = match body.read_to_string() {
         Ok(text) => text,
-        Err(error) if (200..300).contains(&status) => {
+        Err(error) if status == WRITTEN => {
             return Answer::Unreachable(format!("its answer was incomplete: {error}"));
         }
         Err(_) => String::new(),
     };
-    if (200..300).contains(&status) {
+    // Every version of InfluxDB answers 204 to a write. Another server, such as a proxy with a page
+    // to log in, may answer 200.
+    if status == WRITTEN {
         return Answer::Taken;
     }
     let text = if text.trim().is_empty() { words } else { text };
@@ -146,11 +150,15 @@ fn answer(response: &mut Response<Body>) -> Answer {
     };
     match status {
         413 => Answer::TooLong(said("")),
-        400 | 422 => Answer::unfit(said(""), &text),
+        // Of a write that is partial, some versions say 201.
+        201 | 400 | 422 => Answer::unfit(said(""), &text),
         401 | 403 => Answer::Refused(said(
             ": set MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER and MEMTIDE_INFLUX_PASSWORD",
         )),
         404 => Answer::Refused(said(": create the database, or name another one in the URL")),
+        200..300 => Answer::Refused(said(
+            " and not 204, as a database does: check that the URL leads to InfluxDB itself",
+        )),
         429 | 500..600 => Answer::Busy { said: said(""), after: after.map(Duration::from_secs) },
         _ => Answer::Refused(said("")),
     }

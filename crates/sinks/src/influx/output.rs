@@ -134,6 +134,10 @@ fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&st
             (None, None) => ": --spool DIR,SIZE would keep them".to_owned(),
         };
     }
+    if !delivered.unread.is_empty() {
+        let named = delivered.unread.join(", ");
+        text += &format!("; files that cannot be read, and stay: {named}");
+    }
     OutputStop::failed(text)
 }
 

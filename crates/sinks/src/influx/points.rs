@@ -7,8 +7,10 @@
 use super::delivery::Feed;
 use super::line::{number, series, tag};
 use super::unique::Instants;
+use crate::ending::OutputStop;
 use crate::{Origin, Sink};
 use memtide_base::Instant;
+use memtide_base::rng::mix;
 use memtide_record::event::IntervalRow;
 use memtide_record::{Event, Record, Sample, SampleOutcome};
 use memtide_scenario::Kind;
@@ -213,12 +215,28 @@ impl InfluxIntervals {
         self.feed.added();
     }
 
-    fn record(&mut self, record: &Record) {
+    /// Makes the points of a record's seconds: equal ones each time, with the tags of the record.
+    ///
+    /// # Errors
+    /// If points cannot have a tag of the record.
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        let names = self.run.names.clone();
+        names
+            .check(&record.tags)
+            .map_err(|why| OutputStop::failed(format!("the record has the {why}")))?;
+        let share = record.share.as_ref().map_or_else(String::new, |it| it.number.to_string());
+        self.run = InfluxRun::new(names, &record.tags, share);
+        if self.run.run.is_empty() {
+            let facts = [record.started_unix_ms, record.ended_unix_ms, record.totals.intended];
+            let word = facts.into_iter().fold(0, |word, fact| mix(word ^ fact));
+            self.run.run = format!("{word:016x}");
+        }
         let began = record.started_unix_ms * 1_000_000;
         for second in &record.seconds {
             let end = ((second.start_s + second.length_s) * 1e9) as u64;
             self.add(&IntervalRow::of_second(second, None), began + end);
         }
+        Ok(())
     }
 }
 
@@ -238,7 +256,7 @@ impl Sink for InfluxIntervals {
                 }
                 self.feed.flush();
             }
-            (Event::Done(record), None) => self.record(record),
+            (Event::Done(record), None) => self.record(record)?,
             _ => {}
         }
         Ok(())

@@ -25,6 +25,8 @@ pub struct Spool {
     files: VecDeque<Kept>,
     /// The reason why a batch could not be kept, or not be read back.
     pub(super) trouble: Option<String>,
+    /// The files of the folder that are no batches, each with the reason. They stay.
+    pub(super) unread: Vec<String>,
 }
 
 /// A batch of this run on disk.
@@ -64,22 +66,25 @@ impl Spool {
             next: 0,
             files: VecDeque::new(),
             trouble: None,
+            unread: Vec::new(),
         })
     }
 
     /// The spool that earlier runs have left in `folder`: all its batches, without room for more.
+    /// Files that are no batches are set aside.
     ///
     /// # Errors
-    /// If the folder or a file in it cannot be read.
+    /// If the folder cannot be read.
     pub fn left_in(folder: &Path) -> io::Result<Self> {
-        let mut files = VecDeque::new();
-        for SpoolFile { path } in spooled(folder)? {
-            let zipped = fs::read(&path)?;
-            let points = Batch::unzipped(&zipped).map_or(0, |batch| batch.points);
-            files.push_back(Kept { path, bytes: zipped.len() as u64, points });
+        let (mut files, mut unread) = (VecDeque::new(), Vec::new());
+        for path in files_in(folder)? {
+            match batch_in(&path) {
+                Ok((bytes, points)) => files.push_back(Kept { path, bytes, points }),
+                Err(error) => unread.push(format!("'{}': {error}", path.display())),
+            }
         }
         let (folder, run) = (folder.to_owned(), String::new());
-        Ok(Self { folder, room: 0, run, next: 0, files, trouble: None })
+        Ok(Self { folder, room: 0, run, next: 0, files, trouble: None, unread })
     }
 
     /// Keeps a batch; returns false if there is no room, or the disk does not take it.
@@ -141,6 +146,38 @@ impl Spool {
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+}
+
+/// All complete files in `folder`, by name.
+fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_file() && path.extension().is_none_or(|ending| ending != UNFINISHED) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The bytes and points of the batch in a file.
+///
+/// Cause: The file is truncated or empty, or memtide has not written it.
+///
+/// To do: Remove it from the folder, once you know what it is.
+fn batch_in(path: &Path) -> io::Result<(u64, u64)> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !name.starts_with("memtide-") || !name.ends_with(ENDING) {
+        return Err(io::Error::other("it is not a file of a spool"));
+    }
+    let zipped = fs::read(path)?;
+    let batch = Batch::unzipped(&zipped)
+        .map_err(|error| io::Error::other(format!("it is not complete: {error}")))?;
+    match batch.has_points() {
+        true => Ok((zipped.len() as u64, batch.points)),
+        false => Err(io::Error::other("it has lines that are no points")),
     }
 }
 
