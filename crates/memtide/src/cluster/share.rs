@@ -2,12 +2,11 @@
 //! agent directs on this machine, within its limits.
 
 use super::own_outputs::OwnRows;
-use crate::exit::{Stop, unwritable};
+use crate::exit::Stop;
 use crate::output::complain;
 use crate::placement::Division;
 use crate::session::host::{HostWorld, Supervisor};
-use crate::session::outlets::pair::paired;
-use crate::session::outlets::{Recorded, RowsBy, add_points, open};
+use crate::session::outlets::{facts, open, open_points};
 use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
@@ -25,7 +24,7 @@ use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
 use memtide_run::steps::RunTask;
 use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, Share};
 use memtide_scenario::{Outputs, Settings};
-use memtide_sinks::Sink;
+use memtide_sinks::{OutputFacts, Shown, Sink};
 use std::io;
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
@@ -117,7 +116,7 @@ impl Work {
             name,
             run: self.run,
             rows: self.rows,
-            points: Recorded::Share { number: share.number, step },
+            points: (share.number, step),
             complains: self.complains,
             watches: self.watches,
             told: Arc::clone(&told),
@@ -145,8 +144,8 @@ struct AgentFront {
     name: String,
     run: String,
     rows: Option<OwnRows>,
-    /// Part of the run that is written as points.
-    points: Recorded,
+    /// Number of the share whose operations are written as points, and of the step.
+    points: (u32, Option<u32>),
     complains: bool,
     watches: bool,
     told: Arc<Told>,
@@ -177,12 +176,14 @@ impl Front for AgentFront {
             files = files.without_samples();
         }
         let files = Settings { outputs: files, ..settings.clone() };
-        let Opened { mut samples, mut outlets, reader } = open(&files, RowsBy::Fleet)?;
+        let mut opened = open(&files, false)?;
         if let Some(rows) = &self.rows {
-            samples = Some(rows.of_share().map_err(|error| unwritable(&rows.flag, &error))?);
+            rows.add_to(&mut opened.samples)?;
         }
-        let points = add_points(&mut outlets, settings, self.points)?;
-        Ok(Opened { samples: paired(samples, points), outlets, reader })
+        let (share, step) = (Some(self.points.0), self.points.1);
+        let facts = facts(settings, Shown::Run)?;
+        open_points(&mut opened, &OutputFacts { share, step, has_seconds: false, ..facts })?;
+        Ok(opened)
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {

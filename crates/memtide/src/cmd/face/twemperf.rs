@@ -5,7 +5,6 @@ use super::screen::{FormatEvents, Text, json, say_notes, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::say;
-use crate::session::pending_file::check_distinct;
 use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Task, failed_in};
 use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, lower, parse};
@@ -16,6 +15,7 @@ use memtide_record::Event;
 use memtide_run::Failure;
 use memtide_run::steps::RunTask;
 use memtide_scenario::Settings;
+use memtide_sinks::check_distinct;
 use std::fs::OpenOptions;
 use std::io::Write;
 
