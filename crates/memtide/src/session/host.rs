@@ -31,8 +31,8 @@ const FILES_BESIDE: u64 = 64;
 pub(crate) trait Supervisor {
     /// Refuses settings beyond the limits, before anything is resolved or allocated.
     fn permit(&self, settings: &Settings) -> Result<(), Stop>;
-    /// Refuses a plan beyond the limits, before any connection is made; leaves out what the run does
-    /// not need.
+    /// Refuses a plan beyond the limits, before any connection is made; leaves out what the run
+    /// does not need.
     fn obey(&self, lowered: &mut Lowered) -> Result<(), Stop>;
     /// Keeps the agent's own threads off the workers' CPUs.
     fn settle(&self, placement: &CpuPlacement);
