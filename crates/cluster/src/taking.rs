@@ -196,8 +196,8 @@ impl Taking {
         Ok(())
     }
 
-    /// The record of a round of `of` agents with this end, and the reason why the run failed all the
-    /// same, if it did.
+    /// The record of a round of `of` agents with this end, and the reason why the run failed all
+    /// the same, if it did.
     ///
     /// # Errors
     /// The reason why there is no record.

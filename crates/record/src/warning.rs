@@ -299,13 +299,8 @@ impl Warning {
             Self::LineRefused { server, line, why } => {
                 format!("{server} received '{line}' and {why}")
             }
-            Self::RowsWithoutRecord { agents, operations } => {
-                rows_without_record(agents, *operations)
-            }
-            Self::ServersDiffer { runs, servers } => format!(
-                "the {runs} merged runs loaded {servers} servers, not all the same: the times are \
-                 those of all servers together"
-            ),
+            Self::RowsWithoutRecord { agents, operations } => surplus_rows(agents, *operations),
+            Self::ServersDiffer { runs, servers } => servers_differ(*runs, *servers),
         }
     }
 
@@ -445,7 +440,14 @@ impl Warning {
     }
 }
 
-fn rows_without_record(agents: &str, operations: u64) -> String {
+fn servers_differ(runs: usize, servers: usize) -> String {
+    format!(
+        "the {runs} merged runs loaded {servers} servers, not all the same: the times are those of \
+         all servers together"
+    )
+}
+
+fn surplus_rows(agents: &str, operations: u64) -> String {
     format!(
         "intervals, hlog and points hold {operations} operations more than the record: those that \
          {agents} reported before the loss of its record"

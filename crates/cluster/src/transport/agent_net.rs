@@ -125,8 +125,8 @@ impl End for AgentEnd {
     const SERVES: &'static str = "/memtide.cluster.v1.Agent/Serve";
     const CALLS: &'static str = "/memtide.cluster.v1.Master/Join";
     const DIALS_ON: bool = true;
-    const UNANSWERED: &'static str = "it refused the token of the join file, or it is ending; if this \
-                              happens again, copy the master's join file once more";
+    const UNANSWERED: &'static str = "it refused the token of the join file, or it is ending; if \
+                                       this happens again, copy the master's join file once more";
 
     /// Waits for the caller's first hello.
     async fn ready(&self) {
