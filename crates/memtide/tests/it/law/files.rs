@@ -36,8 +36,7 @@ pub(super) fn hgrm(law: &mut Law<'_>, text: &str) {
         let near = |(found, truth): (&f64, &f64)| {
             (found - truth).abs() <= BUCKET * truth.min(1e9) + 0.006 || (found == truth)
         };
-        let is_so =
-            found.len() >= truths.len().clamp(1, 3) && found.iter().zip(&truths).all(near);
+        let is_so = found.len() >= truths.len().clamp(1, 3) && found.iter().zip(&truths).all(near);
         law.holds(is_so && !truths.is_empty(), || format!("'{line}' of hgrm is not {truths:?}"));
     }
 }

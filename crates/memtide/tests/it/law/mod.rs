@@ -102,8 +102,8 @@ impl Outputs {
         assert!(wrong.is_empty(), "{sort}: {} faults:\n{}", wrong.len(), wrong.join("\n"));
     }
 
-    /// The digits all over an output that can be changed without being found, if they are so many
-    /// that less than `least` are.
+    /// The digits all over an output that can be changed without being found, if a smaller part
+    /// than `least` is found.
     fn missed(&self, name: &str, least: f64) -> Option<String> {
         let text = self.get(name);
         let from = if name == "r.json" { text.find("\"totals\"").unwrap() } else { 0 };

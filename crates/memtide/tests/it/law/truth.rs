@@ -237,6 +237,12 @@ pub(super) fn record(law: &mut Law<'_>) {
             measured.is_none_or(|it| told.is_empty() || told.iter().any(|told| told.is(it)));
         law.holds(is_told, || format!("{measured:?} is not in '{sentence}'"));
     }
+    seconds(law);
+}
+
+/// The seconds add up to the load.
+fn seconds(law: &mut Law<'_>) {
+    let record = law.record;
     let seconds = law.json["seconds"].as_array().map_or(&[][..], Vec::as_slice);
     let loaded = [&record.phases.warmup, &record.phases.measure, &record.phases.cooldown];
     let loaded = loaded.map(|phase| serde_json::to_value(&phase.totals).unwrap());
