@@ -196,7 +196,7 @@ pub(super) fn record(law: &mut Law<'_>) {
     let rows = |of: fn(&IntervalRecord) -> u64| record.intervals.iter().map(of).sum::<u64>();
     for (what, sum, whole) in [
         ("hits and misses", totals.hits + totals.misses, totals.keys),
-        ("ops", record.phases.measure.ops.values().sum(), totals.intended),
+        ("ops", record.phases.measure.ops.values().sum(), totals.sent),
         ("response times", all.count, totals.intended - totals.unacknowledged),
         ("answered times", all.count - all.unanswered, totals.answered),
         ("answers of intervals", rows(|row| row.ops), totals.answered),
