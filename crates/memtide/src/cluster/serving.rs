@@ -14,6 +14,7 @@ use memtide_cluster::join::Join;
 use memtide_cluster::law::{AskedShare, Law};
 use memtide_cluster::message::{Hello, Share as ShareMessage, Step};
 use memtide_cluster::transport::{AgentNet, FromMaster};
+use memtide_compat::FaceWords;
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
@@ -67,6 +68,8 @@ pub(crate) struct Setup {
     pub(crate) sleeps: bool,
     /// True if its workers are pinned to CPUs, whatever the master says.
     pub(crate) pins: bool,
+    /// The words of its face for failures; none for memtide's own.
+    pub(crate) words: Option<&'static FaceWords>,
     /// Callback for the record of each share.
     pub(crate) shows: Option<ShowRecord>,
     /// True to end after the runs of one master.
@@ -331,6 +334,9 @@ impl Shell {
             rows: self.setup.rows.clone(),
             complains: self.setup.complains,
             watches: self.setup.watches,
+            looks_unfilled: share.looks_unfilled,
+            servers: share.servers.clone(),
+            words: self.setup.words,
             told: Arc::clone(&told),
             events,
         };

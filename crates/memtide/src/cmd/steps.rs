@@ -194,7 +194,8 @@ impl Front for NativeSteps {
         let mut outlets = Outlets::default();
         let course = CourseFacts { kind: self.kind, goals: &settings.scenario.goals };
         add_of_steps(&mut outlets, settings, &course, unix_s)?;
-        let samples = add_points(&mut outlets, settings, Recorded::of_load(settings, true))?;
+        let samples =
+            add_points(&mut outlets, settings, (Recorded::of_load(settings, true), None))?;
         let reader = outputs.files().into_iter().find(Output::is_stdout);
         Ok(Opened { samples, outlets, reader: reader.map(|output| output.name()) })
     }

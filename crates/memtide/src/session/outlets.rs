@@ -32,7 +32,9 @@ pub(crate) fn open(settings: &Settings, rows_by: RowsBy) -> Result<Opened, Stop>
     };
     kinds::add_of_run(&mut outlets, settings, unix_s)?;
     let points = match rows_by {
-        RowsBy::Fleet => add_points(&mut outlets, settings, Recorded::of_load(settings, false))?,
+        RowsBy::Fleet => {
+            add_points(&mut outlets, settings, (Recorded::of_load(settings, false), None))?
+        }
         RowsBy::Themselves => refuse_points(outputs)?,
     };
     let samples = pair::paired(samples, points);
@@ -75,7 +77,8 @@ impl Recorded {
     }
 }
 
-/// Adds the output of points, if there is one; returns the output of single operations.
+/// Adds the output of points, if there is one; returns the output of single operations. `face` is the
+/// flag of an older load generator, whose run does not fail if points are lost.
 ///
 /// Cause: The program was built without InfluxDB.
 ///
@@ -83,17 +86,18 @@ impl Recorded {
 pub(crate) fn add_points(
     outlets: &mut Outlets,
     settings: &Settings,
-    recorded: Recorded,
+    (recorded, face): (Recorded, Option<&'static str>),
 ) -> Result<Option<Samples>, Stop> {
     let Some(output) = settings.outputs.points() else { return Ok(None) };
     #[cfg(feature = "influx")]
     {
-        let rows = influx::add(outlets, &output, settings, recorded)?;
-        Ok(rows.map(|rows| Samples { flag: output.name(), rows }))
+        let rows = influx::add(outlets, &output, settings, (recorded, face))?;
+        let flag = || face.map_or_else(|| output.name(), str::to_owned);
+        Ok(rows.map(|rows| Samples { flag: flag(), rows }))
     }
     #[cfg(not(feature = "influx"))]
     {
-        let _ = (outlets, recorded);
+        let _ = (outlets, recorded, face);
         Err(Stop::usage(format!("{}: this program was built without it", output.flag())))
     }
 }

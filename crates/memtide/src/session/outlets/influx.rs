@@ -6,6 +6,7 @@ mod http;
 use super::super::front::{Origin, Rows};
 use super::{Recorded, attach};
 use crate::exit::{FAILED, Stop, Worded};
+use crate::output::complain;
 use crate::placement::{division, variable};
 use http::Http;
 use memtide_base::rng::mix;
@@ -28,7 +29,7 @@ pub(super) fn add(
     outlets: &mut Outlets,
     output: &Output,
     settings: &Settings,
-    recorded: Recorded,
+    (recorded, face): (Recorded, Option<&'static str>),
 ) -> Result<Option<Box<dyn Rows>>, Stop> {
     let Some(place) = output.influx() else { return Ok(None) };
     let run = run(&place, settings, recorded)?;
@@ -54,10 +55,11 @@ pub(super) fn add(
         }
         Recorded::Share { .. } => None,
     };
-    let name = output.name();
+    let name = face.map_or_else(|| output.name(), str::to_owned);
     let spool = spool.map(|spool| spool.folder.clone());
-    let place = output.to_string();
-    attach(outlets, &name, SecondPoints { seconds, delivery, name: name.clone(), place, spool })?;
+    let (place, is_forgiven) = (output.to_string(), face.is_some());
+    let points = SecondPoints { seconds, delivery, name: name.clone(), place, spool, is_forgiven };
+    attach(outlets, &name, points)?;
     Ok(operations)
 }
 
@@ -134,6 +136,8 @@ struct SecondPoints {
     /// The output as the user wrote it.
     place: String,
     spool: Option<String>,
+    /// True if lost points are reported, and the run does not fail.
+    is_forgiven: bool,
 }
 
 impl Sink for SecondPoints {
@@ -150,6 +154,11 @@ impl Sink for SecondPoints {
         let delivered = self.delivery.close();
         match delivered.is_whole() {
             true => Ok(()),
+            false if self.is_forgiven => {
+                let (counted, lost) = (counted(&delivered, &self.name), delivered.lost);
+                complain(&format!("{counted}; {lost} are lost"));
+                Ok(())
+            }
             false => {
                 let spool = self.spool.as_deref();
                 let stop = undelivered(&delivered, &self.name, &self.place, spool);
@@ -165,14 +174,8 @@ impl Sink for SecondPoints {
 ///
 /// To do: See what it said. Points in the spool are delivered by memtide report --from-spool.
 fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&str>) -> Stop {
-    let Delivered { offered: all, written, kept, unfit, lost, .. } = *delivered;
-    let mut text = format!("{name}: {written} of {all} points were delivered");
-    if let Some(why) = &delivered.why {
-        text += &format!("; {why}");
-    }
-    if unfit > 0 {
-        text += &format!("; {unfit} were refused for their form");
-    }
+    let Delivered { kept, lost, .. } = *delivered;
+    let mut text = counted(delivered, name);
     if let (Some(folder), true) = (spool, kept > 0) {
         text += &format!(
             "; {kept} are in the spool: memtide report --from-spool '{folder}' --out '{place}' \
@@ -188,6 +191,19 @@ fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&st
         };
     }
     Stop { code: FAILED, message: text }
+}
+
+/// The number of points of the output `name` that are in the database, and why others are not.
+fn counted(delivered: &Delivered, name: &str) -> String {
+    let Delivered { offered: all, written, unfit, .. } = *delivered;
+    let mut text = format!("{name}: {written} of {all} points were delivered");
+    if let Some(why) = &delivered.why {
+        text += &format!("; {why}");
+    }
+    if unfit > 0 {
+        text += &format!("; {unfit} were refused for their form");
+    }
+    text
 }
 
 /// Points of measured operations. Their failures are reported with the seconds' end.

@@ -172,7 +172,7 @@ pub(crate) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Sto
     let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
     let facts = Facts { settings: &settings, unix_s: || None, course: None };
     let mut add = |output: Output| match output.kind {
-        OutputKind::Influx => add_points(outlets, &settings, Recorded::Record).map(drop),
+        OutputKind::Influx => add_points(outlets, &settings, (Recorded::Record, None)).map(drop),
         _ => add(outlets, &output, &facts, |file| file.record),
     };
     let mut failed: Vec<Stop> =

@@ -6,7 +6,7 @@ mod fleet;
 
 mod share;
 
-use super::screen::{Pictures, Text, json, written};
+use super::screen::{BusyFill, Pictures, Text, json, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop};
 use crate::flags::check_pictures;
@@ -26,7 +26,7 @@ use memtide_compat::FAMILY_WORDS;
 use memtide_compat::mutilate::AgentOptions;
 #[cfg(feature = "cluster")]
 use memtide_compat::mutilate::Patience;
-use memtide_compat::mutilate::text::{SavedOperations, TimeBasis, Whose, sample_line};
+use memtide_compat::mutilate::text::{Formatter, SavedOperations, TimeBasis, Whose, sample_line};
 use memtide_compat::mutilate::{
     Command, Face as Tool, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity,
     lower, parse, refused, whose,
@@ -46,6 +46,9 @@ use std::io::{self, BufWriter, Write};
 
 /// Exit code of the originals if they cannot continue.
 const FATAL: u8 = 255;
+
+/// The option for points of operations and seconds.
+const PUSHED: &str = "--push_lat_influx";
 
 /// The faces of mutilate's family, one for each tool.
 impl Face for Tool {
@@ -124,7 +127,7 @@ impl Front for Mutilate {
         check_distinct(&places, true).map_err(Stop::usage)?;
         let mut opened = json(output.json.as_deref(), course(&self.options.mode))?;
         let recorded = Recorded::of_load(settings, course(&self.options.mode).is_some());
-        let points = add_points(&mut opened.outlets, settings, recorded)?;
+        let points = add_points(&mut opened.outlets, settings, (recorded, Some(PUSHED)))?;
         Ok(Opened { samples: paired(samples(&self.options)?, points), ..opened })
     }
 
@@ -145,6 +148,9 @@ impl Front for Mutilate {
         if output.is_plot_all {
             let times = if output.is_response { TimeBasis::Response } else { TimeBasis::Service };
             screens.push(Pictures::in_step(times, whose(&self.options)));
+        }
+        if matches!(self.options.mode, Mode::LoadOnly) {
+            screens.push(BusyFill::in_step(Formatter::new(output.format)));
         }
         screens
     }
