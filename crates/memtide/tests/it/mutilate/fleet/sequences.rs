@@ -41,23 +41,29 @@ fn unix_ms() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64
 }
 
+/// An instant, as far as the counters tell it: between these two, in milliseconds since 1970.
+type Between = (u64, u64);
+
 /// The instants of the first and the last get of each stretch of load that `peer` counted while
-/// `act` ran, in milliseconds since 1970. Without gets for 600 ms, a stretch ends.
-fn stretches<T>(peer: &Peer, act: impl FnOnce() -> T) -> (T, Vec<(u64, u64)>) {
+/// `act` ran. Without gets for 600 ms, a stretch ends.
+fn stretches<T>(peer: &Peer, act: impl FnOnce() -> T) -> (T, Vec<(Between, Between)>) {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watch = scope.spawn(|| {
-            let (mut count, mut all) = (peer.figure("cmd_get"), Vec::<(u64, u64)>::new());
+            let mut all = Vec::<(Between, Between)>::new();
+            let (mut before, mut count) = (unix_ms(), peer.figure("cmd_get"));
             while !is_over.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(5));
-                let (at, now) = (unix_ms(), peer.figure("cmd_get"));
+                // The counters are those of an instant between the question and its answer.
+                let (asked, now, answered) = (unix_ms(), peer.figure("cmd_get"), unix_ms());
+                let between = (before, answered);
                 if now > count {
-                    match all.last_mut().filter(|(_, last)| at - *last < 600) {
-                        Some((_, last)) => *last = at,
-                        None => all.push((at, at)),
+                    match all.last_mut().filter(|(_, last)| asked - last.1.min(asked) < 600) {
+                        Some((_, last)) => *last = between,
+                        None => all.push((between, between)),
                     }
                 }
-                count = now;
+                (before, count) = (asked, now);
             }
             all
         });
@@ -65,6 +71,11 @@ fn stretches<T>(peer: &Peer, act: impl FnOnce() -> T) -> (T, Vec<(u64, u64)>) {
         is_over.store(true, Ordering::Relaxed);
         (result, watch.join().unwrap())
     })
+}
+
+/// The distance of `at` from an instant.
+fn far((least, most): Between, at: u64) -> u64 {
+    least.saturating_sub(at).max(at.saturating_sub(most))
 }
 
 /// The first and the last instant of each run that `ran` printed.
@@ -106,7 +117,7 @@ fn printed_instants_are_those_at_which_the_server_is_loaded() {
             }
             assert_eq!(printed.len(), loads.len(), "{printed:?}, {loads:?}: {ran}");
             for ((start, end), (first, last)) in printed.iter().zip(&loads) {
-                let far = start.abs_diff(*first).max(end.abs_diff(*last));
+                let far = far(*first, *start).max(far(*last, *end));
                 assert!(far <= NEAR_MS, "{far} ms: {printed:?}, counted {loads:?}: {ran}");
             }
         }
