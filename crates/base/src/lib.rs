@@ -8,7 +8,6 @@
 pub mod calendar;
 pub mod choice;
 pub mod hex;
-pub mod printable;
 pub mod law;
 pub mod rng;
 pub mod units;
@@ -20,7 +19,7 @@ pub mod id;
 pub use id::{ClientId, ConnectionId, Id, Link, ServerId, Table};
 pub use law::Law;
 pub use rng::Random;
-pub use sentence::{Remedy, Sentence, Words};
+pub use sentence::{Remedy, Sentence, Words, printable};
 pub use socket::SocketOptions;
 pub use time::{Instant, Span};
 pub use units::UnitError;

@@ -1,6 +1,8 @@
 //! Messages about faults, with remedies and field names as values. The front that prints a message
 //! puts them into words, because it alone knows which flags it has.
 
+pub mod printable;
+
 use std::fmt;
 
 /// A remedy that the user can apply. A front words it together with the punctuation in front of it;

@@ -1,5 +1,5 @@
-//! A master that makes no run: it asks agents what they are doing, and fetches the records that they
-//! keep after their master was lost.
+//! A master that makes no run: it asks agents what they are doing, and fetches the records that
+//! they keep after their master was lost.
 //!
 //! An agent is told to forget a record only after it was written and read back.
 #![allow(clippy::disallowed_types, reason = "this part reaches the world")]
@@ -23,8 +23,8 @@ const SILENT_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PING_EVERY: Duration = Duration::from_secs(1);
 
-/// The hellos of the agents at these addresses, which `net` dials, or why one cannot be reached; what
-/// has not come within `most` is absent.
+/// The hellos of the agents at these addresses, which `net` dials, or why one cannot be reached;
+/// what has not come within `most` is absent.
 pub fn hellos(
     net: &MasterNet,
     addresses: &[String],

@@ -3,7 +3,11 @@
 //!
 //! They are written for their owner only. Keys are refused if users other than the owner, root and
 //! the groups of this process may read them.
-#![allow(clippy::disallowed_types, reason = "this part reaches the world")]
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "this part reaches the world"
+)]
 
 mod kept;
 mod private;

@@ -12,7 +12,7 @@ pub use limits::{LIMITS, Limit};
 pub use share::AskedShare;
 pub use target::Endpoint;
 
-use limits::CONNECTIONS_MAX;
+use limits::CONNECTIONS;
 use memtide_scenario::{AgentRule, FIELDS, Settings};
 use std::array;
 use std::collections::BTreeMap;
@@ -131,9 +131,9 @@ impl Law {
         self.allows(&Endpoint::Unix(path))
     }
 
-    /// True if so many connections at once are allowed.
+    /// True if `count` connections at once are allowed.
     pub fn allows_connections(&self, count: u64) -> bool {
-        let at = LIMITS.iter().position(|limit| limit.name == CONNECTIONS_MAX);
+        let at = LIMITS.iter().position(|limit| limit.name == CONNECTIONS);
         at.and_then(|at| self.most[at]).is_none_or(|most| count as f64 <= most)
     }
 

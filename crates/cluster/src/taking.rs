@@ -152,7 +152,8 @@ impl Part {
 /// One second of the load of all agents.
 #[derive(Debug)]
 pub struct Row {
-    /// What happened in it.
+    /// The second for the outputs: of the agents' load, as in the record's `seconds`, without the
+    /// master's own.
     pub interval: Interval,
     /// The progress of the run at its end.
     pub progress: Progress,
@@ -187,10 +188,12 @@ impl Taking {
     }
 
     /// The next second of the load of all agents, once each whose load runs has reported it.
+    /// Progress and conditions are of all that the servers get.
     pub fn row(&mut self, loading: &[u32]) -> Option<Row> {
-        let interval = self.seconds.row(loading)?;
-        let progress = self.so_far.after(&interval);
-        let aborted = interval.aborted(&self.abort_on, self.timeout);
+        let own = self.parts.get(1).and_then(|own| Some(own.members.first()?.0));
+        let [all, interval] = self.seconds.row(loading, own)?;
+        let progress = self.so_far.after(&all);
+        let aborted = all.aborted(&self.abort_on, self.timeout);
         Some(Row { interval, progress, aborted })
     }
 

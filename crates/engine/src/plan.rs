@@ -13,8 +13,8 @@ pub use memtide_base::choice::{
     Replicate, Sharing, Wait,
 };
 use memtide_base::{Instant, Span};
-use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
+use memtide_metrics::{Shape, Tally};
 use memtide_workload::{
     Action, Arrival, Draws, Expiring, KeySpace, Lifetimes, OpKind, Oracle, RateCurve, SourcePlan,
     ValueSpace, Version, numeric_value,
@@ -402,6 +402,32 @@ const ROWS_OPEN_MAX: u64 = 64;
 /// The longest time between two hand-overs of a tally, unless its worker was kept from its CPU.
 const HANDOVER_AFTER: Span = Span::from_ms(200);
 
+impl RowPlan {
+    /// The width of a row, and the number of rows open at once, with this timeout.
+    pub(crate) fn open(&self, timeout: Span) -> (Span, usize) {
+        // An operation ends at most a timeout after its intended instant, and its row is kept until
+        // the next hand-over; two rows more cover the row that has just begun and a worker that is
+        // late to notice.
+        let spare = ROWS_OPEN_MAX - 3;
+        let open = (timeout + HANDOVER_AFTER).ns();
+        let own_width = ROW_WIDTH.ns().max(open.div_ceil(spare));
+        let row_width = self.width.unwrap_or(Span::from_ns(own_width));
+        let rows_open = open.div_ceil(row_width.ns()) as usize + 3;
+        assert!(
+            self.width.is_some() || rows_open as u64 <= ROWS_OPEN_MAX,
+            "rows of the default width are open for no longer than that"
+        );
+        (row_width, rows_open)
+    }
+
+    /// The memory of the open rows of one worker in bytes: it fills one tally while another is
+    /// collected.
+    pub fn bytes(&self, timeout: Span) -> u64 {
+        let (_, rows_open) = self.open(timeout);
+        (rows_open as u64 * 2).saturating_mul(Tally::row_bytes(self.get_times))
+    }
+}
+
 impl Plan {
     /// The room that the tallies of this plan need.
     pub fn shape(&self) -> Shape {
@@ -411,18 +437,7 @@ impl Plan {
         }
         slots[slot::GET_HIT] = slots[OpKind::Get.index()];
         slots[slot::GET_MISS] = slots[OpKind::Get.index()];
-        // An operation ends at most a timeout after its intended instant, and its row is kept until
-        // the next hand-over; two rows more cover the row that has just begun and a worker that is
-        // late to notice.
-        let spare = ROWS_OPEN_MAX - 3;
-        let open = (self.timeout + HANDOVER_AFTER).ns();
-        let own_width = ROW_WIDTH.ns().max(open.div_ceil(spare));
-        let row_width = self.rows.width.unwrap_or(Span::from_ns(own_width));
-        let rows_open = open.div_ceil(row_width.ns()) as usize + 3;
-        assert!(
-            self.rows.width.is_some() || rows_open as u64 <= ROWS_OPEN_MAX,
-            "rows of the default width are open for no longer than that"
-        );
+        let (row_width, rows_open) = self.rows.open(self.timeout);
         Shape {
             slots,
             segments: segment::COUNT,

@@ -10,7 +10,7 @@ use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::guard::{self, ConnectGuard};
 use crate::driver::peer::Peers;
 use crate::driver::uring::UringDriver;
-use crate::export::{Export, SampleSink};
+use crate::export::{SampleQueues, SampleSink};
 use crate::handoff::{Giver, Parcel, Taker, handoff};
 use crate::machine;
 use crate::pin;
@@ -22,7 +22,6 @@ use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
 use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Worker};
 use memtide_metrics::{Tally, TallySum};
 use memtide_workload::{PlannedSource, Source};
-use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,7 +48,7 @@ pub struct HostFleet {
     clock: Clock,
     stop: StopFlag,
     cpus: Vec<usize>,
-    export: Export,
+    samples: Option<SampleSink>,
     guard: ConnectGuard,
     workers: Vec<Thread>,
     watched: Option<Watched>,
@@ -97,8 +96,8 @@ const NEVER_NS: u64 = u64::MAX;
 
 impl HostFleet {
     /// A fleet without workers. Its Nth worker is pinned to processor N of `cpus`, which repeat if
-    /// there are fewer; without `cpus`, workers are not pinned. `samples` receives exported
-    /// operations. The fleet connects to no address that `guard` refuses.
+    /// there are fewer; without `cpus`, workers are not pinned. `samples` receives the
+    /// queues of exported operations. The fleet connects to no address that `guard` refuses.
     pub fn new(
         clock: Clock,
         stop: StopFlag,
@@ -106,9 +105,8 @@ impl HostFleet {
         samples: Option<SampleSink>,
         guard: ConnectGuard,
     ) -> Self {
-        let export = Export::new(samples);
         let (cpus, workers) = (cpus.to_vec(), Vec::new());
-        Self { clock, stop, cpus, export, guard, workers, watched: None }
+        Self { clock, stop, cpus, samples, guard, workers, watched: None }
     }
 
     /// Ends the run if the guard has refused an address.
@@ -116,15 +114,6 @@ impl HostFleet {
         self.guard
             .refused()
             .map_or(Ok(()), |address| Err(FleetError::NotAllowed { address: address.to_string() }))
-    }
-
-    /// Ends the export of samples, once no plan runs: waits until all are written, but not for a
-    /// reader that takes none.
-    ///
-    /// # Errors
-    /// The first error of the writer.
-    pub fn finish_samples(&mut self) -> io::Result<()> {
-        self.export.finish()
     }
 
     fn spawn(
@@ -193,8 +182,8 @@ impl Fleet for HostFleet {
             let thread = self.spawn(&plan, worker, cpu, samples)?;
             self.workers.push(thread);
         }
-        if plan.samples {
-            self.export.begin(receivers);
+        if let (true, Some(begin)) = (plan.samples, &mut self.samples) {
+            begin(SampleQueues(receivers));
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ pub mod clock;
 
 pub use clock::Clock;
 pub use driver::ConnectGuard;
-pub use export::{SampleSink, Sampled};
+pub use export::{SampleQueues, SampleSink};
 pub use fleet::HostFleet;
 pub use pin::{keep_process_on, stay_off};
 pub use serve::{ServeOptions, Serving};

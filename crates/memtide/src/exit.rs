@@ -3,11 +3,11 @@
 mod foreign;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use memtide_record::{Exit, Warning};
+use memtide_record::Exit;
 use memtide_run::Failure;
 use memtide_scenario::{FieldError, Problem};
+use memtide_sinks::OutputStop;
 use std::ffi::OsStr;
-use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
@@ -30,18 +30,6 @@ pub(crate) struct Stop {
     /// The sentence.
     pub(crate) message: String,
 }
-
-/// An error of a sink with a complete sentence.
-#[derive(Debug)]
-pub(crate) struct Worded(pub(crate) Stop);
-
-impl fmt::Display for Worded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
-    }
-}
-
-impl std::error::Error for Worded {}
 
 impl Stop {
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -74,8 +62,7 @@ impl From<Failure> for Stop {
 
 /// The failure of a run whose `output` cannot be written.
 pub(crate) fn unwritable(output: &str, error: &io::Error) -> Stop {
-    let warning = Warning::OutputFailed { output: output.to_owned(), why: error.to_string() };
-    Stop { code: FAILED, message: format!("{}; {}", warning.message(), warning.remedy()) }
+    OutputStop::unwritable(output, error).into()
 }
 
 /// The error of an argument that is not UTF-8.

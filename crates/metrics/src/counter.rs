@@ -181,6 +181,8 @@ summed! {
         /// Operations that rank above every answered one: failed, timed out, lost, dropped,
         /// abandoned.
         unanswered;
+        /// Operations that were sent and expect no reply.
+        unacknowledged;
     }
 }
 
@@ -242,6 +244,7 @@ impl Counters {
             }
             Fate::Unacknowledged => {
                 self.unacknowledged += count;
+                kind.unacknowledged += count;
                 return;
             }
             Fate::Failed => self.failed += count,
@@ -265,10 +268,11 @@ impl Counters {
 
     /// Asserts that the counts by kind add up to those of all kinds.
     pub(crate) fn assert_whole(&self) {
-        let of_kinds = self.kinds.iter().fold((0, 0, 0), |(sent, answered, unanswered), kind| {
-            (sent + kind.sent, answered + kind.answered, unanswered + kind.unanswered)
-        });
-        let of_all = (self.sent, self.answered, self.unanswered());
+        let of = |of: fn(&KindCounters) -> u64| self.kinds.iter().map(of).sum::<u64>();
+        let of_kinds = [of(|it| it.sent), of(|it| it.answered), of(|it| it.unanswered)];
+        let of_all = [self.sent, self.answered, self.unanswered()];
         assert_eq!(of_kinds, of_all, "kinds add up (sent, answered, unanswered)");
+        let unacknowledged = of(|it| it.unacknowledged);
+        assert_eq!(unacknowledged, self.unacknowledged, "kinds add up (unacknowledged)");
     }
 }

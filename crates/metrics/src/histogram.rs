@@ -90,6 +90,11 @@ impl<C: Count> Histogram<C> {
         Self { buckets: Buckets::new(), moments: Moments::EMPTY }
     }
 
+    /// The memory that [`Self::new`] allocates, in bytes.
+    pub(crate) const fn bytes() -> u64 {
+        (buckets::BUCKETS * size_of::<C>()) as u64
+    }
+
     /// Counts one value. Never fails and never allocates.
     #[inline]
     pub fn record(&mut self, value: u64) {

@@ -312,6 +312,12 @@ impl Tally {
         }
     }
 
+    /// The memory of an open row in bytes; more if it keeps the times of its gets.
+    pub const fn row_bytes(get_times: bool) -> u64 {
+        let histograms = if get_times { 3 } else { 1 };
+        size_of::<OpenRow>() as u64 + histograms * Histogram::<u32>::bytes()
+    }
+
     /// Counts an operation sent on a connection with `outstanding` operations, itself included; at
     /// most the shape's depth.
     #[inline]

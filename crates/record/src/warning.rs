@@ -241,16 +241,10 @@ impl Warning {
     /// The problem, with its figures: a sentence without its full stop.
     pub fn message(&self) -> String {
         match self {
-            Self::GeneratorLate { percentile, seen_ns, ideal_ns, .. } => format!(
-                "memtide itself sent late: {percentile} is {}; without memtide's own delay it is \
-                 {}",
-                format_time(*seen_ns as f64),
-                format_time(*ideal_ns as f64)
-            ),
-            Self::CpuTaken { worker, share } => format!(
-                "worker {worker} waited {} of the time for a CPU that other threads used",
-                format_percent(*share)
-            ),
+            Self::GeneratorLate { percentile, seen_ns, ideal_ns, .. } => {
+                generator_late(*percentile, *seen_ns as f64, *ideal_ns as f64)
+            }
+            Self::CpuTaken { worker, share } => cpu_taken(*worker, *share),
             Self::ClientSaturated { worker, busy } => format!(
                 "worker {worker} was busy {} of the time, so memtide may limit the result",
                 format_percent(*busy)
@@ -305,14 +299,8 @@ impl Warning {
             Self::LineRefused { server, line, why } => {
                 format!("{server} received '{line}' and {why}")
             }
-            Self::RowsWithoutRecord { agents, operations } => format!(
-                "intervals, hlog and points hold {operations} operations more than the record: \
-                 those that {agents} reported before the loss of its record"
-            ),
-            Self::ServersDiffer { runs, servers } => format!(
-                "the {runs} merged runs loaded {servers} servers, not all the same: the times are \
-                 those of all servers together"
-            ),
+            Self::RowsWithoutRecord { agents, operations } => surplus_rows(agents, *operations),
+            Self::ServersDiffer { runs, servers } => servers_differ(*runs, *servers),
         }
     }
 
@@ -400,6 +388,21 @@ const fn generator_late_remedy(cause: LateCause) -> &'static str {
     }
 }
 
+fn generator_late(percentile: Percentile, seen_ns: f64, ideal_ns: f64) -> String {
+    format!(
+        "memtide itself sent late: {percentile} is {}; without memtide's own delay it is {}",
+        format_time(seen_ns),
+        format_time(ideal_ns)
+    )
+}
+
+fn cpu_taken(worker: u32, share: f64) -> String {
+    format!(
+        "worker {worker} waited {} of the time for a CPU that other threads used",
+        format_percent(share)
+    )
+}
+
 fn shared_cpu(cpus: f64) -> String {
     let plural = if cpus == 1.0 { "" } else { "s" };
     format!("the embedded server and memtide's workers share {} CPU{plural}", format_count(cpus))
@@ -435,6 +438,20 @@ impl Warning {
         warnings.extend(too_few);
         warnings
     }
+}
+
+fn servers_differ(runs: usize, servers: usize) -> String {
+    format!(
+        "the {runs} merged runs loaded {servers} servers, not all the same: the times are those of \
+         all servers together"
+    )
+}
+
+fn surplus_rows(agents: &str, operations: u64) -> String {
+    format!(
+        "intervals, hlog and points hold {operations} operations more than the record: those that \
+         {agents} reported before the loss of its record"
+    )
 }
 
 impl From<&Warning> for WarningRecord {

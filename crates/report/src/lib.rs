@@ -9,38 +9,23 @@
 
 #[cfg(feature = "html")]
 mod html;
-
 mod compare;
-
 mod files;
-
 mod text;
-
 mod plan;
-
 mod progress;
-
 mod times;
-
 mod counts;
-
 mod shards;
-
 mod judgement;
-
 mod figure;
-
 #[cfg(feature = "plot")]
 pub mod chart;
-
 #[cfg(any(feature = "html", feature = "plot"))]
 #[cfg_attr(not(feature = "html"), expect(dead_code, reason = "only pages use all of it"))]
 mod axis;
-
 mod layout;
-
 mod number;
-
 #[cfg(test)]
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;

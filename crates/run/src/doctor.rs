@@ -25,7 +25,7 @@ const KEPT_MAX: f64 = 0.05;
 /// A delay of this length is no late wake-up: something kept the worker from running.
 const STALL: Span = Span::from_ms(5);
 /// Above this fraction of time, stalls reach the p99.
-const STALLED_MAX: f64 = 0.01;
+const STALLED_SHARE: f64 = 0.01;
 /// Above this fraction of all CPUs' time, steal time shows in the upper percentiles.
 const STOLEN_MAX: f64 = 0.01;
 /// Above this utilisation, a worker's own queueing shows in the times.
@@ -56,7 +56,7 @@ pub(crate) struct Findings<'a> {
     pub(crate) response_ideal: &'a Histogram<u64>,
     /// Fraction of time in which each worker could have run while another thread had its CPU.
     pub(crate) kept: &'a [f64],
-    /// Fraction of time in which each worker neither ran nor waited, for a CPU or for anything else.
+    /// Fraction of time in which each worker neither ran nor waited for a CPU or anything else.
     pub(crate) still: &'a [f64],
     /// Busy fraction of each worker.
     pub(crate) busy: &'a [f64],
@@ -333,7 +333,7 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
         let cause = late_cause(findings, Span::from_ns(seen_ns.saturating_sub(ideal_ns)));
         warnings.push(Warning::GeneratorLate { percentile, seen_ns, ideal_ns, cause });
         if cause == LateCause::OtherThreads {
-            kept_max = STALLED_MAX;
+            kept_max = STALLED_SHARE;
         }
     }
     if let Some(cpus) = findings.shared_cpus {
@@ -358,7 +358,7 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
 fn late_cause(findings: &Findings<'_>, delay: Span) -> LateCause {
     let most = |shares: &[f64]| shares.iter().copied().fold(0.0, f64::max);
     let (limit, still) = match delay >= STALL {
-        true => (STALLED_MAX, most(findings.still)),
+        true => (STALLED_SHARE, most(findings.still)),
         false => (KEPT_MAX, 0.0),
     };
     let kept = most(findings.kept);
@@ -368,7 +368,7 @@ fn late_cause(findings: &Findings<'_>, delay: Span) -> LateCause {
         LateCause::Steal
     } else if most(findings.busy) >= BUSY_MAX {
         LateCause::Overload
-    } else if still > STALLED_MAX {
+    } else if still > STALLED_SHARE {
         LateCause::Stopped
     } else if findings.plan.wait == Wait::Spin {
         LateCause::Unknown

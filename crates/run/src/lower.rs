@@ -170,7 +170,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         io: io(scenario, around, &mut why)?,
         samples: around.outputs.samples,
         message_sizes: scenario.message_sizes,
-        rows: RowPlan { width: scenario.interval, get_times: scenario.interval_times },
+        rows: rows(scenario),
         verify: verify(scenario, around.servers.len(), layout.window.as_ref()),
         sources: scenario.bind.clone(),
         sockets: scenario.sockets,
@@ -216,6 +216,10 @@ fn assert_whole(plan: &Plan) {
 /// machine has its own credentials.
 pub(crate) fn document(scenario: &Scenario, threads: Option<u32>) -> Scenario {
     Scenario { threads, user: None, password: None, ..scenario.clone() }
+}
+
+fn rows(scenario: &Scenario) -> RowPlan {
+    RowPlan { width: scenario.interval, get_times: scenario.interval_times }
 }
 
 fn source(scenario: &Scenario, data: &Data, walkers: u32) -> SourcePlan {

@@ -209,7 +209,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         record.response.insert(kind, ranked);
         if !matches!(kind, Kind::GetHit | Kind::GetMiss) {
             let service = merged(&totals.times.service, kind, plan);
-            let lost = sent_unanswered(measured, kind, plan);
+            let lost = sent_unanswered(measured, kind);
             record.service.insert(kind, Distribution::of(&service, lost, Span::ZERO));
             let lag = merged(&totals.times.lag, kind, plan);
             assert_times(measured, kind, [&response, &service, &lag].map(Histogram::count));

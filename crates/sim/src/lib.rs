@@ -19,4 +19,4 @@ pub use fleet::SimFleet;
 pub use network::Network;
 pub use script::{Script, Stretch};
 pub use trace::Trace;
-pub use world::{PauseCause, Setting, SimServer, WorkerPause};
+pub use world::{PauseKind, Setting, SimServer, WorkerPause};

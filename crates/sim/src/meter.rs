@@ -1,7 +1,7 @@
 //! What the kernel of a simulated machine says of a worker's CPU: CPU time and run-queue wait
 //! within the measured window. Both follow from the pauses and the work that its world has planted.
 
-use crate::world::{PauseCause, WorkerPause};
+use crate::world::{PauseKind, WorkerPause};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::CpuTime;
 use memtide_engine::{Plan, Wait, WorkerReport};
@@ -24,11 +24,11 @@ pub(crate) fn pauses_of(
     pauses: &[WorkerPause],
     worker: usize,
     start: Instant,
-) -> impl Iterator<Item = (PauseCause, Stretch)> {
+) -> impl Iterator<Item = (PauseKind, Stretch)> {
     let own = pauses.iter().filter(move |pause| usize::from(pause.worker) == worker);
     own.map(move |pause| {
         let from = start + pause.from;
-        (pause.cause, (from, from + pause.length))
+        (pause.kind, (from, from + pause.length))
     })
 }
 
@@ -56,11 +56,11 @@ impl Meter {
     pub(crate) fn runs(
         &mut self,
         (now, until): Stretch,
-        pauses: impl Iterator<Item = (PauseCause, Stretch)>,
+        pauses: impl Iterator<Item = (PauseKind, Stretch)>,
     ) {
         self.worked += common(self.window, (now, until));
         let Some(ready) = self.ready.take() else { return };
-        let waits = pauses.filter(|(cause, _)| *cause == PauseCause::OtherThreads);
+        let waits = pauses.filter(|(cause, _)| *cause == PauseKind::OtherThreads);
         let within = |(from, to): Stretch| common(self.window, (from.max(ready), to.min(now)));
         self.waited += waits.map(|(_, pause)| within(pause)).fold(Span::ZERO, |sum, one| sum + one);
     }
@@ -71,7 +71,7 @@ impl Meter {
         &self,
         report: WorkerReport,
         (wait, now): (Wait, Instant),
-        pauses: impl Iterator<Item = (PauseCause, Stretch)>,
+        pauses: impl Iterator<Item = (PauseKind, Stretch)>,
     ) -> WorkerReport {
         let passed = (self.window.0, self.window.1.min(now));
         let (mut user, mut run_delay) = (self.worked, self.waited);
@@ -80,7 +80,7 @@ impl Meter {
             for (cause, pause) in pauses {
                 let lost = common(passed, pause);
                 user = user.saturating_sub(lost);
-                if cause == PauseCause::OtherThreads {
+                if cause == PauseKind::OtherThreads {
                     run_delay += lost;
                 }
             }

@@ -57,12 +57,12 @@ pub struct WorkerPause {
     /// The length of the pause.
     pub length: Span,
     /// What keeps the worker from running.
-    pub cause: PauseCause,
+    pub kind: PauseKind,
 }
 
 /// What keeps a worker from running. The kernel's figures of the worker follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PauseCause {
+pub enum PauseKind {
     /// Its process is stopped, frozen or traced: it neither runs nor waits for a CPU.
     Stopped,
     /// Other threads have its CPU: a worker that is ready to run waits for it.

@@ -1,34 +1,35 @@
-//! Destinations of results: a record or the steps of a search as JSON, samples, seconds and whole
-//! runs as rows, wrong values as lines of JSON; and the queues through which events reach them.
+//! Outputs: what each kind writes, the place that it writes to, and the queue and thread through
+//! which events reach it.
 //!
-//! Each sink writes to a writer that it is passed and opens nothing, except for the spool of points
-//! for InfluxDB. [`Outlets`] starts a thread for each sink, and [`Delivery`] one that posts points.
+//! [`open_all`] opens the outputs that a user's settings name, by the table in `kinds`. [`Outlets`]
+//! starts a thread for each sink, [`Samples`] one for measured operations, and [`Delivery`] one that
+//! posts points.
 #![forbid(unsafe_code)]
 
-mod outlet;
-mod csv;
-mod lines;
-mod intervals;
-#[cfg(feature = "parquet")]
-mod columnar;
-mod details;
-mod json;
-mod steps;
-mod summary;
+mod kinds;
 mod influx;
+mod opening;
+mod sample_outlet;
+mod outlet;
+mod queue;
+mod place;
+mod ending;
 mod sink;
 
-#[cfg(feature = "parquet")]
-pub use columnar::{ParquetIntervals, ParquetRun, ParquetSamples};
-pub use csv::SampleCsv;
-pub use details::DetailsJson;
+pub use ending::{Ending, OutputStop};
+#[cfg(feature = "influx")]
+pub use influx::deliver_spool;
 pub use influx::{
     Answer, Delivered, Delivery, Feed, InfluxIntervals, InfluxOperations, InfluxRun, Post, Spool,
 };
-pub use intervals::{IntervalLog, IntervalRows};
-pub use json::RecordJson;
-pub use lines::SampleLines;
-pub use outlet::{Ending, Outlets};
-pub use sink::{Document, Sink};
-pub use steps::StepsJson;
-pub use summary::SummaryRows;
+pub use kinds::{
+    IntervalLog, IntervalRows, SampleCsv, SampleLines, StepsJson, check_built, check_kind,
+    check_places, open, open_all, open_details, open_json, open_notes, open_text,
+};
+#[cfg(feature = "parquet")]
+pub use kinds::{ParquetIntervals, ParquetRun, ParquetSamples};
+pub use opening::{OutputFacts, Shown, no_file};
+pub use outlet::{Outlets, Patience};
+pub use place::{Place, check_distinct};
+pub use sample_outlet::{SampleFeed, SampleOutlet, Samples};
+pub use sink::{Document, Origin, Sink};

@@ -2,13 +2,17 @@
 //! for none.
 //!
 //! If a sink does not keep up, recurring events are left out and counted; events that occur only
-//! once are kept far longer. Nothing here knows what a sink does with an event.
+//! once are kept far longer. A sink whose reader takes nothing for too long is given up at the end.
+//! Nothing here knows what a sink does with an event.
 
 use crate::Sink;
+use crate::ending::Ending;
+use crate::queue::{Next, Queue};
+use memtide_base::Span;
 use memtide_record::Event;
-use std::collections::VecDeque;
-use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::io::{self, ErrorKind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -18,11 +22,16 @@ const REPEATED_MAX: usize = 256;
 const QUEUE_MAX: usize = 4096;
 /// The time without an event after which a sink writes the gathered rows.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
-
+/// The time after which gathered rows of samples are written even if more come.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+/// The sleep of a thread whose samples have run out for now.
+const REST: Duration = Duration::from_millis(2);
 /// The time that a sink has for its end if it is dropped without being closed.
 const PARTING: Duration = Duration::from_secs(2);
 /// The longest time that a run which can wait waits for a sink that takes nothing.
 const STALL_MAX: Duration = Duration::from_secs(10);
+/// The interval at which a wait checks whether a sink makes progress.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// All sinks of a run.
 #[derive(Debug, Default)]
@@ -31,15 +40,16 @@ pub struct Outlets {
     waits: bool,
 }
 
-/// The result of a sink.
-#[derive(Debug)]
-pub struct Ending {
-    /// The sink's name in messages: its flag.
-    pub name: String,
-    /// The error that ended it, if any.
-    pub result: io::Result<()>,
-    /// Events left out because the sink was too slow.
-    pub events_lost: u64,
+/// How long an end waits for a sink.
+#[derive(Clone, Debug, Default)]
+pub struct Patience {
+    /// The longest time without progress; none for any time.
+    pub(crate) stall_max: Option<Duration>,
+    /// The longest time for all that is left, in which the sink's own end may make no progress;
+    /// none if the end must make progress as well.
+    pub(crate) end_max: Option<Duration>,
+    /// Grows with everything that is written.
+    pub(crate) written: Arc<AtomicU64>,
 }
 
 impl Outlets {
@@ -50,12 +60,22 @@ impl Outlets {
         Self { all: Vec::new(), waits: true }
     }
 
-    /// Adds a sink with its name in messages.
+    /// Adds a sink with its name in messages; its end is waited for as long as it takes.
     ///
     /// # Errors
     /// If its thread cannot be started.
     pub fn add(&mut self, name: &str, sink: impl Sink + 'static) -> io::Result<()> {
-        self.all.push(Outlet::new(name, sink)?);
+        self.add_within(name, Box::new(sink), Patience::default())
+    }
+
+    /// Adds a sink with its name in messages, which is given up if it outlasts `patience`.
+    pub(crate) fn add_within(
+        &mut self,
+        name: &str,
+        sink: Box<dyn Sink>,
+        patience: Patience,
+    ) -> io::Result<()> {
+        self.all.push(Outlet::start(name, sink, patience, self.waits)?);
         Ok(())
     }
 
@@ -64,20 +84,22 @@ impl Outlets {
     pub fn on(&self, event: &Event) {
         let mut told = self.all.iter().filter(|outlet| (outlet.takes)(event)).peekable();
         if told.peek().is_some() {
+            let room = if repeats(event) { REPEATED_MAX } else { QUEUE_MAX };
             let event = Arc::new(event.clone());
-            told.for_each(|outlet| outlet.on(&event, self.waits));
+            told.for_each(|outlet| outlet.lane.offer(Item::Event(Arc::clone(&event)), 1, room));
         }
     }
 
     /// Waits until every sink has taken all its events, but not longer than `limit`.
     pub fn settle(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
-        self.all.iter().for_each(|outlet| outlet.settle(deadline));
+        self.all.iter().for_each(|outlet| outlet.lane.queue.settle(deadline));
     }
 
     /// True if the reader of the sink `name` has gone away.
     pub fn is_gone(&self, name: &str) -> bool {
-        self.all.iter().any(|outlet| outlet.name == name && outlet.is_gone())
+        let is_gone = |it: &Outlet| it.lane.failed.get() == Some(&ErrorKind::BrokenPipe);
+        self.all.iter().any(|outlet| outlet.name == name && is_gone(outlet))
     }
 
     /// Lets every sink take its remaining events and end, all at the same time. Waits for that, at
@@ -85,128 +107,208 @@ impl Outlets {
     pub fn stop(&self, limit: Duration) -> Vec<&str> {
         self.all.iter().for_each(Outlet::stop);
         let deadline = Instant::now() + limit;
-        self.all.iter().for_each(|outlet| outlet.await_end(deadline));
-        self.all.iter().filter(|outlet| !outlet.has_ended()).map(|outlet| &*outlet.name).collect()
+        let is_slow = |outlet: &&Outlet| outlet.await_end(deadline) == (false, None);
+        self.all.iter().filter(is_slow).map(|outlet| &*outlet.name).collect()
     }
 
-    /// Lets every sink take its remaining events and end, all at the same time, and waits without a
-    /// limit. Returns their results in the order in which they were added.
+    /// Lets every sink take its remaining events and end, all at the same time, and waits until all
+    /// have ended or are given up. Returns their results in the order in which they were added.
     pub fn close(&mut self) -> Vec<Ending> {
         self.all.iter().for_each(Outlet::stop);
         self.all.drain(..).map(Outlet::join).collect()
     }
 }
 
+/// A stream of samples: adds some events; false once no more will come.
+pub(crate) type Stream = Box<dyn FnMut(&mut Vec<Event>) -> bool + Send>;
+
+/// What waits for a sink.
+pub(crate) enum Item {
+    /// An event.
+    Event(Arc<Event>),
+    /// Samples.
+    Samples(Vec<Event>),
+    /// Samples that the sink's thread takes until there are no more.
+    Stream(Stream),
+    /// Another plan begins, whose samples replace those before.
+    Anew,
+}
+
+/// The way to a sink, from all sides.
+pub(crate) struct Lane {
+    queue: Queue<Item>,
+    /// Items left out because the sink was too slow.
+    lost: AtomicU64,
+    /// The kind of the sink's error, if it failed.
+    failed: OnceLock<ErrorKind>,
+    /// True to wait for room.
+    waits: bool,
+    /// True once nothing was taken for too long.
+    is_stalled: AtomicBool,
+    /// True once the sink is carrying out its own end.
+    is_ending: AtomicBool,
+    /// True if the sink's own end is left out.
+    pub(crate) is_dismissed: AtomicBool,
+    patience: Patience,
+    /// The progress seen last, and when.
+    seen: Mutex<(u64, Instant)>,
+}
+
+impl std::fmt::Debug for Lane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lane").field("lost", &self.lost).finish_non_exhaustive()
+    }
+}
+
+impl Lane {
+    /// Adds an item of `weight` events, if no more than `room` then wait. Otherwise they are counted
+    /// as lost, or waited for.
+    pub(crate) fn offer(&self, item: Item, weight: usize, room: usize) {
+        if self.waits {
+            self.await_room(weight, room);
+        }
+        if self.queue.offer(item, weight, room).is_err() && !self.queue.has_ended() {
+            self.lost.fetch_add(weight as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits for room, unless nothing is taken for too long. Later items do not wait, then.
+    fn await_room(&self, weight: usize, room: usize) {
+        let stall_max = self.patience.stall_max.unwrap_or(STALL_MAX);
+        self.begin_look();
+        while !self.is_stalled.load(Ordering::Relaxed)
+            && !self.queue.await_room(weight, room, Instant::now() + LOOK_EVERY)
+        {
+            self.is_stalled.store(self.stalled_for() > stall_max, Ordering::Relaxed);
+        }
+    }
+
+    /// Begins to watch the sink's progress.
+    fn begin_look(&self) {
+        let now = (self.patience.written.load(Ordering::Relaxed), Instant::now());
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+
+    /// The time since the sink's last progress.
+    fn stalled_for(&self) -> Duration {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = self.patience.written.load(Ordering::Relaxed);
+        if written != seen.0 {
+            *seen = (written, Instant::now());
+        }
+        seen.1.elapsed()
+    }
+
+    /// The time without progress, or since `closed`, that was too long, if any was.
+    fn given_up(&self, closed: Instant) -> Option<Duration> {
+        let Patience { stall_max: Some(stall_max), end_max, .. } = self.patience else {
+            return None;
+        };
+        if end_max.is_some_and(|most| closed.elapsed() > most) {
+            return end_max;
+        }
+        let is_exempt = end_max.is_some() && self.is_ending.load(Ordering::Relaxed);
+        (!is_exempt && self.stalled_for() > stall_max).then_some(stall_max)
+    }
+}
+
 /// A sink with its queue.
 #[derive(Debug)]
-struct Outlet {
+pub(crate) struct Outlet {
     name: String,
     takes: fn(&Event) -> bool,
-    queue: Arc<Queue>,
+    pub(crate) lane: Arc<Lane>,
     thread: Option<JoinHandle<io::Result<()>>>,
+    closed: OnceLock<Instant>,
 }
 
 impl Outlet {
-    fn new(name: &str, mut sink: impl Sink + 'static) -> io::Result<Self> {
-        let queue = Arc::new(Queue::default());
+    /// Starts the thread of a sink.
+    pub(crate) fn start(
+        name: &str,
+        mut sink: Box<dyn Sink>,
+        patience: Patience,
+        waits: bool,
+    ) -> io::Result<Self> {
         let takes = sink.takes();
-        let taken = Arc::clone(&queue);
+        let lane = Arc::new(Lane {
+            queue: Queue::default(),
+            lost: AtomicU64::new(0),
+            failed: OnceLock::new(),
+            waits,
+            is_stalled: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
+            is_dismissed: AtomicBool::new(false),
+            patience,
+            seen: Mutex::new((0, Instant::now())),
+        });
+        let theirs = Arc::clone(&lane);
         let thread = thread::Builder::new().name(format!("sink {name}"));
         let thread = thread.spawn(move || {
-            let result = work(&mut sink, &taken);
+            let result = work(&mut *sink, &theirs);
             // A file without content is removed with its sink.
             drop(sink);
-            taken.end(result.as_ref().err());
+            if let Err(error) = &result {
+                theirs.failed.get_or_init(|| error.kind());
+            }
+            theirs.queue.end();
             result
         })?;
-        Ok(Self { name: name.to_owned(), takes, queue, thread: Some(thread) })
+        let (name, closed) = (name.to_owned(), OnceLock::new());
+        Ok(Self { name, takes, lane, thread: Some(thread), closed })
     }
 
-    fn on(&self, event: &Arc<Event>, waits: bool) {
-        let mut state = self.queue.lock();
-        let room = if repeats(event) { REPEATED_MAX } else { QUEUE_MAX };
-        if waits && state.waiting.len() >= room {
-            state = self.wait_for_room(state, room);
-        }
-        if state.has_ended {
-            return;
-        }
-        if state.waiting.len() >= room {
-            state.lost += 1;
-            return;
-        }
-        state.waiting.push_back(Arc::clone(event));
-        assert!(state.waiting.len() <= QUEUE_MAX, "an event without room is left out");
-        self.queue.changed.notify_all();
-    }
-
-    /// Waits until fewer than `room` events wait, or until none is taken for too long.
-    fn wait_for_room<'a>(
-        &self,
-        mut state: MutexGuard<'a, State>,
-        room: usize,
-    ) -> MutexGuard<'a, State> {
-        let (mut waiting, mut since) = (state.waiting.len(), Instant::now());
-        while !state.has_ended && !state.is_stalled && state.waiting.len() >= room {
-            let left = (since + STALL_MAX).saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                // From now on the load continues without waiting for this sink.
-                state.is_stalled = true;
-                return state;
+    /// Lets the sink take what waits, and end.
+    pub(crate) fn stop(&self) {
+        self.closed.get_or_init(|| {
+            if !self.lane.is_stalled.load(Ordering::Relaxed) {
+                self.lane.begin_look();
             }
-            state = self.queue.wait(state, left);
-            if state.waiting.len() != waiting {
-                (waiting, since) = (state.waiting.len(), Instant::now());
-            }
-        }
-        state
+            Instant::now()
+        });
+        self.lane.queue.close(Instant::now());
     }
 
-    fn settle(&self, deadline: Instant) {
-        let mut state = self.queue.lock();
-        while !state.has_ended && (state.is_busy || !state.waiting.is_empty()) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            state = self.queue.wait(state, left);
-        }
-    }
-
-    fn is_gone(&self) -> bool {
-        self.queue.lock().failed == Some(io::ErrorKind::BrokenPipe)
-    }
-
+    /// True if the sink has ended, or its thread has.
     fn has_ended(&self) -> bool {
-        self.queue.lock().has_ended
+        let is_over = self.thread.as_ref().is_none_or(JoinHandle::is_finished);
+        is_over || self.lane.queue.has_ended()
     }
 
-    /// Waits until the sink has ended, but not beyond `deadline`.
-    fn await_end(&self, deadline: Instant) {
-        let mut state = self.queue.lock();
-        while !state.has_ended {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
+    /// Waits until the sink has ended or is given up, but not beyond `deadline`. Returns whether it
+    /// has ended, and the limit for which it is given up.
+    fn await_end(&self, deadline: Instant) -> (bool, Option<Duration>) {
+        let closed = *self.closed.get_or_init(Instant::now);
+        loop {
+            let now = Instant::now();
+            let ended = self.lane.queue.await_end(deadline.min(now + LOOK_EVERY));
+            let given_up = self.lane.given_up(closed);
+            if ended || self.has_ended() || given_up.is_some() || now >= deadline {
+                return (self.has_ended(), given_up);
             }
-            state = self.queue.wait(state, left);
         }
     }
 
-    fn stop(&self) {
-        self.queue.lock().is_closing = true;
-        self.queue.changed.notify_all();
-    }
-
-    /// Waits for the thread of an outlet, and says how it ended.
+    /// Waits for the thread of an outlet, and says how it ended. A thread that is given up stays
+    /// where it is.
     ///
     /// Cause: The thread of an output ended with a panic, which is a fault of memtide.
     ///
     /// To do: Report it with the lines before it on stderr.
-    fn join(mut self) -> Ending {
-        let thread = self.thread.take().expect("an outlet is joined once");
-        let result = thread.join().unwrap_or_else(|_| Err(io::Error::other("it has crashed")));
-        let events_lost = self.queue.lock().lost;
+    pub(crate) fn join(mut self) -> Ending {
+        let result = loop {
+            match self.await_end(Instant::now() + STALL_MAX) {
+                (true, _) => {
+                    let thread = self.thread.take().expect("an outlet is joined once");
+                    let crashed = |_| Err(io::Error::other("it has crashed"));
+                    break thread.join().unwrap_or_else(crashed);
+                }
+                (false, Some(limit)) => break Err(stalled(limit)),
+                (false, None) => {}
+            }
+        };
+        self.thread = None;
+        let events_lost = self.lane.lost.load(Ordering::Relaxed);
         Ending { name: self.name.clone(), result, events_lost }
     }
 }
@@ -214,9 +316,22 @@ impl Outlet {
 impl Drop for Outlet {
     /// A sink that is not closed has a little time to take its remaining events.
     fn drop(&mut self) {
-        self.stop();
-        self.await_end(Instant::now() + PARTING);
+        if self.thread.is_some() {
+            self.stop();
+            self.await_end(Instant::now() + PARTING);
+        }
     }
+}
+
+/// The error of a sink that was given up.
+///
+/// Cause: The reader of a pipe, or a network disk, takes no data any more.
+///
+/// To do: Write to a file on a local disk, or let the reader read on.
+fn stalled(limit: Duration) -> io::Error {
+    let limit = Span::from_s_f64(limit.as_secs_f64());
+    let message = format!("the disk or reader accepted nothing for {limit}; rows are missing");
+    io::Error::new(ErrorKind::TimedOut, message)
 }
 
 /// True if a later event of this kind will say the same and more.
@@ -224,128 +339,65 @@ const fn repeats(event: &Event) -> bool {
     matches!(event, Event::Progress(_) | Event::Interval(_) | Event::Times(_) | Event::Note(_))
 }
 
-/// Passes events to `sink` until there are no more.
-fn work(sink: &mut impl Sink, queue: &Queue) -> io::Result<()> {
-    let mut is_flushed = true;
+/// Passes items to `sink` until there are no more.
+fn work(sink: &mut dyn Sink, lane: &Lane) -> io::Result<()> {
+    let mut flush_at = None;
     loop {
-        let event = match queue.take(is_flushed) {
-            Taken::Event(event) => event,
-            Taken::Nothing => {
+        match lane.queue.take(|| flush_at) {
+            Next::Item(Item::Event(event)) => sink.on(&event)?,
+            Next::Item(Item::Samples(samples)) => pass(sink, samples, lane)?,
+            Next::Item(Item::Stream(stream)) => drain(sink, stream, lane)?,
+            Next::Item(Item::Anew) => sink.restart()?,
+            Next::Idle => {
                 sink.flush()?;
-                is_flushed = true;
+                flush_at = None;
                 continue;
             }
-            Taken::End => return sink.finish(),
-        };
-        sink.on(&event)?;
-        is_flushed = false;
-    }
-}
-
-/// The events that wait for a sink.
-#[derive(Debug, Default)]
-struct Queue {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    waiting: VecDeque<Arc<Event>>,
-    /// True while the sink handles an event.
-    is_busy: bool,
-    /// True once no more events will come.
-    is_closing: bool,
-    /// True once the sink takes no more events.
-    has_ended: bool,
-    /// True if it took nothing for too long.
-    is_stalled: bool,
-    /// The kind of its error, if it failed.
-    failed: Option<io::ErrorKind>,
-    lost: u64,
-}
-
-/// The result of waiting for an event.
-enum Taken {
-    Event(Arc<Event>),
-    /// No event came for a while.
-    Nothing,
-    End,
-}
-
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // No code that holds the lock can panic halfway.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, limit: Duration) -> MutexGuard<'a, State> {
-        let waited = self.changed.wait_timeout(state, limit);
-        waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    /// Waits for the next event; without limit if everything is flushed.
-    fn take(&self, is_flushed: bool) -> Taken {
-        let mut state = self.lock();
-        state.is_busy = false;
-        self.changed.notify_all();
-        let deadline = (!is_flushed).then(|| Instant::now() + FLUSH_AFTER);
-        loop {
-            if let Some(event) = state.waiting.pop_front() {
-                state.is_busy = true;
-                return Taken::Event(event);
-            }
-            if state.is_closing {
-                return Taken::End;
-            }
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            match left {
-                Some(left) if left.is_zero() => return Taken::Nothing,
-                Some(left) => state = self.wait(state, left),
-                None => {
-                    state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                }
-            }
+            Next::End if lane.is_dismissed.load(Ordering::Acquire) => return Ok(()),
+            Next::End => break,
         }
+        lane.patience.written.fetch_add(1, Ordering::Relaxed);
+        flush_at = Some(Instant::now() + FLUSH_AFTER);
     }
+    if lane.patience.end_max.is_some() {
+        // The rows show whether the reader takes any, so the end may take its time.
+        sink.flush()?;
+    }
+    lane.is_ending.store(true, Ordering::Relaxed);
+    sink.finish()
+}
 
-    /// Records that the sink has ended, and wakes its waiters.
-    fn end(&self, error: Option<&io::Error>) {
-        let mut state = self.lock();
-        state.has_ended = true;
-        state.is_busy = false;
-        state.failed = error.map(io::Error::kind);
-        state.waiting.clear();
-        self.changed.notify_all();
+/// Passes samples to `sink`.
+fn pass(
+    sink: &mut dyn Sink,
+    samples: impl IntoIterator<Item = Event>,
+    lane: &Lane,
+) -> io::Result<()> {
+    samples.into_iter().try_for_each(|sample| {
+        lane.patience.written.fetch_add(1, Ordering::Relaxed);
+        sink.on(&sample)
+    })
+}
+
+/// Passes samples to `sink` until their stream has ended.
+fn drain(sink: &mut dyn Sink, mut stream: Stream, lane: &Lane) -> io::Result<()> {
+    let (mut gathered, mut flushed, mut is_gathering) = (Vec::new(), Instant::now(), false);
+    loop {
+        let is_open = stream(&mut gathered);
+        let is_idle = gathered.is_empty();
+        is_gathering |= !is_idle;
+        pass(sink, gathered.drain(..), lane)?;
+        if is_gathering && flushed.elapsed() > FLUSH_EVERY {
+            sink.flush()?;
+            (is_gathering, flushed) = (false, Instant::now());
+        }
+        match (is_open, is_idle) {
+            (false, true) => return Ok(()),
+            (true, true) => thread::sleep(REST),
+            _ => {}
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A sink that takes events more slowly than they come.
-    struct Slow(Arc<Mutex<u64>>);
-
-    impl Sink for Slow {
-        fn on(&mut self, _event: &Event) -> io::Result<()> {
-            thread::sleep(Duration::from_micros(100));
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn a_run_that_can_wait_loses_no_event_to_a_slow_sink() {
-        let taken = Arc::default();
-        let mut outlets = Outlets::waiting();
-        outlets.add("slow", Slow(Arc::clone(&taken))).unwrap();
-        let count = 4 * REPEATED_MAX as u64;
-        (0..count).for_each(|_| outlets.on(&Event::Interval(Box::default())));
-        assert_eq!(outlets.stop(Duration::ZERO), ["slow"]);
-        assert_eq!(outlets.stop(Duration::from_secs(60)), [""; 0]);
-        let endings = outlets.close();
-        assert!(endings.iter().all(|ending| ending.events_lost == 0 && ending.result.is_ok()));
-        assert_eq!(*taken.lock().unwrap(), count);
-    }
-}
+mod tests;

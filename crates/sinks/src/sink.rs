@@ -3,6 +3,7 @@
 //! It has no queue and no thread; [`crate::Outlets`] provides both.
 
 use memtide_record::Event;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// A destination of results. It takes the events of a run, in order.
@@ -15,6 +16,17 @@ pub trait Sink: Send {
         |_| true
     }
 
+    /// Sets the meaning of the numbers in samples, before the first one.
+    fn set_origin(&mut self, _origin: &Origin) {}
+
+    /// Begins another plan, whose measured operations may replace those before.
+    ///
+    /// # Errors
+    /// If written operations cannot be taken back, as with a pipe.
+    fn restart(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Writes gathered output. Called when no event has come for a while, because a reader may
     /// wait.
     fn flush(&mut self) -> io::Result<()> {
@@ -25,6 +37,17 @@ pub trait Sink: Send {
     fn finish(&mut self) -> io::Result<()> {
         self.flush()
     }
+}
+
+/// The meaning of the numbers in samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Zero of the instants, in nanoseconds since 1970.
+    pub unix_ns: u64,
+    /// Names of the servers.
+    pub servers: Vec<String>,
+    /// Server of each connection, as a position in `servers`.
+    pub leads: BTreeMap<u32, usize>,
 }
 
 /// The destination of a whole result.

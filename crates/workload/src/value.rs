@@ -50,6 +50,12 @@ impl ValueSpace {
         size.largest(bytes_max).max(POOL_HALF_MIN).saturating_mul(2)
     }
 
+    /// The mean size of the first `count` values, without the memory of a space.
+    pub fn mean_len(size: SizeLaw, bytes_max: usize, seed: u64, count: u64) -> f64 {
+        let sizes = Sizes::new(size, bytes_max as u64, seed, Stream::VALUE_SIZE);
+        (0..count).map(|id| sizes.at(id)).sum::<u64>() as f64 / count as f64
+    }
+
     /// This space with sizes that repeat after `period` ids.
     pub fn repeating(self, period: NonZeroU64) -> Self {
         Self { period: Some(period), ..self }
@@ -63,7 +69,10 @@ impl ValueSpace {
 
     /// This space with values that consist of one letter.
     pub fn filled_with(self, letter: u8) -> Self {
-        Self { pool: vec![letter; self.pool.len()].into(), ..self }
+        let len = self.pool.len();
+        // The letters replace the pool, which is freed first.
+        drop(self.pool);
+        Self { pool: of_letter(letter, len), ..self }
     }
 
     /// This space with amounts of incr and decr drawn by `law` instead of 1.
@@ -124,13 +133,19 @@ pub fn numeric_value(id: u64, seed: u64) -> [u8; 10] {
 fn pool(len: usize, seed: u64) -> Arc<[u8]> {
     // A draw beyond every key's.
     let mut random = Random::at(seed, Stream::VALUE_BYTES, u64::MAX);
-    let mut pool = Vec::with_capacity(len + 10);
-    while pool.len() < len {
+    let mut pool = of_letter(0, len);
+    let bytes = Arc::get_mut(&mut pool).expect("it is not shared yet");
+    for ten in bytes.chunks_mut(10) {
         let bits = random.bits();
-        pool.extend((0..10).map(|k| LETTERS[(bits >> (6 * k)) as usize & 63]));
+        let letters = (0..10).map(|k| LETTERS[(bits >> (6 * k)) as usize & 63]);
+        ten.iter_mut().zip(letters).for_each(|(byte, letter)| *byte = letter);
     }
-    pool.truncate(len);
-    pool.into()
+    pool
+}
+
+/// A pool of one letter, allocated once: the length of the iterator is known.
+fn of_letter(letter: u8, len: usize) -> Arc<[u8]> {
+    std::iter::repeat_n(letter, len).collect()
 }
 
 #[cfg(test)]

@@ -26,12 +26,12 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "prost tonic tonic-prost tokio tokio-rustls hyper hyper-util rcgen ring subtle ipnet \
          rustix toml",
     ),
-    ("sinks", "base scenario record", "serde_json flate2 parquet"),
+    ("sinks", "base scenario record report", "serde_json flate2 parquet ureq base64"),
     ("compat", "base metrics scenario record", ""),
     (
         "memtide",
         "base workload server engine scenario record host run report sinks sim compat cluster",
-        "clap clap_complete clap_mangen glob ureq base64",
+        "clap clap_complete clap_mangen glob",
     ),
     ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),
     (

@@ -14,7 +14,7 @@ use memtide_scenario::{Load, RateUnit, Replicate, Scenario};
 /// The tolerance for a share of a rate, which is rarely exact as a float.
 const ROUNDING: f64 = 1e-9;
 /// The name of the limit of connections.
-pub(super) const CONNECTIONS_MAX: &str = "connections-max";
+pub(super) const CONNECTIONS: &str = "connections-max";
 
 /// A numeric limit of an agent. Every amount is a number above 0; a time counts in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -46,13 +46,13 @@ pub const LIMITS: [Limit; 5] = [
         check: check_duration,
     },
     Limit {
-        name: CONNECTIONS_MAX,
+        name: CONNECTIONS,
         value: "N",
         help: "Most connections of this agent",
         parse: |word| Ok(parse_count(word)? as f64),
         check: |most, asked| {
             let word = |count: f64| format!("{count} connections");
-            check_amount(CONNECTIONS_MAX, asked.connections as f64, most, word)
+            check_amount(CONNECTIONS, asked.connections as f64, most, word)
         },
     },
     Limit {

@@ -1,5 +1,5 @@
-//! A share as a master asks for it: read, and refused if it is not one of a master of this version or
-//! decides what is not the master's to decide. Nothing is resolved or planned yet.
+//! A share as a master asks for it: read, and refused if no master of this version asks for it, or
+//! if it decides what is not the master's to decide. Nothing is resolved or planned yet.
 
 use super::Law;
 use crate::message::{Share, Step};

@@ -61,16 +61,22 @@ impl Seconds {
         Ok(())
     }
 
-    /// The next row, once every agent in `loading` has reported so far, or one is far ahead.
-    pub(super) fn row(&mut self, loading: &[u32]) -> Option<Interval> {
+    /// The next row, once every agent in `loading` has reported so far, or one is far ahead: first
+    /// of all loads, then of all but that of the agent `own`.
+    pub(super) fn row(&mut self, loading: &[u32], own: Option<u32>) -> Option<[Interval; 2]> {
         let last = self.boundary(loading)?;
-        let parts: Vec<Interval> =
-            self.agents.values_mut().filter_map(|agent| agent.take(last)).collect();
-        let until = parts.iter().map(Interval::end).fold(self.until, Span::max);
-        let row = Interval::merged(&parts)?;
+        let agents = self.agents.iter_mut();
+        let parts: Vec<(u32, Interval)> =
+            agents.filter_map(|(number, agent)| Some((*number, agent.take(last)?))).collect();
+        let until = parts.iter().map(|(_, part)| part.end()).fold(self.until, Span::max);
         let (start, length) = (self.until, until.saturating_sub(self.until));
         self.until = until;
-        Some(Interval { start, length, ..row })
+        let without = |left_out: Option<u32>| {
+            let some = parts.iter().filter(|(number, _)| Some(*number) != left_out);
+            let sum = Interval::merged(some.map(|(_, part)| part)).unwrap_or_default();
+            Interval { start, length, ..sum }
+        };
+        Some([None, own].map(without))
     }
 
     /// The number of an agent's operations that are in rows.

@@ -81,9 +81,10 @@ impl AgentNet {
         }
     }
 
-    /// Closes the connection behind the last message. The agent continues to dial or to wait.
-    pub fn close(&self) {
-        locked(&self.net.shared.peers).clear();
+    /// Closes the connection to this master behind the last message. The agent continues to dial or
+    /// to wait. A connection that has ended meanwhile is not mistaken for that of the next master.
+    pub fn close(&self, peer: u64) {
+        locked(&self.net.shared.peers).remove(&peer);
     }
 
     /// Sets the first message to the next master: the agent's name, its kept records, and since
@@ -125,8 +126,8 @@ impl End for AgentEnd {
     const SERVES: &'static str = "/memtide.cluster.v1.Agent/Serve";
     const CALLS: &'static str = "/memtide.cluster.v1.Master/Join";
     const DIALS_ON: bool = true;
-    const UNANSWERED: &'static str = "it refused the token of the join file, or it is ending; if this \
-                              happens again, copy the master's join file once more";
+    const UNANSWERED: &'static str = "it refused the token of the join file, or it is ending; if \
+                                       this happens again, copy the master's join file once more";
 
     /// Waits for the caller's first hello.
     async fn ready(&self) {

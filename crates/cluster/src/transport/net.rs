@@ -37,8 +37,8 @@ pub(super) trait End: Send + Sync + 'static {
     const CALLS: &'static str;
     /// True if it dials a peer again also after it has closed the connection itself.
     const DIALS_ON: bool;
-    /// The sentence about a dialed peer that does not answer the call. It may close before its alert
-    /// is read, so both cases have one sentence.
+    /// The sentence about a dialed peer that does not answer the call. It may close before its
+    /// alert is read, so both cases have one sentence.
     const UNANSWERED: &'static str;
 
     /// The sentence about a dialed peer whose answer to the call is this failure.

@@ -68,8 +68,11 @@ impl<In, Out> Call<In, Out> {
     }
 }
 
+/// The receiver of a connection's first call.
+type First<In, Out> = Option<oneshot::Sender<Call<In, Out>>>;
+
 /// A service that passes on the first call of its connection; there is no second.
-struct Once<In, Out>(Arc<Mutex<Option<oneshot::Sender<Call<In, Out>>>>>);
+struct Once<In, Out>(Arc<Mutex<First<In, Out>>>);
 
 /// Outgoing messages in the form of a server's answers.
 type Answers<Out> = Map<Outgoing<Out>, fn(Out) -> Result<Out, Status>>;

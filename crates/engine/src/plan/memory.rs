@@ -24,6 +24,8 @@ pub struct PlanMemory {
     pub slots: u64,
     /// What verification knows about keys, in bytes.
     pub verification_bytes: u64,
+    /// The open rows of one worker, in bytes.
+    pub rows_bytes: u64,
 }
 
 impl PlanMemory {
@@ -38,9 +40,10 @@ impl PlanMemory {
         self.slots.saturating_mul(SLOT_BYTES)
     }
 
-    /// All of it, in bytes.
-    pub fn bytes(&self) -> u64 {
-        let parts = [self.connections_bytes(), self.windows_bytes(), self.verification_bytes];
+    /// All of it in bytes, in a process with this number of workers.
+    pub fn bytes(&self, workers: u64) -> u64 {
+        let rows = self.rows_bytes.saturating_mul(workers);
+        let parts = [self.connections_bytes(), self.windows_bytes(), self.verification_bytes, rows];
         parts.into_iter().fold(self.values_bytes, u64::saturating_add)
     }
 }
@@ -64,6 +67,7 @@ impl Plan {
             depth: self.depth.into(),
             slots: window.map_or(0, |window| window.slots().get()),
             verification_bytes: known + lifetimes.map_or(0, |lifetimes| lifetimes.bytes()),
+            rows_bytes: self.rows.bytes(self.timeout),
         }
     }
 }

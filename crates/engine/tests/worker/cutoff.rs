@@ -177,8 +177,8 @@ fn an_interruption_before_the_end_cuts_nothing_off_and_one_after_it_changes_noth
     assert!(late.ended < ms(1_300), "it is not awaited for longer");
 }
 
-/// A backlog of billions, which is counted by strides: with the counts of the schedule, in less time
-/// than the window is long.
+/// A backlog of billions, which is counted by strides: with the counts of the schedule, in less
+/// time than the window is long.
 #[test]
 fn however_much_is_unsent_it_is_counted_in_no_time() {
     let rate = 1e9;

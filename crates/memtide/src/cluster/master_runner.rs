@@ -6,7 +6,6 @@ use super::own_outputs::{OwnPoints, OwnRows};
 use super::serving::{Local, Own, Setup};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use crate::session::front::division::{Division, OwnPart};
-use crate::session::outlets::failed;
 use crate::session::{Front, FrontProfile, LostAgents};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::files;
@@ -243,7 +242,7 @@ impl MasterRunner {
     /// Closes the output of the master's own load. Returns its failure, and those of agents outside
     /// the load, such as of their outputs.
     pub(super) fn finish(&mut self) -> Vec<Stop> {
-        let closed = self.rows.take().and_then(|rows| failed(&rows.flag, rows.close()));
+        let closed = self.rows.take().and_then(|rows| rows.close()).map(Stop::from);
         self.trouble.drain(..).chain(closed).collect()
     }
 

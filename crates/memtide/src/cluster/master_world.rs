@@ -5,16 +5,15 @@ use super::own_outputs::OwnRows;
 use crate::exit::{INTERRUPTED, Stop};
 use crate::session::front::Manner;
 use crate::session::host::HostWorld;
-#[cfg(feature = "influx")]
-use crate::session::outlets::influx::name_run;
 use crate::session::world::Gauge;
-use crate::session::{Front, FrontProfile, LostAgents, Prepared, Samples, World, caught};
+use crate::session::{Front, FrontProfile, LostAgents, Prepared, World, caught};
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_run::{CpuPlacement, Doors, Observer, Share, Surroundings};
 use memtide_scenario::Target;
 use memtide_scenario::{OutputKind, Outputs, Settings};
+use memtide_sinks::Samples;
 use std::collections::BTreeMap;
 
 /// The agents of a master.
@@ -24,8 +23,6 @@ impl World for MasterWorld {
     type Runner = MasterRunner;
 
     fn prepare(&mut self, settings: &mut Settings) -> Result<(), Stop> {
-        #[cfg(feature = "influx")]
-        name_run(settings);
         check(settings)
     }
 
@@ -59,9 +56,15 @@ impl World for MasterWorld {
         Prepared { settings, around, .. }: Prepared<'_>,
         profile: &FrontProfile,
         stop: &StopFlag,
-        samples: Option<Samples>,
+        samples: Samples,
     ) -> Result<MasterRunner, Stop> {
-        MasterRunner::open(settings, around, profile, samples.map(OwnRows::new), stop)
+        MasterRunner::open(
+            settings,
+            around,
+            profile,
+            (!samples.is_empty()).then(|| OwnRows::new(samples)),
+            stop,
+        )
     }
 
     fn gauge(&self) -> Box<dyn Gauge> {

@@ -2,11 +2,10 @@
 //! each step of a search or scan is a share of its own, and the database that an agent's operator
 //! names.
 
-use crate::session::{Rows, Samples};
 use memtide_record::Event;
 use memtide_scenario::SpoolPlace;
 use memtide_scenario::{Output, Outputs};
-use memtide_sinks::Sink;
+use memtide_sinks::{OutputStop, Samples, Sink};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,13 +18,14 @@ pub(crate) struct OwnRows {
 }
 
 struct State {
-    rows: Box<dyn Rows>,
+    rows: Samples,
     /// True if a share has written to it.
     was_used: bool,
 }
 
 impl OwnRows {
-    pub(super) fn new(Samples { flag, rows }: Samples) -> Self {
+    pub(super) fn new(rows: Samples) -> Self {
+        let flag = rows.name().to_owned();
         Self { flag, state: Arc::new(Mutex::new(State { rows, was_used: false })) }
     }
 
@@ -33,18 +33,20 @@ impl OwnRows {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A handle on the output for another share.
-    pub(super) fn of_share(&self) -> io::Result<Samples> {
+    /// Adds the output to those of another share.
+    pub(super) fn add_to(&self, samples: &mut Samples) -> Result<(), OutputStop> {
         let mut state = self.state();
         if std::mem::replace(&mut state.was_used, true) {
-            state.rows.restart()?;
+            let failed = |error| OutputStop::unwritable(&self.flag, &error);
+            state.rows.restart().map_err(failed)?;
         }
-        Ok(Samples { flag: self.flag.clone(), rows: Box::new(self.clone()) })
+        samples.add(&self.flag, Box::new(self.clone()));
+        Ok(())
     }
 
     /// Closes the output after the last share.
-    pub(super) fn close(&self) -> io::Result<()> {
-        self.state().rows.finish()
+    pub(super) fn close(&self) -> Option<OutputStop> {
+        OutputStop::of(&self.flag, self.state().rows.finish())
     }
 }
 
@@ -53,14 +55,13 @@ impl Sink for OwnRows {
         self.state().rows.on(event)
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.state().rows.flush()
-    }
-}
-
-impl Rows for OwnRows {
     fn restart(&mut self) -> io::Result<()> {
         self.state().rows.restart()
+    }
+
+    /// Each share ends with this; the output goes on.
+    fn flush(&mut self) -> io::Result<()> {
+        self.state().rows.flush()
     }
 }
 

@@ -147,6 +147,7 @@ pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
         setup,
         law,
         net,
+        peer: 0,
         agent: Agent::new(),
         busy: None,
         has_served: false,
@@ -163,6 +164,8 @@ struct Shell {
     setup: Setup,
     law: Option<Arc<Law>>,
     net: AgentNet,
+    /// The connection to the present or last master.
+    peer: u64,
     agent: Agent,
     /// The share that is being carried out.
     busy: Option<Busy>,
@@ -205,7 +208,8 @@ impl Shell {
 
     fn turn(&mut self) {
         match self.net.next(LOOK_EVERY) {
-            Some(FromMaster::Opened { address, .. }) => {
+            Some(FromMaster::Opened { peer, address, .. }) => {
+                self.peer = peer;
                 let key = to_hex(&self.net.master()[..8]);
                 self.log(&format!("connected to master {address} (key {key})"));
                 self.agent.opened();
@@ -261,7 +265,7 @@ impl Shell {
             Action::Send(message) => self.net.send(message),
             Action::Close(why) => {
                 self.log(&format!("left the master: {why}"));
-                self.net.close();
+                self.net.close(self.peer);
             }
             Action::Begin(share) => {
                 if let Err(why) = self.begin(&share) {

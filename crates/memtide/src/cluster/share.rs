@@ -2,12 +2,11 @@
 //! agent directs on this machine, within its limits.
 
 use super::own_outputs::OwnRows;
-use crate::exit::{Stop, unwritable};
+use crate::exit::Stop;
 use crate::output::complain;
 use crate::placement::Division;
 use crate::session::host::{HostWorld, Supervisor};
-use crate::session::outlets::pair::paired;
-use crate::session::outlets::{Recorded, RowsBy, add_points, open};
+use crate::session::outlets::{facts, open, open_points};
 use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole, failed_in,
 };
@@ -24,9 +23,9 @@ use memtide_host::{Clock, ConnectGuard, keep_process_on};
 use memtide_record::Event;
 use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
 use memtide_run::steps::RunTask;
-use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, Share};
+use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, Share};
 use memtide_scenario::{Outputs, Settings, Target};
-use memtide_sinks::Sink;
+use memtide_sinks::{OutputFacts, Shown, Sink};
 use std::io;
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
@@ -126,7 +125,7 @@ impl Work {
             name,
             run: self.run,
             rows: self.rows,
-            points: Recorded::Share { number: share.number, step },
+            points: (share.number, step),
             complains: self.complains,
             watches: self.watches,
             looks_unfilled: self.looks_unfilled,
@@ -136,7 +135,7 @@ impl Work {
         };
         let guard = law.as_ref().map_or_else(ConnectGuard::default, guard);
         let load_only = matches!(task, RunTask::Fill);
-        let agent = AgentSupervisor { sent, load_only, law, cpus, servers, told, events };
+        let agent = AgentSupervisor { share, sent, load_only, law, cpus, servers, told, events };
         let world = HostWorld::new(Some(Division::of(share))).under(guard, Rc::new(agent));
         Session { settings, task: Task::Run(task), front: Box::new(front), world }.run();
     }
@@ -156,8 +155,8 @@ struct AgentFront {
     name: String,
     run: String,
     rows: Option<OwnRows>,
-    /// Part of the run that is written as points.
-    points: Recorded,
+    /// Number of the share whose operations are written as points, and of the step.
+    points: (u32, Option<u32>),
     complains: bool,
     watches: bool,
     looks_unfilled: bool,
@@ -193,12 +192,14 @@ impl Front for AgentFront {
             files = files.without_samples();
         }
         let files = Settings { outputs: files, ..settings.clone() };
-        let Opened { mut samples, mut outlets, reader } = open(&files, RowsBy::Fleet)?;
+        let mut opened = open(&files, false)?;
         if let Some(rows) = &self.rows {
-            samples = Some(rows.of_share().map_err(|error| unwritable(&rows.flag, &error))?);
+            rows.add_to(&mut opened.samples)?;
         }
-        let points = add_points(&mut outlets, settings, (self.points, None))?;
-        Ok(Opened { samples: paired(samples, points), outlets, reader })
+        let (share, step) = (Some(self.points.0), self.points.1);
+        let facts = facts(settings, Shown::Run)?;
+        open_points(&mut opened, &OutputFacts { share, step, has_seconds: false, ..facts })?;
+        Ok(opened)
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
@@ -264,6 +265,7 @@ impl Sink for Reporting<'_> {
 
 /// Directs a share on this machine, within the agent's limits.
 struct AgentSupervisor {
+    share: Share,
     sent: Settings,
     load_only: bool,
     law: Option<Arc<Law>>,
@@ -297,6 +299,28 @@ impl Supervisor for AgentSupervisor {
         (!addresses.is_empty()).then_some(ServerPlan { name, addresses })
     }
 
+    /// What follows from the settings is asked before a plan allocates anything; the shares of a
+    /// run are equal.
+    fn permit(&self, settings: &Settings) -> Result<(), Stop> {
+        let Some(law) = &self.law else { return Ok(()) };
+        let scenario = &settings.scenario;
+        let Some(sizes) = PlanSizes::of(scenario, scenario.servers.len() as u32) else {
+            return Ok(());
+        };
+        let Share { units, of, .. } = self.share;
+        let threads = u64::from(scenario.threads.unwrap_or(1)) * u64::from(units);
+        let asked = Asked {
+            settings: &self.sent,
+            servers: &[],
+            own_part: f64::from(units) / f64::from(of),
+            connections: sizes.plan.connections * u64::from(units) / u64::from(of),
+            threads,
+            memory_bytes: sizes.plan.bytes(threads),
+            load_only: self.load_only,
+        };
+        law.check(&asked).map_err(Stop::usage)
+    }
+
     fn obey(&self, lowered: &mut Lowered) -> Result<(), Stop> {
         let Some(law) = &self.law else { return Ok(()) };
         let plan = &lowered.plan;
@@ -317,7 +341,7 @@ impl Supervisor for AgentSupervisor {
             own_part: threads as f64 / f64::from(plan.workers),
             connections,
             threads,
-            memory_bytes: plan.memory().bytes(),
+            memory_bytes: plan.memory().bytes(threads),
             load_only: self.load_only,
         };
         law.check(&asked).map_err(Stop::usage)

@@ -6,7 +6,6 @@ use super::report::{Found, read};
 use crate::exit::{FAILED, Stop, unwritable};
 use crate::output::{columns, complain, show};
 use crate::session::outlets::close;
-use crate::session::outlets::kinds::add_text;
 use clap::ArgMatches;
 use memtide_record::compare::RECORDS_MAX;
 use memtide_record::{Comparison, Record, Rule};
@@ -14,7 +13,7 @@ use memtide_record::{Comparison, Record, Rule};
 use memtide_report::comparison_page;
 use memtide_report::{comparison_markdown, comparison_text};
 use memtide_scenario::{Output, OutputKind, Outputs};
-use memtide_sinks::Outlets;
+use memtide_sinks::{Outlets, open_text};
 
 /// Compares the records on the command line with the first of them.
 pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -98,9 +97,9 @@ fn publish(
             OutputKind::Html => comparison_page(comparison, records),
             _ => comparison_markdown(comparison, records),
         };
-        trouble.extend(add_text(&mut outlets, &output, &text).err());
+        trouble.extend(open_text(&mut outlets, &output, &text).err().map(Stop::from));
     }
-    trouble.extend(close(outlets).into_iter().map(|(_, stop)| stop));
+    trouble.extend(close(outlets));
     trouble.iter().for_each(|stop| complain(&stop.message));
     Ok(if trouble.is_empty() && comparison.has_passed() { 0 } else { FAILED })
 }

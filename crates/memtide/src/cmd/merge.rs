@@ -1,16 +1,14 @@
 //! `memtide merge`: merges the records of several runs into one record and one report.
 
 use crate::exit::{FAILED, Stop, unwritable};
-use crate::flags::check_built;
 use crate::output::{columns, complain, show};
-use crate::session::outlets::kinds::add_of_record;
-use crate::session::outlets::{check_places, close};
+use crate::session::outlets::close;
 use clap::ArgMatches;
 use memtide_record::GoalResult;
 use memtide_record::{Event, MergeError, Merging, Record, Scenarios};
 use memtide_report::text_for;
 use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
-use memtide_sinks::Outlets;
+use memtide_sinks::{Outlets, OutputFacts, Samples, Shown, check_built, check_places, open_all};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -158,6 +156,15 @@ pub(super) fn outputs(matches: &ArgMatches) -> Result<Outputs, Stop> {
     Ok(settings.outputs)
 }
 
+/// Adds the sinks of all outputs made from an existing record; returns the errors of those that
+/// cannot be opened.
+pub(super) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Stop> {
+    let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
+    let facts = OutputFacts::new(&settings, Shown::Record);
+    let failed = open_all(outlets, &mut Samples::default(), &facts);
+    failed.into_iter().map(Stop::from).collect()
+}
+
 /// Writes the result to every output; an output that fails does not affect the others.
 fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop> {
     let mut trouble = Vec::new();
@@ -169,7 +176,7 @@ fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop>
     let mut outlets = Outlets::default();
     trouble.extend(add_of_record(&mut outlets, outputs));
     outlets.on(&Event::Done(Box::new(record.clone())));
-    trouble.extend(close(outlets).into_iter().map(|(_, stop)| stop));
+    trouble.extend(close(outlets));
     for stop in &trouble {
         complain(&stop.message);
     }

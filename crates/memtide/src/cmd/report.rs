@@ -1,20 +1,19 @@
 //! `memtide report`: the report and the outputs of an existing result: a record, or the steps of a
 //! search or scan. It measures and judges nothing.
 
-use super::merge::{outputs, read_text};
+use super::merge::{add_of_record, outputs, read_text};
 use crate::exit::{FAILED, Stop, unwritable};
 use crate::output::{columns, complain, show};
 use crate::session::outlets::close;
-#[cfg(feature = "influx")]
-use crate::session::outlets::influx::deliver_spool;
-use crate::session::outlets::kinds::{CourseFacts, add_of_record, add_of_steps};
 use clap::ArgMatches;
 use memtide_record::steps::Steps;
 use memtide_record::{Event, Record};
 use memtide_report::{StepsText, text_for};
 use memtide_scenario::Goal;
 use memtide_scenario::{Output, OutputKind, Outputs, Settings};
-use memtide_sinks::Outlets;
+#[cfg(feature = "influx")]
+use memtide_sinks::deliver_spool;
+use memtide_sinks::{Outlets, OutputFacts, Samples, Shown, open_all};
 use std::iter;
 use std::path::{Path, PathBuf};
 
@@ -130,16 +129,18 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
         Found::Steps(steps) => {
             let goals: Result<Vec<Goal>, String> =
                 steps.goals.iter().map(|goal| goal.parse()).collect();
-            let course = CourseFacts { kind: steps.course, goals: &goals.map_err(Stop::usage)? };
             let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
-            add_of_steps(&mut outlets, &settings, &course, || None)?;
+            let shown = Shown::Steps(steps.course, &goals.map_err(Stop::usage)?);
+            let facts = OutputFacts::new(&settings, shown);
+            let failed = open_all(&mut outlets, &mut Samples::default(), &facts);
+            failed.into_iter().next().map_or(Ok(()), Err)?;
             for step in &steps.steps {
                 outlets.on(&Event::StepDone(Box::new(step.clone())));
             }
             outlets.on(&Event::StepsDone(steps.conclusion.clone()));
         }
     }
-    trouble.extend(close(outlets).into_iter().map(|(_, stop)| stop));
+    trouble.extend(close(outlets));
     trouble.iter().for_each(|stop| complain(&stop.message));
     Ok(if trouble.is_empty() { 0 } else { FAILED })
 }

@@ -8,7 +8,7 @@ use crate::flags;
 use crate::output::{columns, complain, show_part};
 use crate::placement::{division, variable};
 use crate::session::host::HostWorld;
-use crate::session::outlets::{RowsBy, check_places, open};
+use crate::session::outlets::open;
 use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
@@ -19,7 +19,7 @@ use memtide_report::text_for;
 use memtide_run::RunOutcome;
 use memtide_run::steps::RunTask;
 use memtide_scenario::{OutputKind, Settings};
-use memtide_sinks::Sink;
+use memtide_sinks::{Sink, check_places};
 use std::io;
 
 /// Runs a scenario once, or only fills its servers.
@@ -39,7 +39,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
         check_share(&settings, load_only)?;
     }
     let task = Task::Run(if load_only { RunTask::Fill } else { RunTask::Whole });
-    let front = Box::new(Native { load_only, rows_by: RowsBy::Fleet, trace: None });
+    let front = Box::new(Native { load_only, is_simulated: false, trace: None });
     #[cfg(feature = "cluster")]
     if settings.placement.agents.which.is_some() {
         return Ok(Session { settings, task, front, world: MasterWorld }.run());
@@ -71,8 +71,8 @@ fn check_share(settings: &Settings, load_only: bool) -> Result<(), Stop> {
 pub(super) struct Native {
     /// True if only the fill is reported.
     pub(super) load_only: bool,
-    /// The part that keeps a stalled reader of samples from delaying anything else.
-    pub(super) rows_by: RowsBy,
+    /// True if the run is simulated.
+    pub(super) is_simulated: bool,
     /// Destination of a simulation's trace, which is an output, too.
     pub(super) trace: Option<String>,
 }
@@ -89,7 +89,7 @@ impl Front for Native {
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
         let trace = self.trace.as_deref().filter(|place| *place != "-");
         check_places(&settings.outputs, &[("--trace", trace)])?;
-        open(settings, self.rows_by)
+        open(settings, self.is_simulated)
     }
 
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {

@@ -5,7 +5,6 @@ use super::run::Native;
 use super::serve;
 use crate::exit::Stop;
 use crate::flags;
-use crate::session::outlets::RowsBy;
 use crate::session::simulated::SimWorld;
 use crate::session::{Session, Task};
 use clap::ArgMatches;
@@ -30,7 +29,7 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let servers = servers(scenario);
     let setting = setting(matches, scenario, &servers);
     let trace = matches.get_one::<String>("trace").cloned();
-    let front = Native { load_only: false, rows_by: RowsBy::Themselves, trace: trace.clone() };
+    let front = Native { load_only: false, is_simulated: true, trace: trace.clone() };
     let world = SimWorld::new(servers, setting, trace);
     Ok(Session { settings, task: Task::Run(RunTask::Whole), front: Box::new(front), world }.run())
 }

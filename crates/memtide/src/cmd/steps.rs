@@ -8,8 +8,7 @@ use crate::flags;
 use crate::output::{columns, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
-use crate::session::outlets::kinds::{CourseFacts, add_of_steps};
-use crate::session::outlets::{Recorded, add_points, check_places, unix_s};
+use crate::session::outlets::{facts, opened};
 use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Steps, Task, room,
 };
@@ -21,7 +20,7 @@ use memtide_report::StepsText;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
 use memtide_scenario::{Goal, Relation, Subject};
 use memtide_scenario::{Output, OutputKind, Settings};
-use memtide_sinks::{Outlets, Sink};
+use memtide_sinks::{Outlets, Shown, Sink, check_places};
 use memtide_workload::Wave;
 use std::io;
 
@@ -191,13 +190,10 @@ impl Front for NativeSteps {
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
         let outputs = &settings.outputs;
         check_places(outputs, &[])?;
-        let mut outlets = Outlets::default();
-        let course = CourseFacts { kind: self.kind, goals: &settings.scenario.goals };
-        add_of_steps(&mut outlets, settings, &course, unix_s)?;
-        let samples =
-            add_points(&mut outlets, settings, (Recorded::of_load(settings, true), None))?;
+        let shown = Shown::Steps(self.kind, &settings.scenario.goals);
         let reader = outputs.files().into_iter().find(Output::is_stdout);
-        Ok(Opened { samples, outlets, reader: reader.map(|output| output.name()) })
+        let reader = reader.map(|output| output.name());
+        Ok(Opened { reader, ..opened(Outlets::default(), &facts(settings, shown)?)? })
     }
 
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {

@@ -14,10 +14,9 @@ use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
 use memtide_record::Rule;
-use memtide_scenario::{
-    FIELDS, Field, Layer, Origin, Output, OutputKind, Outputs, RowForm, Settings, from_toml,
-};
+use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, from_toml};
 use memtide_server::{Behaviour, Faults};
+use memtide_sinks::check_built;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -192,53 +191,8 @@ pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {
              with the feature cluster",
         ));
     }
-    check_built(&settings.outputs).map(|()| settings)
-}
-
-/// Checks that this build can write all `outputs`.
-///
-/// Cause: The program was built without what an output needs.
-pub(crate) fn check_built(outputs: &Outputs) -> Result<(), Stop> {
-    if let Some(plot) = outputs.first(OutputKind::Plot) {
-        check_pictures(&plot.flag())?;
-    }
-    let optional = [
-        (cfg!(feature = "junit"), OutputKind::Junit, "JUnit"),
-        (cfg!(feature = "html"), OutputKind::Html, "HTML"),
-        (cfg!(feature = "influx"), OutputKind::Influx, "InfluxDB"),
-    ];
-    for (is_built, kind, name) in optional {
-        if let (false, Some(output)) = (is_built, outputs.first(kind)) {
-            return Err(Stop::usage(format!(
-                "{}: this program was built without {name}; leave the flag out, or build memtide \
-                 with the feature {kind}",
-                output.flag()
-            )));
-        }
-    }
-    let has_rows = |it: &Output| matches!(it.kind, OutputKind::Samples | OutputKind::Intervals);
-    let files = outputs.files();
-    let mut parquet = files.iter().filter(|it| has_rows(it) && it.row_form() == RowForm::Parquet);
-    match parquet.next() {
-        Some(output) if cfg!(not(feature = "parquet")) => Err(Stop::usage(format!(
-            "{} '{}': this program was built without Parquet; name a file that ends with .csv or \
-             .jsonl, or build memtide with the feature parquet",
-            output.flag(),
-            output.place
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Checks that this build can draw the pictures that `flag` requests.
-pub(crate) fn check_pictures(flag: &str) -> Result<(), Stop> {
-    match cfg!(feature = "plot") {
-        true => Ok(()),
-        false => Err(Stop::usage(format!(
-            "{flag}: this program was built without pictures; leave the flag out, or build memtide \
-             with the feature plot"
-        ))),
-    }
+    check_built(&settings.outputs)?;
+    Ok(settings)
 }
 
 /// Reads the text of a scenario file; `-` is stdin.

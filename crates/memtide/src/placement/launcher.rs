@@ -80,6 +80,10 @@ fn step(variable: &impl Fn(&str) -> Option<String>) -> Option<u32> {
 }
 
 /// The position that a launcher's variables describe.
+///
+/// Cause: A launcher's variable was changed or unset.
+///
+/// To do: give the share, such as `--shard 0/4`, or use `--shard none`.
 fn read(
     (launcher, of_rank, of_size): Variables,
     variable: &impl Fn(&str) -> Option<String>,
@@ -97,7 +101,8 @@ fn read(
     let size = of_size.map(number).transpose()?;
     match size.zip(of_size) {
         Some((size, name)) if rank >= size => Err(format!(
-            "the environment variable {of_rank} is '{rank}', which is not below the {size} of {name}"
+            "the environment variable {of_rank} is '{rank}', which is not below the {size} of \
+             {name}"
         )),
         _ => Ok(Placed { launcher, variable: of_rank, rank, size }),
     }

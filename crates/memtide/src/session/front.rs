@@ -17,8 +17,7 @@ use memtide_run::steps::StepsOutcome;
 use memtide_run::{Failure, RunOutcome};
 use memtide_scenario::Problem;
 use memtide_scenario::{Scenario, Settings};
-use memtide_sinks::{Outlets, Sink};
-use std::collections::BTreeMap;
+use memtide_sinks::{Outlets, Samples, Sink};
 use std::io;
 
 /// The side of a session that faces the user: a command of memtide's own, or an older load
@@ -179,42 +178,12 @@ pub(crate) enum Manner {
 /// The outputs of a run, opened before it.
 #[derive(Default)]
 pub(crate) struct Opened {
-    /// Output of measured operations.
-    pub(crate) samples: Option<Samples>,
+    /// The outputs of measured operations.
+    pub(crate) samples: Samples,
     /// The sinks, each on its own thread.
     pub(crate) outlets: Outlets,
     /// Name of the outlet whose reader decides on further steps: none is run once it has gone.
     pub(crate) reader: Option<String>,
-}
-
-/// The output of measured operations.
-pub(crate) struct Samples {
-    /// Name in messages.
-    pub(crate) flag: String,
-    /// The sink.
-    pub(crate) rows: Box<dyn Rows>,
-}
-
-/// Meaning of the numbers in samples.
-#[cfg_attr(not(feature = "influx"), expect(dead_code, reason = "points alone need it"))]
-pub(crate) struct Origin {
-    /// Zero of the instants, in nanoseconds since 1970.
-    pub(crate) unix_ns: u64,
-    /// Names of the servers.
-    pub(crate) servers: Vec<String>,
-    /// Server of each connection, as a position in `servers`.
-    pub(crate) leads: BTreeMap<u32, usize>,
-}
-
-/// A sink of measured operations. The operations of a plan may replace those of the plan before.
-pub(crate) trait Rows: Sink {
-    /// The run begins.
-    fn begin(&mut self, _origin: &Origin) {}
-
-    /// Another plan begins.
-    fn restart(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A sink on the run's own thread. It writes the program's result, its reader decides on the next

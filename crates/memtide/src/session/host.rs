@@ -2,10 +2,10 @@
 
 use super::caught;
 use super::embedded::{embed, keep_on};
-use super::front::{FrontProfile, Manner, Origin, Samples};
-use super::outlets::{failed, row};
+use super::front::{FrontProfile, Manner};
+use super::outlets::{event, unix_ns};
 use super::world::{Gauge, Prepared, World};
-use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
+use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE};
 use crate::placement::barrier::{Refused, barrier};
 use crate::placement::{Division, variable};
 use memtide_base::{Instant, Span};
@@ -14,13 +14,14 @@ use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_host::signal::StopFlag;
-use memtide_host::{Clock, ConnectGuard, HostFleet, SampleSink, Sampled, Serving, resolve};
+use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
+use memtide_record::Warning;
 use memtide_record::{ClockRecord, MachineCpu, MachineRecord, ReferenceClock, Wide};
-use memtide_record::{Event, Warning};
 use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
 use memtide_scenario::Settings;
 use memtide_scenario::Target;
+use memtide_sinks::{Origin, SampleOutlet, Samples, Sink};
 use std::rc::Rc;
 
 /// Number of files that the program needs besides its connections.
@@ -31,8 +32,10 @@ pub(crate) trait Supervisor {
     /// The addresses of a server whose name this machine does not know; none if they are unknown to
     /// the supervisor, too.
     fn server(&self, target: &Target) -> Option<ServerPlan>;
-    /// Refuses a plan beyond the limits, before any connection is made; leaves out what the run does
-    /// not need.
+    /// Refuses settings beyond the limits, before anything is resolved or allocated.
+    fn permit(&self, settings: &Settings) -> Result<(), Stop>;
+    /// Refuses a plan beyond the limits, before any connection is made; leaves out what the run
+    /// does not need.
     fn obey(&self, lowered: &mut Lowered) -> Result<(), Stop>;
     /// Keeps the agent's own threads off the workers' CPUs.
     fn settle(&self, placement: &CpuPlacement);
@@ -59,8 +62,8 @@ pub(crate) struct HostWorld {
     guard: ConnectGuard,
     /// What directs this share, if it is not the user.
     supervisor: Option<Rc<dyn Supervisor>>,
-    /// Name of the output of measured operations in messages.
-    flag: String,
+    /// The outputs of measured operations.
+    samples: Option<SampleOutlet>,
 }
 
 impl HostWorld {
@@ -69,9 +72,9 @@ impl HostWorld {
     pub(crate) fn new(division: Option<Division>) -> Self {
         let files_max = machine::raise_file_limit();
         let (machine, clock) = (machine::look(), Clock::start());
-        let (guard, flag) = (ConnectGuard::default(), String::new());
-        let (embedded, supervisor) = (None, None);
-        Self { files_max, machine, embedded, division, clock, guard, supervisor, flag }
+        let guard = ConnectGuard::default();
+        let (embedded, supervisor, samples) = (None, None, None);
+        Self { files_max, machine, embedded, division, clock, guard, supervisor, samples }
     }
 
     /// This machine, limited to the addresses that `guard` permits and directed by `supervisor`.
@@ -91,10 +94,25 @@ impl HostWorld {
         let now = self.clock.now().since(Instant::ZERO);
         let leads = lowered.plan.own_leads().into_iter();
         Origin {
-            unix_ns: clock::since_unix().ns().saturating_sub(now.ns()),
+            unix_ns: unix_ns().saturating_sub(now.ns()),
             servers: lowered.plan.servers.iter().map(|server| server.name.clone()).collect(),
             leads: leads.map(|(number, server)| (number, usize::from(server.0))).collect(),
         }
+    }
+
+    /// Starts the outputs of measured operations; the workers' queues of each plan go to them.
+    fn export(&mut self, lowered: &Lowered, samples: Samples) -> Result<SampleSink, Stop> {
+        let samples = started(samples, false)?;
+        let (feed, contents) = (samples.feed(), lowered.plan.contents());
+        self.samples = Some(samples);
+        let mut is_again = false;
+        Ok(Box::new(move |mut queues: SampleQueues| {
+            if std::mem::replace(&mut is_again, true) {
+                feed.restart();
+            }
+            let contents = contents.clone();
+            feed.pass(move |out| queues.take(|sample| out.push(event(&contents, sample))));
+        }))
     }
 
     /// The barrier of this share of a run before its load, if it waits; or why it makes no load.
@@ -118,6 +136,10 @@ impl HostWorld {
 
 impl World for HostWorld {
     type Runner = FleetRunner<HostFleet>;
+
+    fn prepare(&mut self, settings: &mut Settings) -> Result<(), Stop> {
+        self.supervisor.as_ref().map_or(Ok(()), |supervisor| supervisor.permit(settings))
+    }
 
     fn servers_within(&self, settings: &Settings) -> u64 {
         u64::from(settings.scenario.servers.is_empty())
@@ -180,22 +202,17 @@ impl World for HostWorld {
         Prepared { settings, around, mut lowered, waits }: Prepared<'_>,
         _profile: &FrontProfile,
         stop: &StopFlag,
-        samples: Option<Samples>,
+        mut samples: Samples,
     ) -> Result<FleetRunner<HostFleet>, Stop> {
         self.supervisor.as_ref().map_or(Ok(()), |supervisor| supervisor.obey(&mut lowered))?;
-        let contents = lowered.plan.contents();
         self.clock = Clock::start();
-        let origin = self.origin(&lowered);
-        let sink = samples.map(|Samples { flag, mut rows }| {
-            self.flag = flag;
-            rows.begin(&origin);
-            Box::new(move |sampled: Sampled<'_>| match sampled {
-                Sampled::One(sample) => rows.on(&Event::Sample(row(&contents, sample))),
-                Sampled::Anew => rows.restart(),
-                Sampled::Pause => rows.flush(),
-                Sampled::End => rows.finish(),
-            }) as SampleSink
-        });
+        let sink = match samples.is_empty() {
+            true => None,
+            false => {
+                samples.set_origin(&self.origin(&lowered));
+                Some(self.export(&lowered, samples)?)
+            }
+        };
         let cpus = &lowered.placement.workers;
         let fleet = HostFleet::new(self.clock, stop.clone(), cpus, sink, self.guard.clone());
         let barrier = if waits { self.barrier(settings)? } else { Ok(None) };
@@ -208,11 +225,25 @@ impl World for HostWorld {
         Box::new(HostGauge { machine, busyness, clock: self.clock, supervisor })
     }
 
-    fn finish(&mut self, runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
-        let written = if keeps_samples { runner.fleet.finish_samples() } else { Ok(()) };
+    fn finish(&mut self, _runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
+        let stop = self.samples.take().and_then(|samples| samples.finish(keeps_samples));
         self.embedded = None;
-        failed(&self.flag, written).into_iter().collect()
+        stop.into_iter().map(Stop::from).collect()
     }
+}
+
+/// Starts the thread of the outputs of measured operations; with `waits`, whatever makes them waits
+/// for it.
+///
+/// Cause: The system starts no more threads for this user or control group.
+///
+/// To do: Allow this user more processes.
+pub(super) fn started(samples: Samples, waits: bool) -> Result<SampleOutlet, Stop> {
+    let flag = samples.name().to_owned();
+    samples.start(waits).map_err(|error| Stop {
+        code: FAILED,
+        message: format!("{flag}: the system started no thread to write it: {error}"),
+    })
 }
 
 fn server(target: &Target) -> Result<ServerPlan, Stop> {

@@ -12,14 +12,9 @@ pub(crate) mod outlets;
 pub(crate) mod run_observer;
 pub(crate) mod world;
 pub(crate) mod front;
-#[cfg(feature = "plot")]
-pub(crate) mod plot;
-pub(crate) mod pending_file;
-mod bounded_writer;
 
 pub(crate) use front::{
-    Came, Ended, Front, FrontProfile, InStep, LostAgents, Opened, Rows, Samples, Screen,
-    check_whole, failed_in,
+    Came, Ended, Front, FrontProfile, InStep, LostAgents, Opened, Screen, check_whole, failed_in,
 };
 pub(crate) use world::{Prepared, World};
 
@@ -34,6 +29,7 @@ use memtide_run::steps::{Aim, Course, Data, RunTask, Runner, StepsPlan, steps};
 use memtide_run::{Failure, Lowered, Observer, Share, Surroundings, Wanted};
 use memtide_scenario::Problem;
 use memtide_scenario::{Scenario, Settings};
+use outlets::name_run;
 use run_observer::RunObserver;
 use std::io;
 use std::time::Duration;
@@ -130,6 +126,7 @@ impl<W: World> Session<W> {
     fn perform(&mut self, stop: &mut StopFlag) -> Result<u8, Stop> {
         let Self { settings, task, front, world } = self;
         front.preface()?;
+        name_run(settings);
         world.prepare(settings)?;
         let settings = &*settings;
         let profile = front.profile(settings);

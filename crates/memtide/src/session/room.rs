@@ -111,6 +111,11 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
             "fewer --clients or a smaller --window",
         ),
         need(
+            plan.rows_bytes.saturating_mul(decided.threads.unwrap_or(1).into()),
+            format!("for rows over time that are open for a timeout of {}", decided.timeout),
+            "a longer --interval or a shorter --timeout",
+        ),
+        need(
             plan.verification_bytes,
             format!("to verify {} keys", format_count(verified as f64)),
             "a smaller --verify-keys or --window, or no --verify",

@@ -1,7 +1,6 @@
 //! The observers of a run: the user's terminal, the outputs, and the front's screens.
 
 use super::front::{InStep, Screen};
-use super::outlets::{close, failed, is_record};
 use super::world::Gauge;
 use crate::exit::Stop;
 use crate::output::StatusLine;
@@ -11,7 +10,7 @@ use memtide_record::{Believable, ClockRecord, MachineCpu, MachineRecord, Verdict
 use memtide_record::{Event, StepBegun};
 use memtide_report::{progress_line, step_progress_line};
 use memtide_run::Observer;
-use memtide_sinks::{Outlets, Sink};
+use memtide_sinks::{Outlets, OutputStop, Sink};
 use std::io;
 use std::time::Duration;
 
@@ -83,12 +82,16 @@ impl<'a> RunObserver<'a> {
         drop(self.status.close());
         for mut shown in self.screens {
             shown.tell(|screen| screen.finish());
-            trouble.extend(failed(shown.name, shown.result));
+            trouble.extend(OutputStop::of(shown.name, shown.result).map(Stop::from));
         }
         await_end(&self.outlets, self.is_quiet);
-        let closed = close(self.outlets);
-        let is_recorded = closed.iter().all(|(name, _)| !is_record(name));
-        trouble.extend(closed.into_iter().map(|(_, stop)| stop));
+        let mut is_recorded = true;
+        for ending in self.outlets.close() {
+            let is_record = ending.is_record();
+            let Some(stop) = ending.stop() else { continue };
+            is_recorded &= !is_record;
+            trouble.push(stop.into());
+        }
         (self.doubted, is_recorded)
     }
 

@@ -1,8 +1,8 @@
 //! The simulated world: load in virtual time, against simulated servers.
 
-use super::bounded_writer::BoundedWriter;
-use super::front::{FrontProfile, Manner, Rows, Samples};
-use super::outlets::{failed, row, stream};
+use super::front::{FrontProfile, Manner};
+use super::host::started;
+use super::outlets::{close, event};
 use super::world::{Gauge, Prepared, World};
 use crate::exit::Stop;
 use crate::output::say;
@@ -15,14 +15,20 @@ use memtide_run::steps::FleetRunner;
 use memtide_run::{Doors, Surroundings};
 use memtide_scenario::Settings;
 use memtide_sim::{Setting, SimFleet, Trace};
+use memtide_sinks::{Outlets, SampleOutlet, Samples, open_notes};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::mem;
 use std::rc::Rc;
 
 /// Number of CPUs of a simulated machine; constant, so that the number of workers does not depend
 /// on this machine.
 const CPUS: usize = 2;
+
+/// Most measured operations that are gathered before they are passed on.
+const SAMPLES_GATHERED: usize = 1024;
+/// Most bytes of the trace that are gathered before they are passed on.
+const TRACE_BYTES_GATHERED: usize = 64 * 1024;
 
 /// A simulated machine, network and servers.
 pub(crate) struct SimWorld {
@@ -31,12 +37,11 @@ pub(crate) struct SimWorld {
     setting: Option<Setting>,
     /// Destination of the trace's lines; `-` is stderr.
     trace: Option<String>,
-    /// Destination of the trace's lines.
-    lines: Rc<RefCell<Destination<BoundedWriter>>>,
-    /// Destination of measured operations.
-    samples: Rc<RefCell<Destination<Box<dyn Rows>>>>,
-    /// Name of the output of measured operations in messages.
-    flag: String,
+    /// The trace's lines on their way to its file.
+    lines: Rc<RefCell<Lines>>,
+    /// Measured operations on their way to their outputs.
+    rows: Rc<RefCell<Vec<Event>>>,
+    samples: Option<SampleOutlet>,
     /// Hash of the trace and its number of events, at the end.
     hash: Option<(u64, u64)>,
 }
@@ -44,23 +49,47 @@ pub(crate) struct SimWorld {
 impl SimWorld {
     /// A world of this setting that contains these servers.
     pub(crate) fn new(servers: Vec<ServerPlan>, setting: Setting, trace: Option<String>) -> Self {
-        let (lines, samples) = (Rc::default(), Rc::default());
-        let (setting, flag) = (Some(setting), String::new());
-        Self { servers, setting, trace, lines, samples, flag, hash: None }
+        let (lines, rows) = (Rc::default(), Rc::default());
+        let (setting, samples) = (Some(setting), None);
+        Self { servers, setting, trace, lines, rows, samples, hash: None }
     }
 
     fn trace(&self) -> Result<Trace, Stop> {
-        let lines = Rc::clone(&self.lines);
         Ok(match self.trace.as_deref() {
             None => Trace::new(),
             Some("-") => Trace::with_lines(say),
             Some(path) => {
-                lines.borrow_mut().out = Some(BoundedWriter::new(stream("--trace", path)?));
-                Trace::with_lines(move |line| {
-                    lines.borrow_mut().write(|out| writeln!(out, "{line}"));
-                })
+                open_notes(&mut self.lines.borrow_mut().outlets, "--trace", path)?;
+                let lines = Rc::clone(&self.lines);
+                Trace::with_lines(move |line| lines.borrow_mut().add(line))
             }
         })
+    }
+}
+
+/// The lines of a trace on their way to its file.
+struct Lines {
+    text: String,
+    outlets: Outlets,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { text: String::new(), outlets: Outlets::waiting() }
+    }
+}
+
+impl Lines {
+    fn add(&mut self, line: &str) {
+        self.text += line;
+        self.text.push('\n');
+        if self.text.len() >= TRACE_BYTES_GATHERED {
+            self.pass();
+        }
+    }
+
+    fn pass(&mut self) {
+        self.outlets.on(&Event::Note(mem::take(&mut self.text)));
     }
 }
 
@@ -96,18 +125,21 @@ impl World for SimWorld {
         Prepared { settings, around, lowered, .. }: Prepared<'_>,
         _profile: &FrontProfile,
         _stop: &StopFlag,
-        output: Option<Samples>,
+        samples: Samples,
     ) -> Result<FleetRunner<SimFleet>, Stop> {
-        if let Some(Samples { flag, rows }) = output {
-            self.flag = flag;
-            self.samples.borrow_mut().out = Some(rows);
-        }
-        let samples = Rc::clone(&self.samples);
-        let trace = self.trace()?;
+        let feed = match samples.is_empty() {
+            true => None,
+            false => Some(self.samples.insert(started(samples, true)?).feed()),
+        };
+        let (trace, rows) = (self.trace()?, Rc::clone(&self.rows));
         let contents = lowered.plan.contents();
         let take = move |sample: &_| {
-            let event = Event::Sample(row(&contents, sample));
-            samples.borrow_mut().write(|rows| rows.on(&event));
+            let Some(feed) = &feed else { return };
+            let mut rows = rows.borrow_mut();
+            rows.push(event(&contents, sample));
+            if rows.len() >= SAMPLES_GATHERED {
+                feed.add(mem::take(&mut *rows));
+            }
         };
         let setting = self.setting.take().expect("a session makes one fleet");
         let fleet = SimFleet::new(setting, trace, take);
@@ -120,46 +152,18 @@ impl World for SimWorld {
     }
 
     fn finish(&mut self, runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
-        let written = match keeps_samples {
-            true => self.samples.take().finish(|mut rows| rows.finish()),
-            false => Ok(()),
-        };
+        let samples = self.samples.take();
+        samples.iter().for_each(|it| it.feed().add(self.rows.take()));
+        let samples = samples.and_then(|samples| samples.finish(keeps_samples)).map(Stop::from);
         self.hash = Some(runner.fleet.trace_hash());
-        let trace = self.lines.take().finish(|mut out| out.flush());
-        let trace = failed("--trace", trace);
-        failed(&self.flag, written).into_iter().chain(trace).collect()
+        let mut lines = self.lines.take();
+        lines.pass();
+        samples.into_iter().chain(close(lines.outlets)).collect()
     }
 
     fn last_word(&self) -> Option<String> {
         let (hash, events) = self.hash?;
         Some(format!("memtide: simulated, trace {hash:016x} over {events} events"))
-    }
-}
-
-/// A destination, with the first error of writing to it.
-struct Destination<T> {
-    out: Option<T>,
-    error: Option<io::Error>,
-}
-
-impl<T> Default for Destination<T> {
-    fn default() -> Self {
-        Self { out: None, error: None }
-    }
-}
-
-impl<T> Destination<T> {
-    /// Writes to it, unless that failed before.
-    fn write(&mut self, write: impl FnOnce(&mut T) -> io::Result<()>) {
-        if let (Some(out), None) = (&mut self.out, &self.error) {
-            self.error = write(out).err();
-        }
-    }
-
-    /// Ends it by `end`; the first error counts.
-    fn finish(self, end: impl FnOnce(T) -> io::Result<()>) -> io::Result<()> {
-        let ended = self.out.map_or(Ok(()), end);
-        self.error.map_or(ended, Err)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The world in which a session's load is made: this machine, a simulation, or agents.
 
-use super::front::{Front, FrontProfile, LostAgents, Manner, Samples};
+use super::front::{Front, FrontProfile, LostAgents, Manner};
 use crate::exit::Stop;
 use memtide_base::Instant;
 use memtide_host::signal::StopFlag;
@@ -9,6 +9,7 @@ use memtide_record::{ClockRecord, MachineCpu, MachineRecord};
 use memtide_run::steps::Runner;
 use memtide_run::{CpuPlacement, Lowered, Observer, Surroundings};
 use memtide_scenario::{Outputs, Settings};
+use memtide_sinks::Samples;
 
 /// The interface of a session to its world. A session calls the methods in the order of their
 /// declaration.
@@ -51,7 +52,7 @@ pub(crate) trait World {
         prepared: Prepared<'_>,
         profile: &FrontProfile,
         stop: &StopFlag,
-        samples: Option<Samples>,
+        samples: Samples,
     ) -> Result<Self::Runner, Stop>;
 
     /// The gauge of the machine's CPU load.

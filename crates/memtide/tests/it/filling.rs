@@ -3,7 +3,8 @@
 use crate::child::{Finished, assert_counters_equal, memtide, start_after};
 use crate::peer::Peer;
 use memtide_record::Record;
-use memtide_scenario::Kind;
+use memtide_run::PlanSizes;
+use memtide_scenario::{Kind, Settings, from_toml};
 
 /// Number of sets that filling sent.
 fn filled(record: &Record) -> u64 {
@@ -215,5 +216,40 @@ fn a_data_set_that_does_not_fit_in_memory_is_refused_before_anything_is_filled()
     let line = "run --value-size 1MiB --keys 5k --duration 1s";
     let run = start_after("ulimit -v 2000000", line).finish();
     run.complains(2, &["ulimit -v", "--keys"]);
-    assert!(run.err.contains("5246 MB"), "{run}");
+    assert!(run.err.contains("5247 MB"), "{run}");
+}
+
+/// The memory that a run takes beyond that of a small one is the estimate's, within the bounds of
+/// both: refusals by the estimate are neither late nor for nothing.
+#[test]
+fn a_run_takes_about_the_memory_that_was_computed_for_it() {
+    let peer = Peer::embedded("--memory 1GiB --item-max 64MiB");
+    let peak = |words: &[(&str, &str)]| {
+        let flags: Vec<String> =
+            words.iter().map(|(key, word)| format!("--{key} {word}")).collect();
+        let line = format!("run -s {} --load never --ops-max 20 --json -", peer.name);
+        let record = memtide(&format!("{line} {}", flags.join(" "))).exits(0).record();
+        record.client.rss_max_bytes.expect("it is known")
+    };
+    let base = peak(&[("rate", "100")]);
+    let cases: [&[(&str, &str)]; 6] = [
+        &[("mix", "set=1"), ("value-size", "30M"), ("value-max", "64M"), ("depth", "64")],
+        &[("mix", "set=1"), ("value-size", "exponential:1k"), ("value-max", "40M")],
+        &[("verify", "1"), ("verify-keys", "5M"), ("keys", "10M")],
+        &[("interval", "10ms"), ("timeout", "5s"), ("threads", "3"), ("rate", "100")],
+        &[("connections", "200"), ("depth", "1000"), ("rate", "100")],
+        &[("clients", "100"), ("window", "50k"), ("rate", "100")],
+    ];
+    for words in cases {
+        let toml: String = words.iter().map(|(key, word)| format!("{key} = '{word}'\n")).collect();
+        let mut settings = Settings::default();
+        let layer = from_toml(&toml, "a test").expect("it is a scenario");
+        settings.apply(&layer).expect("its words are allowed");
+        let threads = settings.scenario.threads.unwrap_or(1);
+        let sizes = PlanSizes::of(&settings.scenario, 1).expect("it has a plan");
+        let needed = sizes.plan.bytes(threads.into());
+        let took = peak(words).saturating_sub(base);
+        assert!(took as f64 <= 1.1 * needed as f64 + 8e6, "{words:?}: {took}, not {needed}");
+        assert!(needed <= 2 * took + 32_000_000, "{words:?}: {took}, not {needed}");
+    }
 }

@@ -13,7 +13,7 @@ pub(super) const VALUE_MAX: u64 = 3_600_000_000_000;
 /// it are 1 wide, and the others are at most 1/128 of their value wide.
 const DIGITS: u8 = 2;
 const SINGLE_BITS: u32 = 8;
-const BUCKETS: usize = index(VALUE_MAX) + 1;
+pub(super) const BUCKETS: usize = index(VALUE_MAX) + 1;
 const _: () = assert!(range(BUCKETS - 1).0 <= VALUE_MAX, "the last bucket holds the largest");
 
 /// The integer type of a tally's counts: narrow for an interval, wide for a run.

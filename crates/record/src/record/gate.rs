@@ -1,11 +1,11 @@
-//! The gate through which texts of others come: records, seconds and results of searches, from files
-//! and from agents. What a terminal would obey stays outside.
+//! The gate through which texts of others come: records, seconds and results of searches, from
+//! files and from agents. What a terminal would obey stays outside.
 
 use memtide_base::printable::is_obeyed;
 use std::borrow::Cow;
 
-/// JSON with a space in place of each character that a terminal would obey. Outside of strings there
-/// is none but line breaks and tabs, which stay.
+/// JSON with a space in place of each character that a terminal would obey. Outside of strings
+/// there is none but line breaks and tabs, which stay.
 pub(super) fn printable_json(text: &str) -> Cow<'_, str> {
     let (mut clean, mut copied, mut at) = (String::new(), 0, 0);
     let is_doubtful = |byte: &u8| *byte == b'\\' || *byte >= 0x7f;

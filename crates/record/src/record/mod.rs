@@ -526,8 +526,8 @@ impl Record {
         }
     }
 
-    /// Checks that the seconds and the rows over time of a run that is not merged follow each other,
-    /// are as many as a run keeps, and add up to its load. The error names the figures.
+    /// Checks that the seconds and the rows over time of a run that is not merged follow each
+    /// other, are as many as a run keeps, and add up to its load. The error names the figures.
     pub fn check_rows(&self) -> Result<(), String> {
         let ended = self
             .seconds

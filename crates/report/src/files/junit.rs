@@ -20,8 +20,7 @@ const GOAL: &str = "memtide.goal";
 
 /// The record of a run as a JUnit file with a suite for each load.
 pub fn junit(record: &Record) -> String {
-    let name = format!("memtide: {}", what(record));
-    file(&suites(&name, record))
+    file(&suites(|of| format!("memtide: {}", what(of)), record))
 }
 
 /// A search or scan as a JUnit file with a suite for each step, and one for its conclusion.
@@ -44,7 +43,7 @@ impl StepsJunit {
         let unit = step.record.plan.rate_unit.as_ref().map(|unit| format!(" {unit}"));
         let unit = unit.unwrap_or_default();
         let name = format!("memtide: step {} at {rate:.0}{unit}/s", step.number);
-        let mut suites = suites(&name, &step.record);
+        let mut suites = suites(|_| name.clone(), &step.record);
         if self.kind == CourseKind::Search {
             for case in suites.iter_mut().flat_map(|suite| &mut suite.cases) {
                 if let Fate::Failed(kind, why) = &case.fate {
@@ -112,11 +111,11 @@ impl Suite {
 
 /// The suite of a run; of the agents' load and of the master's own if there are both, of which the
 /// second has the goals.
-fn suites(name: &str, record: &Record) -> Vec<Suite> {
-    let Some(own) = &record.own else { return vec![suite(name, record)] };
-    let mut agents = suite(&format!("{name}, the agents' load"), record);
+fn suites(name: impl Fn(&Record) -> String, record: &Record) -> Vec<Suite> {
+    let Some(own) = &record.own else { return vec![suite(&name(record), record)] };
+    let mut agents = suite(&format!("{}, the agents' load", name(record)), record);
     agents.cases.retain(|case| case.class != GOAL);
-    vec![agents, suite(&format!("{name}, the master's own load"), own)]
+    vec![agents, suite(&format!("{}, the master's own load", name(own)), own)]
 }
 
 fn suite(name: &str, record: &Record) -> Suite {

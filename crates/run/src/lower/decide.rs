@@ -84,9 +84,8 @@ fn decide_clients(decided: &mut Scenario, servers: u32, why: &mut BTreeMap<Strin
 
 /// Mean of a distribution of sizes, over values as a run draws them.
 fn mean_bytes(law: &SizeLaw, scenario: &Scenario) -> f64 {
-    let space = ValueSpace::new(law.clone(), scenario.value_max as usize, scenario.seed);
-    let sum: usize = (0..SIZES_DRAWN).map(|id| space.len(id)).sum();
-    sum as f64 / SIZES_DRAWN as f64
+    let bytes_max = scenario.value_max as usize;
+    ValueSpace::mean_len(law.clone(), bytes_max, scenario.seed, SIZES_DRAWN)
 }
 
 /// Decides the number of connections to each server and their depth, if clients are not counted.

@@ -2,6 +2,7 @@
 
 use super::decide::decided;
 use super::layout::ClientLayout;
+use super::rows;
 use memtide_engine::plan::PlanMemory;
 use memtide_scenario::Scenario;
 use memtide_workload::{Lifetimes, Oracle, ValueSpace};
@@ -44,6 +45,7 @@ impl PlanSizes {
             verification_bytes: Oracle::bytes_of(verified)
                 .saturating_mul(oracles)
                 .saturating_add(Lifetimes::bytes_of(lifetimes)),
+            rows_bytes: rows(&decided).bytes(decided.timeout),
         };
         Some(Self { decided, plan, verified })
     }

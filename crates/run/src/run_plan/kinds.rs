@@ -39,13 +39,12 @@ pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) 
 
 /// Number of operations of a kind that were sent and got no good answer. Their service times are
 /// unknown, and rank above those of the answered ones.
-pub(crate) fn sent_unanswered(counters: &Counters, kind: Kind, plan: &Plan) -> u64 {
+pub(crate) fn sent_unanswered(counters: &Counters, kind: Kind) -> u64 {
     match (kind, kind.op()) {
         (Kind::GetHit | Kind::GetMiss, _) => 0,
-        (_, Some(op)) if plan.requests.noreply && op.allows_noreply() => 0,
         (_, Some(op)) => {
             let of_kind = &counters.kinds[op.index()];
-            of_kind.sent - of_kind.answered
+            of_kind.sent - of_kind.answered - of_kind.unacknowledged
         }
         (_, None) => counters.sent - counters.answered - counters.unacknowledged,
     }

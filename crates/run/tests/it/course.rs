@@ -77,8 +77,8 @@ fn a_filled_server_is_not_filled_again() {
 
 #[test]
 fn a_sample_of_large_values_is_small() {
-    // 64 MiB are 74 values of 900 kB, or 6 of 10 MB; 8 keys are always read. No key is read twice if
-    // all can be read.
+    // 64 MiB are 74 values of 900 kB, or 6 of 10 MB; 8 keys are always read. No key is read twice
+    // if all can be read.
     for (keys, bytes, read) in [(20, 900_000, 20), (100, 900_000, 74), (10, 10_000_000, 8)] {
         let toml = format!(
             "server = 'unix:/s'\nrate = 2\nduration = '1s'\nthreads = 1\nvalue-max = '16M'\n\

@@ -72,10 +72,9 @@ pub(super) fn bits(word: &str) -> Result<u64, String> {
 
 /// Parses the destination of an output: a path, or `-` for stdout.
 pub(super) fn output_path(word: &str) -> Result<Option<String>, String> {
-    match word.is_empty() || word.contains('\0') {
-        true => Err(format!("{word:?} is not a file's path, nor - for stdout")),
-        false => Ok(Some(word.to_owned())),
-    }
+    let allowed = !word.is_empty() && !word.contains('\0');
+    let why = || format!("{word:?} is not a file's path, nor - for stdout");
+    allowed.then(|| Some(word.to_owned())).ok_or_else(why)
 }
 
 /// Largest length of a server command, in bytes.
@@ -86,13 +85,12 @@ pub(super) fn command_line(word: &str) -> Result<String, String> {
     let allowed = (1..=COMMAND_BYTES_MAX).contains(&word.len())
         && !word.contains(['\r', '\n', '\0'])
         && word.trim() == word;
-    match allowed {
-        true => Ok(word.to_owned()),
-        false => Err(format!(
+    allowed.then(|| word.to_owned()).ok_or_else(|| {
+        format!(
             "{word:?} is not one line of 1 to {COMMAND_BYTES_MAX} bytes that begins and ends with \
              a word"
-        )),
-    }
+        )
+    })
 }
 
 /// Formats an optional value as words.
@@ -138,30 +136,23 @@ pub(super) fn addresses(word: &str) -> Result<Vec<IpAddr>, String> {
 /// Parses a user name of a server.
 pub(super) fn user(word: &str) -> Result<String, String> {
     let allowed = (1..=250).contains(&word.len()) && !word.contains([' ', '\r', '\n', '\0']);
-    match allowed {
-        true => Ok(word.to_owned()),
-        false => {
-            Err(format!("{word:?} is not a name of 1 to 250 bytes without spaces and line ends"))
-        }
-    }
+    let why = || format!("{word:?} is not a name of 1 to 250 bytes without spaces and line ends");
+    allowed.then(|| word.to_owned()).ok_or_else(why)
 }
 
 /// Parses a password. It may be empty: some servers require only a user name.
 pub(super) fn password(word: &str) -> Result<Secret, String> {
     let allowed = word.len() <= 250 && !word.contains(['\r', '\n', '\0']);
-    match allowed {
-        true => Ok(Secret::new(word)),
-        false => Err("a password has at most 250 bytes and no line ends".to_owned()),
-    }
+    let why = || "a password has at most 250 bytes and no line ends".to_owned();
+    allowed.then(|| Secret::new(word)).ok_or_else(why)
 }
 
 /// Parses a time of busy polling.
 pub(super) fn busy_poll(word: &str) -> Result<Span, String> {
     let time = span(word)?;
-    match time > Span::from_s(1) || !time.ns().is_multiple_of(1_000) {
-        true => Err(format!("'{word}' is not whole microseconds up to 1s, such as 50us")),
-        false => Ok(time),
-    }
+    let allowed = time <= Span::from_s(1) && time.ns().is_multiple_of(1_000);
+    let why = || format!("'{word}' is not whole microseconds up to 1s, such as 50us");
+    allowed.then_some(time).ok_or_else(why)
 }
 
 /// Largest size of a key prefix in bytes; leaves room in a key for any number.

@@ -28,8 +28,8 @@ pub use memtide_base::choice::{
 };
 pub(crate) use memtide_base::units::span_word;
 pub use outputs::{
-    InfluxNames, InfluxPlace, InfluxVersion, Output, OutputKind, Outputs, RowForm, RowText,
-    Settings, SpoolPlace, Tags,
+    InfluxNames, InfluxPlace, InfluxVersion, Output, OutputKind, Outputs, RUN_TAG, RowForm,
+    RowText, Settings, SpoolPlace, Tags,
 };
 pub(crate) use outputs::{parse_outputs, parse_tags};
 pub use placement::{BarrierWord, Placement, ShardWord, StartAt};

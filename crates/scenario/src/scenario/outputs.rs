@@ -4,7 +4,7 @@
 mod influx;
 mod output;
 
-pub use influx::{InfluxNames, InfluxPlace, InfluxVersion};
+pub use influx::{InfluxNames, InfluxPlace, InfluxVersion, RUN_TAG};
 pub use output::{Output, OutputKind, RowForm, RowText};
 
 use super::check::{Problem, Problems};
@@ -189,6 +189,10 @@ impl Settings {
                 "out influx is given twice, and points go to one database; remove \
                                  one",
             );
+        }
+        let place = self.outputs.points().and_then(|output| output.influx());
+        if let Some(Err(why)) = place.map(|place| place.names.check(&self.outputs.tags)) {
+            problems.add("tag", why);
         }
         if self.outputs.wants_agents_points() && self.placement.agents.which.is_none() {
             problems

@@ -213,10 +213,11 @@ fn a_task_that_a_scenario_does_not_have_is_refused() {
 #[test]
 fn a_plan_takes_the_memory_that_was_computed_for_it() {
     let windows = [("clients", "8"), ("window", "50"), ("overwrite", "20%"), ("ops-max", "4k")];
-    let cases: [&[(&str, &str)]; 6] = [
+    let cases: [&[(&str, &str)]; 7] = [
         &[("duration", "1s"), ("value-size", "300k"), ("depth", "7")],
         &[("duration", "1s"), ("value-size", "exponential:100"), ("value-max", "2M")],
         &[("duration", "1s"), ("verify", "1"), ("keys", "12345"), ("verify-keys", "1000")],
+        &[("duration", "1s"), ("interval", "10ms"), ("interval-times", "true")],
         &windows,
         &[&windows[..], &[("verify", "1")]].concat(),
         &[&windows[..], &[("verify-expiry", "true"), ("expiry", "9")]].concat(),
@@ -227,6 +228,6 @@ fn a_plan_takes_the_memory_that_was_computed_for_it() {
         let plan = lower(&world.scenario(), &world.around()).expect("it can be run").plan;
         let sizes = PlanSizes::of(&world.scenario(), 2).expect("it has a plan");
         assert_eq!(sizes.plan, plan.memory(), "{words:?}");
-        assert!(sizes.plan.bytes() > 0);
+        assert!(sizes.plan.bytes(1) > 0);
     }
 }

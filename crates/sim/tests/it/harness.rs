@@ -12,7 +12,7 @@ use memtide_run::{
 };
 use memtide_scenario::{Layer, Origin, Scenario, Settings, field};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
-use memtide_sim::{Network, PauseCause, Script, Setting, SimFleet, SimServer, Trace, WorkerPause};
+use memtide_sim::{Network, PauseKind, Script, Setting, SimFleet, SimServer, Trace, WorkerPause};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -191,7 +191,7 @@ impl World {
 
     /// The part of two CPUs' time that the hypervisor withholds, in a world with pauses.
     fn stolen(&self) -> Option<f64> {
-        let of_steal = self.pauses.iter().filter(|pause| pause.cause == PauseCause::Steal);
+        let of_steal = self.pauses.iter().filter(|pause| pause.kind == PauseKind::Steal);
         let stolen_s: f64 = of_steal.map(|pause| pause.length.as_s_f64()).sum();
         let length = self.scenario().warmup + self.scenario().duration?;
         (!self.pauses.is_empty()).then(|| stolen_s / (2.0 * length.as_s_f64()))

@@ -6,7 +6,6 @@
 mod harness;
 mod queues;
 mod arrivals;
-mod causes;
 mod datagrams;
 mod elsewhere;
 mod clients;

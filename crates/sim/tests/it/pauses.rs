@@ -1,11 +1,13 @@
 //! One pause under a fixed rate leaves exactly the open loop's tail: every operation that was due
 //! in it is counted, for all numbers of connections, depths and schedules.
 
+mod causes;
+
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::{Instant, Span};
 use memtide_record::Verdict;
 use memtide_scenario::Kind;
-use memtide_sim::{PauseCause, WorkerPause};
+use memtide_sim::{PauseKind, WorkerPause};
 
 const PAUSE_S: u64 = 1;
 
@@ -62,7 +64,7 @@ fn a_client_that_pauses_is_charged_itself_and_not_believed() {
     for (connections, depth) in [(1, 1), (16, 64)] {
         let mut world = world(connections, depth, "shared");
         let (from, length) = (Span::from_s(4), Span::from_s(PAUSE_S));
-        world.pauses = vec![WorkerPause { worker: 0, from, length, cause: PauseCause::Stopped }];
+        world.pauses = vec![WorkerPause { worker: 0, from, length, kind: PauseKind::Stopped }];
         let rehearsal = world.rehearse();
         let record = &rehearsal.record;
         assert_eq!(record.totals.answered, 10_000);
@@ -86,7 +88,7 @@ fn what_leaves_after_its_time_is_up_counts_as_sent() {
     ))
     .behaviour("fixed:100us");
     let (from, length) = (Span::from_ms(53), Span::from_ms(79));
-    world.pauses = vec![WorkerPause { worker: 0, from, length, cause: PauseCause::Stopped }];
+    world.pauses = vec![WorkerPause { worker: 0, from, length, kind: PauseKind::Stopped }];
     let rehearsal = world.rehearse();
     let sent = rehearsal.samples.iter().filter(|sample| sample.sent != Instant::NEVER).count();
     assert_eq!(rehearsal.record.totals.timed_out, 5, "one on each connection");

@@ -71,7 +71,15 @@ fn window(rehearsal: &Rehearsal) -> Result<(), String> {
     }
     let phases = record.phases.each().map(|(_, counts)| counts.totals.intended);
     if let (EndedBy::Operations, Some(most)) = (record.ended_by, rehearsal.plan.window.ops_max) {
-        equal("operations until the count was reached", phases[1..].iter().sum(), most)?;
+        let made: u64 = phases[1..].iter().sum();
+        match rehearsal.plan.unit {
+            RateUnit::Operations => equal("operations until the count was reached", made, most)?,
+            // Each operation counts its keys.
+            RateUnit::Keys => {
+                let each = u64::from(rehearsal.plan.source.multiget.max(1));
+                equal("keys until the count was reached", most.clamp(made, made * each), most)?;
+            }
+        }
     }
     let rows = record.intervals.iter().map(|row| row.length_s).sum::<f64>();
     let slices = record.slices.iter().map(|slice| slice.length_s).sum::<f64>();

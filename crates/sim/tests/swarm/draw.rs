@@ -5,7 +5,7 @@ use crate::harness::World;
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{Instant, Law, Span};
 use memtide_server::ServerProfile;
-use memtide_sim::{Network, PauseCause, WorkerPause};
+use memtide_sim::{Network, PauseKind, WorkerPause};
 
 /// Sequential draws.
 struct Draw {
@@ -274,7 +274,7 @@ fn trouble(draw: &mut Draw, world: &mut World) {
     if draw.chance(0.15) {
         let from = Span::from_ms(draw.between(0, 500));
         let length = Span::from_ms(draw.between(1, 100));
-        world.pauses.push(WorkerPause { worker: 0, from, length, cause: PauseCause::Stopped });
+        world.pauses.push(WorkerPause { worker: 0, from, length, kind: PauseKind::Stopped });
     }
     if draw.chance(0.05) {
         world.interrupt_at = draw.instant(1, 600);

@@ -2,8 +2,9 @@
 //! retried while the database is busy or unreachable, kept on disk if that is allowed, and counted
 //! if they are lost. The makers of points never wait.
 
-use super::queue::{Batch, Next, Queue};
+use super::batch::Batch;
 use super::spool::Spool;
+use crate::queue::{Next, Queue};
 use serde_json::Value;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 /// The most points of a batch; [`BYTES_MAX`] bounds its bytes.
 const POINTS_MAX: u64 = 5_000;
 const BYTES_MAX: usize = 1 << 20;
+/// The most bytes that wait.
+const WAITING_BYTES_MAX: usize = 32 << 20;
 /// The longest time that a point waits for its batch to fill.
 const AGE_MAX: Duration = Duration::from_secs(1);
 /// The longest time of one try.
@@ -99,12 +102,14 @@ pub struct Delivered {
     pub why: Option<String>,
     /// The reason why the spool did not keep points, if it should have.
     pub spool: Option<String>,
+    /// The files of the spool that are no batches, each with the reason.
+    pub unread: Vec<String>,
 }
 
 impl Delivered {
     /// True if all points were written.
     pub const fn is_whole(&self) -> bool {
-        self.kept == 0 && self.unfit == 0 && self.lost == 0
+        self.kept == 0 && self.unfit == 0 && self.lost == 0 && self.unread.is_empty()
     }
 }
 
@@ -117,7 +122,7 @@ pub struct Delivery {
 
 #[derive(Debug)]
 struct Shared {
-    queue: Queue,
+    queue: Queue<Batch>,
     state: Mutex<State>,
 }
 
@@ -212,12 +217,13 @@ impl Delivery {
         self.shared.queue.close(Instant::now() + limit);
         let ended = self.thread.take().map_or(Ok(()), JoinHandle::join);
         // Nothing waits any more, unless the thread has panicked.
-        while let Next::Batch(batch) = self.shared.queue.next(|| false) {
+        while let Next::Item(batch) = self.shared.queue.take(|| None) {
             self.shared.put_aside(&batch);
         }
         let state = self.shared.state();
         let spool = state.spool.as_ref().and_then(|spool| spool.trouble.clone());
-        let mut delivered = Delivered { spool, ..state.so_far.clone() };
+        let unread = state.spool.as_ref().map_or_else(Vec::new, |spool| spool.unread.clone());
+        let mut delivered = Delivered { spool, unread, ..state.so_far.clone() };
         if ended.is_err() {
             // The points of the batch that the thread was posting.
             let known = delivered.written + delivered.kept + delivered.unfit + delivered.lost;
@@ -271,7 +277,8 @@ impl Feed {
         let batch = std::mem::take(&mut self.batch);
         self.batch.lines.reserve(capacity);
         self.shared.state().so_far.offered += batch.points;
-        if let Err(batch) = self.shared.queue.offer(batch) {
+        let bytes = batch.lines.len();
+        if let Err(batch) = self.shared.queue.offer(batch, bytes, WAITING_BYTES_MAX) {
             self.shared.put_aside(&batch);
         }
     }
@@ -312,9 +319,9 @@ struct Outcome {
 impl Poster {
     fn work(mut self) {
         loop {
-            let next = self.shared.queue.next(|| self.shared.has_kept());
+            let next = self.shared.queue.take(|| self.shared.has_kept().then(Instant::now));
             match next {
-                Next::Batch(batch) => self.deliver(batch),
+                Next::Item(batch) => self.deliver(batch),
                 Next::Idle => drop(self.deliver_kept()),
                 Next::End => break,
             }

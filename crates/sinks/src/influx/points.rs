@@ -7,14 +7,16 @@
 use super::delivery::Feed;
 use super::line::{number, series, tag};
 use super::unique::Instants;
-use crate::Sink;
+use crate::ending::OutputStop;
+use crate::{Origin, Sink};
 use memtide_base::Instant;
+use memtide_base::rng::mix;
 use memtide_record::event::IntervalRow;
 use memtide_record::{Event, Record, Sample, SampleOutcome};
-use memtide_scenario::InfluxNames;
 use memtide_scenario::Kind;
+use memtide_scenario::{InfluxNames, RUN_TAG, Tags};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 
 /// The facts that all points of a run share.
@@ -22,15 +24,23 @@ use std::io;
 pub struct InfluxRun {
     /// The names of measurements and tags.
     pub names: InfluxNames,
-    /// The run's id, which no other run has.
+    /// The run's id, which no other run has: the user's tag `run`.
     pub run: String,
     /// The share of a run that several processes make; empty for a whole run.
     pub share: String,
-    /// The user's tags.
+    /// The user's other tags.
     pub tags: Vec<(String, String)>,
 }
 
 impl InfluxRun {
+    /// A run with the user's `tags`, of which `run` is its id.
+    pub fn new(names: InfluxNames, tags: &Tags, share: String) -> Self {
+        let run = tags.get(RUN_TAG).cloned().unwrap_or_default();
+        let others = tags.iter().filter(|(name, _)| *name != RUN_TAG);
+        let tags = others.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Self { names, run, share, tags }
+    }
+
     fn series(&self, name: &str, own: &[(&str, &str)]) -> String {
         let names = &self.names;
         let mut tags = own.to_vec();
@@ -45,11 +55,8 @@ impl InfluxRun {
 pub struct InfluxOperations {
     run: InfluxRun,
     feed: Feed,
-    /// The zero of the samples' instants, in nanoseconds since 1970.
-    origin_unix_ns: u64,
-    servers: Vec<String>,
-    /// The server of each connection, as a position in `servers`.
-    leads: BTreeMap<u32, usize>,
+    /// The meaning of the samples' numbers.
+    origin: Origin,
     known: HashMap<(Kind, SampleOutcome, Option<usize>), Series>,
     /// The number of series so far.
     series: usize,
@@ -72,9 +79,7 @@ impl InfluxOperations {
         Self {
             run,
             feed,
-            origin_unix_ns: 0,
-            servers: Vec::new(),
-            leads: BTreeMap::new(),
+            origin: Origin::default(),
             known: HashMap::new(),
             series: 0,
             step,
@@ -82,28 +87,11 @@ impl InfluxOperations {
         }
     }
 
-    /// Sets the zero of samples' instants, in nanoseconds since 1970, and the servers of
-    /// connections.
-    pub fn begin(
-        &mut self,
-        origin_unix_ns: u64,
-        servers: Vec<String>,
-        leads: BTreeMap<u32, usize>,
-    ) {
-        (self.origin_unix_ns, self.servers, self.leads) = (origin_unix_ns, servers, leads);
-    }
-
-    /// Begins the next step of a search or scan.
-    pub fn restart(&mut self) {
-        self.step = self.step.map(|step| step + 1);
-        self.known.clear();
-    }
-
     fn add(&mut self, sample: &Sample) {
-        let server = sample.connection.and_then(|at| self.leads.get(&at).copied());
+        let server = sample.connection.and_then(|at| self.origin.leads.get(&at).copied());
         let next = &mut self.series;
         let key = (sample.kind, sample.outcome, server);
-        let (run, servers, step) = (&self.run, &self.servers, self.step);
+        let (run, servers, step) = (&self.run, &self.origin.servers, self.step);
         let series = self.known.entry(key).or_insert_with(|| {
             let names = &run.names;
             let step = step.map_or_else(String::new, |step| step.to_string());
@@ -117,7 +105,7 @@ impl InfluxOperations {
             *next += 1;
             Series { number: *next, head: run.series(&names.operations, &own) }
         });
-        let unix_ns = |at: Instant| self.origin_unix_ns + at.since(Instant::ZERO).ns();
+        let unix_ns = |at: Instant| self.origin.unix_ns + at.since(Instant::ZERO).ns();
         let intended = unix_ns(sample.intended);
         let at = self.instants.take(series.number, intended);
         let out = self.feed.lines();
@@ -152,6 +140,17 @@ impl InfluxOperations {
 }
 
 impl Sink for InfluxOperations {
+    fn set_origin(&mut self, origin: &Origin) {
+        self.origin = origin.clone();
+    }
+
+    /// Begins the next step of a search or scan.
+    fn restart(&mut self) -> io::Result<()> {
+        self.step = self.step.map(|step| step + 1);
+        self.known.clear();
+        Ok(())
+    }
+
     fn on(&mut self, event: &Event) -> io::Result<()> {
         if let Event::Sample(sample) = event {
             self.add(sample);
@@ -216,12 +215,28 @@ impl InfluxIntervals {
         self.feed.added();
     }
 
-    fn record(&mut self, record: &Record) {
+    /// Makes the points of a record's seconds: equal ones each time, with the tags of the record.
+    ///
+    /// # Errors
+    /// If points cannot have a tag of the record.
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        let names = self.run.names.clone();
+        names
+            .check(&record.tags)
+            .map_err(|why| OutputStop::failed(format!("the record has the {why}")))?;
+        let share = record.share.as_ref().map_or_else(String::new, |it| it.number.to_string());
+        self.run = InfluxRun::new(names, &record.tags, share);
+        if self.run.run.is_empty() {
+            let facts = [record.started_unix_ms, record.ended_unix_ms, record.totals.intended];
+            let word = facts.into_iter().fold(0, |word, fact| mix(word ^ fact));
+            self.run.run = format!("{word:016x}");
+        }
         let began = record.started_unix_ms * 1_000_000;
         for second in &record.seconds {
             let end = ((second.start_s + second.length_s) * 1e9) as u64;
             self.add(&IntervalRow::of_second(second, None), began + end);
         }
+        Ok(())
     }
 }
 
@@ -241,7 +256,7 @@ impl Sink for InfluxIntervals {
                 }
                 self.feed.flush();
             }
-            (Event::Done(record), None) => self.record(record),
+            (Event::Done(record), None) => self.record(record)?,
             _ => {}
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Batches on disk that could not be posted: files of gzip-compressed lines, in bounded space.
 
-use super::queue::Batch;
+use super::batch::Batch;
 use std::collections::VecDeque;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -25,6 +25,8 @@ pub struct Spool {
     files: VecDeque<Kept>,
     /// The reason why a batch could not be kept, or not be read back.
     pub(super) trouble: Option<String>,
+    /// The files of the folder that are no batches, each with the reason. They stay.
+    pub(super) unread: Vec<String>,
 }
 
 /// A batch of this run on disk.
@@ -64,22 +66,25 @@ impl Spool {
             next: 0,
             files: VecDeque::new(),
             trouble: None,
+            unread: Vec::new(),
         })
     }
 
     /// The spool that earlier runs have left in `folder`: all its batches, without room for more.
+    /// Files that are no batches are set aside.
     ///
     /// # Errors
-    /// If the folder or a file in it cannot be read.
+    /// If the folder cannot be read.
     pub fn left_in(folder: &Path) -> io::Result<Self> {
-        let mut files = VecDeque::new();
-        for SpoolFile { path } in spooled(folder)? {
-            let zipped = fs::read(&path)?;
-            let points = Batch::unzipped(&zipped).map_or(0, |batch| batch.points);
-            files.push_back(Kept { path, bytes: zipped.len() as u64, points });
+        let (mut files, mut unread) = (VecDeque::new(), Vec::new());
+        for path in files_in(folder)? {
+            match batch_in(&path) {
+                Ok((bytes, points)) => files.push_back(Kept { path, bytes, points }),
+                Err(error) => unread.push(format!("'{}': {error}", path.display())),
+            }
         }
         let (folder, run) = (folder.to_owned(), String::new());
-        Ok(Self { folder, room: 0, run, next: 0, files, trouble: None })
+        Ok(Self { folder, room: 0, run, next: 0, files, trouble: None, unread })
     }
 
     /// Keeps a batch; returns false if there is no room, or the disk does not take it.
@@ -146,6 +151,38 @@ impl Spool {
     }
 }
 
+/// All complete files in `folder`, by name.
+fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_file() && path.extension().is_none_or(|ending| ending != UNFINISHED) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The bytes and points of the batch in a file.
+///
+/// Cause: The file is truncated or empty, or memtide has not written it.
+///
+/// To do: Remove it from the folder, once you know what it is.
+fn batch_in(path: &Path) -> io::Result<(u64, u64)> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !name.starts_with("memtide-") || !name.ends_with(ENDING) {
+        return Err(io::Error::other("it is not a file of a spool"));
+    }
+    let zipped = fs::read(path)?;
+    let batch = Batch::unzipped(&zipped)
+        .map_err(|error| io::Error::other(format!("it is not complete: {error}")))?;
+    match batch.has_points() {
+        true => Ok((zipped.len() as u64, batch.points)),
+        false => Err(io::Error::other("it has lines that are no points")),
+    }
+}
+
 /// The batches in `folder`, of each run the oldest first.
 ///
 /// # Errors
@@ -170,29 +207,4 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_posted_makes_room_and_no_number_is_used_twice() {
-        let folder = std::env::temp_dir().join(format!("memtide-room-{}", std::process::id()));
-        drop(fs::remove_dir_all(&folder));
-        let batch = |name: &str| Batch::of(format!("{name} v=1i 1\n").into_bytes());
-        let bytes = batch("a").zipped().len() as u64;
-        let mut spool = Spool::open(&folder, 3 * bytes, "r").unwrap();
-        for name in ["a", "b", "c"] {
-            assert!(spool.keep(&batch(name).zipped(), 1));
-        }
-        assert!(!spool.keep(&batch("d").zipped(), 1), "no room for a fourth");
-        spool.remove_oldest();
-        assert!(spool.keep(&batch("d").zipped(), 1), "{:?}", spool.trouble);
-        for name in ["b", "c", "d"] {
-            let (read, points) = spool.oldest().unwrap();
-            assert_eq!((read.unwrap(), points), (batch(name), 1));
-            spool.remove_oldest();
-        }
-        assert!(!spool.has_kept() && spooled(&folder).unwrap().is_empty());
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing unfinished is left");
-        fs::remove_dir_all(&folder).unwrap();
-    }
-}
+mod tests;

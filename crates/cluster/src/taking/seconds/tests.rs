@@ -1,6 +1,7 @@
 //! Agents that report in step, that stand still, and that are lost.
 
 use super::*;
+use memtide_base::Random;
 use memtide_record::{SettledCounts, WorkerSecond};
 
 const LATE: Span = Span::from_s(3600);
@@ -23,7 +24,7 @@ fn seconds(reported: &[(u32, Interval)]) -> Seconds {
 /// All rows as start and end in ms and operations ended.
 fn rows(seconds: &mut Seconds, loading: &[u32]) -> Vec<(u64, u64, u64)> {
     let ms = |span: Span| span.ns() / 1_000_000;
-    let each = std::iter::from_fn(|| seconds.row(loading));
+    let each = std::iter::from_fn(|| seconds.row(loading, None).map(|[all, _]| all));
     each.map(|row| (ms(row.start), ms(row.end()), row.counts.settled)).collect()
 }
 
@@ -69,6 +70,55 @@ fn an_agent_that_is_lost_is_not_waited_for_and_one_far_ahead_does_not_wait() {
         made += rows(&mut two, &[0, 1]).len();
     }
     assert_eq!(made, 198 - SECONDS_AHEAD_MAX);
+}
+
+#[test]
+fn the_masters_own_load_is_in_the_sum_and_in_no_row_of_the_agents() {
+    let mut two = seconds(&[(0, stretch(0, 1_000, 30)), (7, stretch(0, 1_040, 4))]);
+    let [all, agents] = two.row(&[0, 7], Some(7)).unwrap();
+    assert_eq!((all.counts.settled, agents.counts.settled), (34, 30));
+    assert_eq!((all.end(), agents.end()), (Span::from_ms(1_040), Span::from_ms(1_040)));
+    two.add(7, stretch(1_040, 2_000, 5), LATE).unwrap();
+    let [all, agents] = two.row(&[7], Some(7)).unwrap();
+    assert_eq!((all.counts.settled, agents.counts.settled, agents.end()), (5, 0, all.end()));
+}
+
+/// Agents whose stretches are drawn: some stand still, are lost, or report late.
+#[test]
+fn drawn_seconds_are_in_one_row_each_and_in_the_row_of_their_time() {
+    for seed in 1..=500 {
+        let mut draw = Random::new(seed);
+        let mut below = |bound| draw.below(bound);
+        let agents = 1 + below(5) as u32;
+        let mut seconds = Seconds::default();
+        let mut reported: Vec<Vec<Interval>> = vec![Vec::new(); agents as usize];
+        let mut made: Vec<(u64, u64, u64)> = Vec::new();
+        let mut loading: Vec<u32> = (0..agents).collect();
+        for _ in 0..60 {
+            let Some(&number) = loading.get(below(u64::from(agents)) as usize) else { continue };
+            let own = &mut reported[number as usize];
+            let from = own.last().map_or(0, |it| it.end().ns() / 1_000_000);
+            // Up to 4 s long if it stood still; a stretch ends shortly after a whole second.
+            let seconds_long = if below(8) == 0 { 1 + below(4) } else { 1 };
+            let to = (from / 1_000 + seconds_long) * 1_000 + below(90);
+            own.push(stretch(from, to, below(1_000)));
+            seconds.add(number, own[own.len() - 1].clone(), LATE).unwrap();
+            if below(40) == 0 {
+                loading.retain(|other| *other != number);
+            }
+            made.extend(rows(&mut seconds, &loading));
+        }
+        made.extend(rows(&mut seconds, &[]));
+        assert!(made.windows(2).all(|two| two[0].1 == two[1].0), "seed {seed}: {made:?}");
+        let mut ended = 0;
+        for (number, (_, to, settled)) in made.iter().enumerate() {
+            ended += settled;
+            // The last rows take what is left.
+            let by_then = reported.iter().flatten().filter(|it| second_of(it.end()) <= to / 1_000);
+            let truth: u64 = by_then.map(|it| it.counts.settled).sum();
+            assert_eq!(ended, truth, "seed {seed}, row {number}: {made:?}");
+        }
+    }
 }
 
 #[test]

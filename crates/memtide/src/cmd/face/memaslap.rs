@@ -1,11 +1,10 @@
 //! `memtide memaslap`: runs a command line of memaslap on this machine, with its output and exit
 //! codes.
 
-use super::screen::{Text, json, written};
+use super::screen::{Text, json, say_notes, written};
 use super::{Asked, Face};
 use crate::exit::{Stop, UNREACHABLE};
-use crate::output::{complain, complaint, say, say_part, wants_notes};
-use crate::session::pending_file::check_distinct;
+use crate::output::{complain, complaint, say, say_part};
 use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Task, failed_in};
 use memtide_compat::SLAP_WORDS;
 use memtide_compat::memaslap::text::failure;
@@ -15,7 +14,7 @@ use memtide_record::EndedBy;
 use memtide_record::{Event, WrongValues};
 use memtide_run::steps::RunTask;
 use memtide_scenario::Settings;
-use memtide_sinks::Sink;
+use memtide_sinks::{Sink, check_distinct};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::{fs, io};
@@ -61,10 +60,7 @@ struct Line {
 
 impl Front for Line {
     fn preface(&mut self) -> Result<(), Stop> {
-        self.has_notes = wants_notes(self.options.output.has_notes).map_err(Stop::usage)?;
-        if self.has_notes {
-            self.options.notes.iter().for_each(|note| say(note));
-        }
+        self.has_notes = say_notes(self.options.output.has_notes, &self.options.notes)?;
         Ok(())
     }
 

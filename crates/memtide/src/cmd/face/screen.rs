@@ -1,10 +1,8 @@
 //! The outputs of a face: its text on stdout and stderr during a run, the record's file, and
 //! charts.
 
-use crate::exit::{Stop, Worded, unwritable};
-use crate::output::{say_part, show_part};
-use crate::session::outlets::{attach, create};
-use crate::session::pending_file::{ResultWriter, finish};
+use crate::exit::Stop;
+use crate::output::{say, say_part, show_part, wants_notes};
 use crate::session::{Ended, InStep, Opened, Screen};
 use memtide_base::{Instant, Span};
 use memtide_compat::mutilate::text::{
@@ -18,7 +16,7 @@ use memtide_record::Record;
 use memtide_record::steps::CourseKind;
 #[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
-use memtide_sinks::{RecordJson, Sink, StepsJson};
+use memtide_sinks::{Document, OutputStop, Place, Sink, no_file, open_json};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -115,21 +113,22 @@ impl<T: FormatEvents> Sink for Text<T> {
 
 /// The error of a record whose figures cannot be read.
 fn damaged(message: String) -> io::Error {
-    io::Error::other(Worded(Stop::usage(message)))
+    OutputStop::usage(message).into()
 }
 
 /// Opens the outputs of a face beside its text: `--json`, with one record or those of all steps.
 pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Opened, Stop> {
     let mut opened = Opened::default();
     let Some(path) = path else { return Ok(opened) };
-    let out = ResultWriter::File(create("--json", path)?).bounded(Path::new(path));
-    match steps {
-        None => attach(&mut opened.outlets, "--json", RecordJson::new(out))?,
-        Some(kind) => {
-            attach(&mut opened.outlets, "--json", StepsJson::new(out, kind, Vec::new()))?;
-        }
-    }
+    open_json(&mut opened.outlets, "--json", path, steps)?;
     Ok(opened)
+}
+
+/// Shows `notes` on stderr if the user wants them; returns true if so.
+pub(super) fn say_notes(is_asked: bool, notes: &[String]) -> Result<bool, Stop> {
+    let are_wanted = wants_notes(is_asked).map_err(Stop::usage)?;
+    notes.iter().filter(|_| are_wanted).for_each(|note| say(note));
+    Ok(are_wanted)
 }
 
 /// Returns the first error of an output.
@@ -151,8 +150,8 @@ impl Pictures {
         InStep { name: "--plot_all", screen: Box::new(Self { times, whose, runs: 0 }) }
     }
 
-    fn draw(&mut self, record: &Record) -> Result<(), Stop> {
-        let material = Material::of(record, self.times, self.whose).map_err(Stop::usage)?;
+    fn draw(&mut self, record: &Record) -> Result<(), OutputStop> {
+        let material = Material::of(record, self.times, self.whose).map_err(OutputStop::usage)?;
         let (number, rate_per_s) = (self.runs, material.rate_per_s());
         self.runs += 1;
         let rows: [(&str, &ScaledHistogram); 2] =
@@ -173,7 +172,7 @@ impl Screen for Pictures {}
 impl Sink for Pictures {
     fn on(&mut self, event: &Event) -> io::Result<()> {
         let Event::Done(record) = event else { return Ok(()) };
-        self.draw(record).map_err(|stop| io::Error::other(Worded(stop)))
+        Ok(self.draw(record)?)
     }
 
     fn takes(&self) -> fn(&Event) -> bool {
@@ -228,8 +227,9 @@ fn now() -> Instant {
     Instant::from_ns(clock::monotonic_ns())
 }
 
-fn write(name: &str, bytes: &[u8]) -> Result<(), Stop> {
-    let mut file = create("--plot_all", name)?;
-    let written = file.write_all(bytes).and_then(|()| finish(file));
-    written.map_err(|error| unwritable(name, &error))
+fn write(name: &str, bytes: &[u8]) -> Result<(), OutputStop> {
+    let place = Place::whole(Path::new(name));
+    let mut file = place.map_err(|error| no_file("--plot_all", name, &error))?;
+    let written = file.write_all(bytes).and_then(|()| file.complete());
+    written.map_err(|error| OutputStop::unwritable(name, &error))
 }

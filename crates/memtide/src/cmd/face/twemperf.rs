@@ -1,11 +1,10 @@
 //! `memtide twemperf`, and `mcperf` with options that only twemperf has: runs a command line on
 //! this machine, with its report and exit codes.
 
-use super::screen::{FormatEvents, Text, json, written};
+use super::screen::{FormatEvents, Text, json, say_notes, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
-use crate::output::{say, wants_notes};
-use crate::session::pending_file::check_distinct;
+use crate::output::say;
 use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Task, failed_in};
 use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, lower, parse};
@@ -16,6 +15,7 @@ use memtide_record::Event;
 use memtide_run::Failure;
 use memtide_run::steps::RunTask;
 use memtide_scenario::Settings;
+use memtide_sinks::check_distinct;
 use std::fs::OpenOptions;
 use std::io::Write;
 
@@ -51,10 +51,7 @@ impl Front for Line {
     fn preface(&mut self) -> Result<(), Stop> {
         let (output, notes) = (&self.options.output, &self.options.notes);
         let Some(path) = &output.log else {
-            if wants_notes(output.has_notes).map_err(Stop::usage)? {
-                notes.iter().for_each(|note| say(note));
-            }
-            return Ok(());
+            return say_notes(output.has_notes, notes).map(drop);
         };
         let log = OpenOptions::new().create(true).append(true).open(path);
         let said =

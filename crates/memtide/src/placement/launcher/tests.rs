@@ -8,7 +8,10 @@ fn variable(words: &Words<'_>) -> impl Fn(&str) -> Option<String> {
     |name| words.iter().find(|(key, _)| *key == name).map(|(_, word)| (*word).to_owned())
 }
 
-fn of(words: &Words<'_>) -> Result<Option<(&'static str, u32, Option<u32>)>, String> {
+/// The launcher, the rank and the size.
+type Found = Option<(&'static str, u32, Option<u32>)>;
+
+fn of(words: &Words<'_>) -> Result<Found, String> {
     let placed = placed(&variable(words))?;
     Ok(placed.map(|it| (it.launcher, it.rank, it.size)))
 }

@@ -64,7 +64,7 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     );
     let running = under_way(&lab, &peer, "3", &words);
     // Seconds of it are in rows before it is lost.
-    std::thread::sleep(Duration::from_millis(2_500));
+    sleep(Duration::from_millis(2_500));
     agents[2].kill();
     let restarted = lab.agent("a2");
     restarted.await_log("the run already has all its agents; this agent can join the next run");

@@ -236,7 +236,8 @@ fn costs_points(name: &str, stub: &Stub, words: &str) {
 fn a_database_that_does_not_take_points_costs_them_alone() {
     let _turn = shared();
     let json = r#"{"error":"partial write: field type conflict dropped=3"}"#;
-    let cases: [(_, Answer, _); 7] = [
+    let cases: [(_, Answer, _); 8] = [
+        ("200", |_, _| Reply::Whole(200, "", "log in"), "it answered 200 (log in) and not 204"),
         ("400", |_, _| Reply::Whole(400, "", r#"{"error":"unable to parse"}"#), "unable to parse"),
         ("401", |_, _| Reply::Whole(401, "", ""), "set MEMTIDE_INFLUX_TOKEN"),
         ("404", |_, _| Reply::Whole(404, "", "database not found"), "create the database"),
@@ -281,6 +282,36 @@ fn a_database_that_is_busy_or_takes_little_gets_all_points() {
 }
 
 #[test]
+fn a_record_gives_equal_points_each_time_with_its_own_tags() {
+    let _turn = shared();
+    let taking = Stub::start(|_, _| Reply::Whole(204, "", ""));
+    let path = scratch("influx-record.json");
+    let at = path.display();
+    run(&format!("run --rate 2k --duration 1500ms --keys 100 --json {at} --tag build=7")).exits(0);
+    let place = taking.url("/write?db=x#run=id");
+    let [first, again] = [(), ()].map(|()| {
+        run(&format!("report {at} --out influx={place}")).exits(0);
+        let requests = taking.requests();
+        requests.into_iter().flat_map(|request| request.lines).collect::<Vec<_>>()
+    });
+    assert!(!first.is_empty() && first == again, "{first:?} {again:?}");
+    let (_, tags, ..) = point(&first[0]).unwrap();
+    assert_eq!((&*tags["build"], tags["id"].len(), tags.get("run")), ("7", 16, None));
+    // The user's word for the run is the value of the tag for the run, whatever its name is.
+    let line = format!("{RUN} --out influx={place} --tag run=mine");
+    let record = run(&line).exits(0).record();
+    assert_eq!(record.tags["run"], "mine");
+    let requests = taking.requests();
+    let (_, tags, ..) = point(&requests[0].lines[0]).unwrap();
+    assert_eq!((&*tags["id"], tags.get("run")), ("mine", None));
+    for (names, tag) in [("", "kind"), ("#kind=kind", "kind"), ("#kind=op", "op"), ("", "time")] {
+        let url = taking.url("/write?db=x");
+        run(&format!("{RUN} --plan --out influx={url}{names} --tag {tag}=x"))
+            .complains(2, &[&format!("tag {tag}")]);
+    }
+}
+
+#[test]
 fn a_spool_keeps_what_it_can_and_is_delivered_later() {
     let _turn = shared();
     let folder = scratch("influx-spool");
@@ -300,6 +331,18 @@ fn a_spool_keeps_what_it_can_and_is_delivered_later() {
     run(&format!("report --from-spool {at} --out influx={}", taking.url("/write?db=x"))).exits(0);
     assert_eq!(posted(&taking.requests()), counts(&record));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+
+    // What is no batch is named, and stays.
+    let put = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+    put("memtide-1-a-000000.lp.gz", b"");
+    put("memtide-1-b-000000.lp.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03");
+    put("notes.txt", b"mine");
+    let url = taking.url("/write?db=x");
+    let left = run(&format!("report --from-spool {at} --out influx={url}")).exits(1);
+    for name in ["memtide-1-a-000000.lp.gz", "memtide-1-b-000000.lp.gz", "notes.txt"] {
+        assert!(left.err.contains(name) && folder.join(name).exists(), "{name}: {left}");
+    }
+    assert_eq!(taking.requests().len(), 0);
 
     let line = format!("{RUN} --spool /dev/null/x,1MB --out influx={place}");
     run(&line).complains(2, &["--spool '/dev/null/x' cannot be used", "name a folder"]);

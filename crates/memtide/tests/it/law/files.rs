@@ -3,7 +3,7 @@
 
 use super::shown::numbers;
 use super::text::labelled;
-use super::truth::{BUCKET, Law, PERCENTILES, at, decoded, ranked};
+use super::truth::{BUCKET, Law, at, decoded, field, ranked};
 use memtide_record::compare::Comparison;
 use memtide_scenario::Kind;
 use serde_json::Value;
@@ -12,81 +12,52 @@ use serde_json::Value;
 pub(super) fn hgrm(law: &mut Law<'_>, text: &str) {
     let response = &law.record.judged().response[&Kind::All];
     let buckets = response.histogram.as_deref().and_then(decoded).unwrap_or_default();
-    let numbers = |line: &str| -> Vec<f64> {
-        let words = line.split(|it: char| !(it.is_ascii_digit() || it == '.'));
-        words.filter_map(|word| word.parse().ok()).collect()
-    };
     let ms = |ns: Option<f64>| ns.unwrap_or(0.0) / 1e6;
-    let count = (response.count - response.unanswered) as f64;
-    for line in text.lines().filter(|line| !line.is_empty()) {
-        let found = numbers(line);
-        let named = |name: &str| line.starts_with(&format!("#[{name} "));
-        let (what, truths, slack) = if line.trim_start().starts_with("Value") {
-            continue;
-        } else if named("Mean") {
-            (
-                "mean",
-                vec![ms(response.mean_ns), ms(response.stddev_ns)],
-                1e-6 + ms(response.mean_ns) * 1e-3,
-            )
-        } else if named("Max") {
-            ("max", vec![ms(response.max_ns.map(|ns| ns as f64)), count], 1e-6)
-        } else if named("Unanswered") {
-            ("unanswered", vec![response.unanswered as f64], 0.0)
-        } else if named("Load") {
-            law.holds(law.record.own.is_some(), || format!("'{line}' of a single load"));
-            continue;
-        } else if named("Buckets") {
-            ("buckets", vec![35.0, 256.0], 0.0)
-        } else if found.len() >= 3 {
-            let ns = ranked(&buckets, response.unanswered, found[1]).map(|ns| ns as f64);
-            let below = buckets
-                .iter()
-                .filter(|(ns, _)| **ns as f64 <= found[0] * 1e6 * (1.0 + BUCKET) + 1.0);
-            let below = below.map(|(_, count)| *count as f64).sum();
-            law.near("a value of hgrm", found[0], ms(ns), BUCKET * found[0] + 2e-6);
-            let wanted = found[1] * response.count as f64;
-            law.holds(wanted - 1.0 <= found[2] && found[2] <= below, || {
-                format!("the count of '{line}'")
-            });
-            if let [.., level, _, distance] = found[..] {
-                let truth = 1.0 / (1.0 - level);
-                law.near("1/(1-Percentile)", distance, truth, 0.006 + truth * 1e-6);
-            }
-            continue;
-        } else {
-            law.wrong.push(format!("no table has the line '{line}'"));
-            continue;
+    let (mean, max) = (ms(response.mean_ns), ms(response.max_ns.map(|ns| ns as f64)));
+    for line in text.lines().skip(1).filter(|line| !line.is_empty()) {
+        let words = line.split(|it: char| !(it.is_ascii_digit() || it == '.'));
+        let found: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+        let rows = |level: f64| {
+            let ns = ranked(&buckets, response.unanswered, level).map(|ns| ns as f64);
+            // The last bucket counts in full; the rest, up to and with the one of the value.
+            let below =
+                buckets.iter().filter(|it| Some(*it.0 as f64) <= ns).map(|it| *it.1).sum::<u64>();
+            vec![ms(ns), level, below as f64, 1.0 / (1.0 - level)]
         };
-        law.holds(found.len() == truths.len(), || format!("'{line}'"));
-        for (found, truth) in found.iter().zip(&truths) {
-            law.near(what, *found, *truth, slack);
-        }
-    }
-    for (name, _, fraction, _) in PERCENTILES {
-        let Some(truth) =
-            law.truth(&format!("response.all.{name}")).filter(|_| law.record.own.is_none())
-        else {
-            continue;
+        let truths = match line.split(' ').next() {
+            Some("#[Mean") => vec![mean, ms(response.stddev_ns)],
+            Some("#[Max") => vec![max, response.count as f64],
+            Some("#[Unanswered") => vec![response.unanswered as f64],
+            Some("#[Buckets") => vec![35.0, 256.0],
+            Some("#[Load") if law.record.own.is_some() => continue,
+            _ if found.len() >= 3 => rows(found[1]),
+            _ => Vec::new(),
         };
-        let is_below = |line: &&str| numbers(line).get(1).is_some_and(|level| *level <= fraction);
-        let rows = text.lines().skip(2).filter(|line| !line.starts_with('#'));
-        let last = rows.filter(is_below).last().map_or(0.0, |line| numbers(line)[0] * 1e6);
-        law.holds(last <= truth * (1.0 + BUCKET) + 2.0, || {
-            format!("{name} of hgrm is above {truth}")
-        });
+        let near = |(found, truth): (&f64, &f64)| {
+            (found - truth).abs() <= BUCKET * truth.min(1e9) + 0.006 || (found == truth)
+        };
+        let is_so = found.len() >= truths.len().clamp(1, 3) && found.iter().zip(&truths).all(near);
+        law.holds(is_so && !truths.is_empty(), || format!("'{line}' of hgrm is not {truths:?}"));
     }
 }
 
-/// Attributes of an element that begins in `line`.
-fn attribute(line: &str, name: &str) -> Option<String> {
-    let value = line.split_once(&format!(" {name}=\""))?.1.split_once('"')?.0;
-    Some(unescaped(value))
+/// The pieces of a text between two signs.
+fn between(text: &str, from: &str, to: &str) -> Vec<String> {
+    text.split(from).skip(1).map(|part| part.split(to).next().unwrap().to_owned()).collect()
+}
+
+fn attribute(text: &str, name: &str) -> Option<String> {
+    between(text, &format!(" {name}=\""), "\"").first().map(|it| unescaped(it))
 }
 
 fn unescaped(text: &str) -> String {
     let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
     signs.iter().fold(text.to_owned(), |text, (sign, letter)| text.replace(sign, letter))
+}
+
+/// The words of a piece of a page.
+fn inner(text: &str) -> String {
+    unescaped(&between(&format!(">{text}"), ">", "<").concat())
 }
 
 /// Holds the suite of a run in a file of test cases.
@@ -96,168 +67,149 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
     let having = |sign: &str| cases.iter().filter(|case| case.contains(sign)).count();
     let counts = [cases.len(), having("<failure"), 0, having("<skipped")];
     for head in text.lines().filter(|line| line.contains("<testsuite")) {
-        for (name, truth) in ["tests", "failures", "errors", "skipped"].into_iter().zip(counts) {
-            let found = attribute(head, name);
-            law.holds(found == Some(truth.to_string()), || {
-                format!("{name} is {found:?}, not {truth}")
-            });
-        }
+        let told = ["tests", "failures", "errors", "skipped"].map(|name| attribute(head, name));
+        law.holds(told == counts.map(|it| Some(it.to_string())), || {
+            format!("{told:?}, not {counts:?}")
+        });
         let time = attribute(head, "time").and_then(|time| time.parse().ok()).unwrap_or(f64::NAN);
         law.near("time", time, record.measured_s, 0.0006);
         let name = attribute(head, "name").unwrap_or_default();
-        if let Some(rate) = name.strip_prefix("memtide: step ").and_then(|it| it.split_once(" at "))
-        {
-            let (_, shown) = numbers(rate.1);
-            let truth = record.rate.target_per_s.unwrap_or(record.rate.in_schedule_unit());
-            law.holds(shown[0].is(truth), || name.clone());
-        } else if let Some(what) = name.strip_prefix("memtide: ") {
-            let whose = [", the agents' load", ", the master's own load"];
-            let what = whose.iter().find_map(|it| what.strip_suffix(it)).unwrap_or(what);
-            labelled(law, "memtide", what);
+        match (name.strip_prefix("memtide: "), name.split_once(" at ")) {
+            (Some(step), Some((_, rate))) if step.starts_with("step ") => {
+                let truth = record.rate.target_per_s.unwrap_or(record.rate.in_schedule_unit());
+                law.holds(numbers(rate).1[0].is(truth), || name.clone());
+            }
+            (Some(what), _) => {
+                let whose = [", the agents' load", ", the master's own load"];
+                let what = whose.iter().find_map(|it| what.strip_suffix(it)).unwrap_or(what);
+                labelled(law, "memtide", what);
+            }
+            (None, _) => law.holds(name == "memtide", || name.clone()),
         }
+    }
+    for property in text.split("<property").skip(1) {
+        let [name, value] = ["name", "value"].map(|it| attribute(property, it).unwrap_or_default());
+        let path = field("figures", &name).unwrap_or_default();
+        let size = if path.ends_with("_cpu") && path.starts_with('=') { 1e9 } else { 1.0 };
+        let found = value.parse().unwrap_or(f64::NAN) * size;
+        law.near(&name, found, law.truth(path).unwrap_or(f64::NAN), 1e-6 * found);
     }
     let times = cases.iter().filter_map(|case| attribute(case, "time")?.parse::<f64>().ok());
     law.near("times of cases", times.sum(), record.measured_s, 0.0006);
+    let reasons: Vec<&str> = record.believable.reasons.iter().map(|it| &*it.message).collect();
     let mut named = Vec::new();
     for case in cases {
-        let (class, name) = (
-            attribute(case, "classname").unwrap_or_default(),
-            attribute(case, "name").unwrap_or_default(),
-        );
-        let message = attribute(case.split_once('>').map_or("", |it| it.1), "message");
-        let why: Vec<&str> = record.believable.reasons.iter().map(|it| &*it.message).collect();
-        let is_so = match (&*class, message.as_deref()) {
+        let [class, name] = ["classname", "name"].map(|it| attribute(case, it).unwrap_or_default());
+        let told = attribute(case.split_once('>').map_or("", |it| it.1), "message");
+        let goal = record.goals.iter().find(|goal| goal.goal == name);
+        let is_so = match (&*class, told.as_deref()) {
             ("memtide.goal", told) => {
-                let goal = record.goals.iter().find(|goal| goal.goal == name);
-                goal.is_some_and(|goal| told.is_none_or(|told| told == goal.why))
+                goal.is_some_and(|it| told.is_none_or(|told| told.ends_with(&it.why)))
             }
-            ("memtide.verdict", None) => why.is_empty() || record.missing.is_some(),
-            ("memtide.verdict", Some(told)) => told.ends_with(&why.join("; ")),
+            ("memtide.verdict", None) => reasons.is_empty() || record.missing.is_some(),
+            ("memtide.verdict", Some(told)) => told.ends_with(&reasons.join("; ")),
             ("memtide.errors", None) if name == "wrong_values" => true,
             ("memtide.errors", told) => {
                 let count = law.truth(&format!("totals.{name}")).unwrap_or(f64::NAN);
-                let share = count / record.totals.intended.max(1) as f64;
                 let (_, shown) = numbers(told.unwrap_or("0, 0 %"));
-                shown.len() == 2 && shown[0].is(count) && shown[1].is(share)
+                shown[0].is(count) && shown[1].is(count / record.totals.intended.max(1) as f64)
             }
             _ => false,
         };
-        law.holds(is_so, || format!("the case {class} {name}: {message:?}"));
+        law.holds(is_so, || format!("the case {class} {name}: {told:?}"));
         named.push(name);
     }
-    let all: Vec<&str> =
-        ["believable", "failed", "timed_out", "lost", "dropped", "abandoned", "wrong_values"]
-            .into();
-    let is_there = |name: &str| named.iter().any(|known| known == name);
-    law.holds(all.into_iter().all(is_there), || format!("cases are missing: {named:?}"));
-}
-
-/// Facts of a page that are no lines of the report, with their figures.
-const FACTS: [(&str, &str); 3] = [
-    ("CPU of memtide", "client.cpu_s_per_mops"),
-    ("busiest worker", "=busy_max"),
-    ("CPUs of the machine", "machine_cpu.avg"),
-];
-
-fn between(text: &str, from: &str, to: &str) -> Vec<String> {
-    text.split(from).skip(1).map(|part| part.split(to).next().unwrap().to_owned()).collect()
-}
-
-/// The words of a piece of a page.
-fn inner(text: &str) -> String {
-    unescaped(&between(&format!(">{text}"), ">", "<").concat())
+    let all = ["believable", "failed", "timed_out", "lost", "dropped", "abandoned", "wrong_values"];
+    let is_there = |name: &&str| named.iter().any(|known| known == name);
+    law.holds(all.iter().all(is_there), || format!("cases are missing: {named:?}"));
 }
 
 /// Holds each figure in the tables of a page; those after the master's heading are of its own load.
 pub(super) fn figures(law: &mut Law<'_>, page: &str) {
-    let (all, own) = page.split_once("Load of the master itself").unwrap_or((page, ""));
-    for (page, prefix) in [(all, ""), (own, "own.")] {
-        for row in page.split("<tr data-figures=\"").skip(1) {
-            let (path, rest) = row.split_once('"').unwrap();
-            let path = if path.starts_with("totals") {
-                path.to_owned()
-            } else {
-                format!("{prefix}{path}")
-            };
-            for cell in between(rest.split("</tr>").next().unwrap(), " data-name=\"", "</td>") {
-                let (name, rest) = cell.split_once('"').unwrap();
-                figure(law, (&path, name), rest, &inner(rest.split_once('>').unwrap().1));
-            }
+    let (page, own) = page.split_once("Load of the master itself").unwrap_or((page, ""));
+    law.own(own.split("<h2>Counts").next().unwrap(), |law| {
+        figures(law, own.split("<h2>Counts").next().unwrap())
+    });
+    let rest = own.split_once("<h2>Counts").map_or("", |it| it.1);
+    for row in
+        page.split("<tr data-figures=\"").skip(1).chain(rest.split("<tr data-figures=\"").skip(1))
+    {
+        let (path, rest) = row.split_once('"').unwrap();
+        for cell in between(rest.split("</tr>").next().unwrap(), " data-name=\"", "</td>") {
+            let (name, rest) = cell.split_once('"').unwrap();
+            figure(law, (path, name), rest, &inner(rest.split_once('>').unwrap().1));
         }
     }
+}
+
+/// Holds a cell of a page: the exact figure and the words.
+fn figure(law: &mut Law<'_>, (path, name): (&str, &str), cell: &str, words: &str) {
+    let place = match (path.strip_prefix("response."), path.split_once('.').map(|it| it.0), name) {
+        (Some("all"), _, "per_s") => "rate.achieved_per_s".to_owned(),
+        (Some(kind), _, "per_s") => format!("rate.kinds_per_s.{kind}"),
+        (_, Some("totals"), _) => path.to_owned(),
+        (_, Some("servers"), "per_s") => format!("{path}.rate_per_s"),
+        (_, Some("servers"), _) => format!("{path}.response.{name}"),
+        _ => format!("{path}.{name}"),
+    };
+    let is_lost = at(law.json, path).is_some_and(|it| it["unanswered"].as_u64() > Some(0));
+    let truth =
+        at(law.json, &place).and_then(Value::as_f64).filter(|_| name != "max_ns" || !is_lost);
+    let exact = between(cell, "<data value=\"", "\"").first().and_then(|it| it.parse().ok());
+    let is_shown =
+        truth.is_none_or(|truth| numbers(words).1.first().is_some_and(|it| it.is(truth)));
+    let is_reasoned = truth.is_some() || cell.contains("title=") || ["", "—"].contains(&words);
+    let is_so = exact == truth && is_shown && is_reasoned;
+    law.holds(is_so, || format!("{place} is '{words}' ({exact:?}) on the page, not {truth:?}"));
 }
 
 /// Holds the tables and sentences of the page of a run.
 pub(super) fn html(law: &mut Law<'_>, page: &str) {
     let record = law.record;
     figures(law, page);
-    for (name, fact) in
-        between(page, "<dt>", "</dd>").iter().filter_map(|fact| fact.split_once("</dt><dd>"))
-    {
-        let fact = unescaped(fact.trim_end_matches("</dd>"));
-        match FACTS.iter().find(|(known, _)| *known == name) {
-            Some((_, path)) => {
-                let (_, shown) = numbers(&fact);
-                let truth =
-                    law.truth(path).map(|it| if path.contains("mops") { it * 1e9 } else { it });
-                let is_so = match (&shown[..], truth) {
-                    ([shown, ..], Some(truth)) => shown.is(truth),
-                    (_, truth) => fact == "—" && truth.is_none(),
-                };
-                law.holds(is_so, || format!("{name}: '{fact}', not {truth:?}"));
+    for fact in between(page, "<dt>", "</dd>") {
+        let (name, fact) = fact.split_once("</dt><dd>").unwrap();
+        let (fact, machine) = (unescaped(fact), &record.machine);
+        let began = || memtide_base::calendar::utc(record.started_unix_ms / 1000);
+        let is_so = match (name, field("facts", name)) {
+            (_, Some(path)) => {
+                let truth = law.truth(path);
+                let shown = numbers(&fact).1.first().copied();
+                truth.is_none() == (fact == "—")
+                    && shown.is_none_or(|it| truth.is_some_and(|truth| it.is(truth)))
             }
-            None if name == "window" => labelled(law, "memtide", &fact),
-            None if name == "machine" => {
-                law.holds(fact.contains(&format!("{} CPUs", record.machine.cpus_allowed)), || fact)
+            ("machine", _) => fact.contains(&format!("{} CPUs", machine.cpus_allowed)),
+            ("memtide", _) => fact == machine.memtide_version,
+            ("began", _) => fact == began(),
+            ("tags", _) => {
+                record.tags.iter().all(|(key, value)| fact.contains(&format!("{key}={value}")))
             }
-            None if name == "memtide" => law.holds(fact == record.machine.memtide_version, || fact),
-            None if name == "began" => {
-                let truth = memtide_base::calendar::utc(record.started_unix_ms / 1000);
-                law.holds(fact == truth, || format!("it began {fact}, not {truth}"));
+            (name, _) => {
+                labelled(law, if name == "window" { "memtide" } else { name }, &fact);
+                true
             }
-            None if name == "tags" => {}
-            None => labelled(law, name, &fact),
-        }
+        };
+        law.holds(is_so, || format!("{name} is '{fact}' on the page"));
     }
-    let checks = record
-        .believable
-        .checks
-        .iter()
-        .chain(record.own.iter().flat_map(|own| &own.believable.checks));
-    let told = page.split_once("Checks of the verdict").map_or("", |it| it.1);
-    let missing: Vec<&String> =
-        checks.map(|check| &check.message).filter(|it| !unescaped(told).contains(*it)).collect();
-    law.holds(missing.is_empty(), || format!("the page lacks {missing:?}"));
-    let title = inner(&between(page, "<h1>memtide: ", "</h1>")[0]);
-    labelled(law, "memtide", &title);
-    let file = memtide_scenario::scenario_file(&record.scenario);
-    law.holds(unescaped(page).contains(&file), || "the page has another scenario".to_owned());
+    let words = unescaped(page);
+    let own = record.own.iter().flat_map(|own| &own.believable.checks);
+    let checks = record.believable.checks.iter().chain(own).map(|check| check.message.clone());
+    let scenario = [memtide_scenario::scenario_file(&record.scenario)];
+    for told in checks.chain(scenario).chain(record.warnings.iter().map(|it| it.message.clone())) {
+        law.holds(words.contains(&told), || format!("the page lacks '{told}'"));
+    }
+    labelled(law, "memtide", &inner(&between(page, "<h1>memtide: ", "</h1>")[0]));
 }
 
-/// Holds a cell of a page: the exact figure and the words.
-fn figure(law: &mut Law<'_>, (path, name): (&str, &str), cell: &str, words: &str) {
-    let own = path.strip_prefix("own.");
-    let prefix = if own.is_some() { "own." } else { "" };
-    let kind = own.unwrap_or(path).strip_prefix("response.");
-    let place = match (kind, name) {
-        (Some("all"), "per_s") => format!("{prefix}rate.achieved_per_s"),
-        (Some(kind), "per_s") => format!("{prefix}rate.kinds_per_s.{kind}"),
-        _ if path.starts_with("totals") => path.to_owned(),
-        _ if path.starts_with("servers") && name == "per_s" => format!("{path}.rate_per_s"),
-        _ if path.starts_with("servers") => format!("{path}.response.{name}"),
-        _ => format!("{path}.{name}"),
+/// The rows of the table of steps on a page.
+pub(super) fn steps(page: &str) -> Vec<Vec<String>> {
+    let table = page.split("All steps, in order.</caption>").nth(1).unwrap_or("");
+    let rows = table.split("</table>").next().unwrap().split("<tr>").skip(1);
+    let cells = |row: &str| -> Vec<String> {
+        let cells = row.split('>').filter_map(|it| Some(it.split_once('<')?.0.to_owned()));
+        cells.filter(|cell| !cell.is_empty()).collect()
     };
-    let is_lost = name == "max_ns"
-        && at(law.json, path).is_some_and(|it| it["unanswered"].as_u64() > Some(0));
-    let truth = at(law.json, &place).and_then(Value::as_f64).filter(|_| !is_lost);
-    let exact: Option<f64> = attribute(&format!(" {}", cell.replace("<data ", " ")), "value")
-        .and_then(|it| it.parse().ok());
-    law.holds(exact == truth, || format!("{place} is {exact:?} on the page, not {truth:?}"));
-    let (_, shown) = numbers(words);
-    let is_shown = truth.is_none() || shown.first().is_some_and(|shown| shown.is(truth.unwrap()));
-    law.holds(is_shown, || format!("{place} is '{words}' on the page, not {truth:?}"));
-    let is_reasoned = truth.is_some() || cell.contains("title=") || ["", "—"].contains(&words);
-    law.holds(is_reasoned, || format!("{place}: '{words}' has no reason"));
+    rows.map(cells).collect()
 }
 
 /// Holds a comparison of a record with itself.
@@ -265,42 +217,39 @@ pub(super) fn comparison(law: &mut Law<'_>, text: &str) {
     let Ok(comparison) = serde_json::from_str::<Comparison>(text) else {
         return law.wrong.push("it is no comparison".to_owned());
     };
-    law.holds(comparison.differences.is_empty(), || format!("{:?}", comparison.differences));
     let record = law.record;
-    let began = comparison.records.iter().all(|of| of.started_unix_ms == record.started_unix_ms);
-    law.holds(began, || "it began at another time".to_owned());
+    let is_it = comparison.records.iter().all(|it| it.started_unix_ms == record.started_unix_ms);
+    law.holds(is_it && comparison.differences.is_empty(), || {
+        format!("{:?}", comparison.differences)
+    });
+    let errors = || {
+        let bad = record.believable.checks.iter().find(|it| it.message.contains("had errors"));
+        bad.map_or(Some(0.0), |check| check.measured)
+    };
     for row in &comparison.figures {
-        let server = record.server.during.values().map(|load| load.report);
-        let truth = match row.name.split_once('.') {
-            Some((kind, figure)) => {
-                let figure = format!("{}_ns", figure.replace('.', ""));
+        let report = || record.server.during.values().next()?.report.cpu_s_per_mops();
+        let truth = match (row.name.split_once('.'), &*row.name) {
+            (Some((kind, figure)), _) => {
                 let judged = if record.own.is_some() { "own." } else { "" };
-                law.truth(&format!("{judged}response.{kind}.{figure}"))
+                law.truth(&format!("{judged}response.{kind}.{}_ns", figure.replace('.', "")))
             }
-            None => match &*row.name {
-                "rate" => law.truth("=rate").filter(|rate| rate.is_finite()),
-                "errors" => row.values[0].value,
-                "hit_ratio" => law.truth("=hit_ratio").filter(|it| it.is_finite()),
-                "client_cpu" => record.client.cpu_s_per_mops,
-                "server_cpu" if row.values[0].value.is_none() => None,
-                "server_cpu" => server.clone().next().and_then(|it| it.cpu_s_per_mops()),
-                name @ ("answered" | "hits" | "misses") => law.truth(&format!("totals.{name}")),
-                name => return law.wrong.push(format!("no table has the figure '{name}'")),
-            },
+            (None, "rate" | "hit_ratio") => {
+                law.truth(&format!("={}", row.name)).filter(|it| it.is_finite())
+            }
+            (None, "errors") => errors(),
+            (None, "client_cpu") => record.client.cpu_s_per_mops,
+            (None, "server_cpu") => row.values[0].value.and_then(|_| report()),
+            (None, name @ ("answered" | "hits" | "misses")) => law.truth(&format!("totals.{name}")),
+            (None, name) => return law.wrong.push(format!("no table has the figure '{name}'")),
         };
         for (number, value) in row.values.iter().enumerate() {
-            let found = value.value;
-            let near = found
-                .zip(truth)
-                .is_some_and(|(found, truth)| (found - truth).abs() <= 1e-9 * truth.abs());
-            law.holds(near || found == truth, || {
-                format!("{} is {found:?}, not {truth:?}", row.name)
-            });
-            let reasoned = found.is_some() || value.missing.is_some();
-            law.holds(reasoned, || format!("{} has no reason", row.name));
-            let ratio = (number > 0 && found.is_some_and(|it| it != 0.0)).then_some(1.0);
-            law.holds(value.ratio == ratio, || {
-                format!("{}: the ratio is {:?}", row.name, value.ratio)
+            let near =
+                |found: f64| truth.is_some_and(|truth| (found - truth).abs() <= 1e-9 * truth.abs());
+            let ratio = (number > 0 && value.value.is_some_and(|it| it != 0.0)).then_some(1.0);
+            let is_so = value.value.is_none_or(near) && value.value.is_some() == truth.is_some();
+            let is_reasoned = value.value.is_some() || value.missing.is_some();
+            law.holds(is_so && is_reasoned && value.ratio == ratio, || {
+                format!("{}: {value:?}, not {truth:?}", row.name)
             });
         }
     }

@@ -1,247 +1,129 @@
-//! Rows of files: the seconds as CSV, JSON Lines and points of InfluxDB, single operations as CSV
-//! and JSON Lines, and the HdrHistogram log. Each column stands in a table here.
+//! Rows of files: the seconds as CSV, JSON Lines and points of InfluxDB, single operations, and the
+//! HdrHistogram log. Each column stands in `fields.txt`.
 
-use super::truth::{BUCKET, Buckets, Law, PERCENTILES, decoded, ranked};
+use super::truth::{BUCKET, Buckets, Law, PERCENTILES, decoded, field, fields, known, ranked};
 use crate::influx::stub::point;
-use memtide_scenario::Kind;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A row: cells by column; an empty cell is absent.
 pub(super) type Row = BTreeMap<String, String>;
 
-/// What holds a column of the seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Holds {
-    /// It says which row it is.
-    Place,
-    /// Its sum is that of warm-up, window and cool-down; each row is that of the record.
-    Settled,
-    /// Its sum for each kind is a count of these distributions.
-    Measured(&'static str),
-    /// A figure of the times of the row, all of which are in these distributions.
-    Times(&'static str),
-    /// Each row is that of the record.
-    Same,
-    /// Each row is the number of servers in the record that answered.
-    Answered,
-    /// Each row is the sum of the servers' reports in the record.
-    Reports,
+/// Columns of the seconds, in order, each with what holds it: a word and a part of the record.
+fn columns() -> Vec<(&'static str, &'static str, &'static str)> {
+    let line = |line: &'static str| {
+        let (holds, names) = line.split_once(" | ").unwrap();
+        let (word, part) = holds.split_once(' ').unwrap_or((holds, ""));
+        names.split(' ').map(move |name| (name, word, part))
+    };
+    fields("columns").flat_map(line).collect()
 }
-
-/// Columns of the seconds, in order.
-const COLUMNS: [(&str, Holds); 55] = {
-    use Holds::{Answered, Measured, Place, Reports, Same, Settled, Times};
-    [
-        ("step", Place),
-        ("start_s", Place),
-        ("length_s", Place),
-        ("kind", Place),
-        ("settled", Settled),
-        ("sent", Settled),
-        ("answered", Settled),
-        ("failed", Settled),
-        ("timed_out", Settled),
-        ("lost", Settled),
-        ("dropped", Settled),
-        ("unacknowledged", Settled),
-        ("abandoned", Settled),
-        ("hits", Settled),
-        ("misses", Settled),
-        ("bytes_sent", Settled),
-        ("bytes_received", Settled),
-        ("measured_sent", Measured("lag")),
-        ("measured_answered", Measured("response")),
-        ("measured_unanswered", Measured("unanswered")),
-        ("response_mean_ns", Times("response")),
-        ("response_min_ns", Times("response")),
-        ("response_p50_ns", Times("response")),
-        ("response_p90_ns", Times("response")),
-        ("response_p99_ns", Times("response")),
-        ("response_p999_ns", Times("response")),
-        ("response_max_ns", Times("response")),
-        ("service_mean_ns", Times("service")),
-        ("service_min_ns", Times("service")),
-        ("service_p50_ns", Times("service")),
-        ("service_p99_ns", Times("service")),
-        ("service_max_ns", Times("service")),
-        ("lag_mean_ns", Times("lag")),
-        ("lag_min_ns", Times("lag")),
-        ("lag_p50_ns", Times("lag")),
-        ("lag_p99_ns", Times("lag")),
-        ("lag_max_ns", Times("lag")),
-        ("in_flight", Same),
-        ("backlog", Same),
-        ("oldest_due_s", Same),
-        ("connections_open", Same),
-        ("servers_answered", Answered),
-        ("server_operations", Reports),
-        ("server_gets", Reports),
-        ("server_hits", Reports),
-        ("server_misses", Reports),
-        ("server_sets", Reports),
-        ("server_evictions", Reports),
-        ("server_cpu_user_us", Reports),
-        ("server_cpu_system_us", Reports),
-        ("server_items", Reports),
-        ("server_item_bytes", Reports),
-        ("server_connections", Reports),
-        ("server_restarts", Reports),
-        ("server_resets", Reports),
-    ]
-};
 
 /// Rows of a CSV file. No cell of ours has quotes.
 pub(super) fn csv(text: &str) -> Vec<Row> {
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap_or("").split(',').collect();
     let row = |line: &str| {
-        names
-            .iter()
-            .zip(line.split(','))
-            .filter(|(_, cell)| !cell.is_empty())
-            .map(|(name, cell)| ((*name).to_owned(), cell.to_owned()))
-            .collect()
+        let cells = names.iter().zip(line.split(',')).filter(|(_, cell)| !cell.is_empty());
+        cells.map(|(name, cell)| ((*name).to_owned(), cell.to_owned())).collect()
     };
     lines.map(row).collect()
 }
 
 /// Rows of a JSON Lines file.
 pub(super) fn json_lines(text: &str) -> Vec<Row> {
-    let word = |value: Value| match value {
-        Value::String(word) => word,
-        number => number.to_string(),
-    };
-    let row = |line: &str| match serde_json::from_str(line) {
-        Ok(Value::Object(cells)) => cells
-            .into_iter()
-            .filter(|(_, it)| !it.is_null())
-            .map(|(name, it)| (name, word(it)))
-            .collect(),
-        _ => Row::new(),
+    let word = |it: Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+    let row = |line: &str| {
+        let cells: BTreeMap<String, Value> = serde_json::from_str(line).unwrap_or_default();
+        cells.into_iter().filter(|it| !it.1.is_null()).map(|(name, it)| (name, word(it))).collect()
     };
     text.lines().map(row).collect()
-}
-
-/// Rows of the seconds among points of InfluxDB. Where a second begins is its time.
-pub(super) fn points(lines: &[String]) -> Vec<Row> {
-    let row = |line: &String| {
-        let Some((name, tags, fields, _)) = point(line) else { return Some(Row::new()) };
-        (name == "memtide_interval").then(|| {
-            let tags =
-                tags.into_iter().filter(|(name, _)| ["kind", "step"].contains(&name.as_str()));
-            tags.chain(fields.into_iter().map(|(name, it)| (name, it.to_string()))).collect()
-        })
-    };
-    lines.iter().filter_map(row).collect()
 }
 
 fn number(row: &Row, column: &str) -> Option<f64> {
     row.get(column).map(|cell| cell.parse().unwrap_or(f64::NAN))
 }
 
-/// True if both rows have the same cells; numbers may be spelled in other ways.
+/// True if both have the same rows; numbers may be spelled in other ways.
 pub(super) fn are_equal(one: &[Row], other: &[Row]) -> bool {
-    let equal = |(one, other): (&Row, &Row)| {
-        one.len() == other.len()
-            && one.iter().zip(other).all(|((name, cell), (also, likewise))| {
-                name == also
-                    && (cell == likewise
-                        || cell.parse::<f64>().ok().is_some_and(|it| likewise.parse() == Ok(it)))
-            })
+    let equal = |(name, cell): (&String, &String), row: &Row| {
+        row.get(name) == Some(cell)
+            || cell.parse::<f64>().is_ok_and(|it| number(row, name) == Some(it))
     };
-    one.len() == other.len() && one.iter().zip(other).all(equal)
+    let rows = |(one, other): (&Row, &Row)| {
+        one.len() == other.len() && one.iter().all(|it| equal(it, other))
+    };
+    one.len() == other.len() && one.iter().zip(other).all(rows)
 }
 
-/// Holds the columns of rows against the table; of those in `heading`, none may be unknown.
+/// Holds the columns of a file against the table.
 pub(super) fn heading(law: &mut Law<'_>, heading: &str) {
-    let known: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+    let known: Vec<&str> = columns().iter().map(|column| column.0).collect();
     law.holds(heading == known.join(","), || {
         format!("the table has other columns than '{heading}'")
     });
 }
 
 /// Holds the seconds of a run against its record, and against `log`, its histogram log.
-pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &Log) {
-    let record = law.record;
-    let of_all: Vec<&Row> =
-        rows.iter().filter(|row| row.get("kind").is_some_and(|it| it == "all")).collect();
-    let recorded = law.json["seconds"].as_array().cloned().unwrap_or_default();
-    law.holds(of_all.len() == recorded.len(), || {
-        format!("{} of {} seconds", of_all.len(), recorded.len())
-    });
-    for (row, second) in of_all.iter().zip(&recorded) {
-        for (column, holds) in COLUMNS {
-            let found = number(row, column);
-            let truth = match holds {
-                Holds::Settled | Holds::Same | Holds::Place => second[column].as_f64(),
-                Holds::Answered => answered(second),
-                Holds::Reports => reported(second, column.trim_start_matches("server_")),
-                Holds::Times("response")
-                    if ["response_p50_ns", "response_p99_ns"].contains(&column) =>
-                {
-                    second[column].as_f64()
-                }
-                _ => continue,
-            };
-            if !["step", "kind"].contains(&column) {
-                law.holds(found == truth, || {
-                    format!("{column} of a second is {found:?}, not {truth:?}")
-                });
-            }
+pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &[LogLine]) {
+    let (json, columns) = (law.json, columns());
+    let of_kind = |kind: &str| -> Vec<&Row> {
+        rows.iter().filter(|row| row.get("kind").is_some_and(|it| it == kind)).collect()
+    };
+    let of_all = of_kind("all");
+    let recorded = json["seconds"].as_array().map_or(&[][..], Vec::as_slice);
+    // A record keeps no histograms of its seconds: rows that are made of it lack these figures.
+    let is_live = rows.iter().any(|row| row.contains_key("measured_answered"));
+    // Seconds of several processes are placed anew in a merged record, by more than is known live.
+    let is_one = !is_live || law.record.shards.is_empty();
+    law.holds(!is_one || of_all.len() == recorded.len(), || format!("{} seconds", of_all.len()));
+    for (column, holds, part) in &columns {
+        let is_kept = ["response_p50_ns", "response_p99_ns"].contains(column);
+        if *holds == "settled" {
+            let sum: f64 = of_all.iter().filter_map(|row| number(row, column)).sum();
+            let truth: f64 = recorded.iter().filter_map(|second| second[column].as_f64()).sum();
+            law.near(&format!("the sum of {column}"), sum, truth, 0.0);
         }
-    }
-    // A record keeps no histograms of its seconds: rows that are made of it lack their times.
-    if !rows.iter().any(|row| row.contains_key("measured_answered")) {
-        let lacks = |(column, holds): &(&str, Holds)| {
-            matches!(holds, Holds::Measured(_) | Holds::Times(_))
-                && !["response_p50_ns", "response_p99_ns"].contains(column)
-        };
-        for (column, _) in COLUMNS.iter().filter(|it| lacks(it)) {
-            law.holds(!rows.iter().any(|row| row.contains_key(*column)), || {
-                format!("{column} is not in a record")
+        for (row, second) in of_all.iter().zip(recorded).filter(|_| is_one) {
+            let truth = match *holds {
+                "place" if ["step", "kind"].contains(column) => continue,
+                "answered" => answered(second),
+                "reports" => reported(second, column.trim_start_matches("server_")),
+                "settled" | "same" | "place" => second[column].as_f64(),
+                _ if is_kept => second[column].as_f64(),
+                _ if is_live => continue,
+                _ => None,
+            };
+            let found = number(row, column);
+            law.holds(found == truth, || {
+                format!("{column} of a second is {found:?}, not {truth:?}")
             });
         }
-        return;
-    }
-    let json = law.json;
-    let kinds: Vec<(&str, &Kind)> =
-        record.response.keys().map(|kind| (kind.name(), kind)).collect();
-    for row in rows {
-        let is_known =
-            row.get("kind").is_some_and(|name| kinds.iter().any(|(kind, _)| kind == name));
-        law.holds(is_known, || format!("{:?} is no kind", row.get("kind")));
-    }
-    for (kind, _) in kinds {
-        let of_kind: Vec<&Row> =
-            rows.iter().filter(|row| row.get("kind").is_some_and(|it| it == kind)).collect();
-        let sum = |column: &str| of_kind.iter().filter_map(|row| number(row, column)).sum::<f64>();
-        for (column, holds) in COLUMNS {
-            let truth = match holds {
-                Holds::Measured("unanswered") => json["response"][kind]["unanswered"].as_f64(),
-                Holds::Measured(part) => count(&json[part][kind]),
-                _ => continue,
+        for kind in law.record.response.keys().filter(|_| *holds == "measured" && is_live) {
+            let sum: f64 = of_kind(kind.name()).iter().filter_map(|row| number(row, column)).sum();
+            let of = |part: &str, figure: &str| json[part][kind.name()][figure].as_f64();
+            let truth = match *part {
+                "unanswered" => of("response", "unanswered"),
+                _ => of(part, "count").zip(of(part, "unanswered")).map(|(all, lost)| all - lost),
             };
-            if let Some(truth) = truth {
-                law.near(&format!("{column} of {kind}"), sum(column), truth, 0.0);
-            }
+            law.near(&format!("{column} of {kind}"), sum, truth.unwrap_or(sum), 0.0);
         }
+    }
+    let record = law.record;
+    let names: Vec<&str> = record.response.keys().map(|kind| kind.name()).collect();
+    let is_kind = |row: &Row| row.get("kind").is_some_and(|kind| names.contains(&kind.as_str()));
+    law.holds(rows.iter().all(is_kind), || "a row is of no kind".to_owned());
+    for kind in names.into_iter().filter(|_| is_live) {
+        let rows = of_kind(kind);
         for (part, counted) in [
             ("response", "measured_answered"),
             ("service", "measured_answered"),
             ("lag", "measured_sent"),
         ] {
-            times(law, (part, counted), &of_kind, &json[part][kind]);
+            times(law, (part, counted), &rows, &json[part][kind]);
         }
-        for row in &of_kind {
-            spectrum(law, row, kind, log);
-        }
+        rows.iter().for_each(|row| spectrum(law, row, kind, log));
     }
-}
-
-/// The number of times in a distribution.
-fn count(distribution: &Value) -> Option<f64> {
-    Some(distribution["count"].as_f64()? - distribution["unanswered"].as_f64()?)
 }
 
 fn has_answered(report: &Value) -> bool {
@@ -262,218 +144,239 @@ fn reported(second: &Value, figure: &str) -> Option<f64> {
 
 /// Holds the times of all rows of a kind together, and those of each row among themselves.
 fn times(law: &mut Law<'_>, (part, counted): (&str, &str), rows: &[&Row], truth: &Value) {
-    let column = |figure: &str| format!("{part}_{figure}_ns");
-    let each = |figure: &str| -> Vec<f64> {
-        rows.iter().filter_map(|row| number(row, &column(figure))).collect()
-    };
-    let (min, max) =
-        (each("min").into_iter().reduce(f64::min), each("max").into_iter().reduce(f64::max));
+    let cell = |row: &Row, figure: &str| number(row, &format!("{part}_{figure}_ns"));
+    let each = |figure: &'static str| rows.iter().filter_map(move |row| cell(row, figure));
     if truth.is_object() {
-        law.holds(min == truth["min_ns"].as_f64(), || format!("{} is {min:?}", column("min")));
-        law.holds(max == truth["max_ns"].as_f64(), || format!("{} is {max:?}", column("max")));
-        let weighed = rows
-            .iter()
-            .filter_map(|row| Some(number(row, &column("mean"))? * number(row, counted)?));
-        let (sum, whole) =
-            (weighed.sum::<f64>(), truth["sum_ns"].as_str().unwrap().parse().unwrap());
-        law.near(&column("mean"), sum, whole, 1e-6 * whole);
+        for (name, found) in
+            [("min", each("min").reduce(f64::min)), ("max", each("max").reduce(f64::max))]
+        {
+            let truth = truth[format!("{name}_ns")].as_f64();
+            law.holds(found == truth, || format!("{part}_{name}_ns is {found:?}, not {truth:?}"));
+        }
+        let weighed =
+            rows.iter().filter_map(|row| Some(cell(row, "mean")? * number(row, counted)?));
+        let whole = known(&truth["sum_ns"]).unwrap();
+        law.near(&format!("{part}_mean_ns"), weighed.sum(), whole, 1e-6 * whole);
     }
     for row in rows {
-        let ascending: Vec<f64> = ["min", "p50", "p90", "p99", "p999", "max"]
-            .iter()
-            .filter_map(|it| number(row, &column(it)))
-            .collect();
+        let figures = ["min", "p50", "p90", "p99", "p999", "max"];
+        let ascending: Vec<f64> = figures.iter().filter_map(|it| cell(row, it)).collect();
         let is_so = ascending.windows(2).all(|two| two[0] <= two[1] * (1.0 + BUCKET));
-        law.holds(is_so, || format!("{part} of a second: {ascending:?}"));
-        let mean = number(row, &column("mean"));
+        let mean = cell(row, "mean").unwrap_or(ascending.first().copied().unwrap_or(0.0));
         let within =
-            mean.is_none_or(|mean| ascending[0] <= mean && mean <= ascending[ascending.len() - 1]);
-        law.holds(within, || format!("{} is {mean:?} among {ascending:?}", column("mean")));
+            ascending.first().is_none_or(|min| *min <= mean && mean <= *ascending.last().unwrap());
+        law.holds(is_so && within, || format!("{part} of a second: {mean} among {ascending:?}"));
     }
 }
 
 /// Holds the response percentiles of a row against the line of the log for its second.
-fn spectrum(law: &mut Law<'_>, row: &Row, kind: &str, log: &Log) {
+fn spectrum(law: &mut Law<'_>, row: &Row, kind: &str, log: &[LogLine]) {
     let start = number(row, "start_s").unwrap_or(f64::NAN);
-    let found =
-        log.lines.iter().find(|line| line.tag == kind && (line.start_s - start).abs() < 0.0006);
-    let none = Buckets::new();
-    let buckets = found.map_or(&none, |line| &line.buckets);
+    let found = log.iter().find(|line| line.tag == kind && (line.start_s - start).abs() < 0.0006);
+    let buckets = found.map_or(Buckets::new(), |line| line.buckets.clone());
     let unanswered = number(row, "measured_unanswered").unwrap_or(0.0) as u64;
     let total = buckets.values().sum::<u64>() + unanswered;
-    for (name, _, fraction, needed) in PERCENTILES {
-        let Some(cell) = COLUMNS.iter().find(|(column, _)| *column == format!("response_{name}"))
-        else {
-            continue;
-        };
-        let truth = ranked(buckets, unanswered, fraction).filter(|_| total >= needed);
-        match (number(row, cell.0), truth) {
-            (None, None) => {}
-            (Some(cell), Some(truth)) => {
-                law.near(name, cell, truth as f64, BUCKET * truth as f64 + 1.0)
-            }
-            (cell, truth) => {
-                law.wrong.push(format!("{name} of {kind} at {start} is {cell:?}, not {truth:?}"))
-            }
-        }
+    for (name, _, fraction, needed) in
+        PERCENTILES.into_iter().filter(|it| !["p95_ns", "p9999_ns"].contains(&it.0))
+    {
+        let truth = ranked(&buckets, unanswered, fraction).filter(|_| total >= needed);
+        let (cell, truth) = (number(row, &format!("response_{name}")), truth.map(|ns| ns as f64));
+        let near = cell
+            .zip(truth)
+            .is_some_and(|(cell, truth)| (cell - truth).abs() <= BUCKET * truth + 1.0);
+        law.holds(near || cell == truth, || {
+            format!("{name} of {kind} at {start} is {cell:?}, not {truth:?}")
+        });
     }
 }
 
-/// An HdrHistogram log.
-#[derive(Debug, Default)]
-pub(super) struct Log {
-    pub(super) lines: Vec<LogLine>,
-    pub(super) unanswered: BTreeMap<String, u64>,
-}
-
-/// A line of a log.
-#[derive(Clone, Debug)]
+/// A line of a log: a histogram, or a number of operations without an answer.
+#[derive(Clone, Debug, Default)]
 pub(super) struct LogLine {
-    pub(super) tag: String,
-    pub(super) start_s: f64,
-    pub(super) length_s: f64,
+    tag: String,
+    start_s: f64,
+    length_s: f64,
     max_ns: f64,
     buckets: Buckets,
-}
-
-impl Log {
-    /// The lines of a step, as of a run.
-    pub(super) fn of_step(&self, step: usize) -> Self {
-        let prefix = format!("step{step}.");
-        let own = || self.lines.iter().filter(|line| line.tag.starts_with(&prefix));
-        let before = own().map(|line| line.start_s).fold(f64::INFINITY, f64::min);
-        let line = |line: &LogLine| LogLine {
-            tag: line.tag[prefix.len()..].to_owned(),
-            start_s: line.start_s - before,
-            ..line.clone()
-        };
-        Self { lines: own().map(line).collect(), unanswered: BTreeMap::new() }
-    }
+    unanswered: u64,
 }
 
 /// Parses a log; each line that cannot be understood is noted.
-pub(super) fn log(wrong: &mut Vec<String>, text: &str) -> Log {
-    let mut log = Log::default();
+pub(super) fn log(law: &mut Law<'_>, text: &str) -> Vec<LogLine> {
+    let began_s = law.record.started_unix_ms as f64 / 1e3;
+    let mut lines = Vec::new();
     for line in text.lines() {
-        let cells: Vec<&str> = line.split(',').collect();
-        let count = line
-            .strip_prefix("#[Unanswered: ")
-            .and_then(|it| it.trim_end_matches(']').split_once(' '));
-        if let Some((tag, count)) = count {
-            *log.unanswered.entry(tag.to_owned()).or_default() += count.parse().unwrap_or(0);
-        } else if let ([tag, start, length, max, text], true) = (&cells[..], line.starts_with("Tag=")) {
-            let whole = |word: &str| word.parse().unwrap_or(f64::NAN);
+        let whole = |word: &str| word.parse().unwrap_or(f64::NAN);
+        let inner = |begin: &str| line.strip_prefix(begin)?.strip_suffix(']')?.split_once(' ');
+        let cells: Vec<&str> = line.strip_prefix("Tag=").unwrap_or("").split(',').collect();
+        if let Some((tag, count)) = inner("#[Unanswered: ") {
+            lines.push(LogLine {
+                tag: tag.to_owned(),
+                unanswered: whole(count) as u64,
+                ..LogLine::default()
+            });
+        } else if let Some((start, _)) = inner("#[StartTime: ").or(inner("#[BaseTime: ")) {
+            law.near("the start of the log", whole(start), began_s, 60.0);
+        } else if let [tag, start, length, max, text] = cells[..] {
             let (start_s, length_s, max_ns) = (whole(start), whole(length), whole(max) * 1e6);
-            match decoded(text) {
-                Some(buckets) => log.lines.push(LogLine { tag: tag[4..].to_owned(), start_s, length_s, max_ns, buckets }),
-                None => wrong.push(format!("'{line}' has no histogram")),
-            }
-        } else if !["#[Histogram log format version 1.3]", "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\""].contains(&line)
-            && !line.starts_with("#[StartTime: ") && !line.starts_with("#[")
-        {
-            wrong.push(format!("no table has the line '{line}'"));
+            let buckets = decoded(text).unwrap_or_default();
+            law.holds(!buckets.is_empty(), || format!("'{line}' has no histogram"));
+            lines.push(LogLine {
+                tag: tag.to_owned(),
+                start_s,
+                length_s,
+                max_ns,
+                buckets,
+                unanswered: 0,
+            });
+        } else {
+            law.holds(fields("log").any(|known| known == line), || {
+                format!("no table has the line '{line}'")
+            });
         }
     }
-    log
+    lines
 }
 
-/// Holds the log of a run against its record; `prefix` is that of the tags.
-pub(super) fn logged(law: &mut Law<'_>, log: &Log, prefix: &str) {
-    let mut summed: BTreeMap<&str, Buckets> = BTreeMap::new();
-    for line in log.lines.iter().filter(|line| line.tag.starts_with(prefix)) {
-        let last = line.buckets.last_key_value().map_or(0.0, |(value, _)| *value as f64);
+/// The lines of a step, as of a run.
+pub(super) fn of_step(log: &[LogLine], step: usize) -> Vec<LogLine> {
+    let prefix = format!("step{step}.");
+    let own = || log.iter().filter(|line| line.tag.starts_with(&prefix));
+    let first = own().map(|line| line.start_s).reduce(f64::min).unwrap_or(0.0);
+    let line = |line: &LogLine| LogLine {
+        tag: line.tag[prefix.len()..].to_owned(),
+        start_s: line.start_s - first,
+        ..line.clone()
+    };
+    own().map(line).collect()
+}
+
+/// Holds the log of a run against its record, and its places against those of the rows.
+pub(super) fn logged(law: &mut Law<'_>, log: &[LogLine], rows: &[Row]) {
+    let mut summed: BTreeMap<&str, (Buckets, u64)> = BTreeMap::new();
+    for line in log {
+        let last = line.buckets.last_key_value().map_or(0.0, |it| *it.0 as f64);
         law.near("the largest of a line", line.max_ns, last, BUCKET * last + 1.0);
-        let sum = summed.entry(&line.tag[prefix.len()..]).or_default();
-        line.buckets.iter().for_each(|(value, count)| *sum.entry(*value).or_default() += count);
+        let sum = summed.entry(&line.tag).or_default();
+        line.buckets.iter().for_each(|(value, count)| *sum.0.entry(*value).or_default() += count);
+        sum.1 += line.unanswered;
+        // The log of a record has slices of the window, not seconds of the load.
+        let is_live = rows.iter().any(|row| row.contains_key("measured_answered")) && last > 0.0;
+        let near = |row: &Row, column, at: f64| {
+            number(row, column).is_some_and(|it| (it - at).abs() < 0.0006)
+        };
+        let is_it =
+            |row: &Row| near(row, "start_s", line.start_s) && near(row, "length_s", line.length_s);
+        law.holds(!is_live || rows.iter().any(is_it), || {
+            format!("no second is at {} s", line.start_s)
+        });
     }
     for (kind, response) in &law.record.response {
         let truth = response.histogram.as_deref().and_then(decoded).unwrap_or_default();
         let found = summed.remove(kind.name()).unwrap_or_default();
-        law.holds(found == truth, || format!("the histograms of {kind} are others"));
-        let lost = log.unanswered.get(&format!("{prefix}{kind}")).copied().unwrap_or(0);
-        law.holds(lost == response.unanswered, || format!("{lost} of {kind} have no answer"));
+        let is_so = found == (truth, response.unanswered);
+        law.wrong.extend((!is_so).then(|| format!("the histograms of {kind} are others")));
     }
     law.holds(summed.is_empty(), || format!("{:?} are no kinds", summed.keys()));
 }
 
-/// Columns of the samples.
-const SAMPLE: &str = "intended_ns,sent_ns,received_ns,op,outcome,bytes,connection,index,key,size";
-
 /// Holds rows of single operations against the record.
 pub(super) fn samples(law: &mut Law<'_>, rows: &[Row]) {
-    let known: Vec<&str> = SAMPLE.split(',').collect();
-    let (mut times, mut outcomes) =
-        (BTreeMap::<(String, &str), Vec<f64>>::new(), BTreeMap::<String, u64>::new());
+    let columns = field("samples", "columns").unwrap();
+    let (mut times, mut outcomes) = (BTreeMap::<_, Vec<f64>>::new(), BTreeMap::<&str, u64>::new());
+    let mut indices = std::collections::BTreeSet::new();
     for row in rows {
-        law.holds(row.keys().all(|name| known.contains(&name.as_str())), || {
-            format!("no table has {row:?}")
-        });
-        let at = |column: &str| number(row, column);
-        let mut add = |part, of: Option<f64>| {
-            for kind in [row["op"].clone(), "all".to_owned()] {
-                of.iter().for_each(|ns| times.entry((kind.clone(), part)).or_default().push(*ns));
+        let is_known = row.keys().all(|name| columns.split(' ').any(|it| it == name));
+        let (is_new, at) = (indices.insert(&row["index"]), |column: &str| number(row, column));
+        let connections = f64::from(law.record.plan.connections);
+        let is_there =
+            law.record.churn.is_some() || at("connection").is_none_or(|it| it < connections);
+        law.holds(is_known && is_new && is_there, || format!("no table or second has {row:?}"));
+        *outcomes.entry(&row["outcome"]).or_default() += 1;
+        let is_answered = !["failed", "timed_out", "lost"].contains(&row["outcome"].as_str());
+        let since = |end: &str, begin: &str| Some(at(end)? - at(begin)?);
+        for (part, ns) in [
+            ("response", since("received_ns", "intended_ns").filter(|_| is_answered)),
+            ("service", since("received_ns", "sent_ns").filter(|_| is_answered)),
+            ("lag", since("sent_ns", "intended_ns")),
+        ] {
+            for kind in [&*row["op"], "all"] {
+                ns.iter().for_each(|ns| times.entry((kind, part)).or_default().push(*ns));
             }
-        };
-        add("response", at("received_ns").and_then(|it| Some(it - at("intended_ns")?)));
-        add("service", at("received_ns").and_then(|it| Some(it - at("sent_ns")?)));
-        add("lag", at("sent_ns").and_then(|it| Some(it - at("intended_ns")?)));
-        *outcomes.entry(row["outcome"].clone()).or_default() += 1;
+        }
     }
     let totals = &law.record.totals;
-    law.near("rows of samples", rows.len() as f64, totals.intended as f64, 0.0);
-    for (outcome, truth) in [
-        ("timed_out", totals.timed_out),
-        ("failed", totals.failed),
-        ("lost", totals.lost),
-        ("dropped", totals.dropped),
-    ] {
-        let found = outcomes.get(outcome).copied().unwrap_or(0);
-        law.holds(found == truth, || format!("{found} samples are {outcome}, not {truth}"));
+    // The bytes of late replies are in no sample.
+    if totals.late_replies == 0 {
+        let bytes: f64 = rows.iter().filter_map(|row| number(row, "bytes")).sum();
+        law.near("bytes of samples", bytes, totals.bytes_received as f64, 0.0);
     }
-    for ((kind, part), mut found) in times {
-        let truth = &law.json[part][&kind];
-        if !truth.is_object() {
-            continue;
-        }
-        found.sort_by(f64::total_cmp);
-        let sum: f64 = found.iter().sum();
-        law.near(
-            &format!("{part} of {kind}, added"),
-            sum,
-            truth["sum_ns"].as_str().unwrap().parse().unwrap(),
-            0.5,
-        );
-        for (name, exact) in [("min_ns", found[0]), ("max_ns", found[found.len() - 1])] {
-            law.near(
-                &format!("{part} {name} of {kind}"),
-                exact,
-                truth[name].as_f64().unwrap_or(f64::NAN),
-                0.0,
-            );
+    law.near("rows of samples", rows.len() as f64, totals.intended as f64, 0.0);
+    for (outcome, truth) in
+        [("timed_out", totals.timed_out), ("failed", totals.failed), ("lost", totals.lost)]
+    {
+        let found = outcomes.get(outcome).copied().unwrap_or(0);
+        law.near(&format!("samples that are {outcome}"), found as f64, truth as f64, 0.0);
+    }
+    for ((kind, part), found) in times {
+        let truth = |figure: &str| known(&law.json[part][kind][figure]).unwrap_or(f64::NAN);
+        let extremes = [f64::min, f64::max].map(|of| found.iter().copied().reduce(of).unwrap());
+        let truths = [truth("sum_ns"), truth("min_ns"), truth("max_ns")];
+        for (found, truth) in [found.iter().sum(), extremes[0], extremes[1]].into_iter().zip(truths)
+        {
+            law.near(&format!("{part} of {kind}"), found, truth, 0.5);
         }
     }
 }
 
-/// Holds points of single operations against the record.
-pub(super) fn operations(law: &mut Law<'_>, lines: &[String]) {
-    let (mut sums, mut count) = (BTreeMap::<(String, &str), f64>::new(), 0.0);
-    for (name, tags, fields, _) in lines.iter().filter_map(|line| point(line)) {
-        if name != "memtide_operation" {
+/// Holds the points of InfluxDB against the rows of seconds and of single operations.
+pub(super) fn points(law: &mut Law<'_>, lines: &str, seconds: &[Row], samples: &[Row]) {
+    let by_index: BTreeMap<&str, &Row> = samples.iter().map(|row| (&*row["index"], row)).collect();
+    let (mut rows, mut count, mut begun) = (Vec::new(), 0, None);
+    let mut run: Option<String> = None;
+    for (name, tags, fields, time) in lines.lines().filter_map(point) {
+        let servers = &law.record.plan.servers;
+        let is_served = tags.get("server").is_none_or(|it| servers.iter().any(|of| of.name == *it));
+        let is_same = tags.get("run") == Some(run.get_or_insert(tags["run"].clone()));
+        law.holds(is_served && is_same, || format!("another server or run: {tags:?}"));
+        if name == "memtide_interval" {
+            let place = tags.into_iter().filter(|it| ["kind", "step"].contains(&&*it.0));
+            rows.push(
+                place.chain(fields.into_iter().map(|(name, it)| (name, it.to_string()))).collect(),
+            );
             continue;
         }
-        count += 1.0;
-        let known = ["intended", "index", "bytes", "connection", "response", "service", "lag"];
-        law.holds(fields.keys().all(|it| known.contains(&it.as_str())), || format!("{fields:?}"));
-        let known = ["kind", "outcome", "server", "run", "a"];
-        law.holds(tags.keys().all(|it| known.contains(&it.as_str())), || format!("{tags:?}"));
-        for part in ["response", "service", "lag"] {
-            *sums.entry((tags["kind"].clone(), part)).or_default() +=
-                fields.get(part).unwrap_or(&0.0);
-        }
+        count += 1;
+        let listed = |section: &str, name: &String| {
+            field("samples", section).unwrap().split(' ').any(|it| it == name)
+        };
+        let is_known = fields.keys().all(|it| listed("fields", it))
+            && tags.keys().all(|it| listed("tags", it));
+        let index = fields.get("index").map_or(String::new(), f64::to_string);
+        let Some(row) = by_index.get(&*index).filter(|_| is_known) else {
+            law.wrong.push(format!("no sample or table has {tags:?} {fields:?}"));
+            continue;
+        };
+        let at = |column: &str| number(row, column);
+        let since = |end: &str, begin: &str| Some(at(end)? - at(begin)?);
+        let truths = [
+            ("bytes", at("bytes")),
+            ("connection", at("connection")),
+            ("response", since("received_ns", "intended_ns")),
+            ("service", since("received_ns", "sent_ns")),
+            ("lag", since("sent_ns", "intended_ns")),
+        ];
+        let is_so = truths.iter().all(|(name, truth)| fields.get(*name).copied() == *truth);
+        let is_tagged =
+            tags.get("kind") == row.get("op") && tags.get("outcome") == row.get("outcome");
+        law.holds(is_so && is_tagged, || format!("{tags:?} {fields:?} is not {row:?}"));
+        // Nanoseconds since 1970 are no exact fractions.
+        let start = fields.get("intended").map_or(f64::NAN, |it| it - at("intended_ns").unwrap());
+        law.near("when a point was due", start, *begun.get_or_insert(start), 1_000.0);
+        law.near("the time of a point", time as f64, fields["intended"], 1_000.0);
     }
-    law.near("points of operations", count, law.record.totals.intended as f64, 0.0);
-    for ((kind, part), sum) in sums {
-        let truth = law.json[part][&kind]["sum_ns"].as_str().and_then(|it| it.parse().ok());
-        law.near(&format!("{part} of {kind}"), sum, truth.unwrap_or(f64::NAN), 0.5);
-    }
+    law.near("points of operations", f64::from(count), samples.len() as f64, 0.0);
+    let total = lines.lines().count();
+    law.holds(rows.len() + count as usize == total, || "a line is no point".to_owned());
+    law.holds(are_equal(&rows, seconds), || "other seconds than as CSV".to_owned());
 }

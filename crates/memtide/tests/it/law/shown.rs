@@ -7,7 +7,7 @@ pub(super) struct Shown {
     slack: f64,
 }
 
-/// Units with the sign that stands for them in a shape, and their size.
+/// Units, with the sign that stands for a number of this unit in a shape, and their size.
 const UNITS: [(&str, &str, f64); 9] = [
     ("ns", "{t}", 1.0),
     ("µs", "{t}", 1e3),
@@ -21,26 +21,26 @@ const UNITS: [(&str, &str, f64); 9] = [
 ];
 
 impl Shown {
-    /// True if the number is `truth`, as precisely as it is printed.
+    /// True if the number is `truth`, as precisely as it is printed; a sign is not looked at.
     pub(super) fn is(self, truth: f64) -> bool {
-        (self.value.abs() - truth.abs()).abs() <= self.slack * 1.001 + truth.abs() * 1e-12
+        (self.value - truth.abs()).abs() <= self.slack * 1.001 + truth.abs() * 1e-12
     }
 }
 
 /// The shape of a text, in which signs stand for numbers, and the numbers.
 pub(super) fn numbers(text: &str) -> (String, Vec<Shown>) {
-    let (mut shape, mut found) = (String::new(), Vec::new());
-    let mut rest = text;
+    let (mut shape, mut found, mut rest) = (String::new(), Vec::new(), text);
     while let Some(letter) = rest.chars().next() {
         let is_inside = shape.ends_with(|it: char| it.is_alphanumeric() || "_.:-=#".contains(it));
-        if !letter.is_ascii_digit() || is_inside {
+        let mut length = letter.len_utf8();
+        if letter.is_ascii_digit() && !is_inside {
+            let (sign, shown, read) = number(rest);
+            shape.push_str(sign);
+            found.push(shown);
+            length = read;
+        } else {
             shape.push(letter);
-            rest = &rest[letter.len_utf8()..];
-            continue;
         }
-        let (sign, number, length) = number(rest);
-        shape.push_str(sign);
-        found.push(number);
         rest = &rest[length..];
     }
     (shape, found)
@@ -54,28 +54,22 @@ fn number(text: &str) -> (&'static str, Shown, usize) {
     while text[length..].starts_with(' ') && digits(&text[length + 1..]) == 3 {
         length += 4;
     }
-    let mut decimals = 0;
-    if text[length..].starts_with('.') {
-        decimals = digits(&text[length + 1..]);
-        length += if decimals > 0 { decimals + 1 } else { 0 };
-    }
+    let decimals = text[length..].strip_prefix('.').map_or(0, digits);
+    length += if decimals > 0 { decimals + 1 } else { 0 };
     let value: f64 = text[..length].replace(' ', "").parse().unwrap();
-    let mut slack = 0.5 * 10f64.powi(-(decimals as i32));
+    let slack = 0.5 * 10f64.powi(-(decimals as i32));
     let after = text[length..].strip_prefix(' ').unwrap_or(&text[length..]);
-    let space = text[length..].len() - after.len();
     let ends = |unit: &str| !after[unit.len()..].starts_with(char::is_alphanumeric);
     let unit = UNITS.iter().find(|(unit, ..)| after.starts_with(unit) && ends(unit));
-    if let Some((unit, sign, size)) = unit {
-        // Percent without a decimal, and sizes, have lost zeros behind their point.
-        slack = match *sign {
-            "{p}" => slack.min(0.0501),
-            "{b}" if *size > 1.0 => slack.min(value * 5e-4),
-            _ => slack,
-        };
-        let shown = Shown { value: value * size, slack: slack * size };
-        return (sign, shown, length + space + unit.len());
-    }
-    ("{n}", Shown { value, slack }, length)
+    let Some((unit, sign, size)) = unit else { return ("{n}", Shown { value, slack }, length) };
+    // Percent and sizes have lost zeros behind their point.
+    let slack = match *sign {
+        "{p}" => slack.min(0.0501),
+        "{b}" if *size > 1.0 => slack.min(value * 5e-4),
+        _ => slack,
+    };
+    length = text.len() - after.len() + unit.len();
+    (sign, Shown { value: value * size, slack: slack * size }, length)
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `--out html`: the page of every kind of result; its tables show the record's figures.
+//! `--out html`: the page of every kind of result. That of a run is held in `law`.
 
 use super::{SHORT, names, room, run_in};
 use serde_json::Value;
@@ -20,38 +20,6 @@ fn figures(page: &str) -> Vec<(String, String, f64)> {
         }
     }
     figures
-}
-
-/// A figure of a record, by the row and column that show it.
-fn of_record(record: &Value, path: &str, name: &str) -> Option<f64> {
-    if let (Some(kind), "per_s") = (path.strip_prefix("response."), name) {
-        let rate = &record["rate"];
-        let rate = if kind == "all" { &rate["achieved_per_s"] } else { &rate["kinds_per_s"][kind] };
-        return rate.as_f64();
-    }
-    let found = path.split('.').fold(record, |value, name| &value[name]);
-    if found.is_object() { found[name].as_f64() } else { found.as_f64() }
-}
-
-#[test]
-fn the_tables_of_a_page_show_the_figures_of_its_record() {
-    let folder = room("page");
-    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
-    run_in(&folder, &format!("{SHORT} --out html=r.html --out json=r.json")).exits(0);
-    let (page, record) = (text("r.html"), text("r.json"));
-    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
-    let record: Value = serde_json::from_str(&record).unwrap();
-    let shown = figures(&page);
-    assert!(shown.len() > 40, "{shown:?}");
-    for (path, name, value) in &shown {
-        assert_eq!(of_record(&record, path, name), Some(*value), "{path} {name}");
-    }
-    let has = |path: &str, name: &str| shown.iter().any(|(p, n, _)| p == path && n == name);
-    for path in ["response.all", "response.get", "service.all", "lag.all", "lag_split.generator"] {
-        assert!(has(path, "p50_ns") && has(path, "max_ns"), "{path}: {shown:?}");
-    }
-    run_in(&folder, "report r.json --out html=again.html").exits(0);
-    assert_eq!(text("again.html"), page);
 }
 
 #[test]

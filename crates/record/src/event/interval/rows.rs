@@ -22,6 +22,9 @@ const RESPONSE: [Percentile; 4] =
 /// Percentiles of service time and lag.
 const OTHERS: [Percentile; 2] = [Percentile::P50, Percentile::P99];
 
+/// A figure of a server's report.
+type ReportFigure = fn(&ServerReport) -> Option<u64>;
+
 impl IntervalRow {
     /// The rows of `interval`: all operations, then each kind it contains. `step` is the number of
     /// its step, in a search or scan.
@@ -187,7 +190,7 @@ impl IntervalRow {
     fn reports<'a>(&mut self, reports: impl Iterator<Item = &'a ServerReport> + Clone) {
         let answered = reports.clone().map(|of| u64::from(of.answers > 0)).reduce(|a, b| a + b);
         self.set("servers_answered", answered);
-        let sums: [(&str, fn(&ServerReport) -> Option<u64>); 13] = [
+        let sums: [(&str, ReportFigure); 13] = [
             ("operations", |of| of.operations),
             ("gets", |of| of.gets),
             ("hits", |of| of.hits),

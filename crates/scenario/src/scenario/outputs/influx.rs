@@ -2,6 +2,8 @@
 //!
 //! Parsing only; it connects to nothing, and holds no secret.
 
+use super::Tags;
+
 /// Versions of InfluxDB's write interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InfluxVersion {
@@ -75,7 +77,54 @@ impl InfluxNames {
             _ => return None,
         })
     }
+
+    /// The tags of points, each as the fragment of a URL calls it, and with its name.
+    fn tags(&self) -> [(&'static str, &str); 6] {
+        [
+            ("kind", &self.kind),
+            ("outcome", &self.outcome),
+            ("server", &self.server),
+            (RUN_TAG, &self.run),
+            ("share", &self.share),
+            ("step", &self.step),
+        ]
+    }
+
+    /// Checks that points can have the user's `tags` beside their own. The user's tag `run` sets
+    /// the value of the points' tag for the run, whatever its name is.
+    ///
+    /// # Errors
+    /// A sentence that names the first tag that points cannot have.
+    pub fn check(&self, tags: &Tags) -> Result<(), String> {
+        for tag in tags.keys().filter(|tag| *tag != RUN_TAG) {
+            if RESERVED.contains(&tag.as_str()) {
+                return Err(format!("tag {tag}: InfluxDB reserves this name; use another name"));
+            }
+            match self.tags().into_iter().find(|(_, name)| name == tag) {
+                None => {}
+                Some((RUN_TAG, _)) => {
+                    return Err(format!(
+                        "tag {tag}: points have the tag {tag} for the run; set its value with \
+                         --tag run=WORD"
+                    ));
+                }
+                Some((own, _)) => {
+                    return Err(format!(
+                        "tag {tag}: points already have a tag of that name; use another name, or \
+                         rename theirs with --out 'influx=URL#{own}=other'"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
 }
+
+/// The user's tag that sets the value of the points' tag for the run.
+pub const RUN_TAG: &str = "run";
+/// Names that InfluxDB does not allow for tags (InfluxDB OSS documentation, "Line protocol":
+/// naming restrictions, and "time" of version 1).
+const RESERVED: [&str; 3] = ["time", "_field", "_measurement"];
 
 /// The names that a URL's fragment may change.
 const NAMES: &str = "operations, intervals, kind, outcome, server, run, share, step";
@@ -151,6 +200,18 @@ fn names_of(words: &str) -> Result<InfluxNames, String> {
             return Err(format!("influx: '#{pair}' needs a name of A-Z a-z 0-9 _ . -"));
         }
         word.clone_into(slot);
+    }
+    let tags = names.tags();
+    for (number, (own, name)) in tags.iter().enumerate() {
+        if RESERVED.contains(name) {
+            return Err(format!("influx: '#{own}={name}' is a name that InfluxDB reserves"));
+        }
+        if let Some((other, _)) = tags[..number].iter().find(|(_, there)| there == name) {
+            return Err(format!(
+                "influx: the tags {other} and {own} of a point cannot both be named '{name}'; \
+                 rename one, such as '#{own}={own}_tag'"
+            ));
+        }
     }
     Ok(names)
 }

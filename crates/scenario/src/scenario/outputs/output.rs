@@ -163,6 +163,15 @@ impl Output {
         }
     }
 
+    /// The endings of which the name of a regular file must have one, if it has none.
+    pub fn missing_endings(&self) -> Option<String> {
+        let name = self.place.rsplit_once('/').map_or(&*self.place, |(_, name)| name);
+        let endings = self.kind.endings();
+        let has_one = endings.iter().any(|ending| name.ends_with(ending));
+        let is_free = !self.is_general() || self.is_stdout() || self.is_by_agents();
+        (!is_free && !endings.is_empty() && !has_one).then(|| endings.join(" or "))
+    }
+
     /// The destination in InfluxDB; `None` for any other kind of output.
     pub fn influx(&self) -> Option<InfluxPlace> {
         let is_influx = self.kind == OutputKind::Influx;

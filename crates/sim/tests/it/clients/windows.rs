@@ -6,7 +6,7 @@ use memtide_base::{Instant, Span};
 use memtide_record::VerificationCounts;
 use memtide_scenario::Kind;
 use memtide_server::{FaultKind, ServerProfile};
-use memtide_sim::{PauseCause, WorkerPause};
+use memtide_sim::{PauseKind, WorkerPause};
 
 /// Sixteen clients with windows of 500 objects each; a closed loop of `ops` operations.
 fn world(ops: &str, more: &[(&'static str, &str)]) -> World {
@@ -268,7 +268,7 @@ fn expiry_raises_no_false_alarm_whatever_the_moment() {
         let mut world = faulty(world("1G", &more), "reset:0.01%").seed(seed);
         world = world.behaviour("exponential:200us");
         let (from, length) = (Span::from_s(11), Span::from_ms(2_700));
-        world.pauses = vec![WorkerPause { worker: 1, from, length, cause: PauseCause::Stopped }];
+        world.pauses = vec![WorkerPause { worker: 1, from, length, kind: PauseKind::Stopped }];
         let rehearsal = world.rehearse();
         let totals = &rehearsal.record.totals;
         assert!(totals.misses > 1_000, "seed {seed}: things do expire, {}", totals.misses);

@@ -6,17 +6,12 @@ mod fleet;
 
 mod share;
 
-use super::screen::{BusyFill, Pictures, Text, json, written};
+use super::screen::{BusyFill, Pictures, Text, json, say_notes, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop};
-use crate::flags::check_pictures;
-use crate::output::{complain, say, wants_notes};
-use crate::session::outlets::pair::paired;
-use crate::session::outlets::{Recorded, add_points, create};
-use crate::session::pending_file::{PendingFile, check_distinct};
-use crate::session::{
-    Came, Ended, Front, FrontProfile, InStep, Opened, Rows, Samples, Steps, Task, failed_in,
-};
+use crate::output::complain;
+use crate::session::outlets::{facts, open_points};
+use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Steps, Task, failed_in};
 #[cfg(feature = "cluster")]
 use crate::session::{LostAgents, front::division::Division};
 #[cfg(feature = "cluster")]
@@ -39,10 +34,13 @@ use memtide_record::steps::{CourseKind, StepsEnd};
 use memtide_run::steps::{
     Aim, Bisect, Course, Data, Measured, Rates, RunTask, Scan, StepsOutcome, Time,
 };
-use memtide_scenario::{Kind, Settings};
+use memtide_scenario::{Kind, OutputKind, Settings};
 use memtide_scenario::{Measure, Problem};
-use memtide_sinks::Sink;
-use std::io::{self, BufWriter, Write};
+use memtide_sinks::{
+    Document, OutputFacts, Place, Samples, Shown, Sink, check_distinct, check_kind, no_file,
+};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 
 /// Exit code of the originals if they cannot continue.
 const FATAL: u8 = 255;
@@ -88,13 +86,11 @@ impl Front for Mutilate {
     fn preface(&mut self) -> Result<(), Stop> {
         let output = &self.options.output;
         if output.is_plot_all {
-            check_pictures("--plot_all")?;
+            check_kind(OutputKind::Plot, "--plot_all")?;
         }
         let is_quiet = output.verbosity == Verbosity::Quiet;
-        self.has_notes = wants_notes(output.has_notes).map_err(Stop::usage)? && !is_quiet;
-        if self.has_notes {
-            self.options.notes.iter().for_each(|note| say(note));
-        }
+        let notes: &[String] = if is_quiet { &[] } else { &self.options.notes };
+        self.has_notes = say_notes(output.has_notes, notes)? && !is_quiet;
         Ok(())
     }
 
@@ -126,9 +122,14 @@ impl Front for Mutilate {
         ];
         check_distinct(&places, true).map_err(Stop::usage)?;
         let mut opened = json(output.json.as_deref(), course(&self.options.mode))?;
-        let recorded = Recorded::of_load(settings, course(&self.options.mode).is_some());
-        let points = add_points(&mut opened.outlets, settings, (recorded, Some(PUSHED)))?;
-        Ok(Opened { samples: paired(samples(&self.options)?, points), ..opened })
+        save(&self.options, &mut opened.samples)?;
+        let shown = match course(&self.options.mode) {
+            Some(kind) => Shown::Steps(kind, &[]),
+            None => Shown::Run,
+        };
+        let facts = facts(settings, shown)?;
+        open_points(&mut opened, &OutputFacts { flag: Some(PUSHED), ..facts })?;
+        Ok(opened)
     }
 
     #[cfg(feature = "cluster")]
@@ -155,7 +156,13 @@ impl Front for Mutilate {
         screens
     }
 
-    fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+    /// The originals store the option of points and never use it, so lost points cost no exit code.
+    fn end(&self, _settings: &Settings, mut ended: Ended) -> Result<u8, Stop> {
+        let (lost, others) =
+            ended.trouble.into_iter().partition(|stop| stop.message.starts_with(PUSHED));
+        ended.trouble = others;
+        let lost: Vec<Stop> = lost;
+        lost.iter().for_each(|stop| complain(&stop.message));
         let (failure, is_interrupted) = match &ended.came {
             Came::Run(outcome) => {
                 let failure = outcome.failure.as_ref();
@@ -285,8 +292,8 @@ fn aim(search: &Search, options: &Options) -> Aim {
     Aim::AtMost { measured, bound_ns: search.bound_us * 1e3 }
 }
 
-/// The outputs of single operations, if the options request them.
-fn samples(options: &Options) -> Result<Option<Samples>, Stop> {
+/// Adds the output of single operations, if the options request one.
+fn save(options: &Options, samples: &mut Samples) -> Result<(), Stop> {
     let output = &options.output;
     let mut files = Vec::new();
     for (path, saved, option) in [
@@ -294,45 +301,56 @@ fn samples(options: &Options) -> Result<Option<Samples>, Stop> {
         (&output.save_all, SavedOperations::All, "--save_all"),
     ] {
         if let Some(path) = path {
-            files.push((create(option, path)?, saved));
+            let place = Place::whole(Path::new(path));
+            let place = place.map_err(|error| no_file(option, path, &error))?;
+            files.push((Some(place), saved));
         }
     }
-    let rows = (!files.is_empty()).then(|| Box::new(Saved { files }));
-    Ok(rows.map(|rows| Samples { flag: "--save".to_owned(), rows }))
+    if !files.is_empty() {
+        samples.add("--save", Box::new(Saved { files }));
+    }
+    Ok(())
 }
 
 /// The files of `--save` and `--save_all`.
 struct Saved {
-    files: Vec<(BufWriter<PendingFile>, SavedOperations)>,
+    /// Each until it is complete.
+    files: Vec<(Option<Place>, SavedOperations)>,
+}
+
+impl Saved {
+    fn each(
+        &mut self,
+        act: impl Fn(&mut Place, SavedOperations) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut files = self.files.iter_mut();
+        files.try_for_each(|(file, saved)| file.as_mut().map_or(Ok(()), |file| act(file, *saved)))
+    }
 }
 
 impl Sink for Saved {
     fn on(&mut self, event: &Event) -> io::Result<()> {
         let Event::Sample(sample) = event else { return Ok(()) };
-        self.files.iter_mut().try_for_each(|(file, saved)| match sample_line(sample, *saved) {
+        self.each(|file, saved| match sample_line(sample, saved) {
             Some(line) => file.write_all(line.as_bytes()),
             None => Ok(()),
         })
     }
 
+    /// A search keeps the operations of its last step, as the originals do. A pipe gets those of
+    /// all steps.
+    fn restart(&mut self) -> io::Result<()> {
+        self.each(|file, _| match file.restart() {
+            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
+            done => done,
+        })
+    }
+
     fn flush(&mut self) -> io::Result<()> {
-        self.files.iter_mut().try_for_each(|(file, _)| file.flush())
+        self.each(|file, _| file.flush())
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        self.files.iter_mut().try_for_each(|(file, _)| {
-            file.flush()?;
-            file.get_mut().commit()
-        })
-    }
-}
-
-/// A search keeps the operations of its last step, as the originals do.
-impl Rows for Saved {
-    fn restart(&mut self) -> io::Result<()> {
-        self.files.iter_mut().try_for_each(|(file, _)| {
-            file.flush()?;
-            file.get_mut().restart()
-        })
+        self.files.iter_mut().try_for_each(|(file, _)| file.take().map_or(Ok(()), Place::complete))
     }
 }

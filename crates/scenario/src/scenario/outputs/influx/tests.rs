@@ -33,9 +33,42 @@ fn what_is_no_place_is_refused_with_what_is() {
         ("http://h/write?db=x&precision=s", "must be precision=ns"),
         ("http://h/write?db=x#what=y", "is none of"),
         ("http://h/write?db=x#run=", "needs a name"),
+        ("http://h/write?db=x#server=kind", "kind and server of a point cannot both be"),
+        ("http://h/write?db=x#step=run&share=a", "run and step of a point cannot both be"),
+        ("http://h/write?db=x#kind=time", "is a name that InfluxDB reserves"),
     ] {
         let error = InfluxPlace::parse(word).unwrap_err();
         assert!(error.contains(said), "{word}: {error}");
         assert!(!error.contains("secret@") && !error.contains("=secret"), "{error}");
+    }
+}
+
+#[test]
+fn a_tag_has_no_name_that_points_already_have() {
+    let said = |names: &str, tag: &str| {
+        let tags = [(tag.to_owned(), "x".to_owned())].into();
+        names_of(names).unwrap().check(&tags).err().unwrap_or_default()
+    };
+    for (names, tag) in [
+        ("", "build"),
+        ("", "run"),
+        ("run=r", "run"),
+        ("kind=op", "kind"),
+        ("kind=kind", "op"),
+        ("kind=run&run=r", "run"),
+    ] {
+        assert_eq!(said(names, tag), "", "#{names} and --tag {tag}=x");
+    }
+    for (names, tag, words) in [
+        ("", "kind", "#kind=other'"),
+        ("kind=kind", "kind", "#kind=other'"),
+        ("kind=op", "op", "#kind=other'"),
+        ("run=r", "r", "--tag run=WORD"),
+        ("", "time", "InfluxDB reserves"),
+        ("", "_field", "InfluxDB reserves"),
+    ] {
+        let said = said(names, tag);
+        let named = said.starts_with(&format!("tag {tag}: "));
+        assert!(named && said.contains(words), "#{names} and --tag {tag}=x: {said}");
     }
 }

@@ -51,8 +51,8 @@ impl<W: Write + Send> Sink for IntervalRows<W> {
 #[derive(Debug)]
 pub struct IntervalLog<W> {
     out: W,
-    /// The time of day in seconds since 1970; `None` if the world has none.
-    unix_s: fn() -> Option<f64>,
+    /// The clock, in nanoseconds since 1970; `None` if the world has no time of day.
+    unix_ns: Option<fn() -> u64>,
     step: Option<u32>,
     /// Time from the beginning of the first load to the beginning of this one, in seconds.
     before_s: f64,
@@ -63,15 +63,15 @@ pub struct IntervalLog<W> {
 
 impl<W: Write> IntervalLog<W> {
     /// A sink that writes lines to `out`; their instants count from the beginning of the load.
-    pub const fn new(out: W, unix_s: fn() -> Option<f64>) -> Self {
-        Self { out, unix_s, step: None, before_s: 0.0, until_s: 0.0, begun: false }
+    pub const fn new(out: W, unix_ns: Option<fn() -> u64>) -> Self {
+        Self { out, unix_ns, step: None, before_s: 0.0, until_s: 0.0, begun: false }
     }
 
     fn write(&mut self, interval: &Interval) -> io::Result<()> {
         self.until_s = (interval.start + interval.length).as_s_f64();
         if !self.begun {
             self.begun = true;
-            let start = (self.unix_s)().map(|now| now - self.until_s);
+            let start = self.unix_ns.map(|now| now() as f64 / 1e9 - self.until_s);
             self.out.write_all(log_head(start).as_bytes())?;
         }
         self.out.write_all(interval.log_lines(self.step, self.before_s).as_bytes())?;

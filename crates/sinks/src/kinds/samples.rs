@@ -1,7 +1,7 @@
-//! Samples as CSV, one row each.
+//! Samples as CSV and as JSON Lines, one row each.
 //!
-//! Every cell but the key is a number or one of our own words, which need no quotes, so rows are
-//! written without a CSV library.
+//! Every cell of CSV but the key is a number or one of our own words, which need no quotes, so rows
+//! are written without a CSV library.
 
 use crate::Sink;
 use memtide_base::Span;
@@ -91,6 +91,34 @@ impl<W: Write + Send> Sink for SampleCsv<W> {
     /// Writes the gathered rows; at least the header.
     fn flush(&mut self) -> io::Result<()> {
         self.begin()?;
+        self.out.flush()
+    }
+}
+
+/// A writer of samples as JSON Lines, one object each, in the shape that the schema defines.
+#[derive(Debug)]
+pub struct SampleLines<W: Write> {
+    out: BufWriter<W>,
+}
+
+impl<W: Write> SampleLines<W> {
+    /// A writer that writes nothing before its first row or its end.
+    pub fn new(out: W) -> Self {
+        Self { out: BufWriter::with_capacity(BUFFER_BYTES, out) }
+    }
+}
+
+impl<W: Write + Send> Sink for SampleLines<W> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        let Event::Sample(sample) = event else { return Ok(()) };
+        writeln!(self.out, "{}", sample.to_json())
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::Sample(_))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 }

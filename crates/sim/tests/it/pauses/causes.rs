@@ -6,7 +6,7 @@ use crate::harness::World;
 use memtide_base::Span;
 use memtide_base::rng::Random;
 use memtide_record::Verdict;
-use memtide_sim::{PauseCause, WorkerPause};
+use memtide_sim::{PauseKind, WorkerPause};
 
 const SEEDS: u64 = 100;
 const RATE: u64 = 1_000;
@@ -43,13 +43,13 @@ fn world(seed: u64) -> (World, Random) {
 fn pause(
     world: &mut World,
     draw: &mut Random,
-    cause: PauseCause,
+    cause: PauseKind,
     (gaps, lengths): ((u64, u64), (u64, u64)),
 ) {
     let mut from = us(draw, gaps.0, gaps.1);
     while from < LENGTH {
         let length = us(draw, lengths.0, lengths.1);
-        world.pauses.push(WorkerPause { worker: 0, from, length, cause });
+        world.pauses.push(WorkerPause { worker: 0, from, length, kind: cause });
         from = from + length + us(draw, gaps.0, gaps.1);
     }
 }
@@ -87,7 +87,7 @@ fn a_worker_that_has_time_is_believed() {
 fn a_worker_that_is_stopped_stood_still() {
     let plant = |world: &mut World, draw: &mut Random| {
         let times = ((200_000, 600_000), (30_000, 300_000));
-        pause(world, draw, PauseCause::Stopped, times);
+        pause(world, draw, PauseKind::Stopped, times);
     };
     expect(plant, &["generator_late"], "stood still");
 }
@@ -95,7 +95,7 @@ fn a_worker_that_is_stopped_stood_still() {
 #[test]
 fn a_hog_is_other_threads_on_the_workers_cpu() {
     let plant = |world: &mut World, draw: &mut Random| {
-        pause(world, draw, PauseCause::OtherThreads, ((2_000, 8_000), (2_000, 8_000)));
+        pause(world, draw, PauseKind::OtherThreads, ((2_000, 8_000), (2_000, 8_000)));
     };
     expect(plant, &["cpu_taken", "generator_late"], "other threads");
 }
@@ -103,7 +103,7 @@ fn a_hog_is_other_threads_on_the_workers_cpu() {
 #[test]
 fn steal_is_the_hypervisors() {
     let plant = |world: &mut World, draw: &mut Random| {
-        pause(world, draw, PauseCause::Steal, ((20_000, 80_000), (5_000, 30_000)));
+        pause(world, draw, PauseKind::Steal, ((20_000, 80_000), (5_000, 30_000)));
     };
     expect(plant, &["cpu_stolen", "generator_late"], "steal");
 }

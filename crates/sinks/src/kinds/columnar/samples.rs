@@ -23,14 +23,6 @@ impl<W: Document> ParquetSamples<W> {
         table.describe(FORMAT, run);
         Self { table }
     }
-
-    /// Discards all rows and begins again.
-    ///
-    /// # Errors
-    /// If the destination cannot discard written bytes.
-    pub fn restart(&mut self) -> io::Result<()> {
-        self.table.restart()
-    }
 }
 
 impl<W: Document> Sink for ParquetSamples<W> {
@@ -54,6 +46,10 @@ impl<W: Document> Sink for ParquetSamples<W> {
 
     fn takes(&self) -> fn(&Event) -> bool {
         |event| matches!(event, Event::Sample(_))
+    }
+
+    fn restart(&mut self) -> io::Result<()> {
+        self.table.restart()
     }
 
     /// Writes the remaining rows and the file's end, and puts the file in its place. A run without

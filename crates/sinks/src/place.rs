@@ -1,39 +1,42 @@
-//! Files for results. A result that is complete only at the end is written to a temporary file
-//! beside its file, which it then replaces; a stream of rows, a pipe and a device are written
-//! directly.
+//! Places of results. A result that is complete only at the end is written to a temporary file
+//! beside its file, which it then replaces; a stream of rows, stdout, a pipe and a device are
+//! written directly.
 
-use super::bounded_writer::BoundedWriter;
-use memtide_sinks::Document;
+mod distinct;
+
+pub use distinct::check_distinct;
+
+use crate::Document;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, IntoInnerError, Seek, Write};
+use std::io::{self, BufWriter, ErrorKind, Seek, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Largest number of links followed to a file that does not exist yet.
 const LINKS_MAX: usize = 40;
 /// Largest number of names tried for a temporary file.
 const NAMES_MAX: u32 = 100;
+/// The most bytes of one write.
+const PIECE_BYTES: usize = 64 << 10;
 
-/// A file for a result that may never come. A wrong name is reported when it is opened, before the
-/// run. Until the commit the file keeps its old content.
+/// A place for a result that may never come. A wrong name is reported when it is opened, before the
+/// run. Until the result is complete a file keeps its old content.
 #[derive(Debug)]
-pub(crate) struct PendingFile(Way);
-
-#[derive(Debug)]
-enum Way {
-    Beside(Beside),
-    Direct(Direct),
+pub struct Place {
+    out: BufWriter<Target>,
 }
 
-impl PendingFile {
+impl Place {
     /// Opens a file for a whole result. Links are followed; the file keeps its mode, and if
     /// possible its owner.
     ///
     /// # Errors
     /// If the file can be neither created nor written.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub fn whole(path: &Path) -> io::Result<Self> {
         let there = match fs::metadata(path) {
             Ok(there) if there.is_file() => Some(Box::new(there)),
             Ok(_) => return Self::stream(path),
@@ -49,7 +52,7 @@ impl PendingFile {
         };
         let tried = target.and_then(|target| Temporary::beside(&target, None).map(|_| target));
         match tried {
-            Ok(target) => Ok(Self(Way::Beside(Beside { target, there, temporary: None }))),
+            Ok(target) => Ok(Self::of(Way::Beside(Beside { target, there, temporary: None }))),
             // The file may be writable although its folder takes no new file.
             Err(_) if there.is_some() => Self::stream(path),
             Err(error) => Err(error),
@@ -61,8 +64,8 @@ impl PendingFile {
     ///
     /// # Errors
     /// If the file can be neither created nor written.
-    pub(crate) fn stream(path: &Path) -> io::Result<Self> {
-        Direct::open(path).map(|direct| Self(Way::Direct(direct)))
+    pub fn stream(path: &Path) -> io::Result<Self> {
+        Direct::open(path).map(|direct| Self::of(Way::Direct(direct)))
     }
 
     /// Opens a file to which rows are appended; what is there stays.
@@ -72,125 +75,100 @@ impl PendingFile {
     pub(crate) fn append(path: &Path) -> io::Result<Self> {
         let mut direct = Direct::open(path)?;
         direct.appends = true;
-        Ok(Self(Way::Direct(direct)))
+        Ok(Self::of(Way::Direct(direct)))
     }
 
-    /// Discards everything, including written bytes, and begins again.
+    /// The program's stdout.
     ///
     /// # Errors
-    /// If the file cannot be changed.
-    pub(crate) fn restart(&mut self) -> io::Result<()> {
-        match &mut self.0 {
-            Way::Beside(beside) => beside.temporary = None,
-            Way::Direct(direct) => direct.begun = false,
-        }
-        self.begin().map(drop)
+    /// If it cannot be opened a second time.
+    pub(crate) fn stdout() -> io::Result<Self> {
+        let (path, file) = (PathBuf::new(), Some(stdout_file()?));
+        let (is_new, has_name, begun, appends) = (false, false, true, true);
+        let direct = Direct { path, file, is_new, has_name, begun, appends };
+        Ok(Self::of(Way::Direct(direct)))
     }
 
-    /// Replaces the file by the written result.
-    ///
-    /// # Errors
-    /// If that fails; the file then keeps its old content.
-    pub(crate) fn commit(&mut self) -> io::Result<()> {
-        self.begin()?.flush()?;
-        match &mut self.0 {
+    fn of(way: Way) -> Self {
+        Self { out: BufWriter::new(Target { way, written: Arc::default() }) }
+    }
+
+    /// This place, which adds to `written` with each piece that it writes.
+    pub(crate) fn counting(mut self, written: &Arc<AtomicU64>) -> Self {
+        self.out.get_mut().written = Arc::clone(written);
+        self
+    }
+}
+
+impl Document for Place {
+    fn complete(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        match &mut self.out.get_mut().way {
             Way::Beside(beside) => beside.commit(),
             Way::Direct(_) => Ok(()),
         }
     }
 
+    fn restart(&mut self) -> io::Result<()> {
+        self.out.flush()?;
+        let target = self.out.get_mut();
+        match &mut target.way {
+            Way::Beside(beside) => beside.temporary = None,
+            Way::Direct(direct) => direct.restart()?,
+        }
+        target.begin().map(drop)
+    }
+}
+
+impl Write for Place {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    /// Also fails if the file with written rows was removed.
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[derive(Debug)]
+struct Target {
+    way: Way,
+    /// Grows with each piece that is written.
+    written: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+enum Way {
+    Beside(Beside),
+    Direct(Direct),
+}
+
+impl Target {
     /// The file to which bytes go, opened if necessary.
     fn begin(&mut self) -> io::Result<&mut File> {
-        match &mut self.0 {
+        match &mut self.way {
             Way::Beside(beside) => beside.begin(),
             Way::Direct(direct) => direct.begin(),
         }
     }
 }
 
-impl Write for PendingFile {
+impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.begin()?.write(bytes)
+        // A pipe takes a long text piece by piece, so that progress within it is seen.
+        let written = self.begin()?.write(&bytes[..bytes.len().min(PIECE_BYTES)])?;
+        self.written.fetch_add(1, Ordering::Relaxed);
+        Ok(written)
     }
 
-    /// Also fails if the file with written rows was removed.
     fn flush(&mut self) -> io::Result<()> {
         self.begin()?.flush()?;
-        match &self.0 {
+        match &self.way {
             Way::Beside(_) => Ok(()),
             Way::Direct(direct) => direct.check_name(),
         }
     }
-}
-
-/// A whole result that is being written, to stdout or to a file.
-#[derive(Debug)]
-pub(crate) enum ResultWriter {
-    Stdout(io::Stdout),
-    File(BufWriter<PendingFile>),
-    /// A pipe, whose reader may stall.
-    Piped(BoundedWriter),
-    /// A file to which the result is appended.
-    Appended(File),
-}
-
-impl ResultWriter {
-    /// This sheet. If `path` is a pipe, a reader that stalls for too long is given up.
-    pub(crate) fn bounded(self, path: &Path) -> Self {
-        let is_pipe = fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo());
-        match self {
-            Self::File(file) if is_pipe => Self::Piped(BoundedWriter::for_results(file)),
-            other => other,
-        }
-    }
-}
-
-impl Document for ResultWriter {
-    fn complete(self) -> io::Result<()> {
-        match self {
-            Self::Stdout(mut out) => out.flush(),
-            Self::File(file) => finish(file),
-            Self::Piped(mut pipe) => pipe.flush(),
-            Self::Appended(mut file) => file.flush(),
-        }
-    }
-
-    fn restart(&mut self) -> io::Result<()> {
-        match self {
-            Self::File(file) => {
-                file.flush()?;
-                file.get_mut().restart()
-            }
-            Self::Stdout(_) | Self::Piped(_) | Self::Appended(_) => {
-                Err(io::Error::from(ErrorKind::Unsupported))
-            }
-        }
-    }
-}
-
-impl Write for ResultWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::File(file) => file.write(bytes),
-            Self::Piped(pipe) => pipe.write(bytes),
-            Self::Appended(file) => file.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stdout(out) => out.flush(),
-            Self::File(file) => file.flush(),
-            Self::Piped(pipe) => pipe.flush(),
-            Self::Appended(file) => file.flush(),
-        }
-    }
-}
-
-/// Writes the buffered bytes and replaces the file.
-pub(crate) fn finish(file: BufWriter<PendingFile>) -> io::Result<()> {
-    file.into_inner().map_err(IntoInnerError::into_error)?.commit()
 }
 
 /// A regular file that a temporary file replaces.
@@ -298,9 +276,8 @@ impl Direct {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(false).create_new(is_new).open(path)
         };
-        let is_pipe = fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo());
         let (file, is_new) = match () {
-            () if is_pipe => (None, false),
+            () if is_pipe(path) => (None, false),
             () => match make(true) {
                 Ok(file) => (Some(file), true),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -324,6 +301,18 @@ impl Direct {
                 Err(io::Error::new(ErrorKind::NotFound, "the file was removed during the run"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Discards the written bytes, which is possible in a regular file only.
+    fn restart(&mut self) -> io::Result<()> {
+        let is_kept = |file: &File| file.metadata().is_ok_and(|there| !there.is_file());
+        match self.begun && self.file.as_ref().is_some_and(is_kept) {
+            true => Err(ErrorKind::Unsupported.into()),
+            false => {
+                self.begun = false;
+                Ok(())
+            }
         }
     }
 
@@ -355,6 +344,16 @@ impl Drop for Direct {
     }
 }
 
+/// True if `path` is a named pipe.
+pub(crate) fn is_pipe(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo())
+}
+
+/// A second handle on the program's stdout.
+fn stdout_file() -> io::Result<File> {
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}
+
 /// True if the file has a name in a folder.
 fn has_name(file: &File) -> bool {
     file.metadata().is_ok_and(|there| there.nlink() > 0)
@@ -378,70 +377,4 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
 
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Identifies a file, to compare two outputs.
-#[derive(PartialEq, Eq)]
-enum Identity {
-    There { device: u64, number: u64 },
-    NotYet(PathBuf),
-}
-
-/// Refuses two outputs to the same file, also through links; `-` is stdout, and `has_report` says
-/// that the report goes to stdout, too.
-///
-/// # Errors
-/// A sentence that names both.
-///
-/// Cause: Two outputs would overwrite each other.
-pub(crate) fn check_distinct(
-    outputs: &[(&str, Option<&str>)],
-    has_report: bool,
-) -> Result<(), String> {
-    let mut seen: Vec<(&str, &str, Identity)> = Vec::new();
-    let given = outputs.iter().filter_map(|&(flag, place)| Some((flag, place?)));
-    for (flag, place) in given {
-        let Some(identity) = identity(place) else { continue };
-        if let Some((other, there, _)) = seen.iter().find(|(.., seen)| *seen == identity) {
-            return Err(format!(
-                "{other} '{there}' and {flag} '{place}' are the same file; give each a file of \
-                 its own"
-            ));
-        }
-        seen.push((flag, place, identity));
-    }
-    let report = stdout().filter(|out| has_report && out.is_file());
-    let Some(report) = report.and_then(|out| identity_of(&out)) else { return Ok(()) };
-    match seen.iter().find(|(_, place, seen)| *place != "-" && *seen == report) {
-        Some((flag, place, _)) => Err(format!(
-            "{flag} '{place}' is the file to which stdout writes the report; name another file"
-        )),
-        None => Ok(()),
-    }
-}
-
-fn identity(place: &str) -> Option<Identity> {
-    if place == "-" {
-        return stdout().and_then(|out| identity_of(&out));
-    }
-    match fs::metadata(place) {
-        Ok(there) => identity_of(&there),
-        Err(_) => {
-            let path = followed(Path::new(place)).ok()?;
-            Some(Identity::NotYet(fs::canonicalize(folder(&path)).ok()?.join(path.file_name()?)))
-        }
-    }
-}
-
-fn stdout() -> Option<Metadata> {
-    use std::os::fd::AsFd;
-    File::from(io::stdout().as_fd().try_clone_to_owned().ok()?).metadata().ok()
-}
-
-/// Identity of a file; none for devices such as /dev/null, which keep nothing.
-fn identity_of(there: &Metadata) -> Option<Identity> {
-    /// Major number of `/dev/null`, `/dev/full` and similar devices.
-    const MEMORY_DEVICES: u64 = 1;
-    let is_memory = there.file_type().is_char_device() && there.rdev() >> 8 == MEMORY_DEVICES;
-    (!is_memory).then(|| Identity::There { device: there.dev(), number: there.ino() })
 }

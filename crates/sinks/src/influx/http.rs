@@ -1,9 +1,9 @@
 //! HTTP client of a database: posts batches, and classifies answers by what to do next.
 
-use crate::exit::Stop;
+use super::delivery::{Answer, Post};
+use crate::ending::OutputStop;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use memtide_scenario::{InfluxPlace, InfluxVersion};
-use memtide_sinks::{Answer, Post};
 use std::time::Duration;
 use std::{env, fs};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
@@ -14,6 +14,8 @@ const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// Largest part of an answer that is read, in bytes, and that is printed, in characters.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 const SHOWN_MAX: usize = 200;
+/// The status of a write (InfluxDB 1.8, 2 and 3, "Troubleshoot issues writing data").
+const WRITTEN: u16 = 204;
 /// File with the certificates of this system's trusted authorities.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
@@ -28,7 +30,7 @@ impl Http {
     /// A client for `place`, with the credentials in the environment.
     ///
     /// Cause: The file that a variable names for a secret cannot be read.
-    pub(super) fn new(place: &InfluxPlace) -> Result<Self, Stop> {
+    pub(super) fn new(place: &InfluxPlace) -> Result<Self, OutputStop> {
         let agent = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -60,7 +62,7 @@ fn tls() -> TlsConfig {
 }
 
 /// The authorization header for the credentials in the environment.
-fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
+fn authorization(version: InfluxVersion) -> Result<Option<String>, OutputStop> {
     let user = env::var("MEMTIDE_INFLUX_USER").unwrap_or_default();
     let password = secret("MEMTIDE_INFLUX_PASSWORD")?;
     let token = secret("MEMTIDE_INFLUX_TOKEN")?;
@@ -81,14 +83,14 @@ fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
 /// Cause: The file cannot be read.
 ///
 /// To do: Name a file that this user can read, or set the variable without _FILE.
-fn secret(name: &str) -> Result<Option<String>, Stop> {
+fn secret(name: &str) -> Result<Option<String>, OutputStop> {
     if let Ok(word) = env::var(name) {
         return Ok(Some(word).filter(|word| !word.is_empty()));
     }
     let file = format!("{name}_FILE");
     let Ok(path) = env::var(&file) else { return Ok(None) };
     let text = fs::read_to_string(&path)
-        .map_err(|error| Stop::usage(format!("{file} '{path}' cannot be read: {error}")))?;
+        .map_err(|error| OutputStop::usage(format!("{file} '{path}' cannot be read: {error}")))?;
     Ok(Some(text.trim_end().to_owned()).filter(|word| !word.is_empty()))
 }
 
@@ -129,12 +131,14 @@ fn answer(response: &mut Response<Body>) -> Answer {
     let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).lossy_utf8(true);
     let text = match body.read_to_string() {
         Ok(text) => text,
-        Err(error) if (200..300).contains(&status) => {
+        Err(error) if status == WRITTEN => {
             return Answer::Unreachable(format!("its answer was incomplete: {error}"));
         }
         Err(_) => String::new(),
     };
-    if (200..300).contains(&status) {
+    // Every version of InfluxDB answers 204 to a write. Another server, such as a proxy with a page
+    // to log in, may answer 200.
+    if status == WRITTEN {
         return Answer::Taken;
     }
     let text = if text.trim().is_empty() { words } else { text };
@@ -146,11 +150,15 @@ fn answer(response: &mut Response<Body>) -> Answer {
     };
     match status {
         413 => Answer::TooLong(said("")),
-        400 | 422 => Answer::unfit(said(""), &text),
+        // Of a write that is partial, some versions say 201.
+        201 | 400 | 422 => Answer::unfit(said(""), &text),
         401 | 403 => Answer::Refused(said(
             ": set MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER and MEMTIDE_INFLUX_PASSWORD",
         )),
         404 => Answer::Refused(said(": create the database, or name another one in the URL")),
+        200..300 => Answer::Refused(said(
+            " and not 204, as a database does: check that the URL leads to InfluxDB itself",
+        )),
         429 | 500..600 => Answer::Busy { said: said(""), after: after.map(Duration::from_secs) },
         _ => Answer::Refused(said("")),
     }

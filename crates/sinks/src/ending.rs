@@ -1,0 +1,86 @@
+//! The ends of outputs, and what is said of those that could not be opened or written.
+
+use memtide_record::{Exit, Warning};
+use std::io;
+
+/// The failure of an output, as a sentence with the exit code that it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputStop {
+    /// The exit code.
+    pub exit: Exit,
+    /// The sentence.
+    pub message: String,
+}
+
+impl OutputStop {
+    /// An output that the user must name otherwise.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, message: message.into() }
+    }
+
+    /// An output that failed.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Failed, message: message.into() }
+    }
+
+    /// The failure of an output that cannot be written.
+    pub fn unwritable(name: &str, error: &io::Error) -> Self {
+        let warning = Warning::OutputFailed { output: name.to_owned(), why: error.to_string() };
+        Self::failed(format!("{}; {}", warning.message(), warning.remedy()))
+    }
+
+    /// The failure of the output `name`, if `written` is one. That the reader of stdout, or of a
+    /// short form, has gone away is no failure.
+    pub fn of(name: &str, written: io::Result<()>) -> Option<Self> {
+        let may_close = !name.starts_with("--out ") || name.ends_with("=-");
+        let is_enough = |error: &io::Error| may_close && error.kind() == io::ErrorKind::BrokenPipe;
+        let error = written.err().filter(|error| !is_enough(error))?;
+        Some(error.downcast::<Self>().unwrap_or_else(|error| Self::unwritable(name, &error)))
+    }
+}
+
+impl std::fmt::Display for OutputStop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for OutputStop {}
+
+impl From<OutputStop> for io::Error {
+    fn from(stop: OutputStop) -> Self {
+        Self::other(stop)
+    }
+}
+
+/// The result of a sink.
+#[derive(Debug)]
+pub struct Ending {
+    /// The sink's name in messages: its flag.
+    pub name: String,
+    /// The error that ended it, if any.
+    pub result: io::Result<()>,
+    /// Events left out because the sink was too slow.
+    pub events_lost: u64,
+}
+
+impl Ending {
+    /// The failure of the sink, or the loss of events.
+    ///
+    /// Cause: The disk or the reader of an output is slower than the rows that memtide writes.
+    ///
+    /// To do: Write to a faster disk, or use a longer `--interval`.
+    pub fn stop(self) -> Option<OutputStop> {
+        let lost = match self.events_lost {
+            0 => Ok(()),
+            1 => Err(io::Error::other("it was too slow, and 1 event is missing")),
+            n => Err(io::Error::other(format!("it was too slow, and {n} events are missing"))),
+        };
+        OutputStop::of(&self.name, self.result.and(lost))
+    }
+
+    /// True if the sink writes a record as JSON.
+    pub fn is_record(&self) -> bool {
+        self.name == "--json" || self.name.starts_with("--out json=")
+    }
+}
