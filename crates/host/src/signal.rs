@@ -81,8 +81,8 @@ impl StopFlag {
     }
 
     /// A flag that nothing raises, for a program that SIGINT, SIGTERM and SIGHUP kill. They do so
-    /// also in the first process of a container, which the kernel protects from signals that it does
-    /// not catch; its parent sees the exit code of a shell.
+    /// also in the first process of a container, which the kernel protects from signals that it
+    /// does not catch; its parent sees the exit code of a shell.
     pub fn on_no_signal() -> io::Result<Self> {
         if is_first_process() {
             for signal in [SIGINT, SIGTERM, SIGHUP] {

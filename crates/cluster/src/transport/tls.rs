@@ -25,8 +25,8 @@ use tokio_rustls::rustls::{
 const HTTP2: &[u8] = b"h2";
 /// The longest quoted text of the other end, in characters.
 const WORDS_MAX: usize = 200;
-pub(super) const REFUSED: &str = "it refused this master's key, because its join file belongs to another \
-                       master; copy this master's join file to it";
+pub(super) const REFUSED: &str = "it refused this master's key, because its join file belongs to \
+                                  another master; copy this master's join file to it";
 
 /// The waiting side. With `pin` it serves only the peer that proves to have that certificate's key.
 pub(super) fn server(

@@ -244,8 +244,8 @@ pub(super) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// Beginning and end of the load of `record`, whose window lasted `measured_s` until its last counted
-/// reply, in milliseconds since 1970. A run without a load has those of the record.
+/// Beginning and end of the load of `record`, whose window lasted `measured_s` until its last
+/// counted reply, in milliseconds since 1970. A run without a load has those of the record.
 fn instants(record: &Record, measured_s: f64) -> (u64, u64) {
     let start = record.window_start_unix_ns.and_then(|start| u64::try_from(start.0).ok());
     let Some(start_ns) = start else {

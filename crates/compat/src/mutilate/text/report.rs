@@ -203,9 +203,8 @@ impl Formatter {
         }
     }
 
-    /// The CPU use; only in memcache-perf's formats.
-    /// The warning that the machine was busy for `max` percent of a second, with its line end; empty
-    /// where the originals print none.
+    /// The warning that the machine was busy for `max` percent of a second, with its line end;
+    /// empty where the originals print none.
     pub const fn cpu_warning(&self, max: f64) -> &'static str {
         if self.format.is_mcperf() && max > CPU_MAX {
             "Warning! Detected max cpu usage > 95%\n"
@@ -214,6 +213,7 @@ impl Formatter {
         }
     }
 
+    /// The CPU use; only in memcache-perf's formats.
     fn cpu(&self, text: &mut String, cpu: Option<&Cpu>) {
         let Some(Cpu { mean, min, max }) = cpu.filter(|_| self.format.is_mcperf()) else {
             return;

@@ -186,7 +186,11 @@ fn a_fill_on_a_busy_machine_warns() {
     let _turn = alone();
     let (peer, is_over) = (Peer::memcached(""), AtomicBool::new(false));
     let cpus = thread::available_parallelism().unwrap().get();
-    let burn = || while !is_over.load(Ordering::Relaxed) {};
+    let burn = || {
+        while !is_over.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    };
     let [busy, mutilate] = thread::scope(|scope| {
         (0..cpus).for_each(|_| drop(scope.spawn(burn)));
         let fill = |tool: &str| {
