@@ -47,13 +47,16 @@ pub struct OutputFacts<'a> {
     pub has_seconds: bool,
     /// The step of a search or scan that this process carries out alone.
     pub step: Option<u32>,
+    /// The flag of another program that stands for the output of points in messages.
+    pub flag: Option<&'static str>,
 }
 
 impl<'a> OutputFacts<'a> {
     /// The outputs of a command that write everything, without a clock.
     pub const fn new(settings: &'a Settings, shown: Shown<'a>) -> Self {
-        let (unix_ns, share, step) = (None, None, None);
-        Self { settings, shown, unix_ns, share, has_operations: true, has_seconds: true, step }
+        let (unix_ns, share, step, flag) = (None, None, None, None);
+        let (has_operations, has_seconds) = (true, true);
+        Self { settings, shown, unix_ns, share, has_operations, has_seconds, step, flag }
     }
 
     /// The course of a search or scan, its goals, and their words.

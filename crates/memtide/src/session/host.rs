@@ -29,6 +29,9 @@ const FILES_BESIDE: u64 = 64;
 
 /// What directs a share on this machine in place of its user: an agent, with its operator's limits.
 pub(crate) trait Supervisor {
+    /// The addresses of a server whose name this machine does not know; none if they are unknown to
+    /// the supervisor, too.
+    fn server(&self, target: &Target) -> Option<ServerPlan>;
     /// Refuses settings beyond the limits, before anything is resolved or allocated.
     fn permit(&self, settings: &Settings) -> Result<(), Stop>;
     /// Refuses a plan beyond the limits, before any connection is made; leaves out what the run
@@ -78,6 +81,12 @@ impl HostWorld {
     #[cfg(feature = "cluster")]
     pub(crate) fn under(self, guard: ConnectGuard, supervisor: Rc<dyn Supervisor>) -> Self {
         Self { guard, supervisor: Some(supervisor), ..self }
+    }
+
+    /// The addresses of a server: by this machine's resolver, or by the supervisor's knowledge.
+    fn server(&self, target: &Target) -> Result<ServerPlan, Stop> {
+        let known = || self.supervisor.as_ref()?.server(target);
+        server(target).or_else(|stop| known().ok_or(stop))
     }
 
     /// Meaning of the numbers in samples.
@@ -143,7 +152,7 @@ impl World for HostWorld {
             let address = serving.address();
             vec![resolved(&address.to_string(), &address.ip().to_string(), address.port())?]
         } else {
-            scenario.servers.iter().map(server).collect::<Result<Vec<_>, _>>()?
+            scenario.servers.iter().map(|it| self.server(it)).collect::<Result<Vec<_>, _>>()?
         };
         Ok(Surroundings {
             servers,
