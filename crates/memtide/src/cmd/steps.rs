@@ -14,6 +14,7 @@ use crate::session::{
 };
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use memtide_base::Rate;
 use memtide_record::Event;
 use memtide_record::steps::{Conclusion, CourseKind};
 use memtide_report::StepsText;
@@ -214,6 +215,7 @@ impl Front for NativeSteps {
             return Err(failure.clone().into());
         }
         let answer = conclusion.answer.and_then(|answer| answer.rate_per_s);
+        let answer = answer.map(|per_s| Rate::new(per_s, settings.scenario.rate_unit));
         let doubtful = match self.kind {
             CourseKind::Search => answer.is_some_and(|rate| ended.doubted.contains(&rate)),
             CourseKind::Scan => !ended.doubted.is_empty(),

@@ -9,7 +9,7 @@ use crate::exit::Stop;
 use crate::output::complain;
 #[cfg(feature = "cluster")]
 use division::Division;
-use memtide_base::{Remedy, Span, Words};
+use memtide_base::{Rate, Remedy, Span, Words};
 use memtide_compat::FaceWords;
 use memtide_host::signal::StopFlag;
 use memtide_record::Warning;
@@ -236,7 +236,7 @@ pub(crate) struct Ended {
     /// The result.
     pub(crate) came: Came,
     /// Rates of steps whose figures cannot be believed.
-    pub(crate) doubted: Vec<f64>,
+    pub(crate) doubted: Vec<Rate>,
     /// The errors of outputs.
     pub(crate) trouble: Vec<Stop>,
     /// True if a requested record was written.

@@ -82,7 +82,7 @@ impl<'a> Law<'a> {
         let report = || record.server.during.values().next().map(|load| load.report);
         let ratio = |part: u64, whole: u64| Some(part as f64 / whole as f64);
         match path {
-            "=rate" => Some(record.rate.in_schedule_unit()),
+            "=rate" => Some(record.achieved().per_s),
             "=hit_ratio" => ratio(totals.hits, totals.keys),
             "=value_bytes" => ratio(totals.value_bytes_read, totals.values_read),
             "=cpu" => Some((client.cpu_user_s? + client.cpu_system_s?) * 1e9),
