@@ -10,7 +10,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Div, Mul, Sub};
 
-/// A rate per second, with what it counts. Its text rounds to three digits: `471 keys/s`, `3 000/s`.
+/// A rate per second, with what it counts. Its text rounds to three digits: `471 keys/s`,
+/// `3 000/s`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
     /// The number per second; not a number if it is unknown.

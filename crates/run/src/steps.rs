@@ -245,8 +245,8 @@ fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
 }
 
 /// The part of a step's `rate` that was asked of those whose figures are in its record. `own` is
-/// the rate of the master's own load in it; the agents have equal parts of the rest, and do not take
-/// over the part of one that was lost.
+/// the rate of the master's own load in it; the agents have equal parts of the rest, and do not
+/// take over the part of one that was lost.
 fn asked(rate: Rate, own: Rate, record: &Record) -> Rate {
     let Some(missing) = &record.missing else { return rate };
     let gone: u32 = missing.lanes.iter().map(|[first, last]| last - first + 1).sum();

@@ -25,7 +25,7 @@ use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
 use memtide_run::steps::RunTask;
 use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, Share};
 use memtide_scenario::{Outputs, Settings, Target};
-use memtide_sinks::{OutputFacts, Shown, Sink};
+use memtide_sinks::{OutputFacts, OutputSubject, Sink};
 use std::io;
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
@@ -197,7 +197,7 @@ impl Front for AgentFront {
             rows.add_to(&mut opened.samples)?;
         }
         let (share, step) = (Some(self.points.0), self.points.1);
-        let facts = facts(settings, Shown::Run)?;
+        let facts = facts(settings, OutputSubject::Run)?;
         open_points(&mut opened, &OutputFacts { share, step, has_seconds: false, ..facts })?;
         Ok(opened)
     }

@@ -21,7 +21,7 @@ use memtide_report::StepsText;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
 use memtide_scenario::{Goal, Relation, Subject};
 use memtide_scenario::{Output, OutputKind, Settings};
-use memtide_sinks::{Outlets, Shown, Sink, check_places};
+use memtide_sinks::{Outlets, OutputSubject, Sink, check_places};
 use memtide_workload::Wave;
 use std::io;
 
@@ -191,7 +191,7 @@ impl Front for NativeSteps {
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
         let outputs = &settings.outputs;
         check_places(outputs, &[])?;
-        let shown = Shown::Steps(self.kind, &settings.scenario.goals);
+        let shown = OutputSubject::Steps(self.kind, &settings.scenario.goals);
         let reader = outputs.files().into_iter().find(Output::is_stdout);
         let reader = reader.map(|output| output.name());
         Ok(Opened { reader, ..opened(Outlets::default(), &facts(settings, shown)?)? })

@@ -21,7 +21,7 @@ use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
 use memtide_scenario::Settings;
 use memtide_scenario::Target;
-use memtide_sinks::{Origin, SampleOutlet, Samples, Sink};
+use memtide_sinks::{SampleOrigin, SampleOutlet, Samples, Sink};
 use std::rc::Rc;
 
 /// Number of files that the program needs besides its connections.
@@ -90,10 +90,10 @@ impl HostWorld {
     }
 
     /// Meaning of the numbers in samples.
-    fn origin(&self, lowered: &Lowered) -> Origin {
+    fn origin(&self, lowered: &Lowered) -> SampleOrigin {
         let now = self.clock.now().since(Instant::ZERO);
         let leads = lowered.plan.own_leads().into_iter();
-        Origin {
+        SampleOrigin {
             unix_ns: unix_ns().saturating_sub(now.ns()),
             servers: lowered.plan.servers.iter().map(|server| server.name.clone()).collect(),
             leads: leads.map(|(number, server)| (number, usize::from(server.0))).collect(),

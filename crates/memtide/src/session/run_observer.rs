@@ -23,19 +23,19 @@ pub(crate) struct RunObserver<'a> {
     outlets: Outlets,
     /// Name of the outlet whose reader decides on further steps: none is run once it has gone.
     reader: Option<String>,
-    screens: Vec<Shown<'a>>,
+    screens: Vec<OutputSubject<'a>>,
     /// Rates of steps whose figures cannot be believed.
     doubted: Vec<Rate>,
 }
 
 /// A screen and its result so far. One that failed gets no more events.
-struct Shown<'a> {
+struct OutputSubject<'a> {
     name: &'static str,
     screen: Box<dyn Screen + 'a>,
     result: io::Result<()>,
 }
 
-impl Shown<'_> {
+impl OutputSubject<'_> {
     fn tell(&mut self, say: impl FnOnce(&mut dyn Screen) -> io::Result<()>) {
         if self.result.is_ok() {
             self.result = say(&mut *self.screen);
@@ -70,7 +70,7 @@ impl<'a> RunObserver<'a> {
     /// Adds screens; each shows its introduction.
     pub(crate) fn show(&mut self, screens: Vec<InStep<'a>>) {
         for InStep { name, screen } in screens {
-            let mut shown = Shown { name, screen, result: Ok(()) };
+            let mut shown = OutputSubject { name, screen, result: Ok(()) };
             shown.tell(|screen| screen.begin());
             self.screens.push(shown);
         }

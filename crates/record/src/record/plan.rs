@@ -45,8 +45,8 @@ pub struct PlanRecord {
     /// Open or closed loop.
     #[serde(rename = "loop")]
     pub loop_kind: LoopKind,
-    /// Target rate per second, in the unit of `rate_unit`; none in a closed loop, or if the wave sets
-    /// the rate.
+    /// Target rate per second, in the unit of `rate_unit`; none in a closed loop, or if the wave
+    /// sets the rate.
     pub rate_per_s: Option<f64>,
     /// Distribution of inter-arrival times.
     pub arrival: String,
@@ -198,8 +198,8 @@ impl PlanRecord {
         word.and_then(|word| word.parse().ok()).unwrap_or_default()
     }
 
-    /// The unit in which the rates of all `plans` can be compared and added: their own, or operations
-    /// if these differ.
+    /// The unit in which the rates of all `plans` can be compared and added: their own, or
+    /// operations if these differ.
     pub(crate) fn common_unit<'a>(mut plans: impl Iterator<Item = &'a Self>) -> RateUnit {
         match plans.all(|plan| plan.unit() == RateUnit::Keys) {
             true => RateUnit::Keys,

@@ -7,8 +7,8 @@ use super::points::{InfluxIntervals, InfluxOperations, InfluxRun};
 use super::spool::Spool;
 use crate::Sink;
 use crate::ending::OutputStop;
-use crate::opening::{Opening, OutputFacts, Shown, attach};
-use crate::outlet::Patience;
+use crate::opening::{Opening, OutputFacts, OutputSubject, attach};
+use crate::outlet::StallLimits;
 use memtide_record::Event;
 use memtide_scenario::Output;
 use memtide_scenario::{InfluxPlace, SpoolPlace};
@@ -28,7 +28,7 @@ pub(crate) fn add(it: &mut Opening<'_>) -> Result<(), OutputStop> {
     let spool = facts.settings.outputs.spool.as_ref();
     let kept = spool.map(|spool| open_spool(spool, &run.run, facts.unix_ns)).transpose()?;
     let delivery = Delivery::start(Box::new(Http::new(&place)?), kept).map_err(no_thread)?;
-    let is_record = matches!(facts.shown, Shown::Record);
+    let is_record = matches!(facts.shown, OutputSubject::Record);
     if facts.has_operations && !is_record {
         let operations = InfluxOperations::new(run.clone(), delivery.feed(), facts.step);
         it.samples.add(&name, Box::new(operations));
@@ -41,7 +41,7 @@ pub(crate) fn add(it: &mut Opening<'_>) -> Result<(), OutputStop> {
     let folder = spool.map(|spool| spool.folder.clone());
     let place = facts.flag.is_none().then(|| it.output.to_string());
     let sink = Box::new(Points { seconds, delivery, name: name.clone(), place, folder });
-    attach(it.outlets, &name, sink, Patience::default())
+    attach(it.outlets, &name, sink, StallLimits::default())
 }
 
 /// The tags and names that all points of a run have in common.

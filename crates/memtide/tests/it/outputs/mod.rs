@@ -194,8 +194,8 @@ fn neither_do_rows_of_a_simulation() {
             drop(held);
         }
     }
-    // What the reader gets is complete. The pipe is another one, because a process that another test
-    // starts may hold the end of the first for a moment.
+    // What the reader gets is complete. The pipe is another one, because a process that another
+    // test starts may hold the end of the first for a moment.
     let path = folder.join("whole");
     fifo(&path);
     let reader = std::thread::spawn(move || fs::read_to_string(path).unwrap());

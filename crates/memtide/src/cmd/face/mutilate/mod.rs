@@ -37,7 +37,7 @@ use memtide_run::steps::{
 use memtide_scenario::{Kind, OutputKind, Settings};
 use memtide_scenario::{Measure, Problem};
 use memtide_sinks::{
-    Document, OutputFacts, Place, Samples, Shown, Sink, check_distinct, check_kind, no_file,
+    Document, OutputFacts, OutputSubject, Place, Samples, Sink, check_distinct, check_kind, no_file,
 };
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -124,8 +124,8 @@ impl Front for Mutilate {
         let mut opened = json(output.json.as_deref(), course(&self.options.mode))?;
         save(&self.options, &mut opened.samples)?;
         let shown = match course(&self.options.mode) {
-            Some(kind) => Shown::Steps(kind, &[]),
-            None => Shown::Run,
+            Some(kind) => OutputSubject::Steps(kind, &[]),
+            None => OutputSubject::Run,
         };
         let facts = facts(settings, shown)?;
         open_points(&mut opened, &OutputFacts { flag: Some(PUSHED), ..facts })?;
