@@ -179,7 +179,7 @@ fn an_agent_for_one_master_ends_after_its_runs() {
 #[test]
 fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     let _turn = shared();
-    let (lab, peer) = (Lab::new("own"), Peer::memcached(""));
+    let (lab, peer) = (Lab::new("own-load"), Peer::memcached(""));
     let _agents = lab.agents(2);
     let outputs = ["junit=a.xml", "md=a.md", "summary=s.csv", "intervals=i.csv", "hgrm=a.hgrm"];
     let [junit, md, summary, intervals, hgrm] =
