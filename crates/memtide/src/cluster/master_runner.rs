@@ -5,6 +5,7 @@ use super::folder::own_key;
 use super::own_outputs::{OwnPoints, OwnRows};
 use super::serving::{Local, Own, Setup};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
+use crate::output::say;
 use crate::session::front::division::{Division, OwnPart};
 use crate::session::{Front, FrontProfile, LostAgents};
 use memtide_base::{Instant, Sentence, Span};
@@ -25,6 +26,7 @@ use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Observer, RunOutcome, Surroundings, load_max};
 use memtide_scenario::{Agents, AgentsWord, Placement, Tags};
 use memtide_scenario::{OutputKind, Outputs, Scenario, Settings, scenario_digest};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -44,6 +46,7 @@ pub(crate) struct MasterRunner {
     /// True if agents write points of measured operations.
     points: bool,
     tags: Tags,
+    is_quiet: bool,
     /// Output of the measured operations of the master's own load.
     rows: Option<OwnRows>,
     /// Instant at which the loads of the present round begin together, once it is agreed.
@@ -101,6 +104,7 @@ impl MasterRunner {
         let rules = Rules {
             wanted,
             expect: *expect,
+            prepare_max: settings.placement.agents.prepare_timeout,
             expect_flag: profile.patience_flag,
             allow_lost: *allow_lost,
             goes_on: profile.goes_on_without,
@@ -117,6 +121,7 @@ impl MasterRunner {
             samples: settings.outputs.first(OutputKind::Samples).is_some(),
             points: settings.outputs.wants_agents_points(),
             tags: settings.outputs.tags.clone(),
+            is_quiet: settings.outputs.quiet,
             rows,
             begins: None,
             end: RoundEnd::default(),
@@ -175,7 +180,7 @@ impl MasterRunner {
                 break end;
             }
             if self.stop.is_raised() {
-                self.master.stop(None, "the user ended the run", now());
+                self.master.interrupt(now());
             }
             self.turn(Some(&mut taking), observer);
         };
@@ -271,6 +276,7 @@ impl MasterRunner {
                 FromNet::Turned { address, why } => {
                     self.master.turned(&address, &why);
                 }
+                FromNet::Woken => {}
             }
             self.act(taking.as_deref_mut(), observer);
             next = self.net.next(Duration::ZERO);
@@ -290,6 +296,7 @@ impl MasterRunner {
                 Action::Send(peer, message) => self.net.send(peer, message),
                 Action::Close(peer) => self.net.close(peer),
                 Action::Note(text) => observer.on(&Event::Note(text)),
+                Action::Waiting(text) => self.tell_waiting(text, observer),
                 Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
                 Action::Begins(at) => self.begins = Some(at),
                 Action::Second(number, second) => {
@@ -302,12 +309,22 @@ impl MasterRunner {
                 }
                 Action::Record(number, record) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
-                    match taking.record(&record, number, self.master.is_stopping()) {
+                    let of = (number, self.master.armed_ns(number));
+                    match taking.record(&record, of, self.master.is_stopping()) {
                         Ok(()) => self.master.fit(number),
                         Err(why) => self.master.unfit(number, why, now()),
                     }
                 }
             }
+        }
+    }
+
+    /// Says for which agents the run waits, on the status line if there is one.
+    fn tell_waiting(&self, text: String, observer: &mut impl Observer) {
+        match std::io::stderr().is_terminal() {
+            true => observer.on(&Event::Note(text)),
+            false if self.is_quiet => {}
+            false => say(&format!("memtide: {text}")),
         }
     }
 
