@@ -37,7 +37,15 @@ pub fn from_agent(data: &[u8]) {
     let members = vec![(0, 1), (1, 2)];
     let parts = vec![RoundLoad { scenario, digest: String::new(), step: None, members }];
     let load_max = Some(Span::from_s(1));
-    let round = Round { parts, load_only: false, samples: false, points: false, load_max };
+    let round = Round {
+        parts,
+        load_only: false,
+        samples: false,
+        points: false,
+        looks_unfilled: true,
+        servers: Vec::new(),
+        load_max,
+    };
     master.begin(&round, now);
     for (message, peer) in messages::<FromAgent>(data).zip(PEERS.into_iter().cycle()) {
         now += Span::from_ms(10);

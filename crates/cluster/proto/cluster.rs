@@ -151,6 +151,20 @@ pub struct Share {
     /// Write points of measured operations to the agent's own database.
     #[prost(bool, tag = "9")]
     pub points: bool,
+    /// Sample servers that are not to be filled, and refuse values of other lengths.
+    #[prost(bool, tag = "10")]
+    pub looks_unfilled: bool,
+    /// The servers' addresses as the master knows them, for agents that cannot resolve a name.
+    #[prost(message, repeated, tag = "11")]
+    pub servers: ::prost::alloc::vec::Vec<Server>,
+}
+/// A server of the scenario, and its addresses: IP:PORT.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Server {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, repeated, tag = "2")]
+    pub addresses: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct Step {

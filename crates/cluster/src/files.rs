@@ -65,6 +65,18 @@ pub fn make_folder(
     Ok(join)
 }
 
+/// Makes a folder in which other users can change nothing; if it exists, checks that it is one. A
+/// link is refused unless its own owner is this user or root, because a folder above may be open to
+/// all users.
+///
+/// # Errors
+/// If the folder cannot be made, belongs to another user, or can be changed by others.
+pub fn own_folder(path: &Path) -> Result<(), String> {
+    private::folder(path, private::WRITING_BY_OTHERS)?;
+    let link = path.symlink_metadata().map_err(|error| format!("{}: {error}", path.display()))?;
+    private::owned(path, &link)
+}
+
 /// Reads a master's folder.
 ///
 /// # Errors

@@ -13,6 +13,7 @@ pub use ending::RoundEnd;
 pub(crate) use gathering::NAME_CHARS_MAX;
 pub use gathering::{Gathered, Wanted};
 pub use member::Lost;
+pub(crate) use member::titled;
 
 use crate::clock::RoundTrip;
 use crate::message::from_agent::What as Hears;
@@ -70,6 +71,10 @@ pub struct Round {
     pub samples: bool,
     /// True to write measured operations as points to each agent's own database.
     pub points: bool,
+    /// True to sample servers that are not to be filled, and to refuse values of other lengths.
+    pub looks_unfilled: bool,
+    /// The addresses of servers, for agents that cannot resolve a name.
+    pub servers: Vec<message::Server>,
     /// The longest time from the beginning of the load until every share's load has ended and its
     /// replies were awaited; `None` if that is unknown.
     pub load_max: Option<Span>,
@@ -341,6 +346,8 @@ impl Master {
                 step: part.step,
                 samples: round.samples,
                 points: round.points,
+                looks_unfilled: round.looks_unfilled,
+                servers: round.servers.clone(),
             };
             let member = &mut self.members[member as usize];
             member.share = first;
@@ -495,7 +502,7 @@ impl Master {
         member.notes += 1;
         if member.notes <= NOTES_MAX {
             let text = printable(&note.text, TEXT_CHARS_MAX);
-            let text = format!("agent {}: {text}", member.label());
+            let text = format!("{}: {text}", titled(&member.label()));
             self.act(if note.is_trouble { Action::Trouble(text) } else { Action::Note(text) });
         }
     }

@@ -1,6 +1,6 @@
 //! The end of a round: seconds, records, lost agents, and the result.
 
-use super::member::{Lost, Member, Stage};
+use super::member::{Lost, Member, Stage, titled};
 use super::{Action, Master, Phase, TEXT_CHARS_MAX};
 use crate::message::{Preparing, RecordPart};
 use crate::{AGENT_SILENT_MAX, MASTER_SILENT_MAX};
@@ -186,10 +186,10 @@ impl Master {
             return;
         }
         let lost = Lost { exit: exit.unwrap_or(Lost::UNREACHABLE), why };
-        let (label, peer) = (member.label(), member.peer);
+        let (title, peer) = (titled(&member.label()), member.peer);
         let is_waiting = self.phase == Phase::Gathering;
         let what = if is_waiting { "has left" } else { "is lost" };
-        let text = format!("agent {label} {what}: {}", lost.why);
+        let text = format!("{title} {what}: {}", lost.why);
         match member.stage {
             _ if is_waiting => drop(self.members.remove(number)),
             // Its part of this round is done; it counts as lost from the next round on.
@@ -199,7 +199,7 @@ impl Master {
         self.note(text);
         self.act(Action::Close(peer));
         if !is_waiting && self.has_lost_too_many() {
-            let why = format!("agent {label} was lost");
+            let why = format!("{title} was lost");
             self.stop(None, &why, now);
         }
     }

@@ -101,6 +101,15 @@ impl Lost {
     pub const UNFIT: u8 = Exit::Failed.code();
 }
 
+/// The label of the agent in the master's own process. No other has it: labels of agents contain an
+/// address.
+const OWN_LOAD: &str = "the master's own load";
+
+/// The agent with this label as a sentence's subject.
+pub(crate) fn titled(label: &str) -> String {
+    if label == OWN_LOAD { label.to_owned() } else { format!("agent {label}") }
+}
+
 impl Member {
     pub(super) fn new(peer: u64, (name, address): (&str, &str), units: u32, now: Instant) -> Self {
         Self {
@@ -130,10 +139,10 @@ impl Member {
         }
     }
 
-    /// Name and address, for messages.
+    /// Name and address, for messages; [`titled`] makes them a subject.
     pub(super) fn label(&self) -> String {
         match self.is_own {
-            true => "of the master's own load".to_owned(),
+            true => OWN_LOAD.to_owned(),
             false => format!("{} ({})", self.name, self.address),
         }
     }

@@ -61,4 +61,43 @@ fn lost_agents_are_named_by_reason_and_not_all_of_many() {
         sentences,
         ["agents a0, a1, a2, a3 and 2 more: it was silent", "agent a6: its disk is full"]
     );
+    let own =
+        lost_sentences(&[(0, "the master's own load".to_owned(), lost(0, "it stood still").2)]);
+    assert_eq!(
+        own,
+        ["the master's own load: it stood still"],
+        "it is no agent that the user named"
+    );
+}
+
+#[test]
+fn what_is_left_of_a_run_counts_the_named_agents_that_made_load() {
+    let part = |ran: &[u32], recorded: &[u32]| {
+        let members = recorded.iter().map(|number| (*number, 1)).collect();
+        let (scenario, digest) = Default::default();
+        let part = Part::new(&RoundLoad { scenario, digest, step: None, members }, None);
+        Part { ran: ran.to_vec(), recorded: recorded.to_vec(), ..part }
+    };
+    let why = |ran: &[u32], names: &[&str]| {
+        let lost = Lost { exit: 3, why: "it was silent".to_owned() };
+        let end = RoundEnd { lost: vec![(0, "a0".to_owned(), lost)], has_failed: true };
+        let own = names.iter().position(|name| *name == "own").map(|at| at as u32);
+        let taking = Taking {
+            parts: vec![part(ran, &[0, 1, 2])],
+            run: String::new(),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            own,
+            seconds: Seconds::default(),
+            so_far: LoadSoFar::new(Span::ZERO, None, None),
+            abort_on: Vec::new(),
+            timeout: Span::ZERO,
+        };
+        taking.failure(&end).why
+    };
+    // One agent was named, and only the master's own load has a record.
+    assert_eq!(why(&[1], &["a0", "own"]), "agent a0: it was silent; there is no result");
+    // Records of shares that never began are no result.
+    assert_eq!(why(&[], &["a0", "a1", "a2"]), "agent a0: it was silent; there is no result");
+    let two = why(&[1, 3], &["a0", "a1", "a2", "own"]);
+    assert_eq!(two, "agent a0: it was silent; the result is partial: 1 of 3 agents");
 }

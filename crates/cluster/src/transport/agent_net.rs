@@ -93,9 +93,10 @@ impl AgentNet {
         }
     }
 
-    /// Closes the connection behind the last message. The agent continues to dial or to wait.
-    pub fn close(&self) {
-        locked(&self.net.shared.peers).clear();
+    /// Closes the connection to this master behind the last message. The agent continues to dial or
+    /// to wait. A connection that has ended meanwhile is not mistaken for that of the next master.
+    pub fn close(&self, peer: u64) {
+        locked(&self.net.shared.peers).remove(&peer);
     }
 
     /// Sets the first message to the next master: the agent's name, its kept records, and since

@@ -87,6 +87,11 @@ impl End for MasterEnd {
                                        file belongs to another master, copy this master's join \
                                        file to it";
 
+    /// An agent's refusal of this master's key is told apart, if it arrives before the close.
+    fn unanswered(why: String) -> String {
+        if why == tls::REFUSED { why } else { Self::UNANSWERED.to_owned() }
+    }
+
     fn ping(message: &ToAgent) -> Option<u64> {
         let Some(to_agent::What::Ping(ping)) = &message.what else { return None };
         Some(ping.number)

@@ -6,7 +6,7 @@ use super::admission::{AdmissionQueue, PendingPeer, bind};
 use super::event::NetEvent;
 use super::link::{Ended, Handle, Link, connect, within};
 use super::queue::{Events, Inbox, Outgoing, events, locked};
-use super::stream::{Driver, call, serve};
+use super::stream::{Driver, call, serve, why};
 use super::thread::{NetThread, Stop, runtime};
 use super::{ALIVE_EVERY, REDIAL};
 use crate::clock::RoundTrip;
@@ -43,6 +43,10 @@ pub(super) trait End: Send + Sync + 'static {
     /// alert is read, so both cases have one sentence.
     const UNANSWERED: &'static str;
 
+    /// The sentence about a dialed peer whose answer to the call is this failure.
+    fn unanswered(_why: String) -> String {
+        Self::UNANSWERED.to_owned()
+    }
     /// Waits until this end can meet peers.
     fn ready(&self) -> impl Future<Output = ()> + Send {
         std::future::ready(())
@@ -313,7 +317,7 @@ impl<E: End> Shared<E> {
     ) -> Result<(Hello, Connected<E>), String> {
         let tls = connect(address, connector).await?;
         let begin = async |outgoing| {
-            call(tls, E::CALLS, outgoing).await.map_err(|_| E::UNANSWERED.to_owned())
+            call(tls, E::CALLS, outgoing).await.map_err(|status| E::unanswered(why(&status)))
         };
         let (mut connected, _) = self.open(begin, stop.clone()).await?;
         let hello = self.end.proof(&mut connected.link.incoming).await?;

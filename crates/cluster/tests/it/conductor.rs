@@ -124,7 +124,8 @@ impl Conductor {
         let parts =
             vec![RoundLoad { scenario: String::new(), digest: String::new(), step: None, members }];
         let load_max = Some(LOAD_MAX);
-        let round = Round { parts, load_only, samples: false, points: false, load_max };
+        let (samples, points, looks_unfilled, servers) = (false, false, false, Vec::new());
+        let round = Round { parts, load_only, samples, points, looks_unfilled, servers, load_max };
         self.master.begin(&round, now);
     }
 

@@ -138,7 +138,15 @@ impl Solo {
         let (scenario, digest) = (String::new(), String::new());
         let parts = vec![RoundLoad { scenario, digest, step: None, members }];
         let load_max = Some(Span::from_s(10));
-        let round = Round { parts, load_only, samples: false, points: false, load_max };
+        let round = Round {
+            parts,
+            load_only,
+            samples: false,
+            points: false,
+            looks_unfilled: false,
+            servers: Vec::new(),
+            load_max,
+        };
         master.begin(&round, now);
         let mut solo = Self { master, now, said: Vec::new() };
         solo.take();

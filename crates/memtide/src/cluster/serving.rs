@@ -14,6 +14,7 @@ use memtide_cluster::join::Join;
 use memtide_cluster::law::{AskedShare, Law};
 use memtide_cluster::message::{Hello, Share as ShareMessage, Step};
 use memtide_cluster::transport::{AgentNet, FromMaster};
+use memtide_compat::FaceWords;
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
@@ -67,6 +68,8 @@ pub(crate) struct Setup {
     pub(crate) sleeps: bool,
     /// True if its workers are pinned to CPUs, whatever the master says.
     pub(crate) pins: bool,
+    /// The words of its face for failures; none for memtide's own.
+    pub(crate) words: Option<&'static FaceWords>,
     /// Callback for the record of each share.
     pub(crate) shows: Option<ShowRecord>,
     /// True to end after the runs of one master.
@@ -144,6 +147,7 @@ pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
         setup,
         law,
         net,
+        peer: 0,
         agent: Agent::new(),
         busy: None,
         has_served: false,
@@ -160,6 +164,8 @@ struct Shell {
     setup: Setup,
     law: Option<Arc<Law>>,
     net: AgentNet,
+    /// The connection to the present or last master.
+    peer: u64,
     agent: Agent,
     /// The share that is being carried out.
     busy: Option<Busy>,
@@ -202,7 +208,8 @@ impl Shell {
 
     fn turn(&mut self) {
         match self.net.next(LOOK_EVERY) {
-            Some(FromMaster::Opened { address, .. }) => {
+            Some(FromMaster::Opened { peer, address, .. }) => {
+                self.peer = peer;
                 let key = to_hex(&self.net.master()[..8]);
                 self.log(&format!("connected to master {address} (key {key})"));
                 self.agent.opened();
@@ -258,7 +265,7 @@ impl Shell {
             Action::Send(message) => self.net.send(message),
             Action::Close(why) => {
                 self.log(&format!("left the master: {why}"));
-                self.net.close();
+                self.net.close(self.peer);
             }
             Action::Begin(share) => {
                 if let Err(why) = self.begin(&share) {
@@ -332,6 +339,9 @@ impl Shell {
             rows: self.setup.rows.clone(),
             complains: self.setup.complains,
             watches: self.setup.watches,
+            looks_unfilled: share.looks_unfilled,
+            servers: share.servers.clone(),
+            words: self.setup.words,
             told: Arc::clone(&told),
             events: Reports { events, waker: waker.clone() },
         };

@@ -8,7 +8,7 @@ use crate::placement::Division;
 use crate::session::host::{HostWorld, Supervisor};
 use crate::session::outlets::{facts, open, open_points};
 use crate::session::{
-    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
+    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole, failed_in,
 };
 use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
@@ -17,6 +17,7 @@ use memtide_cluster::clock::Estimates;
 use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
 use memtide_cluster::message;
 use memtide_cluster::transport::Waker;
+use memtide_compat::FaceWords;
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, keep_process_on};
@@ -24,8 +25,8 @@ use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
 use memtide_record::{Event, Phase, Progress};
 use memtide_run::steps::RunTask;
 use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, Share};
-use memtide_scenario::{Outputs, Settings};
-use memtide_sinks::{OutputFacts, Shown, Sink};
+use memtide_scenario::{Outputs, Settings, Target};
+use memtide_sinks::{OutputFacts, OutputSubject, Sink};
 use std::io;
 use std::rc::Rc;
 use std::sync::mpsc::{SendError, Sender};
@@ -33,6 +34,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The longest line about a share, in characters: a master chose its words.
 pub(super) const LINE_CHARS_MAX: usize = 1_000;
+/// The most addresses of one server that are taken from a master.
+const ADDRESSES_MAX: usize = 64;
 
 /// The way of a share's events to its agent, which they wake.
 #[derive(Clone)]
@@ -119,6 +122,12 @@ pub(super) struct Work {
     pub(super) complains: bool,
     /// True to query the servers' statistics during the load.
     pub(super) watches: bool,
+    /// True if the master wants servers that are not to be filled looked at.
+    pub(super) looks_unfilled: bool,
+    /// Addresses of servers as the master knows them.
+    pub(super) servers: Vec<message::Server>,
+    /// The words of the agent's face; none for memtide's own.
+    pub(super) words: Option<&'static FaceWords>,
     pub(super) told: Arc<Told>,
     pub(super) events: Reports,
 }
@@ -126,7 +135,7 @@ pub(super) struct Work {
 impl Work {
     /// Carries out the share; the agent receives its events.
     pub(super) fn run(self) {
-        let Self { settings, sent, task, share, law, cpus, name, told, events, .. } = self;
+        let Self { settings, sent, task, share, law, cpus, name, servers, told, events, .. } = self;
         // The previous share may have used other CPUs for its workers.
         keep_process_on(&cpus);
         let step = match task {
@@ -140,12 +149,14 @@ impl Work {
             points: (share.number, step),
             complains: self.complains,
             watches: self.watches,
+            looks_unfilled: self.looks_unfilled,
+            words: self.words,
             told: Arc::clone(&told),
             events: events.clone(),
         };
         let guard = law.as_ref().map_or_else(ConnectGuard::default, guard);
         let load_only = matches!(task, RunTask::Fill);
-        let agent = AgentSupervisor { share, sent, load_only, law, cpus, told, events };
+        let agent = AgentSupervisor { share, sent, load_only, law, cpus, servers, told, events };
         let world = HostWorld::new(Some(Division::of(share))).under(guard, Rc::new(agent));
         Session { settings, task: Task::Run(task), front: Box::new(front), world }.run();
     }
@@ -169,6 +180,8 @@ struct AgentFront {
     points: (u32, Option<u32>),
     complains: bool,
     watches: bool,
+    looks_unfilled: bool,
+    words: Option<&'static FaceWords>,
     told: Arc<Told>,
     events: Reports,
 }
@@ -181,14 +194,17 @@ impl AgentFront {
 }
 
 impl Front for AgentFront {
-    /// The master has already refused a repeated server where it is a mistake.
+    /// The master has already refused a repeated server where it is a mistake, and decides whether
+    /// values are looked at before the load, as its front decides on a single machine.
     fn profile(&self, settings: &Settings) -> FrontProfile {
-        let (repeats, watches_servers) = (true, self.watches);
-        FrontProfile { repeats, watches_servers, ..FrontProfile::native(settings) }
+        let native = FrontProfile::native(settings);
+        let (watches_servers, looks_unfilled) = (self.watches, self.looks_unfilled);
+        FrontProfile { words: self.words, repeats: true, watches_servers, looks_unfilled, ..native }
     }
 
+    /// A face does not judge memory on a single machine, either.
     fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {
-        check_whole(settings, servers_within)
+        if self.words.is_some() { Ok(()) } else { check_whole(settings, servers_within) }
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
@@ -202,7 +218,7 @@ impl Front for AgentFront {
             rows.add_to(&mut opened.samples)?;
         }
         let (share, step) = (Some(self.points.0), self.points.1);
-        let facts = facts(settings, Shown::Run)?;
+        let facts = facts(settings, OutputSubject::Run)?;
         open_points(&mut opened, &OutputFacts { share, step, has_seconds: false, ..facts })?;
         Ok(opened)
     }
@@ -218,7 +234,7 @@ impl Front for AgentFront {
         ended.trouble.iter().for_each(|stop| self.tell(Report::Trouble(stop.message.clone())));
         let Came::Run(outcome) = ended.came else { return Ok(0) };
         if let Some(failure) = &outcome.failure {
-            self.tell(Report::Note(failure.message()));
+            self.tell(Report::Note(failed_in(self.words, failure).message));
         }
         let mut record = outcome.record;
         if let Some(share) = &mut record.share {
@@ -290,6 +306,8 @@ struct AgentSupervisor {
     law: Option<Arc<Law>>,
     /// CPUs that this process may use.
     cpus: Vec<usize>,
+    /// Addresses of servers as the master knows them.
+    servers: Vec<message::Server>,
     told: Arc<Told>,
     events: Reports,
 }
@@ -308,6 +326,14 @@ fn endpoint(address: &Address) -> Endpoint<'_> {
 }
 
 impl Supervisor for AgentSupervisor {
+    fn server(&self, target: &Target) -> Option<ServerPlan> {
+        let name = target.to_string();
+        let known = self.servers.iter().find(|server| server.name == name)?;
+        let parsed = known.addresses.iter().take(ADDRESSES_MAX).filter_map(|it| it.parse().ok());
+        let addresses: Vec<Address> = parsed.map(Address::Tcp).collect();
+        (!addresses.is_empty()).then_some(ServerPlan { name, addresses })
+    }
+
     /// What follows from the settings is asked before a plan allocates anything; the shares of a
     /// run are equal.
     fn permit(&self, settings: &Settings) -> Result<(), Stop> {

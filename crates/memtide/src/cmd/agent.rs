@@ -16,7 +16,7 @@ use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_scenario::{Output, OutputKind, Outputs, SpoolPlace};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `memtide key new`.
 pub(super) fn key(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -28,12 +28,28 @@ pub(super) fn key(matches: &ArgMatches) -> Result<u8, Stop> {
     let words = law_words(matches);
     Law::parse(&words).map_err(Stop::usage)?;
     files::make_folder(&folder, &address, word("bind").as_deref(), words).map_err(Stop::usage)?;
-    let shown = format!(
+    let mut shown = format!(
         "made {0}/master.pem, the master's key, and {0}/agent.join, the join file of its agents\n",
         folder.display()
     );
+    if let Some(hosts) = matches.get_many::<String>("agents") {
+        let copies: String = hosts.map(|host| copied(&folder, host)).collect();
+        shown += &format!(
+            "{copies}Older tools' masters here: memtide install-faces --join {}/agent.join ~/bin\n",
+            folder.display()
+        );
+    }
     drop(show(&shown));
     Ok(0)
+}
+
+/// The commands that take the join file in `folder` to an agent's machine and use it there.
+fn copied(folder: &Path, host: &str) -> String {
+    format!(
+        "scp -p {}/agent.join {host}:   # there: memtide agent --join agent.join, or for older \
+         tools memtide install-faces --join agent.join ~/bin\n",
+        folder.display()
+    )
 }
 
 /// `memtide agent`, and its commands.
@@ -76,6 +92,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
         watches: true,
         sleeps: false,
         pins: false,
+        words: None,
         shows: None,
         once: matches.get_flag("once"),
         complains: true,
