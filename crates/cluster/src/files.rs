@@ -110,6 +110,22 @@ pub fn read_join(path: &Path) -> Result<Join, String> {
     Join::parse(&read_secret(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
+/// Makes a folder of results, or refuses one that exists and that others could change.
+///
+/// # Errors
+/// If it cannot be made, belongs to another user, or can be changed by others.
+pub fn result_folder(path: &Path) -> Result<(), String> {
+    private::folder(path, private::WRITING_BY_OTHERS)
+}
+
+/// Makes an empty file for a result, which only its owner may read. A link is not followed.
+///
+/// # Errors
+/// If it exists already, or cannot be written.
+pub fn new_result(path: &Path) -> Result<(), String> {
+    private::write(path, &[]).map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// Writes a new join file that only its owner may read.
 ///
 /// # Errors

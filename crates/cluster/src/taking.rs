@@ -12,7 +12,7 @@ use memtide_base::printable::printable;
 use memtide_record::Aborted;
 use memtide_record::event::LoadSoFar;
 use memtide_record::{
-    Interval, Merging, Progress, Record, Scenarios, Warning, WarningRecord, beside,
+    Interval, Merging, Progress, Record, Scenarios, Warning, WarningRecord, Wide, beside,
 };
 use memtide_scenario::Goal;
 use memtide_scenario::Scenario;
@@ -95,7 +95,7 @@ impl Part {
         &mut self,
         bytes: &[u8],
         range: &Range<u32>,
-        (run, name): (&str, &str),
+        (run, name, armed_ns): (&str, &str, Option<u64>),
         is_stopping: bool,
     ) -> Result<bool, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
@@ -120,6 +120,11 @@ impl Part {
         }
         if printable(&agent.name, NAME_CHARS_MAX) != name {
             return Err(format!("its record is of another agent, {}", agent.name));
+        }
+        let agreed = armed_ns.map(|ns| Wide(ns.into()));
+        let has_measured = record.measured_s > 0.0 && agreed.is_some();
+        if agent.armed_ns.map_or(has_measured, |armed| Some(armed) != agreed) {
+            return Err("its record is of a load that began at another instant".to_owned());
         }
         let most_s = self.load_max.map_or(f64::INFINITY, Span::as_s_f64);
         if !(0.0..=most_s + 1.0).contains(&record.measured_s) {
@@ -197,16 +202,22 @@ impl Taking {
         Some(Row { interval, progress, aborted })
     }
 
-    /// Adds the record of agent `number`. In a run that is stopping, the record may be of no load.
+    /// Adds the record of agent `number`, whose load was to begin at `armed_ns` of its clock, if it
+    /// was. In a run that is stopping, the record may be of no load.
     ///
     /// # Errors
     /// If it is damaged, or does not belong to the agent's share of this run.
-    pub fn record(&mut self, bytes: &[u8], number: u32, is_stopping: bool) -> Result<(), String> {
+    pub fn record(
+        &mut self,
+        bytes: &[u8],
+        (number, armed_ns): (u32, Option<u64>),
+        is_stopping: bool,
+    ) -> Result<(), String> {
         let mut parts = self.parts.iter_mut();
         let found = parts.find_map(|part| Some((part.range(number)?.clone(), part)));
         let (range, part) = found.ok_or("it carried out no share of this run")?;
         let name = self.names.get(number as usize).map_or("", String::as_str);
-        if part.record(bytes, &range, (&self.run, name), is_stopping)? {
+        if part.record(bytes, &range, (&self.run, name, armed_ns), is_stopping)? {
             part.ran.push(number);
         }
         part.recorded.push(number);

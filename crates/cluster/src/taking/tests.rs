@@ -13,14 +13,17 @@ fn a_record_is_bound_to_its_run_and_agent() {
         members: vec![(0, 1), (1, 1)],
     };
     let refused = |change: fn(&mut Record)| {
-        let agent = AgentRecord { name: "a1".into(), run: "0b".into(), began_late_ns: None };
+        let armed_ns = Some(Wide(77));
+        let agent =
+            AgentRecord { name: "a1".into(), run: "0b".into(), armed_ns, began_late_ns: None };
         let (scenario_digest, agent) = ("digest".to_owned(), Some(agent));
         let share =
             ShareRecord { number: 1, of: 2, scenario_digest, agent, ..ShareRecord::default() };
         let mut record = Record { share: Some(share), measured_s: 10.0, ..Record::default() };
         change(&mut record);
         let mut part = Part::new(&load, Some(Span::from_s(12)));
-        part.record(record.to_json().as_bytes(), &(1..2), ("0b", "a1"), false).unwrap_err()
+        part.record(record.to_json().as_bytes(), &(1..2), ("0b", "a1", Some(77)), false)
+            .unwrap_err()
     };
     fn agent(record: &mut Record) -> &mut AgentRecord {
         record.share.as_mut().unwrap().agent.as_mut().unwrap()
@@ -31,6 +34,13 @@ fn a_record_is_bound_to_its_run_and_agent() {
     assert!(other.contains("of another agent, a2"), "{other}");
     let none = refused(|record| record.share.as_mut().unwrap().agent = None);
     assert!(none.contains("not that of an agent"), "{none}");
+    for armed in [None, Some(Wide(76))] {
+        let earlier = match armed {
+            None => refused(|record| agent(record).armed_ns = None),
+            Some(_) => refused(|record| agent(record).armed_ns = Some(Wide(76))),
+        };
+        assert!(earlier.contains("began at another instant"), "{earlier}");
+    }
     let long = refused(|record| record.measured_s = 80_000.0);
     assert!(long.contains("measured 80000 s, and its load 12 s"), "{long}");
     // With all of this right, the figures themselves are looked at.

@@ -82,6 +82,7 @@ impl End for MasterEnd {
     const SERVES: &'static str = "/memtide.cluster.v1.Master/Join";
     const CALLS: &'static str = "/memtide.cluster.v1.Agent/Serve";
     const DIALS_ON: bool = false;
+    const IS_FIRST: bool = true;
     const UNANSWERED: &'static str = "it closed the connection before it named itself; if its join \
                                        file belongs to another master, copy this master's join \
                                        file to it";

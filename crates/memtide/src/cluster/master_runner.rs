@@ -5,6 +5,7 @@ use super::folder::own_key;
 use super::own_outputs::{OwnPoints, OwnRows};
 use super::serving::{Local, Own, Setup};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
+use crate::output::say;
 use crate::session::front::division::{Division, OwnPart};
 use crate::session::{Front, FrontProfile, LostAgents};
 use memtide_base::{Instant, Sentence, Span};
@@ -27,6 +28,7 @@ use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Observer, RunOutcome, Surroundings, load_max};
 use memtide_scenario::{Agents, AgentsWord, Placement, Tags, Target};
 use memtide_scenario::{OutputKind, Outputs, Scenario, Settings, scenario_digest};
+use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,6 +53,7 @@ pub(crate) struct MasterRunner {
     /// Addresses of the servers that this machine can resolve.
     servers: Vec<message::Server>,
     tags: Tags,
+    is_quiet: bool,
     /// Output of the measured operations of the master's own load.
     rows: Option<OwnRows>,
     /// Instant at which the loads of the present round begin together, once it is agreed.
@@ -108,6 +111,7 @@ impl MasterRunner {
         let rules = Rules {
             wanted,
             expect: *expect,
+            prepare_max: settings.placement.agents.prepare_timeout,
             expect_flag: profile.patience_flag,
             allow_lost: *allow_lost,
             goes_on: profile.goes_on_without,
@@ -126,6 +130,7 @@ impl MasterRunner {
             looks_unfilled: profile.looks_unfilled,
             servers: settings.scenario.servers.iter().filter_map(resolved).collect(),
             tags: settings.outputs.tags.clone(),
+            is_quiet: settings.outputs.quiet,
             rows,
             begins: None,
             end: RoundEnd::default(),
@@ -184,7 +189,7 @@ impl MasterRunner {
                 break end;
             }
             if self.stop.is_raised() {
-                self.master.stop(None, "the user ended the run", now());
+                self.master.interrupt(now());
             }
             self.turn(Some(&mut taking), observer);
         };
@@ -281,6 +286,7 @@ impl MasterRunner {
                 FromNet::Turned { address, why } => {
                     self.master.turned(&address, &why);
                 }
+                FromNet::Woken => {}
             }
             self.act(taking.as_deref_mut(), observer);
             next = self.net.next(Duration::ZERO);
@@ -300,6 +306,7 @@ impl MasterRunner {
                 Action::Send(peer, message) => self.net.send(peer, message),
                 Action::Close(peer) => self.net.close(peer),
                 Action::Note(text) => observer.on(&Event::Note(text)),
+                Action::Waiting(text) => self.tell_waiting(text, observer),
                 Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
                 Action::Begins(at) => self.begins = Some(at),
                 Action::Second(number, second) => {
@@ -312,12 +319,22 @@ impl MasterRunner {
                 }
                 Action::Record(number, record) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
-                    match taking.record(&record, number, self.master.is_stopping()) {
+                    let of = (number, self.master.armed_ns(number));
+                    match taking.record(&record, of, self.master.is_stopping()) {
                         Ok(()) => self.master.fit(number),
                         Err(why) => self.master.unfit(number, why, now()),
                     }
                 }
             }
+        }
+    }
+
+    /// Says for which agents the run waits, on the status line if there is one.
+    fn tell_waiting(&self, text: String, observer: &mut impl Observer) {
+        match std::io::stderr().is_terminal() {
+            true => observer.on(&Event::Note(text)),
+            false if self.is_quiet => {}
+            false => say(&format!("memtide: {text}")),
         }
     }
 

@@ -1,7 +1,7 @@
 //! An agent: it waits for a master, carries out its shares, and hands over their records.
 
 use super::own_outputs::{OwnPoints, OwnRows};
-use super::share::{LINE_CHARS_MAX, Told, Work};
+use super::share::{LINE_CHARS_MAX, Reports, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
 use memtide_base::hex::to_hex;
@@ -9,7 +9,7 @@ use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
 use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent, Report};
-use memtide_cluster::files::Kept;
+use memtide_cluster::files::{self, Kept};
 use memtide_cluster::join::Join;
 use memtide_cluster::law::{AskedShare, Law};
 use memtide_cluster::message::{Hello, Share as ShareMessage, Step};
@@ -31,8 +31,8 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Period at which the agent polls its share's events.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Period at which an agent that nothing wakes checks the time, and whether it was told to end.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Longest time that an agent told to end waits for its record to be acknowledged.
 const HAND_OVER_MAX: Span = Span::from_s(10);
 
@@ -222,7 +222,7 @@ impl Shell {
                 self.agent.closed();
             }
             Some(FromMaster::Turned { address, why }) => self.log(&format!("{address}: {why}")),
-            None => {}
+            Some(FromMaster::Woken) | None => {}
         }
         while let Some(report) = self.next() {
             self.take(report);
@@ -325,6 +325,7 @@ impl Shell {
         }
         let line = line_of(share, &settings);
         let stop = StopFlag::on_silence(self.net.heard(), MASTER_SILENT_MAX);
+        let waker = self.net.waker();
         let (told, (events, heard)) = (Arc::new(Told::new(stop)), channel());
         let work = Work {
             settings,
@@ -342,9 +343,13 @@ impl Shell {
             servers: share.servers.clone(),
             words: self.setup.words,
             told: Arc::clone(&told),
-            events,
+            events: Reports { events, waker: waker.clone() },
         };
-        let spawned = thread::Builder::new().name("share".to_owned()).spawn(move || work.run());
+        let spawned = thread::Builder::new().name("share".to_owned()).spawn(move || {
+            work.run();
+            // A share that ended without an event is noticed at once, too.
+            waker.wake();
+        });
         spawned.map_err(|error| format!("the system started no thread for the share: {error}"))?;
         self.log(&format!("begins {line}"));
         let since_unix_s = memtide_host::clock::since_unix().ns() / 1_000_000_000;
@@ -364,7 +369,10 @@ impl Shell {
                 "it has no folder for samples; start it with --samples DIR, or remove --samples",
             )?;
             let name = format!("{}-{}.csv", to_hex(&share.run), share.number);
-            outputs.samples = Some(folder.join(name).display().to_string());
+            let path = folder.join(name);
+            // Samples of a run that a master names like an earlier one stay as they are.
+            files::new_result(&path)?;
+            outputs.samples = Some(path.display().to_string());
         }
         if share.points {
             let points = self.setup.points.as_ref().ok_or(
@@ -382,6 +390,8 @@ impl Shell {
     /// Ends the present share.
     fn rest(&mut self, how: &str) {
         if let Some(busy) = self.busy.take() {
+            // Its master may only have stood still, and now get the record.
+            self.net.hear_again();
             self.log(&format!("done with {}: {how}", busy.line));
         }
         self.introduce();

@@ -16,25 +16,41 @@ use memtide_cluster::agent::Report;
 use memtide_cluster::clock::Estimates;
 use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
 use memtide_cluster::message;
+use memtide_cluster::transport::Waker;
 use memtide_compat::FaceWords;
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, keep_process_on};
-use memtide_record::Event;
 use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
+use memtide_record::{Event, Phase, Progress};
 use memtide_run::steps::RunTask;
 use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, Share};
 use memtide_scenario::{Outputs, Settings, Target};
 use memtide_sinks::{OutputFacts, OutputSubject, Sink};
 use std::io;
 use std::rc::Rc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{SendError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The longest line about a share, in characters: a master chose its words.
 pub(super) const LINE_CHARS_MAX: usize = 1_000;
 /// The most addresses of one server that are taken from a master.
 const ADDRESSES_MAX: usize = 64;
+
+/// The way of a share's events to its agent, which they wake.
+#[derive(Clone)]
+pub(super) struct Reports {
+    pub(super) events: Sender<Report>,
+    pub(super) waker: Waker,
+}
+
+impl Reports {
+    fn send(&self, report: Report) -> Result<(), SendError<Report>> {
+        self.events.send(report)?;
+        self.waker.wake();
+        Ok(())
+    }
+}
 
 /// Commands of the agent to the share that it carries out.
 pub(super) struct Told {
@@ -56,6 +72,11 @@ impl Told {
 
     pub(super) fn arm(&self, clock_ns: u64) {
         *locked(&self.armed_ns) = Some(clock_ns);
+    }
+
+    /// The agreed instant, as the record has it.
+    fn armed(&self) -> Option<Wide> {
+        locked(&self.armed_ns).map(|ns| Wide(ns.into()))
     }
 
     /// Delay of the schedules' beginning after the agreed instant. Their window began at `start` by
@@ -108,7 +129,7 @@ pub(super) struct Work {
     /// The words of the agent's face; none for memtide's own.
     pub(super) words: Option<&'static FaceWords>,
     pub(super) told: Arc<Told>,
-    pub(super) events: Sender<Report>,
+    pub(super) events: Reports,
 }
 
 impl Work {
@@ -162,7 +183,7 @@ struct AgentFront {
     looks_unfilled: bool,
     words: Option<&'static FaceWords>,
     told: Arc<Told>,
-    events: Sender<Report>,
+    events: Reports,
 }
 
 impl AgentFront {
@@ -203,7 +224,10 @@ impl Front for AgentFront {
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
-        vec![InStep { name: "the master", screen: Box::new(Reporting { events: &self.events }) }]
+        vec![InStep {
+            name: "the master",
+            screen: Box::new(Reporting { events: &self.events, done: 0 }),
+        }]
     }
 
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
@@ -218,7 +242,8 @@ impl Front for AgentFront {
             let window = record.clock.as_ref().and_then(|clock| clock.window_start_monotonic_ns);
             let warmup = settings.scenario.warmup;
             let began_late_ns = window.and_then(|start| self.told.late_ns(start, warmup));
-            share.agent = Some(AgentRecord { name, run, began_late_ns });
+            let armed_ns = self.told.armed();
+            share.agent = Some(AgentRecord { name, run, armed_ns, began_late_ns });
         }
         self.tell(Report::Ended(record.to_json().into_bytes()));
         Ok(0)
@@ -241,7 +266,9 @@ impl Front for AgentFront {
 
 /// Reports seconds and notes to the agent.
 struct Reporting<'a> {
-    events: &'a Sender<Report>,
+    events: &'a Reports,
+    /// Number of keys that the last report of a fill named.
+    done: u64,
 }
 
 impl Screen for Reporting<'_> {}
@@ -250,7 +277,15 @@ impl Sink for Reporting<'_> {
     fn on(&mut self, event: &Event) -> io::Result<()> {
         let report = match event {
             Event::Interval(interval) => Report::Second(interval.to_bytes()),
-            Event::Note(note) => Report::Note(note.clone()),
+            Event::Note(note) => {
+                let what = Some(note.clone());
+                drop(self.events.send(Report::Preparing { done: self.done, what }));
+                Report::Note(note.clone())
+            }
+            Event::Progress(Progress { phase: Phase::Load, done, .. }) => {
+                self.done = *done;
+                Report::Preparing { done: *done, what: None }
+            }
             _ => return Ok(()),
         };
         // An agent that is about to end no longer listens.
@@ -259,7 +294,7 @@ impl Sink for Reporting<'_> {
     }
 
     fn takes(&self) -> fn(&Event) -> bool {
-        |event| matches!(event, Event::Interval(_) | Event::Note(_))
+        |event| matches!(event, Event::Interval(_) | Event::Note(_) | Event::Progress(_))
     }
 }
 
@@ -274,7 +309,7 @@ struct AgentSupervisor {
     /// Addresses of servers as the master knows them.
     servers: Vec<message::Server>,
     told: Arc<Told>,
-    events: Sender<Report>,
+    events: Reports,
 }
 
 /// A server in the form that limits are checked with.
@@ -373,7 +408,7 @@ impl Supervisor for AgentSupervisor {
 /// The barrier of a run by agents: the master.
 struct AtMaster {
     told: Arc<Told>,
-    events: Sender<Report>,
+    events: Reports,
     clock: Clock,
 }
 

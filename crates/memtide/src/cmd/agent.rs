@@ -15,7 +15,7 @@ use memtide_cluster::transport::AgentNet;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_scenario::{Output, OutputKind, Outputs};
+use memtide_scenario::{Output, OutputKind, Outputs, SpoolPlace};
 use std::path::{Path, PathBuf};
 
 /// `memtide key new`.
@@ -85,7 +85,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
         name: matches.get_one::<String>("name").cloned().unwrap_or_else(machine::host_name),
         shares: *matches.get_one::<u32>("shares").expect("it has a default"),
         kept: Some(kept_in(path(matches, "records").as_deref())?),
-        samples: path(matches, "samples"),
+        samples: samples(matches)?,
         points: points(matches)?,
         rows: None,
         own: Own::of_environment()?,
@@ -109,6 +109,20 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     Ok(0)
 }
 
+/// The folder for samples.
+///
+/// Cause: The folder cannot be made, or others could change the files in it.
+///
+/// To do: Name a folder that belongs to you alone.
+fn samples(matches: &ArgMatches) -> Result<Option<PathBuf>, Stop> {
+    let folder = path(matches, "samples");
+    if let Some(folder) = &folder {
+        let made = files::result_folder(folder);
+        made.map_err(|why| Stop::usage(format!("--samples: {why}, or name another folder")))?;
+    }
+    Ok(folder)
+}
+
 /// The database that the operator names for points.
 ///
 /// Cause: The URL or the spool's place is wrong, or the program was built without InfluxDB.
@@ -125,6 +139,11 @@ fn points(matches: &ArgMatches) -> Result<Option<OwnPoints>, Stop> {
     let place = place.map_err(|why| wrong("influx", why))?;
     let spool = word("spool").map(|word| word.parse()).transpose();
     let spool = spool.map_err(|why| wrong("spool", why))?;
+    let spool: Option<SpoolPlace> = spool;
+    if let Some(SpoolPlace { folder, .. }) = &spool {
+        let made = files::result_folder(folder.as_ref());
+        made.map_err(|why| wrong("spool", format!("{why}, or name another folder")))?;
+    }
     let outputs = Outputs { out: vec![place], spool, ..Outputs::default() };
     match OwnPoints::of(&outputs) {
         Some(points) => Ok(Some(points)),
