@@ -20,6 +20,7 @@ pub fn from_agent(data: &[u8]) {
     let rules = Rules {
         wanted: Wanted::Count(2),
         expect: Span::from_s(1),
+        prepare_max: Span::from_s(60),
         allow_lost: u32::from(data.len().is_multiple_of(2)),
         expect_flag: None,
         goes_on: data.len().is_multiple_of(3),
@@ -81,7 +82,7 @@ fn obey_master(master: &mut Master, now: Instant) {
                 _ => master.unfit(number, "it is no record".to_owned(), now),
             },
             Some(master::Action::Note(_) | master::Action::Trouble(_)) => {}
-            Some(master::Action::Begins(_)) => {}
+            Some(master::Action::Begins(_) | master::Action::Waiting(_)) => {}
         }
     }
     panic!("a master has ever more to do");

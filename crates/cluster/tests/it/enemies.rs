@@ -167,7 +167,7 @@ impl Solo {
     /// Time passes; the other agent is well.
     fn pass(&mut self, seconds: u64) {
         for _ in 0..seconds * 10 {
-            self.now = self.now + Span::from_ms(100);
+            self.now += Span::from_ms(100);
             let report = Preparing { done: self.now.ns(), what: "filling".to_owned() };
             self.master.handle(PEER + 1, from(FromWhat::Preparing(report)), self.now);
             self.master.tick(self.now);
@@ -177,11 +177,11 @@ impl Solo {
 
     /// The reason of the liar's loss, if it is lost.
     fn lost(&mut self) -> Option<String> {
-        let notes = self.said.iter().filter_map(|action| match action {
+        let mut notes = self.said.iter().filter_map(|action| match action {
             Action::Note(text) => Some(text.clone()),
             _ => None,
         });
-        notes.filter(|text| text.starts_with("agent liar (10.0.0.1:1) is lost")).last()
+        notes.rfind(|text| text.starts_with("agent liar (10.0.0.1:1) is lost"))
     }
 
     fn run(&self) -> Vec<u8> {
@@ -292,7 +292,7 @@ fn an_interrupted_run_ends_within_two_seconds() {
         solo.master.interrupt(solo.now);
         for _ in 0..21 {
             assert_eq!(solo.master.round_end(), None, "{stage:?}");
-            solo.now = solo.now + Span::from_ms(100);
+            solo.now += Span::from_ms(100);
             solo.master.tick(solo.now);
             if solo.master.round_end().is_some() {
                 break;
@@ -305,7 +305,7 @@ fn an_interrupted_run_ends_within_two_seconds() {
     let mut solo = begun(&[]);
     solo.master.stop(None, "agents were lost", solo.now);
     solo.master.interrupt(solo.now);
-    solo.now = solo.now + Span::from_s(2);
+    solo.now += Span::from_s(2);
     solo.master.tick(solo.now);
     assert!(solo.master.round_end().is_some());
 }

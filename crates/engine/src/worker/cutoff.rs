@@ -4,6 +4,7 @@
 //! operation that is sent.
 
 use super::Worker;
+use crate::connection::InFlight;
 use crate::driver::Driver;
 use crate::fleet::Stage;
 use memtide_base::{ClientId, Instant, Span};
@@ -116,6 +117,37 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
+    /// Times out an operation of `client` that was due at `at`, too long ago to be sent, and with
+    /// it a part of a long backlog that is as old: a worker that is far behind its schedule catches
+    /// up with it.
+    pub(super) fn expire(&mut self, client: ClientId, (index, at): (u64, Instant), now: Instant) {
+        let fate = Fate::TimedOut;
+        let Some(entry) = self.forgo(client, index, at, fate) else { return };
+        self.recorder.settle_unsent(&entry, fate);
+        let until = now - self.facts.timeout + Span::from_ns(1);
+        let rows = self.recorder.rows_between(at, until);
+        let mut strides = Strides::new(rows, f64::from(self.course.offer.keys_max));
+        let stretch = until.min(self.recorder.row_end(at));
+        self.end_alike(client, &entry, (fate, stretch, until), &mut strides);
+    }
+
+    /// Ends, as `entry` ended, a part of the operations of `client` that are due before `stretch`.
+    fn end_alike(
+        &mut self,
+        client: ClientId,
+        entry: &InFlight,
+        (fate, stretch, until): (Fate, Instant, Instant),
+        strides: &mut Strides,
+    ) {
+        let at_client = &mut self.clients[client];
+        let start = self.course.offer.start;
+        let most = at_client.schedule().map_or(0, |it| strides.next(it, start, stretch));
+        if most > 0 {
+            let (count, next) = at_client.skip(&self.course.offer, entry.keys, most);
+            self.recorder.repeat_unsent(entry, fate, count, (next.min(stretch), until));
+        }
+    }
+
     fn end_backlog_of(&mut self, client: ClientId, end: BacklogEnd, strides: &mut Strides) {
         let BacklogEnd { until, is_cut_off } = end;
         while let Some((index, at)) = self.clients[client].due(&self.course.offer, until)
@@ -134,13 +166,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 Fate::Dropped => self.recorder.settle_cut_off(&entry, until),
                 _ => self.recorder.settle_unsent(&entry, fate),
             }
-            let at_client = &mut self.clients[client];
-            let start = self.course.offer.start;
-            let most = at_client.schedule().map_or(0, |it| strides.next(it, start, stretch));
-            if most > 0 {
-                let (count, next) = at_client.skip(&self.course.offer, entry.keys, most);
-                self.recorder.repeat_unsent(&entry, fate, count, (next.min(stretch), until));
-            }
+            self.end_alike(client, &entry, (fate, stretch, until), strides);
             self.export();
         }
     }

@@ -91,7 +91,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             }
             let expired = !closed && at + self.facts.timeout <= now;
             match connection {
-                _ if expired => self.settle_unsent(client, index, at, Fate::TimedOut),
+                _ if expired => self.expire(client, (index, at), now),
                 Some(connection) => self.issue(client, connection, (index, at), now),
                 None if self.gives_up(client, at, now) => {
                     self.settle_unsent(client, index, at, Fate::Dropped);

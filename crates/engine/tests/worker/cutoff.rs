@@ -221,6 +221,27 @@ fn however_much_is_unsent_it_is_counted_in_no_time() {
     }
 }
 
+/// A worker that is far behind its schedule, with a deadline that most of it has passed, catches up
+/// in less time than the window is long, whatever follows the window.
+#[test]
+fn however_much_is_too_old_it_is_counted_in_no_time() {
+    for cooldown in [Cooldown::Load, Cooldown::Drain] {
+        let begun = std::time::Instant::now();
+        let mut plan = Plan { samples: false, timeout: Span::from_ms(20), ..narrow() };
+        plan.window.cooldown = cooldown;
+        plan.rows.width = Some(Span::from_ms(100));
+        let script = Script { worker_stops: vec![Stretch::ms(49, 1_150)], ..Script::default() };
+        let ran = run_far(&plan.open(1e9, Arrival::Fixed, Sharing::Shared), SLOW, script);
+        let measured = ran.measured();
+        assert_eq!(measured.intended, 1_000_000_000, "{cooldown:?}");
+        let unsent = measured.timed_out_queued;
+        assert!(measured.intended - unsent <= 10, "{cooldown:?}: {measured:?}");
+        let rows = ran.totals.series.rows().iter().map(|row| row.intended);
+        assert!(rows.clone().count() == 10 && rows.into_iter().all(|row| row == 100_000_000));
+        assert!(begun.elapsed().as_secs() < 20, "{cooldown:?}: it took {:?}", begun.elapsed());
+    }
+}
+
 #[test]
 fn a_million_is_counted_in_no_time() {
     let plan = narrow();
