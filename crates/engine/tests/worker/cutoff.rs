@@ -226,7 +226,6 @@ fn however_much_is_unsent_it_is_counted_in_no_time() {
 #[test]
 fn however_much_is_too_old_it_is_counted_in_no_time() {
     for cooldown in [Cooldown::Load, Cooldown::Drain] {
-        let begun = std::time::Instant::now();
         let mut plan = Plan { samples: false, timeout: Span::from_ms(20), ..narrow() };
         plan.window.cooldown = cooldown;
         plan.rows.width = Some(Span::from_ms(100));
@@ -238,7 +237,6 @@ fn however_much_is_too_old_it_is_counted_in_no_time() {
         assert!(measured.intended - unsent <= 10, "{cooldown:?}: {measured:?}");
         let rows = ran.totals.series.rows().iter().map(|row| row.intended);
         assert!(rows.clone().count() == 10 && rows.into_iter().all(|row| row == 100_000_000));
-        assert!(begun.elapsed().as_secs() < 20, "{cooldown:?}: it took {:?}", begun.elapsed());
     }
 }
 
