@@ -121,6 +121,10 @@ impl<'a> Fetching<'a> {
     }
 
     fn opened(&mut self, peer: u64, hello: Hello) {
+        // It turns this master away, and can be reached once it is free.
+        if hello.busy_since_unix_s.is_some() {
+            return;
+        }
         self.send(peer, Asks::Welcome(Welcome { version: hello.version }));
         let left = hello.kept.into_iter().filter(|kept| kept.run.len() == RUN_BYTES);
         let (name, left) = (printable(&hello.name, 64), left.take(COUNT_MAX).collect());

@@ -159,8 +159,6 @@ pub struct Master {
     /// The instants at which the round began, and at which the user last learned for whom it waits.
     round_began: Instant,
     waiting_said: Option<Instant>,
-    /// True if the user knows that agents of this round ended their load for want of a master.
-    is_alone_said: bool,
     /// The last instant at which this master did anything. It may have stood still since.
     looked: Instant,
     /// No silence before this instant counts: this master did not listen.
@@ -203,7 +201,6 @@ impl Master {
             interrupted: None,
             round_began: now,
             waiting_said: None,
-            is_alone_said: false,
             looked: now,
             excused: now,
             owed: Vec::new(),
@@ -271,7 +268,7 @@ impl Master {
             Some(Hears::Note(note)) => self.noted(number, &note),
             Some(Hears::Preparing(report)) => self.preparing(number, report, now),
             Some(Hears::Prepared(_)) => self.prepared(number, now),
-            Some(Hears::Alone(_)) => self.alone(number),
+            Some(Hears::Alone(_)) => self.alone(number, now),
             Some(Hears::Second(second)) => self.second(number, second.interval, now),
             Some(Hears::Record(part)) => self.part(number, &part, now),
             Some(Hears::Failed(failed)) => {
@@ -319,7 +316,7 @@ impl Master {
         self.phase = Phase::Preparing;
         (self.load_max, self.load_until) = (round.load_max, None);
         (self.stopping, self.interrupted) = (None, None);
-        (self.round_began, self.waiting_said, self.is_alone_said) = (now, None, false);
+        (self.round_began, self.waiting_said) = (now, None);
         // Between rounds nothing is awaited.
         (self.looked, self.excused) = (now, self.excused.max(now));
         for part in &round.parts {

@@ -5,6 +5,7 @@
 
 mod seconds;
 
+use crate::MASTER_SILENT_MAX;
 use crate::master::{Lost, Master, NAME_CHARS_MAX, Round, RoundEnd, RoundLoad, titled};
 use memtide_base::Span;
 use memtide_base::hex::to_hex;
@@ -254,14 +255,20 @@ impl Taking {
     /// The failure of a run that lost agents. The master's own load is none of the agents that the
     /// user named.
     fn failure(&self, end: &RoundEnd) -> Lost {
-        let exit = end.lost.first().map_or(Lost::UNFIT, |(_, _, lost)| lost.exit);
+        let exit = end.lost.first().map_or(Lost::UNREACHABLE, |(_, _, lost)| lost.exit);
+        let alone = |agent: &String| {
+            let why = format!("it heard nothing from its master for {MASTER_SILENT_MAX}");
+            (0, agent.clone(), Lost { exit: Lost::UNREACHABLE, why })
+        };
+        let incomplete: Vec<_> =
+            end.lost.iter().cloned().chain(end.alone.iter().map(alone)).collect();
         let ran = |number: &u32| self.parts.iter().any(|part| part.ran.contains(number));
         let agents = || (0..self.names.len() as u32).filter(|number| self.own != Some(*number));
         let rest = match (agents().filter(ran).count(), agents().count()) {
             (0, _) => "there is no result".to_owned(),
             (count, of) => format!("the result is partial: {count} of {of} agents"),
         };
-        Lost { exit, why: format!("{}; {rest}", lost_sentences(&end.lost).join("; ")) }
+        Lost { exit, why: format!("{}; {rest}", lost_sentences(&incomplete).join("; ")) }
     }
 
     /// What rows hold of agents whose records did not arrive.

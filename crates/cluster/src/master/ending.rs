@@ -28,6 +28,9 @@ const NAMED_MAX: usize = 4;
 pub struct RoundEnd {
     /// The agents that were lost, with the number of their share and their name.
     pub lost: Vec<(u32, String, Lost)>,
+    /// Names of the agents that ended their load because they heard nothing from this master. Their
+    /// records are here.
+    pub alone: Vec<String>,
     /// True if more agents were lost than the user allows, so that the run failed.
     pub has_failed: bool,
 }
@@ -43,7 +46,9 @@ impl Master {
             let Stage::Lost(lost) = &member.stage else { return None };
             Some((number as u32, member.label(), lost.clone()))
         });
-        Some(RoundEnd { lost: lost.collect(), has_failed: self.has_lost_too_many() })
+        let alone = self.members.iter().filter(|member| member.is_alone && member.is_there());
+        let (lost, alone) = (lost.collect(), alone.map(Member::label).collect());
+        Some(RoundEnd { lost, alone, has_failed: self.has_lost_too_many() })
     }
 
     /// Takes all steps that the last message or the passing of time allows.
@@ -127,8 +132,9 @@ impl Master {
         }
     }
 
-    /// Handles an agent that ends its load because it heard nothing from this master.
-    pub(super) fn alone(&mut self, number: usize) {
+    /// Handles an agent that ends its load because it heard nothing from this master. Its share is
+    /// incomplete, as if it were lost, but its record follows.
+    pub(super) fn alone(&mut self, number: usize, now: Instant) {
         let member = &mut self.members[number];
         if std::mem::replace(&mut member.is_alone, true) {
             return;
@@ -138,11 +144,10 @@ impl Master {
              {MASTER_SILENT_MAX}",
             self.members[number].label()
         );
-        // All agents hear as little.
-        match std::mem::replace(&mut self.is_alone_said, true) {
-            true => self.note(text),
-            false => self.act(Action::Trouble(text)),
+        if self.has_lost_too_many() {
+            self.stop(None, &text, now);
         }
+        self.note(text);
     }
 
     /// Says for which agents the others wait, if that takes long.
@@ -235,8 +240,10 @@ impl Master {
 
     pub(super) fn has_lost_too_many(&self) -> bool {
         let is_lost = |member: &&Member| matches!(member.stage, Stage::Lost(_));
+        let is_alone = |member: &&Member| member.is_alone && !is_lost(member);
         let lost = self.members.iter().filter(is_lost).count();
-        lost > self.rules.allow_lost as usize || lost == self.members.len()
+        let alone = self.members.iter().filter(is_alone).count();
+        lost + alone > self.rules.allow_lost as usize || lost == self.members.len()
     }
 }
 

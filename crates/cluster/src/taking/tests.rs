@@ -80,7 +80,8 @@ fn what_is_left_of_a_run_counts_the_named_agents_that_made_load() {
     };
     let why = |ran: &[u32], names: &[&str]| {
         let lost = Lost { exit: 3, why: "it was silent".to_owned() };
-        let end = RoundEnd { lost: vec![(0, "a0".to_owned(), lost)], has_failed: true };
+        let end =
+            RoundEnd { lost: vec![(0, "a0".to_owned(), lost)], alone: vec![], has_failed: true };
         let own = names.iter().position(|name| *name == "own").map(|at| at as u32);
         let taking = Taking {
             parts: vec![part(ran, &[0, 1, 2])],

@@ -11,7 +11,7 @@ use crate::message::{FromAgent, Hello, Pong, ToAgent, from_agent, to_agent};
 use ring::rand::SystemRandom;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
@@ -78,10 +78,15 @@ impl AgentNet {
         Waker(self.net.shared.inbox.clone())
     }
 
-    /// Counts the silence of the master anew. Only a caller without a load may do so, because
-    /// nothing shows that the master is alive.
+    /// Counts the silence of a master that was silent for too long anew. Only a caller without a
+    /// load may do so, because nothing shows that the master is alive: until it says something,
+    /// another master takes its place.
     pub fn hear_again(&self) {
-        self.net.shared.end.opened();
+        let end = &self.net.shared.end;
+        if end.is_silent() {
+            end.is_doubted.store(true, Ordering::Relaxed);
+            end.heard.store((end.clock)(), Ordering::Relaxed);
+        }
     }
 
     /// Sends a message to the master. Blocks while 1024 messages or 64 MiB wait for the master, but
@@ -132,6 +137,8 @@ struct AgentEnd {
     hello: watch::Sender<Option<Hello>>,
     clock: fn() -> u64,
     heard: Arc<AtomicU64>,
+    /// True if the master was silent for too long, and has said nothing since.
+    is_doubted: AtomicBool,
     /// Since when it serves its one master, in seconds since 1970.
     serves_since: Mutex<Option<u64>>,
 }
@@ -139,7 +146,14 @@ struct AgentEnd {
 impl AgentEnd {
     fn new(join: &Join, clock: fn() -> u64) -> Self {
         let (hello, heard) = (watch::Sender::new(None), Arc::default());
-        Self { token: join.token.clone(), hello, clock, heard, serves_since: Mutex::default() }
+        let (is_doubted, serves_since) = (AtomicBool::new(false), Mutex::default());
+        Self { token: join.token.clone(), hello, clock, heard, is_doubted, serves_since }
+    }
+
+    /// True if the master has been silent for too long.
+    fn is_silent(&self) -> bool {
+        let silent_ns = (self.clock)().saturating_sub(self.heard.load(Ordering::Relaxed));
+        silent_ns >= MASTER_SILENT_MAX.ns()
     }
 }
 
@@ -170,11 +184,16 @@ impl End for AgentEnd {
         hello.token = self.token.bytes().to_vec();
         hello.busy_since_unix_s = hello.busy_since_unix_s.or(*serves_since);
         let has_room = serves_since.is_none();
+        if !has_room && self.is_doubted.load(Ordering::Relaxed) {
+            // The caller leaves the silent master; the other one dials again.
+            self.heard.store(0, Ordering::Relaxed);
+        }
         serves_since.get_or_insert_with(unix_s);
         (Some(FromAgent { what: Some(from_agent::What::Hello(hello)) }), has_room)
     }
 
     fn opened(&self) {
+        self.is_doubted.store(false, Ordering::Relaxed);
         self.heard.store((self.clock)(), Ordering::Relaxed);
     }
 
@@ -185,9 +204,9 @@ impl End for AgentEnd {
     /// Answers pings, and notes signs of life.
     fn handle(&self, message: &ToAgent) -> ControlFlow<Option<FromAgent>> {
         let clock_ns = (self.clock)();
-        let silent_ns = clock_ns.saturating_sub(self.heard.load(Ordering::Relaxed));
-        if silent_ns < MASTER_SILENT_MAX.ns() {
+        if !self.is_silent() {
             self.heard.store(clock_ns, Ordering::Relaxed);
+            self.is_doubted.store(false, Ordering::Relaxed);
         }
         match &message.what {
             Some(to_agent::What::Ping(ping)) => {
