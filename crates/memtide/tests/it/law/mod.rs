@@ -20,6 +20,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use truth::Law;
 
+pub(crate) use rows::{csv, json_lines};
+
 /// All outputs that a run by agents has too.
 const OUTS: &str = "--out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
                     --out hlog=r.hlog --out intervals=r.csv --out intervals=r.jsonl";
