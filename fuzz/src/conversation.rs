@@ -20,6 +20,7 @@ pub fn from_agent(data: &[u8]) {
     let rules = Rules {
         wanted: Wanted::Count(2),
         expect: Span::from_s(1),
+        prepare_max: Span::from_s(60),
         allow_lost: u32::from(data.len().is_multiple_of(2)),
         expect_flag: None,
         goes_on: data.len().is_multiple_of(3),
@@ -37,7 +38,15 @@ pub fn from_agent(data: &[u8]) {
     let members = vec![(0, 1), (1, 2)];
     let parts = vec![RoundLoad { scenario, digest: String::new(), step: None, members }];
     let load_max = Some(Span::from_s(1));
-    let round = Round { parts, load_only: false, samples: false, points: false, load_max };
+    let round = Round {
+        parts,
+        load_only: false,
+        samples: false,
+        points: false,
+        looks_unfilled: true,
+        servers: Vec::new(),
+        load_max,
+    };
     master.begin(&round, now);
     for (message, peer) in messages::<FromAgent>(data).zip(PEERS.into_iter().cycle()) {
         now += Span::from_ms(10);
@@ -73,7 +82,7 @@ fn obey_master(master: &mut Master, now: Instant) {
                 _ => master.unfit(number, "it is no record".to_owned(), now),
             },
             Some(master::Action::Note(_) | master::Action::Trouble(_)) => {}
-            Some(master::Action::Begins(_)) => {}
+            Some(master::Action::Begins(_) | master::Action::Waiting(_)) => {}
         }
     }
     panic!("a master has ever more to do");

@@ -54,6 +54,8 @@ pub static TO_AGENT: LazyLock<Vec<&'static [u8]>> = LazyLock::new(|| {
             samples: true,
             points: true,
             units: of,
+            looks_unfilled: true,
+            servers: Vec::new(),
         })
     };
     let spoken = [

@@ -11,8 +11,8 @@ use memtide_record::{Event, Sample, SampleOutcome};
 use memtide_scenario::InfluxNames;
 use memtide_scenario::Kind;
 use memtide_sinks::{
-    Answer, Delivered, Delivery, Document, InfluxOperations, InfluxRun, Origin, ParquetRun,
-    ParquetSamples, Post, SampleCsv, SampleLines, Sink,
+    Answer, Delivered, Delivery, Document, InfluxOperations, InfluxRun, ParquetRun, ParquetSamples,
+    Post, SampleCsv, SampleLines, SampleOrigin, Sink,
 };
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ fn points(count: u64) -> Value {
     let mut sink = InfluxOperations::new(run, delivery.feed(), None);
     let leads = BTreeMap::from_iter((0..CONNECTIONS).map(|connection| (connection, 0)));
     let servers = vec!["127.0.0.1:11211".to_owned()];
-    sink.set_origin(&Origin { unix_ns: ORIGIN_UNIX_NS, servers, leads });
+    sink.set_origin(&SampleOrigin { unix_ns: ORIGIN_UNIX_NS, servers, leads });
     let (before, before_here) = (Cpu::used(), thread_s());
     let spent = feed(&mut sink, count, || {
         let is_behind = |so_far: Delivered| so_far.written < so_far.offered;

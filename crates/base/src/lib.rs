@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calendar;
+mod rate;
 pub mod choice;
 pub mod hex;
 pub mod law;
@@ -18,6 +19,7 @@ pub mod id;
 
 pub use id::{ClientId, ConnectionId, Id, Link, ServerId, Table};
 pub use law::Law;
+pub use rate::Rate;
 pub use rng::Random;
 pub use sentence::{Remedy, Sentence, Words, printable};
 pub use socket::SocketOptions;

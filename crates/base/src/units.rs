@@ -134,18 +134,23 @@ fn with_unit(ns: f64) -> (f64, &'static str) {
 
 /// A rate per second: `20 000/s`, `12.5/s`.
 pub fn format_rate(per_s: f64) -> String {
+    rate_digits(per_s) + "/s"
+}
+
+/// A measured rate without its unit: `20 000`, `12.5`.
+pub(crate) fn rate_digits(per_s: f64) -> String {
     match per_s < 100.0 {
-        true => format!("{}/s", three_digits(per_s)),
-        false => format!("{}/s", format_whole(per_s.round() as u64)),
+        true => three_digits(per_s),
+        false => format_whole(per_s.round() as u64),
     }
 }
 
-/// A rate per second that was given, with all its digits: `20 000/s`, `1 000.5/s`.
-pub fn format_rate_exactly(per_s: f64) -> String {
+/// A rate that was given, without its unit and with all its digits: `20 000`, `1 000.5`.
+pub(crate) fn exact_digits(per_s: f64) -> String {
     let digits = per_s.to_string();
     match digits.split_once('.') {
-        Some((_, decimals)) => format!("{}.{decimals}/s", format_whole(per_s.trunc() as u64)),
-        None => format!("{}/s", format_whole(per_s as u64)),
+        Some((_, decimals)) => format!("{}.{decimals}", format_whole(per_s.trunc() as u64)),
+        None => format_whole(per_s as u64),
     }
 }
 

@@ -3,13 +3,15 @@
 //! It is pure. The network answers pings by itself, at once; the code that carries out shares
 //! reports their progress to the agent. The agent returns [`Action`]s for both.
 
+use crate::MASTER_SILENT_MAX;
 use crate::message::from_agent::What as Says;
 use crate::message::to_agent::What as Hears;
-use crate::message::{self, Failed, FromAgent, Note, Prepared, Refused, Second, Share, ToAgent};
+use crate::message::{
+    self, Alone, Failed, FromAgent, Note, Prepared, Preparing, Refused, Second, Share, ToAgent,
+};
 use crate::parts::parts;
-use crate::{EXIT_UNREACHABLE, MASTER_SILENT_MAX};
-use memtide_base::Instant;
 use memtide_base::printable::printable;
+use memtide_base::{Instant, Span};
 use memtide_record::Aborted;
 use std::collections::VecDeque;
 
@@ -17,6 +19,10 @@ use std::collections::VecDeque;
 pub const RUN_BYTES: usize = 16;
 /// The longest text of a master that is shown whole, in characters.
 const TEXT_CHARS_MAX: usize = 600;
+/// The interval at which a master learns of the progress of a preparation.
+const PREPARING_EVERY: Span = Span::from_s(1);
+/// The silence of its master after which an agent leaves it, although it has a record to hand over.
+const MASTER_GONE_MAX: Span = Span::from_s(35);
 
 /// An agent and its state.
 #[derive(Debug)]
@@ -78,6 +84,13 @@ pub enum Action {
 /// A report of the code that carries out a share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
+    /// The share is being prepared.
+    Preparing {
+        /// The number of keys that are stored.
+        done: u64,
+        /// What it does or waits for, as a sentence without its full stop; `None` as before.
+        what: Option<String>,
+    },
     /// The servers are filled, and the connections are open.
     Prepared,
     /// Another second of the load is over, as the crate record encodes it.
@@ -116,6 +129,11 @@ struct Work {
     share: u32,
     is_prepared: bool,
     is_armed: bool,
+    /// The progress of the preparation, and the instant at which the master last learned of it.
+    progress: Preparing,
+    told: Option<Instant>,
+    /// True once its master was silent for too long.
+    is_alone: bool,
     /// The way in which it was told to end, if it was.
     ending: Option<Ending>,
 }
@@ -175,14 +193,39 @@ impl Agent {
     }
 
     /// Handles the passing of time: the master's last message came at `heard`. A master that is
-    /// silent for too long counts as lost.
+    /// silent for too long counts as lost: the load ends. The connection stays for a while, so that
+    /// a master that only stood still gets the record.
     pub fn tick(&mut self, now: Instant, heard: Instant) {
-        if self.has_master && now.since(heard) >= MASTER_SILENT_MAX {
-            let why = format!("it heard nothing from its master for {MASTER_SILENT_MAX}");
-            self.say(Says::Failed(Failed { exit: EXIT_UNREACHABLE.into(), why }));
-            let why = format!("the master has been silent for {MASTER_SILENT_MAX}");
-            self.act(Action::Close(why));
-            self.closed();
+        if !self.has_master {
+            return;
+        }
+        let silent = now.since(heard);
+        let most = match &mut self.state {
+            State::Idle => MASTER_SILENT_MAX,
+            State::Handing { .. } => MASTER_GONE_MAX,
+            State::Working(work) => {
+                if silent >= MASTER_SILENT_MAX && !work.is_alone {
+                    work.is_alone = true;
+                    self.say(Says::Alone(Alone {}));
+                    self.end(None, format!("the master has been silent for {MASTER_SILENT_MAX}"));
+                }
+                MASTER_GONE_MAX
+            }
+        };
+        if silent >= most {
+            return self.leave(format!("the master has been silent for {most}"));
+        }
+        self.tell_progress(now);
+    }
+
+    /// Tells the master once a second how the preparation goes.
+    fn tell_progress(&mut self, now: Instant) {
+        let State::Working(work) = &mut self.state else { return };
+        let is_due = work.told.is_none_or(|told| now.since(told) >= PREPARING_EVERY);
+        if is_due && !work.is_prepared {
+            work.told = Some(now);
+            let progress = work.progress.clone();
+            self.say(Says::Preparing(progress));
         }
     }
 
@@ -218,6 +261,14 @@ impl Agent {
     /// Handles a report of the share that is carried out.
     pub fn report(&mut self, report: Report) {
         match report {
+            Report::Preparing { done, what } => {
+                if let State::Working(work) = &mut self.state {
+                    work.progress.done = done;
+                    if let Some(what) = what {
+                        work.progress.what = what;
+                    }
+                }
+            }
             Report::Prepared => {
                 if let State::Working(work) = &mut self.state {
                     work.is_prepared = true;
@@ -275,9 +326,16 @@ impl Agent {
             _ if share.run.len() != RUN_BYTES => self.breach("it sent a run without an identifier"),
             State::Idle | State::Handing { .. } => {
                 let (run, number) = (share.run.clone(), share.number);
-                let (is_prepared, is_armed, ending) = (false, false, None);
-                let work = Work { run, share: number, is_prepared, is_armed, ending };
-                self.state = State::Working(work);
+                self.state = State::Working(Work {
+                    run,
+                    share: number,
+                    is_prepared: false,
+                    is_armed: false,
+                    progress: Preparing::default(),
+                    told: None,
+                    is_alone: false,
+                    ending: None,
+                });
                 self.act(Action::Begin(Box::new(share)));
             }
         }

@@ -116,6 +116,7 @@ impl<'a> Fetching<'a> {
                 }
             }
             FromNet::Turned { address, why } => (self.say)(&format!("{address}: {why}")),
+            FromNet::Woken => {}
         }
     }
 

@@ -108,13 +108,12 @@ impl Law {
     pub fn complete(self) -> Result<Self, String> {
         let why = match self.targets.as_deref() {
             None => {
-                "no target is allowed, so the agent could load no server; allow one with \
-                 --allow-target, such as --allow-target 10.1.0.0/16:11211, or with allow-target in \
-                 the limits of the join file"
+                "no target is allowed, so the agent could load no server; name some where the \
+                 agent or its join file is made (allow-target), such as 10.1.0.0/16:11211"
             }
             Some([]) => {
-                "no target is allowed by both --allow-target and the allow-target of the join \
-                 file; allow one in both"
+                "no target is allowed both where the agent is started and by the join file \
+                 (allow-target); allow one in both"
             }
             Some(_) => return Ok(self),
         };
@@ -193,7 +192,7 @@ impl Law {
         let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
         format!(
             "{server} is not among the targets that this agent allows ({allowed}); measure \
-             another server, or start the agent with --allow-target for this one"
+             another server, or add this one to the agent's limits (allow-target)"
         )
     }
 }

@@ -13,6 +13,7 @@ pub use ending::RoundEnd;
 pub(crate) use gathering::NAME_CHARS_MAX;
 pub use gathering::{Gathered, Wanted};
 pub use member::Lost;
+pub(crate) use member::titled;
 
 use crate::clock::RoundTrip;
 use crate::message::from_agent::What as Hears;
@@ -20,7 +21,7 @@ use crate::message::to_agent::What as Says;
 use crate::message::{
     self, Acknowledged, FromAgent, Hello, Note, Refused, Share, Step, Stop, ToAgent,
 };
-use crate::{AGENT_SILENT_MAX, PROTOCOL};
+use crate::{AGENT_SILENT_MAX, MASTER_SILENT_MAX, PROTOCOL};
 use member::{Member, Stage};
 use memtide_base::printable::printable;
 use memtide_base::{Instant, Span, rng};
@@ -32,6 +33,8 @@ use std::collections::VecDeque;
 const TEXT_CHARS_MAX: usize = 600;
 /// The most notes of one agent in one run that are shown.
 const NOTES_MAX: u32 = 64;
+/// The most acknowledgements that wait for agents which have returned.
+const OWED_MAX: usize = 4096;
 
 /// A master's options.
 #[derive(Clone, Debug)]
@@ -40,6 +43,8 @@ pub struct Rules {
     pub wanted: Wanted,
     /// The time that it waits for them.
     pub expect: Span,
+    /// The longest time for which the preparation of a share may make no progress.
+    pub prepare_max: Span,
     /// The user's flag for `expect`, if there is one.
     pub expect_flag: Option<&'static str>,
     /// The number of agents that a run may lose.
@@ -66,6 +71,10 @@ pub struct Round {
     pub samples: bool,
     /// True to write measured operations as points to each agent's own database.
     pub points: bool,
+    /// True to sample servers that are not to be filled, and to refuse values of other lengths.
+    pub looks_unfilled: bool,
+    /// The addresses of servers, for agents that cannot resolve a name.
+    pub servers: Vec<message::Server>,
     /// The longest time from the beginning of the load until every share's load has ended and its
     /// replies were awaited; `None` if that is unknown.
     pub load_max: Option<Span>,
@@ -103,6 +112,8 @@ pub enum Action {
     /// An agent failed at something beside the load, as a sentence without its full stop. The run
     /// has failed, whatever its figures are.
     Trouble(String),
+    /// The run waits for these agents, as a sentence without its full stop. Comes seldom.
+    Waiting(String),
     /// The load of all agents begins at this instant of the master's clock.
     Begins(Instant),
     /// Another second of the load of the agent with this number is over: its interval, as
@@ -143,6 +154,19 @@ pub struct Master {
     load_until: Option<Instant>,
     /// The reason why the round ends early, if it does, and the instant of that decision.
     stopping: Option<(String, Instant)>,
+    /// The instant at which the user ended the round, if that has happened.
+    interrupted: Option<Instant>,
+    /// The instants at which the round began, and at which the user last learned for whom it waits.
+    round_began: Instant,
+    waiting_said: Option<Instant>,
+    /// True if the user knows that agents of this round ended their load for want of a master.
+    is_alone_said: bool,
+    /// The last instant at which this master did anything. It may have stood still since.
+    looked: Instant,
+    /// No silence before this instant counts: this master did not listen.
+    excused: Instant,
+    /// Agents that have returned for the acknowledgement of a merged record, with run and share.
+    owed: Vec<(u64, Acknowledged)>,
     actions: VecDeque<Action>,
 }
 
@@ -176,6 +200,13 @@ impl Master {
             load_max: None,
             load_until: None,
             stopping: None,
+            interrupted: None,
+            round_began: now,
+            waiting_said: None,
+            is_alone_said: false,
+            looked: now,
+            excused: now,
+            owed: Vec::new(),
             actions: VecDeque::new(),
         }
     }
@@ -199,6 +230,10 @@ impl Master {
 
     /// Handles a peer at `address` that has proved itself.
     pub fn opened(&mut self, peer: u64, address: &str, hello: &Hello, now: Instant) {
+        self.resume(now);
+        if self.owes(peer, hello) {
+            return;
+        }
         if let Err(why) = self.admit(peer, address, hello, now) {
             self.say(peer, Says::Refused(Refused { why }));
             self.act(Action::Close(peer));
@@ -207,6 +242,8 @@ impl Master {
 
     /// Handles the end of the connection to a peer.
     pub fn closed(&mut self, peer: u64, why: &str, now: Instant) {
+        self.resume(now);
+        self.owed.retain(|(owed, _)| *owed != peer);
         let Some(number) = self.number_of(peer) else { return };
         self.lose(number, None, format!("its connection was closed: {why}"), now);
         self.look(now);
@@ -226,12 +263,15 @@ impl Master {
         trip: Option<RoundTrip>,
         now: Instant,
     ) {
+        self.resume(now);
         let Some(number) = self.number_of(peer) else { return };
         self.members[number].heard = now;
         match message.what {
             Some(Hears::Pong(pong)) => self.pong(number, &pong, trip, now),
             Some(Hears::Note(note)) => self.noted(number, &note),
+            Some(Hears::Preparing(report)) => self.preparing(number, report, now),
             Some(Hears::Prepared(_)) => self.prepared(number, now),
+            Some(Hears::Alone(_)) => self.alone(number),
             Some(Hears::Second(second)) => self.second(number, second.interval, now),
             Some(Hears::Record(part)) => self.part(number, &part, now),
             Some(Hears::Failed(failed)) => {
@@ -254,12 +294,13 @@ impl Master {
 
     /// Handles the passing of time: deadlines, silence, and pings that are due.
     pub fn tick(&mut self, now: Instant) {
+        self.resume(now);
         // From the last to the first, because removing a gathered agent moves those behind it.
         for number in (0..self.members.len()).rev() {
             if !self.members[number].is_there() {
                 continue;
             }
-            if self.members[number].is_silent(now) {
+            if self.members[number].is_silent(self.excused, now) {
                 let why = format!("it has been silent for {AGENT_SILENT_MAX}");
                 self.lose(number, None, why, now);
             } else {
@@ -277,9 +318,12 @@ impl Master {
         self.rounds += 1;
         self.phase = Phase::Preparing;
         (self.load_max, self.load_until) = (round.load_max, None);
-        self.stopping = None;
+        (self.stopping, self.interrupted) = (None, None);
+        (self.round_began, self.waiting_said, self.is_alone_said) = (now, None, false);
+        // Between rounds nothing is awaited.
+        (self.looked, self.excused) = (now, self.excused.max(now));
         for part in &round.parts {
-            self.begin_part(round, part);
+            self.begin_part(round, part, now);
         }
         if self.has_lost_too_many() {
             self.stop(None, "agents were lost before the load began", now);
@@ -287,8 +331,9 @@ impl Master {
         self.look(now);
     }
 
-    fn begin_part(&mut self, round: &Round, part: &RoundLoad) {
+    fn begin_part(&mut self, round: &Round, part: &RoundLoad, now: Instant) {
         let (run, of) = (self.run(), part.units());
+        let rest = part.step.map_or(Span::ZERO, |step| Span::from_ns(step.rest_ns));
         let mut first = 0;
         for &(member, units) in &part.members {
             let share = Share {
@@ -301,11 +346,13 @@ impl Master {
                 step: part.step,
                 samples: round.samples,
                 points: round.points,
+                looks_unfilled: round.looks_unfilled,
+                servers: round.servers.clone(),
             };
             let member = &mut self.members[member as usize];
             member.share = first;
             first += units;
-            if member.begin(round.load_only) {
+            if member.begin(round.load_only, rest, now) {
                 let peer = member.peer;
                 self.say(peer, Says::Share(share));
             }
@@ -329,6 +376,17 @@ impl Master {
                 self.say(member.peer, Says::Stop(stop));
             }
         }
+    }
+
+    /// Ends the round because the user wants it: with the records that come within two seconds.
+    pub fn interrupt(&mut self, now: Instant) {
+        self.interrupted.get_or_insert(now);
+        self.stop(None, "the user ended the run", now);
+    }
+
+    /// The beginning of the load of an agent, by its own clock, once it was told.
+    pub fn armed_ns(&self, number: u32) -> Option<u64> {
+        self.members[number as usize].armed_ns
     }
 
     /// The numbers of the agents whose load runs, as far as is known: each may report more seconds.
@@ -363,6 +421,47 @@ impl Master {
                 let run = self.run_of(round);
                 self.say(peer, Says::Acknowledged(Acknowledged { run, share }));
             }
+        }
+        for (peer, owed) in std::mem::take(&mut self.owed) {
+            self.say(peer, Says::Acknowledged(owed));
+        }
+    }
+
+    /// True if a peer keeps records that are merged, and that its lost connection handed over: it
+    /// stays until they are written.
+    fn owes(&mut self, peer: u64, hello: &Hello) -> bool {
+        let gone = self.members.iter().filter(|member| !member.is_there());
+        let taken = gone.flat_map(|member| &member.taken).copied();
+        let merged: Vec<_> = taken.map(|(round, share)| (self.run_of(round), share)).collect();
+        let is_merged = |run: &Vec<u8>, share: u32| merged.contains(&(run.clone(), share));
+        let kept = hello.kept.iter().filter(|kept| is_merged(&kept.run, kept.share));
+        let owed = kept.map(|kept| Acknowledged { run: kept.run.clone(), share: kept.share });
+        let owed: Vec<_> = owed.take(OWED_MAX).map(|owed| (peer, owed)).collect();
+        if self.owed.len() + owed.len() > OWED_MAX {
+            return false;
+        }
+        let owes = !owed.is_empty();
+        self.owed.extend(owed);
+        owes
+    }
+
+    /// Notices that this master stood still, so that it heard no agent.
+    ///
+    /// Cause: The master's machine was suspended or overloaded, or its program was stopped.
+    ///
+    /// To do: fetch records that did not arrive with memtide agent records, and run again.
+    fn resume(&mut self, now: Instant) {
+        let still = now.since(self.looked);
+        self.looked = now;
+        if still < MASTER_SILENT_MAX {
+            return;
+        }
+        self.excused = now;
+        if matches!(self.phase, Phase::Preparing | Phase::Comparing | Phase::Running) {
+            self.act(Action::Waiting(format!(
+                "this machine stood still for {still}, so agents may have ended their loads; \
+                 memtide agent records fetches the records that did not arrive"
+            )));
         }
     }
 
@@ -403,7 +502,7 @@ impl Master {
         member.notes += 1;
         if member.notes <= NOTES_MAX {
             let text = printable(&note.text, TEXT_CHARS_MAX);
-            let text = format!("agent {}: {text}", member.label());
+            let text = format!("{}: {text}", titled(&member.label()));
             self.act(if note.is_trouble { Action::Trouble(text) } else { Action::Note(text) });
         }
     }

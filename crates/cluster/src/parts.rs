@@ -27,6 +27,11 @@ pub struct Assembly {
 }
 
 impl Assembly {
+    /// The number of bytes that have arrived.
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
     /// Adds the next part of the record of `run`; returns the record once it is complete.
     ///
     /// # Errors

@@ -5,14 +5,14 @@
 
 mod seconds;
 
-use crate::master::{Lost, Master, NAME_CHARS_MAX, Round, RoundEnd, RoundLoad};
+use crate::master::{Lost, Master, NAME_CHARS_MAX, Round, RoundEnd, RoundLoad, titled};
 use memtide_base::Span;
 use memtide_base::hex::to_hex;
 use memtide_base::printable::printable;
 use memtide_record::Aborted;
 use memtide_record::event::LoadSoFar;
 use memtide_record::{
-    Interval, Merging, Progress, Record, Scenarios, Warning, WarningRecord, beside,
+    Interval, Merging, Progress, Record, Scenarios, Warning, WarningRecord, Wide, beside,
 };
 use memtide_scenario::Goal;
 use memtide_scenario::Scenario;
@@ -29,6 +29,8 @@ pub struct Taking {
     /// The run in hexadecimal, and the names of its agents by number.
     run: String,
     names: Vec<String>,
+    /// The number of the master's own agent, if it makes a load of its own.
+    own: Option<u32>,
     seconds: Seconds,
     so_far: LoadSoFar,
     /// Conditions that end the run, and the timeout of operations.
@@ -49,6 +51,8 @@ struct Part {
     whole: Option<Record>,
     /// The agents whose records are merged.
     recorded: Vec<u32>,
+    /// Those of them that made load.
+    ran: Vec<u32>,
 }
 
 impl Part {
@@ -61,7 +65,15 @@ impl Part {
         };
         let members = load.members.iter().map(range).collect();
         let (digest, merging) = (load.digest.clone(), Merging::new(Scenarios::Same));
-        Self { digest, members, load_max, merging, whole: None, recorded: Vec::new() }
+        Self {
+            digest,
+            members,
+            load_max,
+            merging,
+            whole: None,
+            recorded: Vec::new(),
+            ran: Vec::new(),
+        }
     }
 
     fn of(&self) -> u32 {
@@ -73,8 +85,8 @@ impl Part {
         self.members.iter().find(|(member, _)| *member == number).map(|(_, range)| range)
     }
 
-    /// Adds a record of the shares in `range`. In a run that is stopping, the record may be of no
-    /// load.
+    /// Adds a record of the shares in `range`; true if they made load. In a run that is stopping,
+    /// the record may be of no load.
     ///
     /// Cause: The record is damaged, or belongs to another share or run.
     ///
@@ -83,9 +95,9 @@ impl Part {
         &mut self,
         bytes: &[u8],
         range: &Range<u32>,
-        (run, name): (&str, &str),
+        (run, name, armed_ns): (&str, &str, Option<u64>),
         is_stopping: bool,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
         let record = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
         let share = record.share.as_ref().ok_or("its record is not the record of a share")?;
@@ -109,6 +121,11 @@ impl Part {
         if printable(&agent.name, NAME_CHARS_MAX) != name {
             return Err(format!("its record is of another agent, {}", agent.name));
         }
+        let agreed = armed_ns.map(|ns| Wide(ns.into()));
+        let has_measured = record.measured_s > 0.0 && agreed.is_some();
+        if agent.armed_ns.map_or(has_measured, |armed| Some(armed) != agreed) {
+            return Err("its record is of a load that began at another instant".to_owned());
+        }
         let most_s = self.load_max.map_or(f64::INFINITY, Span::as_s_f64);
         if !(0.0..=most_s + 1.0).contains(&record.measured_s) {
             let measured_s = record.measured_s;
@@ -120,12 +137,13 @@ impl Part {
         if let (Some(why), false) = (&share.not_run, is_stopping) {
             return Err(format!("it did not run: {why}"));
         }
+        let has_run = share.not_run.is_none();
         // A record that does not fit must leave nothing behind.
         let mut with_it = self.merging.clone();
         with_it.add(record.clone()).map_err(|error| error.message(|_| "its record".to_owned()))?;
         self.merging = with_it;
         self.whole = (self.of() == 1).then_some(record);
-        Ok(())
+        Ok(has_run)
     }
 
     fn finish(self) -> Result<Record, Lost> {
@@ -153,10 +171,12 @@ impl Taking {
     /// together. The second load of the round is the master's own.
     pub fn new(scenario: &Scenario, round: &Round, master: &Master) -> Self {
         let parts = round.parts.iter().map(|load| Part::new(load, round.load_max)).collect();
+        let agents = master.agents();
         Self {
             parts,
             run: to_hex(&master.run()),
-            names: master.agents().into_iter().map(|agent| agent.name).collect(),
+            names: agents.iter().map(|agent| agent.name.clone()).collect(),
+            own: agents.iter().find(|agent| agent.is_own).map(|agent| agent.number),
             seconds: Seconds::default(),
             so_far: LoadSoFar::new(scenario.warmup, scenario.duration, scenario.ops_max),
             abort_on: scenario.trust.abort_on.clone(),
@@ -182,33 +202,40 @@ impl Taking {
         Some(Row { interval, progress, aborted })
     }
 
-    /// Adds the record of agent `number`. In a run that is stopping, the record may be of no load.
+    /// Adds the record of agent `number`, whose load was to begin at `armed_ns` of its clock, if it
+    /// was. In a run that is stopping, the record may be of no load.
     ///
     /// # Errors
     /// If it is damaged, or does not belong to the agent's share of this run.
-    pub fn record(&mut self, bytes: &[u8], number: u32, is_stopping: bool) -> Result<(), String> {
+    pub fn record(
+        &mut self,
+        bytes: &[u8],
+        (number, armed_ns): (u32, Option<u64>),
+        is_stopping: bool,
+    ) -> Result<(), String> {
         let mut parts = self.parts.iter_mut();
         let found = parts.find_map(|part| Some((part.range(number)?.clone(), part)));
         let (range, part) = found.ok_or("it carried out no share of this run")?;
         let name = self.names.get(number as usize).map_or("", String::as_str);
-        part.record(bytes, &range, (&self.run, name), is_stopping)?;
+        if part.record(bytes, &range, (&self.run, name, armed_ns), is_stopping)? {
+            part.ran.push(number);
+        }
         part.recorded.push(number);
         Ok(())
     }
 
-    /// The record of a round of `of` agents with this end, and the reason why the run failed all
-    /// the same, if it did.
+    /// The record of a round with this end, and the reason why the run failed all the same, if it
+    /// did.
     ///
     /// # Errors
     /// The reason why there is no record.
     ///
-    /// Cause: Agents were lost, and more than --allow-lost allows.
+    /// Cause: More agents were lost than the run may lose.
     ///
     /// To do: see why each was lost, and start the run again.
-    pub fn finish(self, end: &RoundEnd, of: usize) -> Result<(Record, Option<Lost>), Lost> {
-        let count = self.parts.iter().map(|part| part.recorded.len()).sum();
+    pub fn finish(self, end: &RoundEnd) -> Result<(Record, Option<Lost>), Lost> {
         let surplus = self.surplus();
-        let failure = end.has_failed.then(|| failure(end, count, of));
+        let failure = end.has_failed.then(|| self.failure(end));
         let unfit = |why: &str| Lost { exit: Lost::UNFIT, why: why.to_owned() };
         let mut parts = self.parts.into_iter();
         let agents = match parts.next() {
@@ -222,6 +249,19 @@ impl Taking {
         };
         record.warnings.extend(surplus.iter().map(WarningRecord::from));
         Ok((record, failure))
+    }
+
+    /// The failure of a run that lost agents. The master's own load is none of the agents that the
+    /// user named.
+    fn failure(&self, end: &RoundEnd) -> Lost {
+        let exit = end.lost.first().map_or(Lost::UNFIT, |(_, _, lost)| lost.exit);
+        let ran = |number: &u32| self.parts.iter().any(|part| part.ran.contains(number));
+        let agents = || (0..self.names.len() as u32).filter(|number| self.own != Some(*number));
+        let rest = match (agents().filter(ran).count(), agents().count()) {
+            (0, _) => "there is no result".to_owned(),
+            (count, of) => format!("the result is partial: {count} of {of} agents"),
+        };
+        Lost { exit, why: format!("{}; {rest}", lost_sentences(&end.lost).join("; ")) }
     }
 
     /// What rows hold of agents whose records did not arrive.
@@ -249,16 +289,6 @@ impl Taking {
 /// To do: see what was said before, and start the run again.
 const UNMEASURED: &str = "the master's own load has no result, so nothing was measured";
 
-/// The failure of a run that lost agents.
-fn failure(end: &RoundEnd, count: usize, of: usize) -> Lost {
-    let exit = end.lost.first().map_or(Lost::UNFIT, |(_, _, lost)| lost.exit);
-    let rest = match count {
-        0 => "there is no result".to_owned(),
-        count => format!("the result is partial: {count} of {of} agents"),
-    };
-    Lost { exit, why: format!("{}; {rest}", lost_sentences(&end.lost).join("; ")) }
-}
-
 /// For each reason for which agents were lost, a sentence without its full stop that names the
 /// first of these agents.
 pub fn lost_sentences(lost: &[(u32, String, Lost)]) -> Vec<String> {
@@ -269,11 +299,11 @@ pub fn lost_sentences(lost: &[(u32, String, Lost)]) -> Vec<String> {
             None => reasons.push((why, vec![label])),
         }
     }
-    let sentence = |(why, labels): &(&str, Vec<&str>)| match labels.len() {
-        1 => format!("agent {}: {why}", labels[0]),
-        count if count <= NAMED_MAX => format!("agents {}: {why}", labels.join(", ")),
-        count => {
-            let (named, others) = (labels[..NAMED_MAX].join(", "), count - NAMED_MAX);
+    let sentence = |(why, labels): &(&str, Vec<&str>)| match labels[..] {
+        [one] => format!("{}: {why}", titled(one)),
+        [..] if labels.len() <= NAMED_MAX => format!("agents {}: {why}", labels.join(", ")),
+        [..] => {
+            let (named, others) = (labels[..NAMED_MAX].join(", "), labels.len() - NAMED_MAX);
             format!("agents {named} and {others} more: {why}")
         }
     };

@@ -17,7 +17,7 @@ mod tls;
 mod tally;
 mod waiting;
 
-pub use agent_net::{AgentNet, FromMaster};
+pub use agent_net::{AgentNet, FromMaster, Waker};
 pub use event::NetEvent;
 pub use master_net::{FromNet, MasterNet};
 

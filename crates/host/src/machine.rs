@@ -46,6 +46,21 @@ pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// The number of the user of this process.
+pub fn user_number() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The home of this process's user in the system's list of users, for processes whose environment
+/// names none; `None` if the user is not listed there.
+pub fn home_folder() -> Option<PathBuf> {
+    let user = user_number().to_string();
+    let list = fs::read_to_string("/etc/passwd").ok()?;
+    let mut users = list.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let found = users.find(|cells| cells.len() > 5 && cells[2] == user)?;
+    Some(PathBuf::from(found[5])).filter(|home| home.is_absolute())
+}
+
 /// Reads the facts of this machine.
 pub fn look() -> Machine {
     let system = rustix::system::uname();

@@ -5,9 +5,10 @@
 use crate::clock::monotonic_ns;
 use memtide_base::Span;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::{flag, low_level};
+use signal_hook::{SigId, flag, low_level};
 use std::io;
 use std::mem::MaybeUninit;
+use std::process;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -71,11 +72,26 @@ impl StopFlag {
             if is_ignored(signal)? {
                 continue;
             }
-            flag::register_conditional_default(signal, Arc::clone(&stop.raised))?;
+            let second = if is_first_process() { shut_down } else { kill };
+            second(signal, Arc::clone(&stop.raised))?;
             flag::register_usize(signal, Arc::clone(&stop.signal), signal as usize)?;
             flag::register(signal, Arc::clone(&stop.raised))?;
         }
         Ok(stop)
+    }
+
+    /// A flag that nothing raises, for a program that SIGINT, SIGTERM and SIGHUP kill. They do so
+    /// also in the first process of a container, which the kernel protects from signals that it
+    /// does not catch; its parent sees the exit code of a shell.
+    pub fn on_no_signal() -> io::Result<Self> {
+        if is_first_process() {
+            for signal in [SIGINT, SIGTERM, SIGHUP] {
+                if !is_ignored(signal)? {
+                    shut_down(signal, Arc::new(AtomicBool::new(true)))?;
+                }
+            }
+        }
+        Ok(Self::default())
     }
 
     /// A flag that also counts as raised once no message came for `silent_max`. `heard_ns` is the
@@ -117,9 +133,13 @@ impl StopFlag {
     }
 
     /// Ends the program by the signal that was [`caught`](Self::caught), so that its parent sees
-    /// that it was killed; returns if none was caught.
+    /// that it was killed; returns if none was caught. No signal kills the first process of a
+    /// container, which ends with the exit code of a shell instead.
     pub fn die(&self) {
         if self.caught().is_some() {
+            if is_first_process() {
+                process::exit(exit_code(self.number()));
+            }
             // Both outcomes end the program; if the call fails, it continues and returns an exit
             // code.
             drop(low_level::emulate_default_handler(self.number()));
@@ -129,6 +149,26 @@ impl StopFlag {
     fn number(&self) -> i32 {
         self.signal.load(Ordering::SeqCst) as i32
     }
+}
+
+/// True in the first process of a container, or of the machine.
+fn is_first_process() -> bool {
+    process::id() == 1
+}
+
+/// The exit code that a shell reports for a program that `signal` has killed.
+fn exit_code(signal: i32) -> i32 {
+    128 + signal
+}
+
+/// Lets `signal` kill the program while `is_due`.
+fn kill(signal: i32, is_due: Arc<AtomicBool>) -> io::Result<SigId> {
+    flag::register_conditional_default(signal, is_due)
+}
+
+/// Lets `signal` end the program with a shell's exit code while `is_due`.
+fn shut_down(signal: i32, is_due: Arc<AtomicBool>) -> io::Result<SigId> {
+    flag::register_conditional_shutdown(signal, exit_code(signal), is_due)
 }
 
 /// Makes a write beyond the file size limit (`ulimit -f`) fail as on a full disk. By default its

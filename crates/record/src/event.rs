@@ -11,7 +11,7 @@ use crate::sample::Sample;
 use crate::sample::WrongValues;
 use crate::steps::{Conclusion, Step, StepRole};
 use crate::warning::Warning;
-use memtide_base::Span;
+use memtide_base::{Rate, Span};
 use memtide_metrics::Histogram;
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
@@ -56,8 +56,8 @@ pub enum Event {
 pub struct StepBegun {
     /// Number of the step, from 1.
     pub number: u32,
-    /// Target rate in operations per second; none in a closed loop.
-    pub rate_per_s: Option<f64>,
+    /// Target rate; none in a closed loop.
+    pub rate: Option<Rate>,
     /// Purpose of the step.
     pub role: StepRole,
 }

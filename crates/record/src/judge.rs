@@ -4,7 +4,8 @@
 
 use crate::record::{Distribution, GoalRecord, GoalResult, Record};
 use crate::warning::exact_percent;
-use memtide_base::units;
+use memtide_base::choice::RateUnit;
+use memtide_base::{Rate, units};
 use memtide_metrics::{Quantile, quantile};
 use memtide_scenario::Kind;
 use memtide_scenario::{Goal, Measure, Relation, Subject};
@@ -30,8 +31,9 @@ pub enum Measured {
     Missing(String),
 }
 
-/// The figure that `subject` names, taken from the counts, times and rates of `record`.
-pub fn measured(subject: Subject, record: &Record) -> Measured {
+/// The figure that `subject` names, taken from the counts, times and rates of `record`; a rate in
+/// `unit`.
+pub fn measured(subject: Subject, record: &Record, unit: RateUnit) -> Measured {
     let missing = |why: &str| Measured::Missing(why.to_owned());
     match subject {
         Subject::Rate if !record.is_one_load() && record.alignment.is_some() => {
@@ -42,7 +44,7 @@ pub fn measured(subject: Subject, record: &Record) -> Measured {
             (None, Some(alignment)) => missing(&alignment.why),
             (None, None) => missing("a single run has no start skew; merge the shares of a run"),
         },
-        Subject::Rate => Measured::Known(record.rate.in_schedule_unit()),
+        Subject::Rate => Measured::Known(record.rate.achieved(unit).per_s),
         Subject::Errors if record.totals.intended == 0 => missing("nothing was measured"),
         Subject::Errors => {
             Measured::Known(record.totals.unanswered() as f64 / record.totals.intended as f64)
@@ -51,11 +53,11 @@ pub fn measured(subject: Subject, record: &Record) -> Measured {
     }
 }
 
-/// Formats a figure for people, in the unit of its subject.
-pub fn figure_word(subject: Subject, figure: f64) -> String {
+/// Formats a figure for people, in the unit of its subject; a rate counts `unit`.
+pub fn figure_word(subject: Subject, figure: f64, unit: RateUnit) -> String {
     match subject {
         Subject::Response { .. } | Subject::StartSkew => units::format_time(figure),
-        Subject::Rate => units::format_rate(figure),
+        Subject::Rate => Rate::new(figure, unit).to_string(),
         Subject::Errors => exact_percent(figure),
     }
 }
@@ -63,10 +65,12 @@ pub fn figure_word(subject: Subject, figure: f64) -> String {
 type Judgement = (GoalResult, Option<f64>, String);
 
 fn judgement(goal: &Goal, record: &Record) -> Judgement {
-    let (met, figure, why) = match measured(goal.subject, record) {
+    // The bound of a rate counts what the rate of the scenario counts.
+    let unit = record.plan.unit();
+    let (met, figure, why) = match measured(goal.subject, record, unit) {
         Measured::Missing(why) => return (GoalResult::Undecided, None, why),
         Measured::Known(figure) => {
-            let why = format!("it was {}", figure_word(goal.subject, figure));
+            let why = format!("it was {}", figure_word(goal.subject, figure, unit));
             (goal.relation.holds(figure, goal.bound), Some(figure), why)
         }
         // The figure is larger than every measured time.

@@ -5,6 +5,7 @@
 
 use crate::record::Distribution;
 use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict};
+use memtide_base::Rate;
 use memtide_scenario::Kind;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -167,8 +168,8 @@ pub enum StepsEnd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Answer {
-    /// Highest target rate at which the goals were met, in operations per second; none if no tested
-    /// rate met them. A peak counts by its achieved rate.
+    /// Highest target rate at which the goals were met, per second, in the unit of the steps;
+    /// none if no tested rate met them. A peak counts by its achieved rate.
     pub rate_per_s: Option<f64>,
     /// Number of steps at this rate that met the goals.
     pub met: u32,
@@ -181,10 +182,10 @@ pub struct Answer {
 /// A step as a point of a curve or a row of a table. Times are none if the record has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Target rate, per second, in operations or what `rate-unit` says; none in a closed loop.
-    pub rate_per_s: Option<f64>,
-    /// Achieved rate: what was sent per second, in the same unit.
-    pub achieved_per_s: f64,
+    /// Target rate; none in a closed loop.
+    pub target: Option<Rate>,
+    /// Achieved rate: what was sent.
+    pub achieved: Rate,
     /// Median response time of all operations, in ns.
     pub response_p50_ns: Option<u64>,
     /// 95th percentile of response time, in ns.
@@ -204,6 +205,21 @@ pub struct Point {
 }
 
 impl Step {
+    /// Target rate; none in a closed loop.
+    pub fn target(&self) -> Option<Rate> {
+        self.rate_per_s.map(|per_s| Rate::new(per_s, self.record.plan.unit()))
+    }
+
+    /// Achieved rate: what was sent.
+    pub fn achieved(&self) -> Rate {
+        Rate::new(self.achieved_per_s, self.record.plan.unit())
+    }
+
+    /// The rate by which a result names the step: its target, or what a closed loop achieved.
+    pub fn rate(&self) -> Rate {
+        self.target().unwrap_or(self.achieved())
+    }
+
     /// The step as a point of the curve.
     pub fn point(&self) -> Point {
         let Record { response, service, lag, .. } = self.record.judged();
@@ -212,8 +228,8 @@ impl Step {
         };
         let response = response.get(&Kind::All);
         Point {
-            rate_per_s: self.rate_per_s,
-            achieved_per_s: self.achieved_per_s,
+            target: self.target(),
+            achieved: self.achieved(),
             response_p50_ns: at(response, Percentile::P50),
             response_p95_ns: at(response, Percentile::P95),
             response_p99_ns: at(response, Percentile::P99),

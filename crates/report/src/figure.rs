@@ -3,7 +3,9 @@
 //! A missing figure shows as a dash or a bound, with the reason. Nothing is computed here.
 
 use crate::layout::{TextLayout, labelled};
-use crate::number::{NONE, above, rate, time, whole};
+use crate::number::{NONE, above, time, whole};
+use memtide_base::Rate;
+use memtide_base::choice::RateUnit;
 use memtide_record::Record;
 use memtide_record::compare::{FIGURES, RunFigure, Unit, Value};
 
@@ -50,7 +52,8 @@ impl Figure {
 fn in_unit(unit: Unit, figure: f64) -> String {
     match unit {
         Unit::Ns => time(figure),
-        Unit::PerS => rate(figure),
+        Unit::PerS => Rate::new(figure, RateUnit::Operations).to_string(),
+        Unit::KeysPerS => Rate::new(figure, RateUnit::Keys).to_string(),
         Unit::Count => whole(figure as u64),
         Unit::Fraction => format!("{:.3} %", figure * 100.0),
         Unit::CpuSPerMops => format!("{figure:.2} s/Mop"),

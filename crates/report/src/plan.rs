@@ -4,7 +4,6 @@
 
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
-use memtide_base::units::format_rate_exactly;
 use memtide_record::{ChurnPlanRecord, LoopKind, PlanRecord};
 use memtide_scenario::{FIELDS, Scenario};
 
@@ -218,29 +217,10 @@ pub(crate) fn servers(plan: &PlanRecord) -> String {
 
 /// The rate, the wave, or that there is neither.
 pub(crate) fn rate_words(plan: &PlanRecord) -> String {
-    match (plan.loop_kind, plan.rate_per_s) {
+    match (plan.loop_kind, plan.rate()) {
         (LoopKind::Closed, _) => "closed loop".to_owned(),
-        (LoopKind::Open, Some(per_s)) => {
-            in_unit(plan.rate_unit.as_deref(), format_rate_exactly(per_s))
-        }
+        (LoopKind::Open, Some(rate)) => rate.exactly(),
         (LoopKind::Open, None) => shortened(&plan.wave),
-    }
-}
-
-/// A measured rate in the plan's unit, which is named if it is not operations.
-pub(crate) fn rate_of(plan: &PlanRecord, per_s: f64) -> String {
-    rate_in(plan.rate_unit.as_deref(), per_s)
-}
-
-/// A rate in `unit`, which is named if it is not operations.
-pub(crate) fn rate_in(unit: Option<&str>, per_s: f64) -> String {
-    in_unit(unit, rate(per_s))
-}
-
-fn in_unit(unit: Option<&str>, rate: String) -> String {
-    match unit {
-        None => rate,
-        Some(unit) => rate.replace("/s", &format!(" {unit}/s")),
     }
 }
 
@@ -258,7 +238,7 @@ fn shortened(word: &str) -> String {
 
 /// The stop rule and the warm-up.
 fn stop_words(plan: &PlanRecord) -> String {
-    let noun = if plan.rate_unit.is_some() { "key" } else { "operation" };
+    let noun = plan.unit().noun();
     let mut text = match (plan.duration_s, plan.ops_max) {
         (None, None) if plan.churn.is_some() => "until all connections have ended".to_owned(),
         (Some(duration_s), None) => seconds(duration_s),

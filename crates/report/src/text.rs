@@ -14,9 +14,7 @@ use crate::counts::counts;
 use crate::judgement::{judgement, missing_shares};
 use crate::layout::{TextLayout, labelled, unbroken};
 use crate::number::{counted, seconds, whole};
-use crate::plan::{
-    churn_words, connection_words, data_words, rate_of, rate_words, servers, warmup_words,
-};
+use crate::plan::{churn_words, connection_words, data_words, rate_words, servers, warmup_words};
 use crate::shards::{agents, shards};
 use crate::times::times;
 use churn::{churn, churn_rate};
@@ -61,7 +59,7 @@ fn heading(out: &mut TextLayout, record: &Record) {
         let mut text =
             "throughput is the result; response times are those at saturation.".to_owned();
         if is_servers_rate(record) && record.is_one_load() {
-            let rate = format_count(two_digits(0.7 * record.rate.in_schedule_unit()));
+            let rate = format_count(two_digits(0.7 * record.achieved().per_s));
             text.push_str(&format!(" For response times, try --rate {rate}"));
         }
         unbroken(out, "closed loop: ", "             ", &text);
@@ -107,14 +105,12 @@ pub(crate) fn load_words(record: &Record) -> String {
 
 /// The achieved rate, and the requested one.
 pub(crate) fn achieved_words(record: &Record) -> String {
-    let plan = &record.plan;
-    let per_s = record.rate.in_schedule_unit();
-    let achieved = rate_of(plan, per_s);
-    match record.rate.target_per_s {
-        _ if per_s.is_nan() => {
+    let achieved = record.achieved();
+    match record.target() {
+        _ if achieved.per_s.is_nan() => {
             "no total rate, because the shares did not run at the same time".to_owned()
         }
-        Some(target) => format!("{achieved} achieved of {} requested", rate_of(plan, target)),
+        Some(target) => format!("{achieved} achieved of {target} requested"),
         None => format!("{achieved} achieved"),
     }
 }

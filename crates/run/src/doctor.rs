@@ -7,8 +7,8 @@ pub(crate) use errors::{Errors, Missed};
 
 use crate::lower::CPUS_OF_A_PAIR;
 use crate::survey::Agreement;
-use memtide_base::Span;
-use memtide_base::units::{format_change, format_percent, format_rate};
+use memtide_base::units::{format_change, format_percent};
+use memtide_base::{Rate, Span};
 use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
@@ -36,11 +36,11 @@ pub(crate) struct Findings<'a> {
     pub(crate) plan: &'a Plan,
     /// Length of the measured window in seconds.
     pub(crate) measured_s: f64,
-    /// Target rate of the schedule, in operations per second; none in a closed loop.
-    pub(crate) target_per_s: Option<f64>,
-    /// Operations passed to sockets during the window, per second; all copies of a write count as
-    /// one.
-    pub(crate) sent_per_s: f64,
+    /// Target rate of the schedule; none in a closed loop.
+    pub(crate) target: Option<Rate>,
+    /// Rate at which operations were passed to sockets during the window, in the same unit; all
+    /// copies of a write count as one.
+    pub(crate) sent: Rate,
     /// Connections that their schedule called for until the last one began, and connections begun;
     /// none without a rate of connections.
     pub(crate) connections: Option<(f64, u64)>,
@@ -127,25 +127,20 @@ fn rate(findings: &Findings<'_>) -> Check {
     if let Some(churn) = findings.plan.churn() {
         return rate_of_connections(churn, findings.connections);
     }
-    let (Some(target), Pacing::Open { arrival, .. }) =
-        (findings.target_per_s, &findings.plan.pacing)
+    let (Some(target), Pacing::Open { arrival, .. }) = (findings.target, &findings.plan.pacing)
     else {
         return skipped(code, "a closed loop has no target rate");
     };
-    let expected = target * findings.measured_s;
+    let expected = target.per_s * findings.measured_s;
     if expected < 1.0 {
         return skipped(code, "nothing was due in the measured window");
     }
     let four_sigma = 4.0 * (arrival.squared_variation() * expected).sqrt() / expected;
     // A window that operations end has one gap less than operations.
     let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
-    let off = findings.sent_per_s / target - 1.0;
-    let message = format!(
-        "{} were sent, {} were requested ({})",
-        format_rate(findings.sent_per_s),
-        format_rate(target),
-        format_change(off, 2)
-    );
+    let off = findings.sent / target - 1.0;
+    let message =
+        format!("{} were sent, {target} were requested ({})", findings.sent, format_change(off, 2));
     judged(code, off.abs() <= allowed, message, off.abs(), allowed)
 }
 
@@ -176,7 +171,7 @@ fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check 
 fn is_closed(findings: &Findings<'_>) -> bool {
     match findings.plan.churn() {
         Some(churn) => churn.call_pace.is_none(),
-        None => findings.target_per_s.is_none(),
+        None => findings.target.is_none(),
     }
 }
 

@@ -9,7 +9,9 @@ use crate::doctor::{self, Errors, Findings};
 use crate::fill::Filled;
 use crate::lower::Lowered;
 use crate::observer::Observer;
-use crate::run_plan::{Ended, Loss, Seconds, kinds, merged, sent_unanswered, unanswered};
+use crate::run_plan::{
+    Ended, Loss, Seconds, keys_sent, kinds, merged, sent_unanswered, unanswered,
+};
 use crate::share::{NotRun, Share};
 use crate::survey::{Agreement, ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
@@ -25,7 +27,6 @@ use memtide_record::{
 };
 use memtide_record::{Record, Warning};
 use memtide_scenario::{Kind, Scenario};
-use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
 pub(crate) use churn::none_opened;
@@ -254,12 +255,7 @@ fn assert_times(measured: &Counters, kind: Kind, times: [u64; 3]) {
 /// the window are assumed to have the mean number of keys of measured operations, whose keys are
 /// counted.
 fn keys_per_s(record: &Record, measured: &Counters) -> f64 {
-    let asks_by_key =
-        |kind: &OpKind| matches!(kind.action(), Action::Read | Action::CompareAndStore);
-    let asking = OpKind::ALL.into_iter().filter(asks_by_key);
-    let by_keys: u64 = asking.map(|kind| measured.kinds[kind.index()].sent).sum();
-    let keys = measured.sent - by_keys + measured.keys_asked;
-    let each = keys as f64 / measured.sent.max(1) as f64;
+    let each = keys_sent(measured) as f64 / measured.sent.max(1) as f64;
     let sent: u64 = record.sent_in_window.values().sum();
     let copies = sent - record.sent_once().values().sum::<u64>();
     let length = Span::from_ns(record.window_ns);
@@ -288,8 +284,8 @@ fn judge<W: Observer>(
     let findings = Findings {
         plan,
         measured_s: record.measured_s,
-        target_per_s: record.rate.target_per_s,
-        sent_per_s: record.rate.in_schedule_unit(),
+        target: record.target(),
+        sent: record.achieved(),
         connections: churn::kept_up(ended, plan),
         none_opened: none_opened(ended),
         is_aborted: ended.aborted.is_some(),

@@ -20,7 +20,7 @@ use crate::controller::RunOutcome;
 use crate::failure::{Failure, Fault};
 use crate::lower::{Lowered, Surroundings, document, lower_step};
 use crate::observer::Observer;
-use memtide_base::Span;
+use memtide_base::{Rate, Span};
 use memtide_engine::plan::StepTask;
 use memtide_record::steps::{Conclusion, LostAgent, Step, StepRole, StepsEnd};
 use memtide_record::{EndedBy, Record};
@@ -72,8 +72,7 @@ impl StepsPlan<'_> {
             Decision::Try(Trial { rate, role }) => (rate, role),
             Decision::Over => (0.0, StepRole::Scan),
         };
-        let rate_per_s = (rate > 0.0).then_some(rate);
-        let begun = StepBegun { number: 1, rate_per_s, role };
+        let begun = begun(1, Trial { rate, role }, self.scenario);
         lower_step(self.scenario, Some(step_task(self, begun)), around)
     }
 
@@ -123,8 +122,7 @@ pub fn steps(
         number += 1;
         assert!(plan.steps_max.is_none_or(|max| number <= max), "steps are counted");
         let bracket = course.bracket();
-        let rate_per_s = (trial.rate > 0.0).then_some(trial.rate);
-        let begun = StepBegun { number, rate_per_s, role: trial.role };
+        let begun = begun(number, trial, plan.scenario);
         observer.on(&Event::StepBegun(begun));
         let step = RestedStep { task: step_task(plan, begun), rest };
         let ran = runner.carry_out(RunTask::Step(step), observer);
@@ -171,9 +169,15 @@ fn note_lost(known: &mut Vec<LostAgent>, lost: Vec<LostAgent>, step: u32) {
     }
 }
 
+/// A step at the rate of `trial`, which counts what the scenario's rate counts.
+fn begun(number: u32, Trial { rate, role }: Trial, scenario: &Scenario) -> StepBegun {
+    let rate = Some(Rate::new(rate, scenario.rate_unit)).filter(|rate| rate.per_s > 0.0);
+    StepBegun { number, rate, role }
+}
+
 /// A step whose rate was chosen within this bracket.
 fn step_of(
-    StepBegun { number, rate_per_s, role }: StepBegun,
+    StepBegun { number, rate, role }: StepBegun,
     &StepResult { achieved_per_s, behind, goal, .. }: &StepResult,
     (low_per_s, high_per_s): (Option<f64>, Option<f64>),
     record: Record,
@@ -181,7 +185,7 @@ fn step_of(
     Step {
         number,
         role,
-        rate_per_s,
+        rate_per_s: rate.map(|rate| rate.per_s),
         achieved_per_s,
         behind,
         goal,
@@ -215,7 +219,8 @@ fn rest_after(record: &Record) -> Span {
 }
 
 /// The data about a step that its plans need.
-fn step_task(plan: &StepsPlan<'_>, StepBegun { number, rate_per_s, .. }: StepBegun) -> StepTask {
+fn step_task(plan: &StepsPlan<'_>, StepBegun { number, rate, .. }: StepBegun) -> StepTask {
+    let rate_per_s = rate.map(|rate| rate.per_s);
     StepTask { number, rate_per_s, keeps_data: plan.data == Data::Kept }
 }
 
@@ -225,28 +230,28 @@ const SHORT_MAX: f64 = 0.05;
 
 /// The result of a step's record for a course.
 fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
-    let achieved = |record: &Record| match trial.rate > 0.0 {
-        true => record.rate.in_schedule_unit(),
-        false => served_per_s(record) * record.rate.units_per_operation(),
+    let rate = Rate::new(trial.rate, plan.scenario.rate_unit);
+    let of = |record: &Record| match trial.rate > 0.0 {
+        true => record.achieved(),
+        false => record.in_schedule_unit(served_per_s(record)),
     };
     let own = record.own.as_deref().filter(|_| plan.counts_own);
-    let achieved_per_s = achieved(record) + own.map_or(0.0, achieved);
-    let own_per_s = own.and_then(|own| own.rate.target_per_s).unwrap_or(0.0);
-    let asked_per_s = asked_per_s(trial.rate, own_per_s, record);
-    let by_chance = 4.0 / (asked_per_s * record.measured_s).max(1.0).sqrt();
-    let behind = achieved_per_s < asked_per_s * (1.0 - SHORT_MAX.max(by_chance));
+    let achieved = own.map_or(of(record), |own| of(record) + of(own));
+    let asked = asked(rate, own.and_then(Record::target).unwrap_or(rate * 0.0), record);
+    let by_chance = 4.0 / (asked.per_s * record.measured_s).max(1.0).sqrt();
+    let behind = achieved < asked * (1.0 - SHORT_MAX.max(by_chance));
     let goal = plan.aim.judge(&plan.scenario.goals, record);
-    StepResult { rate: trial.rate, achieved_per_s, goal, behind }
+    StepResult { rate: trial.rate, achieved_per_s: achieved.per_s, goal, behind }
 }
 
-/// The part of a step's `rate` that was asked of those whose figures are in its record. `own_per_s`
-/// is the rate of the master's own load in it; the agents have equal parts of the rest, and do not
+/// The part of a step's `rate` that was asked of those whose figures are in its record. `own` is
+/// the rate of the master's own load in it; the agents have equal parts of the rest, and do not
 /// take over the part of one that was lost.
-fn asked_per_s(rate: f64, own_per_s: f64, record: &Record) -> f64 {
+fn asked(rate: Rate, own: Rate, record: &Record) -> Rate {
     let Some(missing) = &record.missing else { return rate };
     let gone: u32 = missing.lanes.iter().map(|[first, last]| last - first + 1).sum();
     let there = 1.0 - f64::from(gone) / f64::from(missing.lanes_total.max(1));
-    own_per_s + (rate - own_per_s).max(0.0) * there
+    own + if rate > own { (rate - own) * there } else { rate * 0.0 }
 }
 
 /// Rate of a closed loop's answers, per second until the last one. The rate of sending does not

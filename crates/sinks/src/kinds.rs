@@ -21,8 +21,8 @@ use crate::Sink;
 use crate::ending::OutputStop;
 #[cfg(feature = "influx")]
 use crate::influx;
-use crate::opening::{Named, Opening, OutputFacts, Shown, Unwritable, attach, no_file};
-use crate::outlet::{Outlets, Patience};
+use crate::opening::{Named, Opening, OutputFacts, OutputSubject, Unwritable, attach, no_file};
+use crate::outlet::{Outlets, StallLimits};
 use crate::place::{Place, check_distinct};
 use crate::sample_outlet::Samples;
 use memtide_record::Record;
@@ -206,9 +206,9 @@ pub fn open(
 ) -> Result<(), OutputStop> {
     let Some(row) = KINDS.iter().find(|row| row.kind == output.kind) else { return Ok(()) };
     let add = match facts.shown {
-        Shown::Run => row.run,
-        Shown::Steps(..) => row.steps,
-        Shown::Record => row.record,
+        OutputSubject::Run => row.run,
+        OutputSubject::Steps(..) => row.steps,
+        OutputSubject::Record => row.record,
     };
     add(&mut Opening { outlets, samples, facts, output })
 }
@@ -225,7 +225,7 @@ pub fn open_all(
     let mut failed: Vec<OutputStop> = opened.filter_map(Result::err).collect();
     let summary = job_summary(outputs).map(|path| {
         append(outlets, &path, |out| match facts.shown {
-            Shown::Steps(..) => Box::new(markdown_of(out, facts)) as Box<dyn Sink>,
+            OutputSubject::Steps(..) => Box::new(markdown_of(out, facts)) as Box<dyn Sink>,
             _ => Box::new(EventText::of_record(out, |record| markdown(record).into_bytes())),
         })
     });
@@ -240,7 +240,7 @@ pub fn open_all(
 /// If its destination has a wrong name, or its thread cannot be started.
 pub fn open_text(outlets: &mut Outlets, output: &Output, text: &str) -> Result<(), OutputStop> {
     let (settings, mut samples) = (Settings::default(), Samples::default());
-    let facts = OutputFacts::new(&settings, Shown::Record);
+    let facts = OutputFacts::new(&settings, OutputSubject::Record);
     Opening { outlets, samples: &mut samples, facts: &facts, output }
         .whole(|out| ReadyText::new(out, text))?;
     match job_summary(&Outputs { out: vec![output.clone()], ..Outputs::default() }) {
@@ -451,5 +451,5 @@ fn append(
         Ok(place) => sink(place),
         Err(error) => Box::new(Unwritable(Some(error))),
     };
-    attach(outlets, JOB_SUMMARY, sink, Patience::default())
+    attach(outlets, JOB_SUMMARY, sink, StallLimits::default())
 }

@@ -2,8 +2,8 @@
 //! which events reach it.
 //!
 //! [`open_all`] opens the outputs that a user's settings name, by the table in `kinds`. [`Outlets`]
-//! starts a thread for each sink, [`Samples`] one for measured operations, and [`Delivery`] one that
-//! posts points.
+//! starts a thread for each sink, [`Samples`] one for measured operations, and [`Delivery`] one
+//! that posts points.
 #![forbid(unsafe_code)]
 
 mod kinds;
@@ -28,8 +28,8 @@ pub use kinds::{
 };
 #[cfg(feature = "parquet")]
 pub use kinds::{ParquetIntervals, ParquetRun, ParquetSamples};
-pub use opening::{OutputFacts, Shown, no_file};
-pub use outlet::{Outlets, Patience};
+pub use opening::{OutputFacts, OutputSubject, no_file};
+pub use outlet::{Outlets, StallLimits};
 pub use place::{Place, check_distinct};
 pub use sample_outlet::{SampleFeed, SampleOutlet, Samples};
-pub use sink::{Document, Origin, Sink};
+pub use sink::{Document, SampleOrigin, Sink};

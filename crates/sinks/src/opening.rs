@@ -4,7 +4,7 @@
 
 use crate::Sink;
 use crate::ending::OutputStop;
-use crate::outlet::{Outlets, Patience};
+use crate::outlet::{Outlets, StallLimits};
 use crate::place::{Place, is_pipe};
 use crate::sample_outlet::Samples;
 use memtide_record::Event;
@@ -20,7 +20,7 @@ const PIPE_STALL_MAX: Duration = Duration::from_secs(10);
 
 /// What the outputs of a command show.
 #[derive(Clone, Copy, Debug)]
-pub enum Shown<'a> {
+pub enum OutputSubject<'a> {
     /// A run, while it runs.
     Run,
     /// The steps of a search or scan, as they end.
@@ -35,7 +35,7 @@ pub struct OutputFacts<'a> {
     /// The user's settings.
     pub settings: &'a Settings,
     /// What is shown.
-    pub shown: Shown<'a>,
+    pub shown: OutputSubject<'a>,
     /// The clock, in nanoseconds since 1970; none if there is no time of day.
     pub unix_ns: Option<fn() -> u64>,
     /// The number of the share whose measured operations are written as points; none for a whole
@@ -47,18 +47,21 @@ pub struct OutputFacts<'a> {
     pub has_seconds: bool,
     /// The step of a search or scan that this process carries out alone.
     pub step: Option<u32>,
+    /// The flag of another program that stands for the output of points in messages.
+    pub flag: Option<&'static str>,
 }
 
 impl<'a> OutputFacts<'a> {
     /// The outputs of a command that write everything, without a clock.
-    pub const fn new(settings: &'a Settings, shown: Shown<'a>) -> Self {
-        let (unix_ns, share, step) = (None, None, None);
-        Self { settings, shown, unix_ns, share, has_operations: true, has_seconds: true, step }
+    pub const fn new(settings: &'a Settings, shown: OutputSubject<'a>) -> Self {
+        let (unix_ns, share, step, flag) = (None, None, None, None);
+        let (has_operations, has_seconds) = (true, true);
+        Self { settings, shown, unix_ns, share, has_operations, has_seconds, step, flag }
     }
 
     /// The course of a search or scan, its goals, and their words.
     pub(crate) fn course(&self) -> (CourseKind, &'a [Goal], Vec<String>) {
-        let Shown::Steps(kind, goals) = self.shown else {
+        let OutputSubject::Steps(kind, goals) = self.shown else {
             unreachable!("the sink is of a search or scan")
         };
         (kind, goals, goals.iter().map(Goal::to_string).collect())
@@ -129,7 +132,7 @@ impl Named<'_> {
         sink: impl FnOnce(Place) -> Box<dyn Sink>,
     ) -> Result<(), OutputStop> {
         let stall_max = is_pipe(Path::new(self.path)).then_some(PIPE_STALL_MAX);
-        let patience = Patience { stall_max, ..Patience::default() };
+        let patience = StallLimits { stall_max, ..StallLimits::default() };
         let sink = self.sink(open, &patience, sink)?;
         attach(outlets, &self.name, sink, patience)
     }
@@ -139,7 +142,7 @@ impl Named<'_> {
     fn sink(
         &self,
         open: fn(&Path) -> io::Result<Place>,
-        patience: &Patience,
+        patience: &StallLimits,
         sink: impl FnOnce(Place) -> Box<dyn Sink>,
     ) -> Result<Box<dyn Sink>, OutputStop> {
         let opened = match self.path {
@@ -194,7 +197,7 @@ pub(crate) fn attach(
     outlets: &mut Outlets,
     flag: &str,
     sink: Box<dyn Sink>,
-    patience: Patience,
+    patience: StallLimits,
 ) -> Result<(), OutputStop> {
     outlets.add_within(flag, sink, patience).map_err(|error| {
         OutputStop::failed(format!(

@@ -42,7 +42,7 @@ pub struct Outlets {
 
 /// How long an end waits for a sink.
 #[derive(Clone, Debug, Default)]
-pub struct Patience {
+pub struct StallLimits {
     /// The longest time without progress; none for any time.
     pub(crate) stall_max: Option<Duration>,
     /// The longest time for all that is left, in which the sink's own end may make no progress;
@@ -65,7 +65,7 @@ impl Outlets {
     /// # Errors
     /// If its thread cannot be started.
     pub fn add(&mut self, name: &str, sink: impl Sink + 'static) -> io::Result<()> {
-        self.add_within(name, Box::new(sink), Patience::default())
+        self.add_within(name, Box::new(sink), StallLimits::default())
     }
 
     /// Adds a sink with its name in messages, which is given up if it outlasts `patience`.
@@ -73,7 +73,7 @@ impl Outlets {
         &mut self,
         name: &str,
         sink: Box<dyn Sink>,
-        patience: Patience,
+        patience: StallLimits,
     ) -> io::Result<()> {
         self.all.push(Outlet::start(name, sink, patience, self.waits)?);
         Ok(())
@@ -149,7 +149,7 @@ pub(crate) struct Lane {
     is_ending: AtomicBool,
     /// True if the sink's own end is left out.
     pub(crate) is_dismissed: AtomicBool,
-    patience: Patience,
+    patience: StallLimits,
     /// The progress seen last, and when.
     seen: Mutex<(u64, Instant)>,
 }
@@ -161,8 +161,8 @@ impl std::fmt::Debug for Lane {
 }
 
 impl Lane {
-    /// Adds an item of `weight` events, if no more than `room` then wait. Otherwise they are counted
-    /// as lost, or waited for.
+    /// Adds an item of `weight` events, if no more than `room` then wait. Otherwise they are
+    /// counted as lost, or waited for.
     pub(crate) fn offer(&self, item: Item, weight: usize, room: usize) {
         if self.waits {
             self.await_room(weight, room);
@@ -201,7 +201,7 @@ impl Lane {
 
     /// The time without progress, or since `closed`, that was too long, if any was.
     fn given_up(&self, closed: Instant) -> Option<Duration> {
-        let Patience { stall_max: Some(stall_max), end_max, .. } = self.patience else {
+        let StallLimits { stall_max: Some(stall_max), end_max, .. } = self.patience else {
             return None;
         };
         if end_max.is_some_and(|most| closed.elapsed() > most) {
@@ -227,7 +227,7 @@ impl Outlet {
     pub(crate) fn start(
         name: &str,
         mut sink: Box<dyn Sink>,
-        patience: Patience,
+        patience: StallLimits,
         waits: bool,
     ) -> io::Result<Self> {
         let takes = sink.takes();

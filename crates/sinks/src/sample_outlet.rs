@@ -2,8 +2,8 @@
 //! made, and passes them to each output. The failure of one does not affect the others.
 
 use crate::ending::OutputStop;
-use crate::outlet::{Item, Lane, Outlet, Patience};
-use crate::{Origin, Sink};
+use crate::outlet::{Item, Lane, Outlet, StallLimits};
+use crate::{SampleOrigin, Sink};
 use memtide_record::Event;
 use std::io;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const END_MAX: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub struct Samples {
     all: Vec<Member>,
-    patience: Patience,
+    patience: StallLimits,
 }
 
 struct Member {
@@ -52,7 +52,7 @@ impl Samples {
     }
 
     /// The counter of what is written.
-    pub(crate) fn patience(&self) -> &Patience {
+    pub(crate) fn patience(&self) -> &StallLimits {
         &self.patience
     }
 
@@ -62,7 +62,7 @@ impl Samples {
     /// If the thread cannot be started.
     pub fn start(self, waits: bool) -> io::Result<SampleOutlet> {
         let (stall_max, end_max) = (Some(STALL_MAX), Some(END_MAX));
-        let patience = Patience { stall_max, end_max, ..self.patience.clone() };
+        let patience = StallLimits { stall_max, end_max, ..self.patience.clone() };
         let name = self.name().to_owned();
         Outlet::start(&name, Box::new(self), patience, waits).map(|it| SampleOutlet(Some(it)))
     }
@@ -81,7 +81,7 @@ impl Sink for Samples {
         Ok(())
     }
 
-    fn set_origin(&mut self, origin: &Origin) {
+    fn set_origin(&mut self, origin: &SampleOrigin) {
         self.all.iter_mut().for_each(|member| member.sink.set_origin(origin));
     }
 

@@ -17,7 +17,7 @@ pub trait Sink: Send {
     }
 
     /// Sets the meaning of the numbers in samples, before the first one.
-    fn set_origin(&mut self, _origin: &Origin) {}
+    fn set_origin(&mut self, _origin: &SampleOrigin) {}
 
     /// Begins another plan, whose measured operations may replace those before.
     ///
@@ -41,7 +41,7 @@ pub trait Sink: Send {
 
 /// The meaning of the numbers in samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct SampleOrigin {
     /// Zero of the instants, in nanoseconds since 1970.
     pub unix_ns: u64,
     /// Names of the servers.

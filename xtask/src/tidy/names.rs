@@ -10,7 +10,7 @@ use super::unused::Unused;
 
 /// Parts that may not name flags, because each front has flags of its own.
 const FLAGLESS: &[&str] =
-    &["base", "codec", "workload", "metrics", "server", "engine", "run", "host", "sim", "sinks"];
+    &["base", "codec", "workload", "metrics", "server", "engine", "run", "host", "sim"];
 
 /// Every disallowed name of one file; `unused` are the words not to use.
 pub(super) fn check(source: &Source, unused: &[Unused]) -> Vec<Finding> {

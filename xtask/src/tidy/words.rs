@@ -24,9 +24,9 @@ const TERMS: &str = "\
     absence address answer ask aim available bisect bracket buffer busy busyness caught clock \
     close command completion count cpu credential data decision document door ending error event \
     failure flag histogram influx json limit lowered machine measured message mismatch moment \
-    network option pace pacing quantile question rate refusal returns sampled scan script series \
-    server serving shape sparse stage stop stranger stretch submission submitted surrounding \
-    tallying trace transport trial trouble unplannable verify wanted";
+    network option pace pacing pause quantile question rate refusal returns sampled scan \
+    script series server serving shape sparse stage stop stranger stretch submission submitted \
+    surrounding tallying trace transport trial trouble unplannable verify wanted";
 
 /// Every banned phrase and beginning in one Rust file's comments.
 pub(super) fn check(source: &Source, unused: &[Unused]) -> Vec<Finding> {

@@ -93,6 +93,31 @@ fn a_group_of_this_process_may_read_and_no_other() {
 }
 
 #[test]
+fn a_folder_of_results_that_others_can_change_is_refused_and_no_result_replaced() {
+    let folder = Folder::new("results");
+    let dir = &folder.0;
+    result_folder(dir).unwrap();
+    assert_eq!(mode(dir), 0o700);
+    let (file, link) = (dir.join("a.csv"), dir.join("b.csv"));
+    new_result(&file).unwrap();
+    assert_eq!(mode(&file), 0o600);
+    fs::write(&file, "rows").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    for taken in [&file, &link] {
+        let error = new_result(taken).unwrap_err();
+        assert!(error.contains("exists"), "{error}");
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"rows");
+    for open in [0o720, 0o702, 0o777] {
+        fs::set_permissions(dir, Permissions::from_mode(open)).unwrap();
+        let error = result_folder(dir).unwrap_err();
+        assert!(error.contains("chmod 700"), "{error}");
+    }
+    fs::set_permissions(dir, Permissions::from_mode(0o755)).unwrap();
+    result_folder(dir).unwrap();
+}
+
+#[test]
 fn damaged_folders_are_named_by_file() {
     let folder = Folder::new("damaged");
     let dir = &folder.0;

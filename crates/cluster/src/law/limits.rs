@@ -124,11 +124,11 @@ fn check_rate(most: f64, asked: &Asked<'_>) -> Result<(), String> {
     if asked.load_only || scenario.load != Load::Never {
         return Err(format!(
             "a fill is as fast as the servers answer, and {allowed}; fill the servers from \
-             another machine and add load never, or start the agent without --rate-max"
+             another machine before, or start the agent without this limit"
         ));
     }
     let peak = peak(scenario).map_err(|how| {
-        format!("{how}, and {allowed}; add a rate, or start the agent without --rate-max")
+        format!("{how}, and {allowed}; add a rate, or start the agent without this limit")
     })?;
     let own = peak * keys * asked.own_part;
     if own <= most * (1.0 + ROUNDING) {
@@ -138,7 +138,7 @@ fn check_rate(most: f64, asked: &Asked<'_>) -> Result<(), String> {
     let word = if same { own.to_string() } else { word };
     Err(format!(
         "the share asks for up to {word} {unit}/s on this agent, and {allowed}; lower the rate, \
-         use more agents, or start the agent with a higher --rate-max"
+         use more agents, or start the agent with a higher limit"
     ))
 }
 
@@ -201,7 +201,7 @@ fn check_duration(most_ns: f64, asked: &Asked<'_>) -> Result<(), String> {
     }
     Err(format!(
         "the load with its warm-up takes {}, and {allowed}; use a shorter duration, or start the \
-         agent with a higher --duration-max",
+         agent with a higher limit",
         format_span(length)
     ))
 }

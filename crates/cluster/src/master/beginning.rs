@@ -127,6 +127,7 @@ impl Master {
             match self.members[number].clock.agent_instant(start.ns()) {
                 Some(clock_ns) => {
                     self.members[number].stage = Stage::Armed;
+                    self.members[number].armed_ns = Some(clock_ns);
                     let peer = self.members[number].peer;
                     self.say(peer, Says::Armed(Armed { clock_ns }));
                     self.tell_clock(number, now);

@@ -1,13 +1,27 @@
 //! The end of a round: seconds, records, lost agents, and the result.
 
-use super::member::{Lost, Member, Stage};
-use super::{Action, Master, Phase};
-use crate::message::RecordPart;
+use super::member::{Lost, Member, Stage, titled};
+use super::{Action, Master, Phase, TEXT_CHARS_MAX};
+use crate::message::{Preparing, RecordPart};
+use crate::{AGENT_SILENT_MAX, MASTER_SILENT_MAX};
+use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
 
 /// The time that agents have to hand over their records once the round is to end: they await the
 /// operations in flight, and a busy machine is slow.
 const HAND_OVER_MAX: Span = Span::from_s(30);
+/// The least rate at which a long record may come, in bytes per second, and its latest end.
+const HAND_OVER_RATE_MIN: u64 = 256 * 1024;
+const HAND_OVER_LONG_MAX: Span = Span::from_s(300);
+/// The time that agents have for it once the user has ended the run.
+const INTERRUPTED_MAX: Span = Span::from_s(2);
+/// The wait for some agents after which the user learns for which ones, and the time until the next
+/// such sentence.
+const WAIT_QUIET: Span = Span::from_s(2);
+const WAIT_AGAIN: Span = Span::from_s(10);
+
+/// The most agents that a sentence about a wait names.
+const NAMED_MAX: usize = 4;
 
 /// The result of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,22 +49,134 @@ impl Master {
     /// Takes all steps that the last message or the passing of time allows.
     pub(super) fn look(&mut self, now: Instant) {
         self.look_at_beginning(now);
-        let stopping = self.stopping.as_ref().map(|(_, since)| *since);
-        let is_overdue = self.load_until.is_some_and(|until| now >= until + HAND_OVER_MAX);
         for number in 0..self.members.len() {
-            // An agent that is alive may still never complete its record.
-            let member = &self.members[number];
-            let mut since = stopping.into_iter().chain(member.handing_since);
-            if member.is_at_work() && since.any(|since| now.since(since) >= HAND_OVER_MAX) {
-                let why = format!("it did not hand over its record within {HAND_OVER_MAX}");
-                self.lose(number, None, why, now);
-            } else if is_overdue && member.is_loading() && member.handing_since.is_none() {
-                let why = format!(
-                    "its load did not end within {HAND_OVER_MAX} of its latest planned end"
-                );
+            if let Some(why) = self.overdue(number, now) {
                 self.lose(number, None, why, now);
             }
         }
+        self.say_waiting(now);
+    }
+
+    /// The deadline that an agent at work has missed, if any. An agent whose network answers may
+    /// still never prepare, end its load, or complete its record.
+    fn overdue(&self, number: usize, now: Instant) -> Option<String> {
+        let member = &self.members[number];
+        let has_passed = |since: Instant, most: Span| now.since(since.max(self.excused)) >= most;
+        let stopping = self.stopping.as_ref().map(|(_, since)| *since);
+        if !member.is_at_work() {
+            return None;
+        }
+        if self.interrupted.is_some_and(|since| has_passed(since, INTERRUPTED_MAX)) {
+            return Some(format!(
+                "it did not hand over its record within {INTERRUPTED_MAX} after the user ended the \
+                 run; memtide agent records fetches it"
+            ));
+        }
+        if let Some(since) = member.handing_since {
+            let bytes = member.record.len();
+            let most = HAND_OVER_MAX + Span::from_s(bytes / HAND_OVER_RATE_MIN);
+            let most = most.min(HAND_OVER_LONG_MAX);
+            return has_passed(since, most).then(|| {
+                format!("it did not hand over its record in time: {bytes} bytes in {most}")
+            });
+        }
+        if stopping.is_some_and(|since| has_passed(since, HAND_OVER_MAX)) {
+            return Some(format!("it did not hand over its record within {HAND_OVER_MAX}"));
+        }
+        if member.is_preparing() {
+            return self.unprepared(member, has_passed);
+        }
+        let is_overdue = self.load_until.is_some_and(|until| has_passed(until, HAND_OVER_MAX));
+        (is_overdue && member.is_loading()).then(|| {
+            format!("its load did not end within {HAND_OVER_MAX} of its latest planned end")
+        })
+    }
+
+    /// The deadline that an agent has missed in its preparation, if any.
+    ///
+    /// Cause: A server of the run does not answer this agent, or the agent stands still.
+    ///
+    /// To do: see what it waited for; raise --prepare-timeout if that takes longer.
+    fn unprepared(
+        &self,
+        member: &Member,
+        has_passed: impl Fn(Instant, Span) -> bool,
+    ) -> Option<String> {
+        let (progress, most) = (&member.progress, self.rules.prepare_max);
+        if has_passed(progress.told, AGENT_SILENT_MAX) {
+            return Some(format!("it has not reported its preparation for {AGENT_SILENT_MAX}"));
+        }
+        has_passed(progress.moved, most).then(|| {
+            let what = described(&progress.report);
+            format!("its preparation made no progress for {most} (--prepare-timeout): {what}")
+        })
+    }
+
+    /// Handles the progress of an agent that prepares its share.
+    pub(super) fn preparing(&mut self, number: usize, mut report: Preparing, now: Instant) {
+        report.what = printable(&report.what, TEXT_CHARS_MAX);
+        let member = &mut self.members[number];
+        if !member.is_at_work() {
+            let why = "it reported the preparation of a share that it does not have";
+            return self.lose(number, None, why.to_owned(), now);
+        }
+        let progress = &mut member.progress;
+        progress.told = now;
+        if progress.report != report {
+            (progress.report, progress.moved) = (report, progress.moved.max(now));
+        }
+    }
+
+    /// Handles an agent that ends its load because it heard nothing from this master.
+    pub(super) fn alone(&mut self, number: usize) {
+        let member = &mut self.members[number];
+        if std::mem::replace(&mut member.is_alone, true) {
+            return;
+        }
+        let text = format!(
+            "agent {} ended its load, because it heard nothing from this master for \
+             {MASTER_SILENT_MAX}",
+            self.members[number].label()
+        );
+        // All agents hear as little.
+        match std::mem::replace(&mut self.is_alone_said, true) {
+            true => self.note(text),
+            false => self.act(Action::Trouble(text)),
+        }
+    }
+
+    /// Says for which agents the others wait, if that takes long.
+    fn say_waiting(&mut self, now: Instant) {
+        let (since, waited): (Instant, Vec<&Member>) = match self.phase {
+            Phase::Preparing | Phase::Comparing | Phase::Running => {
+                let prepares = self.members.iter().filter(|member| member.is_preparing());
+                let ends = self.members.iter().filter(|member| member.is_at_work());
+                match (&self.stopping, self.load_until) {
+                    (Some((_, since)), _) => (*since, ends.collect()),
+                    (None, Some(until)) => (until, ends.collect()),
+                    (None, None) => (self.round_began, prepares.collect()),
+                }
+            }
+            Phase::Gathering | Phase::Resting | Phase::Over => return,
+        };
+        if waited.is_empty() || now.since(since) < WAIT_QUIET {
+            return;
+        }
+        if self.waiting_said.is_some_and(|said| now.since(said) < WAIT_AGAIN) {
+            return;
+        }
+        let named = waited.iter().take(NAMED_MAX).map(|member| match member.is_preparing() {
+            true => format!("{}: {}", member.label(), described(&member.progress.report)),
+            false => member.label(),
+        });
+        let named: Vec<String> = named.collect();
+        let more = match waited.len() - named.len() {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        let text = format!("waiting for agent {}{more}", named.join("; agent "));
+        self.waiting_said = Some(now);
+        self.act(Action::Waiting(text));
     }
 
     /// Handles the loss of an agent. If more are lost than the user allows, the round ends for all.
@@ -60,10 +186,10 @@ impl Master {
             return;
         }
         let lost = Lost { exit: exit.unwrap_or(Lost::UNREACHABLE), why };
-        let (label, peer) = (member.label(), member.peer);
+        let (title, peer) = (titled(&member.label()), member.peer);
         let is_waiting = self.phase == Phase::Gathering;
         let what = if is_waiting { "has left" } else { "is lost" };
-        let text = format!("agent {label} {what}: {}", lost.why);
+        let text = format!("{title} {what}: {}", lost.why);
         match member.stage {
             _ if is_waiting => drop(self.members.remove(number)),
             // Its part of this round is done; it counts as lost from the next round on.
@@ -73,7 +199,7 @@ impl Master {
         self.note(text);
         self.act(Action::Close(peer));
         if !is_waiting && self.has_lost_too_many() {
-            let why = format!("agent {label} was lost");
+            let why = format!("{title} was lost");
             self.stop(None, &why, now);
         }
     }
@@ -96,9 +222,7 @@ impl Master {
         if !member.is_at_work() {
             return self.lose(number, None, "it sent a record twice".to_owned(), now);
         }
-        if member.handing_since.is_none() || !part.data.is_empty() {
-            member.handing_since = Some(now);
-        }
+        member.handing_since.get_or_insert(now);
         match member.record.add(&run, part) {
             Ok(None) => {}
             Ok(Some(record)) => {
@@ -113,5 +237,14 @@ impl Master {
         let is_lost = |member: &&Member| matches!(member.stage, Stage::Lost(_));
         let lost = self.members.iter().filter(is_lost).count();
         lost > self.rules.allow_lost as usize || lost == self.members.len()
+    }
+}
+
+/// What an agent does while it prepares its share.
+fn described(Preparing { done, what }: &Preparing) -> String {
+    match (what.as_str(), done) {
+        ("", _) => "it has just begun".to_owned(),
+        (what, 0) => what.to_owned(),
+        (what, done) => format!("{what} ({done} done)"),
     }
 }

@@ -105,14 +105,18 @@ impl Master {
     /// full stop.
     pub fn turned(&mut self, address: &str, why: &str) {
         let turned = &mut self.gathering.turned;
-        if turned.iter().any(|(_, known)| known == why) {
+        let is_known = turned.iter().any(|(_, known)| known == why);
+        let is_listed = self.rules.wanted.listed().iter().any(|listed| listed == address);
+        // Strangers with one reason are remembered once; of the user's own agents each counts.
+        if is_known && !is_listed {
             return;
         }
         turned.retain(|(known, _)| known != address);
-        if turned.len() < TURNED_MAX {
+        if is_listed || turned.len() < TURNED_MAX {
             turned.push((address.to_owned(), why.to_owned()));
-            assert!(turned.len() <= TURNED_MAX, "few that cannot take part are remembered");
-            self.note(format!("{address}: {why}"));
+            if !is_known {
+                self.note(format!("{address}: {why}"));
+            }
         }
     }
 
@@ -146,8 +150,10 @@ impl Master {
         self.members.push(Member { is_own, ..member });
         assert!(self.members.len() <= self.rules.wanted.count(), "an agent has a place");
         self.say(peer, Says::Welcome(Welcome { version: self.rules.version.clone() }));
-        let (here, wanted) = (self.members.len(), self.rules.wanted.count());
-        self.note(format!("agent {name} ({address}) joined, {here} of {wanted}"));
+        if !is_own {
+            let (here, wanted) = self.counts();
+            self.note(format!("agent {name} ({address}) joined, {here} of {wanted}"));
+        }
         Ok(())
     }
 
@@ -192,13 +198,19 @@ impl Master {
         });
     }
 
+    /// The number of agents that are there, and of those that the user asked for. The master's own
+    /// is none of them.
+    fn counts(&self) -> (usize, usize) {
+        let here = self.members.iter().filter(|member| !member.is_own).count();
+        (here, self.rules.wanted.count() - usize::from(self.rules.own.is_some()))
+    }
+
     /// Cause: Fewer agents came than the run has, in the time that the user gives them.
     ///
     /// To do: start agents, or look at what each of them says.
     fn missing(&self) -> String {
         let elsewhere = || self.members.iter().filter(|member| !member.is_own);
-        let here = elsewhere().count();
-        let wanted = self.rules.wanted.count() - usize::from(self.rules.own.is_some());
+        let (here, wanted) = self.counts();
         let expect: Span = self.rules.expect;
         let flag = self.rules.expect_flag.map_or_else(String::new, |flag| format!(" ({flag})"));
         let mut text = format!("{here} of {wanted} agents joined within {expect}{flag}");
@@ -215,8 +227,17 @@ impl Master {
         for address in self.rules.wanted.listed().iter().filter(is_missing) {
             text.push_str(&format!("; {address}: no answer"));
         }
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for (address, why) in &self.gathering.turned {
-            text.push_str(&format!("; {address}: {why}"));
+            match reasons.iter_mut().find(|(known, _)| known == why) {
+                Some((_, addresses)) => addresses.push(address),
+                None => reasons.push((why, vec![address])),
+            }
+        }
+        for (why, addresses) in reasons {
+            let more = if addresses.len() > NAMED_MAX { " and others" } else { "" };
+            let named = addresses[..addresses.len().min(NAMED_MAX)].join(", ");
+            text.push_str(&format!("; {named}{more}: {why}"));
         }
         if self.gathering.turned.is_empty() && matches!(self.rules.wanted, Wanted::Count(_)) {
             text.push_str("; start memtide agent --join FILE on each machine");

@@ -2,8 +2,9 @@
 
 use crate::AGENT_SILENT_MAX;
 use crate::clock::ClockBounds;
+use crate::message::Preparing;
 use crate::parts::Assembly;
-use memtide_base::Instant;
+use memtide_base::{Instant, Span};
 use memtide_record::Exit;
 
 /// An agent and its stage.
@@ -37,12 +38,28 @@ pub(super) struct Member {
     pub(super) notes: u32,
     /// Its record, as far as it has arrived.
     pub(super) record: Assembly,
-    /// The instant at which the last non-empty part of its record came.
+    /// The instant at which the first part of its record came.
     pub(super) handing_since: Option<Instant>,
+    /// The progress of its preparation.
+    pub(super) progress: Progress,
+    /// True if it has ended its load for want of a master.
+    pub(super) is_alone: bool,
+    /// The beginning of its load by its own clock, once it was told.
+    pub(super) armed_ns: Option<u64>,
     /// The number of its first share in this round.
     pub(super) share: u32,
     /// The rounds whose records from it are accepted and not acknowledged yet, each with its share.
     pub(super) taken: Vec<(u64, u32)>,
+}
+
+/// The last report of an agent that prepares its share.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// The instant of the report.
+    pub(super) told: Instant,
+    /// The instant of the last report that differed from the one before.
+    pub(super) moved: Instant,
+    pub(super) report: Preparing,
 }
 
 /// The stage of an agent in a round.
@@ -84,6 +101,15 @@ impl Lost {
     pub const UNFIT: u8 = Exit::Failed.code();
 }
 
+/// The label of the agent in the master's own process. No other has it: labels of agents contain an
+/// address.
+const OWN_LOAD: &str = "the master's own load";
+
+/// The agent with this label as a sentence's subject.
+pub(crate) fn titled(label: &str) -> String {
+    if label == OWN_LOAD { label.to_owned() } else { format!("agent {label}") }
+}
+
 impl Member {
     pub(super) fn new(peer: u64, (name, address): (&str, &str), units: u32, now: Instant) -> Self {
         Self {
@@ -105,15 +131,18 @@ impl Member {
             notes: 0,
             record: Assembly::default(),
             handing_since: None,
+            progress: Progress::default(),
+            is_alone: false,
+            armed_ns: None,
             share: 0,
             taken: Vec::new(),
         }
     }
 
-    /// Name and address, for messages.
+    /// Name and address, for messages; [`titled`] makes them a subject.
     pub(super) fn label(&self) -> String {
         match self.is_own {
-            true => "of the master's own load".to_owned(),
+            true => OWN_LOAD.to_owned(),
             false => format!("{} ({})", self.name, self.address),
         }
     }
@@ -123,14 +152,19 @@ impl Member {
         self.gone.is_none() && !matches!(self.stage, Stage::Lost(_))
     }
 
-    /// True if it was silent for too long. While clocks are compared, only answers to pings count,
-    /// because all other agents wait for them.
-    pub(super) fn is_silent(&self, now: Instant) -> bool {
+    /// True if it was silent for too long; silence before `excused` does not count. While clocks
+    /// are compared, only answers to pings count, because all other agents wait for them.
+    pub(super) fn is_silent(&self, excused: Instant, now: Instant) -> bool {
         let compared = self.ping.filter(|_| self.burst > 0).map(|(_, sent)| sent);
         [Some(self.heard), compared]
             .into_iter()
             .flatten()
-            .any(|since| now.since(since) >= AGENT_SILENT_MAX)
+            .any(|since| now.since(since.max(excused)) >= AGENT_SILENT_MAX)
+    }
+
+    /// True if it prepares its share, or fills servers, and reports its progress.
+    pub(super) fn is_preparing(&self) -> bool {
+        matches!(self.stage, Stage::Preparing | Stage::Filling) && self.handing_since.is_none()
     }
 
     /// True if it is expected to send a record.
@@ -143,17 +177,18 @@ impl Member {
         self.stage == Stage::Armed
     }
 
-    /// Begins a round for it; false if it was lost before.
-    pub(super) fn begin(&mut self, load_only: bool) -> bool {
+    /// Begins a round for it, whose servers rest first; false if it was lost before.
+    pub(super) fn begin(&mut self, load_only: bool, rest: Span, now: Instant) -> bool {
         if let Some(gone) = self.gone.take() {
             self.stage = Stage::Lost(gone);
         }
         if !self.is_there() {
             return false;
         }
-        (self.burst, self.is_compared, self.notes) = (0, false, 0);
+        (self.burst, self.is_compared, self.notes, self.is_alone) = (0, false, 0, false);
         self.stage = if load_only { Stage::Filling } else { Stage::Preparing };
-        (self.record, self.handing_since) = (Assembly::default(), None);
+        (self.record, self.handing_since, self.armed_ns) = (Assembly::default(), None, None);
+        self.progress = Progress { told: now, moved: now + rest, report: Preparing::default() };
         true
     }
 }

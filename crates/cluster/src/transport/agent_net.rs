@@ -2,7 +2,7 @@
 
 use super::event::NetEvent;
 use super::net::{End, Net};
-use super::queue::locked;
+use super::queue::{Inbox, locked};
 use super::tls;
 use crate::MASTER_SILENT_MAX;
 use crate::identity::Identity;
@@ -72,6 +72,18 @@ impl AgentNet {
         self.net.next(timeout)
     }
 
+    /// What wakes the caller of [`next`](Self::next) from another thread.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        Waker(self.net.shared.inbox.clone())
+    }
+
+    /// Counts the silence of the master anew. Only a caller without a load may do so, because
+    /// nothing shows that the master is alive.
+    pub fn hear_again(&self) {
+        self.net.shared.end.opened();
+    }
+
     /// Sends a message to the master. Blocks while 1024 messages or 64 MiB wait for the master, but
     /// not beyond the end of the connection. Without a connection it does nothing.
     pub fn send(&self, message: FromAgent) {
@@ -81,9 +93,10 @@ impl AgentNet {
         }
     }
 
-    /// Closes the connection behind the last message. The agent continues to dial or to wait.
-    pub fn close(&self) {
-        locked(&self.net.shared.peers).clear();
+    /// Closes the connection to this master behind the last message. The agent continues to dial or
+    /// to wait. A connection that has ended meanwhile is not mistaken for that of the next master.
+    pub fn close(&self, peer: u64) {
+        locked(&self.net.shared.peers).remove(&peer);
     }
 
     /// Sets the first message to the next master: the agent's name, its kept records, and since
@@ -99,6 +112,17 @@ impl AgentNet {
     #[must_use]
     pub fn heard(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.net.shared.end.heard)
+    }
+}
+
+/// Wakes the thread that waits for the next event of its network.
+#[derive(Clone)]
+pub struct Waker(Inbox<FromMaster>);
+
+impl Waker {
+    /// Wakes it. A thread that has 1024 events before it is awake.
+    pub fn wake(&self) {
+        self.0.try_put(NetEvent::Woken);
     }
 }
 

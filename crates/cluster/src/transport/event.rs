@@ -31,6 +31,8 @@ pub enum NetEvent<M> {
         /// The reason, as a sentence about the peer ("it …").
         why: String,
     },
+    /// The caller's own [`Waker`](super::Waker) called.
+    Woken,
     /// A peer did not prove itself, or is not reached. A dialed peer is dialed again, and the same
     /// reason is reported once; of peers that dial, at most ten a second are reported.
     Turned {

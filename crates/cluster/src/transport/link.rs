@@ -13,6 +13,9 @@ use tokio::time::{interval, timeout};
 use tokio_rustls::{TlsConnector, TlsStream};
 use tonic::Streaming;
 
+/// The longest time that a connection may take to be made; shorter than that for the proof, so that
+/// the reason is told.
+const CONNECT_MAX: Duration = Duration::from_secs(4);
 const TICK: Duration = Duration::from_secs(1);
 const FULL: &str = "it reads too slowly: 1024 messages or 64 MiB are queued for it";
 
@@ -27,8 +30,16 @@ pub(super) async fn connect(
     address: &str,
     connector: &TlsConnector,
 ) -> Result<TlsStream<TcpStream>, String> {
-    let unreached = |error: io::Error| format!("it cannot be reached: {error}");
-    let tcp = TcpStream::connect(address).await.map_err(unreached)?;
+    let tcp = match timeout(CONNECT_MAX, TcpStream::connect(address)).await {
+        Ok(connected) => connected.map_err(|error| unreached(&error))?,
+        Err(_) => {
+            return Err(format!(
+                "it cannot be reached: no answer within {} s; check the address, and whether a \
+                 firewall is in between",
+                CONNECT_MAX.as_secs()
+            ));
+        }
+    };
     // With Nagle's algorithm, pings would wait for acknowledgements.
     let _ = tcp.set_nodelay(true);
     let tls = connector.connect(tls::name(), tcp).await.map_err(|error| tls::why(&error))?;
@@ -36,6 +47,15 @@ pub(super) async fn connect(
         return Err("it does not speak HTTP/2, so it is not memtide".to_owned());
     }
     Ok(tls.into())
+}
+
+/// The reason why no connection could be made.
+fn unreached(error: &io::Error) -> String {
+    let cause = match error.kind() {
+        io::ErrorKind::ConnectionRefused => "; nothing waits there for other machines",
+        _ => "",
+    };
+    format!("it cannot be reached: {error}{cause}")
 }
 
 /// The caller's end of a connection. Dropping it closes the connection; messages sent before are

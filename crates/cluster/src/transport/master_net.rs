@@ -82,9 +82,15 @@ impl End for MasterEnd {
     const SERVES: &'static str = "/memtide.cluster.v1.Master/Join";
     const CALLS: &'static str = "/memtide.cluster.v1.Agent/Serve";
     const DIALS_ON: bool = false;
+    const IS_FIRST: bool = true;
     const UNANSWERED: &'static str = "it closed the connection before it named itself; if its join \
                                        file belongs to another master, copy this master's join \
                                        file to it";
+
+    /// An agent's refusal of this master's key is told apart, if it arrives before the close.
+    fn unanswered(why: String) -> String {
+        if why == tls::REFUSED { why } else { Self::UNANSWERED.to_owned() }
+    }
 
     fn ping(message: &ToAgent) -> Option<u64> {
         let Some(to_agent::What::Ping(ping)) = &message.what else { return None };

@@ -6,7 +6,7 @@ use super::admission::{AdmissionQueue, PendingPeer, bind};
 use super::event::NetEvent;
 use super::link::{Ended, Handle, Link, connect, within};
 use super::queue::{Events, Inbox, Outgoing, events, locked};
-use super::stream::{Driver, call, serve};
+use super::stream::{Driver, call, serve, why};
 use super::thread::{NetThread, Stop, runtime};
 use super::{ALIVE_EVERY, REDIAL};
 use crate::clock::RoundTrip;
@@ -37,10 +37,16 @@ pub(super) trait End: Send + Sync + 'static {
     const CALLS: &'static str;
     /// True if it dials a peer again also after it has closed the connection itself.
     const DIALS_ON: bool;
+    /// True if its thread goes before the other threads of its machine, where that is allowed.
+    const IS_FIRST: bool = false;
     /// The sentence about a dialed peer that does not answer the call. It may close before its
     /// alert is read, so both cases have one sentence.
     const UNANSWERED: &'static str;
 
+    /// The sentence about a dialed peer whose answer to the call is this failure.
+    fn unanswered(_why: String) -> String {
+        Self::UNANSWERED.to_owned()
+    }
     /// Waits until this end can meet peers.
     fn ready(&self) -> impl Future<Output = ()> + Send {
         std::future::ready(())
@@ -108,7 +114,7 @@ impl<E: End> Net<E> {
         let (peers, number) = (Mutex::default(), AtomicU64::new(1));
         let shared = Arc::new(Shared { end, inbox, clock, peers, number });
         let local = listener.as_ref().map(|((_, local), _)| *local);
-        let thread = NetThread::start(runtime, |runtime, stop| {
+        let thread = NetThread::start(runtime, E::IS_FIRST, |runtime, stop| {
             if let Some(((listener, _), tls)) = listener {
                 let (shared, stop_peer) = (Arc::clone(&shared), stop.clone());
                 let serve =
@@ -142,7 +148,7 @@ impl<E: End> Drop for Net<E> {
 /// What the caller and the network thread share.
 pub(super) struct Shared<E: End> {
     pub(super) end: E,
-    inbox: Inbox<NetEvent<E::In>>,
+    pub(super) inbox: Inbox<NetEvent<E::In>>,
     clock: fn() -> u64,
     /// The connections that are open for writing, by their numbers.
     pub(super) peers: Mutex<HashMap<u64, Handle<E::Out>>>,
@@ -311,7 +317,7 @@ impl<E: End> Shared<E> {
     ) -> Result<(Hello, Connected<E>), String> {
         let tls = connect(address, connector).await?;
         let begin = async |outgoing| {
-            call(tls, E::CALLS, outgoing).await.map_err(|_| E::UNANSWERED.to_owned())
+            call(tls, E::CALLS, outgoing).await.map_err(|status| E::unanswered(why(&status)))
         };
         let (mut connected, _) = self.open(begin, stop.clone()).await?;
         let hello = self.end.proof(&mut connected.link.incoming).await?;

@@ -160,17 +160,26 @@ where
     let broken = |error| Status::from_error(Box::new(error));
     let builder = client::Builder::new(TokioExecutor::new());
     let (caller, connection) = builder.handshake(TokioIo::new(tls)).await.map_err(broken)?;
+    let (breaks, breach) = oneshot::channel();
     let task = tokio::spawn(async move {
-        // The end of the streams reports the reason.
-        let _ = connection.await;
+        if let Err(error) = connection.await {
+            // Once the call is answered, the end of the streams reports the reason.
+            let _ = breaks.send(broken(error));
+        }
     });
     let driver = Driver { task, end: None };
     let origin = Uri::from_static("http://memtide");
     let mut client = tonic::client::Grpc::with_origin(Caller(caller), origin);
     client.ready().await.map_err(broken)?;
     let (path, codec) = (PathAndQuery::from_static(path), ProstCodec::<Out, In>::default());
-    let answer = client.streaming(tonic::Request::new(outgoing), path, codec).await?;
-    Ok((answer.into_inner(), driver))
+    match client.streaming(tonic::Request::new(outgoing), path, codec).await {
+        Ok(answer) => Ok((answer.into_inner(), driver)),
+        // The connection knows better than the call why there is no answer.
+        Err(status) => Err(match timeout(LAST_BYTES_MAX, breach).await {
+            Ok(Ok(breach)) => breach,
+            _ => status,
+        }),
+    }
 }
 
 /// The reason why a stream broke, as a sentence about the peer.

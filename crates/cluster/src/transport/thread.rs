@@ -1,6 +1,7 @@
 //! The network's thread, with a runtime of its own, and how both stop.
 
 use super::CLOSE_MAX;
+use rustix::process::setpriority_process;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -9,6 +10,9 @@ use tokio::time::timeout;
 
 /// The longest time from the request to stop to the thread's end, independent of its peers.
 const STOP_MAX: Duration = CLOSE_MAX.saturating_add(Duration::from_millis(250));
+
+/// The niceness of a master's network thread: agents that share its machine do not delay it.
+const NICE: i32 = -10;
 
 /// The stop signal of one task. The thread waits until all are dropped.
 #[derive(Clone)]
@@ -41,9 +45,11 @@ pub(super) struct NetThread {
 }
 
 impl NetThread {
-    /// Starts the thread. `spawn` starts the first tasks.
+    /// Starts the thread, before others where that is allowed and `is_first`. `spawn` starts the
+    /// first tasks.
     pub(super) fn start(
         runtime: Runtime,
+        is_first: bool,
         spawn: impl FnOnce(&Runtime, Stop),
     ) -> Result<Self, String> {
         let (ask, asked) = watch::channel(false);
@@ -51,6 +57,11 @@ impl NetThread {
         let mut stop = Stop { asked, _alive: alive };
         spawn(&runtime, stop.clone());
         let thread = std::thread::Builder::new().name("memtide-net".to_owned()).spawn(move || {
+            if is_first {
+                // Linux sets the priority of the calling thread. Users who are not root may lack
+                // the right to.
+                let _ = setpriority_process(None, NICE);
+            }
             runtime.block_on(async {
                 stop.asked().await;
                 drop(stop);

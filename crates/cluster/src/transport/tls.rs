@@ -25,8 +25,8 @@ use tokio_rustls::rustls::{
 const HTTP2: &[u8] = b"h2";
 /// The longest quoted text of the other end, in characters.
 const WORDS_MAX: usize = 200;
-const REFUSED: &str = "it refused this master's key, because its join file belongs to another \
-                       master; copy this master's join file to it";
+pub(super) const REFUSED: &str = "it refused this master's key, because its join file belongs to \
+                                  another master; copy this master's join file to it";
 
 /// The waiting side. With `pin` it serves only the peer that proves to have that certificate's key.
 pub(super) fn server(
@@ -94,7 +94,11 @@ pub(super) fn why(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {
         Some(error) => why_tls(error),
-        None if error.kind() == io::ErrorKind::UnexpectedEof => {
+        None if matches!(
+            error.kind(),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
+        ) =>
+        {
             "it closed the connection before it authenticated, as port scanners and health checks \
              do"
             .to_owned()

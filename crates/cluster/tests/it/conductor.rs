@@ -12,11 +12,16 @@ pub const VERSION: &str = "1.2.3";
 /// The longest load of a share.
 const LOAD_MAX: Span = Span::from_s(10);
 
+/// The longest time for which a preparation may make no progress.
+pub const PREPARE_MAX: Span = Span::from_s(60);
+
 /// The result of a round.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The names of its agents, by number.
     pub agents: Vec<String>,
+    /// Its beginning and its end in true time.
+    pub time: [u64; 2],
     /// Records that were accepted.
     pub records: BTreeMap<u32, Vec<u8>>,
     /// The sums of the intervals that were reported each second.
@@ -52,6 +57,7 @@ impl Conductor {
             expect: Span::from_s(30),
             allow_lost,
             goes_on: false,
+            prepare_max: PREPARE_MAX,
             expect_flag: None,
             own: None,
             version: VERSION.to_owned(),
@@ -102,6 +108,7 @@ impl Conductor {
         let Some(end) = self.master.round_end() else { return false };
         let has_failed = end.has_failed;
         found.end = Some(end);
+        found.time[1] = now.ns();
         match has_failed || self.is_interrupted || self.rounds.len() as u32 >= self.wanted {
             true => self.leave(),
             false => self.begin(now),
@@ -111,13 +118,14 @@ impl Conductor {
 
     fn begin(&mut self, now: Instant) {
         let agents = self.master.agents().into_iter().map(|agent| agent.name).collect();
-        self.rounds.push(Found { agents, ..Found::default() });
+        self.rounds.push(Found { agents, time: [now.ns(); 2], ..Found::default() });
         let load_only = self.load_only;
         let members = self.master.agents().iter().map(|agent| (agent.number, 1)).collect();
         let parts =
             vec![RoundLoad { scenario: String::new(), digest: String::new(), step: None, members }];
         let load_max = Some(LOAD_MAX);
-        let round = Round { parts, load_only, samples: false, points: false, load_max };
+        let (samples, points, looks_unfilled, servers) = (false, false, false, Vec::new());
+        let round = Round { parts, load_only, samples, points, looks_unfilled, servers, load_max };
         self.master.begin(&round, now);
     }
 
@@ -133,7 +141,7 @@ impl Conductor {
         self.is_interrupted = true;
         match self.rounds.is_empty() {
             true => self.leave(),
-            false => self.master.stop(None, "the user interrupted it", now),
+            false => self.master.interrupt(now),
         }
     }
 
@@ -142,7 +150,9 @@ impl Conductor {
         match action {
             Action::Send(peer, message) => wishes.push(Wish::Send(peer, message)),
             Action::Close(peer) => wishes.push(Wish::Close(peer)),
-            Action::Note(text) | Action::Trouble(text) => self.notes.push(text),
+            Action::Note(text) | Action::Trouble(text) | Action::Waiting(text) => {
+                self.notes.push(text);
+            }
             Action::Begins(at) => found.expect("a round").begins = Some(at.ns()),
             Action::Second(number, bytes) => match <[u8; 8]>::try_from(&bytes[..]) {
                 Ok(count) => {

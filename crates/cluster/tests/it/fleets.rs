@@ -96,7 +96,7 @@ fn world(seed: u64) -> World {
 fn fault(random: &mut Random) -> Fault {
     let length = [500 * MS, 2 * S, 4 * S, 7 * S, 30 * S, 10_000 * S];
     let time = |random: &mut Random| length[random.below(6) as usize];
-    match random.below(9) {
+    match random.below(10) {
         0 => Fault::Reset,
         1 => Fault::Cut { to_master: time(random), to_agent: 0 },
         2 => Fault::Cut { to_master: 0, to_agent: time(random) },
@@ -111,6 +111,7 @@ fn fault(random: &mut Random) -> Fault {
         }
         6 => Fault::MasterCrash { silent: random.below(2) == 0 },
         7 => Fault::Interrupt,
+        8 => Fault::MasterStop([2 * S, 12 * S, 60 * S][random.below(3) as usize]),
         _ => Fault::Jump([-(S as i64), 40 * MS as i64, 3_600 * S as i64][random.below(3) as usize]),
     }
 }
@@ -156,7 +157,7 @@ fn the_counts_of_a_large_fleet_add_up() {
             let of = random.below(agents) as usize;
             let agents_own = loop {
                 match fault(&mut random) {
-                    Fault::MasterCrash { .. } | Fault::Interrupt => {}
+                    Fault::MasterCrash { .. } | Fault::MasterStop(_) | Fault::Interrupt => {}
                     of_agent => break of_agent,
                 }
             };

@@ -6,3 +6,4 @@ mod node;
 mod conductor;
 mod fleets;
 mod mutations;
+mod enemies;

@@ -263,8 +263,11 @@ fn armed() -> Master {
         digest: String::new(),
         members: vec![(0, 1)],
     };
-    let (load_only, samples, points, load_max) = (false, false, false, None);
-    master.begin(&Round { parts: vec![load], load_only, samples, points, load_max }, now);
+    let (load_only, samples, points, looks_unfilled) = (false, false, false, false);
+    let parts = vec![load];
+    let (load_max, servers) = (None, Vec::new());
+    let round = Round { parts, load_only, samples, points, looks_unfilled, servers, load_max };
+    master.begin(&round, now);
     master.handle(1, from(FromWhat::Prepared(Prepared {})), now);
     while master.loading().is_empty() {
         for what in sent(&mut master) {

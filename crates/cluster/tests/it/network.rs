@@ -30,6 +30,8 @@ pub enum Fault {
     Crash { silent: bool, again: Option<u64> },
     /// The master's process ends.
     MasterCrash { silent: bool },
+    /// The master's machine is suspended.
+    MasterStop(u64),
     /// The master's user ends the run.
     Interrupt,
     /// The agent's clock jumps.
@@ -83,6 +85,8 @@ pub struct World {
     /// The end of the cut of each direction.
     cut: Vec<[u64; 2]>,
     pub conductor: Conductor,
+    /// The master's machine is suspended until this time.
+    master_resumes: u64,
     pub faults: Vec<(When, usize, Fault)>,
     delivered: u64,
     pub tamper_to_master: Option<Tamper<FromAgent>>,
@@ -106,6 +110,7 @@ impl World {
             delays,
             cut: vec![[0, 0]; agents],
             conductor,
+            master_resumes: 0,
             faults: Vec::new(),
             delivered: 0,
             tamper_to_master: None,
@@ -137,8 +142,10 @@ impl World {
             assert!(now < END, "it does not end: {:?}", self.conductor.notes);
             self.now = now;
             self.happens(event);
-            let master = self.conductor.act(Instant::from_ns(now));
-            master.into_iter().for_each(|wish| self.of_master(wish));
+            if now >= self.master_resumes {
+                let master = self.conductor.act(Instant::from_ns(now));
+                master.into_iter().for_each(|wish| self.of_master(wish));
+            }
         }
     }
 
@@ -159,6 +166,13 @@ impl World {
             if resumes > self.now {
                 return self.push(resumes, event);
             }
+        }
+        let is_masters = matches!(
+            event,
+            Event::MasterTick | Event::ToMaster(..) | Event::Opened(..) | Event::ClosedAtMaster(..)
+        );
+        if is_masters && self.master_resumes > self.now {
+            return self.push(self.master_resumes, event);
         }
         let now = Instant::from_ns(self.now);
         match event {
@@ -378,6 +392,7 @@ impl World {
                     }
                 }
             }
+            Fault::MasterStop(length) => self.master_resumes = now + length,
             Fault::Interrupt => {
                 let now = Instant::from_ns(now);
                 self.conductor.interrupt(now);
@@ -431,6 +446,7 @@ fn node(random: &mut Random) -> Node {
         alone_ns: 0,
         fails: None,
         lies: false,
+        fills: false,
         prepares: MS + random.below(2 * S),
         length: 2 * S + random.below(6 * S),
         padding: if random.below(50) == 0 { 3 << 20 } else { random.below(200) as usize },

@@ -32,6 +32,7 @@ impl MachineClock {
 /// An event of a share.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
+    Fills(u64),
     Prepared,
     Begins,
     Second,
@@ -78,7 +79,8 @@ pub struct Node {
     pub kept: BTreeMap<Vec<u8>, Vec<u8>>,
     pub forgotten: Vec<Vec<u8>>,
     pub made: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// The beginning of each load in true time, and the comparison of the clocks.
+    /// The beginning of each load in true time, and the first comparison of the clocks, from which
+    /// it was computed.
     pub begun: Vec<u64>,
     pub told: Option<Clock>,
     /// The longest time that its load continued after its master's last message, by its own clock.
@@ -89,6 +91,8 @@ pub struct Node {
     pub lies: bool,
     /// The time that shares prepare, and the length of their load.
     pub prepares: u64,
+    /// True if its preparation reports a new count of keys each second.
+    pub fills: bool,
     pub length: u64,
     /// Bytes of each record beyond its figures.
     pub padding: usize,
@@ -120,6 +124,9 @@ impl Node {
                         is_ending: false,
                     });
                     wishes.push(Wish::Later(now + self.prepares, Step::Prepared));
+                    if self.fills {
+                        wishes.push(Wish::Later(now, Step::Fills(0)));
+                    }
                 }
                 Action::Arm { clock_ns } => {
                     // Too late: the share's record says so.
@@ -129,7 +136,7 @@ impl Node {
                     };
                     wishes.push(Wish::Later(at, step));
                 }
-                Action::Compare(clock) => self.told = Some(clock),
+                Action::Compare(clock) => drop(self.told.get_or_insert(clock)),
                 Action::End { .. } => {
                     if let Some(running) = &mut self.running {
                         running.is_ending = true;
@@ -155,6 +162,11 @@ impl Node {
     pub fn step(&mut self, step: Step, now: u64) -> Option<Wish> {
         let running = self.running.as_mut()?;
         match step {
+            Step::Fills(done) => {
+                let what = Some("filling server a with 99 keys".to_owned());
+                self.agent.report(Report::Preparing { done, what });
+                Some(Wish::Later(now + S, Step::Fills(done + 1)))
+            }
             Step::Prepared => {
                 if let Some(exit) = self.fails {
                     self.running = None;

@@ -121,6 +121,14 @@ pub(crate) fn opened_at(net: &AgentNet) -> (String, [u8; 32]) {
     })
 }
 
+/// The number of an agent's connection to its master, once it has opened.
+pub(crate) fn connected_at(net: &AgentNet) -> u64 {
+    at_agent(net, |event| match event {
+        FromMaster::Opened { peer, .. } => Some(*peer),
+        _ => None,
+    })
+}
+
 /// The reason why the master's connection to an agent ended.
 pub(crate) fn closed(net: &MasterNet, of: u64) -> String {
     at_master(net, |event| match event {

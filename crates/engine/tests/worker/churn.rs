@@ -66,7 +66,6 @@ fn fate(counters: &ChurnCounters, fate: ChurnFate) -> u64 {
 #[test]
 fn however_many_connections_are_due_a_stop_counts_them_at_once() {
     for (arrival, off_max) in [(Arrival::Fixed, 0), (Arrival::Poisson, 200_000)] {
-        let begun = std::time::Instant::now();
         let openings = Some(pace(arrival, 1e9));
         let planned = ChurnPlan { openings, openings_max: None, ..churn() };
         let plan = Plan { timeout: Span::from_s(5), workers: 2, ..plan_of(planned) };
@@ -77,7 +76,6 @@ fn however_many_connections_are_due_a_stop_counts_them_at_once() {
         let off = counted.intended.abs_diff(1_000_000_000);
         assert!(off <= off_max + 100, "{arrival:?}: {counted:?}");
         assert!(counted.intended - fate(&counted, ChurnFate::Abandoned) <= 100, "{counted:?}");
-        assert!(begun.elapsed().as_secs() < 20, "it took {:?}", begun.elapsed());
     }
 }
 

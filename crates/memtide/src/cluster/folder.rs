@@ -3,24 +3,47 @@
 use crate::exit::Stop;
 use memtide_cluster::files::{self, Kept};
 use memtide_cluster::law::LawWords;
+use memtide_host::machine;
 use std::env;
 use std::path::{Path, PathBuf};
 
 /// Address on which the master of a user's own agents listens.
 const OWN_ADDRESS: &str = "127.0.0.1:11298";
 
-/// The user's folder for memtide's state: `$XDG_STATE_HOME/memtide`, or `~/.local/state/memtide`.
-///
-/// Cause: Neither XDG_STATE_HOME nor HOME is set to a folder.
-fn state_folder() -> Result<PathBuf, Stop> {
+/// The folders for this user's state, best first. Processes of one user find the same ones whether
+/// or not they have an environment, as services have none: the user's home is then that of the
+/// system's list. The last ones are for users whose home cannot be written, and end with a restart
+/// of the machine.
+fn state_folders() -> Vec<PathBuf> {
     let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
-    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")));
-    state.map(|state| state.join("memtide")).ok_or_else(|| {
-        Stop::usage(
-            "neither XDG_STATE_HOME nor HOME names a folder, so memtide has nowhere to keep keys \
-             and records; set one of them, or use --key, --join and --records",
-        )
-    })
+    let user = machine::user_number();
+    let state = folder("XDG_STATE_HOME").or_else(|| {
+        let home = folder("HOME").or_else(machine::home_folder)?;
+        Some(home.join(".local/state"))
+    });
+    let runtime = folder("XDG_RUNTIME_DIR")
+        .unwrap_or_else(|| PathBuf::from("/run/user").join(user.to_string()));
+    let own = |folder: PathBuf| folder.join("memtide");
+    let shared = env::temp_dir().join(format!("memtide-{user}"));
+    state.map(own).into_iter().chain([own(runtime), shared]).collect()
+}
+
+/// The first of the user's folders in which `open` succeeds, with what it returns.
+///
+/// Cause: No folder that only this user can write to can be found or made.
+fn first_folder<T>(open: impl Fn(&Path) -> Result<T, String>) -> Result<T, Stop> {
+    let mut tried = Vec::new();
+    for folder in state_folders() {
+        match files::own_folder(&folder).and_then(|()| open(&folder)) {
+            Ok(opened) => return Ok(opened),
+            Err(why) => tried.push(why),
+        }
+    }
+    let tried = tried.join("; ");
+    Err(Stop::usage(format!(
+        "memtide has nowhere to keep keys and records ({tried}); set HOME, XDG_STATE_HOME or \
+         XDG_RUNTIME_DIR to a folder that only this user can write to"
+    )))
 }
 
 /// The folder `path` for the records that agents keep, or that of the user's own agents.
@@ -29,23 +52,22 @@ fn state_folder() -> Result<PathBuf, Stop> {
 ///
 /// To do: name another one with --records.
 pub(crate) fn records(path: Option<&Path>) -> Result<Kept, Stop> {
-    let folder = match path {
-        Some(path) => path.to_owned(),
-        None => state_folder()?.join("records"),
-    };
-    let opened = Kept::open(&folder);
+    let Some(path) = path else { return first_folder(|state| Kept::open(&state.join("records"))) };
+    let opened = Kept::open(path);
     opened.map_err(|why| Stop::usage(format!("--records: {why}, or name another folder")))
 }
 
 /// The key of this user's own agents on this machine; created if it is missing.
 pub(crate) fn own_key() -> Result<PathBuf, Stop> {
-    let folder = state_folder()?.join("key");
-    if files::read_identity(&folder).is_err() {
-        let made = files::make_folder(&folder, OWN_ADDRESS, None, LawWords::default());
-        // Another process may have created it at the same time.
-        if let (Err(why), Err(_)) = (made, files::read_identity(&folder)) {
-            return Err(Stop::usage(why));
+    first_folder(|state| {
+        let folder = state.join("key");
+        if files::read_identity(&folder).is_err() {
+            let made = files::make_folder(&folder, OWN_ADDRESS, None, LawWords::default());
+            // Another process may have created it at the same time.
+            if let (Err(why), Err(_)) = (made, files::read_identity(&folder)) {
+                return Err(why);
+            }
         }
-    }
-    Ok(folder)
+        Ok(folder)
+    })
 }

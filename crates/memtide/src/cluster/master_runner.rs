@@ -5,6 +5,7 @@ use super::folder::own_key;
 use super::own_outputs::{OwnPoints, OwnRows};
 use super::serving::{Local, Own, Setup};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
+use crate::output::say;
 use crate::session::front::division::{Division, OwnPart};
 use crate::session::outlets::unix_ns;
 use crate::session::{Front, FrontProfile, LostAgents};
@@ -13,19 +14,23 @@ use memtide_cluster::files;
 use memtide_cluster::master::{
     Action, Gathered, Lost, Master, Round, RoundEnd, RoundLoad, Rules, Wanted,
 };
-use memtide_cluster::message::Step;
+use memtide_cluster::message::{self, Step};
 use memtide_cluster::taking::{Row, Taking, lost_sentences};
 use memtide_cluster::transport::{FromNet, MasterNet};
 use memtide_engine::plan::StepTask;
+use memtide_engine::{Address, ServerPlan};
 use memtide_host::clock::monotonic_ns;
+use memtide_host::resolve;
 use memtide_host::signal::StopFlag;
 use memtide_record::EndedBy;
 use memtide_record::steps::LostAgent;
 use memtide_record::{Event, WrongValues};
 use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Observer, RunOutcome, Surroundings, load_max};
-use memtide_scenario::{Agents, AgentsWord, Placement, Tags};
+use memtide_scenario::{Agents, AgentsWord, Placement, Tags, Target};
 use memtide_scenario::{OutputKind, Outputs, Scenario, Settings, scenario_digest};
+use std::io::IsTerminal;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -44,7 +49,12 @@ pub(crate) struct MasterRunner {
     samples: bool,
     /// True if agents write points of measured operations.
     points: bool,
+    /// True if agents look at servers that are not to be filled.
+    looks_unfilled: bool,
+    /// Addresses of the servers that this machine can resolve.
+    servers: Vec<message::Server>,
     tags: Tags,
+    is_quiet: bool,
     /// Output of the measured operations of the master's own load.
     rows: Option<OwnRows>,
     /// Instant at which the loads of the present round begin together, once it is agreed.
@@ -102,6 +112,7 @@ impl MasterRunner {
         let rules = Rules {
             wanted,
             expect: *expect,
+            prepare_max: settings.placement.agents.prepare_timeout,
             expect_flag: profile.patience_flag,
             allow_lost: *allow_lost,
             goes_on: profile.goes_on_without,
@@ -117,7 +128,10 @@ impl MasterRunner {
             around,
             samples: settings.outputs.first(OutputKind::Samples).is_some(),
             points: settings.outputs.wants_agents_points(),
+            looks_unfilled: profile.looks_unfilled,
+            servers: settings.scenario.servers.iter().filter_map(resolved).collect(),
             tags: settings.outputs.tags.clone(),
+            is_quiet: settings.outputs.quiet,
             rows,
             begins: None,
             end: RoundEnd::default(),
@@ -176,7 +190,7 @@ impl MasterRunner {
                 break end;
             }
             if self.stop.is_raised() {
-                self.master.stop(None, "the user ended the run", now());
+                self.master.interrupt(now());
             }
             self.turn(Some(&mut taking), observer);
         };
@@ -208,9 +222,10 @@ impl MasterRunner {
         }
         let longest = all.iter().map(|(_, max)| *max).reduce(|a, b| Some(a?.max(b?))).flatten();
         let parts = all.into_iter().map(|(load, _)| load).collect();
-        let (load_max, samples, points) =
-            (longest.filter(|_| !load_only), self.samples, self.points);
-        Ok(Round { parts, load_only, samples, points, load_max })
+        let (samples, points, looks_unfilled) = (self.samples, self.points, self.looks_unfilled);
+        let load_max = longest.filter(|_| !load_only);
+        let servers = self.servers.clone();
+        Ok(Round { parts, load_only, samples, points, looks_unfilled, servers, load_max })
     }
 
     /// A load of a round, with the decisions that all its shares have in common, and the longest
@@ -272,6 +287,7 @@ impl MasterRunner {
                 FromNet::Turned { address, why } => {
                     self.master.turned(&address, &why);
                 }
+                FromNet::Woken => {}
             }
             self.act(taking.as_deref_mut(), observer);
             next = self.net.next(Duration::ZERO);
@@ -291,6 +307,7 @@ impl MasterRunner {
                 Action::Send(peer, message) => self.net.send(peer, message),
                 Action::Close(peer) => self.net.close(peer),
                 Action::Note(text) => observer.on(&Event::Note(text)),
+                Action::Waiting(text) => self.tell_waiting(text, observer),
                 Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
                 Action::Begins(at) => {
                     self.begins = Some(at);
@@ -308,12 +325,22 @@ impl MasterRunner {
                 }
                 Action::Record(number, record) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
-                    match taking.record(&record, number, self.master.is_stopping()) {
+                    let of = (number, self.master.armed_ns(number));
+                    match taking.record(&record, of, self.master.is_stopping()) {
                         Ok(()) => self.master.fit(number),
                         Err(why) => self.master.unfit(number, why, now()),
                     }
                 }
             }
+        }
+    }
+
+    /// Says for which agents the run waits, on the status line if there is one.
+    fn tell_waiting(&self, text: String, observer: &mut impl Observer) {
+        match std::io::stderr().is_terminal() {
+            true => observer.on(&Event::Note(text)),
+            false if self.is_quiet => {}
+            false => say(&format!("memtide: {text}")),
         }
     }
 
@@ -340,7 +367,7 @@ impl Runner for MasterRunner {
         let (end, taking) = self.round(task, observer)?;
         self.end = end;
         let failure = |Lost { exit, why }| Failure { exit, sentence: Sentence::new(why) };
-        let finished = taking.finish(&self.end, self.master.agents().len());
+        let finished = taking.finish(&self.end);
         let (record, failed) = finished.map_err(failure)?;
         let (failure, wrong_values) = (failed.map(failure), WrongValues::default());
         let outcome = RunOutcome { record, failure, wrong_values };
@@ -375,6 +402,20 @@ impl Runner for MasterRunner {
     }
 }
 
+/// The addresses of a server that is named, if this machine knows them.
+fn resolved(target: &Target) -> Option<message::Server> {
+    let Target::Tcp { host, port } = target else { return None };
+    if host.parse::<IpAddr>().is_ok() {
+        return None;
+    }
+    let ServerPlan { name, addresses } = resolve::tcp(&target.to_string(), host, *port).ok()?;
+    let addresses = addresses.iter().filter_map(|address| match address {
+        Address::Tcp(address) => Some(address.to_string()),
+        Address::Udp(_) | Address::Unix(_) => None,
+    });
+    Some(message::Server { name, addresses: addresses.collect() })
+}
+
 /// A step of a search or scan, as it is sent; none for other runs.
 fn step_message(task: RunTask) -> Option<Step> {
     let RunTask::Step(RestedStep { task, rest }) = task else { return None };
@@ -401,6 +442,7 @@ fn own_agent(
         rows,
         points: OwnPoints::of(&settings.outputs),
         watches: profile.watches_servers,
+        words: profile.words,
         once: true,
         ..Setup::default()
     }

@@ -1,7 +1,7 @@
 //! An agent: it waits for a master, carries out its shares, and hands over their records.
 
 use super::own_outputs::{OwnPoints, OwnRows};
-use super::share::{LINE_CHARS_MAX, Told, Work};
+use super::share::{LINE_CHARS_MAX, Reports, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
 use memtide_base::hex::to_hex;
@@ -9,11 +9,12 @@ use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
 use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent, Report};
-use memtide_cluster::files::Kept;
+use memtide_cluster::files::{self, Kept};
 use memtide_cluster::join::Join;
 use memtide_cluster::law::{AskedShare, Law};
 use memtide_cluster::message::{Hello, Share as ShareMessage, Step};
 use memtide_cluster::transport::{AgentNet, FromMaster};
+use memtide_compat::FaceWords;
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
@@ -30,8 +31,8 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Period at which the agent polls its share's events.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Period at which an agent that nothing wakes checks the time, and whether it was told to end.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Longest time that an agent told to end waits for its record to be acknowledged.
 const HAND_OVER_MAX: Span = Span::from_s(10);
 
@@ -67,6 +68,8 @@ pub(crate) struct Setup {
     pub(crate) sleeps: bool,
     /// True if its workers are pinned to CPUs, whatever the master says.
     pub(crate) pins: bool,
+    /// The words of its face for failures; none for memtide's own.
+    pub(crate) words: Option<&'static FaceWords>,
     /// Callback for the record of each share.
     pub(crate) shows: Option<ShowRecord>,
     /// True to end after the runs of one master.
@@ -144,6 +147,7 @@ pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
         setup,
         law,
         net,
+        peer: 0,
         agent: Agent::new(),
         busy: None,
         has_served: false,
@@ -160,6 +164,8 @@ struct Shell {
     setup: Setup,
     law: Option<Arc<Law>>,
     net: AgentNet,
+    /// The connection to the present or last master.
+    peer: u64,
     agent: Agent,
     /// The share that is being carried out.
     busy: Option<Busy>,
@@ -202,7 +208,8 @@ impl Shell {
 
     fn turn(&mut self) {
         match self.net.next(LOOK_EVERY) {
-            Some(FromMaster::Opened { address, .. }) => {
+            Some(FromMaster::Opened { peer, address, .. }) => {
+                self.peer = peer;
                 let key = to_hex(&self.net.master()[..8]);
                 self.log(&format!("connected to master {address} (key {key})"));
                 self.agent.opened();
@@ -215,7 +222,7 @@ impl Shell {
                 self.agent.closed();
             }
             Some(FromMaster::Turned { address, why }) => self.log(&format!("{address}: {why}")),
-            None => {}
+            Some(FromMaster::Woken) | None => {}
         }
         while let Some(report) = self.next() {
             self.take(report);
@@ -258,7 +265,7 @@ impl Shell {
             Action::Send(message) => self.net.send(message),
             Action::Close(why) => {
                 self.log(&format!("left the master: {why}"));
-                self.net.close();
+                self.net.close(self.peer);
             }
             Action::Begin(share) => {
                 if let Err(why) = self.begin(&share) {
@@ -318,6 +325,7 @@ impl Shell {
         }
         let line = line_of(share, &settings);
         let stop = StopFlag::on_silence(self.net.heard(), MASTER_SILENT_MAX);
+        let waker = self.net.waker();
         let (told, (events, heard)) = (Arc::new(Told::new(stop)), channel());
         let work = Work {
             settings,
@@ -331,10 +339,17 @@ impl Shell {
             rows: self.setup.rows.clone(),
             complains: self.setup.complains,
             watches: self.setup.watches,
+            looks_unfilled: share.looks_unfilled,
+            servers: share.servers.clone(),
+            words: self.setup.words,
             told: Arc::clone(&told),
-            events,
+            events: Reports { events, waker: waker.clone() },
         };
-        let spawned = thread::Builder::new().name("share".to_owned()).spawn(move || work.run());
+        let spawned = thread::Builder::new().name("share".to_owned()).spawn(move || {
+            work.run();
+            // A share that ended without an event is noticed at once, too.
+            waker.wake();
+        });
         spawned.map_err(|error| format!("the system started no thread for the share: {error}"))?;
         self.log(&format!("begins {line}"));
         let since_unix_s = memtide_host::clock::since_unix().ns() / 1_000_000_000;
@@ -354,7 +369,10 @@ impl Shell {
                 "it has no folder for samples; start it with --samples DIR, or remove --samples",
             )?;
             let name = format!("{}-{}.csv", to_hex(&share.run), share.number);
-            outputs.samples = Some(folder.join(name).display().to_string());
+            let path = folder.join(name);
+            // Samples of a run that a master names like an earlier one stay as they are.
+            files::new_result(&path)?;
+            outputs.samples = Some(path.display().to_string());
         }
         if share.points {
             let points = self.setup.points.as_ref().ok_or(
@@ -372,6 +390,8 @@ impl Shell {
     /// Ends the present share.
     fn rest(&mut self, how: &str) {
         if let Some(busy) = self.busy.take() {
+            // Its master may only have stood still, and now get the record.
+            self.net.hear_again();
             self.log(&format!("done with {}: {how}", busy.line));
         }
         self.introduce();

@@ -8,7 +8,7 @@ use crate::placement::Division;
 use crate::session::host::{HostWorld, Supervisor};
 use crate::session::outlets::{facts, open, open_points};
 use crate::session::{
-    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
+    Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole, failed_in,
 };
 use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
@@ -16,22 +16,41 @@ use memtide_cluster::agent::Report;
 use memtide_cluster::clock::Estimates;
 use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
 use memtide_cluster::message;
+use memtide_cluster::transport::Waker;
+use memtide_compat::FaceWords;
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, keep_process_on};
-use memtide_record::Event;
 use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
+use memtide_record::{Event, Phase, Progress};
 use memtide_run::steps::RunTask;
 use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, Share};
-use memtide_scenario::{Outputs, Settings};
-use memtide_sinks::{OutputFacts, Shown, Sink};
+use memtide_scenario::{Outputs, Settings, Target};
+use memtide_sinks::{OutputFacts, OutputSubject, Sink};
 use std::io;
 use std::rc::Rc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{SendError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The longest line about a share, in characters: a master chose its words.
 pub(super) const LINE_CHARS_MAX: usize = 1_000;
+/// The most addresses of one server that are taken from a master.
+const ADDRESSES_MAX: usize = 64;
+
+/// The way of a share's events to its agent, which they wake.
+#[derive(Clone)]
+pub(super) struct Reports {
+    pub(super) events: Sender<Report>,
+    pub(super) waker: Waker,
+}
+
+impl Reports {
+    fn send(&self, report: Report) -> Result<(), SendError<Report>> {
+        self.events.send(report)?;
+        self.waker.wake();
+        Ok(())
+    }
+}
 
 /// Commands of the agent to the share that it carries out.
 pub(super) struct Told {
@@ -53,6 +72,11 @@ impl Told {
 
     pub(super) fn arm(&self, clock_ns: u64) {
         *locked(&self.armed_ns) = Some(clock_ns);
+    }
+
+    /// The agreed instant, as the record has it.
+    fn armed(&self) -> Option<Wide> {
+        locked(&self.armed_ns).map(|ns| Wide(ns.into()))
     }
 
     /// Delay of the schedules' beginning after the agreed instant. Their window began at `start` by
@@ -98,14 +122,20 @@ pub(super) struct Work {
     pub(super) complains: bool,
     /// True to query the servers' statistics during the load.
     pub(super) watches: bool,
+    /// True if the master wants servers that are not to be filled looked at.
+    pub(super) looks_unfilled: bool,
+    /// Addresses of servers as the master knows them.
+    pub(super) servers: Vec<message::Server>,
+    /// The words of the agent's face; none for memtide's own.
+    pub(super) words: Option<&'static FaceWords>,
     pub(super) told: Arc<Told>,
-    pub(super) events: Sender<Report>,
+    pub(super) events: Reports,
 }
 
 impl Work {
     /// Carries out the share; the agent receives its events.
     pub(super) fn run(self) {
-        let Self { settings, sent, task, share, law, cpus, name, told, events, .. } = self;
+        let Self { settings, sent, task, share, law, cpus, name, servers, told, events, .. } = self;
         // The previous share may have used other CPUs for its workers.
         keep_process_on(&cpus);
         let step = match task {
@@ -119,12 +149,14 @@ impl Work {
             points: (share.number, step),
             complains: self.complains,
             watches: self.watches,
+            looks_unfilled: self.looks_unfilled,
+            words: self.words,
             told: Arc::clone(&told),
             events: events.clone(),
         };
         let guard = law.as_ref().map_or_else(ConnectGuard::default, guard);
         let load_only = matches!(task, RunTask::Fill);
-        let agent = AgentSupervisor { share, sent, load_only, law, cpus, told, events };
+        let agent = AgentSupervisor { share, sent, load_only, law, cpus, servers, told, events };
         let world = HostWorld::new(Some(Division::of(share))).under(guard, Rc::new(agent));
         Session { settings, task: Task::Run(task), front: Box::new(front), world }.run();
     }
@@ -148,8 +180,10 @@ struct AgentFront {
     points: (u32, Option<u32>),
     complains: bool,
     watches: bool,
+    looks_unfilled: bool,
+    words: Option<&'static FaceWords>,
     told: Arc<Told>,
-    events: Sender<Report>,
+    events: Reports,
 }
 
 impl AgentFront {
@@ -160,14 +194,17 @@ impl AgentFront {
 }
 
 impl Front for AgentFront {
-    /// The master has already refused a repeated server where it is a mistake.
+    /// The master has already refused a repeated server where it is a mistake, and decides whether
+    /// values are looked at before the load, as its front decides on a single machine.
     fn profile(&self, settings: &Settings) -> FrontProfile {
-        let (repeats, watches_servers) = (true, self.watches);
-        FrontProfile { repeats, watches_servers, ..FrontProfile::native(settings) }
+        let native = FrontProfile::native(settings);
+        let (watches_servers, looks_unfilled) = (self.watches, self.looks_unfilled);
+        FrontProfile { words: self.words, repeats: true, watches_servers, looks_unfilled, ..native }
     }
 
+    /// A face does not judge memory on a single machine, either.
     fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {
-        check_whole(settings, servers_within)
+        if self.words.is_some() { Ok(()) } else { check_whole(settings, servers_within) }
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
@@ -181,20 +218,23 @@ impl Front for AgentFront {
             rows.add_to(&mut opened.samples)?;
         }
         let (share, step) = (Some(self.points.0), self.points.1);
-        let facts = facts(settings, Shown::Run)?;
+        let facts = facts(settings, OutputSubject::Run)?;
         open_points(&mut opened, &OutputFacts { share, step, has_seconds: false, ..facts })?;
         Ok(opened)
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
-        vec![InStep { name: "the master", screen: Box::new(Reporting { events: &self.events }) }]
+        vec![InStep {
+            name: "the master",
+            screen: Box::new(Reporting { events: &self.events, done: 0 }),
+        }]
     }
 
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
         ended.trouble.iter().for_each(|stop| self.tell(Report::Trouble(stop.message.clone())));
         let Came::Run(outcome) = ended.came else { return Ok(0) };
         if let Some(failure) = &outcome.failure {
-            self.tell(Report::Note(failure.message()));
+            self.tell(Report::Note(failed_in(self.words, failure).message));
         }
         let mut record = outcome.record;
         if let Some(share) = &mut record.share {
@@ -202,7 +242,8 @@ impl Front for AgentFront {
             let window = record.clock.as_ref().and_then(|clock| clock.window_start_monotonic_ns);
             let warmup = settings.scenario.warmup;
             let began_late_ns = window.and_then(|start| self.told.late_ns(start, warmup));
-            share.agent = Some(AgentRecord { name, run, began_late_ns });
+            let armed_ns = self.told.armed();
+            share.agent = Some(AgentRecord { name, run, armed_ns, began_late_ns });
         }
         self.tell(Report::Ended(record.to_json().into_bytes()));
         Ok(0)
@@ -225,7 +266,9 @@ impl Front for AgentFront {
 
 /// Reports seconds and notes to the agent.
 struct Reporting<'a> {
-    events: &'a Sender<Report>,
+    events: &'a Reports,
+    /// Number of keys that the last report of a fill named.
+    done: u64,
 }
 
 impl Screen for Reporting<'_> {}
@@ -234,7 +277,15 @@ impl Sink for Reporting<'_> {
     fn on(&mut self, event: &Event) -> io::Result<()> {
         let report = match event {
             Event::Interval(interval) => Report::Second(interval.to_bytes()),
-            Event::Note(note) => Report::Note(note.clone()),
+            Event::Note(note) => {
+                let what = Some(note.clone());
+                drop(self.events.send(Report::Preparing { done: self.done, what }));
+                Report::Note(note.clone())
+            }
+            Event::Progress(Progress { phase: Phase::Load, done, .. }) => {
+                self.done = *done;
+                Report::Preparing { done: *done, what: None }
+            }
             _ => return Ok(()),
         };
         // An agent that is about to end no longer listens.
@@ -243,7 +294,7 @@ impl Sink for Reporting<'_> {
     }
 
     fn takes(&self) -> fn(&Event) -> bool {
-        |event| matches!(event, Event::Interval(_) | Event::Note(_))
+        |event| matches!(event, Event::Interval(_) | Event::Note(_) | Event::Progress(_))
     }
 }
 
@@ -255,8 +306,10 @@ struct AgentSupervisor {
     law: Option<Arc<Law>>,
     /// CPUs that this process may use.
     cpus: Vec<usize>,
+    /// Addresses of servers as the master knows them.
+    servers: Vec<message::Server>,
     told: Arc<Told>,
-    events: Sender<Report>,
+    events: Reports,
 }
 
 /// A server in the form that limits are checked with.
@@ -273,6 +326,14 @@ fn endpoint(address: &Address) -> Endpoint<'_> {
 }
 
 impl Supervisor for AgentSupervisor {
+    fn server(&self, target: &Target) -> Option<ServerPlan> {
+        let name = target.to_string();
+        let known = self.servers.iter().find(|server| server.name == name)?;
+        let parsed = known.addresses.iter().take(ADDRESSES_MAX).filter_map(|it| it.parse().ok());
+        let addresses: Vec<Address> = parsed.map(Address::Tcp).collect();
+        (!addresses.is_empty()).then_some(ServerPlan { name, addresses })
+    }
+
     /// What follows from the settings is asked before a plan allocates anything; the shares of a
     /// run are equal.
     fn permit(&self, settings: &Settings) -> Result<(), Stop> {
@@ -347,7 +408,7 @@ impl Supervisor for AgentSupervisor {
 /// The barrier of a run by agents: the master.
 struct AtMaster {
     told: Arc<Told>,
-    events: Sender<Report>,
+    events: Reports,
     clock: Clock,
 }
 

@@ -15,8 +15,8 @@ use memtide_cluster::transport::AgentNet;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_scenario::{Output, OutputKind, Outputs};
-use std::path::PathBuf;
+use memtide_scenario::{Output, OutputKind, Outputs, SpoolPlace};
+use std::path::{Path, PathBuf};
 
 /// `memtide key new`.
 pub(super) fn key(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -28,12 +28,28 @@ pub(super) fn key(matches: &ArgMatches) -> Result<u8, Stop> {
     let words = law_words(matches);
     Law::parse(&words).map_err(Stop::usage)?;
     files::make_folder(&folder, &address, word("bind").as_deref(), words).map_err(Stop::usage)?;
-    let shown = format!(
+    let mut shown = format!(
         "made {0}/master.pem, the master's key, and {0}/agent.join, the join file of its agents\n",
         folder.display()
     );
+    if let Some(hosts) = matches.get_many::<String>("agents") {
+        let copies: String = hosts.map(|host| copied(&folder, host)).collect();
+        shown += &format!(
+            "{copies}Older tools' masters here: memtide install-faces --join {}/agent.join ~/bin\n",
+            folder.display()
+        );
+    }
     drop(show(&shown));
     Ok(0)
+}
+
+/// The commands that take the join file in `folder` to an agent's machine and use it there.
+fn copied(folder: &Path, host: &str) -> String {
+    format!(
+        "scp -p {}/agent.join {host}:   # there: memtide agent --join agent.join, or for older \
+         tools memtide install-faces --join agent.join ~/bin\n",
+        folder.display()
+    )
 }
 
 /// `memtide agent`, and its commands.
@@ -69,13 +85,14 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
         name: matches.get_one::<String>("name").cloned().unwrap_or_else(machine::host_name),
         shares: *matches.get_one::<u32>("shares").expect("it has a default"),
         kept: Some(kept_in(path(matches, "records").as_deref())?),
-        samples: path(matches, "samples"),
+        samples: samples(matches)?,
         points: points(matches)?,
         rows: None,
         own: Own::of_environment()?,
         watches: true,
         sleeps: false,
         pins: false,
+        words: None,
         shows: None,
         once: matches.get_flag("once"),
         complains: true,
@@ -90,6 +107,20 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     }
     serve(setup, net, &stop);
     Ok(0)
+}
+
+/// The folder for samples.
+///
+/// Cause: The folder cannot be made, or others could change the files in it.
+///
+/// To do: Name a folder that belongs to you alone.
+fn samples(matches: &ArgMatches) -> Result<Option<PathBuf>, Stop> {
+    let folder = path(matches, "samples");
+    if let Some(folder) = &folder {
+        let made = files::result_folder(folder);
+        made.map_err(|why| Stop::usage(format!("--samples: {why}, or name another folder")))?;
+    }
+    Ok(folder)
 }
 
 /// The database that the operator names for points.
@@ -108,6 +139,11 @@ fn points(matches: &ArgMatches) -> Result<Option<OwnPoints>, Stop> {
     let place = place.map_err(|why| wrong("influx", why))?;
     let spool = word("spool").map(|word| word.parse()).transpose();
     let spool = spool.map_err(|why| wrong("spool", why))?;
+    let spool: Option<SpoolPlace> = spool;
+    if let Some(SpoolPlace { folder, .. }) = &spool {
+        let made = files::result_folder(folder.as_ref());
+        made.map_err(|why| wrong("spool", format!("{why}, or name another folder")))?;
+    }
     let outputs = Outputs { out: vec![place], spool, ..Outputs::default() };
     match OwnPoints::of(&outputs) {
         Some(points) => Ok(Some(points)),

@@ -8,7 +8,9 @@ use memtide_record::GoalResult;
 use memtide_record::{Event, MergeError, Merging, Record, Scenarios};
 use memtide_report::text_for;
 use memtide_scenario::{Layer, Origin, OutputKind, Outputs, Settings, field};
-use memtide_sinks::{Outlets, OutputFacts, Samples, Shown, check_built, check_places, open_all};
+use memtide_sinks::{
+    Outlets, OutputFacts, OutputSubject, Samples, check_built, check_places, open_all,
+};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -160,7 +162,7 @@ pub(super) fn outputs(matches: &ArgMatches) -> Result<Outputs, Stop> {
 /// cannot be opened.
 pub(super) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Stop> {
     let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
-    let facts = OutputFacts::new(&settings, Shown::Record);
+    let facts = OutputFacts::new(&settings, OutputSubject::Record);
     let failed = open_all(outlets, &mut Samples::default(), &facts);
     failed.into_iter().map(Stop::from).collect()
 }

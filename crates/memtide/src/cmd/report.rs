@@ -13,7 +13,7 @@ use memtide_scenario::Goal;
 use memtide_scenario::{Output, OutputKind, Outputs, Settings};
 #[cfg(feature = "influx")]
 use memtide_sinks::deliver_spool;
-use memtide_sinks::{Outlets, OutputFacts, Samples, Shown, open_all};
+use memtide_sinks::{Outlets, OutputFacts, OutputSubject, Samples, open_all};
 use std::iter;
 use std::path::{Path, PathBuf};
 
@@ -130,7 +130,7 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
             let goals: Result<Vec<Goal>, String> =
                 steps.goals.iter().map(|goal| goal.parse()).collect();
             let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
-            let shown = Shown::Steps(steps.course, &goals.map_err(Stop::usage)?);
+            let shown = OutputSubject::Steps(steps.course, &goals.map_err(Stop::usage)?);
             let facts = OutputFacts::new(&settings, shown);
             let failed = open_all(&mut outlets, &mut Samples::default(), &facts);
             failed.into_iter().next().map_or(Ok(()), Err)?;

@@ -14,13 +14,14 @@ use crate::session::{
 };
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use memtide_base::Rate;
 use memtide_record::Event;
 use memtide_record::steps::{Conclusion, CourseKind};
 use memtide_report::StepsText;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
 use memtide_scenario::{Goal, Relation, Subject};
 use memtide_scenario::{Output, OutputKind, Settings};
-use memtide_sinks::{Outlets, Shown, Sink, check_places};
+use memtide_sinks::{Outlets, OutputSubject, Sink, check_places};
 use memtide_workload::Wave;
 use std::io;
 
@@ -190,7 +191,7 @@ impl Front for NativeSteps {
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
         let outputs = &settings.outputs;
         check_places(outputs, &[])?;
-        let shown = Shown::Steps(self.kind, &settings.scenario.goals);
+        let shown = OutputSubject::Steps(self.kind, &settings.scenario.goals);
         let reader = outputs.files().into_iter().find(Output::is_stdout);
         let reader = reader.map(|output| output.name());
         Ok(Opened { reader, ..opened(Outlets::default(), &facts(settings, shown)?)? })
@@ -214,6 +215,7 @@ impl Front for NativeSteps {
             return Err(failure.clone().into());
         }
         let answer = conclusion.answer.and_then(|answer| answer.rate_per_s);
+        let answer = answer.map(|per_s| Rate::new(per_s, settings.scenario.rate_unit));
         let doubtful = match self.kind {
             CourseKind::Search => answer.is_some_and(|rate| ended.doubted.contains(&rate)),
             CourseKind::Scan => !ended.doubted.is_empty(),

@@ -28,6 +28,11 @@ pub(super) fn key_command() -> Command {
         .long("bind")
         .value_name("IP:PORT")
         .help("Where the master listens, if not at its address (NAT) [default: --address]");
+    let agents = Arg::new("agents")
+        .long("agents")
+        .value_name("HOST")
+        .num_args(1..)
+        .help("Machines of agents: prints the commands that take the join file there");
     let new = Command::new("new")
         .about("Make a master's key, and the join file of its agents")
         .long_about(
@@ -41,6 +46,7 @@ pub(super) fn key_command() -> Command {
         .arg(folder)
         .arg(address)
         .arg(bind)
+        .arg(agents)
         .args(limits());
     Command::new("key")
         .about("Make keys with which masters and agents authenticate each other")

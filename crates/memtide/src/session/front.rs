@@ -9,7 +9,8 @@ use crate::exit::Stop;
 use crate::output::complain;
 #[cfg(feature = "cluster")]
 use division::Division;
-use memtide_base::{Remedy, Span, Words};
+use memtide_base::{Rate, Remedy, Span, Words};
+use memtide_compat::FaceWords;
 use memtide_host::signal::StopFlag;
 use memtide_record::Warning;
 use memtide_run::steps::StepsOutcome;
@@ -77,7 +78,7 @@ pub(crate) trait Front {
 #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "some is about agents"))]
 pub(crate) struct FrontProfile {
     /// The words in which failures are told; none for memtide's own.
-    pub(crate) words: Option<&'static dyn Words>,
+    pub(crate) words: Option<&'static FaceWords>,
     /// True if a server may be repeated, which gives it more connections.
     pub(crate) repeats: bool,
     /// True to check whether a server that is not to be filled holds values of other lengths.
@@ -138,7 +139,7 @@ impl FrontProfile {
 }
 
 /// The failure of a run, in a face's words, or in memtide's own.
-pub(crate) fn failed_in(words: Option<&dyn Words>, failure: &Failure) -> Stop {
+pub(crate) fn failed_in(words: Option<&FaceWords>, failure: &Failure) -> Stop {
     match words {
         None => failure.clone().into(),
         Some(words) => Stop { code: failure.exit, message: failure.sentence.in_words(words) },
@@ -235,7 +236,7 @@ pub(crate) struct Ended {
     /// The result.
     pub(crate) came: Came,
     /// Rates of steps whose figures cannot be believed.
-    pub(crate) doubted: Vec<f64>,
+    pub(crate) doubted: Vec<Rate>,
     /// The errors of outputs.
     pub(crate) trouble: Vec<Stop>,
     /// True if a requested record was written.

@@ -21,7 +21,7 @@ use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
 use memtide_scenario::Settings;
 use memtide_scenario::Target;
-use memtide_sinks::{Origin, SampleOutlet, Samples, Sink};
+use memtide_sinks::{SampleOrigin, SampleOutlet, Samples, Sink};
 use std::rc::Rc;
 
 /// Number of files that the program needs besides its connections.
@@ -29,6 +29,9 @@ const FILES_BESIDE: u64 = 64;
 
 /// What directs a share on this machine in place of its user: an agent, with its operator's limits.
 pub(crate) trait Supervisor {
+    /// The addresses of a server whose name this machine does not know; none if they are unknown to
+    /// the supervisor, too.
+    fn server(&self, target: &Target) -> Option<ServerPlan>;
     /// Refuses settings beyond the limits, before anything is resolved or allocated.
     fn permit(&self, settings: &Settings) -> Result<(), Stop>;
     /// Refuses a plan beyond the limits, before any connection is made; leaves out what the run
@@ -80,11 +83,17 @@ impl HostWorld {
         Self { guard, supervisor: Some(supervisor), ..self }
     }
 
+    /// The addresses of a server: by this machine's resolver, or by the supervisor's knowledge.
+    fn server(&self, target: &Target) -> Result<ServerPlan, Stop> {
+        let known = || self.supervisor.as_ref()?.server(target);
+        server(target).or_else(|stop| known().ok_or(stop))
+    }
+
     /// Meaning of the numbers in samples.
-    fn origin(&self, lowered: &Lowered) -> Origin {
+    fn origin(&self, lowered: &Lowered) -> SampleOrigin {
         let now = self.clock.now().since(Instant::ZERO);
         let leads = lowered.plan.own_leads().into_iter();
-        Origin {
+        SampleOrigin {
             unix_ns: unix_ns().saturating_sub(now.ns()),
             servers: lowered.plan.servers.iter().map(|server| server.name.clone()).collect(),
             leads: leads.map(|(number, server)| (number, usize::from(server.0))).collect(),
@@ -143,7 +152,7 @@ impl World for HostWorld {
             let address = serving.address();
             vec![resolved(&address.to_string(), &address.ip().to_string(), address.port())?]
         } else {
-            scenario.servers.iter().map(server).collect::<Result<Vec<_>, _>>()?
+            scenario.servers.iter().map(|it| self.server(it)).collect::<Result<Vec<_>, _>>()?
         };
         Ok(Surroundings {
             servers,

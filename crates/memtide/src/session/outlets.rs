@@ -10,13 +10,13 @@ use memtide_host::clock;
 use memtide_record::{Event, Sample, SampleOutcome};
 use memtide_scenario::RUN_TAG;
 use memtide_scenario::{OutputKind, Outputs, Settings};
-use memtide_sinks::{Outlets, OutputFacts, OutputStop, Samples, Shown};
+use memtide_sinks::{Outlets, OutputFacts, OutputStop, OutputSubject, Samples};
 use memtide_workload::Outcome;
 
 /// Opens the files of a run and the sinks that write to them. A simulation has no time of day, and
 /// can wait for its outputs.
 pub(crate) fn open(settings: &Settings, is_simulated: bool) -> Result<Opened, Stop> {
-    let mut facts = facts(settings, Shown::Run)?;
+    let mut facts = facts(settings, OutputSubject::Run)?;
     let mut outlets = Outlets::default();
     if is_simulated {
         refuse_points(&settings.outputs)?;
@@ -39,7 +39,10 @@ pub(crate) fn opened(mut outlets: Outlets, facts: &OutputFacts<'_>) -> Result<Op
 }
 
 /// The facts that outputs need of a command of this process. Agents write their own operations.
-pub(crate) fn facts<'a>(settings: &'a Settings, shown: Shown<'a>) -> Result<OutputFacts<'a>, Stop> {
+pub(crate) fn facts<'a>(
+    settings: &'a Settings,
+    shown: OutputSubject<'a>,
+) -> Result<OutputFacts<'a>, Stop> {
     let placement = &settings.placement;
     let division = match placement.shard {
         None => None,
@@ -49,7 +52,7 @@ pub(crate) fn facts<'a>(settings: &'a Settings, shown: Shown<'a>) -> Result<Outp
         unix_ns: Some(unix_ns),
         share: division.map(|division| division.share.number),
         has_operations: placement.agents.which.is_none(),
-        step: matches!(shown, Shown::Steps(..)).then_some(1),
+        step: matches!(shown, OutputSubject::Steps(..)).then_some(1),
         ..OutputFacts::new(settings, shown)
     })
 }

@@ -4,7 +4,7 @@ use super::front::{InStep, Screen};
 use super::world::Gauge;
 use crate::exit::Stop;
 use crate::output::StatusLine;
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, Rate, Span};
 use memtide_record::steps::Step;
 use memtide_record::{Believable, ClockRecord, MachineCpu, MachineRecord, Verdict};
 use memtide_record::{Event, StepBegun};
@@ -23,19 +23,19 @@ pub(crate) struct RunObserver<'a> {
     outlets: Outlets,
     /// Name of the outlet whose reader decides on further steps: none is run once it has gone.
     reader: Option<String>,
-    screens: Vec<Shown<'a>>,
+    screens: Vec<OutputSubject<'a>>,
     /// Rates of steps whose figures cannot be believed.
-    doubted: Vec<f64>,
+    doubted: Vec<Rate>,
 }
 
 /// A screen and its result so far. One that failed gets no more events.
-struct Shown<'a> {
+struct OutputSubject<'a> {
     name: &'static str,
     screen: Box<dyn Screen + 'a>,
     result: io::Result<()>,
 }
 
-impl Shown<'_> {
+impl OutputSubject<'_> {
     fn tell(&mut self, say: impl FnOnce(&mut dyn Screen) -> io::Result<()>) {
         if self.result.is_ok() {
             self.result = say(&mut *self.screen);
@@ -70,7 +70,7 @@ impl<'a> RunObserver<'a> {
     /// Adds screens; each shows its introduction.
     pub(crate) fn show(&mut self, screens: Vec<InStep<'a>>) {
         for InStep { name, screen } in screens {
-            let mut shown = Shown { name, screen, result: Ok(()) };
+            let mut shown = OutputSubject { name, screen, result: Ok(()) };
             shown.tell(|screen| screen.begin());
             self.screens.push(shown);
         }
@@ -78,7 +78,7 @@ impl<'a> RunObserver<'a> {
 
     /// Ends all outputs and clears the terminal's line. Adds the errors of screens and outlets to
     /// `trouble`; returns the doubted rates, and true if a requested record was written.
-    pub(crate) fn close(mut self, trouble: &mut Vec<Stop>) -> (Vec<f64>, bool) {
+    pub(crate) fn close(mut self, trouble: &mut Vec<Stop>) -> (Vec<Rate>, bool) {
         drop(self.status.close());
         for mut shown in self.screens {
             shown.tell(|screen| screen.finish());
@@ -96,7 +96,7 @@ impl<'a> RunObserver<'a> {
     }
 
     fn doubt(&mut self, step: &Step) {
-        let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
+        let rate = step.rate();
         let Believable { verdict, reasons, .. } = &step.record.believable;
         let unjudged = *verdict == Verdict::No && reasons.is_empty();
         if (unjudged || step.doubt().is_some()) && !self.doubted.contains(&rate) {

@@ -2,7 +2,10 @@
 
 use super::{FigureRow, Unit, Value};
 use crate::judge::{Measured, measured};
-use crate::record::{Distribution, Missing, Percentile, Record, ServerLoad, ServerReport};
+use crate::record::{
+    Distribution, Missing, Percentile, PlanRecord, Record, ServerLoad, ServerReport,
+};
+use memtide_base::choice::RateUnit;
 use memtide_scenario::Kind;
 use memtide_scenario::Subject;
 use std::collections::BTreeSet;
@@ -77,8 +80,13 @@ pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
         let values = records.iter().map(|record| value(record)).collect();
         rows.push(FigureRow { name, unit, values: related(values) });
     };
-    row("rate".to_owned(), Unit::PerS, &|record| of_goal(Subject::Rate, record));
-    row("errors".to_owned(), Unit::Fraction, &|record| of_goal(Subject::Errors, record));
+    let counted = PlanRecord::common_unit(records.iter().map(|record| &record.plan));
+    let per_s = match counted {
+        RateUnit::Operations => Unit::PerS,
+        RateUnit::Keys => Unit::KeysPerS,
+    };
+    row("rate".to_owned(), per_s, &|record| of_goal(Subject::Rate, record, counted));
+    row("errors".to_owned(), Unit::Fraction, &|record| of_goal(Subject::Errors, record, counted));
     let is_cost = |figure: &RunFigure| figure.unit == Unit::CpuSPerMops;
     let (results, cost) = FIGURES.split_at(FIGURES.iter().position(is_cost).unwrap_or(0));
     for figure in results {
@@ -112,8 +120,8 @@ fn missing(why: &str) -> Value {
     Value { missing: Some(why.to_owned()), ..Value::default() }
 }
 
-fn of_goal(subject: Subject, record: &Record) -> Value {
-    match measured(subject, record) {
+fn of_goal(subject: Subject, record: &Record, unit: RateUnit) -> Value {
+    match measured(subject, record, unit) {
         Measured::Known(value) if value.is_finite() => known(value),
         Measured::Missing(why) => missing(&why),
         Measured::Known(_) | Measured::Unanswered => {

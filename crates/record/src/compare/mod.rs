@@ -114,8 +114,10 @@ pub struct FigureRow {
 pub enum Unit {
     /// Nanoseconds.
     Ns,
-    /// Number per second.
+    /// Operations per second.
     PerS,
+    /// Keys per second.
+    KeysPerS,
     /// Number of operations, keys or errors.
     Count,
     /// Fraction, 0 to 1.

@@ -5,7 +5,8 @@ mod named;
 
 use super::{RuleOutcome, RuleResult};
 use crate::judge::Measured;
-use crate::record::Record;
+use crate::record::{PlanRecord, Record};
+use memtide_base::choice::RateUnit;
 use memtide_base::units;
 use memtide_scenario::{Goal, Relation};
 use std::fmt;
@@ -98,9 +99,9 @@ fn percent_word(share: f64) -> String {
 impl Rule {
     /// Judges the rule for `other`, the record with this letter.
     pub(super) fn judge(&self, letter: char, first: &Record, other: &Record) -> RuleResult {
-        let was = known(self.subject.of(first));
-        let is = known(self.subject.of(other));
-        let (result, change, why) = self.compare(was, is, letter);
+        let unit = PlanRecord::common_unit([&first.plan, &other.plan].into_iter());
+        let [was, is] = [first, other].map(|record| known(self.subject.of(record, unit)));
+        let (result, change, why) = self.compare(was, is, letter, unit);
         RuleResult { rule: self.to_string(), record: letter, result, change, why }
     }
 
@@ -109,9 +110,10 @@ impl Rule {
         was: Measured,
         is: Measured,
         letter: char,
+        unit: RateUnit,
     ) -> (RuleOutcome, Option<f64>, String) {
         use Measured::{Known, Missing, Unanswered};
-        let word = |figure| self.subject.word(figure);
+        let word = |figure| self.subject.word(figure, unit);
         let upward = matches!(self.relation, Relation::Greater | Relation::GreaterEq);
         let outcome = |holds| if holds { RuleOutcome::Failed } else { RuleOutcome::Passed };
         let undecided = |why: String| (RuleOutcome::Undecided, None, why);
@@ -137,19 +139,19 @@ impl Rule {
             (Known(was), Unanswered) => {
                 (outcome(upward), None, format!("it {among}, and in A it is {}", word(was)))
             }
-            (Known(was), Known(is)) => self.change(was, is),
+            (Known(was), Known(is)) => self.change(was, is, unit),
         }
     }
 
     /// Result, change as a fraction, and reason, if both figures are known.
-    fn change(&self, was: f64, is: f64) -> (RuleOutcome, Option<f64>, String) {
+    fn change(&self, was: f64, is: f64, unit: RateUnit) -> (RuleOutcome, Option<f64>, String) {
         let share = share(was, is);
         let (changed, bound) = match self.bound {
             // Growth from zero exceeds every percentage.
             Bound::Share(bound) => (share.unwrap_or(f64::INFINITY), bound),
             Bound::Change(bound) | Bound::Figure(bound) => (is - was, bound),
         };
-        let word = |figure| self.subject.word(figure);
+        let word = |figure| self.subject.word(figure, unit);
         let by = match share {
             Some(share) => units::format_change(share, 1),
             None => "up from zero,".to_owned(),

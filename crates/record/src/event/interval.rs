@@ -32,6 +32,10 @@ pub struct Interval {
     pub length: Span,
     /// Operations that ended in the interval.
     pub counts: SettledCounts,
+    /// Keys of the operations sent in the interval; an operation without keys counts as one. None
+    /// unless the schedule counts keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys_sent: Option<u64>,
     /// Received − intended of measured operations answered in the interval, by kind, as in a
     /// record; a kind without any is absent.
     #[serde(with = "travel::times")]

@@ -1,6 +1,8 @@
 //! The windows of shards on one time axis, as far as their clocks allow, and rates over them.
 
-use crate::record::{AlignedBy, AlignmentRecord, ClockRecord, RateRecord, ShardRecord, per_second};
+use crate::record::{
+    AlignedBy, AlignmentRecord, ClockRecord, PlanRecord, RateRecord, ShardRecord, per_second,
+};
 use memtide_base::Span;
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
@@ -116,9 +118,12 @@ impl<'a> Windows<'a> {
             (Some(_), Some(rate)) => RateRecord::of(sent, |count| rate * part(count, all)),
             (Some(_), None) => RateRecord { achieved_per_s: f64::NAN, ..RateRecord::default() },
         };
+        // Rates in different units have no sum.
+        let unit = PlanRecord::common_unit(self.each.iter().map(|(shard, _)| &shard.plan));
+        let target = |shard: &ShardRecord| shard.target().filter(|rate| rate.unit == unit);
         let keys_per_s = self.total(|shard| shard.rate.keys_per_s);
         RateRecord {
-            target_per_s: self.total(|shard| shard.rate.target_per_s),
+            target_per_s: self.total(|shard| Some(target(shard)?.per_s)),
             keys_per_s: keys_per_s.filter(|_| !rate.achieved_per_s.is_nan()),
             ..rate
         }

@@ -9,6 +9,7 @@ use super::missing::total;
 use crate::record::{
     ChurnPlanRecord, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ShardRecord,
 };
+use memtide_base::choice::RateUnit;
 use memtide_scenario::Tags;
 use std::collections::BTreeMap;
 
@@ -27,11 +28,13 @@ pub(super) fn plan(
     let join: fn(u32, u32) -> u32 = if together { u32::saturating_add } else { Ord::max };
     let plans = || known.iter().map(|shard| &shard.plan);
     let sum = |of: fn(&PlanRecord) -> u32| plans().map(of).fold(0, join);
+    let unit = PlanRecord::common_unit(plans());
     let joined = PlanRecord {
         clients: plans().map(|plan| plan.clients).reduce(|a, b| Some(join(a?, b?))).flatten(),
         servers: servers(all),
         workers: sum(|plan| plan.workers),
         connections: sum(|plan| plan.connections),
+        rate_unit: all[0].plan.rate_unit.clone().filter(|_| unit == RateUnit::Keys),
         decided: agreed(all, |shard| &shard.plan.decided),
         why: BTreeMap::new(),
         ..all[0].plan.clone()
@@ -44,7 +47,8 @@ pub(super) fn plan(
             ..joined
         };
     }
-    let rates = plans().map(|plan| plan.rate_per_s);
+    // Rates in different units have no sum.
+    let rates = plans().map(|plan| plan.rate_per_s.filter(|_| plan.unit() == unit));
     PlanRecord {
         embedded: plans().any(|plan| plan.embedded),
         rate_per_s: rates.reduce(|a, b| join_rates(together, a?, b?)).flatten(),

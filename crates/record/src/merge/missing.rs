@@ -7,6 +7,7 @@ use crate::record::{
     ShareRecord,
 };
 use memtide_base::Span;
+use memtide_base::choice::RateUnit;
 use std::collections::BTreeSet;
 
 /// The shares that are absent or did not run; none if all ran. Of `all` shares in the records,
@@ -70,7 +71,7 @@ fn unreported(ran: &[&ShardRecord], gone: u32, phases: &Phases) -> Option<u64> {
 /// The part of the run's number of operations that is left for absent lanes, as far as it falls
 /// into the measured window; none if the run has no such number, or if that counts keys.
 fn remaining(plan: &PlanRecord, phases: &Phases) -> Option<u64> {
-    let ops_max = plan.ops_max.filter(|_| plan.rate_unit.is_none())?;
+    let ops_max = plan.ops_max.filter(|_| plan.unit() == RateUnit::Operations)?;
     let Phases { warmup, measure, cooldown, .. } = phases;
     let intended = [measure, warmup, cooldown].map(|phase| phase.totals.intended);
     let all = intended.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
@@ -86,7 +87,7 @@ fn expected(ran: &[&ShardRecord], gone: u32, phases: &Phases) -> Option<u64> {
     let is_complete = ran.iter().all(|shard| !shard.partial);
     let longest = ran.iter().map(|shard| shard.window_ns).max()?;
     let (gone, there) = (f64::from(gone), ran.iter().map(|shard| f64::from(lanes(shard).count)));
-    let expected = if plan.rate_unit.is_some() {
+    let expected = if plan.unit() == RateUnit::Keys {
         // The target counts keys: the lanes that ran tell how many operations these make.
         let part = |shard: &&ShardRecord| match is_complete {
             true => 1.0,
@@ -95,10 +96,10 @@ fn expected(ran: &[&ShardRecord], gone: u32, phases: &Phases) -> Option<u64> {
         let lanes: f64 = there.zip(ran).map(|(lanes, shard)| lanes * part(shard)).sum();
         planned as f64 * gone / lanes
     } else {
-        let targets = ran.iter().map(|shard| shard.rate.target_per_s);
+        let targets = ran.iter().map(|shard| shard.target());
         let target = targets.reduce(|a, b| Some(a? + b?)).flatten()?;
         let lanes: f64 = there.sum();
-        let each = target / lanes * Span::from_ns(longest).as_s_f64();
+        let each = target.per_s / lanes * Span::from_ns(longest).as_s_f64();
         // With fixed arrivals all lanes together have an operation at each of equal steps, so the
         // rest belongs to the absent ones.
         match is_complete && plan.arrival == "fixed" {

@@ -38,8 +38,9 @@ pub use shard::{
 };
 
 use crate::exit::Exit;
-use memtide_base::Span;
+use memtide_base::choice::RateUnit;
 use memtide_base::printable::printable;
+use memtide_base::{Rate, Span};
 use memtide_scenario::Kind;
 use memtide_scenario::Tags;
 #[cfg(test)]
@@ -281,17 +282,19 @@ pub struct RateRecord {
 }
 
 impl RateRecord {
-    /// The achieved rate in the unit of the target: keys per second if the schedule counts keys,
-    /// else operations per second. Not a number if shares of a run were not one load.
-    pub fn in_schedule_unit(&self) -> f64 {
-        self.keys_per_s.unwrap_or(self.achieved_per_s)
+    /// The achieved rate in `unit`; not a number if shares of a run were not one load, or if keys
+    /// were not counted.
+    pub(crate) fn achieved(&self, unit: RateUnit) -> Rate {
+        let per_s = match unit {
+            RateUnit::Operations => self.achieved_per_s,
+            RateUnit::Keys => self.keys_per_s.unwrap_or(f64::NAN),
+        };
+        Rate::new(per_s, unit)
     }
 
-    /// Keys of a mean operation if the schedule counts keys, else 1: a rate of operations times
-    /// this is one in the schedule's unit.
-    pub fn units_per_operation(&self) -> f64 {
-        let ratio = self.in_schedule_unit() / self.achieved_per_s;
-        if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
+    /// The target rate of a schedule that counts `unit`; none in a closed loop.
+    fn target(&self, unit: RateUnit) -> Option<Rate> {
+        self.target_per_s.map(|per_s| Rate::new(per_s, unit))
     }
 
     /// The rates of a load that sent these operations, all copies of a write being one: `per_s`
@@ -422,6 +425,25 @@ impl Record {
     /// nothing was measured.
     pub fn load_began_unix_ns(&self) -> Option<u64> {
         load_began(self.window_start_unix_ns, &self.plan)
+    }
+
+    /// The achieved rate in the unit of the schedule; not a number if shares of a run were not one
+    /// load.
+    pub fn achieved(&self) -> Rate {
+        self.rate.achieved(self.plan.unit())
+    }
+
+    /// The target rate of the schedule; none in a closed loop.
+    pub fn target(&self) -> Option<Rate> {
+        self.rate.target(self.plan.unit())
+    }
+
+    /// A rate of `per_s` operations in the unit of the schedule, by the keys of a mean operation.
+    pub fn in_schedule_unit(&self, per_s: f64) -> Rate {
+        let achieved = self.achieved();
+        let each = achieved.per_s / self.rate.achieved_per_s;
+        let each = if each.is_finite() && each > 0.0 { each } else { 1.0 };
+        Rate::new(per_s * each, achieved.unit)
     }
 
     /// True if the loads of all shards were one load, and for a single run.

@@ -3,7 +3,8 @@
 //! Words remain words; nothing is computed from them. Members named like a field take its words
 //! from the table of fields: to add one, name it twice in this file.
 
-use memtide_base::Span;
+use memtide_base::choice::RateUnit;
+use memtide_base::{Rate, Span};
 use memtide_scenario::Scenario;
 use memtide_scenario::field::find;
 #[cfg(test)]
@@ -44,7 +45,8 @@ pub struct PlanRecord {
     /// Open or closed loop.
     #[serde(rename = "loop")]
     pub loop_kind: LoopKind,
-    /// Target rate in operations per second; none in a closed loop, or if the wave sets the rate.
+    /// Target rate per second, in the unit of `rate_unit`; none in a closed loop, or if the wave
+    /// sets the rate.
     pub rate_per_s: Option<f64>,
     /// Distribution of inter-arrival times.
     pub arrival: String,
@@ -190,6 +192,26 @@ words_of_fields! {
 }
 
 impl PlanRecord {
+    /// Unit of the rate and of the number of operations.
+    pub fn unit(&self) -> RateUnit {
+        let word = self.rate_unit.as_deref();
+        word.and_then(|word| word.parse().ok()).unwrap_or_default()
+    }
+
+    /// The unit in which the rates of all `plans` can be compared and added: their own, or
+    /// operations if these differ.
+    pub(crate) fn common_unit<'a>(mut plans: impl Iterator<Item = &'a Self>) -> RateUnit {
+        match plans.all(|plan| plan.unit() == RateUnit::Keys) {
+            true => RateUnit::Keys,
+            false => RateUnit::Operations,
+        }
+    }
+
+    /// Target rate; none in a closed loop, or if the wave sets the rate.
+    pub fn rate(&self) -> Option<Rate> {
+        self.rate_per_s.map(|per_s| Rate::new(per_s, self.unit()))
+    }
+
     /// A plan's members that follow from the fields of a decided scenario: their words, counts and
     /// times. Members that need the machine or the servers keep their defaults.
     pub fn of(decided: &Scenario) -> Self {

@@ -12,6 +12,7 @@ use super::{
     Aborted, Believable, ClientRecord, EndedBy, IntervalRecord, Lanes, MachineCpu, MachineRecord,
     PlanRecord, RateRecord, Record, SecondRecord, ServerCounters, SliceRecord, WarningRecord, Wide,
 };
+use memtide_base::Rate;
 use memtide_scenario::Kind;
 use memtide_scenario::Tags;
 #[cfg(test)]
@@ -96,6 +97,16 @@ pub struct ShardRecord {
 }
 
 impl ShardRecord {
+    /// Its achieved rate in the unit of its schedule; not a number if its shares were not one load.
+    pub fn achieved(&self) -> Rate {
+        self.rate.achieved(self.plan.unit())
+    }
+
+    /// Its target rate; none in a closed loop.
+    pub fn target(&self) -> Option<Rate> {
+        self.rate.target(self.plan.unit())
+    }
+
     /// True if all `shards` that measured something did so at the same time, so that their loads
     /// were one. Runs one after the other are not one load.
     pub fn are_one_load(shards: &[Self]) -> bool {

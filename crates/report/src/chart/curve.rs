@@ -31,7 +31,7 @@ impl Draw for Curve {
             .light_line_style(TRANSPARENT)
             .label_style((FONT, 16))
             .axis_desc_style((FONT, 18))
-            .x_desc("operations per second")
+            .x_desc(format!("{}s per second", self.unit.noun()))
             .y_desc("time, ms")
             .x_label_formatter(&count_tick)
             .y_label_formatter(&time_tick)

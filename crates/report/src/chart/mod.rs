@@ -11,6 +11,7 @@ mod histogram;
 mod tests;
 
 use canvas::{png, svg};
+use memtide_base::choice::RateUnit;
 use memtide_metrics::histogram::Histogram;
 
 /// A curve of times over the rate.
@@ -18,6 +19,8 @@ use memtide_metrics::histogram::Histogram;
 pub struct Curve {
     /// Title above the curve.
     pub title: String,
+    /// Unit of its rates.
+    pub unit: RateUnit,
     /// Its points, in the order of their rates.
     pub points: Vec<CurvePoint>,
     /// A limit drawn across the curve; none without a goal.
@@ -27,7 +30,7 @@ pub struct Curve {
 /// Measured times at one rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurvePoint {
-    /// Operations per second.
+    /// Rate per second, in the unit of the curve.
     pub rate_per_s: f64,
     /// Median in ns; like every percentile none if unknown.
     pub p50_ns: Option<u64>,

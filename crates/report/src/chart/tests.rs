@@ -21,6 +21,7 @@ fn curve() -> Curve {
         CurvePoint { rate_per_s, p50_ns: at(0.5), p95_ns: at(0.05), p99_ns: at(0.01) }
     };
     Curve {
+        unit: RateUnit::default(),
         title: "a scan".to_owned(),
         points: (1..=19).map(|step| point(f64::from(step) * 500.0)).collect(),
         goal: Some(CurveGoal { words: "all.p95<1ms".to_owned(), limit_ns: 1_000_000 }),
@@ -91,7 +92,8 @@ fn extremes_can_be_drawn() {
         vec![point(1e-3, Some(1)), point(1e12, Some(u64::MAX))],
         vec![point(f64::NAN, Some(5)), point(f64::INFINITY, Some(5))],
     ] {
-        let curve = Curve { points, ..Curve::default() };
+        let curve = Curve { points, unit: RateUnit::Keys, ..Curve::default() };
+        assert!(curve_svg(&curve).contains("keys per second"));
         assert_png(&curve_png(&curve));
         assert!(curve_svg(&curve).ends_with("</svg>\n"));
     }

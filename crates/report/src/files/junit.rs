@@ -9,6 +9,7 @@ use crate::figure::run_figures;
 use crate::judgement::{believable, goal_word};
 use crate::number::{percent, whole};
 use crate::text::what;
+use memtide_base::Rate;
 use memtide_record::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
 use memtide_record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -39,10 +40,8 @@ impl StepsJunit {
     /// Adds a step. A search goes beyond the rates that meet its goals to find their limit, so a
     /// missed goal fails no case there.
     pub fn step(&mut self, step: &Step) {
-        let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
-        let unit = step.record.plan.rate_unit.as_ref().map(|unit| format!(" {unit}"));
-        let unit = unit.unwrap_or_default();
-        let name = format!("memtide: step {} at {rate:.0}{unit}/s", step.number);
+        let Rate { per_s, unit } = step.rate();
+        let name = format!("memtide: step {} at {per_s:.0}{}", step.number, unit.per_s());
         let mut suites = suites(|_| name.clone(), &step.record);
         if self.kind == CourseKind::Search {
             for case in suites.iter_mut().flat_map(|suite| &mut suite.cases) {

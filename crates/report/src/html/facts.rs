@@ -4,7 +4,7 @@ use super::figures::{Row, grid, table, words};
 use crate::counts::outcome_counts;
 use crate::figure::{Figure, run_figures};
 use crate::judgement::{believable, check_name, goal_word, shard_verdict};
-use crate::number::{NONE, or_none, percent, rate, time, whole};
+use crate::number::{NONE, or_none, percent, time, whole};
 use crate::plan::{data_words, servers};
 use crate::text::{load_words, why_partial, window_words};
 use maud::{Markup, html};
@@ -158,14 +158,14 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
             Some(share) => format!("share {}", share.number),
             None => format!("run {}", number + 1),
         };
-        let achieved = Some(shard.rate.in_schedule_unit()).filter(|rate| rate.is_finite());
+        let achieved = Some(shard.achieved()).filter(|rate| rate.per_s.is_finite());
         let busiest = shard.client.worker_busy.iter().copied().reduce(f64::max);
         let verdict = shard_verdict(shard);
         vec![
             name,
             agent.unwrap_or_else(|| NONE.to_owned()),
-            or_none(achieved.map(rate)),
-            or_none(shard.rate.target_per_s.map(rate)),
+            or_none(achieved),
+            or_none(shard.target()),
             or_none(busiest.map(percent)),
             or_none(shard.lag_p99_ns.map(|ns| time(ns as f64))),
             shard.warnings.len().to_string(),

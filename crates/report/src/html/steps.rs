@@ -6,6 +6,8 @@ use crate::axis::{Axis, Scale};
 use crate::number::{rate, time};
 use crate::text::StepsRows;
 use maud::{Markup, html};
+use memtide_base::Rate;
+use memtide_base::choice::RateUnit;
 use memtide_record::Verdict;
 use memtide_record::steps::{Conclusion, CourseKind, Point, Step};
 use memtide_scenario::{Goal, Subject};
@@ -90,7 +92,7 @@ impl StepsPage {
             let mut points: Vec<(f64, Option<f64>)> = self
                 .points
                 .iter()
-                .map(|point| (point.achieved_per_s, ns(point).map(|ns| ns as f64)))
+                .map(|point| (point.achieved.per_s, ns(point).map(|ns| ns as f64)))
                 .collect();
             points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
             Line::new(name, points)
@@ -110,8 +112,12 @@ impl StepsPage {
         });
         let at = limits.iter().map(|limit| limit.at);
         let y = Axis::over(Scale::Log, values(&lines).chain(at), time);
-        let rates = self.points.iter().map(|point| point.achieved_per_s);
-        let x = Axis::over(Scale::Linear, rates.chain(answer.iter().map(|it| it.at)), rate);
+        let word: fn(f64) -> String = match self.points.first().map(|point| point.achieved.unit) {
+            Some(RateUnit::Keys) => |per_s| Rate::new(per_s, RateUnit::Keys).to_string(),
+            _ => rate,
+        };
+        let rates = self.points.iter().map(|point| point.achieved.per_s);
+        let x = Axis::over(Scale::Linear, rates.chain(answer.iter().map(|it| it.at)), word);
         let limits = limits.into_iter().chain(answer).collect();
         let about = "Times against the achieved rate.".to_owned();
         Chart { about, lines, limits, ..Chart::new("Times against rate", x, y) }

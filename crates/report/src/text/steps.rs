@@ -4,8 +4,9 @@
 
 use crate::judgement::goal_word;
 use crate::layout::{TextLayout, shown_columns, wrapped};
-use crate::number::{NONE, counted, rate, time};
-use crate::plan::{rate_in, rate_of};
+use crate::number::{NONE, counted, time};
+use memtide_base::Rate;
+use memtide_base::choice::RateUnit;
 use memtide_record::WarningRecord;
 use memtide_record::steps::{
     Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd,
@@ -42,9 +43,9 @@ pub struct StepsText {
     /// Warnings by code: number of steps that have it, the first of these, and its text there.
     warnings: BTreeMap<String, (u32, u32, WarningRecord)>,
     /// Rates with a step that cannot be believed, and the reason.
-    doubts: Vec<(f64, String)>,
-    /// Unit of the rates; none for operations.
-    unit: Option<String>,
+    doubts: Vec<(Rate, String)>,
+    /// Unit of the rates.
+    unit: RateUnit,
 }
 
 impl StepsText {
@@ -60,8 +61,8 @@ impl StepsText {
             let first = || (0, step.number, warning.clone());
             self.warnings.entry(warning.code.clone()).or_insert_with(first).0 += 1;
         }
-        self.unit.clone_from(&step.record.plan.rate_unit);
-        let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
+        let rate = step.rate();
+        self.unit = rate.unit;
         if let Some(reason) = step.doubt()
             && self.doubts.iter().all(|(doubted, _)| *doubted != rate)
         {
@@ -133,8 +134,8 @@ impl StepsText {
         out.push('\n');
     }
 
-    fn rate(&self, per_s: f64) -> String {
-        rate_in(self.unit.as_deref(), per_s)
+    fn rate(&self, per_s: f64) -> Rate {
+        Rate::new(per_s, self.unit)
     }
 
     fn sentence(&self, answer: &Answer) -> String {
@@ -161,8 +162,9 @@ impl StepsText {
     /// Reasons to doubt the two ends of the answer.
     fn doubts_about(&self, answer: &Answer) -> Vec<String> {
         let about = |of: Option<f64>, so: &str| {
-            let doubt = self.doubts.iter().find(|(doubted, _)| Some(*doubted) == of);
-            doubt.map(|(doubted, why)| format!("at {}: {why}{so}", self.rate(*doubted)))
+            let of = self.rate(of?);
+            let (_, why) = self.doubts.iter().find(|(doubted, _)| *doubted == of)?;
+            Some(format!("at {of}: {why}{so}"))
         };
         let client = "; memtide itself may be the limit";
         let both = [about(answer.rate_per_s, ""), about(answer.missed_per_s, client)];
@@ -208,7 +210,7 @@ impl StepsRows {
 
     /// A rate in the unit of the steps.
     #[cfg(feature = "html")]
-    pub(crate) fn rate(&self, per_s: f64) -> String {
+    pub(crate) fn rate(&self, per_s: f64) -> Rate {
         self.text.rate(per_s)
     }
 
@@ -237,22 +239,22 @@ fn remainder(lost: &[LostAgent]) -> String {
 
 /// Progress of a step, after the step's number and rate.
 pub fn step_progress_line(begun: &StepBegun, progress: &Progress) -> String {
-    let rate = begun.rate_per_s.map_or_else(|| "peak".to_owned(), rate);
+    let rate = begun.rate.map_or_else(|| "peak".to_owned(), |rate| rate.to_string());
     format!("step {} {rate}  {}", begun.number, crate::progress_line(progress))
 }
 
 /// The cells of a step's row, below [`HEADING`].
 fn cells(step: &Step) -> [String; 10] {
-    let (point, plan) = (step.point(), &step.record.plan);
+    let point = step.point();
     let ns = |ns: Option<u64>| ns.map_or_else(|| NONE.to_owned(), |ns| time(ns as f64));
     [
         step.number.to_string(),
-        match (point.rate_per_s, step.role) {
-            (Some(asked), _) => rate_of(plan, asked),
+        match (point.target, step.role) {
+            (Some(target), _) => target.to_string(),
             (None, StepRole::Peak) => "peak".to_owned(),
             (None, _) => "all".to_owned(),
         },
-        rate_of(plan, point.achieved_per_s),
+        point.achieved.to_string(),
         ns(point.response_p50_ns),
         ns(point.response_p95_ns),
         ns(point.response_p99_ns),

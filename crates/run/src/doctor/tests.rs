@@ -3,12 +3,17 @@
 use super::*;
 use crate::prose::flaw;
 use crate::survey::tests::plan_of;
+use memtide_base::choice::RateUnit;
 use memtide_base::{Instant, Span};
 use memtide_engine::Stage;
 use memtide_engine::fleet::CpuTime;
 use memtide_metrics::{ChurnCounters, ChurnFate, Counters, Fate};
 use memtide_scenario::Scenario;
 use memtide_workload::Arrival;
+
+fn in_operations(per_s: f64) -> Rate {
+    Rate::new(per_s, RateUnit::Operations)
+}
 
 /// A plan of 1 000 operations per second, or a closed loop.
 fn plan(rate: f64, arrival: Arrival) -> Plan {
@@ -68,8 +73,8 @@ impl Case {
         Findings {
             plan: &self.plan,
             measured_s: 10.0,
-            target_per_s: self.target_per_s,
-            sent_per_s: self.sent_per_s,
+            target: self.target_per_s.map(in_operations),
+            sent: in_operations(self.sent_per_s),
             connections: None,
             none_opened: false,
             is_aborted: false,

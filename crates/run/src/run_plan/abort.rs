@@ -2,10 +2,10 @@
 //!
 //! It stores only the sums of that second, and nothing without conditions.
 
-use super::kinds::{merged, unanswered};
+use super::kinds::{keys_sent, merged, unanswered};
 use memtide_base::{Instant, Span};
-use memtide_engine::Plan;
 use memtide_engine::plan::segment;
+use memtide_engine::{Plan, RateUnit};
 use memtide_metrics::{Counters, Histogram, TallySum};
 use memtide_record::Interval;
 use memtide_record::{Aborted, SettledCounts};
@@ -56,7 +56,7 @@ impl<'a> Watch<'a> {
         if now.since(first.at) < OVER {
             return None;
         }
-        last.since(first, start).aborted(self.conditions, plan.timeout)
+        last.since(first, plan, start).aborted(self.conditions, plan.timeout)
     }
 
     fn sums(&self, plan: &Plan, at: Instant, totals: &TallySum) -> Look {
@@ -78,9 +78,9 @@ impl<'a> Watch<'a> {
 }
 
 impl Look {
-    /// Growth between `first` and this look, of a load that began at `start`, as far as conditions
-    /// need it.
-    fn since(&self, first: &Self, start: Instant) -> Interval {
+    /// Growth between `first` and this look, of a load of `plan` that began at `start`, as far as
+    /// conditions need it.
+    fn since(&self, first: &Self, plan: &Plan, start: Instant) -> Interval {
         let response = self.response.iter();
         let times = response.map(|(&kind, times)| (kind, times.since(&first.response[&kind])));
         let above = |&kind: &Kind| {
@@ -90,6 +90,8 @@ impl Look {
             start: first.at.since(start),
             length: self.at.since(first.at),
             counts: SettledCounts::from(&self.all).since(&SettledCounts::from(&first.all)),
+            keys_sent: (plan.unit == RateUnit::Keys)
+                .then(|| keys_sent(&self.all) - keys_sent(&first.all)),
             response: times.collect(),
             unanswered: self.response.keys().map(above).collect(),
             ..Interval::default()

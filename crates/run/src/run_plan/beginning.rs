@@ -8,6 +8,10 @@ use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval};
 use memtide_metrics::TallySum;
 
+/// The interval at which a share that waits for the others looks whether they have come. They agree
+/// on a beginning at least 1 s before it.
+const MEET_EVERY: Span = Span::from_ms(200);
+
 /// The beginning of a load, or the reason why there is none.
 pub(super) struct Begun {
     /// Start of the schedules.
@@ -70,7 +74,7 @@ fn meet<F: Fleet>(
             }
             Ok(None) => {}
         }
-        if fleet.collect(fleet.now() + LEAD, totals)?.interrupted {
+        if fleet.collect(fleet.now() + MEET_EVERY, totals)?.interrupted {
             return Ok(Met::Interrupted);
         }
     }

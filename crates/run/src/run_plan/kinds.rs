@@ -4,7 +4,7 @@ use memtide_engine::Plan;
 use memtide_engine::plan::slot;
 use memtide_metrics::{Counters, Histogram};
 use memtide_scenario::Kind;
-use memtide_workload::OpKind;
+use memtide_workload::{Action, OpKind};
 
 /// Rows of this plan's tables: all, the kinds of the mix, and get by hit and miss.
 pub(crate) fn kinds(plan: &Plan) -> Vec<Kind> {
@@ -35,6 +35,15 @@ pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) 
         sum.absorb(part);
     }
     sum
+}
+
+/// Keys of the operations that were sent; an operation without keys counts as one.
+pub(crate) fn keys_sent(counters: &Counters) -> u64 {
+    let asks_by_key =
+        |kind: &OpKind| matches!(kind.action(), Action::Read | Action::CompareAndStore);
+    let asking = OpKind::ALL.into_iter().filter(asks_by_key);
+    let by_keys: u64 = asking.map(|kind| counters.kinds[kind.index()].sent).sum();
+    counters.sent - by_keys + counters.keys_asked
 }
 
 /// Number of operations of a kind that were sent and got no good answer. Their service times are

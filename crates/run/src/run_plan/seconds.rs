@@ -6,13 +6,13 @@ mod figures;
 pub(crate) use figures::{made_until, oldest_due};
 
 use super::abort::is_over;
-use super::kinds::{kinds, merged, unanswered};
+use super::kinds::{keys_sent, kinds, merged, unanswered};
 use super::timeline::Timeline;
 use figures::counts;
 use memtide_base::{Instant, Span};
-use memtide_engine::Plan;
 use memtide_engine::fleet::Interval as Looked;
 use memtide_engine::plan::segment;
+use memtide_engine::{Plan, RateUnit};
 use memtide_metrics::series::Sparse;
 use memtide_metrics::{Histogram, TallySum};
 use memtide_record::Interval;
@@ -31,6 +31,8 @@ const SECOND: Span = Span::from_s(1);
 pub(crate) struct Seconds {
     /// Counts of the load up to the end of the last second.
     counts: SettledCounts,
+    /// Keys sent up to the end of the last second.
+    keys_sent: u64,
     /// Counts of each server up to the end of the last second.
     servers: Vec<SettledCounts>,
     /// Counts, up to the end of the last second, of operations for which no server was chosen.
@@ -128,6 +130,7 @@ impl Seconds {
 
     fn cut(&mut self, plan: &Plan, passed: Span, seen: Seen, totals: &TallySum) -> Interval {
         let counts = counts(totals);
+        let keys = totals.segments.iter().map(keys_sent).sum();
         let times = &totals.times;
         let (servers, no_server) = self.since(plan, totals);
         let unanswered = self.unanswered_since(plan, totals);
@@ -136,6 +139,7 @@ impl Seconds {
             start: self.passed,
             length: passed.saturating_sub(self.passed),
             counts: counts.since(&self.counts),
+            keys_sent: (plan.unit == RateUnit::Keys).then_some(keys - self.keys_sent),
             response: table(&gained(&times.response, response), plan),
             service: table(&gained(&times.service, service), plan),
             lag: table(&gained(&times.lag, lag), plan),
@@ -155,7 +159,7 @@ impl Seconds {
             interval.counts
         );
         assert!(self.passed <= passed, "seconds follow each other");
-        (self.counts, self.passed) = (counts, passed);
+        (self.counts, self.keys_sent, self.passed) = (counts, keys, passed);
         self.keep(&interval);
         interval
     }

@@ -28,7 +28,7 @@ pub enum Decision {
 /// A step to carry out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// Target rate in operations per second; 0 means a closed loop.
+    /// Target rate per second, in the unit of the scenario; 0 means a closed loop.
     pub rate: f64,
     /// Purpose of the step.
     pub role: StepRole,

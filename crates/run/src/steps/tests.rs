@@ -3,6 +3,7 @@
 use super::*;
 use memtide_base::Instant;
 use memtide_record::{MachineCpu, MachineRecord, MissingRecord, RateRecord};
+use memtide_scenario::RateUnit;
 
 /// Two agents with a lane each, one of which is lost in step `lost_in`. The others achieve
 /// what is asked of them, up to `limit_per_s` of all together.
@@ -124,7 +125,9 @@ fn only_the_agents_part_of_a_rate_is_missing_with_them() {
         MissingRecord { shares: vec![0], lanes: vec![[0, 0]], lanes_total: 4, unreported: None };
     let whole = Record::default();
     let partial = Record { missing: Some(gone), ..Record::default() };
-    assert_eq!(asked_per_s(1_000.0, 200.0, &whole), 1_000.0);
-    assert_eq!(asked_per_s(1_000.0, 200.0, &partial), 800.0);
-    assert_eq!(asked_per_s(1_000.0, 0.0, &partial), 750.0);
+    let per_s = |per_s| Rate::new(per_s, RateUnit::Operations);
+    let asked = |rate, own, record| asked(per_s(rate), per_s(own), record);
+    assert_eq!(asked(1_000.0, 200.0, &whole), per_s(1_000.0));
+    assert_eq!(asked(1_000.0, 200.0, &partial), per_s(800.0));
+    assert_eq!(asked(1_000.0, 0.0, &partial), per_s(750.0));
 }

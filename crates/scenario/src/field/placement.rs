@@ -98,6 +98,17 @@ pub(super) const FIELDS: &[Field] = &[
         ..PLACEMENT
     },
     Field {
+        name: "prepare-timeout",
+        value: Some("TIME"),
+        default: "60s",
+        help: "How long an agent may prepare without progress",
+        long: "A time with its unit, above 0 and at most 24h. An agent that fills keys, opens \
+               connections or waits for a server, and reports no progress for this time, is lost. \
+               Needs `agents`.",
+        member: member!(placement.agents.prepare_timeout, span),
+        ..PLACEMENT
+    },
+    Field {
         name: "master-share",
         default: "off",
         help: "Carry out a share of the load on this machine too",

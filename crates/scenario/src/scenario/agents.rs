@@ -22,6 +22,8 @@ pub struct Agents {
     pub key: Option<String>,
     /// Time that the master waits for its agents.
     pub expect: Span,
+    /// Longest time for which an agent may prepare its share without progress.
+    pub prepare_timeout: Span,
     /// True if the master carries out a share of the load, too.
     pub master_share: bool,
     /// Target rate, in operations per second, of a separate load of the master's own; none without
@@ -38,6 +40,7 @@ impl Default for Agents {
             which: None,
             key: None,
             expect,
+            prepare_timeout: Span::from_s(60),
             master_share: false,
             master_rate: None,
             allow_lost: 0,
@@ -52,6 +55,7 @@ impl Agents {
         for (field, is_given) in [
             ("key", self.key != none.key),
             ("expect", self.expect != none.expect),
+            ("prepare-timeout", self.prepare_timeout != none.prepare_timeout),
             ("master-share", self.master_share),
             ("master-rate", self.master_rate.is_some()),
             ("allow-lost", self.allow_lost != none.allow_lost),
@@ -69,8 +73,10 @@ impl Agents {
         if self.master_rate == Some(0.0) {
             problems.say("master-rate 0 sends nothing: use a rate above 0, or remove it");
         }
-        if self.expect == Span::ZERO || self.expect > EXPECT_MAX {
-            problems.say("expect is out of range: use a time above 0 and up to 24h");
+        for (field, time) in [("expect", self.expect), ("prepare-timeout", self.prepare_timeout)] {
+            if time == Span::ZERO || time > EXPECT_MAX {
+                problems.say(format!("{field} is out of range: use a time above 0 and up to 24h"));
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Searches and scans over the real controller and engine, against a server whose limit is known.
 
+mod rates;
+
 use crate::harness::{Performed, World};
 use memtide_base::{Instant, Span};
 use memtide_record::GoalResult;
@@ -88,24 +90,6 @@ fn the_first_step_fills_and_later_ones_find_the_data() {
         }
         let answer = performed.conclusion.answer.unwrap();
         assert_eq!((answer.rate_per_s, answer.missed_per_s), (Some(300.0), None));
-    }
-}
-
-#[test]
-fn rates_in_keys_are_judged_in_keys() {
-    let mut world = world("2s", "rate>350");
-    world.words.extend([("multiget", "4".to_owned()), ("rate-unit", "keys".to_owned())]);
-    let performed = world.rehearse_steps(&mut Scan::new("400,800".parse().unwrap()), Data::Kept);
-    for step in &performed.steps {
-        let asked = step.rate_per_s.unwrap();
-        assert!(
-            (step.achieved_per_s / asked - 1.0).abs() < 0.1,
-            "{} of {asked}",
-            step.achieved_per_s
-        );
-        assert!(!step.behind && step.goal == Some(GoalResult::Met), "{asked} keys per second");
-        let rate = &step.record.rate;
-        assert!((rate.achieved_per_s * 4.0 / rate.in_schedule_unit() - 1.0).abs() < 1e-9);
     }
 }
 

@@ -7,8 +7,8 @@ use super::points::{InfluxIntervals, InfluxOperations, InfluxRun};
 use super::spool::Spool;
 use crate::Sink;
 use crate::ending::OutputStop;
-use crate::opening::{Opening, OutputFacts, Shown, attach};
-use crate::outlet::Patience;
+use crate::opening::{Opening, OutputFacts, OutputSubject, attach};
+use crate::outlet::StallLimits;
 use memtide_record::Event;
 use memtide_scenario::Output;
 use memtide_scenario::{InfluxPlace, SpoolPlace};
@@ -22,12 +22,13 @@ use std::path::Path;
 /// that all points have.
 pub(crate) fn add(it: &mut Opening<'_>) -> Result<(), OutputStop> {
     let Some(place) = it.output.influx() else { return Ok(()) };
-    let (facts, name) = (it.facts, it.output.name());
+    let facts = it.facts;
+    let name = facts.flag.map_or_else(|| it.output.name(), str::to_owned);
     let run = run(&place, facts)?;
     let spool = facts.settings.outputs.spool.as_ref();
     let kept = spool.map(|spool| open_spool(spool, &run.run, facts.unix_ns)).transpose()?;
     let delivery = Delivery::start(Box::new(Http::new(&place)?), kept).map_err(no_thread)?;
-    let is_record = matches!(facts.shown, Shown::Record);
+    let is_record = matches!(facts.shown, OutputSubject::Record);
     if facts.has_operations && !is_record {
         let operations = InfluxOperations::new(run.clone(), delivery.feed(), facts.step);
         it.samples.add(&name, Box::new(operations));
@@ -38,9 +39,9 @@ pub(crate) fn add(it: &mut Opening<'_>) -> Result<(), OutputStop> {
         false => facts.has_seconds.then(|| InfluxIntervals::live(run, feed)),
     };
     let folder = spool.map(|spool| spool.folder.clone());
-    let place = it.output.to_string();
+    let place = facts.flag.is_none().then(|| it.output.to_string());
     let sink = Box::new(Points { seconds, delivery, name: name.clone(), place, folder });
-    attach(it.outlets, &name, sink, Patience::default())
+    attach(it.outlets, &name, sink, StallLimits::default())
 }
 
 /// The tags and names that all points of a run have in common.
@@ -78,8 +79,8 @@ struct Points {
     seconds: Option<InfluxIntervals>,
     delivery: Delivery,
     name: String,
-    /// The output as the user wrote it.
-    place: String,
+    /// The output as the user wrote it; none if another program's flag stands for it.
+    place: Option<String>,
     /// The folder of the spool.
     folder: Option<String>,
 }
@@ -100,7 +101,7 @@ impl Sink for Points {
             true => Ok(()),
             false => {
                 let folder = self.folder.as_deref();
-                Err(undelivered(&delivered, &self.name, &self.place, folder).into())
+                Err(undelivered(&delivered, &self.name, self.place.as_deref(), folder).into())
             }
         }
     }
@@ -111,7 +112,12 @@ impl Sink for Points {
 /// Cause: The database was away, busy or full, or takes nothing from this user.
 ///
 /// To do: See what it said. Points in the spool are delivered by memtide report --from-spool.
-fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&str>) -> OutputStop {
+fn undelivered(
+    delivered: &Delivered,
+    name: &str,
+    place: Option<&str>,
+    spool: Option<&str>,
+) -> OutputStop {
     let Delivered { offered: all, written, kept, unfit, lost, .. } = *delivered;
     let mut text = format!("{name}: {written} of {all} points were delivered");
     if let Some(why) = &delivered.why {
@@ -120,7 +126,7 @@ fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&st
     if unfit > 0 {
         text += &format!("; {unfit} were refused for their form");
     }
-    if let (Some(folder), true) = (spool, kept > 0) {
+    if let (Some(folder), Some(place), true) = (spool, place, kept > 0) {
         text += &format!(
             "; {kept} are in the spool: memtide report --from-spool '{folder}' --out '{place}' \
              delivers them"
@@ -130,8 +136,8 @@ fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&st
         text += &format!("; {lost} are lost");
         text += &match (&delivered.spool, spool) {
             (Some(why), _) => format!(": {why}"),
-            (None, Some(_)) => String::new(),
-            (None, None) => ": --spool DIR,SIZE would keep them".to_owned(),
+            (None, None) if place.is_some() => ": --spool DIR,SIZE would keep them".to_owned(),
+            (None, _) => String::new(),
         };
     }
     if !delivered.unread.is_empty() {
@@ -164,7 +170,12 @@ pub fn deliver_spool(folder: &Path, output: &Output) -> Result<u64, OutputStop> 
         true => Ok(delivered.written),
         false => {
             let spool = Some(folder.display().to_string());
-            Err(undelivered(&delivered, &output.name(), &output.to_string(), spool.as_deref()))
+            Err(undelivered(
+                &delivered,
+                &output.name(),
+                Some(&output.to_string()),
+                spool.as_deref(),
+            ))
         }
     }
 }

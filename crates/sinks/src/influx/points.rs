@@ -8,7 +8,7 @@ use super::delivery::Feed;
 use super::line::{number, series, tag};
 use super::unique::Instants;
 use crate::ending::OutputStop;
-use crate::{Origin, Sink};
+use crate::{SampleOrigin, Sink};
 use memtide_base::rng::mix;
 use memtide_base::{Instant, Span};
 use memtide_record::event::IntervalRow;
@@ -56,7 +56,7 @@ pub struct InfluxOperations {
     run: InfluxRun,
     feed: Feed,
     /// The meaning of the samples' numbers.
-    origin: Origin,
+    origin: SampleOrigin,
     known: HashMap<(Kind, SampleOutcome, Option<usize>), Series>,
     /// The number of series so far.
     series: usize,
@@ -79,7 +79,7 @@ impl InfluxOperations {
         Self {
             run,
             feed,
-            origin: Origin::default(),
+            origin: SampleOrigin::default(),
             known: HashMap::new(),
             series: 0,
             step,
@@ -140,7 +140,7 @@ impl InfluxOperations {
 }
 
 impl Sink for InfluxOperations {
-    fn set_origin(&mut self, origin: &Origin) {
+    fn set_origin(&mut self, origin: &SampleOrigin) {
         self.origin = origin.clone();
     }
 
@@ -222,6 +222,10 @@ impl InfluxIntervals {
     ///
     /// # Errors
     /// If points cannot have a tag of the record.
+    ///
+    /// Cause: A tag of the record has the name of a tag that memtide itself gives to points.
+    ///
+    /// To do: Rename theirs with `#NAME=OTHER` at the end of the URL.
     fn record(&mut self, record: &Record) -> io::Result<()> {
         let names = self.run.names.clone();
         names

@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use std::collections::VecDeque;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -96,19 +96,38 @@ impl Spool {
             self.trouble = Some("the spool is full; use a larger one".to_owned());
             return false;
         }
-        let path = self.folder.join(format!("memtide-{}-{:06}{ENDING}", self.run, self.next));
-        let unfinished = path.with_extension(UNFINISHED);
-        self.next += 1;
-        match write(&unfinished, zipped).and_then(|()| fs::rename(&unfinished, &path)) {
-            Ok(()) => {
+        match self.written(zipped) {
+            Ok(path) => {
                 self.room -= bytes;
                 self.files.push_back(Kept { path, bytes, points });
                 true
             }
             Err(error) => {
                 self.trouble = Some(format!("the spool '{}': {error}", self.folder.display()));
-                drop(fs::remove_file(&unfinished));
                 false
+            }
+        }
+    }
+
+    /// Writes a batch under the next name that is free: another process may use the folder for the
+    /// same run, and nothing is replaced.
+    fn written(&mut self, zipped: &[u8]) -> io::Result<PathBuf> {
+        loop {
+            let path = self.folder.join(format!("memtide-{}-{:06}{ENDING}", self.run, self.next));
+            let unfinished = path.with_extension(UNFINISHED);
+            self.next += 1;
+            let is_taken = |error: &io::Error| error.kind() == ErrorKind::AlreadyExists;
+            match write(&unfinished, zipped) {
+                Err(error) if is_taken(&error) => continue,
+                written => {
+                    // A link, unlike a new name, replaces nothing.
+                    let linked = written.and_then(|()| fs::hard_link(&unfinished, &path));
+                    drop(fs::remove_file(&unfinished));
+                    match linked {
+                        Err(error) if is_taken(&error) => {}
+                        linked => return linked.map(|()| path),
+                    }
+                }
             }
         }
     }

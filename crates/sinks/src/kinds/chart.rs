@@ -1,5 +1,6 @@
 //! Charts: the response times of a run, and those of a search or scan against the rate.
 
+use memtide_base::Rate;
 use memtide_record::steps::Step;
 use memtide_record::{Distribution, Record};
 use memtide_report::chart::{
@@ -27,13 +28,14 @@ pub(super) fn of_run(record: &Record, is_png: bool) -> Vec<u8> {
 pub(super) fn of_goals(goals: &[Goal]) -> Curve {
     let goal = goals.iter().find(|goal| matches!(goal.subject, Subject::Response { .. }));
     let goal = goal.map(|goal| CurveGoal { words: goal.to_string(), limit_ns: goal.bound as u64 });
-    Curve { title: "response time against rate".to_owned(), points: Vec::new(), goal }
+    Curve { title: "response time against rate".to_owned(), goal, ..Curve::default() }
 }
 
 /// Adds a step to a chart, whose points ascend.
 pub(super) fn add(curve: &mut Curve, step: &Step) {
     let point = step.point();
-    let rate_per_s = point.achieved_per_s;
+    let Rate { per_s: rate_per_s, unit } = point.achieved;
+    curve.unit = unit;
     let at = curve.points.partition_point(|it| it.rate_per_s.total_cmp(&rate_per_s).is_le());
     curve.points.insert(
         at,

@@ -47,7 +47,7 @@ impl Sink for Reader {
 
 #[test]
 fn a_reader_that_stalls_is_given_up_and_one_that_only_is_slow_is_not() {
-    let patience = Patience {
+    let patience = StallLimits {
         stall_max: Some(Duration::from_millis(500)),
         end_max: None,
         written: Arc::default(),

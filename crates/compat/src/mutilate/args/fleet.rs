@@ -5,6 +5,7 @@ use crate::Stop;
 use crate::mutilate::fleet::{Fleet, OwnLoad, Patience};
 use crate::mutilate::numbers::{Scan, Server, servers};
 use crate::mutilate::options::{AgentOptions, Mode};
+use crate::server::port;
 use memtide_base::Span;
 use std::collections::BTreeSet;
 
@@ -43,7 +44,7 @@ impl Reader<'_> {
 
     /// The agents that make load, and the master's own load.
     pub(super) fn fleet(
-        &self,
+        &mut self,
         settings: &Settings<'_>,
         mode: &Mode,
     ) -> Result<Option<Fleet>, Stop> {
@@ -52,7 +53,7 @@ impl Reader<'_> {
         }
         let given = self.given;
         let own = self.own(settings);
-        self.check_rates(&own, settings, mode)?;
+        self.note_rates(&own, settings, mode);
         // Only the mcperfs have a limit of their own for the wait, and only if it is set.
         let seconds = given.int("poll_max").filter(|seconds| *seconds > 0).map(not_negative);
         let patience = match seconds {
@@ -75,23 +76,21 @@ impl Reader<'_> {
         }
     }
 
-    /// Refuses a `-Q` that leaves no rate to the agents; the originals' agents then send as fast as
-    /// they can.
-    fn check_rates(&self, own: &OwnLoad, settings: &Settings<'_>, mode: &Mode) -> Result<(), Stop> {
-        let Some(own) = own.rate_ops.filter(|_| own.threads > 0) else { return Ok(()) };
+    /// Notes a `-Q` that leaves no rate to the agents.
+    fn note_rates(&mut self, own: &OwnLoad, settings: &Settings<'_>, mode: &Mode) {
+        let Some(own) = own.rate_ops.filter(|_| own.threads > 0) else { return };
         let (least, option) = match mode {
-            Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => return Ok(()),
+            Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => return,
             Mode::Scan(Scan { min: 0, max, step }) if step <= max => (*step, "--scan"),
             Mode::Scan(scan) => (scan.min, "--scan"),
             Mode::Once | Mode::Search(_) => (settings.qps, "--qps (-q)"),
         };
         if least > 0 && own >= least {
-            return Err(self.further(&format!(
-                "--measure_qps (-Q) {own} must be below the rate of {option}, {least}: the agents \
-                 make the rest of it"
-            )));
+            self.note(format!(
+                "--measure_qps (-Q) {own} is not below the rate of {option}, {least}: the agents \
+                 send as fast as answers come, as the original's do."
+            ));
         }
-        Ok(())
     }
 
     fn addresses(&self) -> Result<Vec<String>, Stop> {
@@ -126,15 +125,22 @@ impl Reader<'_> {
     }
 }
 
-/// The `HOST:PORT` of the agent that a word names.
+/// The `HOST:PORT` of the agent that a word names; memcache-perf writes `HOST@PORT`.
 fn agent(word: &str, default: u16) -> Result<String, String> {
-    let is_ipv6 = word.matches(':').count() > 1;
-    let has_port = match word.rsplit_once(']') {
-        Some((_, rest)) => !rest.is_empty(),
-        None => word.contains(':') && !is_ipv6,
+    let (host, port_behind) = match word.rsplit_once('@') {
+        Some((host, number)) => (host, Some(port(number)?)),
+        None => (word, None),
     };
-    let found = servers(word)?;
+    let is_ipv6 = host.matches(':').count() > 1;
+    let has_port = match host.rsplit_once(']') {
+        Some((_, rest)) => !rest.is_empty(),
+        None => host.contains(':') && !is_ipv6,
+    };
+    if has_port && port_behind.is_some() {
+        return Err("it names two ports".to_owned());
+    }
+    let found = servers(host)?;
     let [server] = found.as_slice() else { return Err("an agent has one port".to_owned()) };
-    let port = if has_port { server.port } else { default };
+    let port = port_behind.unwrap_or(if has_port { server.port } else { default });
     Ok(Server { port, ..server.clone() }.to_string())
 }

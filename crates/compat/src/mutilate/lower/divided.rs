@@ -40,12 +40,14 @@ pub enum OwnRate {
 }
 
 impl OwnRate {
-    /// The agents' and the master's part of `rate`; `None` sends as fast as answers come. The
-    /// agents always get at least a small part of a rate.
+    /// The agents' and the master's part of `rate`; `None` sends as fast as answers come, as agents
+    /// do to whom the master leaves nothing.
     pub fn divide(self, rate: Option<f64>) -> (Option<f64>, Option<f64>) {
-        const LEAST: f64 = 1.0;
         match self {
-            Self::Fixed(own) => (rate.map(|rate| (rate - own.unwrap_or(0.0)).max(LEAST)), own),
+            Self::Fixed(own) => {
+                let rest = rate.map(|rate| rate - own.unwrap_or(0.0));
+                (rest.filter(|rest| *rest > 0.0), own)
+            }
             Self::Fraction { own, of } => {
                 (rate.map(|rate| rate * (of - own) / of), rate.map(|rate| rate * own / of))
             }
@@ -147,7 +149,7 @@ fn connections(each: &Connections, shares: &[u32]) -> u64 {
 }
 
 /// Refuses intervals whose rate is below the master's own (`-Q`); the originals' agents then send
-/// as fast as they can, and never leave the interval.
+/// as fast as they can, and never leave the interval, so the profile ends there.
 pub(super) fn check_targets(options: &Options, targets: &[u32]) -> Result<(), Stop> {
     let own = options.agents.as_ref().and_then(|fleet| fleet.own.as_ref()?.rate_ops);
     let (Some(own), Mode::Dynamic(_)) = (own, &options.mode) else { return Ok(()) };

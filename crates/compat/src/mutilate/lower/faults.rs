@@ -54,11 +54,16 @@ pub(super) fn sentence(options: &Options, field: &str, message: &str) -> String 
                 dynamic.interval.as_s_f64().to_string(),
                 "0.01 to 31622400 s are allowed",
             ),
-            _ => return message.to_owned(),
+            _ => return without_flags(message),
         },
-        _ => return message.to_owned(),
+        _ => return without_flags(message),
     };
     format!("{option} '{value}' is not allowed; {allowed}")
+}
+
+/// The scenario's sentence with the names of its fields in place of memtide's flags.
+fn without_flags(message: &str) -> String {
+    message.replace("--", "")
 }
 
 fn order(keys: &Keys) -> String {

@@ -65,3 +65,19 @@ fn values_that_no_machine_can_do_are_told_in_the_faces_words() {
         }
     }
 }
+
+#[test]
+fn no_refusal_names_a_flag_of_memtide() {
+    let options = parse(Face::Mcperf, "mcperf", &words("-s h")).unwrap();
+    for field in memtide_scenario::FIELDS {
+        // Words that are flags of both are written as the faces write them, with their letter.
+        let flag = format!("--{}", field.name);
+        let stop = refused(&options, field.name, &format!("{flag}: 0 is wrong; lower {flag}"));
+        let own = |text: &str| text.starts_with(" (") || field.name == "interval";
+        let names = |(at, _): (usize, &str)| {
+            let rest = &stop.stderr[at + flag.len()..];
+            !rest.starts_with(char::is_alphabetic) && !own(rest)
+        };
+        assert!(!stop.stderr.match_indices(&flag).any(names), "{}", stop.stderr);
+    }
+}

@@ -3,6 +3,7 @@
 //! It is filled from a record as far as the record has the figures; nothing is estimated.
 
 use super::table::ScaledHistogram;
+use memtide_base::Span;
 use memtide_metrics::histogram::Histogram;
 use memtide_record::{Distribution, IntervalRecord, Record};
 use memtide_scenario::Kind;
@@ -33,9 +34,10 @@ pub struct Material {
     pub measured_s: f64,
     /// The number of connections.
     pub connections: u64,
-    /// The start of the run, before connecting and loading, in milliseconds since 1970.
+    /// The beginning of the load, warm-up included, in milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// The end of the run, in milliseconds since 1970.
+    /// The last counted reply, or the end of the window if that is later, in milliseconds since
+    /// 1970.
     pub ended_unix_ms: u64,
     /// The busy share of the machine on average and in its least and most busy second; `None` if it
     /// cannot be read.
@@ -90,6 +92,7 @@ pub enum TimeBasis {
     Response,
 }
 
+const NS_PER_MS: u64 = 1_000_000;
 const READS: [Kind; 3] = [Kind::Get, Kind::Gets, Kind::Gat];
 const STORES: [Kind; 6] =
     [Kind::Set, Kind::Add, Kind::Replace, Kind::Append, Kind::Prepend, Kind::Cas];
@@ -113,12 +116,15 @@ impl Material {
     /// The figures of a master's own load combined with those of its agents.
     fn with_agents(self, agents: Self, whose: Whose) -> Self {
         let own = self;
+        // All loads begin at one instant, and the clock of this machine is the master's.
+        let has_own = own.started_unix_ms > 0;
+        let start = if has_own { own.started_unix_ms } else { agents.started_unix_ms };
+        let length = |it: &Self| it.ended_unix_ms.saturating_sub(it.started_unix_ms);
+        let length_ms = length(&own).max(length(&agents));
         let reads = match whose {
             Whose::Process | Whose::Master => own.reads,
             Whose::MasterAndReads => own.reads.with(&agents.reads),
         };
-        let has_own = own.started_unix_ms > 0;
-        let start = if has_own { own.started_unix_ms } else { agents.started_unix_ms };
         Self {
             reads,
             updates: own.updates,
@@ -131,8 +137,8 @@ impl Material {
             bytes_sent: own.bytes_sent.saturating_add(agents.bytes_sent),
             measured_s: own.measured_s.max(agents.measured_s),
             connections: own.connections.saturating_add(agents.connections),
-            started_unix_ms: start.min(agents.started_unix_ms),
-            ended_unix_ms: own.ended_unix_ms.max(agents.ended_unix_ms),
+            started_unix_ms: start,
+            ended_unix_ms: start.saturating_add(length_ms),
             // The master's machine, as in the originals.
             cpu: own.cpu.or(agents.cpu),
             segments: Vec::new(),
@@ -155,6 +161,9 @@ impl Material {
             reads.absorb(&together(kinds, &READS, Distribution::bounds)?);
             updates.absorb(&together(kinds, &STORES, Distribution::bounds)?);
         }
+        // An idle end counts, too: the originals run until their time is over.
+        let measured_s = record.answered_until_s.unwrap_or(0.0).max(record.measured_s);
+        let (started_unix_ms, ended_unix_ms) = instants(record, measured_s);
         Ok(Self {
             reads: ScaledHistogram::times(reads),
             outstanding: ScaledHistogram::counts(outstanding),
@@ -165,11 +174,10 @@ impl Material {
             skipped: record.totals.dropped_when_full(),
             bytes_received: record.totals.bytes_received,
             bytes_sent: record.totals.bytes_sent,
-            // An idle end counts, too: the originals run until their time is over.
-            measured_s: record.answered_until_s.unwrap_or(0.0).max(record.measured_s),
+            measured_s,
             connections: u64::from(record.plan.connections),
-            started_unix_ms: record.started_unix_ms,
-            ended_unix_ms: record.ended_unix_ms,
+            started_unix_ms,
+            ended_unix_ms,
             cpu: record.machine_cpu.as_ref().map(|cpu| Cpu {
                 mean: cpu.avg * 100.0,
                 // The incomplete last second counts in the average only.
@@ -234,6 +242,19 @@ fn reads_of(interval: &IntervalRecord, times: TimeBasis) -> Result<Histogram<u64
 /// `part` divided by `whole`; 0 if `whole` is 0.
 pub(super) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// Beginning and end of the load of `record`, whose window lasted `measured_s` until its last
+/// counted reply, in milliseconds since 1970. A run without a load has those of the record.
+fn instants(record: &Record, measured_s: f64) -> (u64, u64) {
+    let start = record.window_start_unix_ns.and_then(|start| u64::try_from(start.0).ok());
+    let Some(start_ns) = start else {
+        return (record.started_unix_ms, record.ended_unix_ms);
+    };
+    let [warmup, measured] = [record.plan.warmup_s, measured_s].map(Span::from_s_f64);
+    let (began, ended) =
+        (start_ns.saturating_sub(warmup.ns()), start_ns.saturating_add(measured.ns()));
+    (began / NS_PER_MS, ended / NS_PER_MS)
 }
 
 /// The histograms of the wanted kinds, merged into one.

@@ -203,14 +203,22 @@ impl Formatter {
         }
     }
 
+    /// The warning that the machine was busy for `max` percent of a second, with its line end;
+    /// empty where the originals print none.
+    pub const fn cpu_warning(&self, max: f64) -> &'static str {
+        if self.format.is_mcperf() && max > CPU_MAX {
+            "Warning! Detected max cpu usage > 95%\n"
+        } else {
+            ""
+        }
+    }
+
     /// The CPU use; only in memcache-perf's formats.
     fn cpu(&self, text: &mut String, cpu: Option<&Cpu>) {
         let Some(Cpu { mean, min, max }) = cpu.filter(|_| self.format.is_mcperf()) else {
             return;
         };
-        if *max > CPU_MAX {
-            text.push_str("Warning! Detected max cpu usage > 95%\n");
-        }
+        text.push_str(self.cpu_warning(*max));
         push(text, format_args!("CPU Usage Stats (avg/min/max): {mean:.2}%,{min:.2}%,{max:.2}%\n"));
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use memtide_base::{Instant, Span};
 use memtide_metrics::histogram::Histogram;
 use memtide_record::sample::{Sample, SampleOutcome};
-use memtide_record::{Counts, Distribution, MachineCpu, PlanRecord, Record, Totals};
+use memtide_record::{Counts, Distribution, MachineCpu, PlanRecord, Record, Totals, Wide};
 use memtide_scenario::Kind;
 
 /// Asserts that `text` equals the content of the file `name` of `format`.
@@ -201,6 +201,24 @@ fn a_record_is_read_by_kind() {
         assert_eq!(material.cpu, Some(Cpu { mean: 25.0, min: 12.5, max: 50.0 }));
         assert_eq!((material.started_unix_ms, material.ended_unix_ms), (5, 9));
     }
+    // The load began with its warm-up, and ended with its last reply.
+    record.window_start_unix_ns = Some(Wide(7_000_000_000));
+    record.plan.warmup_s = 1.5;
+    let loaded = Material::of(&record, TimeBasis::Service, Whose::Process).unwrap();
+    assert_eq!((loaded.started_unix_ms, loaded.ended_unix_ms), (5_500, 9_000));
+    let own = Record { answered_until_s: Some(3.0), ..record.clone() };
+    let agents_clock_is_late = Some(Wide(107_000_000_000));
+    let all = Record {
+        own: Some(Box::new(own)),
+        window_start_unix_ns: agents_clock_is_late,
+        ..record.clone()
+    };
+    let both = Material::of(&all, TimeBasis::Service, Whose::Master).unwrap();
+    assert_eq!(
+        (both.started_unix_ms, both.ended_unix_ms),
+        (5_500, 10_000),
+        "by the master's clock"
+    );
     record.answered_until_s = Some(0.5);
     assert_eq!(
         Material::of(&record, TimeBasis::Service, Whose::Process).unwrap().rate_per_s(),

@@ -4,12 +4,13 @@
 use crate::exit::Stop;
 use crate::output::{say, say_part, show_part, wants_notes};
 use crate::session::{Ended, InStep, Opened, Screen};
-use memtide_base::Span;
+use memtide_base::{Instant, Span};
 use memtide_compat::mutilate::text::{
-    Material, ScaledHistogram, TimeBasis, Whose, histogram_csv, histogram_name,
+    Formatter, Material, ScaledHistogram, TimeBasis, Whose, histogram_csv, histogram_name,
 };
 use memtide_compat::{Printed, memaslap, mutilate};
 use memtide_host::clock;
+use memtide_host::machine::Busyness;
 use memtide_record::Event;
 use memtide_record::Record;
 use memtide_record::steps::CourseKind;
@@ -177,6 +178,53 @@ impl Sink for Pictures {
     fn takes(&self) -> fn(&Event) -> bool {
         |event| matches!(event, Event::Done(_))
     }
+}
+
+/// The only text of the mcperfs about a fill: the warning that this machine was busy in one of its
+/// seconds. The originals measure a whole second even if the fill is shorter.
+pub(super) struct BusyFill {
+    formatter: Formatter,
+    busyness: Busyness,
+    began: Instant,
+    /// The last reading.
+    read: Instant,
+}
+
+impl BusyFill {
+    /// The warning in the words of `formatter`, about the time from now on.
+    pub(super) fn in_step(formatter: Formatter) -> InStep<'static> {
+        let (began, mut busyness) = (now(), Busyness::default());
+        busyness.read(began);
+        let screen = Self { formatter, busyness, began, read: began };
+        InStep { name: "stdout", screen: Box::new(screen) }
+    }
+
+    /// The busiest second so far, in percent.
+    fn busiest(&self) -> f64 {
+        let Some(busy) = self.busyness.summary() else { return 0.0 };
+        let passed_s = self.read.since(self.began).as_s_f64();
+        let busiest = busy.seconds.map_or(busy.mean * passed_s.min(1.0), |(_, most)| most);
+        busiest * 100.0
+    }
+}
+
+impl Screen for BusyFill {}
+
+impl Sink for BusyFill {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        let (at, is_over) = (now(), matches!(event, Event::Done(_)));
+        let is_first = self.read == self.began;
+        if at.since(self.read) >= Span::from_s(1) || (is_over && is_first) {
+            self.busyness.read(at);
+            self.read = at;
+        }
+        if is_over { show_part(self.formatter.cpu_warning(self.busiest())) } else { Ok(()) }
+    }
+}
+
+/// The kernel's monotonic clock.
+fn now() -> Instant {
+    Instant::from_ns(clock::monotonic_ns())
 }
 
 fn write(name: &str, bytes: &[u8]) -> Result<(), OutputStop> {

@@ -231,5 +231,5 @@ fn files_that_others_can_read_are_refused() {
     memtide(&again).complains(2, &[&lab.key()]);
     let open = Lab::within("no-targets", "");
     let line = format!("agent --join {}", open.join().display());
-    memtide(&line).complains(2, &["--allow-target"]);
+    memtide(&line).complains(2, &["allow-target"]);
 }

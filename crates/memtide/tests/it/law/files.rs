@@ -76,7 +76,7 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
         let name = attribute(head, "name").unwrap_or_default();
         match (name.strip_prefix("memtide: "), name.split_once(" at ")) {
             (Some(step), Some((_, rate))) if step.starts_with("step ") => {
-                let truth = record.rate.target_per_s.unwrap_or(record.rate.in_schedule_unit());
+                let truth = record.rate.target_per_s.unwrap_or(record.achieved().per_s);
                 law.holds(numbers(rate).1[0].is(truth), || name.clone());
             }
             (Some(what), _) => {

@@ -300,7 +300,7 @@ const FOUND: [(&str, f64); 13] = [
     ("r.xml", 0.7),
     ("r.hlog", 0.7),
     ("r.hgrm", 0.8),
-    ("r.csv", 0.7),
+    ("r.csv", 0.5),
     ("r.jsonl", 1.0),
     ("s.csv", 0.5),
     ("s.jsonl", 0.5),

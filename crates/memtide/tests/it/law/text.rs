@@ -195,7 +195,7 @@ pub(super) fn labelled(law: &mut Law<'_>, label: &str, text: &str) {
         if let Some((one, other)) = paths.strip_prefix('?').and_then(|it| it.split_once('=')) {
             law.holds(law.truth(one) == law.truth(other), || format!("not {one} = {other}"));
         } else if paths == "~" {
-            let advice = 0.7 * law.record.rate.in_schedule_unit();
+            let advice = 0.7 * law.record.achieved().per_s;
             law.near("advice", found[0].value, advice, 0.05 * advice);
         } else {
             let truths: Vec<f64> = paths.split(' ').filter_map(|path| law.truth(path)).collect();

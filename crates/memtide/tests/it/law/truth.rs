@@ -82,7 +82,7 @@ impl<'a> Law<'a> {
         let report = || record.server.during.values().next().map(|load| load.report);
         let ratio = |part: u64, whole: u64| Some(part as f64 / whole as f64);
         match path {
-            "=rate" => Some(record.rate.in_schedule_unit()),
+            "=rate" => Some(record.achieved().per_s),
             "=hit_ratio" => ratio(totals.hits, totals.keys),
             "=value_bytes" => ratio(totals.value_bytes_read, totals.values_read),
             "=cpu" => Some((client.cpu_user_s? + client.cpu_system_s?) * 1e9),
@@ -196,7 +196,7 @@ pub(super) fn record(law: &mut Law<'_>) {
     let rows = |of: fn(&IntervalRecord) -> u64| record.intervals.iter().map(of).sum::<u64>();
     for (what, sum, whole) in [
         ("hits and misses", totals.hits + totals.misses, totals.keys),
-        ("ops", record.phases.measure.ops.values().sum(), totals.intended),
+        ("ops", record.phases.measure.ops.values().sum(), totals.sent),
         ("response times", all.count, totals.intended - totals.unacknowledged),
         ("answered times", all.count - all.unanswered, totals.answered),
         ("answers of intervals", rows(|row| row.ops), totals.answered),

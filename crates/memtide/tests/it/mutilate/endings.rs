@@ -2,12 +2,13 @@
 
 use super::parser::{self, Dialect};
 use super::{dialect, face, fresh};
-use crate::child::{Running, program, shared};
-use crate::peer::Peer;
+use crate::child::{Running, alone, program, shared};
+use crate::peer::{Peer, free_port};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -163,4 +164,42 @@ fn files_that_cannot_be_written_are_said() {
         assert_eq!(ran.out, "", "{ran}");
         assert!(ran.err.contains(option), "{ran}");
     }
+}
+
+/// The original stores the option and never uses it.
+#[test]
+fn a_database_that_is_away_costs_a_run_nothing_but_its_points() {
+    let _turn = shared();
+    let (peer, away) = (Peer::memcached(""), free_port());
+    let line = format!("mutilate -s {} -q 500 -t 1 --push_lat_influx 127.0.0.1:{away}", peer.name);
+    let ran = face(&line).exits(0);
+    let report = parser::report(Dialect::Mutilate, &ran.out).unwrap();
+    assert!(report.total.ops > 300, "{ran}");
+    let said: Vec<&str> = ran.err.lines().collect();
+    assert!(said.len() == 1 && said[0].contains("--push_lat_influx: 0 of "), "{ran}");
+    assert!(said[0].ends_with(" are lost") && !said[0].contains("--out"), "{ran}");
+}
+
+/// It is all that the original prints about a fill.
+#[test]
+fn a_fill_on_a_busy_machine_warns() {
+    let _turn = alone();
+    let (peer, is_over) = (Peer::memcached(""), AtomicBool::new(false));
+    let cpus = thread::available_parallelism().unwrap().get();
+    let burn = || {
+        while !is_over.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    };
+    let [busy, mutilate] = thread::scope(|scope| {
+        (0..cpus).for_each(|_| drop(scope.spawn(burn)));
+        let fill = |tool: &str| {
+            face(&format!("{tool} -s {} --loadonly -r 1000000 -V 10", peer.name)).exits(0)
+        };
+        let both = ["mcperf", "mutilate"].map(fill);
+        is_over.store(true, Ordering::Relaxed);
+        both
+    });
+    assert_eq!(busy.out, "Warning! Detected max cpu usage > 95%\n", "{busy}");
+    assert_eq!((mutilate.out.as_str(), mutilate.err.as_str()), ("", ""));
 }

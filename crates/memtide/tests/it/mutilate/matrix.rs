@@ -2,7 +2,7 @@
 //! prints exactly the original's format, and agrees with the servers' counts.
 
 use super::parser::{self, Counts, Dialect, Report};
-use super::{Tally, counted, dialect};
+use super::{Tally, counted, dialect, load_ms};
 use crate::child::{Finished, section};
 use crate::peer::Peer;
 use memtide_record::Record;
@@ -74,7 +74,7 @@ fn check(line: &str, peers: &[&Peer]) {
     assert_eq!(report.total.ops, measured.gets + measured.sets, "{ran}");
     assert_eq!(report.counts.misses.0, measured.misses, "{ran}");
     check_rate(line, record, &ran);
-    let stamps = (record.started_unix_ms, record.ended_unix_ms);
+    let stamps = load_ms(record);
     assert_eq!(report.timestamps.unwrap_or(stamps), stamps, "{ran}");
     assert_eq!((report.peak_per_s, report.saved), (None, None), "{ran}");
     let sources = ["mutilate.cc(", "mcperf.cc(", "Connection.cc(", "Generator.h("];

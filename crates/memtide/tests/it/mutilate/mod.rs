@@ -6,6 +6,7 @@ mod rates;
 mod endings;
 mod files;
 mod credentials;
+mod containers;
 mod repeats;
 mod fleet;
 
@@ -34,6 +35,16 @@ fn dialect(line: &str) -> Dialect {
         "mcperf" => Dialect::Mcperf,
         _ => panic!("no face is called {name}"),
     }
+}
+
+/// Beginning and end of the load of `record`, in milliseconds since 1970: from its warm-up to its
+/// last counted reply.
+fn load_ms(record: &Record) -> (u64, u64) {
+    let start_ns = record.window_start_unix_ns.unwrap().0 as u64;
+    let ns = |s: f64| (s * 1e9).round() as u64;
+    let length_s = record.measured_s.max(record.answered_until_s.unwrap_or(0.0));
+    let (began, ended) = (start_ns - ns(record.plan.warmup_s), start_ns + ns(length_s));
+    (began / 1_000_000, ended / 1_000_000)
 }
 
 /// The records of all steps of the search or the scan that wrote `path`.

@@ -1,7 +1,7 @@
 //! Rates that the program chooses or changes: waveforms, scans, searches and profiles.
 
 use super::parser::{self, Dialect, Progress, Waveform};
-use super::{Tally, counted, dialect, face, fresh, record_at};
+use super::{Tally, counted, dialect, face, fresh, load_ms, record_at};
 use crate::child::{Finished, alone, shared};
 use crate::peer::Peer;
 use memtide_record::Record;
@@ -17,7 +17,7 @@ fn waveform(peer: &Peer, line: &str) -> (Waveform, Record) {
     assert_eq!(printed.rows.len(), targets.len(), "{ran}");
     let mean = targets.iter().sum::<u64>() / targets.len() as u64;
     assert_eq!(printed.mean_per_s, mean, "{ran}");
-    assert_eq!(printed.timestamps, (record.started_unix_ms, record.ended_unix_ms), "{ran}");
+    assert_eq!(printed.timestamps, load_ms(&record), "{ran}");
     let measured = counted.minus(Tally::untold(&record));
     assert_eq!(printed.total.ops, measured.gets + measured.sets, "{ran}");
     assert_eq!(printed.total.kinds, None, "{ran}");
@@ -158,7 +158,7 @@ fn scan(peer: &Peer, line: &str) -> (parser::Scan, Finished) {
     assert_eq!(printed.rows.len(), records.len(), "{ran}");
     for (row, record) in printed.rows.iter().zip(&records) {
         check_achieved(row.rate_per_s, record, &ran);
-        let stamps = (record.started_unix_ms, record.ended_unix_ms);
+        let stamps = load_ms(record);
         assert_eq!(row.timestamps.unwrap_or(stamps), stamps, "{ran}");
         assert_eq!(row.timestamps.is_some(), dialect(line) == Dialect::McperfDynamic);
         let asked = row.target_per_s as f64 * record.measured_s;

@@ -3,6 +3,7 @@
 use crate::compare::{FIGURES, RunFigure, Unit};
 use crate::judge::{Measured, figure_word, measured};
 use crate::record::Record;
+use memtide_base::choice::RateUnit;
 use memtide_base::units;
 use memtide_scenario::{Goal, Relation, Subject, parse_subject};
 use std::fmt;
@@ -64,11 +65,13 @@ impl Named {
         }
     }
 
-    /// The figure in `record`; times are those of the judged load.
-    pub(super) fn of(self, record: &Record) -> Measured {
+    /// The figure in `record`, a rate in `unit`; times are those of the judged load.
+    pub(super) fn of(self, record: &Record, unit: RateUnit) -> Measured {
         match self {
-            Self::Goal(subject @ Subject::Response { .. }) => measured(subject, record.judged()),
-            Self::Goal(subject) => measured(subject, record),
+            Self::Goal(subject @ Subject::Response { .. }) => {
+                measured(subject, record.judged(), unit)
+            }
+            Self::Goal(subject) => measured(subject, record, unit),
             Self::Plain(plain) => {
                 let value = plain.of(record);
                 let missing = value.missing.unwrap_or_default();
@@ -77,12 +80,12 @@ impl Named {
         }
     }
 
-    /// A value of the figure for people.
-    pub(super) fn word(self, figure: f64) -> String {
+    /// A value of the figure for people; a rate counts `unit`.
+    pub(super) fn word(self, figure: f64, unit: RateUnit) -> String {
         match self {
-            Self::Goal(subject) => figure_word(subject, figure),
+            Self::Goal(subject) => figure_word(subject, figure, unit),
             Self::Plain(plain) => match plain.unit {
-                Unit::Fraction => figure_word(Subject::Errors, figure),
+                Unit::Fraction => figure_word(Subject::Errors, figure, unit),
                 Unit::Count => units::format_whole(figure as u64),
                 _ => format!("{figure:.2} s per million operations"),
             },

@@ -2,8 +2,11 @@
 
 use super::Interval;
 use crate::judge::judge;
-use crate::record::{Aborted, Distribution, GoalResult, RateRecord, Record, Totals, per_second};
+use crate::record::{
+    Aborted, Distribution, GoalResult, PlanRecord, RateRecord, Record, Totals, per_second,
+};
 use memtide_base::Span;
+use memtide_base::choice::RateUnit;
 use memtide_scenario::{Goal, Subject};
 
 /// Time at the beginning of a load in which no condition aborts it.
@@ -52,10 +55,16 @@ impl Interval {
             let above = self.unanswered.get(&kind).copied().unwrap_or(0);
             (kind, Distribution::of(&times, above, timeout))
         });
-        let achieved_per_s = per_second(counts.sent, self.length);
+        let per_s = |count| per_second(count, self.length);
+        let rate_unit = self.keys_sent.map(|_| RateUnit::Keys.to_string());
         Record {
             totals,
-            rate: RateRecord { achieved_per_s, ..RateRecord::default() },
+            plan: PlanRecord { rate_unit, ..PlanRecord::default() },
+            rate: RateRecord {
+                achieved_per_s: per_s(counts.sent),
+                keys_per_s: self.keys_sent.map(per_s),
+                ..RateRecord::default()
+            },
             response: times.collect(),
             ..Record::default()
         }

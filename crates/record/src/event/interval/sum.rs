@@ -51,6 +51,7 @@ impl Interval {
     /// Adds the counts and times of `part`; `open` joins the open connections to a server.
     fn absorb(&mut self, part: &Self, open: fn(Option<u64>, Option<u64>) -> Option<u64>) {
         self.counts = self.counts.plus(&part.counts);
+        self.keys_sent = plus(self.keys_sent, part.keys_sent);
         absorb_kinds(&mut self.response, &part.response);
         absorb_kinds(&mut self.service, &part.service);
         absorb_kinds(&mut self.lag, &part.lag);

@@ -80,6 +80,7 @@ impl Seconds {
             start: Span::from_ns(self.0.bits() >> 20),
             length: Span::from_ns(self.below(3_000_000_000)),
             counts,
+            keys_sent: self.maybe(|this| this.below(9_000)),
             response: self.kinds(),
             service: self.kinds(),
             lag: self.kinds(),
@@ -183,6 +184,11 @@ fn conditions_are_judged_over_the_second_of_all_agents() {
     assert_eq!(aborted(&Interval { is_over: true, ..all(6) }, &["errors>1%"]), None);
     let told = all(4).aborted(&conditions(&["rate>1"]), Span::from_s(5)).unwrap();
     assert_eq!((told.after_s, told.measured), (5.0, Some(2_040.0)));
+    // A rate in keys is judged in keys: 4 for each operation.
+    let keyed = || Interval { keys_sent: Some(8_160), ..all(6) };
+    assert_eq!(aborted(&keyed(), &["rate<8k"]), None);
+    let told = keyed().aborted(&conditions(&["rate<8.2k"]), Span::from_s(5)).unwrap();
+    assert_eq!((told.measured, &*told.why), (Some(8_160.0), "it was 8 160 keys/s"));
 }
 
 #[test]

@@ -64,6 +64,10 @@ pub struct AgentRecord {
     /// The run, in hexadecimal: equal for all shares of one run by agents, and for no other.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run: String,
+    /// Agreed instant of the beginning, by its monotonic clock in nanoseconds; none if no instant
+    /// was agreed, as for a fill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub armed_ns: Option<Wide>,
     /// Delay of its schedules' beginning after the agreed instant, by its own clock, in
     /// nanoseconds; none if they did not begin.
     pub began_late_ns: Option<u64>,

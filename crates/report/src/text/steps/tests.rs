@@ -3,6 +3,7 @@
 use super::*;
 use crate::fixture::expect;
 use crate::{StepsMarkdown, StepsPage, fixture};
+use memtide_base::choice::RateUnit;
 use memtide_record::{GoalResult, Record};
 use memtide_scenario::Scenario;
 
@@ -105,10 +106,14 @@ fn progress_says_which_step_it_is() {
         unanswered: 0,
         oldest_due: None,
     };
-    let begun = StepBegun { number: 7, rate_per_s: Some(2e4), role: StepRole::Narrow };
+    let begun = StepBegun {
+        number: 7,
+        rate: Some(Rate::new(2e4, RateUnit::Operations)),
+        role: StepRole::Narrow,
+    };
     let line = step_progress_line(&begun, &progress);
     assert_eq!(line, "step 7 20 000/s  measure 3.2 of 10 s  20 012/s  p99 412 µs");
-    let peak = StepBegun { rate_per_s: None, ..begun };
+    let peak = StepBegun { rate: None, ..begun };
     assert!(step_progress_line(&peak, &progress).starts_with("step 7 peak  measure"));
 }
 
@@ -141,4 +146,11 @@ fn rates_in_keys_say_so() {
     let mut junit = crate::StepsJunit::new(CourseKind::Scan);
     junit.step(&step);
     assert!(junit.text(&Conclusion::default()).contains("step 1 at 3000 keys/s"));
+    let mut markdown = StepsMarkdown::new(CourseKind::Scan, &[]);
+    markdown.step(&step);
+    let mut page = StepsPage::new(CourseKind::Scan, &[]);
+    page.step(&step);
+    for text in [markdown.text(&Conclusion::default()), page.text(&Conclusion::default())] {
+        assert!(text.contains("3 000 keys/s") && !text.contains("000/s"), "{text}");
+    }
 }

@@ -147,18 +147,31 @@ fn every_fault_reads_as_a_sentence_with_its_exit_code() {
     }
 }
 
+/// Words of a front that has no flag for anything.
+struct Silent;
+
+impl Words for Silent {
+    fn remedy(&self, _remedy: Remedy) -> &'static str {
+        ""
+    }
+
+    fn field(&self, name: &str) -> String {
+        name.to_owned()
+    }
+}
+
+/// Flags are in remedies alone, which each front words itself.
+#[test]
+fn no_fault_names_a_flag_of_memtide_to_the_user_of_another_program() {
+    let of_fill = every_fault_of_a_fill("; it answered 'ERROR'").into_iter().map(Fault::Fill);
+    for fault in every_fault().into_iter().chain(of_fill) {
+        let said = fault.sentence().in_words(&Silent);
+        assert!(!said.contains("--"), "{said}");
+    }
+}
+
 #[test]
 fn what_to_do_about_a_server_is_said_in_the_words_of_whoever_speaks() {
-    struct Silent;
-    impl Words for Silent {
-        fn remedy(&self, _remedy: Remedy) -> &'static str {
-            ""
-        }
-
-        fn field(&self, name: &str) -> String {
-            name.to_owned()
-        }
-    }
     let closed = |error| TroubleKind::Closed(Closed::Broken(error));
     for (what, natively, facts) in [
         (

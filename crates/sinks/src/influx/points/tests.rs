@@ -66,7 +66,7 @@ fn an_operation_is_a_point_of_its_own() {
     let found = lines(
         |feed| {
             let mut sink = InfluxOperations::new(run(), feed, None);
-            sink.set_origin(&Origin {
+            sink.set_origin(&SampleOrigin {
                 unix_ns: 1_000,
                 servers: vec!["h:1".to_owned()],
                 leads: [(1, 0)].into(),

@@ -47,6 +47,8 @@ fn the_masters_own_options_are_of_the_master_alone() {
     // The agents at full speed beside a master that measures, and vice versa.
     let at_peak = divided("-s h -a a -q 0 -Q 100", &[1]);
     assert_eq!((rate(&at_peak.agents), rate(&at_peak.own.unwrap())), (None, Some(100.0)));
+    let nothing_left = divided("-s h -a a -q 200 -Q 200", &[1]);
+    assert_eq!((rate(&nothing_left.agents), rate(&nothing_left.own.unwrap())), (None, Some(200.0)));
     let flat_out = divided("-s h -a a -q 500 -Q 0", &[1]);
     assert_eq!((rate(&flat_out.agents), rate(&flat_out.own.unwrap())), (Some(500.0), None));
 }
@@ -97,7 +99,9 @@ fn a_step_is_divided() {
     let fixed = OwnRate::Fixed(Some(100.0));
     assert_eq!(fixed.divide(Some(1000.0)), (Some(900.0), Some(100.0)));
     assert_eq!(fixed.divide(None), (None, Some(100.0)));
-    assert_eq!(fixed.divide(Some(50.0)), (Some(1.0), Some(100.0)));
+    // To agents that are left nothing, the original sends no rate at all.
+    assert_eq!(fixed.divide(Some(100.0)), (None, Some(100.0)));
+    assert_eq!(fixed.divide(Some(50.0)), (None, Some(100.0)));
     assert_eq!(
         OwnRate::Fraction { own: 8.0, of: 32.0 }.divide(Some(1000.0)),
         (Some(750.0), Some(250.0))

@@ -3,21 +3,23 @@
 //! Both authenticate with a join file, which the originals' command lines do not know: an
 //! environment variable names it, or it lies beside the link by which the program was called.
 
-use super::super::JOIN_FILE;
+use super::super::{JOIN_FILE, LINKS_MAX};
 use super::{Asked, FATAL, refusal};
 use crate::cluster::folder::own_key;
 use crate::cluster::serving::{Own, Setup, serve};
 use crate::exit::Stop;
 use crate::flags::JOIN;
 use crate::output::{complain, say, say_part, show_part, wants_notes};
-use crate::session::LostAgents;
 use crate::session::front::division::{Division, OwnPart};
+use crate::session::{LostAgents, caught};
 use memtide_cluster::files;
 use memtide_cluster::join::Join;
 use memtide_cluster::law::Law;
 use memtide_cluster::transport::AgentNet;
+use memtide_compat::FAMILY_WORDS;
 use memtide_compat::mutilate::{
-    AgentOptions, Divided, Options, OwnRate, Patience, Verbosity, agent_rows, divide, skipped,
+    AgentOptions, Divided, Fleet, Options, OwnRate, Patience, Server, Verbosity, agent_rows,
+    divide, skipped,
 };
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
@@ -25,6 +27,7 @@ use memtide_host::signal::StopFlag;
 use memtide_record::Record;
 use memtide_scenario::AgentsWord;
 use memtide_scenario::Settings;
+use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -47,6 +50,9 @@ pub(super) fn enlist(
         agents.allow_lost = u32::MAX;
     }
     agents.key = key_folder().map_err(|why| refusal(&why))?;
+    if agents.key.is_none() {
+        check_places(fleet, &options.target.servers).map_err(|why| refusal(&why))?;
+    }
     // This process opens the file of samples itself; agents write none.
     settings.outputs.samples = None;
     Ok(())
@@ -61,18 +67,76 @@ fn key_folder() -> Result<Option<String>, String> {
     let Some(path) = join_file() else { return Ok(None) };
     let whole = fs::canonicalize(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let folder = whole.parent().unwrap_or(Path::new("/"));
+    if !folder.join("master.pem").exists() {
+        return Err(format!(
+            "{} is for agents: the master's key (master.pem) is not beside it, so no master runs \
+             on this machine; masters run where memtide key new was called, with the join file \
+             that is in its folder",
+            whole.display()
+        ));
+    }
     Ok(Some(folder.display().to_string()))
 }
 
-/// The join file that the environment names, or that lies beside the link.
+/// The join file that the environment names, or that lies beside the link by which the program was
+/// called, a link to which that leads, or the program itself.
 fn join_file() -> Option<PathBuf> {
     if let Some(named) = env::var_os(JOIN).filter(|path| !path.is_empty()) {
         return Some(PathBuf::from(named));
     }
-    let link = machine::started_as();
-    let folder = link.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let beside = folder.unwrap_or(Path::new(".")).join(JOIN_FILE);
-    beside.symlink_metadata().is_ok().then_some(beside)
+    let mut link = machine::started_as();
+    for _ in 0..LINKS_MAX {
+        let folder = link.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let beside = folder.join(JOIN_FILE);
+        if beside.symlink_metadata().is_ok() {
+            return Some(beside);
+        }
+        link = folder.join(fs::read_link(&link).ok()?);
+    }
+    None
+}
+
+/// Refuses agents on other machines, which a master without a join file never reaches. A run that
+/// continues without agents continues without these.
+///
+/// Cause: Agents on other machines, and masters there, need a join file.
+///
+/// To do: Call the commands that the message names.
+fn check_places(fleet: &Fleet, servers: &[Server]) -> Result<(), String> {
+    let elsewhere = |address: &&String| {
+        let mut found = address.to_socket_addrs().into_iter().flatten();
+        !found.any(|address| address.ip().to_canonical().is_loopback())
+    };
+    let elsewhere: Vec<&String> = fleet.addresses.iter().filter(elsewhere).collect();
+    let hosts: Vec<&str> = elsewhere.iter().map(|address| host(address)).collect();
+    let goes_on = matches!(fleet.patience, Patience::GivesUp(_));
+    if hosts.is_empty() || (goes_on && elsewhere.len() < fleet.addresses.len()) {
+        return Ok(());
+    }
+    let targets: Vec<String> = servers.iter().map(target).collect();
+    let hosts = hosts.join(" ");
+    Err(format!(
+        "--agent (-a): agents on other machines ({hosts}) obey a master that has a join file, and \
+         there is none here; make one with 'memtide key new lab --agents {hosts} --allow-target \
+         {}', copy it to them with 'scp -p lab/agent.join HOST:', and call 'memtide install-faces \
+         --join lab/agent.join ~/bin' here and 'memtide install-faces --join agent.join ~/bin' \
+         there; then start agents and masters from ~/bin",
+        targets.join(",")
+    ))
+}
+
+/// The host of `HOST:PORT`.
+fn host(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
+/// A server as an agent's limits name it.
+fn target(server: &Server) -> String {
+    let found = (server.host.as_str(), server.port).to_socket_addrs();
+    let first = found.ok().and_then(|mut found| found.next());
+    first.map_or_else(|| format!("ADDRESS-OF-{}:{}", server.host, server.port), |it| it.to_string())
 }
 
 /// The loads of a run whose agents take these numbers of shares.
@@ -116,10 +180,13 @@ pub(super) fn serving(agent: AgentOptions) -> Result<Asked, memtide_compat::Stop
 fn work(agent: AgentOptions) -> Result<(), String> {
     // A core dump would contain the token.
     machine::hide_process()?;
+    let stop = caught(StopFlag::on_no_signal()).map_err(|stop| stop.message)?;
     let wants_notes = wants_notes(agent.has_notes)?;
     let is_told = wants_notes || agent.verbosity <= Verbosity::Verbose;
     let speaks = is_told && agent.verbosity != Verbosity::Quiet;
-    let (join, law, address) = credentials(agent.port)?;
+    let path = join_file();
+    let is_local = path.is_none();
+    let (join, law, address) = credentials(path, agent.port)?;
     let listen = |address: &str| AgentNet::listen(address, &join, monotonic_ns);
     // A machine without IPv6 uses the other address.
     let net = listen(&address).or_else(|why| match address.starts_with(ALL) {
@@ -127,7 +194,9 @@ fn work(agent: AgentOptions) -> Result<(), String> {
         false => Err(why),
     })?;
     let name = format!("{}:{}", machine::host_name(), agent.port);
-    if speaks {
+    if is_local && agent.verbosity != Verbosity::Quiet {
+        say(&alone(&name, &address));
+    } else if speaks {
         say(&format!("memtide agent: {name} waits for its master at {address}"));
     }
     let setup = Setup {
@@ -137,19 +206,32 @@ fn work(agent: AgentOptions) -> Result<(), String> {
         own: Own::of_environment().map_err(|stop| stop.message)?,
         sleeps: agent.is_blocking,
         pins: agent.is_pinned,
+        words: Some(&FAMILY_WORDS),
         shows: Some(Box::new(move |record| show_rows(&agent, record))),
         complains: true,
         speaks,
         ..Setup::default()
     };
-    serve(setup, net, &StopFlag::default());
+    serve(setup, net, &stop);
     Ok(())
+}
+
+/// The line of an agent without a join file: whom it obeys, and how it would obey others.
+fn alone(name: &str, address: &str) -> String {
+    let host = machine::host_name();
+    format!(
+        "memtide agent: {name} waits at {address}, where only masters of its own user on this \
+         machine can command it; for masters on another machine, make a join file there with \
+         'memtide key new lab --agents {host} --allow-target ADDRESS:PORT', copy lab/agent.join \
+         here, and call 'memtide install-faces --join agent.join ~/bin' here; then start the agent \
+         from ~/bin"
+    )
 }
 
 /// Join file, limits and listening address of an agent: on this machine only, unless a join file
 /// admits a remote master.
-fn credentials(port: u16) -> Result<(Join, Law, String), String> {
-    let Some(path) = join_file() else {
+fn credentials(path: Option<PathBuf>, port: u16) -> Result<(Join, Law, String), String> {
+    let Some(path) = path else {
         let own = own_key().map_err(|stop| stop.message)?;
         let join = files::read_join(&own.join("agent.join"))?;
         return Ok((join, Law::loopback(), format!("127.0.0.1:{port}")));

@@ -6,7 +6,7 @@ mod fleet;
 
 mod share;
 
-use super::screen::{Pictures, Text, json, say_notes, written};
+use super::screen::{BusyFill, Pictures, Text, json, say_notes, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop};
 use crate::output::complain;
@@ -21,7 +21,7 @@ use memtide_compat::FAMILY_WORDS;
 use memtide_compat::mutilate::AgentOptions;
 #[cfg(feature = "cluster")]
 use memtide_compat::mutilate::Patience;
-use memtide_compat::mutilate::text::{SavedOperations, TimeBasis, Whose, sample_line};
+use memtide_compat::mutilate::text::{Formatter, SavedOperations, TimeBasis, Whose, sample_line};
 use memtide_compat::mutilate::{
     Command, Face as Tool, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity,
     lower, parse, refused, whose,
@@ -36,12 +36,17 @@ use memtide_run::steps::{
 };
 use memtide_scenario::{Kind, OutputKind, Settings};
 use memtide_scenario::{Measure, Problem};
-use memtide_sinks::{Document, Place, Samples, Shown, Sink, check_distinct, check_kind, no_file};
+use memtide_sinks::{
+    Document, OutputFacts, OutputSubject, Place, Samples, Sink, check_distinct, check_kind, no_file,
+};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 /// Exit code of the originals if they cannot continue.
 const FATAL: u8 = 255;
+
+/// The option for points of operations and seconds.
+const PUSHED: &str = "--push_lat_influx";
 
 /// The faces of mutilate's family, one for each tool.
 impl Face for Tool {
@@ -119,10 +124,11 @@ impl Front for Mutilate {
         let mut opened = json(output.json.as_deref(), course(&self.options.mode))?;
         save(&self.options, &mut opened.samples)?;
         let shown = match course(&self.options.mode) {
-            Some(kind) => Shown::Steps(kind, &[]),
-            None => Shown::Run,
+            Some(kind) => OutputSubject::Steps(kind, &[]),
+            None => OutputSubject::Run,
         };
-        open_points(&mut opened, &facts(settings, shown)?)?;
+        let facts = facts(settings, shown)?;
+        open_points(&mut opened, &OutputFacts { flag: Some(PUSHED), ..facts })?;
         Ok(opened)
     }
 
@@ -144,10 +150,19 @@ impl Front for Mutilate {
             let times = if output.is_response { TimeBasis::Response } else { TimeBasis::Service };
             screens.push(Pictures::in_step(times, whose(&self.options)));
         }
+        if matches!(self.options.mode, Mode::LoadOnly) {
+            screens.push(BusyFill::in_step(Formatter::new(output.format)));
+        }
         screens
     }
 
-    fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+    /// The originals store the option of points and never use it, so lost points cost no exit code.
+    fn end(&self, _settings: &Settings, mut ended: Ended) -> Result<u8, Stop> {
+        let (lost, others) =
+            ended.trouble.into_iter().partition(|stop| stop.message.starts_with(PUSHED));
+        ended.trouble = others;
+        let lost: Vec<Stop> = lost;
+        lost.iter().for_each(|stop| complain(&stop.message));
         let (failure, is_interrupted) = match &ended.came {
             Came::Run(outcome) => {
                 let failure = outcome.failure.as_ref();

@@ -1,0 +1,160 @@
+//! Sequences of command lines in which people's scripts use agents: what they look at, beside what
+//! the server counts.
+
+use super::super::parser::{self, Dialect};
+use super::{User, answered, listed};
+use crate::child::{Finished, alone, fresh, record_at, shared, within_turn};
+use crate::peer::Peer;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+#[test]
+fn values_of_other_lengths_are_loaded_as_they_are() {
+    let _turn = shared();
+    let (user, peer) = (User::new(), Peer::memcached(""));
+    let name = &peer.name;
+    user.master(&format!("mutilate --loadonly -s {name}")).finish().exits(0);
+    for (tool, agent) in
+        [("mutilate", "mutilate -A -T 2"), ("mcperf", "mcperf -A"), ("mcperf-dynamic", "mcperf -A")]
+    {
+        let agent = user.agent(agent);
+        let line = format!("{tool} --noload -s {name} -u 0.1 -c 4 -t 1 -q 2000");
+        // Alone and with agents, with a law of other lengths, too.
+        for more in [
+            "-V 500".to_owned(),
+            format!("{} -V 500 -Q 200", agent.at()),
+            format!("{} -V fb_value", agent.at()),
+        ] {
+            let before = peer.figure("cmd_get");
+            let ran = user.master(&format!("{line} {more}")).finish().exits(0);
+            assert_eq!(ran.err, "", "{ran}");
+            // No key is read beside the load: 1800 gets, and not a sample of 1000 more.
+            let gets = (peer.figure("cmd_get") - before) as f64;
+            assert!((gets - 1800.0).abs() < 6.0 * f64::sqrt(2000.0), "{gets}: {ran}");
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+fn unix_ms() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64
+}
+
+/// An instant, as far as the counters tell it: between these two, in milliseconds since 1970.
+type Between = (u64, u64);
+
+/// The instants of the first and the last get of each stretch of load that `peer` counted while
+/// `act` ran. Without gets for 600 ms, a stretch ends.
+fn stretches<T>(peer: &Peer, act: impl FnOnce() -> T) -> (T, Vec<(Between, Between)>) {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut all = Vec::<(Between, Between)>::new();
+            let (mut before, mut count) = (unix_ms(), peer.figure("cmd_get"));
+            while !is_over.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(5));
+                // The counters are those of an instant between the question and its answer.
+                let (asked, now, answered) = (unix_ms(), peer.figure("cmd_get"), unix_ms());
+                let between = (before, answered);
+                if now > count {
+                    match all.last_mut().filter(|(_, last)| asked - last.1.min(asked) < 600) {
+                        Some((_, last)) => *last = between,
+                        None => all.push((between, between)),
+                    }
+                }
+                (before, count) = (asked, now);
+            }
+            all
+        });
+        let result = act();
+        is_over.store(true, Ordering::Relaxed);
+        (result, watch.join().unwrap())
+    })
+}
+
+/// The distance of `at` from an instant.
+fn far((least, most): Between, at: u64) -> u64 {
+    least.saturating_sub(at).max(at.saturating_sub(most))
+}
+
+/// The first and the last instant of each run that `ran` printed.
+fn printed(line: &str, ran: &Finished) -> Vec<(u64, u64)> {
+    if line.contains("--scan") {
+        let scan = parser::scan(Dialect::McperfDynamic, &ran.out).expect(line);
+        return scan.rows.iter().map(|row| row.timestamps.expect(line)).collect();
+    }
+    if line.contains("--qps_") {
+        return vec![parser::waveform(&ran.out).expect(line).timestamps];
+    }
+    vec![parser::report(Dialect::McperfDynamic, &ran.out).expect(line).timestamps.expect(line)]
+}
+
+/// People compare these instants with the logs of jobs on other machines.
+#[test]
+fn printed_instants_are_those_at_which_the_server_is_loaded() {
+    const NEAR_MS: u64 = 100;
+    let _turn = alone();
+    let lines = [
+        "-t 1 -q 1000 -c 2",
+        "-t 1 -w 1 -q 1000",
+        "--scan 1000:1500:500 -t 1 -w 1",
+        "--qps_interval 0.5 --qps_target 1000,2000",
+    ];
+    let check = move |has_agents: bool| {
+        let (user, peer) = (User::new(), Peer::memcached(""));
+        let agents = [user.agent("mcperf -A -T 2"), user.agent("mcperf -A")];
+        let at = if has_agents { listed(&agents) } else { String::new() };
+        let name = &peer.name;
+        user.master(&format!("mcperf -s {name} --loadonly")).finish().exits(0);
+        for line in lines {
+            let line = format!("mcperf-dynamic -s {name} --noload {line} {at}");
+            let (ran, loads) = stretches(&peer, || user.master(&line).finish().exits(0));
+            let mut printed = printed(&line, &ran);
+            // Without agents, the steps of a scan follow each other at once.
+            if !has_agents {
+                printed = vec![(printed[0].0, printed.last().unwrap().1)];
+            }
+            assert_eq!(printed.len(), loads.len(), "{printed:?}, {loads:?}: {ran}");
+            for ((start, end), (first, last)) in printed.iter().zip(&loads) {
+                let far = far(*first, *start).max(far(*last, *end));
+                assert!(far <= NEAR_MS, "{far} ms: {printed:?}, counted {loads:?}: {ran}");
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let each = [false, true].map(|is| scope.spawn(move || within_turn(|| check(is))));
+        each.into_iter().for_each(|lane| lane.join().unwrap());
+    });
+}
+
+/// The original's agents get a rate of 0 or less, at which they send as fast as answers come.
+#[test]
+fn a_master_that_takes_the_whole_rate_leaves_agents_without_one() {
+    let _turn = shared();
+    let (user, peer) = (User::new(), Peer::memcached(""));
+    for (tool, words) in [
+        ("mutilate", "-q 200 -Q 200"),
+        ("mcperf", "-q 200 -Q 300"),
+        ("mutilate", "--scan 500:1500:1000 -Q 1000"),
+    ] {
+        let (agent, json) = (user.agent("mutilate -A"), fresh("taken.json"));
+        let line = format!("{tool} -s {} {words} {} -t 1", peer.name, agent.at());
+        let ran = user.master(&format!("{line} --json {}", json.display())).finish().exits(0);
+        assert_eq!(ran.err, "", "{ran}");
+        let record = match words.contains("--scan") {
+            true => super::records(&json).remove(0),
+            false => record_at(&json),
+        };
+        let own_rate: f64 = words.rsplit(' ').next().unwrap().parse().unwrap();
+        let own = record.own.as_ref().expect("the master's own load").totals.intended as f64;
+        assert!((own - own_rate).abs() < 6.0 * own_rate.sqrt(), "{own} of {own_rate}: {ran}");
+        let (theirs, _) = answered(&record);
+        assert!(theirs > 1500, "{theirs}: {ran}");
+        if words.contains("--scan") {
+            let scan = parser::scan(Dialect::Mutilate, &ran.out).expect("a scan");
+            let targets: Vec<u64> = scan.rows.iter().map(|row| row.target_per_s).collect();
+            assert_eq!(targets, [500, 1500], "{ran}");
+        }
+    }
+}
