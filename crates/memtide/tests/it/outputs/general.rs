@@ -90,12 +90,12 @@ fn searches_scans_and_records_that_are_there_have_outputs_too() {
     }
 }
 
-/// A cell of a record's second is the cell of the run's own row, or empty. Unanswered operations rank
-/// above the answered ones in both; a third of them are unanswered here.
+/// A cell of a record's second is the cell of the run's own row, or empty. Unanswered operations
+/// rank above the answered ones in both; a third of them are unanswered here.
 #[test]
 fn seconds_of_a_record_have_the_figures_of_the_run_or_none() {
     let folder = room("out-again");
-    let load = "--rate 2k --duration 4s --keys 100 --timeout 20ms";
+    let load = "--rate 2k --duration 4s --keys 100 --load never --timeout 20ms";
     let outs = "--json r.json --out intervals=i.csv --out intervals=i.jsonl";
     run_in(&folder, &format!("sim --behaviour exponential:18ms {load} {outs}"));
     let again = "--out intervals=a.csv --out intervals=a.jsonl";
@@ -103,8 +103,8 @@ fn seconds_of_a_record_have_the_figures_of_the_run_or_none() {
     let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     for ending in ["csv", "jsonl"] {
         let rows = |name: &str| match ending {
-            "csv" => law::csv(&text(&format!("{name}.csv"))),
-            _ => law::json_lines(&text(&format!("{name}.jsonl"))),
+            "csv" => crate::law::csv(&text(&format!("{name}.csv"))),
+            _ => crate::law::json_lines(&text(&format!("{name}.jsonl"))),
         };
         let (own, again) = (rows("i"), rows("a"));
         let own: Vec<_> = own.into_iter().filter(|row| row["kind"] == "all").collect();

@@ -26,8 +26,8 @@ pub fn log_head(start_unix_s: Option<f64>) -> String {
             \"Interval_Compressed_Histogram\"\n"
 }
 
-/// The lines after the last histogram of a run, or of step `step` of a search or scan: a comment, if
-/// the log holds operations that the record does not.
+/// The lines after the last histogram of a run, or of step `step` of a search or scan: a comment,
+/// if the log holds operations that the record does not.
 pub fn log_end(record: &Record, step: Option<u32>) -> String {
     let of_step = step.map_or_else(String::new, |step| format!("in step {step}, "));
     let surplus = record.warnings.iter().filter(|it| it.code == ROWS_WITHOUT_RECORD);

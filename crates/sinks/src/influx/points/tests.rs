@@ -91,7 +91,7 @@ fn an_operation_is_a_point_of_its_own() {
 
 #[test]
 fn a_second_is_a_point_for_each_kind() {
-    let span = memtide_base::Span::from_s;
+    let span = Span::from_s;
     let interval = |start| Interval { start: span(start), length: span(1), ..Interval::default() };
     let seconds = [0, 1].map(|start| Event::Interval(Box::new(interval(start))));
     let events = [&[Event::LoadBegun(9_000_000_000)], &seconds[..]].concat();
