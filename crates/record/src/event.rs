@@ -4,7 +4,7 @@
 
 mod interval;
 
-pub use interval::{Interval, IntervalRow, LoadSoFar, log_head, log_of};
+pub use interval::{Interval, IntervalRow, LoadSoFar, log_end, log_head, log_of};
 
 use crate::record::{IntervalRecord, Phase, PlanRecord, Record};
 use crate::sample::Sample;
@@ -21,6 +21,8 @@ use std::collections::BTreeMap;
 pub enum Event {
     /// The plan is decided and the run begins.
     Started(Box<PlanRecord>),
+    /// The load begins; its instant, in nanoseconds since 1970.
+    LoadBegun(u64),
     /// A phase begins.
     Phase(Phase),
     /// Progress of the run; at most a few times a second.

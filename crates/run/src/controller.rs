@@ -81,7 +81,7 @@ fn carry_out<F: Fleet>(
     let filled = fill(fleet, scenario, plan, (load, looks), observer)?;
     let mut commands = ServerCommands::default();
     let start = barrier.as_ref().map_or(ShareStart::WhenReady, |barrier| barrier.kind());
-    let mut monitor = Monitor::new(plan, watched(lowered, plan, &survey));
+    let mut monitor = Monitor::new(plan, watched(lowered, plan, &survey), began);
     let main = if load_only || filled.interrupted {
         None
     } else {
@@ -338,6 +338,8 @@ struct Monitor<'a> {
     plan: &'a Plan,
     /// Servers whose statistics are queried during the load.
     watched: Vec<ServerId>,
+    /// The beginning of the run.
+    began: Began,
     phase: Option<Phase>,
     last_tick: Option<Instant>,
     /// True if the last tick of the measured window has happened.
@@ -354,10 +356,11 @@ struct Monitor<'a> {
 }
 
 impl<'a> Monitor<'a> {
-    fn new(plan: &'a Plan, watched: Vec<ServerId>) -> Self {
+    fn new(plan: &'a Plan, watched: Vec<ServerId>, began: Began) -> Self {
         Self {
             plan,
             watched,
+            began,
             phase: None,
             last_tick: None,
             is_over: false,
@@ -384,6 +387,9 @@ impl<'a> Monitor<'a> {
             _ => (Phase::Cooldown, window.measure_end(start)),
         };
         if self.phase != Some(phase) && now >= start {
+            if self.phase.is_none() {
+                observer.on(&Event::LoadBegun(self.began.unix_ns(start)));
+            }
             self.phase = Some(phase);
             observer.on(&Event::Phase(phase));
         }

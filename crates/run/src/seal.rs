@@ -55,6 +55,7 @@ pub(crate) struct Material<'a, W> {
 }
 
 /// Beginning of a run, by its own clock and by the time of day.
+#[derive(Clone, Copy)]
 pub(crate) struct Began {
     pub(crate) at: Instant,
     pub(crate) unix_ns: u64,

@@ -335,8 +335,8 @@ fn markdown_of(out: Place, facts: &OutputFacts<'_>) -> StepsText<Place, StepsMar
 
 /// Adds the sink of a histogram for each second.
 fn log(it: &mut Opening<'_>) -> Result<(), OutputStop> {
-    let unix_ns = it.facts.unix_ns;
-    it.stream(|out| IntervalLog::new(out, unix_ns))
+    let has_time_of_day = it.facts.unix_ns.is_some();
+    it.stream(|out| IntervalLog::new(out, has_time_of_day))
 }
 
 /// Adds the sink of rows of each second.

@@ -7,6 +7,7 @@ use super::serving::{Local, Own, Setup};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use crate::output::say;
 use crate::session::front::division::{Division, OwnPart};
+use crate::session::outlets::unix_ns;
 use crate::session::{Front, FrontProfile, LostAgents};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::files;
@@ -308,7 +309,12 @@ impl MasterRunner {
                 Action::Note(text) => observer.on(&Event::Note(text)),
                 Action::Waiting(text) => self.tell_waiting(text, observer),
                 Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
-                Action::Begins(at) => self.begins = Some(at),
+                Action::Begins(at) => {
+                    self.begins = Some(at);
+                    let ahead = at.since(Instant::ZERO).ns();
+                    let passed = now().since(Instant::ZERO).ns();
+                    observer.on(&Event::LoadBegun(unix_ns().saturating_add(ahead) - passed));
+                }
                 Action::Second(number, second) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
                     let at = now();

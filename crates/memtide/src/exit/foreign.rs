@@ -2,7 +2,7 @@
 //! says it here: who comes from one of them types its flags out of habit.
 
 /// A flag as the other program spells it, and memtide's, with an example.
-const FOREIGN: [(&str, &str); 37] = [
+const FOREIGN: [(&str, &str); 63] = [
     ("-c", "--connections 50, for each server"),
     ("-t", "--threads 4"),
     ("-d", "--duration 10s (in wrk2), or --value-size 200 (in memtier)"),
@@ -40,6 +40,32 @@ const FOREIGN: [(&str, &str); 37] = [
     ("--json-out-file", "--json FILE"),
     ("--out-file", "--out md=FILE, or --json FILE"),
     ("--run-count", "several runs, and memtide compare A.json B.json"),
+    ("-x", "several runs, and memtide compare A.json B.json"),
+    ("-o", "--json FILE, or --out md=FILE"),
+    ("-H", "--server HOST:PORT"),
+    ("-S", "--server unix:/PATH"),
+    ("--host", "--server HOST:PORT"),
+    ("--port", "--server HOST:PORT"),
+    ("--server-port", "--server HOST:PORT"),
+    ("--unix-socket", "--server unix:/PATH"),
+    ("-L", "the report, which always has percentiles"),
+    ("--u-latency", "the report, which always has percentiles"),
+    ("--hide-histogram", "the report, which is short"),
+    ("-D", "--out hlog=FILE, or --out intervals=FILE.csv"),
+    ("--client-stats", "--out intervals=FILE.csv"),
+    ("--random-data", "--value-fill drawn, which is the default"),
+    ("--data-size-list", "--value-size uniform:100,200"),
+    ("--blocksize", "--value-size 200"),
+    ("--key-median", "--popularity zipf:0.99"),
+    ("--key-stddev", "--popularity zipf:0.99"),
+    ("--multi-key-get", "--multiget 10"),
+    ("--data-verify", "--verify 1"),
+    ("--verify-only", "--verify 1"),
+    ("--distinct-client-seed", "--seed 7, which all workers divide"),
+    ("--randomize", "--seed 7"),
+    ("--reconnect-interval", "--connection-rate 1k --calls 100"),
+    ("--rw", "--mix get=9,set=1"),
+    ("--authenticate", "--user and --password"),
 ];
 
 /// What says here what `flag` says in another program; none for an unknown flag.

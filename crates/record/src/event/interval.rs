@@ -8,7 +8,7 @@ mod kept;
 mod sum;
 mod travel;
 
-pub use log::{log_head, log_of};
+pub use log::{log_end, log_head, log_of};
 pub use progress::LoadSoFar;
 pub use rows::IntervalRow;
 

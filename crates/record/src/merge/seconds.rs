@@ -6,6 +6,7 @@
 
 use super::rows::{Gaps, covered, extend};
 use crate::event::Interval;
+use crate::record::load_began;
 use crate::record::{
     Phases, Record, SECONDS_MAX, SecondRecord, SettledCounts, ShardRecord, UnderWay,
 };
@@ -71,9 +72,7 @@ pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondReco
 
 /// The seconds of a whole run; none if it does not say when its load began.
 fn placed(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Placed> {
-    let window = shard.window_start_unix_ns.and_then(|start| u64::try_from(start.0).ok());
-    let warmup = Span::from_s_f64(shard.plan.warmup_s).ns();
-    let load = window.and_then(|start| start.checked_sub(warmup));
+    let load = load_began(shard.window_start_unix_ns, &shard.plan);
     shard.seconds.iter().filter_map(move |second| {
         let second = Interval::of_record(second);
         let start = load?.checked_add(second.start.ns())?;

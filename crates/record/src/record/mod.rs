@@ -414,7 +414,19 @@ pub struct MachineCpu {
     pub stolen: Option<f64>,
 }
 
+/// The instant at which a load with this window and warm-up began, in ns since 1970.
+pub(crate) fn load_began(window_start: Option<Wide>, plan: &PlanRecord) -> Option<u64> {
+    let window_start = u64::try_from(window_start?.0).ok()?;
+    window_start.checked_sub(Span::from_s_f64(plan.warmup_s).ns())
+}
+
 impl Record {
+    /// The instant at which the load began, in ns since 1970: the origin of `seconds`. None if
+    /// nothing was measured.
+    pub fn load_began_unix_ns(&self) -> Option<u64> {
+        load_began(self.window_start_unix_ns, &self.plan)
+    }
+
     /// The achieved rate in the unit of the schedule; not a number if shares of a run were not one
     /// load.
     pub fn achieved(&self) -> Rate {

@@ -34,9 +34,9 @@ pub(crate) fn add(it: &mut Opening<'_>) -> Result<(), OutputStop> {
         it.samples.add(&name, Box::new(operations));
     }
     let feed = delivery.feed();
-    let seconds = match (is_record, facts.unix_ns.filter(|_| facts.has_seconds)) {
-        (true, _) => Some(InfluxIntervals::of_record(run, feed)),
-        (false, unix_ns) => unix_ns.map(|unix_ns| InfluxIntervals::live(run, feed, unix_ns)),
+    let seconds = match is_record {
+        true => Some(InfluxIntervals::of_record(run, feed)),
+        false => facts.has_seconds.then(|| InfluxIntervals::live(run, feed)),
     };
     let folder = spool.map(|spool| spool.folder.clone());
     let place = facts.flag.is_none().then(|| it.output.to_string());

@@ -9,8 +9,8 @@ use super::line::{number, series, tag};
 use super::unique::Instants;
 use crate::ending::OutputStop;
 use crate::{SampleOrigin, Sink};
-use memtide_base::Instant;
 use memtide_base::rng::mix;
+use memtide_base::{Instant, Span};
 use memtide_record::event::IntervalRow;
 use memtide_record::{Event, Record, Sample, SampleOutcome};
 use memtide_scenario::Kind;
@@ -175,25 +175,28 @@ impl Sink for InfluxOperations {
 pub struct InfluxIntervals {
     run: InfluxRun,
     feed: Feed,
-    /// The clock, in nanoseconds since 1970; `None` to take the seconds of a record.
-    unix_ns: Option<fn() -> u64>,
+    /// True to take the seconds of a record.
+    is_of_record: bool,
     step: Option<u32>,
-    /// The instant at which the load began.
-    began_unix_ns: Option<u64>,
+    /// The instant at which the load began: the origin of a record's seconds, too, so that its
+    /// points replace those of the run.
+    began_unix_ns: u64,
 }
 
 impl InfluxIntervals {
     /// A sink that makes points for `feed` of the seconds of a load, as they end.
-    pub const fn live(run: InfluxRun, feed: Feed, unix_ns: fn() -> u64) -> Self {
-        Self { run, feed, unix_ns: Some(unix_ns), step: None, began_unix_ns: None }
+    pub const fn live(run: InfluxRun, feed: Feed) -> Self {
+        Self { run, feed, is_of_record: false, step: None, began_unix_ns: 0 }
     }
 
     /// A sink that makes points for `feed` of the seconds of a record.
     pub const fn of_record(run: InfluxRun, feed: Feed) -> Self {
-        Self { run, feed, unix_ns: None, step: None, began_unix_ns: None }
+        Self { run, feed, is_of_record: true, step: None, began_unix_ns: 0 }
     }
 
-    fn add(&mut self, row: &IntervalRow, at_unix_ns: u64) {
+    /// Adds the point of a row that ends this long after the beginning of the load.
+    fn add(&mut self, row: &IntervalRow, end: Span) {
+        let at_unix_ns = self.began_unix_ns.saturating_add(end.ns());
         let names = &self.run.names;
         let step = self.step.map_or_else(String::new, |step| step.to_string());
         let mut kind = "";
@@ -235,10 +238,11 @@ impl InfluxIntervals {
             let word = facts.into_iter().fold(0, |word, fact| mix(word ^ fact));
             self.run.run = format!("{word:016x}");
         }
-        let began = record.started_unix_ms * 1_000_000;
+        let started = record.started_unix_ms.saturating_mul(1_000_000);
+        self.began_unix_ns = record.load_began_unix_ns().unwrap_or(started);
         for second in &record.seconds {
-            let end = ((second.start_s + second.length_s) * 1e9) as u64;
-            self.add(&IntervalRow::of_second(second, None), began + end);
+            let end = Span::from_s_f64(second.start_s) + Span::from_s_f64(second.length_s);
+            self.add(&IntervalRow::of_second(second, None), end);
         }
         Ok(())
     }
@@ -246,28 +250,25 @@ impl InfluxIntervals {
 
 impl Sink for InfluxIntervals {
     fn on(&mut self, event: &Event) -> io::Result<()> {
-        match (event, self.unix_ns) {
-            (Event::StepBegun(step), Some(_)) => {
-                self.step = Some(step.number);
-                self.began_unix_ns = None;
-            }
-            (Event::Interval(interval), Some(unix_ns)) => {
-                let end = (interval.start + interval.length).ns();
-                let now = || unix_ns().saturating_sub(end);
-                let began = *self.began_unix_ns.get_or_insert_with(now);
+        match event {
+            Event::Done(record) if self.is_of_record => self.record(record)?,
+            _ if self.is_of_record => {}
+            Event::StepBegun(step) => self.step = Some(step.number),
+            Event::LoadBegun(unix_ns) => self.began_unix_ns = *unix_ns,
+            Event::Interval(interval) => {
                 for row in IntervalRow::of_interval(interval, self.step) {
-                    self.add(&row, began + end);
+                    self.add(&row, interval.start + interval.length);
                 }
                 self.feed.flush();
             }
-            (Event::Done(record), None) => self.record(record)?,
             _ => {}
         }
         Ok(())
     }
 
     fn takes(&self) -> fn(&Event) -> bool {
-        |event| matches!(event, Event::StepBegun(_) | Event::Interval(_) | Event::Done(_))
+        use Event::{Done, Interval, LoadBegun, StepBegun};
+        |event| matches!(event, StepBegun(_) | LoadBegun(_) | Interval(_) | Done(_))
     }
 
     fn finish(&mut self) -> io::Result<()> {

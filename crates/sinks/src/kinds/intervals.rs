@@ -2,7 +2,7 @@
 //! HdrHistogram log. The crate record defines the content of a row or line.
 
 use crate::Sink;
-use memtide_record::event::{IntervalRow, log_head};
+use memtide_record::event::{IntervalRow, log_end, log_head};
 use memtide_record::{Event, Interval};
 use memtide_scenario::RowText;
 use std::io::{self, Write};
@@ -51,8 +51,10 @@ impl<W: Write + Send> Sink for IntervalRows<W> {
 #[derive(Debug)]
 pub struct IntervalLog<W> {
     out: W,
-    /// The clock, in nanoseconds since 1970; `None` if the world has no time of day.
-    unix_ns: Option<fn() -> u64>,
+    /// True if the world has a time of day.
+    has_time_of_day: bool,
+    /// When the first load began, in nanoseconds since 1970.
+    began_unix_ns: u64,
     step: Option<u32>,
     /// Time from the beginning of the first load to the beginning of this one, in seconds.
     before_s: f64,
@@ -63,15 +65,16 @@ pub struct IntervalLog<W> {
 
 impl<W: Write> IntervalLog<W> {
     /// A sink that writes lines to `out`; their instants count from the beginning of the load.
-    pub const fn new(out: W, unix_ns: Option<fn() -> u64>) -> Self {
-        Self { out, unix_ns, step: None, before_s: 0.0, until_s: 0.0, begun: false }
+    pub const fn new(out: W, has_time_of_day: bool) -> Self {
+        let (before_s, until_s, began_unix_ns) = (0.0, 0.0, 0);
+        Self { out, has_time_of_day, began_unix_ns, step: None, before_s, until_s, begun: false }
     }
 
     fn write(&mut self, interval: &Interval) -> io::Result<()> {
         self.until_s = (interval.start + interval.length).as_s_f64();
         if !self.begun {
             self.begun = true;
-            let start = self.unix_ns.map(|now| now() as f64 / 1e9 - self.until_s);
+            let start = self.has_time_of_day.then_some(self.began_unix_ns as f64 / 1e9);
             self.out.write_all(log_head(start).as_bytes())?;
         }
         self.out.write_all(interval.log_lines(self.step, self.before_s).as_bytes())?;
@@ -88,12 +91,23 @@ impl<W: Write + Send> Sink for IntervalLog<W> {
                 self.until_s = 0.0;
                 Ok(())
             }
+            Event::LoadBegun(unix_ns) => {
+                if !self.begun {
+                    self.began_unix_ns = *unix_ns;
+                }
+                Ok(())
+            }
             Event::Interval(interval) => self.write(interval),
+            Event::Done(record) => {
+                self.out.write_all(log_end(record, self.step).as_bytes())?;
+                self.out.flush()
+            }
             _ => Ok(()),
         }
     }
 
     fn takes(&self) -> fn(&Event) -> bool {
-        |event| matches!(event, Event::StepBegun(_) | Event::Interval(_))
+        use Event::{Done, Interval, LoadBegun, StepBegun};
+        |event| matches!(event, StepBegun(_) | LoadBegun(_) | Interval(_) | Done(_))
     }
 }

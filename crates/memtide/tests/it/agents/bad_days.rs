@@ -56,11 +56,12 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("allowed"), Peer::memcached(""));
     let mut agents = lab.agents(3);
-    let rows = lab.path("rows.csv");
+    let [rows, log] = ["rows.csv", "log.hlog"].map(|name| lab.path(name));
     let words = format!(
         "--rate 3k --duration 7s --mix get=1 --allow-lost 1 --arrival fixed --warmup 0 --out \
-         intervals={}",
-        rows.display()
+         intervals={} --out hlog={}",
+        rows.display(),
+        log.display()
     );
     let running = under_way(&lab, &peer, "3", &words);
     // Seconds of it are in rows before it is lost.
@@ -88,6 +89,10 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     let warning = record.warnings.iter().find(|it| it.code == "rows_without_record").unwrap();
     let said = format!("hold {} operations more than the record", in_rows - recorded);
     assert!(warning.message.contains(&said) && warning.message.contains("agent a2"), "{warning:?}");
+    // The log itself says so at its end.
+    let log = read_to_string(log).unwrap();
+    let last = log.lines().last().unwrap();
+    assert_eq!(last, format!("#[Surplus: {}]", warning.message));
 }
 
 /// The operations that ended in all seconds of a file of intervals.

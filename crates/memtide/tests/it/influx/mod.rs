@@ -311,6 +311,36 @@ fn a_record_gives_equal_points_each_time_with_its_own_tags() {
     }
 }
 
+/// Times and fields of the points of seconds, of all kinds together.
+fn seconds(stub: &Stub) -> BTreeMap<u64, BTreeMap<String, f64>> {
+    let requests = stub.requests();
+    let points = requests.iter().flat_map(|request| &request.lines).filter_map(|line| point(line));
+    let of_seconds = points.filter(|(name, tags, ..)| {
+        name == "memtide_interval" && tags.get("kind").is_some_and(|kind| kind == "all")
+    });
+    of_seconds.map(|(_, _, fields, time)| (time, fields)).collect()
+}
+
+#[test]
+fn points_of_a_record_replace_those_of_its_run() {
+    let _turn = shared();
+    let taking = Stub::start(|_, _| Reply::Whole(204, "", ""));
+    let (path, place) = (scratch("influx-origin.json"), taking.url("/write?db=x"));
+    let at = path.display();
+    let line = "run --rate 1k --duration 2500ms --warmup 300ms --keys 100";
+    run(&format!("{line} --json {at} --out influx={place}")).exits(0);
+    let live = seconds(&taking);
+    run(&format!("report {at} --out influx={place}")).exits(0);
+    let again = seconds(&taking);
+    assert!(again.len() >= 3);
+    assert_eq!(again.keys().collect::<Vec<_>>(), live.keys().collect::<Vec<_>>());
+    for (time, fields) in &again {
+        for (name, value) in fields {
+            assert_eq!(live[time].get(name), Some(value), "{name} at {time}");
+        }
+    }
+}
+
 #[test]
 fn a_spool_keeps_what_it_can_and_is_delivered_later() {
     let _turn = shared();

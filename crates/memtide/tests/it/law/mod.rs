@@ -20,6 +20,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use truth::Law;
 
+pub(crate) use rows::{csv, json_lines};
+
 /// All outputs that a run by agents has too.
 const OUTS: &str = "--out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
                     --out hlog=r.hlog --out intervals=r.csv --out intervals=r.jsonl";
@@ -58,7 +60,7 @@ impl Outputs {
         let Ok(record) = Record::from_json(of) else { return vec!["it is no record".to_owned()] };
         let json: Value = serde_json::from_str(of).unwrap();
         let mut law = Law::new(&record, &json);
-        let (rows, samples) = (rows::csv(self.get("r.csv")), rows::csv(self.get("s.csv")));
+        let (rows, samples) = (csv(self.get("r.csv")), csv(self.get("s.csv")));
         let log = rows::log(&mut law, self.get("r.hlog"));
         match name {
             "r.json" => truth::record(&mut law),
@@ -81,11 +83,11 @@ impl Outputs {
                 rows::heading(&mut law, text.lines().next().unwrap_or(""));
                 rows::seconds(&mut law, &rows, &log);
             }
-            "r.jsonl" => law.holds(rows::are_equal(&rows::json_lines(text), &rows), || {
+            "r.jsonl" => law.holds(rows::are_equal(&json_lines(text), &rows), || {
                 "other rows than as CSV".to_owned()
             }),
             "s.csv" => rows::samples(&mut law, &samples),
-            "s.jsonl" => rows::samples(&mut law, &rows::json_lines(text)),
+            "s.jsonl" => rows::samples(&mut law, &json_lines(text)),
             "influx" => rows::points(&mut law, text, &rows, &samples),
             _ => law.wrong.push(format!("no law holds {name}")),
         }
@@ -264,8 +266,8 @@ fn a_search_is_the_same_in_all_outputs() {
     let cells = files::steps(outputs.get("r.html"));
     cells[1..].iter().for_each(|row| text::row(&mut law, &cells[0], row));
     let log = rows::log(&mut law, outputs.get("r.hlog"));
-    let all = rows::csv(outputs.get("r.csv"));
-    let is_same = rows::are_equal(&rows::json_lines(outputs.get("r.jsonl")), &all);
+    let all = csv(outputs.get("r.csv"));
+    let is_same = rows::are_equal(&json_lines(outputs.get("r.jsonl")), &all);
     law.holds(is_same, || "other rows than as CSV".to_owned());
     let mut wrong = law.wrong;
     let parts = |name: &str, sign: &'static str| -> Vec<String> {
@@ -312,7 +314,7 @@ fn a_changed_digit_is_found_in_each_output() {
     let peer = Peer::memcached("");
     let line = "--rate 1500 --duration 1200ms --warmup 100ms --goal all.p50<1s";
     let mut outputs = carried_out("spoiled", line, ".csv", Some(&peer));
-    let lines = rows::csv(outputs.get("s.csv"))
+    let lines = csv(outputs.get("s.csv"))
         .iter()
         .map(|row| serde_json::to_string(row).unwrap() + "\n")
         .collect();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A row: cells by column; an empty cell is absent.
-pub(super) type Row = BTreeMap<String, String>;
+pub(crate) type Row = BTreeMap<String, String>;
 
 /// Columns of the seconds, in order, each with what holds it: a word and a part of the record.
 fn columns() -> Vec<(&'static str, &'static str, &'static str)> {
@@ -20,7 +20,7 @@ fn columns() -> Vec<(&'static str, &'static str, &'static str)> {
 }
 
 /// Rows of a CSV file. No cell of ours has quotes.
-pub(super) fn csv(text: &str) -> Vec<Row> {
+pub(crate) fn csv(text: &str) -> Vec<Row> {
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap_or("").split(',').collect();
     let row = |line: &str| {
@@ -31,7 +31,7 @@ pub(super) fn csv(text: &str) -> Vec<Row> {
 }
 
 /// Rows of a JSON Lines file.
-pub(super) fn json_lines(text: &str) -> Vec<Row> {
+pub(crate) fn json_lines(text: &str) -> Vec<Row> {
     let word = |it: Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
     let row = |line: &str| {
         let cells: BTreeMap<String, Value> = serde_json::from_str(line).unwrap_or_default();

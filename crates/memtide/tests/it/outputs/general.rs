@@ -90,6 +90,43 @@ fn searches_scans_and_records_that_are_there_have_outputs_too() {
     }
 }
 
+/// A cell of a record's second is the cell of the run's own row, or empty. Unanswered operations
+/// rank above the answered ones in both; a third of them are unanswered here.
+#[test]
+fn seconds_of_a_record_have_the_figures_of_the_run_or_none() {
+    let folder = room("out-again");
+    let load = "--rate 2k --duration 4s --keys 100 --load never --timeout 20ms";
+    let outs = "--json r.json --out intervals=i.csv --out intervals=i.jsonl";
+    run_in(&folder, &format!("sim --behaviour exponential:18ms {load} {outs}"));
+    let again = "--out intervals=a.csv --out intervals=a.jsonl";
+    run_in(&folder, &format!("report r.json {again}")).exits(0);
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    for ending in ["csv", "jsonl"] {
+        let rows = |name: &str| match ending {
+            "csv" => crate::law::csv(&text(&format!("{name}.csv"))),
+            _ => crate::law::json_lines(&text(&format!("{name}.jsonl"))),
+        };
+        let (own, again) = (rows("i"), rows("a"));
+        let own: Vec<_> = own.into_iter().filter(|row| row["kind"] == "all").collect();
+        assert!(own.len() == again.len() && own.len() >= 4, "{ending}: {}", again.len());
+        for (own, again) in own.iter().zip(&again) {
+            for (column, cell) in again {
+                assert_eq!(own.get(column), Some(cell), "{ending}: {column}");
+            }
+            // Only the times are not all kept.
+            let is_kept = |column: &str| {
+                let times = ["response_", "service_", "lag_", "measured_"];
+                !times.iter().any(|part| column.starts_with(part)) || column == "response_p50_ns"
+            };
+            for column in own.keys().filter(|column| is_kept(column)) {
+                assert!(again.contains_key(column), "{ending}: {column} is lost");
+            }
+        }
+        let unanswered = own.iter().map(|row| row["measured_unanswered"].parse::<u64>().unwrap());
+        assert!(unanswered.sum::<u64>() > 2_000, "{ending}");
+    }
+}
+
 /// Sum of a column of an intervals file, over the rows of `kind`.
 pub(super) fn sum(csv: &str, kind: &str, column: &str) -> u64 {
     let mut lines = csv.lines();

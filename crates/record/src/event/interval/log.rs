@@ -8,6 +8,8 @@ use memtide_metrics::Histogram;
 use memtide_scenario::Kind;
 use std::fmt::Write;
 
+/// The code of the warning that a log holds operations that the record does not.
+const ROWS_WITHOUT_RECORD: &str = "rows_without_record";
 /// Logs state the maximum of a line in milliseconds.
 const NS_PER_MS: f64 = 1e6;
 
@@ -22,6 +24,14 @@ pub fn log_head(start_unix_s: Option<f64>) -> String {
     }
     head + "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
             \"Interval_Compressed_Histogram\"\n"
+}
+
+/// The lines after the last histogram of a run, or of step `step` of a search or scan: a comment,
+/// if the log holds operations that the record does not.
+pub fn log_end(record: &Record, step: Option<u32>) -> String {
+    let of_step = step.map_or_else(String::new, |step| format!("in step {step}, "));
+    let surplus = record.warnings.iter().filter(|it| it.code == ROWS_WITHOUT_RECORD);
+    surplus.map(|it| format!("#[Surplus: {of_step}{}]\n", it.message)).collect()
 }
 
 impl Interval {

@@ -91,10 +91,11 @@ fn an_operation_is_a_point_of_its_own() {
 
 #[test]
 fn a_second_is_a_point_for_each_kind() {
-    let span = memtide_base::Span::from_s;
+    let span = Span::from_s;
     let interval = |start| Interval { start: span(start), length: span(1), ..Interval::default() };
-    let events = [0, 1].map(|start| Event::Interval(Box::new(interval(start))));
-    let found = lines(|feed| InfluxIntervals::live(run(), feed, || 10_000_000_000), &events);
+    let seconds = [0, 1].map(|start| Event::Interval(Box::new(interval(start))));
+    let events = [&[Event::LoadBegun(9_000_000_000)], &seconds[..]].concat();
+    let found = lines(|feed| InfluxIntervals::live(run(), feed), &events);
     assert_eq!(found.len(), 2);
     assert!(found[0].starts_with("memtide_interval,kind=all,run=7f,build=a\\ b "), "{}", found[0]);
     assert!(found[0].ends_with(" 10000000000") && found[1].ends_with(" 11000000000"), "{found:?}");
