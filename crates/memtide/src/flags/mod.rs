@@ -532,7 +532,7 @@ fn profile() -> [Arg; 2] {
             .value_name("LIST")
             .value_parser(|word: &str| word.parse::<Faults>())
             .default_value("none")
-            .help("Faults to inject, such as flip:0.001@get,reset:0.1%")
+            .help("Faults, such as flip:0.001@get,reset:1%")
             .long_help(FAULT_HELP),
     ]
 }
