@@ -151,6 +151,6 @@ fn rates_in_keys_say_so() {
     let mut page = StepsPage::new(CourseKind::Scan, &[]);
     page.step(&step);
     for text in [markdown.text(&Conclusion::default()), page.text(&Conclusion::default())] {
-        assert!(text.contains("3 000 keys/s") && !text.contains("000/s"), "{text}");
+        assert!(text.contains("3 000 keys/s") && !text.contains("3 000/s"), "{text}");
     }
 }
