@@ -64,7 +64,7 @@ struct KindRow {
 /// Nothing: such an output was refused before.
 const NONE: Add = |_| Ok(());
 
-/// A kind whose outputs are the same for a run and for its record.
+/// A kind that writes one output for a run and for its existing record.
 const fn of_record(kind: OutputKind, run: Add, steps: Add) -> KindRow {
     KindRow { kind, run, steps, record: run }
 }

@@ -25,7 +25,7 @@ fn op(kind: OpKind, key: u64) -> Op {
 
 /// The servers that an operation takes; the operation ends at once.
 fn go(route: &mut Route, kind: OpKind, key: u64) -> Vec<u32> {
-    route.pick().expect("somebody is there");
+    route.pick().expect("a connection is free");
     let count = route.aim(&op(kind, key)).expect("it is aimed");
     let taken: Vec<ConnectionId> = (0..count).map(|nth| route.aimed(nth)).collect();
     taken.iter().for_each(|&connection| route.take(connection));
@@ -59,7 +59,7 @@ fn who_is_away_is_passed_over_and_who_is_busy_is_waited_for() {
     route.gone(id(10));
     route.gone(id(11));
     assert_eq!(go(&mut route, OpKind::Set, 0), [1]);
-    assert_eq!(go(&mut route, OpKind::Get, 1), [1], "the first is better than nobody");
+    assert_eq!(go(&mut route, OpKind::Get, 1), [1], "the first is better than none");
     route.gone(id(12));
     route.gone(id(13));
     assert_eq!(go(&mut route, OpKind::Set, 0), [0; 0]);
