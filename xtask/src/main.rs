@@ -12,25 +12,23 @@ mod dist;
 mod bench;
 mod names;
 mod pictures;
+mod suite;
 mod setup;
 mod tidy;
 mod commands;
 mod files;
 
-use crate::commands::{cargo, run, told};
+use crate::commands::{cargo, run};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use serde_json::Value;
-use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{self, ExitCode};
-use std::thread::available_parallelism;
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words = command().get_matches();
     let root = workspace_root();
     let outcome = match words.subcommand().expect("clap demands a word") {
-        ("test", _) => test(&root),
+        ("test", _) => suite::test(&root),
         ("tidy", _) => tidy(&root),
         ("bench", words) => bench(&root, words),
         ("swarm", words) => swarm(&root, words),
@@ -203,64 +201,6 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
             proof::agents::agents(root, &options)
         }
     }
-}
-
-/// Runs all tests; the tidy checks are among them.
-fn test(root: &Path) -> Result<(), String> {
-    setup::install_missing(setup::TESTS)?;
-    setup::install_cluster();
-    setup::install_readers(root);
-    // Most of the time tests wait for a load to end, so more than the CPUs can run at once.
-    // Tests that measure pauses run alone.
-    let threads = 2 * available_parallelism().map_or(1, usize::from);
-    let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| threads.to_string());
-    let tests = || {
-        let mut command = cargo(root);
-        command.env("RUST_TEST_THREADS", &threads);
-        command
-    };
-    run(tests().args(["test", "--workspace"]))?;
-    // The default takes io_uring where the kernel offers it; what differs by the driver must hold
-    // over epoll too. Modules that choose a driver themselves, and all that is around the engine,
-    // hold over either. The program itself is started: `cargo test --package` would compile it
-    // again.
-    let mut native = process::Command::new(integration_tests(root)?);
-    native.current_dir(root.join("crates/memtide")).env("RUST_TEST_THREADS", &threads);
-    run(native.env("IT_IO", "epoll").args(BY_DRIVER))
-}
-
-/// Modules of the integration tests that run once more over epoll.
-const BY_DRIVER: [&str; 11] = [
-    "backlogs::",
-    "binary::",
-    "endings::",
-    "errors::",
-    "instants::",
-    "operations::",
-    "pacing::",
-    "pauses::",
-    "rogues::",
-    "signals::",
-    "verification::",
-];
-
-/// The program of the integration tests, as `cargo test --workspace` has built it.
-///
-/// Cause: Cargo names no such program: the tests were moved.
-///
-/// To do: Name their package and target in `xtask/src/main.rs`.
-fn integration_tests(root: &Path) -> Result<PathBuf, String> {
-    let words = ["test", "--workspace", "--no-run", "--message-format=json", "--quiet"];
-    let messages = told(cargo(root).args(words))?;
-    let mut artifacts = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
-    let manifest = root.join("crates/memtide/Cargo.toml");
-    let is_it = |artifact: &Value| {
-        artifact["target"]["name"] == "it"
-            && artifact["manifest_path"].as_str().is_some_and(|path| Path::new(path) == manifest)
-    };
-    let it: Option<Value> = artifacts.find(is_it);
-    let program = it.as_ref().and_then(|artifact| artifact["executable"].as_str());
-    program.map(PathBuf::from).ok_or_else(|| "cargo builds no integration tests".to_owned())
 }
 
 /// Runs the simulated swarm, optimised and with every assertion.
