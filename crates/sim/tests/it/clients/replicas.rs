@@ -88,14 +88,3 @@ fn a_server_that_dies_is_passed_over_and_taken_back() {
         assert!(died.totals.hits > 2_000 && totals.misses > 0, "{totals:?}");
     }
 }
-
-#[test]
-fn all_dead_end_the_run() {
-    let mut world = world(&[("rate", "4k"), ("duration", "30s")]);
-    world.deaths = vec![(0, s(3), Instant::NEVER), (1, s(4), Instant::NEVER)];
-    let rehearsal = world.rehearse();
-    let failure = rehearsal.failure.expect("nobody is left");
-    assert_eq!(failure.exit, 3);
-    assert!(rehearsal.record.partial && rehearsal.record.totals.answered > 10_000);
-    assert!(rehearsal.record.measured_s < 10.0);
-}
