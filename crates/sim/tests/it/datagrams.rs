@@ -1,11 +1,8 @@
 //! Load over UDP: faults of a network and a server on datagrams cost exactly the operations that
 //! they must, and all of them are counted.
 
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::{Instant, Law, Span};
+use crate::prelude::*;
 use memtide_record::{DatagramCounts, Totals};
-use memtide_server::FaultKind;
-use memtide_sim::Network;
 
 fn world(words: &[(&'static str, &str)]) -> World {
     let mut all = fields(

@@ -1,12 +1,8 @@
 //! Servers with faults: every operation and every fault is counted.
 
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::Instant;
-use memtide_record::Record;
+use crate::prelude::*;
+use memtide_record::ServerTotals;
 use memtide_record::steps::StepsEnd;
-use memtide_record::{CheckKind, EndedBy, ServerTotals, Verdict};
-use memtide_run::steps::{Data, Scan};
-use memtide_server::{FaultKind, ServerProfile};
 
 const fn s(seconds: u64) -> Instant {
     Instant::from_ns(seconds * 1_000_000_000)
