@@ -199,6 +199,8 @@ fn an_output_that_cannot_be_meant_is_refused_with_what_is_allowed() {
         ("--out json", &["names no file", "json=FILE"]),
         ("--out plot=x.gif", &["plot='x.gif'", ".svg or .png"]),
         ("--out intervals=x", &["intervals=x", ".csv or .jsonl or .parquet"]),
+        ("--plan --out intervals=x", &["intervals=x", ".csv or .jsonl or .parquet"]),
+        ("--plan --out md=a --out html=a", &["--out md 'a'", "the same file"]),
         ("--out samples=/tmp/x", &["samples=/tmp/x", ".csv or .jsonl or .parquet"]),
         ("--out summary=runs", &["summary=runs", "ends with .csv"]),
         ("--out md=- --json -", &["out md and json", "stdout", "name a file"]),
