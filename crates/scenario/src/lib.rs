@@ -30,7 +30,9 @@ mod prose;
 #[path = "../../base/tests/table/mod.rs"]
 mod table;
 
-pub use field::{AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, scenario_file};
+pub use field::{
+    AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, is_near, scenario_file,
+};
 pub use file::from_toml;
 pub use kind::Kind;
 pub use scenario::*;

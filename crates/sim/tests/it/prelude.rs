@@ -1,6 +1,7 @@
 //! The names that most of these tests use; each file imports the others itself.
 
 pub use crate::harness::{Rehearsal, World, fields};
+pub use memtide_base::choice::RateUnit;
 pub use memtide_base::rng::Random;
 pub use memtide_base::{Instant, Law, ServerId, Span};
 pub use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
