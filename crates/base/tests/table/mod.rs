@@ -37,6 +37,13 @@ where
     }
 }
 
+/// Asserts that `said` makes of each word the text behind it.
+pub fn assert_said(text: &str, name: &str, said: impl Fn(&str) -> String) {
+    for (word, parts) in rows(text, name) {
+        assert_eq!(said(&word), parts.join(" | "), "{word}");
+    }
+}
+
 /// Asserts that `read` refuses each word of the table with a sentence that contains the parts behind
 /// it.
 pub fn assert_refused<T, E: Display>(text: &str, name: &str, read: impl Fn(&str) -> Result<T, E>) {
