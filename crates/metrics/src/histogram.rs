@@ -8,8 +8,8 @@ mod buckets;
 mod tallying;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-pub use buckets::Count;
 use buckets::{Buckets, VALUE_MAX};
+pub use buckets::{COARSE_BUCKETS, Count, coarse};
 pub use tallying::Tallying;
 
 /// A distribution of nanoseconds (or of plain counts), recorded with counters of type `C`.
@@ -147,6 +147,17 @@ impl<C: Count> Histogram<C> {
         None
     }
 
+    /// The edges of the bucket in which the value at `rank` (1 is the smallest) lies: its smallest
+    /// value, and the smallest value above it. `None` if fewer than `rank` values were recorded.
+    pub fn edges_at_rank(&self, rank: u64) -> Option<(u64, u64)> {
+        let mut below = 0u64;
+        let found = self.recorded().find(|(_, count)| {
+            below = below.saturating_add(*count);
+            below >= rank
+        });
+        found.map(|(value, _)| buckets::edges(value))
+    }
+
     /// True if the buckets hold as many values as the moments count.
     fn is_whole(&self) -> bool {
         let counted = self.recorded().map(|(_, count)| count).sum::<u64>();
@@ -160,7 +171,24 @@ impl<C: Count> Histogram<C> {
     }
 }
 
+impl Histogram<u32> {
+    /// The buckets in use, ascending, as [`Self::recorded`] has them. It looks only between the
+    /// exact minimum and maximum, which a tally's values have.
+    pub(crate) fn tallied(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let Moments { min, max, .. } = self.moments;
+        self.buckets.recorded_between(min.min(max), max)
+    }
+}
+
 impl Histogram<u64> {
+    /// Adds all values of a tally's distribution.
+    pub(crate) fn absorb_tallied(&mut self, tally: &Histogram<u32>) {
+        self.moments.absorb(&tally.moments);
+        for (value, count) in tally.tallied() {
+            self.buckets.record_many(value, count);
+        }
+    }
+
     /// Rebuilds a distribution from bucket values and counts. Its moments are only as exact as the
     /// buckets.
     pub fn from_recorded(recorded: impl IntoIterator<Item = (u64, u64)>) -> Self {

@@ -74,6 +74,25 @@ const fn range(index: usize) -> (u64, u64) {
     (((index - doublings * half) as u64) << doublings, 1 << doublings)
 }
 
+/// The edges of the bucket of `value`: its smallest value, and the smallest value above it.
+pub(super) const fn edges(value: u64) -> (u64, u64) {
+    let (smallest, width) = range(index(value));
+    (smallest, smallest + width)
+}
+
+/// Buckets that become one coarse bucket.
+const PER_COARSE_BITS: u32 = 4;
+/// The number of coarse buckets.
+pub const COARSE_BUCKETS: usize = ((BUCKETS - 1) >> PER_COARSE_BITS) + 1;
+
+/// The number of the coarse bucket of a value: neighbouring buckets become one, so that a doubling
+/// has eight. The last holds every larger value too.
+#[inline]
+pub const fn coarse(ns: u64) -> u16 {
+    let value = if ns > VALUE_MAX { VALUE_MAX } else { ns };
+    (index(value) >> PER_COARSE_BITS) as u16
+}
+
 impl<C: Count> Buckets<C> {
     pub(super) fn new() -> Self {
         Self { counts: vec![C::NONE; BUCKETS].into() }
@@ -98,8 +117,18 @@ impl<C: Count> Buckets<C> {
 
     /// The buckets in use, ascending: the middle of each bucket, and its count.
     pub(super) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let counts = self.counts.iter().map(|&count| count.into()).enumerate();
-        counts.filter(|&(_, count)| count > 0).map(|(index, count)| {
+        self.recorded_between(0, VALUE_MAX)
+    }
+
+    /// The buckets in use from that of `least` to that of `most`.
+    pub(super) fn recorded_between(
+        &self,
+        least: u64,
+        most: u64,
+    ) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let (first, last) = (index(least.min(VALUE_MAX)), index(most.min(VALUE_MAX)));
+        let counts = self.counts[first..=last].iter().map(|&count| count.into());
+        (first..).zip(counts).filter(|&(_, count)| count > 0).map(|(index, count)| {
             let (smallest, width) = range(index);
             (smallest + width / 2, count)
         })
