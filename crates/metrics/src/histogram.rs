@@ -8,8 +8,9 @@ mod buckets;
 mod tallying;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+pub use buckets::Count;
 use buckets::{Buckets, VALUE_MAX};
-pub use buckets::{COARSE_BUCKETS, Count, coarse};
+pub(crate) use buckets::{COARSE_BUCKETS, coarse};
 pub use tallying::Tallying;
 
 /// A distribution of nanoseconds (or of plain counts), recorded with counters of type `C`.
@@ -147,15 +148,10 @@ impl<C: Count> Histogram<C> {
         None
     }
 
-    /// The edges of the bucket in which the value at `rank` (1 is the smallest) lies: its smallest
-    /// value, and the smallest value above it. `None` if fewer than `rank` values were recorded.
+    /// The edges of the bucket that holds the value at `rank` (1 is the smallest): its smallest
+    /// value, and the first value above it. `None` if fewer than `rank` values were recorded.
     pub fn edges_at_rank(&self, rank: u64) -> Option<(u64, u64)> {
-        let mut below = 0u64;
-        let found = self.recorded().find(|(_, count)| {
-            below = below.saturating_add(*count);
-            below >= rank
-        });
-        found.map(|(value, _)| buckets::edges(value))
+        self.buckets.edges_at_rank(rank.max(1))
     }
 
     /// True if the buckets hold as many values as the moments count.

@@ -1,113 +1,141 @@
-//! Slices of the measured window by intended instant: what intervals of confidence are made of.
+//! Slices of a measured window, by intended instant: from the scatter of their counts follows how
+//! far a figure of the whole run may be off.
 //!
-//! A slice keeps what rows need not: counts by coarse buckets, and sums. Rows are made to be looked
-//! at; slices are equal in width and few, so that their spread tells how exact a figure is.
+//! A slice has one eighth of a doubling per bucket, which is enough for its scatter. Nothing is
+//! derived here.
 
-use crate::histogram::{Histogram, coarse};
-use crate::series::Stretch;
-use memtide_base::Span;
+mod kept;
+
+use crate::histogram;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use flate2::Compression;
+use flate2::read::{ZlibDecoder, ZlibEncoder};
+pub(crate) use kept::bounds;
+pub use kept::{SERVERS_MAX, SLICES_KEPT, SliceSet, first_width};
 use std::collections::BTreeMap;
+use std::io::Read;
 
-/// A window of known length has this many slices.
-pub const SLICES: u64 = 64;
-/// At most this many slices are kept of a window of unknown length; then neighbours are merged.
-pub const SLICES_KEPT: usize = 128;
-/// The least width of a slice.
-const WIDTH_LEAST: Span = Span::from_ms(10);
-/// Slices are kept of each server if there are several, and no more than this.
-pub const SERVERS_MAX: usize = 8;
+/// The most slices that a channel of times has.
+pub const SLICES_OF_TIMES_MAX: usize = 256;
 
-/// The operations intended in one slice of the window, of one kind or at one server.
+/// The operations of one channel (such as the gets) that were intended in one slice of the window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// Answered operations by [`coarse`] bucket of their times.
+    /// Answered operations by coarse bucket ([`coarse`]).
     pub buckets: BTreeMap<u16, u64>,
-    /// Answered operations.
+    /// Number of answered operations.
     pub answered: u64,
-    /// Operations that rank above the answered ones.
+    /// Operations that failed, timed out, were lost, dropped or abandoned.
     pub unanswered: u64,
-    /// The sum of the answered operations' times.
+    /// Sum of the answered operations' times, in ns.
     pub sum_ns: u128,
 }
 
+/// The coarse bucket of a time: the index of its bucket in a histogram, divided by sixteen. It has
+/// eight buckets per doubling; times above an hour are in the last one.
+pub const fn coarse(ns: u64) -> u16 {
+    histogram::coarse(ns)
+}
+
 impl Slice {
-    /// Adds all of `other`.
+    /// Adds all of `other`, saturating: counts that were read from a file may be near the end of
+    /// their type.
     pub fn absorb(&mut self, other: &Self) {
-        self.add(other.buckets.iter().map(|(&at, &count)| (at, count)));
-        self.answered += other.answered;
-        self.unanswered += other.unanswered;
-        self.sum_ns += other.sum_ns;
+        for (&bucket, &count) in &other.buckets {
+            let sum = self.buckets.entry(bucket).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        self.answered = self.answered.saturating_add(other.answered);
+        self.unanswered = self.unanswered.saturating_add(other.unanswered);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
     }
 
-    /// Adds the times of answered operations.
-    pub(crate) fn absorb_times(&mut self, times: &Histogram<u32>) {
-        self.add(times.tallied().map(|(value, count)| (coarse(value), count)));
-        self.answered += times.count();
-        self.sum_ns += times.moments().sum;
+    /// Number of operations, answered or not.
+    pub const fn count(&self) -> u64 {
+        self.answered.saturating_add(self.unanswered)
     }
+}
 
-    fn add(&mut self, counts: impl Iterator<Item = (u16, u64)>) {
-        for (at, count) in counts {
-            *self.buckets.entry(at).or_default() += count;
+/// The slices of a channel as text: numbers of seven bits per byte, deflated, base64.
+pub fn to_text(slices: &[Slice]) -> String {
+    let mut bytes = Vec::new();
+    for slice in slices {
+        put(&mut bytes, slice.unanswered.into());
+        put(&mut bytes, slice.sum_ns);
+        put(&mut bytes, slice.buckets.len() as u128);
+        let mut before = 0;
+        for (&bucket, &count) in &slice.buckets {
+            put(&mut bytes, u128::from(bucket - before));
+            put(&mut bytes, count.into());
+            before = bucket;
         }
     }
+    let mut deflated = Vec::new();
+    let mut reader = ZlibEncoder::new(&bytes[..], Compression::default());
+    reader.read_to_end(&mut deflated).expect("reading from memory succeeds");
+    BASE64_STANDARD.encode(deflated)
 }
 
-/// One slice of the window in all its channels.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SliceSet {
-    /// Response times, per slot.
-    pub response: Vec<Slice>,
-    /// Service times, per slot; operations that were not sent are not counted.
-    pub service: Vec<Slice>,
-    /// Response times per server; empty unless there are several, and few.
-    pub servers: Vec<Slice>,
+/// Reads back [`to_text`]; `None` if the text is not that of `count` slices.
+pub fn from_text(text: &str, count: usize) -> Option<Vec<Slice>> {
+    if count > SLICES_OF_TIMES_MAX {
+        return None;
+    }
+    let deflated = BASE64_STANDARD.decode(text).ok()?;
+    let mut bytes = Vec::new();
+    let most = (count * SLICE_BYTES_MAX) as u64;
+    ZlibDecoder::new(&deflated[..]).take(most).read_to_end(&mut bytes).ok()?;
+    let mut rest = &bytes[..];
+    let slices: Option<Vec<Slice>> = (0..count).map(|_| slice(&mut rest)).collect();
+    slices.filter(|_| rest.is_empty())
 }
 
-impl SliceSet {
-    /// The slice at this place of `channels`; it is made if it does not exist.
-    pub(crate) fn of(channels: &mut Vec<Slice>, at: usize) -> &mut Slice {
-        if channels.len() <= at {
-            channels.resize(at + 1, Slice::default());
+/// The most bytes of one slice: every bucket in use, and every number of the greatest length.
+const SLICE_BYTES_MAX: usize = 10 * (4 + 2 * (BUCKET_MAX as usize + 1));
+/// The last coarse bucket.
+const BUCKET_MAX: u16 = coarse(u64::MAX);
+
+fn slice(bytes: &mut &[u8]) -> Option<Slice> {
+    let mut slice = Slice { unanswered: short(bytes)?, sum_ns: take(bytes)?, ..Slice::default() };
+    let mut bucket = 0u64;
+    for nth in 0..take(bytes)? {
+        let step = short(bytes)?;
+        bucket = bucket.checked_add(step).filter(|&it| it <= BUCKET_MAX.into())?;
+        let count = short(bytes)?;
+        if nth > 0 && step == 0 {
+            return None;
         }
-        &mut channels[at]
+        slice.answered = slice.answered.checked_add(count)?;
+        slice.buckets.insert(bucket as u16, count);
     }
+    Some(slice)
 }
 
-impl Stretch for SliceSet {
-    fn absorb(&mut self, other: &Self) {
-        let channels = [
-            (&mut self.response, &other.response),
-            (&mut self.service, &other.service),
-            (&mut self.servers, &other.servers),
-        ];
-        for (sums, parts) in channels {
-            for (at, part) in parts.iter().enumerate() {
-                Self::of(sums, at).absorb(part);
-            }
+/// Appends a number: seven bits per byte, the lowest first.
+fn put(bytes: &mut Vec<u8>, mut number: u128) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Takes a number off the front; `None` if it does not end, or is above 128 bits.
+fn take(bytes: &mut &[u8]) -> Option<u128> {
+    let mut number = 0u128;
+    for shift in (0..128).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u128::from(byte & 0x7f).checked_shl(shift)?;
+        if byte < 0x80 {
+            return Some(number);
         }
     }
-
-    fn weight(&self) -> u64 {
-        let all = self.response.iter().chain(&self.service).chain(&self.servers);
-        all.map(|slice| slice.answered + slice.unanswered).sum()
-    }
+    None
 }
 
-/// The first width of the slices of a window of this length; `None` if the length is unknown.
-pub fn first_width(window: Option<Span>) -> Span {
-    let known = window.map_or(Span::ZERO, |length| Span::from_ns(length.ns().div_ceil(SLICES)));
-    known.max(WIDTH_LEAST)
-}
-
-/// The slice, of those that are kept at once, in which `since_ns` lies while the window is no
-/// longer than that: its start and its end. Slices have the width `first_ns` at first; whenever
-/// there would be more than [`SLICES_KEPT`], neighbours become one.
-pub(crate) fn bounds(since_ns: u64, first_ns: u64) -> (u64, u64) {
-    let number = since_ns / first_ns;
-    let doublings = (number / SLICES_KEPT as u64).checked_ilog2().map_or(0, |more| more + 1);
-    let start = (number >> doublings << doublings) * first_ns;
-    (start, start.saturating_add(first_ns << doublings))
+fn short(bytes: &mut &[u8]) -> Option<u64> {
+    take(bytes)?.try_into().ok()
 }
 
 #[cfg(test)]

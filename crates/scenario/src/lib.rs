@@ -26,7 +26,9 @@ mod pages;
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
 
-pub use field::{AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, scenario_file};
+pub use field::{
+    AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, is_near, scenario_file,
+};
 pub use file::from_toml;
 pub use kind::Kind;
 pub use scenario::*;

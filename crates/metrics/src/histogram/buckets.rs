@@ -67,30 +67,23 @@ const fn index(value: u64) -> usize {
     ((doublings as usize) << (SINGLE_BITS - 1)) + (value >> doublings) as usize
 }
 
+/// The index of `value`'s bucket among buckets that are sixteen times as wide: eight per doubling.
+#[inline]
+pub(crate) const fn coarse(value: u64) -> u16 {
+    let value = if value > VALUE_MAX { VALUE_MAX } else { value };
+    (index(value) >> COARSE_BITS) as u16
+}
+
+/// A coarse bucket holds this power of two of buckets.
+const COARSE_BITS: u32 = 4;
+/// The number of coarse buckets.
+pub(crate) const COARSE_BUCKETS: usize = ((BUCKETS - 1) >> COARSE_BITS) + 1;
+
 /// The smallest value of a bucket, and the number of its values.
 const fn range(index: usize) -> (u64, u64) {
     let half = 1 << (SINGLE_BITS - 1);
     let doublings = (index / half).saturating_sub(1);
     (((index - doublings * half) as u64) << doublings, 1 << doublings)
-}
-
-/// The edges of the bucket of `value`: its smallest value, and the smallest value above it.
-pub(super) const fn edges(value: u64) -> (u64, u64) {
-    let (smallest, width) = range(index(value));
-    (smallest, smallest + width)
-}
-
-/// Buckets that become one coarse bucket.
-const PER_COARSE_BITS: u32 = 4;
-/// The number of coarse buckets.
-pub const COARSE_BUCKETS: usize = ((BUCKETS - 1) >> PER_COARSE_BITS) + 1;
-
-/// The number of the coarse bucket of a value: neighbouring buckets become one, so that a doubling
-/// has eight. The last holds every larger value too.
-#[inline]
-pub const fn coarse(ns: u64) -> u16 {
-    let value = if ns > VALUE_MAX { VALUE_MAX } else { ns };
-    (index(value) >> PER_COARSE_BITS) as u16
 }
 
 impl<C: Count> Buckets<C> {
@@ -131,6 +124,20 @@ impl<C: Count> Buckets<C> {
         (first..).zip(counts).filter(|&(_, count)| count > 0).map(|(index, count)| {
             let (smallest, width) = range(index);
             (smallest + width / 2, count)
+        })
+    }
+
+    /// The smallest value of the bucket that holds `rank`, and the first value above the bucket;
+    /// `None` if there are fewer values.
+    pub(super) fn edges_at_rank(&self, rank: u64) -> Option<(u64, u64)> {
+        let mut below = 0u64;
+        let found = self.counts.iter().position(|&count| {
+            below = below.saturating_add(count.into());
+            below >= rank
+        });
+        found.map(|index| {
+            let (smallest, width) = range(index);
+            (smallest, smallest + width)
         })
     }
 

@@ -1,209 +1,57 @@
-//! Slices hold what a list of all operations gives, whatever the length of the window.
-
 use super::*;
-use crate::cell::{Answer, Loss};
-use crate::counter::Fate;
-use crate::histogram::COARSE_BUCKETS;
-use crate::{Series, Shape, Tally, TallySum};
-use memtide_base::Random;
 
-#[test]
-fn a_coarse_bucket_is_sixteen_fine_ones() {
-    assert_eq!([0, 15, 16, 255, 256].map(coarse), [0, 0, 1, 15, 16]);
-    for octave in 8..40 {
-        let low = 1u64 << octave;
-        assert_eq!(coarse(2 * low) - coarse(low), 8, "a doubling from {low} on");
-        assert_eq!(coarse(low + low / 8 - 1), coarse(low));
-        assert_eq!(coarse(low + low / 8), coarse(low) + 1);
-    }
-    assert_eq!(usize::from(coarse(u64::MAX)), COARSE_BUCKETS - 1);
-}
-
-#[test]
-fn edges_hold_the_value_of_a_rank() {
-    let mut times = Histogram::<u32>::new();
-    let values = [7, 300, 1_000, 90_250, 5_000_000];
-    values.into_iter().for_each(|value| times.record(value));
-    for (rank, value) in (1..).zip(values) {
-        let (low, high) = times.edges_at_rank(rank).unwrap();
-        assert!(low <= value && value < high, "{low} to {high} for {value}");
-        assert!(high - low <= (value / 128).max(1), "{low} to {high} for {value}");
-    }
-    assert_eq!(times.edges_at_rank(6), None);
-}
-
-#[test]
-fn slices_of_any_length_are_64_or_up_to_128() {
-    assert_eq!(first_width(Some(Span::from_s(10))), Span::from_ns(156_250_000));
-    assert_eq!(first_width(Some(Span::from_ms(100))), WIDTH_LEAST);
-    assert_eq!(first_width(None), WIDTH_LEAST);
-    let ms = |ms: u64| ms * 1_000_000;
-    let of = |at| bounds(ms(at), ms(10));
-    assert_eq!(of(1_279), (ms(1_270), ms(1_280)));
-    assert_eq!(of(1_280), (ms(1_280), ms(1_300)), "from here on 64 of 20 ms");
-    assert_eq!(of(2_559), (ms(2_540), ms(2_560)));
-    assert_eq!(of(2_560), (ms(2_560), ms(2_600)));
-    assert_eq!(bounds(u64::MAX, ms(10)).1, u64::MAX);
-}
-
-/// An operation of the list that slices are compared with.
-struct Listed {
-    intended: Span,
-    server: u16,
-    slot: u8,
-    kind: u8,
-    /// Response and service time, if it was answered.
-    times: Option<(Span, Span)>,
-    is_sent: bool,
-}
-
-fn listed(random: &mut Random, intended: Span) -> Listed {
-    let longest = 1 << (8 + random.below(26));
-    let response = Span::from_ns(1 + random.below(longest));
-    let service = Span::from_ns(1 + random.below(response.ns()));
-    let kind = random.below(2) as u8;
-    Listed {
-        intended,
-        server: random.below(2) as u16,
-        // Kind 0 has its answers in slots of their own.
-        slot: if kind == 0 { 2 + random.below(2) as u8 } else { 1 },
-        kind,
-        times: (random.below(12) > 0).then_some((response, service)),
-        is_sent: random.below(2) == 0,
-    }
-}
-
-fn shape(window: Option<Span>) -> Shape {
-    Shape {
-        slots: vec![true; 4],
-        response: vec![false, true, true, true],
-        service: vec![true, true, false, false],
-        segments: 1,
-        servers: 2,
-        row_width: Span::from_s(1),
-        rows_max: 1024,
-        row_gets: Vec::new(),
-        slice_width: first_width(window),
-        cells: 5,
-        depth: 1,
-        churn: false,
-        message_sizes: false,
-        bounds: false,
-    }
-}
-
-fn note(tally: &mut Tally, operation: &Listed) {
-    let &Listed { intended, server, slot, kind, times, is_sent } = operation;
-    tally.intended(intended);
-    let counters = &mut tally.segments[0];
-    counters.intended += 1;
-    counters.settle(kind.into(), if times.is_some() { Fate::Answered } else { Fate::TimedOut });
-    match times {
-        Some((response, service)) => {
-            tally.times.response_ideal.record(response.ns());
-            let (hits, misses) = (1, 0);
-            let answer = Answer { slot, kind, server, response, service, hits, misses };
-            tally.answered(intended, answer);
+fn slices() -> Vec<Slice> {
+    let of = |times: &[u64], unanswered| {
+        let mut slice = Slice { unanswered, ..Slice::default() };
+        for &ns in times {
+            *slice.buckets.entry(coarse(ns)).or_default() += 1;
+            slice.answered += 1;
+            slice.sum_ns += u128::from(ns);
         }
-        None => tally.lost(intended, Loss { kind, server: Some(server), is_sent, count: 1 }),
-    }
-}
-
-/// The slices that the list gives, of this width.
-fn reference(operations: &[Listed], width: Span) -> Vec<SliceSet> {
-    let mut slices = Vec::new();
-    for operation in operations {
-        let number = (operation.intended.ns() / width.ns()) as usize;
-        slices.resize(slices.len().max(number + 1), SliceSet::default());
-        let set = &mut slices[number];
-        let put = |slice: &mut Slice, time: Option<Span>| match time {
-            Some(time) => {
-                *slice.buckets.entry(coarse(time.ns())).or_default() += 1;
-                slice.answered += 1;
-                slice.sum_ns += u128::from(time.ns());
-            }
-            None => slice.unanswered += 1,
-        };
-        let response = operation.times.map(|(response, _)| response);
-        let of_response = if response.is_some() { operation.slot } else { operation.kind };
-        put(SliceSet::of(&mut set.response, of_response.into()), response);
-        put(SliceSet::of(&mut set.servers, operation.server.into()), response);
-        if response.is_some() || operation.is_sent {
-            let service = operation.times.map(|(_, service)| service);
-            put(SliceSet::of(&mut set.service, operation.kind.into()), service);
-        }
-    }
-    slices
-}
-
-/// Channels without trailing ones that hold nothing.
-fn trimmed(set: &SliceSet) -> SliceSet {
-    let mut set = set.clone();
-    for channels in [&mut set.response, &mut set.service, &mut set.servers] {
-        while channels.last().is_some_and(|slice| *slice == Slice::default()) {
-            channels.pop();
-        }
-    }
-    set
+        slice
+    };
+    vec![of(&[0, 1, 15, 16, 1_000_000, u64::MAX], 7), of(&[], 0), of(&[12_345; 300], 0)]
 }
 
 #[test]
-fn slices_equal_those_of_a_list_of_all_operations() {
-    for (seed, length_ms, known) in [
-        (1, 10_000, true),
-        (2, 10_000, false),
-        (3, 700, true),
-        (4, 1_281, false),
-        (5, 90_500, false),
-        (6, 130_001, true),
-    ] {
-        let mut random = Random::new(seed);
-        let window = Span::from_ms(length_ms);
-        let shape = shape(known.then_some(window));
-        let mut sums = TallySum::new(&shape);
-        let mut tallies = [Tally::new(&shape), Tally::new(&shape), Tally::new(&shape)];
-        let mut operations = Vec::new();
-        for nth in 0..30_000 {
-            let now = window.ns() / 30_000 * nth;
-            // Most end soon; some were intended long before: a worker stood still.
-            let back = if random.below(40) == 0 { random.below(now + 1) } else { 0 };
-            let operation = listed(&mut random, Span::from_ns(now - back));
-            note(&mut tallies[random.below(3) as usize], &operation);
-            operations.push(operation);
-            if random.below(500) == 0 {
-                sums.absorb(&mut tallies[random.below(3) as usize]);
-            }
-        }
-        tallies.iter_mut().for_each(|tally| sums.absorb(tally));
-        let found: Vec<SliceSet> = sums.slices.rows().iter().map(trimmed).collect();
-        let wanted = reference(&operations, sums.slices.width());
-        assert_eq!(found, wanted.iter().map(trimmed).collect::<Vec<_>>(), "seed {seed}");
-        let least = if length_ms > 1_280 { 62 } else { 1 };
-        assert!((least..=SLICES_KEPT).contains(&found.len()), "{} slices", found.len());
-        let rows: u64 = sums.series.rows().iter().map(|row| row.intended).sum();
-        assert_eq!(rows, operations.len() as u64);
-        let answered = operations.iter().filter(|operation| operation.times.is_some()).count();
-        let times = sums.times.response.iter().flatten().map(Histogram::count);
-        assert_eq!(times.sum::<u64>(), answered as u64);
-        let service = sums.times.service.iter().flatten().map(|times| times.moments().sum);
-        let in_list = operations.iter().filter_map(|operation| operation.times);
-        let in_list: u128 = in_list.map(|(_, service)| u128::from(service.ns())).sum();
-        assert_eq!(service.sum::<u128>(), in_list);
-    }
+fn slices_are_read_back_as_they_were_written() {
+    let slices = slices();
+    assert_eq!(from_text(&to_text(&slices), slices.len()), Some(slices.clone()));
+    assert_eq!(from_text(&to_text(&slices), slices.len() - 1), None, "too many");
+    assert_eq!(from_text(&to_text(&slices), slices.len() + 1), None, "too few");
+    assert_eq!(from_text("no text of slices", 3), None);
+    assert_eq!(from_text(&to_text(&[]), 0), Some(Vec::new()));
 }
 
 #[test]
-fn a_backlog_is_divided_evenly_between_slices() {
-    let shape = shape(Some(Span::from_s(10)));
-    let (mut tally, mut sums) = (Tally::new(&shape), TallySum::new(&shape));
-    let stretch = (Span::from_ms(1_000), Span::from_ms(2_000));
-    tally.unsent(stretch, Loss { kind: 1, server: None, is_sent: false, count: 1_000 });
-    sums.absorb(&mut tally);
-    let series: &Series<SliceSet> = &sums.slices;
-    let each = series.rows().iter().map(|set| set.response.get(1).map_or(0, |one| one.unanswered));
-    let each: Vec<u64> = each.collect();
-    assert_eq!(each.iter().sum::<u64>(), 1_000);
-    assert!(each[7..12].iter().all(|count| count.abs_diff(156) <= 1), "{each:?}");
-    assert!(sums.slices.rows().iter().all(|set| set.service.iter().all(|one| one.unanswered == 0)));
-    assert_eq!(sums.series.rows()[1].unanswered, 1_000);
+fn a_coarse_bucket_is_an_eighth_of_a_doubling() {
+    for exponent in 8..40 {
+        let base = 1u64 << exponent;
+        let distinct: Vec<u16> = (0..8).map(|nth| coarse(base + nth * base / 8)).collect();
+        assert!(distinct.is_sorted_by(|a, b| a + 1 == *b), "{exponent}: {distinct:?}");
+        assert_eq!(coarse(base + base / 8 - 1), distinct[0]);
+        assert_eq!(coarse(2 * base), distinct[7] + 1);
+    }
+    assert_eq!(coarse(u64::MAX), coarse(3_600_000_000_000));
+}
+
+#[test]
+fn absorbing_adds_all_counts_and_saturates() {
+    let mut sum = slices().remove(0);
+    let other = Slice { unanswered: u64::MAX, ..sum.clone() };
+    sum.absorb(&other);
+    assert_eq!((sum.answered, sum.unanswered), (12, u64::MAX));
+    assert_eq!(sum.buckets[&coarse(0)], 6, "0, 1 and 15 share the first bucket");
+    assert_eq!(sum.count(), u64::MAX);
+}
+
+#[test]
+fn a_rank_has_the_edges_of_its_bucket() {
+    let mut times = crate::Histogram::<u64>::new();
+    [3, 300, 300, 100_000].into_iter().for_each(|ns| times.record(ns));
+    assert_eq!(times.edges_at_rank(1), Some((3, 4)));
+    assert_eq!(times.edges_at_rank(3), Some((300, 302)));
+    let (low, high) = times.edges_at_rank(4).expect("there are four");
+    assert!(low <= 100_000 && 100_000 < high && high - low == 512, "{low} {high}");
+    assert_eq!(times.edges_at_rank(5), None);
 }

@@ -2,6 +2,7 @@
 //! its task, makes equal plans by itself.
 
 use crate::harness::{Rehearsal, World};
+use memtide_base::choice::RateUnit;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::plan::{Task, Work};
@@ -170,10 +171,11 @@ fn check_steps<C: Course + Clone>(course: &C, data: Data, words: &[(&'static str
 
 #[test]
 fn steps_that_are_planned_elsewhere_are_the_same_steps() {
-    let limits = Limits { rate_min: None, rate_max: None, resolution: 0.1 };
+    let limits =
+        Limits { unit: RateUnit::Operations, rate_min: None, rate_max: None, resolution: 0.1 };
     let goal = [("goal", "all.p95<10ms"), ("mix", "get=1")];
     check_steps(&Bracket::new(limits), Data::Kept, &goal);
-    let scan = Scan::new("200..600+200".parse().expect("rates"));
+    let scan = Scan::new("200..600+200".parse().expect("rates"), RateUnit::Operations);
     check_steps(&scan, Data::Anew, &[("verify", "1"), ("mix", "get=3,set=1")]);
 }
 

@@ -2,6 +2,7 @@
 
 use crate::harness::{Rehearsal, World, fields};
 use memtide_base::Instant;
+use memtide_base::choice::RateUnit;
 use memtide_record::Record;
 use memtide_record::steps::StepsEnd;
 use memtide_record::{CheckKind, EndedBy, ServerTotals, Verdict};
@@ -249,7 +250,7 @@ fn a_step_that_is_aborted_ends_the_scan_with_what_was_found() {
         world.words.push((name, word.to_owned()));
     }
     world.words.retain(|(name, _)| *name != "rate");
-    let mut scan = Scan::new("500,900,2000,500".parse().expect("rates"));
+    let mut scan = Scan::new("500,900,2000,500".parse().expect("rates"), RateUnit::Operations);
     let performed = world.rehearse_steps(&mut scan, Data::Kept);
     let conclusion = performed.conclusion;
     assert_eq!((conclusion.ended_by, conclusion.exit), (StepsEnd::Aborted, 1));

@@ -1,6 +1,6 @@
 //! Flags of other programs against the flags of memtide.
 
-use super::super::known_otherwise;
+use super::super::{keep_near_only, known_otherwise};
 use super::*;
 use crate::flags::{Length, command};
 use std::collections::BTreeSet;
@@ -56,5 +56,30 @@ fn words_of_other_programs_are_answered_with_memtides() {
         let error = command(Length::All).try_get_matches_from(words).unwrap_err();
         let stop = known_otherwise(&error).unwrap_or_else(|| panic!("{line}: {error}"));
         assert!(stop.message.contains(ours), "{line}: {}", stop.message);
+    }
+}
+
+/// Clap suggested `--replicate` for `--direct`, and `--user` for `--cluster-mode`.
+#[test]
+fn a_tip_names_only_what_was_probably_meant() {
+    let cases = [
+        ("run --direct", None),
+        ("run --cluster-mode", None),
+        ("run --ratio-of-things 5", None),
+        ("run --ratte 5", Some("--rate")),
+        ("run --conections 5", Some("--connections")),
+        ("serch", Some("search")),
+        ("benchmark", None),
+    ];
+    for (line, near) in cases {
+        let words = ["memtide"].into_iter().chain(line.split(' '));
+        let mut error = command(Length::All).try_get_matches_from(words).unwrap_err();
+        keep_near_only(&mut error);
+        let text = error.to_string();
+        let tip = text.lines().find(|line| line.contains("tip:"));
+        let is_so = near.map_or(tip.is_none(), |near| {
+            tip.is_some_and(|tip| tip.contains(&format!("'{near}'")))
+        });
+        assert!(is_so, "{line}: {text}");
     }
 }

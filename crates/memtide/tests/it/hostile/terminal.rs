@@ -1,15 +1,9 @@
 //! On a terminal memtide prints something every few seconds, however long an operation takes.
 
 use super::{Watched, shell};
-use crate::child::{program, shared};
-use crate::peer::Peer;
 use crate::peer::rogue::{Answer, Rogue, readable};
-use std::fs::File;
-use std::io::Read;
+use crate::prelude::*;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// The promised limit is 5 s; the excess is for a machine that is busy with other tests.
 const SILENCE_MAX: Duration = Duration::from_secs(8);
@@ -117,7 +111,7 @@ fn at_a_terminal(row: &Row, peer: &Peer, servers: &[(&str, &str)]) -> Option<Str
 }
 
 /// Both ends of a terminal of this size: the user's, and the programs'.
-fn terminal((columns, rows): (u16, u16)) -> (File, OwnedFd) {
+pub(crate) fn terminal((columns, rows): (u16, u16)) -> (File, OwnedFd) {
     let (mut person, mut programs) = (0, 0);
     let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let none = std::ptr::null_mut();

@@ -1,10 +1,8 @@
 //! The native command line of a twemperf run: the same scenario, and the same record.
 
 use super::twemperf;
-use crate::child::{Finished, memtide, record_at, scratch};
-use crate::peer::Peer;
-use memtide_record::Record;
-use serde_json::{Value, json};
+use crate::prelude::*;
+use serde_json::json;
 
 /// Settings that every line of twemperf implies.
 const UNSAID: &str = "--send-buffer 4096 --receive-buffer 16384 --trailing-space --keys 4294967295 \
@@ -113,7 +111,7 @@ fn both_are_the_same_to_the_last_byte_where_time_is_simulated() {
         let face = record_at(&written);
         let fields = face.scenario.iter().map(|(name, value)| format!("{name} = {value}\n"));
         let file = scratch("twemperf-scenario.toml");
-        std::fs::write(&file, fields.collect::<String>()).unwrap();
+        fs::write(&file, fields.collect::<String>()).unwrap();
         let from_face = memtide(&format!("sim {} --json -", file.display()));
         let line = format!("sim -s {} {UNSAID} {ours} --json -", peer.name);
         let (ours, theirs) = (simulated(&memtide(&line)), simulated(&from_face));
