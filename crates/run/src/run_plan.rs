@@ -9,7 +9,7 @@ mod timeline;
 mod kinds;
 
 pub(crate) use abort::Watch;
-pub(crate) use kinds::{keys_sent, kinds, merged, sent_unanswered, unanswered};
+pub(crate) use kinds::{keys_sent, kinds, merged, merged_slice, sent_unanswered, unanswered};
 pub(crate) use rows::Rows;
 pub(crate) use seconds::{EACH_MAX, Seconds, oldest_due};
 
