@@ -40,6 +40,8 @@ pub(crate) struct Recorder {
     pub(crate) samples: Vec<Sample>,
     /// Time spent waiting within the measured window.
     pub(crate) idle: Span,
+    /// The end of the last wait while the load runs.
+    woken: Instant,
     /// The first error line that a server answered with.
     pub(crate) refusal: Option<Refusal>,
     /// If nothing is sent after the window's end: the instant until which operations in flight were
@@ -78,6 +80,7 @@ impl Recorder {
             last_started: Instant::ZERO,
             samples: Vec::with_capacity(waiting),
             idle: Span::ZERO,
+            woken: Instant::ZERO,
             refusal: None,
             awaited_until: Instant::NEVER,
             window: plan.window,
@@ -576,9 +579,25 @@ impl Recorder {
 
     /// Adds idle time from `from` to `until`, as far as it lies in the measured window.
     pub(crate) fn idled(&mut self, from: Instant, until: Instant) {
+        self.idle += self.measured(from, until);
+    }
+
+    /// Records the end of a wait, before its completions are taken. If operations were in flight
+    /// during the wait, they were since the end of the last one: a worker sends at once what is due.
+    pub(crate) fn woke(&mut self, woken: Instant) {
+        if self.in_flight > 0 {
+            let carried_ns = self.measured(self.woken, woken).ns();
+            self.tally.segments[usize::from(segment::MEASURE)].in_flight_ns += carried_ns;
+            // A worker's time cannot be divided by server.
+            self.tally.no_server.in_flight_ns += carried_ns;
+        }
+        self.woken = woken;
+    }
+
+    /// The part of the time from `from` to `until` that lies in the measured window.
+    fn measured(&self, from: Instant, until: Instant) -> Span {
         let from = from.max(self.window.measure_start(self.start));
-        let until = until.min(self.window.measure_end(self.start));
-        self.idle += until.since(from);
+        until.min(self.window.measure_end(self.start)).since(from)
     }
 
     /// Records the client's delay of a reply received at `at` by a worker that woke up at `woken`.
