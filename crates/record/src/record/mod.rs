@@ -438,6 +438,17 @@ impl Record {
         self.rate.target(self.plan.unit())
     }
 
+    /// Why the achieved rate in `unit` is unknown, as a clause; none if it is known.
+    pub fn rate_missing(&self, unit: RateUnit) -> Option<&'static str> {
+        if self.rate.achieved(unit).per_s.is_finite() {
+            None
+        } else if self.rate.achieved_per_s.is_finite() {
+            Some("the record does not say how many keys were sent")
+        } else {
+            Some("the shares did not run at the same time")
+        }
+    }
+
     /// A rate of `per_s` operations in the unit of the schedule, by the keys of a mean operation.
     pub fn in_schedule_unit(&self, per_s: f64) -> Rate {
         let achieved = self.achieved();
