@@ -427,6 +427,14 @@ impl Record {
         load_began(self.window_start_unix_ns, &self.plan)
     }
 
+    /// Sets the instant at which the load began, in ns since 1970, by the clock of who ordered it.
+    pub fn set_load_began(&mut self, unix_ns: u64) {
+        let window = unix_ns.saturating_add(Span::from_s_f64(self.plan.warmup_s).ns());
+        if self.window_start_unix_ns.is_some() {
+            self.window_start_unix_ns = Some(Wide(window.into()));
+        }
+    }
+
     /// The achieved rate in the unit of the schedule; not a number if shares of a run were not one
     /// load.
     pub fn achieved(&self) -> Rate {
