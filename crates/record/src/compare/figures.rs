@@ -129,11 +129,9 @@ fn missing(why: &str) -> Value {
 
 fn of_goal(subject: Subject, record: &Record, unit: RateUnit) -> Value {
     match measured(subject, record, unit) {
-        Measured::Known(value) if value.is_finite() => known(value),
+        Measured::Known(value) => known(value),
         Measured::Missing(why) => missing(&why),
-        Measured::Known(_) | Measured::Unanswered => {
-            missing("the shares did not run at the same time")
-        }
+        Measured::Unanswered => missing("it falls among unanswered operations"),
     }
 }
 
