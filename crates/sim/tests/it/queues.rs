@@ -6,6 +6,7 @@
 //! M/M/c: waiting is Erlang C's probability times an exponential with rate cμ − λ.
 
 mod cutoff;
+mod empty;
 
 use crate::harness::mean_and_error;
 use crate::prelude::*;
