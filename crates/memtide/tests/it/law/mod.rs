@@ -2,6 +2,7 @@
 //! printed, or it is missing with a reason. A field that no table of this folder has is a fault,
 //! and so is a digit that was changed on purpose.
 
+mod charts;
 mod files;
 mod rows;
 mod shown;
@@ -66,7 +67,10 @@ impl Outputs {
             "r.json" => truth::record(&mut law),
             "text" => text::text(&mut law, text),
             "r.md" => text::markdown(&mut law, text),
-            "r.html" => files::html(&mut law, text),
+            "r.html" => {
+                files::html(&mut law, text);
+                charts::of_run(&mut law, text);
+            }
             "r.xml" if record.own.is_some() => {
                 // A suite for each load; the goals are in the master's.
                 let suites = text.split("<testsuite ").skip(1);
@@ -114,10 +118,14 @@ impl Outputs {
             let (before, digit) = (text.as_bytes()[at.max(&1) - 1], text.as_bytes()[*at]);
             digit.is_ascii_digit() && !before.is_ascii_alphanumeric() && !b".:".contains(&before)
         };
-        // Drawings, colours and the page's own text are no figures.
-        let pieces = text.match_indices("<data value=\"").map(|(at, sign)| at + sign.len());
+        // Colours and the page's own text are no figures.
+        let pieces = ["<data value=\"", " data-v=\"", " data-t=\"", " data-x=\"", "><path d=\""];
+        let within = |sign: &'static str| {
+            let pieces = text.match_indices(sign).map(move |(at, _)| at + sign.len());
+            pieces.flat_map(|at| at..at + text[at..].find('"').unwrap())
+        };
         let digits: Vec<usize> = match name {
-            "r.html" => pieces.filter(is_first).collect(),
+            "r.html" => pieces.into_iter().flat_map(within).filter(is_first).collect(),
             _ => (from..text.len()).filter(is_first).collect(),
         };
         let step = (digits.len() / SPOILED).max(1);
@@ -264,6 +272,7 @@ fn a_search_is_the_same_in_all_outputs() {
     text::text(&mut law, &run.out);
     text::markdown(&mut law, outputs.get("r.md"));
     let cells = files::steps(outputs.get("r.html"));
+    charts::of_steps(&mut law, &steps, outputs.get("r.html").split("<details>").next().unwrap());
     cells[1..].iter().for_each(|row| text::row(&mut law, &cells[0], row));
     let log = rows::log(&mut law, outputs.get("r.hlog"));
     let all = csv(outputs.get("r.csv"));
