@@ -353,7 +353,9 @@ impl MasterRunner {
     fn show_seconds(&mut self, taking: &mut Taking, observer: &mut impl Observer) {
         while let Some(Row { interval, progress, aborted }) = taking.row(&self.master.loading()) {
             observer.on(&Event::Progress(progress));
-            observer.on(&Event::Interval(Box::new(interval)));
+            if let Some(interval) = interval {
+                observer.on(&Event::Interval(Box::new(interval)));
+            }
             if let Some(aborted) = aborted {
                 let why = format!("--abort-on {} was met", aborted.condition);
                 self.master.stop(Some(aborted), &why, now());
