@@ -2,6 +2,7 @@
 
 mod churn;
 mod returns;
+mod slicing;
 mod upsets;
 mod wrong_values;
 
@@ -225,6 +226,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     record.message_sizes = message_sizes(&totals.times);
     record.intervals = intervals(totals, length);
     record.slices = slices(totals, length);
+    record.slicing = Some(slicing::slicing(totals, (plan, survey), length));
     let kinds = || plan.source.mix.kinds();
     let sent = kinds().map(|kind| (kind.into(), totals.sent_in_window[kind.index()]));
     record.sent_in_window = sent.collect();

@@ -2,11 +2,7 @@
 //! hypervisor, or have too much to do, each with the kernel's figures that belong to it. The record
 //! names the cause that was planted and no other.
 
-use crate::harness::World;
-use memtide_base::Span;
-use memtide_base::rng::Random;
-use memtide_record::Verdict;
-use memtide_sim::{PauseKind, WorkerPause};
+use crate::prelude::*;
 
 const SEEDS: u64 = 100;
 const RATE: u64 = 1_000;
