@@ -26,6 +26,10 @@ mod pages;
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
 
+#[cfg(test)]
+#[path = "../../base/tests/table/mod.rs"]
+mod table;
+
 pub use field::{
     AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, is_near, scenario_file,
 };

@@ -1,20 +1,11 @@
 //! A load that is made elsewhere: a fleet that receives the scenario as text, and of each plan only
 //! its task, makes equal plans by itself.
 
-use crate::harness::{Rehearsal, World};
-use memtide_base::choice::RateUnit;
-use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
+use crate::prelude::*;
 use memtide_engine::plan::{Task, Work};
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::TallySum;
-use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Scan};
-use memtide_run::{PlanSizes, Planner, Unplannable, lower};
+use memtide_run::steps::Course;
+use memtide_run::{PlanSizes, Planner, Unplannable};
 use memtide_scenario::{Scenario, Settings, from_toml};
-use memtide_server::ServerProfile;
-use memtide_sim::SimFleet;
-use std::ops::Range;
 
 /// A stand-in for another machine.
 struct Elsewhere {

@@ -2,13 +2,11 @@
 
 mod rates;
 
-use crate::harness::{Performed, World};
-use memtide_base::choice::RateUnit;
-use memtide_base::{Instant, Span};
+use crate::harness::Performed;
+use crate::prelude::*;
 use memtide_record::GoalResult;
 use memtide_record::steps::{StepRole, StepsEnd};
-use memtide_run::steps::{Aim, Bisect, Bracket, Data, Limits, Measured, Scan, Time};
-use memtide_scenario::Kind;
+use memtide_run::steps::{Bisect, Measured, Time};
 use memtide_scenario::Measure;
 
 const LIMITS: Limits =

@@ -4,7 +4,6 @@
 
 pub(crate) mod terminal;
 
-use crate::child::section;
 use crate::prelude::*;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -14,14 +13,11 @@ use std::process::{Child, ExitStatus};
 /// runs in an empty folder.
 type Row = (&'static str, &'static str, i32);
 
-/// The rows of the table `name` in `rows.txt`.
-fn rows(name: &str) -> Vec<Row> {
-    let row = |line: &'static str| {
-        let (row, before) = line.split_once(" <- ").unwrap_or((line, ""));
-        let (code, words) = row.split_once(' ').unwrap_or((row, ""));
-        (before, words, code.parse().unwrap())
-    };
-    section(include_str!("rows.txt"), name).map(row).collect()
+/// A line of `rows.txt`: the exit code, the words for memtide, and what to run first behind ` <- `.
+fn row(line: &'static str) -> Row {
+    let (row, before) = line.split_once(" <- ").unwrap_or((line, ""));
+    let (code, words) = row.split_once(' ').unwrap_or((row, ""));
+    (before, words, code.parse().unwrap())
 }
 
 /// Time limit of a row even on a busy machine; one that exceeds it hangs.
@@ -69,7 +65,7 @@ fn hold(name: &str) {
     // One table at a time, so that the machine is not busier than a row expects.
     let _table = TABLE.lock();
     let _turn = shared();
-    let rows = rows(name);
+    let rows: Vec<Row> = section(include_str!("rows.txt"), name).map(row).collect();
     let peer = Peer::memcached("");
     let place = |number: usize| scratch(&format!("hostile-{name}-{number}"));
     let next = AtomicUsize::new(0);

@@ -2,7 +2,6 @@
 //! right output, and agrees with the servers' counts.
 
 use super::{Ran, configured, counted, memaslap};
-use crate::child::section;
 use crate::prelude::*;
 
 /// The configuration file of the manual page, without most of its comments.

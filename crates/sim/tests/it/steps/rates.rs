@@ -1,13 +1,10 @@
 //! Rates that count keys, everywhere a rate is held against another: each is the target's like, and
 //! says its unit.
 
-use crate::harness::World;
-use memtide_base::choice::RateUnit;
+use crate::prelude::*;
 use memtide_record::compare::{RuleOutcome, Unit};
-use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Record, Rule};
-use memtide_record::{Scenarios, compare, merge};
-use memtide_run::Share;
-use memtide_run::steps::{Bracket, Data, Limits, Scan};
+use memtide_record::{GoalResult, Rule};
+use memtide_record::{compare, merge};
 
 const MULTIGET: f64 = 4.0;
 
