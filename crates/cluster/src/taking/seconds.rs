@@ -20,8 +20,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Seconds {
     agents: BTreeMap<u32, Reported>,
-    /// End of the last row.
+    /// End of the last row of all, and of the last one without the master's own load.
     until: Span,
+    until_of_agents: Span,
 }
 
 /// What one agent has reported.
@@ -61,22 +62,27 @@ impl Seconds {
         Ok(())
     }
 
-    /// The next row, once every agent in `loading` has reported so far, or one is far ahead: first
-    /// of all loads, then of all but that of the agent `own`.
-    pub(super) fn row(&mut self, loading: &[u32], own: Option<u32>) -> Option<[Interval; 2]> {
+    /// The next row, once every agent in `loading` has reported so far, or one is far ahead: of all
+    /// loads, and of all but that of the agent `own`, which may have none.
+    pub(super) fn row(
+        &mut self,
+        loading: &[u32],
+        own: Option<u32>,
+    ) -> Option<(Interval, Option<Interval>)> {
         let at = self.boundary(loading)?;
         let agents = self.agents.iter_mut();
         let parts: Vec<(u32, Interval)> =
             agents.filter_map(|(number, agent)| Some((*number, agent.take(at)?))).collect();
-        let until = parts.iter().map(|(_, part)| part.end()).fold(self.until, Span::max);
-        let (start, length) = (self.until, until.saturating_sub(self.until));
-        self.until = until;
-        let without = |left_out: Option<u32>| {
-            let some = parts.iter().filter(|(number, _)| Some(*number) != left_out);
-            let sum = Interval::merged(some.map(|(_, part)| part)).unwrap_or_default();
-            Interval { start, length, ..sum }
+        let sum = |left_out: Option<u32>, until: &mut Span| {
+            let some = || parts.iter().filter(|(number, _)| Some(*number) != left_out);
+            let sum = Interval::merged(some().map(|(_, part)| part))?;
+            let start = *until;
+            let end = some().map(|(_, part)| part.end()).fold(start, Span::max);
+            *until = end;
+            Some(Interval { start, length: end.saturating_sub(start), ..sum })
         };
-        Some([None, own].map(without))
+        let agents = sum(own, &mut self.until_of_agents);
+        Some((sum(None, &mut self.until)?, agents))
     }
 
     /// The number of an agent's operations that are in rows.

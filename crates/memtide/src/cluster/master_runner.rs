@@ -116,6 +116,7 @@ impl MasterRunner {
             expect: *expect,
             prepare_max: settings.placement.agents.prepare_timeout,
             expect_flag: profile.patience_flag,
+            prepare_flag: profile.words.is_none().then_some("--prepare-timeout"),
             allow_lost: *allow_lost,
             goes_on: profile.goes_on_without,
             own: has_own.then_some(own_name),
@@ -353,7 +354,9 @@ impl MasterRunner {
     fn show_seconds(&mut self, taking: &mut Taking, observer: &mut impl Observer) {
         while let Some(Row { interval, progress, aborted }) = taking.row(&self.master.loading()) {
             observer.on(&Event::Progress(progress));
-            observer.on(&Event::Interval(Box::new(interval)));
+            if let Some(interval) = interval {
+                observer.on(&Event::Interval(Box::new(interval)));
+            }
             if let Some(aborted) = aborted {
                 let why = format!("--abort-on {} was met", aborted.condition);
                 self.master.stop(Some(aborted), &why, now());
