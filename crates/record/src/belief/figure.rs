@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The operations and times that a figure is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Channel {
     /// The achieved rate.
     Rate,
@@ -83,14 +83,14 @@ impl GradedFigure {
 
     /// The figure with the grade that its parts give it. `missing` is the reason for which it has
     /// no range.
-    fn graded(mut self, missing: Option<&str>) -> Self {
+    fn graded(mut self, missing: &str) -> Self {
         let interval = self.interval;
         self.half_width = self.range.map(|[low, high]| half_width(low, high));
         self.grade = self.half_width.map_or(Grade::No, Grade::of);
         let by_sampling = interval.map_or(0.0, |[low, high]| half_width(low, high));
         self.reason = match (self.half_width, self.grade) {
             (_, Grade::Yes) => None,
-            (None, _) => Some(missing.unwrap_or("its interval is unknown").to_owned()),
+            (None, _) => Some(missing.to_owned()),
             // What is left without memtide's lateness is better than half of what is there.
             (Some(x), _) if by_sampling < x / 2.0 || Grade::of(by_sampling) == Grade::Yes => {
                 Some(LATE.to_owned())
@@ -155,7 +155,7 @@ impl Record {
             reason: None,
             n_effective: None,
         };
-        figure.graded(Some(self.no_slices()))
+        figure.graded(self.no_slices())
     }
 
     /// Reason why there are no intervals at all.
@@ -203,7 +203,7 @@ impl Record {
             reason: None,
             n_effective,
         };
-        figure = figure.graded(missing.as_deref());
+        figure = figure.graded(missing.as_deref().unwrap_or(self.no_slices()));
         if figure.grade == Grade::Yes && self.is_unbounded() {
             figure.grade = Grade::Within(grade::YES_MAX);
             figure.reason = Some("workers of a closed loop were late".to_owned());
@@ -314,9 +314,7 @@ impl Parts {
             own_low: own.and_then(|own| own.mean_low_ns),
             range_low: own.and_then(|own| own.mean_range_low_ns),
             n_effective: None,
-            missing: Some(
-                times.no_interval.get(&Percentile::P50).map_or(NO_SLICES, |it| it).to_owned(),
-            ),
+            missing: times.no_interval.get(&Percentile::P50).cloned(),
         }
     }
 
@@ -329,7 +327,7 @@ impl Parts {
             own_low: own.and_then(|own| ns(&own.low_ns)),
             range_low: own.and_then(|own| ns(&own.range_low_ns)),
             n_effective: times.n_effective.get(&percentile).copied(),
-            missing: Some(times.no_interval.get(&percentile).map_or(NO_SLICES, |it| it).to_owned()),
+            missing: times.no_interval.get(&percentile).cloned(),
         }
     }
 }

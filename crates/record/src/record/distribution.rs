@@ -265,6 +265,21 @@ pub struct Lateness {
     pub weighted_ns: Vec<Wide>,
 }
 
+impl Lateness {
+    /// Adds that of other workers, saturating.
+    pub(crate) fn add(&mut self, part: &Self) {
+        self.operations = self.operations.saturating_add(part.operations);
+        self.late_ns.resize(self.late_ns.len().max(part.late_ns.len()), 0);
+        for (sum, ns) in self.late_ns.iter_mut().zip(&part.late_ns) {
+            *sum = sum.saturating_add(*ns);
+        }
+        self.weighted_ns.resize(self.weighted_ns.len().max(part.weighted_ns.len()), Wide(0));
+        for (sum, ns) in self.weighted_ns.iter_mut().zip(&part.weighted_ns) {
+            sum.0 = sum.0.saturating_add(ns.0);
+        }
+    }
+}
+
 /// Lower bounds of the times of operations cut off by the end of the window: due but not sent, or
 /// sent but not answered within the second after it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
