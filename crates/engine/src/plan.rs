@@ -6,8 +6,8 @@ mod task;
 mod topology;
 
 use crate::driver::{Address, FilterPlan, SocketOptions};
-pub(crate) use memory::OPERATION_BYTES;
 pub use memory::{CONNECTION_BYTES, PlanMemory};
+pub(crate) use memory::{OPERATION_BYTES, WATCHED_BYTES, WATCHED_MAX};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
@@ -420,11 +420,24 @@ impl RowPlan {
         (row_width, rows_open)
     }
 
-    /// The memory of the open rows of one worker in bytes: it fills one tally while another is
-    /// collected.
+    /// The memory of the open rows of one worker in bytes, in all its tallies.
     pub fn bytes(&self, timeout: Span) -> u64 {
         let (_, rows_open) = self.open(timeout);
-        (rows_open as u64 * 2).saturating_mul(Tally::row_bytes(self.get_times))
+        (rows_open as u64 * memory::TALLIES).saturating_mul(Tally::row_bytes(self.get_times))
+    }
+
+    /// The most rows that a run of this length keeps, and the width of a row.
+    pub fn kept(&self, timeout: Span, length: Option<Span>) -> (u64, Span) {
+        let (width, _) = self.open(timeout);
+        let rows_max = self.rows_max() as u64;
+        let rows = length.map_or(rows_max, |length| length.ns().div_ceil(width.ns()));
+        // Where neighbours become one, the rows before and after exist for a moment.
+        (if rows > rows_max { rows_max / 2 * 3 } else { rows }, width)
+    }
+
+    /// The most rows before neighbours become one.
+    fn rows_max(&self) -> usize {
+        if self.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX }
     }
 }
 
@@ -444,7 +457,7 @@ impl Plan {
             servers: self.servers.len(),
             row_width,
             rows_open,
-            rows_max: if self.rows.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX },
+            rows_max: self.rows.rows_max(),
             rows_get_times: self.rows.get_times,
             depth: self.depth as usize,
             churn: self.churn().is_some(),

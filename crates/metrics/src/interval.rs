@@ -8,7 +8,7 @@ use crate::absence::Absences;
 use crate::churn::Churn;
 use crate::counter::{Counters, KINDS_MAX, summed};
 use crate::histogram::{Histogram, Tallying};
-use crate::mismatch::Mismatches;
+use crate::mismatch::{Mismatch, Mismatches};
 use crate::series::{Row, Series, add_counts};
 use memtide_base::Span;
 use std::ops::AddAssign;
@@ -81,6 +81,12 @@ pub struct Times<H> {
     pub request_bytes: Option<H>,
     /// Bytes of a reply; `None` unless sizes are kept.
     pub reply_bytes: Option<H>,
+}
+
+/// The most distributions of [`Times`].
+const fn histograms_max(slots: u64, servers: u64) -> u64 {
+    let of_servers = if servers > 1 { 2 * servers } else { 0 };
+    4 * slots + of_servers + 9
 }
 
 impl<H: Default> Times<H> {
@@ -312,6 +318,13 @@ impl Tally {
         }
     }
 
+    /// Upper bound of the memory of a tally besides its open rows in bytes, with this number of
+    /// slots in use and of servers.
+    pub const fn bytes_max(slots: u64, servers: u64) -> u64 {
+        let kept = TALLY_MISMATCHES_MAX as u64 * size_of::<Mismatch>() as u64;
+        histograms_max(slots, servers) * Histogram::<u32>::bytes() + kept
+    }
+
     /// The memory of an open row in bytes; more if it keeps the times of its gets.
     pub const fn row_bytes(get_times: bool) -> u64 {
         let histograms = if get_times { 3 } else { 1 };
@@ -465,6 +478,12 @@ pub struct TallySum {
 }
 
 impl TallySum {
+    /// Upper bound of the memory of a run's sums besides its rows in bytes, with this number of
+    /// slots in use and of servers.
+    pub const fn bytes_max(slots: u64, servers: u64) -> u64 {
+        histograms_max(slots, servers) * Histogram::<u64>::bytes()
+    }
+
     /// Sums without any measurement yet.
     pub fn new(shape: &Shape) -> Self {
         Self {

@@ -141,7 +141,7 @@ fn every_promise_names_a_test_that_exists() {
     ];
     for (held, expected) in table {
         let page = format!("| promise | held by |\n|---|---|\n| It holds. | {held} |\n");
-        let found = words::promises::check(&page, &sources);
+        let found = words::promises::check("docs/tests.md", &page, &sources);
         let what: Vec<&str> = found.iter().map(|finding| finding.what.as_str()).collect();
         assert_eq!(what, expected.as_slice(), "{held}");
         assert!(found.iter().all(|finding| finding.line == 3), "{held}");
