@@ -39,8 +39,8 @@ pub struct PlanMemory {
     pub slots: u64,
     /// What verification knows about keys, in bytes.
     pub verification_bytes: u64,
-    /// The open rows of one worker, in bytes.
-    pub rows_bytes: u64,
+    /// The cells of one worker, in bytes.
+    pub cells_bytes: u64,
     /// Classes of operations that have distributions of their own.
     pub classes: u64,
     /// Servers.
@@ -92,11 +92,11 @@ impl PlanMemory {
             .saturating_add(TallySum::bytes_max(self.classes, self.servers))
     }
 
-    /// Memory of the rows, open and kept, in bytes.
+    /// Memory of the cells and of the rows that are made of them, in bytes.
     pub fn all_rows_bytes(&self) -> u64 {
         let row = Row::bytes(self.row_operations, self.get_times);
         let kept = self.kept_rows.saturating_mul(row);
-        self.rows_bytes.saturating_mul(self.workers).saturating_add(kept)
+        self.cells_bytes.saturating_mul(self.workers).saturating_add(kept)
     }
 
     /// All of it, in bytes.

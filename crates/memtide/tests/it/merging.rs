@@ -1,12 +1,8 @@
 //! Merged records: counts, output and refusals.
 
-use crate::child::{memtide, read_record, scratch};
-use crate::peer::Peer;
+use crate::prelude::*;
 use memtide_base::printable::is_obeyed;
-use memtide_record::GoalResult;
-use memtide_record::Record;
 use serde_json::{Value, json};
-use std::path::Path;
 
 /// The record of a short run with these words, written to a file of this name.
 fn run(words: &str, name: &str) -> (String, Record) {
@@ -14,7 +10,7 @@ fn run(words: &str, name: &str) -> (String, Record) {
     let path = path.display();
     let line = format!("run --duration 1s --keys 100 --quiet {words} --json {path}");
     memtide(&line);
-    let text = std::fs::read_to_string(path.to_string()).unwrap();
+    let text = fs::read_to_string(path.to_string()).unwrap();
     (path.to_string(), read_record(&text).unwrap())
 }
 
@@ -33,7 +29,7 @@ fn the_counts_of_two_runs_add_up_in_a_record_and_a_report() {
     assert!(report.out.lines().last().unwrap().starts_with("believable: "), "{report}");
     assert_eq!(report.err, "", "{report}");
     let merged = memtide(&format!("merge {b} {a} --json -")).exits(0);
-    assert_eq!(merged.out, std::fs::read_to_string(&out).unwrap(), "the order does not matter");
+    assert_eq!(merged.out, fs::read_to_string(&out).unwrap(), "the order does not matter");
     let record = merged.record();
     assert_eq!(record.totals.intended, first.totals.intended + second.totals.intended);
     assert_eq!(record.window_ns, first.window_ns + second.window_ns, "one after the other");
@@ -57,7 +53,7 @@ fn what_cannot_be_merged_is_said_in_one_sentence() {
     assert!(forced.out.contains("2 runs merged"), "{forced}");
     let broken = scratch("merge-broken.json");
     let broken = broken.display().to_string();
-    let write = |text: &str| std::fs::write(Path::new(&broken), text).unwrap();
+    let write = |text: &str| fs::write(Path::new(&broken), text).unwrap();
     let line = format!("merge {a} {broken}");
     memtide(&line).complains(2, &[&broken, "cannot be read"]);
     write("# a report");
@@ -134,8 +130,7 @@ fn texts_of_records_from_strangers_are_harmless_where_they_are_shown() {
     memtide(&format!("merge {a} {b} --json {merged}"));
     let long = format!("{EVIL}{}", "x ".repeat(50_000));
     for (path, evil) in [(&a, EVIL), (&merged, EVIL), (&a, &long), (&merged, &long)] {
-        let mut value: Value =
-            serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let mut value: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
         if let Some(share) = value.get_mut("share").and_then(Value::as_object_mut) {
             let agent = json!({"name": "a", "run": "ab", "armed_ns": null});
             share.insert("agent".to_owned(), agent);
@@ -145,7 +140,7 @@ fn texts_of_records_from_strangers_are_harmless_where_they_are_shown() {
         value["warnings"].as_array_mut().unwrap().push(warning);
         assert!(poison(&mut value, evil) > 10, "texts can be replaced");
         let evil = scratch("merge-poisoned.json").display().to_string();
-        std::fs::write(&evil, value.to_string()).unwrap();
+        fs::write(&evil, value.to_string()).unwrap();
         let outputs = ["md", "hgrm", "junit", "json"].map(|kind| {
             let file = scratch(&format!("merge-poisoned.{kind}")).display().to_string();
             (format!("{kind}={file}"), file)
@@ -164,7 +159,7 @@ fn texts_of_records_from_strangers_are_harmless_where_they_are_shown() {
             is_harmless(&run.err, &line);
         }
         for (_, file) in outputs {
-            is_harmless(&std::fs::read_to_string(&file).unwrap_or_default(), &file);
+            is_harmless(&fs::read_to_string(&file).unwrap_or_default(), &file);
         }
     }
     assert!(record.totals.intended > 0);

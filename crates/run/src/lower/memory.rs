@@ -52,6 +52,7 @@ impl PlanSizes {
         };
         // Hits and misses of gets are told apart.
         let classes = decided.mix.kinds().count() as u64 + 2;
+        let length = decided.duration.filter(|_| decided.ops_max.is_none());
         let plan = PlanMemory {
             values_bytes: ValueSpace::bytes(&decided.value_size, decided.value_max),
             workers: decided.threads.unwrap_or(1).into(),
@@ -62,7 +63,7 @@ impl PlanSizes {
             verification_bytes: Oracle::bytes_of(verified)
                 .saturating_mul(oracles)
                 .saturating_add(Lifetimes::bytes_of(lifetimes)),
-            rows_bytes: rows(&decided).bytes(decided.timeout),
+            cells_bytes: rows(&decided).cells_bytes(decided.timeout, length, &decided.mix),
             classes,
             servers: servers.into(),
             kept_rows,

@@ -42,11 +42,11 @@ pub(super) fn hgrm(law: &mut Law<'_>, text: &str) {
 }
 
 /// The pieces of a text between two signs.
-fn between(text: &str, from: &str, to: &str) -> Vec<String> {
+pub(super) fn between(text: &str, from: &str, to: &str) -> Vec<String> {
     text.split(from).skip(1).map(|part| part.split(to).next().unwrap().to_owned()).collect()
 }
 
-fn attribute(text: &str, name: &str) -> Option<String> {
+pub(super) fn attribute(text: &str, name: &str) -> Option<String> {
     between(text, &format!(" {name}=\""), "\"").first().map(|it| unescaped(it))
 }
 
@@ -56,7 +56,7 @@ fn unescaped(text: &str) -> String {
 }
 
 /// The words of a piece of a page.
-fn inner(text: &str) -> String {
+pub(super) fn inner(text: &str) -> String {
     unescaped(&between(&format!(">{text}"), ">", "<").concat())
 }
 
