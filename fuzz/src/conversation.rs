@@ -24,6 +24,7 @@ pub fn from_agent(data: &[u8]) {
         prepare_flag: None,
         allow_lost: u32::from(data.len().is_multiple_of(2)),
         expect_flag: None,
+        prepare_flag: None,
         goes_on: data.len().is_multiple_of(3),
         own: None,
         version: VERSION.to_owned(),

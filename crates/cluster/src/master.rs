@@ -464,9 +464,9 @@ impl Master {
         }
     }
 
-    /// Rejects the message of an agent, for this reason.
+    /// Rejects the figures of an agent, for this reason.
     pub fn unfit(&mut self, number: u32, why: String, now: Instant) {
-        self.lose(number as usize, None, why, now);
+        self.lose(number as usize, Some(Lost::UNFIT), why, now);
         self.look(now);
     }
 

@@ -6,8 +6,8 @@ mod task;
 mod topology;
 
 use crate::driver::{Address, FilterPlan, SocketOptions};
-pub(crate) use memory::OPERATION_BYTES;
 pub use memory::{CONNECTION_BYTES, PlanMemory};
+pub(crate) use memory::{OPERATION_BYTES, WATCHED_BYTES, WATCHED_MAX};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
@@ -423,13 +423,26 @@ impl RowPlan {
         passed.clamp(CELLS_MIN, CELLS_MAX) as usize
     }
 
+    /// The most rows that a run of this length keeps, and the width of a row.
+    pub fn kept(&self, timeout: Span, length: Option<Span>) -> (u64, Span) {
+        let (width, rows_max) = (self.width(timeout), self.rows_max() as u64);
+        let rows = length.map_or(rows_max, |length| length.ns().div_ceil(width.ns()));
+        // Where neighbours become one, the rows before and after exist for a moment.
+        (if rows > rows_max { rows_max / 2 * 3 } else { rows }, width)
+    }
+
+    /// The most rows before neighbours become one.
+    fn rows_max(&self) -> usize {
+        if self.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX }
+    }
+
     /// The memory of the cells of one worker in bytes, for a load with this timeout in a window of
-    /// this length, if that is known: it fills one tally while another is collected.
+    /// this length, if that is known, in all its tallies.
     pub fn cells_bytes(&self, timeout: Span, window: Option<Span>, mix: &Mix) -> u64 {
         let cells = self.cells(timeout, slices::first_width(window)) as u64;
         let [response, service] = answer_slots(mix);
         let distributions = response.iter().chain(&service).filter(|used| **used).count() as u64;
-        2 * Tally::cells_bytes(cells, distributions)
+        memory::TALLIES * Tally::cells_bytes(cells, distributions)
     }
 }
 
@@ -463,7 +476,7 @@ impl Plan {
             segments: segment::COUNT,
             servers: self.servers.len(),
             row_width: self.rows.width(self.timeout),
-            rows_max: if self.rows.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX },
+            rows_max: self.rows.rows_max(),
             row_gets: if self.rows.get_times { gets } else { Vec::new() },
             slice_width,
             cells: self.rows.cells(self.timeout, slice_width),

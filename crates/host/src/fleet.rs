@@ -35,8 +35,8 @@ use watch::Watched;
 
 /// The interval between hand-overs.
 const HANDOVER_EVERY: Span = Span::from_ms(100);
-/// The collector's sleep between checks for events that end its wait early.
-const COLLECT_STEP: Span = Span::from_ms(20);
+/// The collector's sleep between checks for a stop, silence or a refused address. Workers wake it.
+const COLLECT_STEP: Span = Span::from_ms(100);
 /// Connections that a worker begins to open before it handles those that are open: with thousands
 /// to one server, each takes the kernel long.
 const OPENED_AT_ONCE: u32 = 256;
@@ -80,6 +80,8 @@ struct Mailbox {
     stop_grace_ns: AtomicU64,
     /// True if the worker has handed over early, because it reached what its fleet waits for.
     reached: AtomicBool,
+    /// True if the worker hands over nothing more but its last parcel, which its thread returns.
+    ended: AtomicBool,
     /// The thread that collects, asleep between hand-overs.
     collector: thread::Thread,
 }
@@ -137,6 +139,7 @@ impl HostFleet {
             stop_ns: AtomicU64::new(NEVER_NS),
             stop_grace_ns: AtomicU64::new(0),
             reached: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             collector: thread::current(),
         });
         let job = Job {
@@ -152,7 +155,13 @@ impl HostFleet {
         };
         let handle = thread::Builder::new()
             .name(format!("worker-{worker}"))
-            .spawn(move || job.run())
+            .spawn(move || {
+                let mailbox = Arc::clone(&job.mailbox);
+                let last = job.run();
+                mailbox.ended.store(true, Ordering::Release);
+                mailbox.collector.unpark();
+                last
+            })
             .map_err(|error| FleetError::NoThread { worker, why: error.to_string() })?;
         Ok(Thread {
             number: worker,
@@ -332,7 +341,11 @@ impl Drop for HostFleet {
 impl Thread {
     /// True if nothing more will come; the last parcel may still wait to be collected.
     fn is_over(&self) -> bool {
-        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+        let has_ended = |handle: &JoinHandle<_>| {
+            // A panic ends a thread without a word.
+            self.mailbox.ended.load(Ordering::Acquire) || handle.is_finished()
+        };
+        self.handle.as_ref().is_none_or(has_ended)
     }
 
     fn collect(&mut self, totals: &mut TallySum) -> Result<(), DriverError> {

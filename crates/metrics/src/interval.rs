@@ -9,7 +9,7 @@ use crate::cell::{Answer, Cells, Loss};
 use crate::churn::Churn;
 use crate::counter::{Counters, KINDS_MAX, summed};
 use crate::histogram::{Histogram, Tallying};
-use crate::mismatch::Mismatches;
+use crate::mismatch::{Mismatch, Mismatches};
 use crate::series::Series;
 use crate::slices::{SLICES_KEPT, SliceSet};
 use memtide_base::Span;
@@ -88,6 +88,12 @@ pub struct Times<H> {
     pub request_bytes: Option<H>,
     /// Bytes of a reply; `None` unless sizes are kept.
     pub reply_bytes: Option<H>,
+}
+
+/// The most distributions of [`Times`].
+const fn histograms_max(slots: u64, servers: u64) -> u64 {
+    let of_servers = if servers > 1 { 2 * servers } else { 0 };
+    4 * slots + of_servers + 9
 }
 
 impl<H: Default> Times<H> {
@@ -244,6 +250,13 @@ impl Tally {
         }
     }
 
+    /// Upper bound of the memory of a tally besides its open rows in bytes, with this number of
+    /// slots in use and of servers.
+    pub const fn bytes_max(slots: u64, servers: u64) -> u64 {
+        let kept = TALLY_MISMATCHES_MAX as u64 * size_of::<Mismatch>() as u64;
+        histograms_max(slots, servers) * Histogram::<u32>::bytes() + kept
+    }
+
     /// The memory of this number of cells, with so many distributions each, in bytes.
     pub const fn cells_bytes(cells: u64, distributions: u64) -> u64 {
         Cells::bytes(cells, distributions)
@@ -349,6 +362,12 @@ pub struct TallySum {
 }
 
 impl TallySum {
+    /// Upper bound of the memory of a run's sums besides its rows in bytes, with this number of
+    /// slots in use and of servers.
+    pub const fn bytes_max(slots: u64, servers: u64) -> u64 {
+        histograms_max(slots, servers) * Histogram::<u64>::bytes()
+    }
+
     /// Sums without any measurement yet.
     pub fn new(shape: &Shape) -> Self {
         Self {

@@ -76,6 +76,22 @@ impl Default for Sparse {
     }
 }
 
+/// The memory of an entry of a row's distribution: a bucket in use, with its part of the tree.
+const ENTRY_BYTES: f64 = 34.0;
+/// Buckets that each doubling of a row's operations adds at most, if their times are exponential:
+/// those of an octave and a quarter.
+const ENTRIES_ADDED: f64 = 160.0;
+
+impl Row {
+    /// The estimated memory of a row of this number of operations, in bytes.
+    pub fn bytes(operations: u64, get_times: bool) -> u64 {
+        let entries = ENTRIES_ADDED * (1.0 + operations as f64 / ENTRIES_ADDED).log2();
+        let entries = entries.min(operations as f64);
+        let (times, gets) = if get_times { (3.0, size_of::<GetTimes>()) } else { (1.0, 0) };
+        (size_of::<Self>() + gets) as u64 + (times * entries * ENTRY_BYTES) as u64
+    }
+}
+
 impl Stretch for Row {
     /// Saturates: counts that were read from a file may be near the end of their type.
     fn absorb(&mut self, other: &Self) {

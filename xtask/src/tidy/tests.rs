@@ -116,7 +116,7 @@ fn every_promise_names_a_test_that_exists() {
     ];
     assert_said(CASES, "promises", |held| {
         let page = format!("| promise | held by |\n|---|---|\n| It holds. | {held} |\n");
-        let found = words::promises::check(&page, &sources);
+        let found = words::promises::check("docs/tests.md", &page, &sources);
         assert!(found.iter().all(|finding| finding.line == 3), "{held}");
         what(found)
     });

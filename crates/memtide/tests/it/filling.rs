@@ -243,9 +243,8 @@ fn a_run_takes_about_the_memory_that_was_computed_for_it() {
         let mut settings = Settings::default();
         let layer = from_toml(&toml, "a test").expect("it is a scenario");
         settings.apply(&layer).expect("its words are allowed");
-        let threads = settings.scenario.threads.unwrap_or(1);
         let sizes = PlanSizes::of(&settings.scenario, 1).expect("it has a plan");
-        let needed = sizes.plan.bytes(threads.into());
+        let needed = sizes.plan.bytes();
         let took = peak(words).saturating_sub(base);
         assert!(took as f64 <= 1.1 * needed as f64 + 8e6, "{words:?}: {took}, not {needed}");
         assert!(needed <= 2 * took + 32_000_000, "{words:?}: {took}, not {needed}");

@@ -642,7 +642,8 @@ fn null_is_nan<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<f64, D::Er
 /// `text` is not JSON, or not `what`. It is the only way to read, because each costs the compiler
 /// as much as a quarter of this crate.
 pub(crate) fn read_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
-    let text = gate::printable_json(text);
+    let text = gate::shortened_json(text);
+    let text = gate::printable_json(&text);
     let mut reader = serde_json::Deserializer::from_str(&text);
     let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();

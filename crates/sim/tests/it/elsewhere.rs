@@ -4,7 +4,7 @@
 use crate::prelude::*;
 use memtide_engine::plan::{Task, Work};
 use memtide_run::steps::Course;
-use memtide_run::{PlanSizes, Planner, Unplannable};
+use memtide_run::{Planner, Unplannable};
 use memtide_scenario::{Scenario, Settings, from_toml};
 
 /// A stand-in for another machine.
@@ -200,27 +200,4 @@ fn a_task_that_a_scenario_does_not_have_is_refused() {
     let work = Work::Fill { server: ServerId(0), first: 0, end: 100 };
     let task = Task { work, ..Task::default() };
     assert_eq!(planner.plan(&task).expect("it is filled").task, task);
-}
-
-/// What a run will take is computed before anything is allocated; the plan then takes as much.
-#[test]
-fn a_plan_takes_the_memory_that_was_computed_for_it() {
-    let windows = [("clients", "8"), ("window", "50"), ("overwrite", "20%"), ("ops-max", "4k")];
-    let cases: [&[(&str, &str)]; 7] = [
-        &[("duration", "1s"), ("value-size", "300k"), ("depth", "7")],
-        &[("duration", "1s"), ("value-size", "exponential:100"), ("value-max", "2M")],
-        &[("duration", "1s"), ("verify", "1"), ("keys", "12345"), ("verify-keys", "1000")],
-        &[("duration", "1s"), ("interval", "10ms"), ("interval-times", "true")],
-        &windows,
-        &[&windows[..], &[("verify", "1")]].concat(),
-        &[&windows[..], &[("verify-expiry", "true"), ("expiry", "9")]].concat(),
-    ];
-    for words in cases {
-        let mut world = World::new(words);
-        world.servers = (0..2).map(|_| ServerProfile::default()).collect();
-        let plan = lower(&world.scenario(), &world.around()).expect("it can be run").plan;
-        let sizes = PlanSizes::of(&world.scenario(), 2).expect("it has a plan");
-        assert_eq!(sizes.plan, plan.memory(), "{words:?}");
-        assert!(sizes.plan.bytes(1) > 0);
-    }
 }
