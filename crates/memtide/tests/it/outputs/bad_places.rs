@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Outputs that are written at the end.
-const WHOLE: [&str; 8] = [
+const WHOLE: [&str; 9] = [
     "json=r.json",
     "md=r.md",
     "html=r.html",
@@ -23,6 +23,7 @@ const WHOLE: [&str; 8] = [
     "plot=p.png",
     "hgrm=r.h",
     "summary=runs.csv",
+    "openmetrics=r.prom",
 ];
 /// Outputs that grow with each second.
 const GROWING: [&str; 3] = ["hlog=r.hlog", "intervals=i.csv", "intervals=i.jsonl"];
