@@ -60,6 +60,7 @@ pub(super) const FIELDS: &[Field] = &[
                operation (`.csv`, `.jsonl` or `.parquet`). `hlog`: a histogram per second and \
                kind, for the HDR tools. `hgrm`: the percentiles of a run, for the HDR tools. \
                `summary`: a row with the run's totals, appended to a `.csv` of many runs. \
+               `openmetrics`: the run's totals as text that Prometheus reads. \
                `influx`: a point per operation, and the rows of `intervals`, to \
                `http://HOST:8086/write?db=NAME`. With `--agents`, `samples=agents` and \
                `influx=agents` let each agent write its own operations. An output that cannot be \
