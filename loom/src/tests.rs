@@ -25,17 +25,22 @@ const REPORT: WorkerReport = WorkerReport {
     idle: Span::ZERO,
     run_delay: None,
     cpu: None,
+    stopped: Span::ZERO,
+    stopped_longest: Span::ZERO,
 };
 
 fn tally() -> Box<Tally> {
     let shape = Shape {
         slots: vec![false],
+        response: vec![false],
+        service: vec![false],
         segments: 1,
         servers: 1,
         row_width: Span::from_s(1),
-        rows_open: 1,
         rows_max: 1024,
-        rows_get_times: false,
+        row_gets: Vec::new(),
+        slice_width: Span::from_s(1),
+        cells: 1,
         depth: 1,
         churn: false,
         message_sizes: false,

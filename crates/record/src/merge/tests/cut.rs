@@ -166,7 +166,7 @@ fn sealed(sums: &TallySum, window: Span, start_ms: u64) -> Record {
             target_per_s: None,
             achieved_per_s: per_second(sent.iter().map(|(_, count)| count).sum(), window),
             kinds_per_s: sent.map(|(kind, count)| (kind, per_second(count, window))).into(),
-            keys_per_s: None,
+            ..RateRecord::default()
         },
         response: kinds(&sums.times.response, true),
         service: kinds(&sums.times.service, false),
