@@ -12,9 +12,9 @@ pub fn rows<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (String, Vec<
     let table = table.split("\n## ").next().unwrap_or_default();
     let rows = table.lines().filter(|line| !line.is_empty() && !line.starts_with("# "));
     rows.map(|row| {
-        let (word, parts) = row.split_once(" => ").map_or((row, None), |(w, p)| (w, Some(p)));
+        let (word, parts) = row.split_once(" =>").map_or((row, None), |(w, p)| (w, Some(p)));
         let word = word.replace("''", "").replace("\\n", "\n");
-        (word, parts.into_iter().flat_map(|parts| parts.split(" | ")).collect())
+        (word, parts.into_iter().flat_map(|parts| parts.trim_start().split(" | ")).collect())
     })
 }
 
@@ -44,8 +44,8 @@ pub fn assert_said(text: &str, name: &str, said: impl Fn(&str) -> String) {
     }
 }
 
-/// Asserts that `read` refuses each word of the table with a sentence that contains the parts behind
-/// it.
+/// Asserts that `read` refuses each word of the table with a sentence that contains the parts
+/// behind it.
 pub fn assert_refused<T, E: Display>(text: &str, name: &str, read: impl Fn(&str) -> Result<T, E>) {
     for (word, parts) in rows(text, name) {
         let Err(error) = read(&word) else { panic!("'{word}' is not refused") };

@@ -116,6 +116,7 @@ impl MasterRunner {
             expect: *expect,
             prepare_max: settings.placement.agents.prepare_timeout,
             expect_flag: profile.patience_flag,
+            prepare_flag: profile.words.is_none().then_some("--prepare-timeout"),
             allow_lost: *allow_lost,
             goes_on: profile.goes_on_without,
             own: has_own.then_some(own_name),

@@ -15,4 +15,5 @@ mod pauses;
 mod replay;
 mod shares;
 mod steps;
+#[path = "harness/prelude.rs"]
 mod prelude;

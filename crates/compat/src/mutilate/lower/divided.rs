@@ -93,9 +93,9 @@ impl OwnRate {
         self.divide((rate > 0.0).then_some(rate)).0.unwrap_or(0.0)
     }
 
-    /// The agents' parts of the rates of a profile's intervals. The originals' agents never leave an
-    /// interval of which the master leaves them nothing: until the run ends, they send as fast as
-    /// answers come, and all of it counts in that interval.
+    /// The agents' parts of the rates of a profile's intervals. The originals' agents never leave
+    /// an interval of which the master leaves them nothing: until the run ends, they send as fast
+    /// as answers come, and all of it counts in that interval.
     fn of_intervals(self, targets: &[f64]) -> Vec<f64> {
         let own = if let Self::Fixed(Some(own)) = self { own } else { 0.0 };
         let last = targets.iter().position(|target| own > 0.0 && *target <= own);

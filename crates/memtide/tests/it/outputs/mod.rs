@@ -134,7 +134,7 @@ fn a_pipe_is_written_as_it_is() {
     assert_eq!(names(&folder), ["pipe"]);
 }
 
-/// Runs `line` in `folder` with rows to a pipe that nobody opens, and to one that nobody reads: its
+/// Runs `line` in `folder` with rows to a pipe without a reader, and to one whose reader waits: its
 /// report and its record come nevertheless.
 fn run_unread(folder: &Path, line: &str, rows: &str) {
     for is_open in [false, true] {

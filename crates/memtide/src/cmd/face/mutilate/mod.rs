@@ -184,7 +184,7 @@ impl Front for Mutilate {
 
     fn exit(&self, ended: Result<u8, Stop>, stop: &StopFlag) -> u8 {
         let code = ended.unwrap_or_else(|stop| {
-            complain(&stop.message);
+            complain(&share::in_variables(&stop.message));
             FATAL
         });
         // The originals catch no signal.

@@ -1,6 +1,6 @@
-//! Machines: namespaces of networks, processes, mounts and names, each with homes of its own, joined
-//! by a bridge. Commands run on them as over ssh: in a shell without a terminal and with an empty
-//! environment. The calling thread is another machine, on which servers run.
+//! Machines: namespaces of networks, processes, mounts and names, each with a home of its own,
+//! joined by a bridge. Commands run on them as over ssh: in a shell without a terminal and with an
+//! empty environment. The calling thread is another machine, on which servers run.
 
 use super::super::containers::child_of;
 use crate::child::{Running, cleared, fresh_folder};
@@ -15,15 +15,18 @@ use std::process::{Child, Command, Stdio};
 pub(super) const SERVER: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(198, 18, 7, 1)), 11_211);
 const FIRST: usize = 11;
-/// User and group `nobody`, for commands that begin with `nobody@`.
-const NOBODY: u32 = 65_534;
+/// User and group of the places that begin with `other@`.
+const OTHER: u32 = 65_534;
 
 /// What the first process of a machine does, which then collects processes that lost their parents;
 /// its arguments are the machine's name and hosts file.
 const BOOT: &str = "hostname \"$1\" && mount --bind \"$2\" /etc/hosts && echo up && sleep 300; :";
-/// Functions for all command lines: `agents` lists the processes of agents.
+/// What precedes each command line; `agents` lists the processes of agents.
 const PRELUDE: &str = r#"cd "$HOME"
-agents() { ps -e -o pid=,args= | awk '$2 ~ /(mutilate|mcperf)(-dynamic)?$/ && / -A|--agentmode/ { print $1 }'; }
+agents() {
+    ps -e -o pid=,args= |
+        awk '$2 ~ /(mutilate|mcperf)(-dynamic)?$/ && / -A|--agentmode/ { print $1 }'
+}
 "#;
 
 /// Machines on one network. All their processes end with this value.
@@ -33,7 +36,7 @@ pub(super) struct Machines {
 }
 
 struct Machine {
-    /// The name, behind the user if that is not root: `nobody@a1`.
+    /// The name, behind the user if that is not root: `other@a1`.
     place: String,
     holder: Child,
     /// The first process.
@@ -47,9 +50,9 @@ impl Machine {
 }
 
 impl Machines {
-    /// Machines for these places, `NAME` or `nobody@NAME`. All of them know each other and the
-    /// server by `names`, lines of a hosts file, and the first of them knows `more`. None, and a line
-    /// on stderr, if machines cannot be made.
+    /// Machines for these places, `NAME` or `other@NAME`. All of them know each other and `cache`,
+    /// the server, by name, and the first of them knows `more`, lines of a hosts file. None, and a
+    /// line on stderr, if machines cannot be made.
     pub(super) fn new(places: &[&str], more: &str) -> Option<Self> {
         let skipped = |why: &str| {
             drop(writeln!(std::io::stderr(), "skipped: machines of their own: {why}"));
@@ -111,8 +114,8 @@ impl Machines {
         self.all.push(Machine { place: place.to_owned(), holder, first });
         let home = self.home(place);
         fs::create_dir(&home).unwrap();
-        if place.starts_with("nobody@") {
-            chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
+        if place.starts_with("other@") {
+            chown(&home, Some(OTHER), Some(OTHER)).unwrap();
         }
         let wire = format!("link add wire{number} type veth peer name eth0 netns {first}");
         assert!(ip(&wire) && ip(&format!("link set wire{number} master br0 up")), "{wire}");
@@ -146,7 +149,7 @@ impl Machines {
     /// A command line in a shell at `place`.
     pub(super) fn shell(&self, place: &str, line: &str) -> Running {
         let mut command = self.enter(place);
-        if place.starts_with("nobody@") {
+        if place.starts_with("other@") {
             command.arg("setpriv").args(["--clear-groups", "--regid=65534", "--reuid=65534"]);
         }
         let (home, programs) = (self.home(place), self.folder.join("programs"));
@@ -157,8 +160,8 @@ impl Machines {
         Running::of(&mut command)
     }
 
-    /// Does what a master's message about agents on other machines says, and nothing else: the first
-    /// place is the master, and the others are the agents, which `tool` enlists.
+    /// Does what a master's message about agents on other machines says, and nothing else: the
+    /// first place is the master, and the others are the agents, which `tool` enlists.
     pub(super) fn join_by_message(&self, tool: &str) {
         let here = &self.all[0].place;
         let agents: Vec<&str> = self.all[1..].iter().map(Machine::name).collect();
@@ -176,8 +179,8 @@ impl Machines {
             let to = self.home(place).join("agent.join");
             // No machine has a server of ssh.
             fs::copy(self.home(here).join(file), &to).unwrap();
-            if place.starts_with("nobody@") {
-                chown(&to, Some(NOBODY), Some(NOBODY)).unwrap();
+            if place.starts_with("other@") {
+                chown(&to, Some(OTHER), Some(OTHER)).unwrap();
             }
             self.shell(place, install_there).finish().exits(0);
         }

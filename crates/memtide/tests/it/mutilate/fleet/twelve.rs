@@ -1,5 +1,5 @@
-//! The twelve sequences of command lines in which scripts use agents, on machines of their own: what
-//! their callers look at, beside what the server counts.
+//! The twelve sequences of command lines in which scripts use agents, on machines of their own:
+//! what their callers look at, beside what the server counts.
 
 use super::super::parser::{self, Dialect};
 use super::machines::{Machines, SERVER};
