@@ -119,7 +119,9 @@ fn keep_near(error: &mut clap::Error, written: ContextKind, suggested: ContextKi
             let words = words.into_iter().filter(near).collect();
             error.insert(suggested, ContextValue::Strings(words));
         }
-        _ => {}
+        // Clap shows its suggestion in the usage, too.
+        Some(_) => drop(error.remove(ContextKind::Usage)),
+        None => {}
     }
 }
 
