@@ -9,6 +9,7 @@ mod tallying;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub use buckets::Count;
+pub(crate) use buckets::coarse;
 use buckets::{Buckets, VALUE_MAX};
 pub use tallying::Tallying;
 
@@ -145,6 +146,12 @@ impl<C: Count> Histogram<C> {
             }
         }
         None
+    }
+
+    /// The edges of the bucket that holds the value at `rank` (1 is the smallest): its smallest
+    /// value, and the first value above it. `None` if fewer than `rank` values were recorded.
+    pub fn edges_at_rank(&self, rank: u64) -> Option<(u64, u64)> {
+        self.buckets.edges_at_rank(rank.max(1))
     }
 
     /// True if the buckets hold as many values as the moments count.

@@ -7,6 +7,7 @@
 
 pub mod interval;
 pub mod series;
+pub mod slices;
 pub mod summary;
 pub mod churn;
 pub mod mismatch;
@@ -22,4 +23,5 @@ pub use histogram::Histogram;
 pub use interval::{Shape, Tally, TallySum, Times};
 pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};
+pub use slices::Slice;
 pub use summary::{Quantile, quantile};

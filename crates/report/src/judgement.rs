@@ -44,7 +44,9 @@ fn is_worth_saying(check: &Check, record: &Record) -> bool {
         && !matches!(check.code, CheckKind::ServerCounters | CheckKind::WorkerBusy);
     let said_by: &[&str] = match check.code {
         CheckKind::ServerCounters => &["other_clients", "stats_unavailable"],
-        CheckKind::GeneratorP50 | CheckKind::GeneratorP99 => &["too_few_samples"],
+        CheckKind::GeneratorP50 | CheckKind::GeneratorP99 | CheckKind::OwnShare => {
+            &["too_few_samples"]
+        }
         // The check of answers says the first, CPUs are shared only with the embedded server, and
         // shares are missing in merged records alone.
         CheckKind::Errors | CheckKind::OwnCpus | CheckKind::Shares => return false,
@@ -62,6 +64,7 @@ pub(crate) const fn check_name(code: CheckKind) -> &'static str {
         CheckKind::Rate => "rate",
         CheckKind::GeneratorP50 => "memtide's own delay at p50",
         CheckKind::GeneratorP99 => "memtide's own delay at p99",
+        CheckKind::OwnShare => "memtide's own delay",
         CheckKind::WorkerBusy => "busy time of the workers",
         CheckKind::OwnCpus => "CPUs of the embedded server",
         CheckKind::ServerCounters => "servers' counters",

@@ -19,7 +19,9 @@ pub use count::{
     ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals, VerificationCounts,
 };
 pub(crate) use count::{add, add_counts};
-pub use distribution::{Bounds, Counts, Distribution, LagSplit, Missing, Percentile, Wide};
+pub use distribution::{
+    Bounds, Counts, Distribution, LagSplit, Lateness, Missing, OwnShare, Percentile, Slicing, Wide,
+};
 pub use judgement::{
     Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
     WarningRecord,
@@ -174,6 +176,12 @@ pub struct Record {
     /// Received − intended, by kind of operation: the headline figures.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
     pub response: BTreeMap<Kind, Distribution>,
+    /// Received − intended without the most that memtide itself may have added, by kind of
+    /// operation: of all answered operations, or of a part drawn at random. 0 where memtide may
+    /// have added more than a quarter. Absent in older records.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
+    pub punctual: BTreeMap<Kind, Distribution>,
     /// Received − sent, by kind of operation.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
     pub service: BTreeMap<Kind, Distribution>,
@@ -199,6 +207,9 @@ pub struct Record {
     pub intervals: Vec<IntervalRecord>,
     /// The measured window in at most 64 slices, with their full distributions.
     pub slices: Vec<SliceRecord>,
+    /// Slices from which the confidence intervals follow; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slicing: Option<Slicing>,
     /// The load by second, according to when operations ended. In a merged record, the shards'
     /// seconds aligned by the time of day; empty if these do not add up to its phases.
     #[serde(default)]
@@ -276,6 +287,13 @@ pub struct RateRecord {
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, f64>"))]
     pub kinds_per_s: BTreeMap<Kind, f64>,
+    /// Lower bound of the 95 % confidence interval of the achieved rate, in operations: of the mean
+    /// rate of a run without end. Absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub achieved_ci_low_per_s: Option<f64>,
+    /// Upper bound of that interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub achieved_ci_high_per_s: Option<f64>,
     /// Achieved rate in keys; none unless the schedule counts keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys_per_s: Option<f64>,
@@ -386,7 +404,7 @@ pub struct ClientRecord {
 
 impl ClientRecord {
     /// Sets the CPU time for each of the `sent` operations.
-    fn set_cost(&mut self, sent: u64) {
+    pub(crate) fn set_cost(&mut self, sent: u64) {
         let both = self.cpu_user_s.zip(self.cpu_system_s).map(|(user, system)| user + system);
         self.cpu_s_per_mops = both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64);
     }
@@ -471,22 +489,6 @@ impl Record {
         let copies = |kind| self.copies_in_window.get(kind).copied().unwrap_or(0);
         let sent = self.sent_in_window.iter();
         sent.map(|(kind, &count)| (*kind, count.saturating_sub(copies(kind)))).collect()
-    }
-
-    /// Sets the figures that follow from counts and the window's length: totals, rates of servers
-    /// and of connection churn, and the cost in CPU time.
-    pub fn derive(&mut self) {
-        let length = Span::from_ns(self.window_ns);
-        self.measured_s = length.as_s_f64();
-        self.totals = self.phases.measure.totals.clone();
-        for server in &mut self.servers {
-            server.rate_per_s = per_second(server.totals.answered, length);
-        }
-        if let Some(churn) = &mut self.churn {
-            churn.started_per_s = per_second(churn.measure.started, length);
-        }
-        let sent = self.sent_in_window.values().fold(0u64, |sum, count| sum.saturating_add(*count));
-        self.client.set_cost(sent);
     }
 
     /// Exit code of the run, before `--strict` is considered, from what ended it, its goals, wrong
