@@ -274,6 +274,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             idle: self.recorder.idle,
             cpu: None,
             run_delay: None,
+            stopped: Span::ZERO,
+            stopped_longest: Span::ZERO,
         }
     }
 
@@ -316,6 +318,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         // An early stop ends the window; nothing counts as busy while the rest drains.
         if self.course.stage == Stage::Running {
             self.recorder.idled(from, until);
+            self.recorder.woke(woken);
         }
     }
 }

@@ -9,8 +9,8 @@ mod tallying;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub use buckets::Count;
-pub(crate) use buckets::coarse;
 use buckets::{Buckets, VALUE_MAX};
+pub(crate) use buckets::{COARSE_BUCKETS, coarse};
 pub use tallying::Tallying;
 
 /// A distribution of nanoseconds (or of plain counts), recorded with counters of type `C`.
@@ -167,7 +167,24 @@ impl<C: Count> Histogram<C> {
     }
 }
 
+impl Histogram<u32> {
+    /// The buckets in use, ascending, as [`Self::recorded`] has them. It looks only between the
+    /// exact minimum and maximum, which a tally's values have.
+    pub(crate) fn tallied(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let Moments { min, max, .. } = self.moments;
+        self.buckets.recorded_between(min.min(max), max)
+    }
+}
+
 impl Histogram<u64> {
+    /// Adds all values of a tally's distribution.
+    pub(crate) fn absorb_tallied(&mut self, tally: &Histogram<u32>) {
+        self.moments.absorb(&tally.moments);
+        for (value, count) in tally.tallied() {
+            self.buckets.record_many(value, count);
+        }
+    }
+
     /// Rebuilds a distribution from bucket values and counts. Its moments are only as exact as the
     /// buckets.
     pub fn from_recorded(recorded: impl IntoIterator<Item = (u64, u64)>) -> Self {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod interval;
+mod cell;
 pub mod series;
 pub mod slices;
 pub mod summary;
@@ -17,11 +18,12 @@ pub mod table;
 pub mod histogram;
 
 pub use absence::{Absence, Absences, Returns};
+pub use cell::{Answer, Loss};
 pub use churn::{Churn, ChurnCounters, ChurnFate};
 pub use counter::{Counters, DatagramClass, ErrorClass, Fate, ReplyClass, VerifyClass};
 pub use histogram::Histogram;
 pub use interval::{Shape, Tally, TallySum, Times};
 pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};
-pub use slices::Slice;
+pub use slices::{Slice, SliceSet};
 pub use summary::{Quantile, quantile};

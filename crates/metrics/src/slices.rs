@@ -4,10 +4,14 @@
 //! A slice has one eighth of a doubling per bucket, which is enough for its scatter. Nothing is
 //! derived here.
 
+mod kept;
+
 use crate::histogram;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::Compression;
 use flate2::read::{ZlibDecoder, ZlibEncoder};
+pub(crate) use kept::bounds;
+pub use kept::{SERVERS_MAX, SLICES_KEPT, SliceSet, first_width};
 use std::collections::BTreeMap;
 use std::io::Read;
 

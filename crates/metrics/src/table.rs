@@ -61,6 +61,10 @@ macro_rules! counters {
                 /// Bytes of the values read, without those of the protocol around them.
                 #[missing = default]
                 value_bytes => value_bytes_read: u64;
+                /// Time in the measured window in which workers had operations in flight, in
+                /// nanoseconds: the sum over all workers.
+                #[missing = default]
+                in_flight_ns => in_flight_ns: Option<u64>;
                 /// Bytes sent.
                 bytes_sent => bytes_sent: u64, second bytes_sent "Bytes of requests.";
                 /// Bytes received.

@@ -39,12 +39,15 @@ pub fn measured(subject: Subject, record: &Record, unit: RateUnit) -> Measured {
         Subject::Rate if !record.is_one_load() && record.alignment.is_some() => {
             missing("the shares did not run at the same time")
         }
+        Subject::Rate => match record.rate_missing(unit) {
+            Some(why) => missing(why),
+            None => Measured::Known(record.rate.achieved(unit).per_s),
+        },
         Subject::StartSkew => match (record.start_skew_ns, &record.alignment) {
             (Some(skew_ns), _) => Measured::Known(skew_ns as f64),
             (None, Some(alignment)) => missing(&alignment.why),
             (None, None) => missing("a single run has no start skew; merge the shares of a run"),
         },
-        Subject::Rate => Measured::Known(record.rate.achieved(unit).per_s),
         Subject::Errors if record.totals.intended == 0 => missing("nothing was measured"),
         Subject::Errors => {
             Measured::Known(record.totals.unanswered() as f64 / record.totals.intended as f64)

@@ -58,8 +58,10 @@ fn heading(out: &mut TextLayout, record: &Record) {
     if record.loop_kind == LoopKind::Closed && plan.churn.is_none() {
         let mut text =
             "throughput is the result; response times are those at saturation.".to_owned();
-        if is_servers_rate(record) && record.is_one_load() {
-            let rate = format_count(two_digits(0.7 * record.achieved().per_s));
+        let rate = record.achieved();
+        let is_known = record.is_one_load() && record.rate_missing(rate.unit).is_none();
+        if is_servers_rate(record) && is_known {
+            let rate = format_count(two_digits(0.7 * rate.per_s));
             text.push_str(&format!(" For response times, try --rate {rate}"));
         }
         unbroken(out, "closed loop: ", "             ", &text);
@@ -106,10 +108,10 @@ pub(crate) fn load_words(record: &Record) -> String {
 /// The achieved rate, and the requested one.
 pub(crate) fn achieved_words(record: &Record) -> String {
     let achieved = record.achieved();
+    if let Some(why) = record.rate_missing(achieved.unit) {
+        return format!("no total rate, because {why}");
+    }
     match record.target() {
-        _ if achieved.per_s.is_nan() => {
-            "no total rate, because the shares did not run at the same time".to_owned()
-        }
         Some(target) => format!("{achieved} achieved of {target} requested"),
         None => format!("{achieved} achieved"),
     }

@@ -24,8 +24,8 @@ pub struct PlanMemory {
     pub slots: u64,
     /// What verification knows about keys, in bytes.
     pub verification_bytes: u64,
-    /// The open rows of one worker, in bytes.
-    pub rows_bytes: u64,
+    /// The cells of one worker, in bytes.
+    pub cells_bytes: u64,
 }
 
 impl PlanMemory {
@@ -42,8 +42,9 @@ impl PlanMemory {
 
     /// All of it in bytes, in a process with this number of workers.
     pub fn bytes(&self, workers: u64) -> u64 {
-        let rows = self.rows_bytes.saturating_mul(workers);
-        let parts = [self.connections_bytes(), self.windows_bytes(), self.verification_bytes, rows];
+        let cells = self.cells_bytes.saturating_mul(workers);
+        let parts =
+            [self.connections_bytes(), self.windows_bytes(), self.verification_bytes, cells];
         parts.into_iter().fold(self.values_bytes, u64::saturating_add)
     }
 }
@@ -67,7 +68,11 @@ impl Plan {
             depth: self.depth.into(),
             slots: window.map_or(0, |window| window.slots().get()),
             verification_bytes: known + lifetimes.map_or(0, |lifetimes| lifetimes.bytes()),
-            rows_bytes: self.rows.bytes(self.timeout),
+            cells_bytes: self.rows.cells_bytes(
+                self.timeout,
+                self.window.length(),
+                &self.source.mix,
+            ),
         }
     }
 }

@@ -18,7 +18,7 @@ use memtide_record::{ShareRecord, Verdict};
 use memtide_report::text_for;
 use memtide_run::RunOutcome;
 use memtide_run::steps::RunTask;
-use memtide_scenario::{OutputKind, Settings};
+use memtide_scenario::{OutputKind, Outputs, Settings};
 use memtide_sinks::{Sink, check_places};
 use std::io;
 
@@ -86,9 +86,12 @@ impl Front for Native {
         check_whole(settings, servers_within)
     }
 
-    fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
+    fn check_outputs(&self, outputs: &Outputs) -> Result<(), Stop> {
         let trace = self.trace.as_deref().filter(|place| *place != "-");
-        check_places(&settings.outputs, &[("--trace", trace)])?;
+        Ok(check_places(outputs, &[("--trace", trace)])?)
+    }
+
+    fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
         open(settings, self.is_simulated)
     }
 

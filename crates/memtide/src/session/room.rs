@@ -111,9 +111,9 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
             "fewer --clients or a smaller --window",
         ),
         need(
-            plan.rows_bytes.saturating_mul(decided.threads.unwrap_or(1).into()),
-            format!("for rows over time that are open for a timeout of {}", decided.timeout),
-            "a longer --interval or a shorter --timeout",
+            plan.cells_bytes.saturating_mul(decided.threads.unwrap_or(1).into()),
+            "to count operations over time".to_owned(),
+            "a longer --interval",
         ),
         need(
             plan.verification_bytes,

@@ -1,10 +1,8 @@
 //! When servers are filled, how often and with what; and what happens if they refuse.
 
-use crate::child::{Finished, assert_counters_equal, memtide, start_after};
-use crate::peer::Peer;
-use memtide_record::Record;
+use crate::prelude::*;
 use memtide_run::PlanSizes;
-use memtide_scenario::{Kind, Settings, from_toml};
+use memtide_scenario::{Settings, from_toml};
 
 /// Number of sets that filling sent.
 fn filled(record: &Record) -> u64 {

@@ -1,9 +1,7 @@
 //! First contact: a run without any configuration, help, manual and completions, and precedence
 //! when several places set the same field.
 
-use crate::child::{
-    Finished, Running, assert_counters_equal, memtide, program, record_at, scratch, shared,
-};
+use crate::prelude::*;
 use memtide_record::LoopKind;
 use memtide_scenario::FIELDS;
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -32,7 +30,7 @@ fn on_cpus(cpus: usize, line: &str) -> Option<Finished> {
         return None; // This machine cannot show it.
     }
     let program = program().get_program().to_owned();
-    let mut command = std::process::Command::new("taskset");
+    let mut command = Command::new("taskset");
     command.args(["-c", &list.join(",")]).arg(program).args(line.split_whitespace());
     let _turn = shared();
     Some(Running::of(&mut command).finish())
@@ -102,7 +100,7 @@ fn the_plan_is_printed_and_nothing_is_done() {
 #[test]
 fn flags_beat_the_environment_which_beats_the_file_which_beats_the_default() {
     let path = scratch("precedence.toml");
-    std::fs::write(&path, "rate = 111\nkeys = 123\ndepth = 45\n").unwrap();
+    fs::write(&path, "rate = 111\nkeys = 123\ndepth = 45\n").unwrap();
     let planned = |environment: Option<&str>, flag: &str| {
         let _turn = shared();
         let mut command = program();
@@ -124,18 +122,7 @@ fn flags_beat_the_environment_which_beats_the_file_which_beats_the_default() {
 }
 
 #[test]
-fn help_and_manual_show_every_field() {
-    for command in ["run", "load"] {
-        let long = memtide(&format!("{command} --help")).exits(0);
-        let all = memtide(&format!("{command} --help-all")).exits(0);
-        for field in FIELDS {
-            let flag = format!("--{}", field.name);
-            assert!(long.out.contains(&flag), "{command} --help does not show {flag}");
-            assert!(all.out.contains(&flag), "{command} --help-all does not show {flag}");
-        }
-        assert!(long.out.contains("Exit codes"), "{long}");
-        assert!(!all.out.contains('\x1b'), "no colour outside a terminal: {all}");
-    }
+fn the_manual_shows_every_field() {
     let manual = memtide("man").exits(0);
     for field in FIELDS {
         let flag = format!("\\-\\-{}", field.name.replace('-', "\\-"));

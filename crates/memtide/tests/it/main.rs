@@ -38,5 +38,6 @@ mod memaslap;
 mod streams;
 mod commands;
 
+mod prelude;
 mod peer;
 mod child;

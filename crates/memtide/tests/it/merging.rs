@@ -1,10 +1,6 @@
 //! Merged records: counts, output and refusals.
 
-use crate::child::{memtide, read_record, scratch};
-use crate::peer::Peer;
-use memtide_record::GoalResult;
-use memtide_record::Record;
-use std::path::Path;
+use crate::prelude::*;
 
 /// The record of a short run with these words, written to a file of this name.
 fn run(words: &str, name: &str) -> (String, Record) {
@@ -12,7 +8,7 @@ fn run(words: &str, name: &str) -> (String, Record) {
     let path = path.display();
     let line = format!("run --duration 1s --keys 100 --quiet {words} --json {path}");
     memtide(&line);
-    let text = std::fs::read_to_string(path.to_string()).unwrap();
+    let text = fs::read_to_string(path.to_string()).unwrap();
     (path.to_string(), read_record(&text).unwrap())
 }
 
@@ -31,7 +27,7 @@ fn the_counts_of_two_runs_add_up_in_a_record_and_a_report() {
     assert!(report.out.lines().last().unwrap().starts_with("believable: "), "{report}");
     assert_eq!(report.err, "", "{report}");
     let merged = memtide(&format!("merge {b} {a} --json -")).exits(0);
-    assert_eq!(merged.out, std::fs::read_to_string(&out).unwrap(), "the order does not matter");
+    assert_eq!(merged.out, fs::read_to_string(&out).unwrap(), "the order does not matter");
     let record = merged.record();
     assert_eq!(record.totals.intended, first.totals.intended + second.totals.intended);
     assert_eq!(record.window_ns, first.window_ns + second.window_ns, "one after the other");
@@ -55,7 +51,7 @@ fn what_cannot_be_merged_is_said_in_one_sentence() {
     assert!(forced.out.contains("2 runs merged"), "{forced}");
     let broken = scratch("merge-broken.json");
     let broken = broken.display().to_string();
-    let write = |text: &str| std::fs::write(Path::new(&broken), text).unwrap();
+    let write = |text: &str| fs::write(Path::new(&broken), text).unwrap();
     let line = format!("merge {a} {broken}");
     memtide(&line).complains(2, &[&broken, "cannot be read"]);
     write("# a report");

@@ -1,12 +1,9 @@
 //! What the report says of percentiles and of a closed loop. The intended instants and the keys of
 //! operations are tested in virtual time.
 
-use crate::child::memtide;
-use crate::peer::Peer;
 use crate::peer::rogue::{Rogue, say};
+use crate::prelude::*;
 use memtide_record::{LoopKind, Missing, Percentile};
-use memtide_scenario::Kind;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
 fn a_closed_loop_says_that_its_times_are_those_at_saturation() {

@@ -68,6 +68,7 @@ const fn index(value: u64) -> usize {
 }
 
 /// The index of `value`'s bucket among buckets that are sixteen times as wide: eight per doubling.
+#[inline]
 pub(crate) const fn coarse(value: u64) -> u16 {
     let value = if value > VALUE_MAX { VALUE_MAX } else { value };
     (index(value) >> COARSE_BITS) as u16
@@ -75,6 +76,8 @@ pub(crate) const fn coarse(value: u64) -> u16 {
 
 /// A coarse bucket holds this power of two of buckets.
 const COARSE_BITS: u32 = 4;
+/// The number of coarse buckets.
+pub(crate) const COARSE_BUCKETS: usize = ((BUCKETS - 1) >> COARSE_BITS) + 1;
 
 /// The smallest value of a bucket, and the number of its values.
 const fn range(index: usize) -> (u64, u64) {
@@ -107,8 +110,18 @@ impl<C: Count> Buckets<C> {
 
     /// The buckets in use, ascending: the middle of each bucket, and its count.
     pub(super) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let counts = self.counts.iter().map(|&count| count.into()).enumerate();
-        counts.filter(|&(_, count)| count > 0).map(|(index, count)| {
+        self.recorded_between(0, VALUE_MAX)
+    }
+
+    /// The buckets in use from that of `least` to that of `most`.
+    pub(super) fn recorded_between(
+        &self,
+        least: u64,
+        most: u64,
+    ) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let (first, last) = (index(least.min(VALUE_MAX)), index(most.min(VALUE_MAX)));
+        let counts = self.counts[first..=last].iter().map(|&count| count.into());
+        (first..).zip(counts).filter(|&(_, count)| count > 0).map(|(index, count)| {
             let (smallest, width) = range(index);
             (smallest + width / 2, count)
         })

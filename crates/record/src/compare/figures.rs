@@ -39,6 +39,13 @@ pub const FIGURES: &[RunFigure] = &[
     in_a_line("client_cpu", "CPU of memtide", Unit::CpuSPerMops, client_cpu),
     in_a_line("server_cpu", "CPU of the servers", Unit::CpuSPerMops, server_cpu),
     in_a_line("worker_busy", "busiest worker", Unit::Fraction, worker_busy),
+    RunFigure {
+        name: "none_in_flight",
+        label: "nothing in flight",
+        unit: Unit::Fraction,
+        line: Some(("idle", "of the workers' time, with nothing in flight")),
+        value: none_in_flight,
+    },
     in_a_line("machine_cpu", "CPUs of the machine", Unit::Fraction, machine_cpu),
     RunFigure {
         name: "stolen",
@@ -122,11 +129,9 @@ fn missing(why: &str) -> Value {
 
 fn of_goal(subject: Subject, record: &Record, unit: RateUnit) -> Value {
     match measured(subject, record, unit) {
-        Measured::Known(value) if value.is_finite() => known(value),
+        Measured::Known(value) => known(value),
         Measured::Missing(why) => missing(&why),
-        Measured::Known(_) | Measured::Unanswered => {
-            missing("the shares did not run at the same time")
-        }
+        Measured::Unanswered => missing("it falls among unanswered operations"),
     }
 }
 
@@ -186,6 +191,21 @@ fn or_missing(value: Option<f64>, why: &str) -> Value {
 fn worker_busy(record: &Record) -> Value {
     let busiest = record.client.worker_busy.iter().copied().reduce(f64::max);
     or_missing(busiest, "the busy time of the workers is not known")
+}
+
+/// The part of the workers' time in which they had no operation in flight. Each share has a window of
+/// its own; a record from before the figure counted no such time.
+fn none_in_flight(record: &Record) -> Value {
+    let time_ns = |workers: usize, window_ns: u64| workers as f64 * window_ns as f64;
+    let of_shards = record.shards.iter();
+    let of_shards = of_shards.map(|it| time_ns(it.client.worker_busy.len(), it.window_ns)).sum();
+    let all = match record.shards.is_empty() {
+        true => time_ns(record.client.worker_busy.len(), record.window_ns),
+        false => of_shards,
+    };
+    let carried = record.totals.in_flight_ns as f64;
+    let share = (carried > 0.0 && all > 0.0).then(|| (1.0 - carried / all).clamp(0.0, 1.0));
+    or_missing(share, "no operation was in flight, or the record does not say when")
 }
 
 fn machine_cpu(record: &Record) -> Value {

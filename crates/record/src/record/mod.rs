@@ -445,6 +445,14 @@ impl Record {
         load_began(self.window_start_unix_ns, &self.plan)
     }
 
+    /// Sets the instant at which the load began, in ns since 1970, by the clock of who ordered it.
+    pub fn set_load_began(&mut self, unix_ns: u64) {
+        let window = unix_ns.saturating_add(Span::from_s_f64(self.plan.warmup_s).ns());
+        if self.window_start_unix_ns.is_some() {
+            self.window_start_unix_ns = Some(Wide(window.into()));
+        }
+    }
+
     /// The achieved rate in the unit of the schedule; not a number if shares of a run were not one
     /// load.
     pub fn achieved(&self) -> Rate {
@@ -454,6 +462,17 @@ impl Record {
     /// The target rate of the schedule; none in a closed loop.
     pub fn target(&self) -> Option<Rate> {
         self.rate.target(self.plan.unit())
+    }
+
+    /// Why the achieved rate in `unit` is unknown, as a clause; none if it is known.
+    pub fn rate_missing(&self, unit: RateUnit) -> Option<&'static str> {
+        if self.rate.achieved(unit).per_s.is_finite() {
+            None
+        } else if self.rate.achieved_per_s.is_finite() {
+            Some("the record does not say how many keys were sent")
+        } else {
+            Some("the shares did not run at the same time")
+        }
     }
 
     /// A rate of `per_s` operations in the unit of the schedule, by the keys of a mean operation.

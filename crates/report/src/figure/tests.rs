@@ -17,6 +17,8 @@ fn run() -> Record {
     let load = ServerLoad { report, ..ServerLoad::default() };
     record.server.during.insert("localhost:11211".to_owned(), load);
     record.machine_cpu.as_mut().unwrap().stolen = Some(0.021);
+    record.window_ns = 10_000_000_000;
+    record.totals.in_flight_ns = record.window_ns;
     record
 }
 

@@ -37,6 +37,7 @@ impl PlanSizes {
             _ => u64::from(servers),
         };
         let lifetimes = slots.filter(|_| decided.verify_expiry).unwrap_or(0);
+        let length = decided.duration.filter(|_| decided.ops_max.is_none());
         let plan = PlanMemory {
             values_bytes: ValueSpace::bytes(&decided.value_size, decided.value_max),
             connections: layout.connections.into(),
@@ -45,7 +46,7 @@ impl PlanSizes {
             verification_bytes: Oracle::bytes_of(verified)
                 .saturating_mul(oracles)
                 .saturating_add(Lifetimes::bytes_of(lifetimes)),
-            rows_bytes: rows(&decided).bytes(decided.timeout),
+            cells_bytes: rows(&decided).cells_bytes(decided.timeout, length, &decided.mix),
         };
         Some(Self { decided, plan, verified })
     }

@@ -55,7 +55,7 @@ const BACKOFF: Backoff = Backoff { first: Span::from_ms(10), longest: Span::from
 pub struct Scenario {
     /// The servers, each of which holds all keys; empty for the embedded server.
     pub servers: Vec<Target>,
-    /// Target rate in operations per second over all workers; 0 means a closed loop.
+    /// Target rate per second over all workers, in `rate_unit`; 0 means a closed loop.
     pub rate: Option<f64>,
     /// Unit of rates and of the number of operations.
     pub rate_unit: RateUnit,

@@ -7,8 +7,7 @@
 
 mod quiet;
 
-use crate::harness::World;
-use memtide_base::{Instant, Span};
+use crate::prelude::*;
 use memtide_workload::{RateCurve, Wave};
 
 const SEED: u64 = 11;

@@ -1,19 +1,11 @@
 //! A load that is made elsewhere: a fleet that receives the scenario as text, and of each plan only
 //! its task, makes equal plans by itself.
 
-use crate::harness::{Rehearsal, World};
-use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
+use crate::prelude::*;
 use memtide_engine::plan::{Task, Work};
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::TallySum;
-use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Scan};
-use memtide_run::{PlanSizes, Planner, Unplannable, lower};
+use memtide_run::steps::Course;
+use memtide_run::{PlanSizes, Planner, Unplannable};
 use memtide_scenario::{Scenario, Settings, from_toml};
-use memtide_server::ServerProfile;
-use memtide_sim::SimFleet;
-use std::ops::Range;
 
 /// A stand-in for another machine.
 struct Elsewhere {
@@ -170,10 +162,11 @@ fn check_steps<C: Course + Clone>(course: &C, data: Data, words: &[(&'static str
 
 #[test]
 fn steps_that_are_planned_elsewhere_are_the_same_steps() {
-    let limits = Limits { rate_min: None, rate_max: None, resolution: 0.1 };
+    let limits =
+        Limits { unit: RateUnit::Operations, rate_min: None, rate_max: None, resolution: 0.1 };
     let goal = [("goal", "all.p95<10ms"), ("mix", "get=1")];
     check_steps(&Bracket::new(limits), Data::Kept, &goal);
-    let scan = Scan::new("200..600+200".parse().expect("rates"));
+    let scan = Scan::new("200..600+200".parse().expect("rates"), RateUnit::Operations);
     check_steps(&scan, Data::Anew, &[("verify", "1"), ("mix", "get=3,set=1")]);
 }
 

@@ -1,14 +1,7 @@
 //! Fleets share a plan, and carry out commands at the instant that the commands name.
 
-use crate::harness::World;
-use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, Stage};
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::TallySum;
-use memtide_server::ServerProfile;
-use memtide_sim::SimFleet;
-use std::ops::Range;
+use crate::prelude::*;
+use memtide_engine::fleet::Stage;
 
 /// A fleet made of two fleets, each of which runs half of the workers.
 struct Halves([SimFleet; 2]);

@@ -15,3 +15,4 @@ mod pauses;
 mod replay;
 mod shares;
 mod steps;
+mod prelude;

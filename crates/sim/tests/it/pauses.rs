@@ -3,11 +3,7 @@
 
 mod causes;
 
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::{Instant, Span};
-use memtide_record::Verdict;
-use memtide_scenario::Kind;
-use memtide_sim::{PauseKind, WorkerPause};
+use crate::prelude::*;
 
 const PAUSE_S: u64 = 1;
 

@@ -6,9 +6,10 @@
 //! M/M/c: waiting is Erlang C's probability times an exponential with rate cμ − λ.
 
 mod cutoff;
+mod empty;
 
-use crate::harness::{World, fields, mean_and_error};
-use memtide_scenario::Kind;
+use crate::harness::mean_and_error;
+use crate::prelude::*;
 
 const REPLICATIONS: u64 = 16;
 /// Mean service time in seconds.

@@ -1,7 +1,6 @@
 //! Everything follows from the seed.
 
-use crate::harness::{World, fields};
-use memtide_server::ServerProfile;
+use crate::prelude::*;
 
 fn world(seed: u64) -> World {
     let mut world = World::new(&fields(

@@ -1,11 +1,7 @@
 //! Runs with errors, with misses, or with a server that restarts or is flushed: the verdict and the
 //! warnings say so, and a condition ends them early.
 
-use crate::child::{Finished, Running, memtide, shared};
-use crate::peer::Peer;
-use memtide_record::{CheckKind, EndedBy, Verdict};
-use std::thread;
-use std::time::Duration;
+use crate::prelude::*;
 
 /// The message of the check of errors, if it failed.
 fn doubt(run: &Finished) -> Option<String> {

@@ -29,7 +29,7 @@ fn first_process(line: &str) -> Option<Running> {
 }
 
 /// The child of the process `parent`.
-fn child_of(parent: u32) -> Pid {
+pub(super) fn child_of(parent: u32) -> Pid {
     let until = Instant::now() + PATIENCE;
     loop {
         let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));

@@ -5,6 +5,8 @@ mod elsewhere;
 mod homes;
 mod networks;
 mod sequences;
+mod twelve;
+mod machines;
 
 use super::parser::{self, Dialect, Report};
 use super::{Tally, dialect, fresh, record_at, records};

@@ -1,8 +1,7 @@
 //! `--out html`: the page of every kind of result. That of a run is held in `law`.
 
-use super::{SHORT, names, room, run_in};
-use serde_json::Value;
-use std::fs;
+use super::{SHORT, names, room};
+use crate::prelude::*;
 
 /// Every figure in the tables of a page: the row's path, the column, and the exact value.
 fn figures(page: &str) -> Vec<(String, String, f64)> {

@@ -1,13 +1,7 @@
 //! Reports of servers during the load.
 
-use crate::child::{Finished, Running, memtide, scratch, shared};
-use crate::peer::Peer;
-use memtide_record::Record;
+use crate::prelude::*;
 use memtide_record::{Figure, ServerReport};
-use rustix::process::Signal;
-use std::fs;
-use std::thread;
-use std::time::Duration;
 
 /// Sum of the reports in the seconds, for the only server.
 fn of_seconds(record: &Record) -> ServerReport {
@@ -102,7 +96,7 @@ fn a_server_that_does_not_answer_costs_only_its_figures_of_that_time() {
 }
 
 /// Number of `stats` queries in the server's own log.
-fn asked(log: &std::path::Path) -> usize {
+fn asked(log: &Path) -> usize {
     let text = String::from_utf8_lossy(&fs::read(log).unwrap()).into_owned();
     text.lines().filter(|line| line.starts_with('<') && line.ends_with(" stats")).count()
 }

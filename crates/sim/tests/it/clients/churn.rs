@@ -2,11 +2,9 @@
 //! is counted, whatever fails.
 
 use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::Instant;
+use crate::prelude::*;
 use memtide_base::rng::Rand48;
-use memtide_record::{CheckKind, CheckResult, ChurnRecord, EndedBy};
-use std::collections::BTreeMap;
+use memtide_record::ChurnRecord;
 
 const CALLS: usize = 5;
 

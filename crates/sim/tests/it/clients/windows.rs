@@ -1,12 +1,8 @@
 //! Clients with windows of objects, several connections each, and verification of the values that
 //! they read and of their lifetimes: exact counts in virtual time.
 
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::{Instant, Span};
+use crate::prelude::*;
 use memtide_record::VerificationCounts;
-use memtide_scenario::Kind;
-use memtide_server::{FaultKind, ServerProfile};
-use memtide_sim::{PauseKind, WorkerPause};
 
 /// Sixteen clients with windows of 500 objects each; a closed loop of `ops` operations.
 fn world(ops: &str, more: &[(&'static str, &str)]) -> World {

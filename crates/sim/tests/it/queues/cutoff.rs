@@ -1,10 +1,8 @@
 //! Windows after which nothing is sent, at a server of known capacity with more operations due than
 //! it can answer: every figure has a closed form.
 
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::Span;
-use memtide_record::{CheckKind, CheckResult, EndedBy, Missing, Percentile};
-use memtide_scenario::Kind;
+use crate::prelude::*;
+use memtide_record::{Missing, Percentile};
 
 /// The server takes 1 ms for each operation and has one connection of depth 1, so it can answer 1
 /// 000/s.

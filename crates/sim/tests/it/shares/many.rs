@@ -1,20 +1,11 @@
 //! Many shares whose clocks differ, and some of which are lost: the merged record of the others is
 //! exact, and it names the missing ones.
 
-use crate::harness::{Rehearsal, World};
-use memtide_base::rng::Random;
-use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::{Histogram, TallySum};
-use memtide_record::{ClockRecord, Distribution, EndedBy, ShareStart, Wide};
-use memtide_record::{Merging, Record, Scenarios};
-use memtide_run::{Barrier, NotRun, Share};
-use memtide_scenario::Kind;
-use memtide_sim::SimFleet;
+use crate::prelude::*;
+use memtide_metrics::Histogram;
+use memtide_record::Merging;
+use memtide_record::{ClockRecord, Distribution, ShareStart, Wide};
 use std::io::Write;
-use std::ops::Range;
 
 /// A machine whose time of day is wrong.
 struct Shifted {

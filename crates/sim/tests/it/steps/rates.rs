@@ -1,13 +1,10 @@
 //! Rates that count keys, everywhere a rate is held against another: each is the target's like, and
 //! says its unit.
 
-use crate::harness::World;
-use memtide_base::choice::RateUnit;
+use crate::prelude::*;
 use memtide_record::compare::{RuleOutcome, Unit};
-use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Record, Rule};
-use memtide_record::{Scenarios, compare, merge};
-use memtide_run::Share;
-use memtide_run::steps::{Bracket, Data, Limits, Scan};
+use memtide_record::{GoalResult, Rule};
+use memtide_record::{compare, merge};
 
 const MULTIGET: f64 = 4.0;
 
@@ -65,7 +62,7 @@ fn a_condition_is_judged_in_the_unit_of_the_rate() {
 
 #[test]
 fn searches_and_scans_judge_rates_in_keys() {
-    let mut scan = Scan::new("400,800".parse().unwrap());
+    let mut scan = Scan::new("400,800".parse().unwrap(), RateUnit::Keys);
     let scanned = world("keys", &[("goal", "rate>350")]).rehearse_steps(&mut scan, Data::Kept);
     for step in &scanned.steps {
         assert!(
@@ -80,7 +77,7 @@ fn searches_and_scans_judge_rates_in_keys() {
     }
     // One server with service times of 1 ms: at most 1 000 operations, 4 000 keys.
     let keyed = world("keys", &[("goal", "all.p95<10ms")]).behaviour("queue:1,fixed:1ms");
-    let limits = Limits { rate_min: None, rate_max: None, resolution: 0.05 };
+    let limits = Limits { unit: RateUnit::Keys, rate_min: None, rate_max: None, resolution: 0.05 };
     let performed = keyed.rehearse_steps(&mut Bracket::new(limits), Data::Kept);
     let found = performed.conclusion.answer.unwrap().rate_per_s.unwrap();
     assert!((3_000.0..=4_000.0).contains(&found), "{found} keys per second");
@@ -124,7 +121,7 @@ fn merged_rates_keep_their_unit() {
         let any = merge(&both.map(Record::clone), Scenarios::Any).unwrap();
         assert_eq!(
             (any.achieved().unit, any.target(), any.plan.rate()),
-            (RateUnit::Operations, None, None)
+            (RateUnit::Keys, None, None)
         );
         assert!(any.achieved().per_s > 100.0, "{:?}", any.rate);
     }

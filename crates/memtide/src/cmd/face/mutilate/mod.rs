@@ -16,6 +16,7 @@ use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Steps, Ta
 use crate::session::{LostAgents, front::division::Division};
 #[cfg(feature = "cluster")]
 use fleet::{enlist, serving};
+use memtide_base::choice::RateUnit;
 use memtide_compat::FAMILY_WORDS;
 #[cfg(not(feature = "cluster"))]
 use memtide_compat::mutilate::AgentOptions;
@@ -266,7 +267,7 @@ fn task(options: &Options) -> Task {
             // With a distance of 0 the rate never reaches its end.
             let to = if scan.step == 0 { from } else { f64::from(scan.max) };
             let rates = Rates::Range { from, to, step: f64::from(scan.step) };
-            in_steps(Box::new(Scan::new(rates)), Aim::Goals)
+            in_steps(Box::new(Scan::new(rates, RateUnit::Operations)), Aim::Goals)
         }
     }
 }
