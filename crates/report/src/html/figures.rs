@@ -1,8 +1,10 @@
 //! Tables of a page. A cell of a figure shows it rounded, and holds the record's exact figure in an
 //! attribute.
 
+use crate::answer::{AnswerRow, answer_rows, grade};
 use crate::figure::Figure;
-use crate::number::{rate, whole};
+use crate::number::{NONE, rate, whole};
+use crate::text::outcome_words;
 use crate::times::{self, TimesRow};
 use maud::{Markup, html};
 use memtide_record::{Percentile, Record};
@@ -120,6 +122,52 @@ const PERCENTILES: [Percentile; 6] = [
     Percentile::P999,
     Percentile::P9999,
 ];
+
+/// The answer: the main figures, each with its interval, memtide's share and its grade.
+pub(super) fn answer(record: &Record) -> Markup {
+    let rows = answer_rows(record);
+    if record.measured_s <= 0.0 || rows.is_empty() {
+        return html! {};
+    }
+    let row = |row: &AnswerRow| {
+        let graded = &row.graded;
+        let ([path, value], ends) = row.names();
+        let words = |value: f64| row.word(value);
+        let interval = graded.interval.map(|[low, high]| [words(low), words(high)]);
+        let grade = grade(record, row);
+        let class = match grade.as_str() {
+            "yes" => "good",
+            "no" => "bad",
+            NONE => "faint",
+            _ => "warn",
+        };
+        html! {
+            tr data-figures=(path) {
+                th scope="row" { (graded.name()) }
+                td.figure data-name=(value) {
+                    @match graded.value {
+                        Some(value) => data value=(value) { (row.words) },
+                        None => (row.words),
+                    }
+                }
+                td.figure title=[graded.reason.as_ref()] {
+                    @match (graded.interval, interval) {
+                        (Some([low, high]), Some([from, to])) => {
+                            span data-name=(ends[0]) { data value=(low) { (from) } } " – "
+                            span data-name=(ends[1]) { data value=(high) { (to) } }
+                        },
+                        _ => (NONE),
+                    }
+                }
+                td.figure { (row.own) }
+                td class=(class) title=[graded.reason.as_ref()] { (grade) }
+            }
+        }
+    };
+    let headings = ["figure", "all", "95 % interval", "memtide", "believable"];
+    let rows: Vec<Markup> = rows.iter().map(row).collect();
+    grid(&outcome_words(record), &headings, false, &rows)
+}
 
 /// Times of a run: response by kind, service, lag and its causes, and connections.
 pub(super) fn response(record: &Record) -> Markup {

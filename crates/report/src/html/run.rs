@@ -14,6 +14,7 @@ pub(super) fn run(record: &Record) -> Markup {
     html! {
         h1 { "memtide: " (unbroken(&what(record))) }
         (facts::verdict(record))
+        (figures::answer(record))
         (contents(&rest))
         (rest)
     }
@@ -29,6 +30,7 @@ fn explanation(record: &Record) -> Markup {
         @if let Some(own) = &record.own {
             (section("Load of the master itself, beside the agents' load"))
             (facts::verdict(own))
+            (figures::answer(own))
             (facts::reasons(own))
             (figures::response(own))
             (spectrum::response(own).markup())

@@ -62,15 +62,7 @@ pub(super) fn goal_limit(goal: &str) -> Option<Limit> {
 
 /// The 95 % interval of a percentile, in ns.
 pub(super) fn interval(times: &Distribution, at: Percentile) -> Option<[f64; 2]> {
-    let ends = match at {
-        Percentile::P50 => (times.p50_ci_low_ns, times.p50_ci_high_ns),
-        Percentile::P90 => (times.p90_ci_low_ns, times.p90_ci_high_ns),
-        Percentile::P95 => (times.p95_ci_low_ns, times.p95_ci_high_ns),
-        Percentile::P99 => (times.p99_ci_low_ns, times.p99_ci_high_ns),
-        Percentile::P999 => (times.p999_ci_low_ns, times.p999_ci_high_ns),
-        Percentile::P9999 => (times.p9999_ci_low_ns, times.p9999_ci_high_ns),
-    };
-    Some([ends.0? as f64, ends.1? as f64])
+    times.interval(at).map(|ends| ends.map(|ns| ns as f64))
 }
 
 /// The spectrum of the lag by cause.

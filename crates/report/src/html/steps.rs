@@ -62,6 +62,7 @@ impl StepsPage {
                         span class=(class) { (verdict) }
                     }
                     (facts::verdict(&step.record))
+                    (figures::answer(&step.record))
                     (facts::reasons(&step.record))
                     (figures::response(&step.record))
                 }
