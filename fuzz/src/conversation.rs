@@ -21,7 +21,6 @@ pub fn from_agent(data: &[u8]) {
         wanted: Wanted::Count(2),
         expect: Span::from_s(1),
         prepare_max: Span::from_s(60),
-        prepare_flag: None,
         allow_lost: u32::from(data.len().is_multiple_of(2)),
         expect_flag: None,
         prepare_flag: None,
