@@ -128,7 +128,7 @@ impl Cell {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, noted: Noted) {
         match noted {
             Noted::Intended(count) => self.intended += count,
