@@ -14,7 +14,7 @@ use crate::number::{NONE, percent};
 use crate::times;
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
-use memtide_record::{CheckKind, Grade, GradedFigure, Percentile, Record};
+use memtide_record::{Grade, GradedFigure, Percentile, Record};
 use memtide_scenario::{Kind, Measure};
 use std::cmp::Reverse;
 
@@ -187,7 +187,7 @@ pub(crate) fn grade(record: &Record, row: &AnswerRow) -> String {
 
 /// True if a check failed that spoils every figure.
 pub(crate) fn is_spoiled(record: &Record) -> bool {
-    record.believable.reasons.iter().any(|reason| reason.code != CheckKind::OwnShare)
+    !record.believable.reasons.is_empty()
 }
 
 /// The reasons for absent intervals, each with the names of the figures, in the order of these.

@@ -22,7 +22,7 @@ pub(crate) fn judgement(out: &mut TextLayout, record: &Record, full: bool) {
     if !record.goals.is_empty() {
         out.push('\n');
     }
-    // A goal that was missed is the news.
+    // Goals that were missed come first.
     let is_met = |goal: &&GoalRecord| goal.result == GoalResult::Met;
     let mut goals: Vec<&GoalRecord> = record.goals.iter().collect();
     if goals.len() > most(GOALS_MAX) {
@@ -76,9 +76,7 @@ fn is_worth_saying(check: &Check, record: &Record) -> bool {
         && !matches!(check.code, CheckKind::ServerCounters | CheckKind::WorkerBusy);
     let said_by: &[&str] = match check.code {
         CheckKind::ServerCounters => &["other_clients", "stats_unavailable"],
-        CheckKind::GeneratorP50 | CheckKind::GeneratorP99 | CheckKind::OwnShare => {
-            &["too_few_samples"]
-        }
+        CheckKind::GeneratorP50 | CheckKind::GeneratorP99 => &["too_few_samples"],
         // The check of answers says the first, CPUs are shared only with the embedded server, and
         // shares are missing in merged records alone.
         CheckKind::Errors | CheckKind::OwnCpus | CheckKind::Shares => return false,
@@ -96,7 +94,6 @@ pub(crate) const fn check_name(code: CheckKind) -> &'static str {
         CheckKind::Rate => "rate",
         CheckKind::GeneratorP50 => "memtide's own delay at p50",
         CheckKind::GeneratorP99 => "memtide's own delay at p99",
-        CheckKind::OwnShare => "memtide's own delay",
         CheckKind::WorkerBusy => "busy time of the workers",
         CheckKind::OwnCpus => "CPUs of the embedded server",
         CheckKind::ServerCounters => "servers' counters",

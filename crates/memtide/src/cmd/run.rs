@@ -13,8 +13,8 @@ use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
 use clap::ArgMatches;
+use memtide_record::ShareRecord;
 use memtide_record::{Event, Record};
-use memtide_record::{ShareRecord, Verdict};
 use memtide_report::{TextOptions, text_for};
 use memtide_run::RunOutcome;
 use memtide_run::steps::RunTask;
@@ -120,7 +120,7 @@ impl Front for Native {
         if !ended.trouble.is_empty() {
             return Ok(FAILED);
         }
-        let unbelievable = !self.load_only && record.believable.verdict == Verdict::No;
+        let unbelievable = !self.load_only && !record.stands();
         Ok(if settings.scenario.trust.strict && unbelievable { UNBELIEVABLE } else { 0 })
     }
 }

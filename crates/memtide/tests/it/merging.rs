@@ -119,7 +119,7 @@ fn collect(value: &Value, at: String, places: &mut Vec<String>) {
     }
 }
 
-/// Texts of records were printed as they were: an agent's reached the terminal of whoever merged.
+/// Texts of records were printed as they were: an agent's reached the terminal on which they were merged.
 #[test]
 fn texts_of_records_from_strangers_are_harmless_where_they_are_shown() {
     let peer = Peer::embedded("");

@@ -226,7 +226,7 @@ fn figures(record: &Record) -> Vec<GradedFigure> {
 
 /// True if a check failed that spoils every figure.
 fn spoiled(record: &Record) -> bool {
-    record.believable.reasons.iter().any(|reason| reason.code != CheckKind::OwnShare)
+    !record.believable.reasons.is_empty()
 }
 
 /// The verdict in words, from the grades of all figures.
