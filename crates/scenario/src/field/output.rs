@@ -100,7 +100,8 @@ pub(super) const FIELDS: &[Field] = &[
         long: "The report on stdout begins with the answer: the rate, errors and hits, the main \
                figures with their uncertainty, the verdict, and what to do next. With this switch \
                follows the rest: what was run, all times and counts, goals, notes and every \
-               warning. Of a search or scan: every column, however narrow the terminal. The record, the page and Markdown always contain everything.",
+               warning. Of a search or scan: every column, however narrow the terminal. The \
+               record, the page and Markdown always contain everything.",
         member: member!(outputs.full, parse_switch),
         agents: AgentRule::Allowed,
         ..OUTPUT
