@@ -47,7 +47,7 @@ pub(crate) struct AnswerRow {
 
 impl AnswerRow {
     fn new(graded: GradedFigure, words: String, kinds: Vec<String>) -> Self {
-        let half = graded.interval.map_or_else(|| NONE.to_owned(), |ends| percent(half(ends)));
+        let half = graded.interval.map_or_else(|| NONE.to_owned(), half_words);
         let own = match graded.own {
             Some(own) if own >= ALL_OWN => "?".to_owned(),
             Some(own) => percent(own),
@@ -97,6 +97,14 @@ pub(crate) fn half([low, high]: [f64; 2]) -> f64 {
     if high <= low { 0.0 } else { (high / low.max(f64::MIN_POSITIVE)).sqrt() - 1.0 }
 }
 
+/// Half the width of an interval in words.
+fn half_words(ends: [f64; 2]) -> String {
+    match half(ends) {
+        wide if wide >= 1.0 => "> 100 %".to_owned(),
+        half => percent(half),
+    }
+}
+
 /// The figures of the answer, in its order.
 pub(crate) fn answer_rows(record: &Record) -> Vec<AnswerRow> {
     let kinds = kinds(record);
@@ -114,10 +122,7 @@ pub(crate) fn answer_rows(record: &Record) -> Vec<AnswerRow> {
             let of_kinds = kinds.iter().map(|kind| {
                 let words = time(*kind, at).unwrap_or_default();
                 let of = record.response_figure(*kind, measure).and_then(|of| of.interval);
-                of.map_or_else(
-                    || words.clone(),
-                    |ends| format!("{words} ± {}", percent(half(ends))),
-                )
+                of.map_or_else(|| words.clone(), |ends| format!("{words} ± {}", half_words(ends)))
             });
             Some(AnswerRow::new(graded, time(Kind::All, at)?, of_kinds.collect()))
         })

@@ -22,7 +22,7 @@ pub(crate) fn judgement(out: &mut TextLayout, record: &Record, full: bool) {
     if !record.goals.is_empty() {
         out.push('\n');
     }
-    // Goals that were missed come first.
+    // A goal that was missed comes first.
     let is_met = |goal: &&GoalRecord| goal.result == GoalResult::Met;
     let mut goals: Vec<&GoalRecord> = record.goals.iter().collect();
     if goals.len() > most(GOALS_MAX) {

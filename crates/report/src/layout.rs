@@ -1,8 +1,8 @@
 //! Lines and columns: labelled lines, wrapped sentences, aligned tables.
 //!
 //! Outside a terminal only tables exceed [`WIDTH`] characters, and lines that programs search for,
-//! which are never broken. On a terminal no line is wider than the terminal. A narrow layout is made
-//! for 80 columns whatever it is printed on.
+//! which are never broken. On a terminal no line is wider than the terminal. A narrow layout is
+//! made for 80 columns whatever it is printed on.
 
 /// Largest width of a line, in characters.
 const WIDTH: usize = 120;
