@@ -1,5 +1,5 @@
-//! A cut or lossy network between a master and its agents, in one direction, the other, and both; and
-//! other faults at each stage of a run, counted by the server.
+//! A cut or lossy network between a master and its agents, in one direction, the other, and both;
+//! and other faults at each stage of a run, counted by the server.
 //!
 //! Each test creates two networks and a wire between them, and leaves this machine's network alone.
 
