@@ -14,8 +14,8 @@ pub(super) const WRITING_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
 /// Makes a folder for its owner alone, or refuses one that exists and belongs to another user or
-/// gives others the `forbidden` rights. A link to it must be this user's or root's too, and nobody
-/// else may replace a folder above it.
+/// gives others the `forbidden` rights. A link to it must be this user's or root's too, and no
+/// other user may replace a folder above it.
 pub(super) fn folder(path: &Path, forbidden: u32) -> Result<(), String> {
     let wrong = |error: io::Error| format!("{}: {error}", path.display());
     DirBuilder::new()
