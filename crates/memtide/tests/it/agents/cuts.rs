@@ -1,5 +1,5 @@
-//! A cut or lossy network between a master and its agents, in one direction, the other, and both; and
-//! other faults at each stage of a run, counted by the server.
+//! A cut or lossy network between a master and its agents, in one direction, the other, and both;
+//! and other faults at each stage of a run, counted by the server.
 //!
 //! Each test creates two networks and a wire between them, and leaves this machine's network alone.
 
@@ -198,8 +198,8 @@ enum At {
     Handing,
 }
 
-/// The longest time from a fault to the end of its run: the load, 10 s of silence, and 30 s in which
-/// other agents hand over.
+/// The longest time from a fault to the end of its run: the load, 10 s of silence, and 30 s in
+/// which other agents hand over.
 const END_MAX: Duration = Duration::from_secs(4 + 10 + 30);
 /// The operations of the load.
 const OPS: u64 = 4_000;

@@ -1,5 +1,5 @@
-//! Agents and masters that lie over real connections: the program at the other end ends or goes on in
-//! bounded time and memory, names the lie, and shows nothing that a terminal obeys.
+//! Agents and masters that lie over real connections: the program at the other end ends or goes on
+//! in bounded time and memory, names the lie, and shows nothing that a terminal obeys.
 
 use super::{Agent, Lab};
 use crate::child::{Running, memtide, shared};
@@ -234,7 +234,7 @@ fn late() -> Vec<Lie> {
     let text = |name, change: fn(&str) -> Vec<u8>, words| Lie {
         name,
         tells: Tells::Text(change),
-        code: 2,
+        code: 1,
         words,
     };
     vec![
@@ -270,12 +270,7 @@ fn late() -> Vec<Lie> {
         record("another version", |r| r["schema"] = json!("memtide.record/9"), 1, "schema"),
         record("more answers", |r| r["totals"]["answered"] = json!(u64::MAX), 1, "record"),
         record("fewer intended", |r| r["totals"]["intended"] = json!(0), 1, "record"),
-        record(
-            "phases that disagree",
-            |r| r["phases"]["measure"]["totals"]["sent"] = json!(1),
-            1,
-            "record",
-        ),
+        record("phases that disagree", |r| r["phases"]["measure"]["sent"] = json!(1), 1, "record"),
         record("a lane of others", |r| r["lanes"]["first"] = json!(5), 1, "lanes"),
         record("all lanes", |r| r["lanes"]["count"] = json!(60_000), 1, "lanes"),
         record("8 000 seconds", |r| repeat(&mut r["seconds"], 8_000), 1, "record"),
@@ -292,7 +287,7 @@ fn late() -> Vec<Lie> {
             1,
             "record",
         ),
-        record("a server of escapes", |r| r["servers"][0]["name"] = json!(EVIL), 1, "record"),
+        record("a server of escapes", |r| r["servers"][0]["name"] = json!(EVIL), 0, ""),
         record("a server more", |r| repeat(&mut r["servers"], 9_000), 1, "record"),
         record("a window of years", |r| r["window_ns"] = json!(u64::MAX), 1, "record"),
         text("no JSON", |_| EVIL.as_bytes().to_vec(), "record"),
