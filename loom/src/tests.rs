@@ -27,8 +27,6 @@ const REPORT: WorkerReport = WorkerReport {
     stopped_longest: Span::ZERO,
     run_delay: None,
     cpu: None,
-    stopped: Span::ZERO,
-    stopped_longest: Span::ZERO,
 };
 
 fn tally() -> Box<Tally> {

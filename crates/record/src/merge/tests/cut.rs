@@ -163,7 +163,6 @@ fn sealed(sums: &TallySum, window: Span, start_ms: u64) -> Record {
         servers: (0..SERVERS).map(server).collect(),
         sent_in_window: sent.into(),
         rate: RateRecord {
-            target_per_s: None,
             achieved_per_s: per_second(sent.iter().map(|(_, count)| count).sum(), window),
             kinds_per_s: sent.map(|(kind, count)| (kind, per_second(count, window))).into(),
             ..RateRecord::default()
