@@ -2,8 +2,8 @@
 //! known, through the code that makes the intervals of a run.
 //!
 //! By default a few runs of each server, enough to see a broken method. `MEMTIDE_COVERAGE=1000` in
-//! the environment asks for this number of runs of every server and for the bounds of docs/measurement.md;
-//! run it optimised, and with `--nocapture` to see the table.
+//! the environment asks for this number of runs of every server and for the bounds of
+//! docs/measurement.md; run it optimised, and with `--nocapture` to see the table.
 #![allow(clippy::disallowed_methods, reason = "the number of runs comes from the environment")]
 #![allow(clippy::print_stdout, reason = "the table is for people")]
 

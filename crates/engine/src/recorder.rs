@@ -8,7 +8,7 @@ use crate::plan::{Plan, Window, segment, slot};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
-    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Loss, Mismatch, Tally,
+    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
 
@@ -583,7 +583,7 @@ impl Recorder {
     }
 
     /// Records the end of a wait, before its completions are taken. If operations were in flight
-    /// during the wait, they were since the end of the last one: a worker sends at once what is due.
+    /// during the wait, they were since the end of the last one: a worker sends what is due at once.
     pub(crate) fn woke(&mut self, woken: Instant) {
         if self.in_flight > 0 {
             let carried_ns = self.measured(self.woken, woken).ns();
@@ -643,9 +643,9 @@ impl Found {
 }
 
 /// The loss of `count` operations like `entry`, at `server` if one was chosen.
-fn loss(entry: &InFlight, server: Option<ServerId>, count: u64) -> Loss {
+fn loss(entry: &InFlight, server: Option<ServerId>, count: u64) -> UnansweredCount {
     let server = server.map(|server| server.index() as u16);
-    Loss { kind: entry.kind.index() as u8, server, is_sent: entry.is_sent(), count }
+    UnansweredCount { kind: entry.kind.index() as u8, server, is_sent: entry.is_sent(), count }
 }
 
 /// Counts one ending.

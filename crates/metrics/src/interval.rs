@@ -4,8 +4,9 @@
 //! A worker owns one tally at a time and hands it over whole; the totals absorb it, clear it and
 //! return it. Tallies use 32-bit counts, totals 64-bit counts.
 
+mod cell;
+
 use crate::absence::Absences;
-use crate::cell::{Answer, Cells, Loss};
 use crate::churn::Churn;
 use crate::counter::{Counters, KINDS_MAX, summed};
 use crate::histogram::{Histogram, Tallying};
@@ -13,6 +14,8 @@ use crate::mismatch::{Mismatch, Mismatches};
 use crate::series::Series;
 use crate::slices::{SLICES_KEPT, SliceSet};
 use crate::times::{Shape, Times, histograms_max};
+use cell::Cells;
+pub use cell::{Answer, UnansweredCount};
 use memtide_base::Span;
 use std::ops::AddAssign;
 
@@ -156,13 +159,13 @@ impl Tally {
 
     /// Counts operations that were intended `since_start` and ended without an answer.
     #[inline]
-    pub fn lost(&mut self, since_start: Span, loss: Loss) {
+    pub fn lost(&mut self, since_start: Span, loss: UnansweredCount) {
         self.cells.lost(since_start, loss);
     }
 
     /// Counts operations as intended evenly over a stretch from the window's start, within one row,
     /// and as ended without an answer.
-    pub fn unsent(&mut self, stretch: (Span, Span), loss: Loss) {
+    pub fn unsent(&mut self, stretch: (Span, Span), loss: UnansweredCount) {
         self.cells.unsent(stretch, loss);
     }
 

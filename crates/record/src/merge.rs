@@ -12,7 +12,6 @@ mod agree;
 mod shares;
 mod counters;
 mod seconds;
-mod slicing;
 mod rows;
 mod clocks;
 mod sum;

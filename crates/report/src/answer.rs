@@ -3,8 +3,10 @@
 //! Nothing is judged here: intervals, bounds, grades and reasons are the record's.
 
 mod explanation;
+mod next;
 
 pub(crate) use explanation::explanation;
+pub(crate) use next::next;
 
 use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled};

@@ -2,9 +2,8 @@
 //!
 //! It words the judgements; it makes none.
 
-use crate::answer::{is_spoiled, verdict_figures};
+use crate::answer::{is_spoiled, next, verdict_figures};
 use crate::layout::{TextLayout, continued, labelled, unbroken, wrapped};
-use crate::next::next;
 use crate::number::counted;
 use memtide_record::{
     Check, CheckKind, CheckResult, GoalRecord, GoalResult, Grade, LoopKind, Reason, Record,

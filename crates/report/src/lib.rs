@@ -12,14 +12,13 @@ mod html;
 mod compare;
 mod files;
 mod text;
-mod plan;
 mod progress;
+mod judgement;
 mod answer;
+mod plan;
 mod times;
-mod next;
 mod counts;
 mod shards;
-mod judgement;
 mod figure;
 #[cfg(feature = "plot")]
 pub mod chart;

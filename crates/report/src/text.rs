@@ -15,7 +15,9 @@ use crate::counts::counts;
 use crate::judgement::{judgement, missing_shares};
 use crate::layout::{TextLayout, labelled, unbroken, wrapped};
 use crate::number::{counted, percent, seconds, whole};
-use crate::plan::{churn_words, connection_words, data_words, rate_words, servers, warmup_words};
+use crate::plan::{
+    churn_words, connection_words, data_words, is_simulated, rate_words, servers, warmup_words,
+};
 use crate::shards::{agents, shards};
 use crate::times::times;
 use churn::{churn, churn_rate};
@@ -162,11 +164,6 @@ pub(crate) fn achieved_words(record: &Record) -> String {
         Some(target) => format!("{achieved} achieved of {target} requested"),
         None => format!("{achieved} achieved"),
     }
-}
-
-/// True if clients, network and servers were simulated.
-pub(crate) fn is_simulated(record: &Record) -> bool {
-    record.plan.io == "simulated"
 }
 
 /// The kind of load of a record, and its length.

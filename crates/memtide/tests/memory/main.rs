@@ -2,6 +2,7 @@
 //! for drawn scenarios. No load is sent. `MEMTIDE_MEMORY_DRAWS` says how many are drawn, and
 //! `MEMTIDE_MEMORY_SEED` draws others.
 #![expect(clippy::unwrap_used, unsafe_code, reason = "a test may panic, and counts allocations")]
+#![expect(clippy::print_stderr, reason = "the figures are for people")]
 
 use memtide_base::rng::{Random, Stream};
 use memtide_base::{Instant, Span};
@@ -10,7 +11,6 @@ use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet};
 use memtide_metrics::TallySum;
-
 use memtide_run::lower::{Doors, Surroundings, Wanted, lower};
 use memtide_run::{PlanSizes, Share};
 use memtide_scenario::{Scenario, Settings, from_toml};

@@ -23,8 +23,8 @@ fn shape() -> Shape {
 }
 
 /// The loss of `count` operations that were not sent.
-fn loss(count: u64) -> Loss {
-    Loss { kind: 0, server: None, is_sent: false, count }
+fn loss(count: u64) -> UnansweredCount {
+    UnansweredCount { kind: 0, server: None, is_sent: false, count }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The figures of records: their ranges, memtide's own share, their grades, and what joins them.
 
 use super::*;
-use crate::record::{Believable, CheckResult, Totals, Verdict, Wide};
+use crate::record::{Believable, Totals, Wide};
 use memtide_belief::Grade;
 use memtide_metrics::slices::coarse;
 use memtide_scenario::Measure;

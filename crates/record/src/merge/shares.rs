@@ -4,8 +4,10 @@
 //! A share keeps no rows of its own: all shares have one schedule, and row *i* of each is the same
 //! stretch of it.
 
+mod slicing;
+
 use super::clocks::Windows;
-use super::{counters, rows, seconds, slicing};
+use super::{counters, rows, seconds};
 use crate::record::{Record, ServerCounters, ShardRecord};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -3,7 +3,8 @@
 
 use super::figures::unbroken;
 use super::{contents, facts, figures, over_time, section, servers, spectrum};
-use crate::text::{is_simulated, what};
+use crate::plan::is_simulated;
+use crate::text::what;
 use maud::{Markup, html};
 use memtide_record::Record;
 use memtide_scenario::scenario_file;

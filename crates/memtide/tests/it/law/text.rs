@@ -4,7 +4,7 @@
 use super::shown::{Shown, numbers};
 use super::truth::{Law, at, field, known};
 use memtide_record::{
-    CheckKind, CheckResult, Distribution, Grade, GradedFigure, Missing, Percentile, Record, joined,
+    CheckResult, Distribution, Grade, GradedFigure, Missing, Percentile, Record, joined,
 };
 use memtide_scenario::{Kind, Measure};
 use serde_json::Value;

@@ -1,11 +1,16 @@
 //! Adds the slices of shares, by number: slice *i* of each is the same stretch of time, as far as
 //! the shares began together.
 
-use super::clocks::Windows;
 use crate::belief::Channel;
+use crate::merge::clocks::Windows;
 use crate::record::{Record, Slicing};
 use memtide_metrics::{Slice, slices};
 use std::collections::BTreeMap;
+
+/// Reason of records whose slices cannot be read.
+///
+/// To do: Merge the records as they were written.
+const DAMAGED: &str = "the slices of a record are damaged";
 
 /// The largest start skew, with its error, as a part of a slice's width.
 const SKEW_MAX: u64 = 4;
@@ -25,7 +30,7 @@ pub(super) struct Shared {
 impl Shared {
     /// Adds the slices of a record: a share, or merged from shares. A share that measured nothing
     /// has none, and needs none.
-    pub(super) fn absorb(&mut self, record: &Record) {
+    pub(in crate::merge) fn absorb(&mut self, record: &Record) {
         if record.window_ns == 0 {
             return;
         }
@@ -44,7 +49,7 @@ impl Shared {
         for (channel, text) in response.chain(service).chain(servers) {
             match slices::from_text(text, slicing.count as usize) {
                 Some(part) => self.add(channel, &part),
-                None => drop(self.unusable.get_or_insert_with(|| "slices are damaged".to_owned())),
+                None => drop(self.unusable.get_or_insert_with(|| DAMAGED.to_owned())),
             }
         }
     }
@@ -67,7 +72,7 @@ impl Shared {
     }
 
     /// The slices of all shares together; none if a share kept none.
-    pub(super) fn seal(mut self, windows: &Windows<'_>) -> Option<Slicing> {
+    pub(in crate::merge) fn seal(mut self, windows: &Windows<'_>) -> Option<Slicing> {
         let (width_ns, count) = self.shape?;
         if self.is_without {
             return None;

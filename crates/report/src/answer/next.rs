@@ -1,6 +1,6 @@
 //! What to do next, as a command: the run's own, with the change that its result calls for.
 
-use crate::text::is_simulated;
+use crate::plan::is_simulated;
 use memtide_base::units::format_count;
 use memtide_record::{Check, CheckKind, CheckResult, Grade, GradedFigure, LoopKind, Record};
 use memtide_scenario::given_fields;

@@ -35,7 +35,7 @@ pub struct Answer {
 
 /// Operations of one kind that ended without an answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Loss {
+pub struct UnansweredCount {
     /// The slot of their kind.
     pub kind: u8,
     /// The number of their server; `None` if none was chosen.
@@ -51,7 +51,7 @@ pub struct Loss {
 enum Noted {
     Intended(u64),
     Answered(Answer),
-    Lost(Loss),
+    Lost(UnansweredCount),
 }
 
 /// An entry of the list of what found no cell, with its intended instant since the window's start.
@@ -264,13 +264,13 @@ impl Cells {
     }
 
     #[inline]
-    pub(crate) fn lost(&mut self, since_start: Span, loss: Loss) {
+    pub(crate) fn lost(&mut self, since_start: Span, loss: UnansweredCount) {
         self.note(since_start.ns(), Noted::Lost(loss));
     }
 
     /// Counts operations as intended evenly over a stretch within one row, and as ended without an
     /// answer.
-    pub(crate) fn unsent(&mut self, (from, until): (Span, Span), loss: Loss) {
+    pub(crate) fn unsent(&mut self, (from, until): (Span, Span), loss: UnansweredCount) {
         let (mut at, mut left) = (from.ns(), loss.count);
         let length = u128::from(until.saturating_sub(from).ns().max(1));
         while left > 0 {
@@ -279,7 +279,7 @@ impl Cells {
             let count = if end >= until.ns() { left } else { left.min(part as u64) };
             if count > 0 {
                 self.note(at, Noted::Intended(count));
-                self.note(at, Noted::Lost(Loss { count, ..loss }));
+                self.note(at, Noted::Lost(UnansweredCount { count, ..loss }));
             }
             (at, left) = (end, left - count);
         }
