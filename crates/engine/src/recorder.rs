@@ -583,7 +583,8 @@ impl Recorder {
     }
 
     /// Records the end of a wait, before its completions are taken. If operations were in flight
-    /// during the wait, they were since the end of the last one: a worker sends at once what is due.
+    /// during the wait, they were since the end of the last one: a worker sends at once what is
+    /// due.
     pub(crate) fn woke(&mut self, woken: Instant) {
         if self.in_flight > 0 {
             let carried_ns = self.measured(self.woken, woken).ns();

@@ -4,8 +4,9 @@
 //! A worker owns one tally at a time and hands it over whole; the totals absorb it, clear it and
 //! return it. Tallies use 32-bit counts, totals 64-bit counts.
 
+mod cell;
+
 use crate::absence::Absences;
-use crate::cell::{Answer, Cells, Loss};
 use crate::churn::Churn;
 use crate::counter::{Counters, KINDS_MAX, summed};
 use crate::histogram::{Histogram, Tallying};
@@ -13,6 +14,8 @@ use crate::mismatch::{Mismatch, Mismatches};
 use crate::series::Series;
 use crate::slices::{SLICES_KEPT, SliceSet};
 use crate::times::{Shape, Times, histograms_max};
+use cell::Cells;
+pub use cell::{Answer, Loss};
 use memtide_base::Span;
 use std::ops::AddAssign;
 

@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 pub mod interval;
-mod cell;
 pub mod times;
 pub mod slices;
 pub mod series;
@@ -19,11 +18,11 @@ pub mod table;
 pub mod histogram;
 
 pub use absence::{Absence, Absences, Returns};
-pub use cell::{Answer, Loss};
+
 pub use churn::{Churn, ChurnCounters, ChurnFate};
 pub use counter::{Counters, DatagramClass, ErrorClass, Fate, ReplyClass, VerifyClass};
 pub use histogram::Histogram;
-pub use interval::{Tally, TallySum};
+pub use interval::{Answer, Loss, Tally, TallySum};
 pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};
 pub use slices::{Slice, SliceSet};

@@ -14,7 +14,6 @@ mod fleets;
 mod pauses;
 mod replay;
 mod shares;
-mod slices;
 mod steps;
 #[path = "harness/prelude.rs"]
 mod prelude;

@@ -1,5 +1,7 @@
 //! Everything follows from the seed.
 
+mod slices;
+
 use crate::prelude::*;
 
 fn world(seed: u64) -> World {

@@ -1,9 +1,8 @@
 //! Slices hold what a list of all operations gives, whatever the length of the window.
 
 use super::*;
-use crate::cell::{Answer, Loss};
 use crate::counter::Fate;
-use crate::{Series, Shape, Tally, TallySum};
+use crate::{Answer, Loss, Series, Shape, Tally, TallySum};
 use memtide_base::Random;
 
 #[test]
