@@ -31,7 +31,7 @@ pub struct Sample<'a> {
     pub whole: &'a Histogram<u64>,
     /// Operations without an answer; they rank above all others.
     pub unanswered: u64,
-    /// The same operations by slice, in order of time.
+    /// These operations by slice, in order of time.
     pub slices: &'a [Slice],
 }
 
@@ -119,7 +119,7 @@ impl fmt::Display for Seconds {
             return f.write_str("1 s");
         }
         let unit = 10f64.powf(length.log10().floor() - 1.0);
-        let length = (length / unit).ceil() * unit;
+        let length = (length / unit - 1e-9).ceil() * unit;
         match length {
             of if of < 1.0 => write!(f, "{:.0} ms", of * 1e3),
             of if of < 120.0 => write!(f, "{of:.0} s"),
@@ -202,7 +202,10 @@ impl Sample<'_> {
         let (first, last) = ((ranks.low * count).ceil(), (ranks.high * count).floor() + 1.0);
         let (low, _) = self.whole.edges_at_rank(first as u64)?;
         let (_, high) = self.whole.edges_at_rank(last as u64)?;
-        Some(Interval { low: low as f64, high: high as f64 })
+        // No time lies outside of the exact extremes.
+        let extremes = self.whole.moments();
+        let [low, high] = [low, high].map(|end| end.clamp(extremes.min, extremes.max) as f64);
+        Some(Interval { low, high })
     }
 
     /// The interval of the answered operations' mean.

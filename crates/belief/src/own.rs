@@ -12,7 +12,7 @@ use memtide_metrics::summary::rank;
 /// 2^(k+1) times 2 µs; the last has no end.
 pub const LATE_CLASSES: usize = 16;
 /// Lateness up to this, in ns, opens no stretch.
-pub const LATE_MIN_NS: u64 = 2_000;
+const LATE_MIN_NS: u64 = 2_000;
 
 /// What bounds memtide's own share of response times.
 #[derive(Clone, Copy, Debug)]

@@ -412,7 +412,9 @@ impl RowPlan {
     /// most 64 rows after its own.
     pub(crate) fn width(&self, timeout: Span) -> Span {
         let spare = ROWS_OPEN_MAX - 3;
-        let own_width = ROW_WIDTH.ns().max((timeout + HANDOVER_AFTER).ns().div_ceil(spare));
+        let open = (timeout + HANDOVER_AFTER).ns();
+        let own_width = ROW_WIDTH.ns().max(open.div_ceil(spare));
+        assert!(open.div_ceil(own_width) <= ROWS_OPEN_MAX, "no more rows of this width are open");
         self.width.unwrap_or(Span::from_ns(own_width))
     }
 

@@ -105,12 +105,12 @@ fn keep_near_only(error: &mut clap::Error) {
     keep_near(error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand);
 }
 
-/// Leaves those of clap's suggestions, in place of `written`, that are probably meant. Clap suggests
-/// any word with a few letters in common, such as `--replicate` for `--direct`.
+/// Leaves those of clap's suggestions, in place of `written`, that are probably meant. Clap
+/// suggests any word with a few letters in common, such as `--replicate` for `--direct`.
 fn keep_near(error: &mut clap::Error, written: ContextKind, suggested: ContextKind) {
     let Some(ContextValue::String(written)) = error.get(written).cloned() else { return };
-    let near =
-        |word: &String| is_near(word.trim_start_matches('-'), written.trim_start_matches('-'));
+    let plain = |word: &str| word.trim_start_matches('-').to_owned();
+    let near = |word: &String| is_near(&plain(word), &plain(&written));
     match error.remove(suggested) {
         Some(ContextValue::String(word)) if near(&word) => {
             error.insert(suggested, ContextValue::String(word));
@@ -119,7 +119,9 @@ fn keep_near(error: &mut clap::Error, written: ContextKind, suggested: ContextKi
             let words = words.into_iter().filter(near).collect();
             error.insert(suggested, ContextValue::Strings(words));
         }
-        _ => {}
+        // Clap shows its suggestion in the usage, too.
+        Some(_) => drop(error.remove(ContextKind::Usage)),
+        None => {}
     }
 }
 

@@ -6,9 +6,9 @@
 
 use crate::counter::KINDS_MAX;
 use crate::histogram::{COARSE_BUCKETS, Histogram, Tallying, coarse};
-use crate::interval::{Shape, Times};
 use crate::series::{Row, add_counts};
 use crate::slices::{self, SERVERS_MAX, Slice, SliceSet};
+use crate::times::{Shape, Times};
 use memtide_base::Span;
 
 /// The listed endings for which memory is reserved.
@@ -128,7 +128,7 @@ impl Cell {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, noted: Noted) {
         match noted {
             Noted::Intended(count) => self.intended += count,
@@ -359,7 +359,7 @@ impl Cells {
     /// The memory that is reserved for the list of what finds no cell.
     const LIST_BYTES: u64 = (DISPLACED * size_of::<Displaced>()) as u64;
 
-    /// The memory of this number of cells, with so many distributions each, in bytes.
+    /// The memory of this number of cells, with this number of distributions each, in bytes.
     pub(crate) const fn bytes(cells: u64, histograms: u64) -> u64 {
         let histogram = size_of::<Tallying>() as u64 + Histogram::<u32>::bytes();
         let servers = (SERVERS_MAX * COARSE_BUCKETS * size_of::<u32>()) as u64;

@@ -7,8 +7,9 @@
 
 pub mod interval;
 mod cell;
-pub mod series;
+pub mod times;
 pub mod slices;
+pub mod series;
 pub mod summary;
 pub mod churn;
 pub mod mismatch;
@@ -22,8 +23,9 @@ pub use cell::{Answer, Loss};
 pub use churn::{Churn, ChurnCounters, ChurnFate};
 pub use counter::{Counters, DatagramClass, ErrorClass, Fate, ReplyClass, VerifyClass};
 pub use histogram::Histogram;
-pub use interval::{Shape, Tally, TallySum, Times};
+pub use interval::{Tally, TallySum};
 pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};
 pub use slices::{Slice, SliceSet};
 pub use summary::{Quantile, quantile};
+pub use times::{Shape, Times};

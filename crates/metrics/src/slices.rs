@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 /// The most slices that a channel of times has.
-pub const SLICES_OF_TIMES_MAX: usize = 256;
+pub(crate) const SLICES_OF_TIMES_MAX: usize = 256;
 
 /// The operations of one channel (such as the gets) that were intended in one slice of the window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

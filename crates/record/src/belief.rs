@@ -57,6 +57,10 @@ impl Record {
             };
             let own = of.and_then(|of| Some((of.times()?, others)));
             times.set_belief(&whole, slices, own.as_ref(), measured_s);
+            // What holds for all figures is said once.
+            if slicing.as_ref().is_none_or(|slicing| slicing.unusable.is_some()) {
+                times.no_interval.clear();
+            }
         };
         for (kind, times) in &mut self.response {
             set(times, &|of| of.response.get(kind), punctual.get(kind));

@@ -1,4 +1,5 @@
-//! Judges goals by a record: met, missed, or undecided if the sample is too small.
+//! Judges goals by a record: met, missed, or undecided if the sample is too small or the range in
+//! which the figure lies holds the bound.
 //!
 //! Uses only what the record contains, so that a merged record is judged like that of one run.
 
@@ -74,7 +75,13 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
         Measured::Missing(why) => return (GoalResult::Undecided, None, why),
         Measured::Known(figure) => {
             let why = format!("it was {}", figure_word(goal.subject, figure, unit));
-            (goal.relation.holds(figure, goal.bound), Some(figure), why)
+            let met = goal.relation.holds(figure, goal.bound);
+            if let Some(range) = straddled(goal, record) {
+                let [low, high] = range.map(|end| figure_word(goal.subject, end, unit));
+                let why = format!("{why}, and may have been from {low} to {high}");
+                return (GoalResult::Undecided, Some(figure), why);
+            }
+            (met, Some(figure), why)
         }
         // The figure is larger than every measured time.
         Measured::Unanswered => {
@@ -83,6 +90,19 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
         }
     };
     (if met { GoalResult::Met } else { GoalResult::Missed }, figure, why)
+}
+
+/// The range of the goal's figure, in the goal's unit, if the goal holds at one of its ends alone.
+fn straddled(goal: &Goal, record: &Record) -> Option<[f64; 2]> {
+    let figure = record.figure_of(goal.subject)?;
+    let each = match goal.subject {
+        // The range counts operations, and the bound what the rate of the scenario counts.
+        Subject::Rate => record.achieved().per_s / figure.value?,
+        _ => 1.0,
+    };
+    let range = figure.range?.map(|end| end * each);
+    let [low, high] = range.map(|end| goal.relation.holds(end, goal.bound));
+    (low != high).then_some(range)
 }
 
 fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {

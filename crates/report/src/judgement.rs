@@ -2,28 +2,60 @@
 //!
 //! It words the judgements; it makes none.
 
-use crate::layout::{TextLayout, unbroken, wrapped};
+use crate::answer::{is_spoiled, verdict_figures};
+use crate::layout::{TextLayout, continued, labelled, unbroken, wrapped};
+use crate::next::next;
+use crate::number::counted;
 use memtide_record::{
-    Check, CheckKind, CheckResult, GoalResult, LoopKind, Reason, Record, ShardRecord, Verdict,
+    Check, CheckKind, CheckResult, GoalRecord, GoalResult, Grade, LoopKind, Reason, Record,
+    ShardRecord, Verdict, joined,
 };
 
-/// Adds everything from the goals to the last line.
-pub(crate) fn judgement(out: &mut TextLayout, record: &Record) {
+/// Largest number of goals in a short report, and of warnings, which goals leave less room for.
+const GOALS_MAX: usize = 3;
+const WARNINGS_MAX: usize = 2;
+
+/// Adds goals, warnings, what to do next, and the last line. Unless it is to be `full`, only the
+/// first goals and warnings.
+pub(crate) fn judgement(out: &mut TextLayout, record: &Record, full: bool) {
+    let most = |count: usize| if full { usize::MAX } else { count };
     if !record.goals.is_empty() {
         out.push('\n');
     }
-    for goal in &record.goals {
+    // A goal that was missed comes first.
+    let is_met = |goal: &&GoalRecord| goal.result == GoalResult::Met;
+    let mut goals: Vec<&GoalRecord> = record.goals.iter().collect();
+    if goals.len() > most(GOALS_MAX) {
+        goals.sort_by_key(is_met);
+    }
+    for goal in goals.iter().take(most(GOALS_MAX)) {
         let text = format!("{}: {}, {}", goal.goal, goal_word(goal.result), goal.why);
         wrapped(out, "goal: ", "      ", &text);
     }
     out.push('\n');
-    for check in record.believable.checks.iter().filter(|check| is_worth_saying(check, record)) {
-        let text = format!("{} not checked: {}", subject(check.code), check.message);
-        wrapped(out, "note: ", "      ", &text);
+    if full {
+        for check in record.believable.checks.iter().filter(|check| is_worth_saying(check, record))
+        {
+            let text = format!("{} not checked: {}", subject(check.code), check.message);
+            wrapped(out, "note: ", "      ", &text);
+        }
     }
-    for warning in &record.warnings {
+    let warnings = most(WARNINGS_MAX - usize::from(!goals.is_empty()));
+    for warning in record.warnings.iter().take(warnings) {
         let text = format!("{}; {}", warning.message, warning.remedy);
         wrapped(out, "warning: ", "         ", &text);
+    }
+    let more = [
+        (goals.len().saturating_sub(most(GOALS_MAX)), "goal"),
+        (record.warnings.len().saturating_sub(warnings), "warning"),
+    ];
+    let more = more.into_iter().filter(|(count, _)| *count > 0);
+    let more: Vec<String> = more.map(|(count, noun)| counted(count as u64, noun)).collect();
+    if !more.is_empty() {
+        labelled(out, "more", &format!("{}: see --full", more.join(" and ")));
+    }
+    if let Some((command, why)) = next(record) {
+        continued(out, "next: ", &command, &format!("# {why}"));
     }
     unbroken(out, "believable: ", "            ", &believable(record));
 }
@@ -44,9 +76,7 @@ fn is_worth_saying(check: &Check, record: &Record) -> bool {
         && !matches!(check.code, CheckKind::ServerCounters | CheckKind::WorkerBusy);
     let said_by: &[&str] = match check.code {
         CheckKind::ServerCounters => &["other_clients", "stats_unavailable"],
-        CheckKind::GeneratorP50 | CheckKind::GeneratorP99 | CheckKind::OwnShare => {
-            &["too_few_samples"]
-        }
+        CheckKind::GeneratorP50 | CheckKind::GeneratorP99 => &["too_few_samples"],
         // The check of answers says the first, CPUs are shared only with the embedded server, and
         // shares are missing in merged records alone.
         CheckKind::Errors | CheckKind::OwnCpus | CheckKind::Shares => return false,
@@ -64,7 +94,6 @@ pub(crate) const fn check_name(code: CheckKind) -> &'static str {
         CheckKind::Rate => "rate",
         CheckKind::GeneratorP50 => "memtide's own delay at p50",
         CheckKind::GeneratorP99 => "memtide's own delay at p99",
-        CheckKind::OwnShare => "memtide's own delay",
         CheckKind::WorkerBusy => "busy time of the workers",
         CheckKind::OwnCpus => "CPUs of the embedded server",
         CheckKind::ServerCounters => "servers' counters",
@@ -83,8 +112,13 @@ fn subject(code: CheckKind) -> String {
     format!("{article}{name} {verb}")
 }
 
-/// The last line, which programs and people search for.
+/// The last line, which programs and people search for: what spoils every figure, or the grade of
+/// each.
 pub(crate) fn believable(record: &Record) -> String {
+    let is_graded = record.slicing.is_some() && record.measured_s > 0.0;
+    if is_graded && !is_spoiled(record) {
+        return grades(record);
+    }
     match record.believable.verdict {
         Verdict::Yes => "yes".to_owned(),
         Verdict::Within => match missing_shares(record) {
@@ -99,6 +133,15 @@ pub(crate) fn believable(record: &Record) -> String {
                 false => format!("no — {}", reasons.join("; ")),
             }
         }
+    }
+}
+
+/// The grades of all figures of the answer; a plain yes if all are.
+fn grades(record: &Record) -> String {
+    let figures = verdict_figures(record);
+    match figures.iter().all(|figure| figure.grade == Grade::Yes) {
+        true => "yes".to_owned(),
+        false => joined(&figures),
     }
 }
 

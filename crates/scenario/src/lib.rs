@@ -31,7 +31,8 @@ mod prose;
 mod table;
 
 pub use field::{
-    AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, is_near, scenario_file,
+    AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, given_fields, is_near,
+    scenario_file,
 };
 pub use file::from_toml;
 pub use kind::Kind;

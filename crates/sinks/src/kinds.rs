@@ -6,6 +6,7 @@ mod chart;
 #[cfg(feature = "parquet")]
 mod columnar;
 mod intervals;
+mod openmetrics;
 mod samples;
 mod steps;
 mod summary;
@@ -37,6 +38,7 @@ use memtide_report::{StepsPage, page};
 #[cfg(feature = "parquet")]
 use memtide_scenario::scenario_file;
 use memtide_scenario::{Output, OutputKind, Outputs, RowForm, RowText, Settings};
+use openmetrics::OpenMetrics;
 use std::env;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -129,6 +131,14 @@ const KINDS: &[KindRow] = &[
         OutputKind::Summary,
         |it| summary_rows(it, |rows| rows),
         |it| summary_rows(it, SummaryRows::of_steps),
+    ),
+    of_record(
+        OutputKind::OpenMetrics,
+        |it| it.whole(|out| EventText::of_record(out, OpenMetrics::of_run)),
+        |it| {
+            let text = |page: &OpenMetrics, _: &_| page.text();
+            it.whole(|out| StepsText::new(out, OpenMetrics::default(), OpenMetrics::step, text))
+        },
     ),
     // What is written second by second during a run is in its record afterwards.
     KindRow { kind: OutputKind::Hlog, run: log, steps: log, record: |it| text_of(it, log_of) },

@@ -87,6 +87,12 @@ fn settings(matches: &ArgMatches, (command, varies): (&str, &str)) -> Result<Set
                 .to_owned(),
         ),
         (
+            outputs.explain.is_some(),
+            "explain is about a figure of a single run: remove it, and repeat one rate with \
+             memtide run --explain"
+                .to_owned(),
+        ),
+        (
             outputs.verify_details.is_some(),
             "verify-details would mix the values of all steps: remove it, and repeat one rate \
              with memtide run --verify-details"
@@ -208,7 +214,8 @@ impl Front for NativeSteps {
         if outputs.is_on_stdout() {
             return Vec::new();
         }
-        let text = StepsText::new(&self.goals, columns());
+        let columns = columns().filter(|_| !outputs.full);
+        let text = StepsText::new(&self.goals, columns);
         let is_only = outputs.files().iter().all(|output| output.kind == OutputKind::Plot);
         let table = StepsTable { text, steps: 0, is_only, is_unread: false };
         vec![InStep { name: "stdout", screen: Box::new(table) }]

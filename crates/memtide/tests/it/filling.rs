@@ -154,7 +154,7 @@ fn values_of_another_length_are_refused_where_nothing_may_be_filled() {
     let record = memtide(&accepted).exits(0).record();
     assert_eq!(record.totals.value_bytes_read, 200 * record.totals.values_read);
     assert!(record.warnings.iter().any(|warning| warning.code == "values_resized"));
-    let same = format!("{line} --load never");
+    let same = format!("{line} --full --load never");
     let run = memtide(&same).exits(0);
     assert!(run.out.contains("values of 200 B"), "{run}");
 }

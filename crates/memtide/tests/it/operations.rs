@@ -153,7 +153,7 @@ fn several_servers_have_a_row_each() {
         assert_eq!(row.response.count, row.totals.answered);
     }
     assert_eq!(rows[0].totals.answered + rows[1].totals.answered, record.totals.answered);
-    let text = memtide(&line).exits(0);
+    let text = memtide(&format!("{line} --full")).exits(0);
     for peer in [&first, &second] {
         let row = text.out.lines().find(|line| line.starts_with(&peer.name));
         assert!(row.is_some(), "no row of {}: {text}", peer.name);

@@ -1,3 +1,5 @@
+//! Slices hold what a list of all operations gives.
+
 use super::*;
 
 fn slices() -> Vec<Slice> {

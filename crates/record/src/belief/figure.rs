@@ -1,8 +1,7 @@
 //! The figures of a record, each with its range, memtide's own share, and its grade.
 
 use super::NO_SLICES;
-use crate::record::{Distribution, Percentile, Record};
-use memtide_base::units::format_percent;
+use crate::record::{CheckKind, Distribution, Percentile, Record};
 use memtide_belief::Sample;
 use memtide_belief::grade::{self, Grade, half_width};
 use memtide_metrics::{Quantile, quantile};
@@ -11,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The operations and times that a figure is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Channel {
     /// The achieved rate.
     Rate,
@@ -83,14 +82,14 @@ impl GradedFigure {
 
     /// The figure with the grade that its parts give it. `missing` is the reason for which it has
     /// no range.
-    fn graded(mut self, missing: Option<&str>) -> Self {
+    fn graded(mut self, missing: &str) -> Self {
         let interval = self.interval;
         self.half_width = self.range.map(|[low, high]| half_width(low, high));
         self.grade = self.half_width.map_or(Grade::No, Grade::of);
         let by_sampling = interval.map_or(0.0, |[low, high]| half_width(low, high));
         self.reason = match (self.half_width, self.grade) {
             (_, Grade::Yes) => None,
-            (None, _) => Some(missing.unwrap_or("its interval is unknown").to_owned()),
+            (None, _) => Some(missing.to_owned()),
             // What is left without memtide's lateness is better than half of what is there.
             (Some(x), _) if by_sampling < x / 2.0 || Grade::of(by_sampling) == Grade::Yes => {
                 Some(LATE.to_owned())
@@ -155,7 +154,7 @@ impl Record {
             reason: None,
             n_effective: None,
         };
-        figure.graded(Some(self.no_slices()))
+        figure.graded(self.no_slices())
     }
 
     /// Reason why there are no intervals at all.
@@ -184,11 +183,11 @@ impl Record {
         let mut low = range_low.or(interval.map(|[low, _]| low));
         // Where memtide's own share is not bounded apart, it is taken to be as large as that of
         // all response times.
-        if own.is_none()
-            && of != Channel::Response(Kind::All)
-            && let Some(all) = self.response_figure(Kind::All, measure)
-        {
-            own = all.own;
+        if own.is_none() {
+            own = match &of {
+                Channel::Response(Kind::All) => self.late_share(measure),
+                _ => self.response_figure(Kind::All, measure).and_then(|all| all.own),
+            };
             low = low.zip(own).map(|(low, own)| low * (1.0 - own)).or(low);
         }
         let mut figure = GradedFigure {
@@ -203,12 +202,36 @@ impl Record {
             reason: None,
             n_effective,
         };
-        figure = figure.graded(missing.as_deref());
+        figure = figure.graded(missing.as_deref().unwrap_or(self.no_slices()));
         if figure.grade == Grade::Yes && self.is_unbounded() {
             figure.grade = Grade::Within(grade::YES_MAX);
             figure.reason = Some("workers of a closed loop were late".to_owned());
         }
         figure
+    }
+
+    /// The part of a figure of all response times that is memtide's own delay in sending, as the
+    /// checks found it at p50 and p99; it is no bound, because what an operation delays behind
+    /// itself is not in it. None in a closed loop.
+    fn late_share(&self, measure: Measure) -> Option<f64> {
+        let of = |code: CheckKind| {
+            let check = self.believable.checks.iter().find(|check| check.code == code);
+            check.and_then(|check| check.measured)
+        };
+        let share = match measure {
+            Measure::Percentile(percent) if percent <= 50.0 => of(CheckKind::GeneratorP50),
+            Measure::Percentile(_) => {
+                let both = [CheckKind::GeneratorP50, CheckKind::GeneratorP99].map(of);
+                both.into_iter().flatten().reduce(f64::max)
+            }
+            Measure::Mean => {
+                let (of, own) =
+                    (self.response.get(&Kind::All)?.mean_ns?, &self.lag_split.generator);
+                own.mean_ns.filter(|_| of > 0.0).map(|own| own / of)
+            }
+            Measure::Max => None,
+        };
+        share.map(|share| share.clamp(0.0, 1.0))
     }
 
     /// The parts of a percentile for which a record has no member, from the slices.
@@ -259,16 +282,6 @@ impl Record {
         });
         each.into_iter().next()
     }
-
-    /// What [`Record::late`] found, as a clause for people.
-    pub fn late_words(&self) -> Option<String> {
-        let (percentile, seen, low) = self.late()?;
-        Some(format!(
-            "memtide's own delay is {} of {percentile} (limit {})",
-            format_percent(share(low as f64, seen as f64)),
-            format_percent(LATE_MAX)
-        ))
-    }
 }
 
 /// The part of `value` above `low`.
@@ -314,9 +327,7 @@ impl Parts {
             own_low: own.and_then(|own| own.mean_low_ns),
             range_low: own.and_then(|own| own.mean_range_low_ns),
             n_effective: None,
-            missing: Some(
-                times.no_interval.get(&Percentile::P50).map_or(NO_SLICES, |it| it).to_owned(),
-            ),
+            missing: times.no_interval.get(&Percentile::P50).cloned(),
         }
     }
 
@@ -329,7 +340,7 @@ impl Parts {
             own_low: own.and_then(|own| ns(&own.low_ns)),
             range_low: own.and_then(|own| ns(&own.range_low_ns)),
             n_effective: times.n_effective.get(&percentile).copied(),
-            missing: Some(times.no_interval.get(&percentile).map_or(NO_SLICES, |it| it).to_owned()),
+            missing: times.no_interval.get(&percentile).cloned(),
         }
     }
 }

@@ -3,8 +3,7 @@
 
 use super::GradedFigure;
 use crate::record::{Check, CheckKind, CheckResult, Record, Verdict};
-use memtide_base::units::format_percent;
-use memtide_belief::grade::{WITHIN_MAX, YES_MAX, half_width};
+use memtide_belief::grade::WITHIN_MAX;
 use memtide_scenario::{Goal, Kind, Measure, Subject};
 
 /// The figures of a run without goals.
@@ -40,47 +39,22 @@ impl Record {
         }
     }
 
-    /// True if every figure on which the run is judged is known within ± `bound`, and no check
+    /// True if every figure on which the run is judged is known within ± 30 %, and no check
     /// spoils all (`--strict`). A record from before slices were kept is judged by its verdict.
-    pub fn stands(&self, bound: f64) -> bool {
+    pub fn stands(&self) -> bool {
         let record = self.judged();
-        let known = |figure: &GradedFigure| figure.half_width.is_some_and(|x| x <= bound);
+        let known = |figure: &GradedFigure| figure.half_width.is_some_and(|x| x <= WITHIN_MAX);
         self.believable.verdict != Verdict::No
             && (record.slicing.is_none() || record.judged_figures().iter().all(known))
-    }
-
-    /// The check that memtide's own delay is a small part of the figures on which the run is
-    /// judged; the worst of them is named.
-    pub fn own_share(&self) -> Check {
-        let code = CheckKind::OwnShare;
-        let figures = self.judged_figures().into_iter();
-        let own = figures.filter_map(|figure| Some((half_width(1.0 - figure.own?, 1.0), figure)));
-        let Some((x, figure)) = own.max_by(|a, b| a.0.total_cmp(&b.0)) else {
-            let message = "memtide's own share of the response times is not known".to_owned();
-            let result = CheckResult::Skipped;
-            return Check { code, result, message, measured: None, allowed: None };
-        };
-        let share = figure.own.unwrap_or(0.0);
-        let message = format!(
-            "memtide's own delay is at most {} of {}",
-            format_percent(share),
-            figure.full_name()
-        );
-        let result = if x <= YES_MAX { CheckResult::Passed } else { CheckResult::Failed };
-        Check { code, result, message, measured: Some(x.min(f64::MAX)), allowed: Some(YES_MAX) }
     }
 }
 
 impl Check {
-    /// The verdict that this check leaves at best. What memtide may have added to a figure widens
-    /// its range; it spoils the figure only if the range is too wide.
+    /// The verdict that this check leaves at best.
     pub(crate) fn verdict(&self) -> Verdict {
         match (self.result, self.code) {
             (CheckResult::Passed | CheckResult::Skipped, _) => Verdict::Yes,
             (CheckResult::Failed, CheckKind::Shares) => Verdict::Within,
-            (CheckResult::Failed, CheckKind::OwnShare) if self.measured <= Some(WITHIN_MAX) => {
-                Verdict::Within
-            }
             (CheckResult::Failed, _) => Verdict::No,
         }
     }

@@ -193,8 +193,8 @@ fn worker_busy(record: &Record) -> Value {
     or_missing(busiest, "the busy time of the workers is not known")
 }
 
-/// The part of the workers' time in which they had no operation in flight. Each share has a window of
-/// its own; a record from before the figure counted no such time.
+/// The part of the workers' time in which they had no operation in flight. Each share has a window
+/// of its own; a record from before the figure counted no such time.
 fn none_in_flight(record: &Record) -> Value {
     let time_ns = |workers: usize, window_ns: u64| workers as f64 * window_ns as f64;
     let of_shards = record.shards.iter();

@@ -22,10 +22,10 @@ pub struct Distribution {
     pub unanswered: u64,
     /// Mean of the answered operations; none if there were none.
     pub mean_ns: Option<f64>,
-    /// Lower bound of the mean's 95 % confidence interval; absent if refused or unknown.
+    /// Lower bound of the mean's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ci_low_ns: Option<f64>,
-    /// Upper bound of the mean's 95 % confidence interval; absent if refused or unknown.
+    /// Upper bound of the mean's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ci_high_ns: Option<f64>,
     /// Standard deviation of the answered operations; none with fewer than two.
@@ -36,50 +36,50 @@ pub struct Distribution {
     pub max_ns: Option<u64>,
     /// Median. Like every percentile, none if listed in `missing`.
     pub p50_ns: Option<u64>,
-    /// Lower bound of the median's 95 % confidence interval; absent if refused or unknown.
+    /// Lower bound of the median's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ci_low_ns: Option<u64>,
-    /// Upper bound of the median's 95 % confidence interval; absent if refused or unknown.
+    /// Upper bound of the median's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ci_high_ns: Option<u64>,
     /// The 90th percentile.
     pub p90_ns: Option<u64>,
-    /// Lower bound of the 90th percentile's 95 % confidence interval; absent if refused or unknown.
+    /// Lower bound of the 90th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ci_low_ns: Option<u64>,
-    /// Upper bound of the 90th percentile's 95 % confidence interval; absent if refused or unknown.
+    /// Upper bound of the 90th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ci_high_ns: Option<u64>,
     /// The 95th percentile.
     pub p95_ns: Option<u64>,
-    /// Lower bound of the 95th percentile's 95 % confidence interval; absent if refused or unknown.
+    /// Lower bound of the 95th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_ci_low_ns: Option<u64>,
-    /// Upper bound of the 95th percentile's 95 % confidence interval; absent if refused or unknown.
+    /// Upper bound of the 95th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_ci_high_ns: Option<u64>,
     /// The 99th percentile.
     pub p99_ns: Option<u64>,
-    /// Lower bound of the 99th percentile's 95 % confidence interval; absent if refused or unknown.
+    /// Lower bound of the 99th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ci_low_ns: Option<u64>,
-    /// Upper bound of the 99th percentile's 95 % confidence interval; absent if refused or unknown.
+    /// Upper bound of the 99th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ci_high_ns: Option<u64>,
     /// The 99.9th percentile.
     pub p999_ns: Option<u64>,
-    /// Lower bound of the 99.9th percentile's 95 % confidence interval; absent if refused or unknown.
+    /// Lower bound of the 99.9th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ci_low_ns: Option<u64>,
-    /// Upper bound of the 99.9th percentile's 95 % confidence interval; absent if refused or unknown.
+    /// Upper bound of the 99.9th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ci_high_ns: Option<u64>,
     /// The 99.99th percentile.
     pub p9999_ns: Option<u64>,
-    /// Lower bound of the 99.99th percentile's 95 % confidence interval; absent if refused or unknown.
+    /// Lower bound of the 99.99th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p9999_ci_low_ns: Option<u64>,
-    /// Upper bound of the 99.99th percentile's 95 % confidence interval; absent if refused or unknown.
+    /// Upper bound of the 99.99th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p9999_ci_high_ns: Option<u64>,
     /// Lower bound of every unanswered operation's time; none if all were answered.
@@ -263,6 +263,21 @@ pub struct Lateness {
     /// By class, the sum over the workers of the length of a worker's stretches times its
     /// operations.
     pub weighted_ns: Vec<Wide>,
+}
+
+impl Lateness {
+    /// Adds that of other workers, saturating.
+    pub(crate) fn add(&mut self, part: &Self) {
+        self.operations = self.operations.saturating_add(part.operations);
+        self.late_ns.resize(self.late_ns.len().max(part.late_ns.len()), 0);
+        for (sum, ns) in self.late_ns.iter_mut().zip(&part.late_ns) {
+            *sum = sum.saturating_add(*ns);
+        }
+        self.weighted_ns.resize(self.weighted_ns.len().max(part.weighted_ns.len()), Wide(0));
+        for (sum, ns) in self.weighted_ns.iter_mut().zip(&part.weighted_ns) {
+            sum.0 = sum.0.saturating_add(ns.0);
+        }
+    }
 }
 
 /// Lower bounds of the times of operations cut off by the end of the window: due but not sent, or

@@ -94,9 +94,6 @@ pub enum CheckKind {
     /// In older records: memtide's own delay is a small part of the 99th percentile of response
     /// time.
     GeneratorP99,
-    /// memtide's own delay is a small part of the figures that goals name; without goals, of p50,
-    /// p90 and p99.
-    OwnShare,
     /// No worker was busy almost all of the time.
     WorkerBusy,
     /// The embedded server does not share its CPU with the workers.

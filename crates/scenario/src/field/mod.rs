@@ -15,7 +15,7 @@ mod placement;
 mod target;
 
 pub(crate) use layer::unknown;
-pub use layer::{FieldError, Layer, Origin, scenario_file};
+pub use layer::{FieldError, Layer, Origin, given_fields, scenario_file};
 
 use self::parse::member;
 use crate::scenario::{Outputs, Placement, Scenario, Settings};
@@ -145,7 +145,7 @@ const COMMON: [&str; 10] = [
 ];
 
 /// Every field, section by section.
-pub static FIELDS: &[Field] = &joined::<103>(&[
+pub static FIELDS: &[Field] = &joined::<105>(&[
     target::TARGET_FIELDS,
     target::CONNECTIONS_FIELDS,
     load::FIELDS,

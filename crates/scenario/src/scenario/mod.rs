@@ -21,7 +21,7 @@ pub use digest::NOT_HASHED;
 pub use digest::scenario_digest;
 pub(crate) use goal::fraction_word;
 pub use goal::parse_subject;
-pub use goal::{Goal, Measure, Relation, Subject};
+pub use goal::{Explained, Goal, Measure, Relation, Subject};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit,
     Reconnect, Refill, Replicate, Sharing, Transport, Wait,

@@ -5,12 +5,10 @@ use crate::prelude::*;
 use memtide_record::{DatagramCounts, Totals};
 
 fn world(words: &[(&'static str, &str)]) -> World {
-    let mut all = fields(
-        "transport=udp rate=2k duration=20s keys=500 connections=32 timeout=50ms \
-         verify=1",
+    let world = World::of(
+        "transport=udp rate=2k duration=20s keys=500 connections=32 timeout=50ms verify=1",
     );
-    all.extend_from_slice(words);
-    World::new(&all)
+    world.with(words)
 }
 
 fn s(seconds: u64) -> Instant {
@@ -124,8 +122,8 @@ fn rough() -> Network {
 #[test]
 fn a_rough_network_is_survived_and_counted() {
     for protocol in ["text", "binary"] {
-        let mut world = world(&[("protocol", protocol), ("value-size", "uniform:100,4000")]);
-        world.words.push(("mix", "get=1".to_owned()));
+        let words = [("protocol", protocol), ("value-size", "uniform:100,4000"), ("mix", "get=1")];
+        let mut world = world(&words);
         world.network = rough();
         let rehearsal = world.rehearse();
         let sums = sums(&rehearsal);

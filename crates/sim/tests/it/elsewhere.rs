@@ -139,9 +139,8 @@ fn a_run_that_is_planned_elsewhere_is_the_same_run() {
 }
 
 fn check_steps<C: Course + Clone>(course: &C, data: Data, words: &[(&'static str, &str)]) {
-    let common = [("duration", "2s"), ("keys", "1000"), ("connections", "16")];
     let world = || {
-        let mut world = World::new(&[&common, words].concat());
+        let mut world = World::of("duration=2s keys=1000 connections=16").with(words);
         world.keeps_samples = false;
         world.behaviour("queue:1,exponential:1ms").seed(3)
     };
@@ -172,8 +171,7 @@ fn steps_that_are_planned_elsewhere_are_the_same_steps() {
 
 #[test]
 fn no_secret_travels() {
-    let words = [("server", "a"), ("rate", "1k"), ("user", "tim"), ("password", "tan")];
-    let world = World::new(&words);
+    let world = World::of("server=a rate=1k user=tim password=tan");
     let lowered = lower(&world.scenario(), &world.around()).expect("it can be run");
     assert!(lowered.plan.credentials.is_some());
     let words = lowered.document.words();

@@ -9,7 +9,7 @@ const fn s(seconds: u64) -> Instant {
 }
 
 fn world() -> World {
-    World::new(&fields("rate=2k duration=10s keys=1000 connections=8 timeout=2s load=never"))
+    World::of("rate=2k duration=10s keys=1000 connections=8 timeout=2s load=never")
 }
 
 #[test]
@@ -51,8 +51,7 @@ fn warning<'a>(record: &'a Record, code: &str) -> Option<&'a str> {
 
 /// A run with these faults and words.
 fn faulty(faults: &str, words: &[(&'static str, &str)]) -> Rehearsal {
-    let mut world = world().behaviour("fixed:50us");
-    world.words.extend(words.iter().map(|&(name, word)| (name, word.to_owned())));
+    let mut world = world().with(words).behaviour("fixed:50us");
     world.servers[0].faults = faults.parse().expect("a list of faults");
     world.rehearse()
 }
@@ -62,8 +61,7 @@ fn one_of_two_servers_that_dies_is_named_with_since_when() {
     // With a schedule for each connection, half of the operations have no open connection; with a
     // shared schedule the other server gets them all, which is another load than requested.
     for schedule in ["connection", "shared"] {
-        let mut world = world().behaviour("fixed:500us");
-        world.words.push(("schedule", schedule.to_owned()));
+        let mut world = world().with(&[("schedule", schedule)]).behaviour("fixed:500us");
         world.servers = vec![ServerProfile::default(), ServerProfile::default()];
         world.deaths = vec![(1, s(3), Instant::NEVER)];
         let rehearsal = world.rehearse();
@@ -112,10 +110,9 @@ fn a_run_that_makes_no_sense_is_ended_by_its_condition() {
 
 #[test]
 fn a_condition_is_judged_by_the_last_second_and_from_the_warm_up_on() {
-    let mut world = world().behaviour("fixed:500us");
-    world.words.push(("warmup", "8s".to_owned()));
-    world.words.push(("abort-on", "all.p99>1s,errors>40%".to_owned()));
-    world.words.push(("schedule", "connection".to_owned()));
+    let more =
+        [("warmup", "8s"), ("abort-on", "all.p99>1s,errors>40%"), ("schedule", "connection")];
+    let mut world = world().with(&more).behaviour("fixed:500us");
     world.servers = vec![ServerProfile::default(), ServerProfile::default()];
     // Half of the operations go to a server that is gone, and time out after 2 s.
     world.deaths = vec![(1, s(5), Instant::NEVER)];
@@ -146,11 +143,8 @@ fn a_condition_that_never_comes_true_changes_nothing() {
 
 #[test]
 fn a_step_that_is_aborted_ends_the_scan_with_what_was_found() {
-    let mut world = world().behaviour("queue:1,fixed:1ms");
-    for (name, word) in [("timeout", "100ms"), ("abort-on", "errors>30%"), ("goal", "errors<5%")] {
-        world.words.retain(|(other, _)| *other != name);
-        world.words.push((name, word.to_owned()));
-    }
+    let more = [("timeout", "100ms"), ("abort-on", "errors>30%"), ("goal", "errors<5%")];
+    let mut world = world().with(&more).behaviour("queue:1,fixed:1ms");
     world.words.retain(|(name, _)| *name != "rate");
     let mut scan = Scan::new("500,900,2000,500".parse().expect("rates"), RateUnit::Operations);
     let performed = world.rehearse_steps(&mut scan, Data::Kept);
@@ -164,11 +158,10 @@ fn a_step_that_is_aborted_ends_the_scan_with_what_was_found() {
 
 #[test]
 fn what_servers_are_said_to_have_done_adds_up() {
-    let words = fields(
+    let mut world = World::of(
         "rate=5k duration=2s keys=100 multiget=3 mix=get=4,set=2,cas=1 connections=12 \
          timeout=50ms load=never",
     );
-    let mut world = World::new(&words);
     world.servers = vec![world.servers[0].clone(); 3];
     world.servers[1].faults = "reset:1%,stall:1%,server-error:1%".parse().expect("faults");
     let ms = |ms: u64| Instant::from_ns(ms * 1_000_000);
@@ -195,8 +188,8 @@ fn what_servers_are_said_to_have_done_adds_up() {
 
 #[test]
 fn what_was_sent_to_no_server_is_said_of_none() {
-    let words = fields("rate=20k duration=500ms connections=2 keys=10 depth=1 on-full=drop");
-    let mut world = World::new(&words).behaviour("fixed:1ms");
+    let words = "rate=20k duration=500ms connections=2 keys=10 depth=1 on-full=drop";
+    let mut world = World::of(words).behaviour("fixed:1ms");
     world.servers = vec![world.servers[0].clone(); 2];
     let record = world.rehearse().record;
     assert!(record.totals.dropped > 0);
@@ -204,7 +197,7 @@ fn what_was_sent_to_no_server_is_said_of_none() {
         assert_eq!((server.totals.dropped, server.totals.intended), (None, None));
         assert_eq!((server.totals.timed_out, server.totals.abandoned), (Some(0), Some(0)));
     }
-    let mut alone = World::new(&words).behaviour("fixed:1ms");
+    let mut alone = World::of(words).behaviour("fixed:1ms");
     alone.keeps_samples = false;
     let record = alone.rehearse().record;
     let server = &record.servers[0].totals;

@@ -61,15 +61,10 @@ impl Fleet for Halves {
 }
 
 fn world(threads: &str, seed: u64) -> World {
-    let mut world = World::new(&[
-        ("rate", "4k"),
-        ("duration", "2s"),
-        ("warmup", "300ms"),
-        ("mix", "get=5,gets=1,set=2,cas=1,delete=1"),
-        ("keys", "500"),
-        ("threads", threads),
-        ("connections", "10"),
-    ]);
+    let mut world = World::of(&format!(
+        "rate=4k duration=2s warmup=300ms mix=get=5,gets=1,set=2,cas=1,delete=1 keys=500 \
+         threads={threads} connections=10"
+    ));
     world.servers = vec![ServerProfile::default(), ServerProfile::default()];
     world.behaviour("queue:2,exponential:200us").seed(seed)
 }

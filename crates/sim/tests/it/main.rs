@@ -14,6 +14,7 @@ mod fleets;
 mod pauses;
 mod replay;
 mod shares;
+mod slices;
 mod steps;
 #[path = "harness/prelude.rs"]
 mod prelude;

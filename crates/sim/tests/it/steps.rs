@@ -14,14 +14,9 @@ const LIMITS: Limits =
 
 /// One queue with one server and service times of 1 ms: the response's p95 is ln 20 / (μ − λ).
 fn world(duration: &'static str, goal: &'static str) -> World {
-    World::new(&[
-        ("duration", duration),
-        ("warmup", "1s"),
-        ("mix", "get=1"),
-        ("keys", "1000"),
-        ("connections", "16"),
-        ("goal", goal),
-    ])
+    World::of(&format!(
+        "duration={duration} warmup=1s mix=get=1 keys=1000 connections=16 goal={goal}"
+    ))
     .behaviour("queue:1,exponential:1ms")
 }
 

@@ -84,7 +84,7 @@ fn percentiles(times: &Distribution) -> Points {
     }
     let shares = (1..=72).map(|step| 1.0 - 10f64.powf(-f64::from(step) / 12.0));
     let point = |share: f64| {
-        // So many that one of them is above the percentile with 97.5 %.
+        // One of this number is above the percentile with a probability of 97.5 %.
         let needed = (0.025f64.ln() / share.ln()).ceil();
         let ns = ranked(&buckets, times.unanswered, share)?;
         (times.count as f64 >= needed).then_some((share, ns as f64))
@@ -174,7 +174,7 @@ fn of_servers(record: &Record) -> Vec<Truth> {
     };
     let report = |of: &[&SecondRecord]| {
         let mut reports = of.iter().filter_map(|it| it.reports.get(&server.name));
-        let first = reports.next()?.clone();
+        let first = *reports.next()?;
         Some(reports.fold(first, |sum, next| sum.then(next)))
     };
     let line = |of_report: OfReport| {

@@ -52,7 +52,9 @@ pub(super) fn attribute(text: &str, name: &str) -> Option<String> {
 
 fn unescaped(text: &str) -> String {
     let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
-    signs.iter().fold(text.to_owned(), |text, (sign, letter)| text.replace(sign, letter))
+    // A page holds numbers together by no-break spaces.
+    let signs = signs.into_iter().chain([("\u{a0}", " ")]);
+    signs.fold(text.to_owned(), |text, (sign, letter)| text.replace(sign, letter))
 }
 
 /// The words of a piece of a page.
@@ -124,13 +126,14 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
     law.holds(all.iter().all(is_there), || format!("cases are missing: {named:?}"));
 }
 
+/// The heading of the master's own load.
+const OWN_SECTION: &str = ">Load of the master itself, beside the agents' load</h2>";
+
 /// Holds each figure in the tables of a page; those after the master's heading are of its own load.
 pub(super) fn figures(law: &mut Law<'_>, page: &str) {
-    let (page, own) = page.split_once("Load of the master itself").unwrap_or((page, ""));
-    law.own(own.split("<h2>Counts").next().unwrap(), |law| {
-        figures(law, own.split("<h2>Counts").next().unwrap())
-    });
-    let rest = own.split_once("<h2>Counts").map_or("", |it| it.1);
+    let (page, own) = page.split_once(OWN_SECTION).unwrap_or((page, ""));
+    let (own, rest) = own.split_once(">Counts</h2>").unwrap_or((own, ""));
+    law.own(own, |law| figures(law, own));
     for row in
         page.split("<tr data-figures=\"").skip(1).chain(rest.split("<tr data-figures=\"").skip(1))
     {

@@ -24,7 +24,7 @@ use truth::Law;
 pub(crate) use rows::{csv, json_lines};
 
 /// All outputs that a run by agents has too.
-const OUTS: &str = "--out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
+const OUTS: &str = "--full --out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
                     --out hlog=r.hlog --out intervals=r.csv --out intervals=r.jsonl";
 /// Outputs of a run, and of no search.
 const OUTS_OF_RUN: &str = "--out hgrm=r.hgrm --out samples=s";
@@ -157,7 +157,7 @@ fn outputs(folder: &Path, run: &Finished) -> Outputs {
     run_in(folder, "compare r.json r.json --quiet --out json=c.json");
     let outs =
         "--out md=again.md --out html=again.html --out junit=again.xml --out json=again.json";
-    let again = run_in(folder, &format!("report r.json {outs}"));
+    let again = run_in(folder, &format!("report r.json --full {outs}"));
     let mut outputs = Outputs::of(folder, run);
     for name in ["r.md", "r.html", "r.xml", "r.json"] {
         let twin = outputs.0.remove(&name.replace('r', "again")).unwrap_or_default();

@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 /// Outputs that are written at the end.
-const WHOLE: [&str; 8] = [
+const WHOLE: [&str; 9] = [
     "json=r.json",
     "md=r.md",
     "html=r.html",
@@ -19,6 +19,7 @@ const WHOLE: [&str; 8] = [
     "plot=p.png",
     "hgrm=r.h",
     "summary=runs.csv",
+    "openmetrics=r.prom",
 ];
 /// Outputs that grow with each second.
 const GROWING: [&str; 3] = ["hlog=r.hlog", "intervals=i.csv", "intervals=i.jsonl"];

@@ -32,7 +32,7 @@ fn shown(command: &mut Command, columns: u16) -> String {
 fn a_report_fits_the_terminal_and_is_whole_in_a_pipe() {
     let _turn = shared();
     for line in [
-        "run --quiet --ops-max 2k --keys 100 --rate 0 --goal all.p99<1h",
+        "run --quiet --full --ops-max 2k --keys 100 --rate 0 --goal all.p99<1h",
         "scan --quiet --rates 500,1k --duration 200ms --keys 100 --goal all.p99<1h",
         "run --plan --keys 100",
     ] {

@@ -163,10 +163,9 @@ fn sealed(sums: &TallySum, window: Span, start_ms: u64) -> Record {
         servers: (0..SERVERS).map(server).collect(),
         sent_in_window: sent.into(),
         rate: RateRecord {
-            target_per_s: None,
             achieved_per_s: per_second(sent.iter().map(|(_, count)| count).sum(), window),
             kinds_per_s: sent.map(|(kind, count)| (kind, per_second(count, window))).into(),
-            keys_per_s: None,
+            ..RateRecord::default()
         },
         response: kinds(&sums.times.response, true),
         service: kinds(&sums.times.service, false),
@@ -233,6 +232,8 @@ fn a_run_cut_into_shards_merges_to_the_numbers_of_the_whole() {
             .collect();
         let mut merged = same(&parts);
         assert_eq!(merged.shards.len(), shards);
+        let slicing = merged.slicing.take().expect("it says why there are no intervals");
+        assert_eq!(slicing.unusable.as_deref(), Some("pooled runs have no common slices"));
         assert_eq!(merged.start_skew_ns, Some(0));
         if whole.slices.len() < whole.intervals.len() {
             // Intervals that are shorter than slices keep only counts.

@@ -58,6 +58,8 @@ kinds! {
     Samples "samples" [CSV, JSON_LINES, PARQUET];
     /// A row with the totals of the run, or of each step, appended to those of earlier runs.
     Summary "summary" [CSV];
+    /// The totals of the run, or of each step, as OpenMetrics text.
+    OpenMetrics "openmetrics";
     /// Points in InfluxDB: one per measured operation, and one for each second and kind.
     Influx "influx";
 }

@@ -10,11 +10,10 @@ const fn s(seconds: u64) -> Instant {
 
 /// Eight clients of two servers, with nine gets for each set.
 fn world(more: &[(&'static str, &str)]) -> World {
-    let words = fields(
-        "server=a,b clients=8 threads=2 window=200 mix-order=turn verify=1 timeout=2s \
-         writers=2",
+    let world = World::of(
+        "server=a,b clients=8 threads=2 window=200 mix-order=turn verify=1 timeout=2s writers=2",
     );
-    let mut world = World::new(&[&words[..], more].concat());
+    let mut world = world.with(more);
     world.servers = vec![ServerProfile::default(); 2];
     let mut world = world.behaviour("fixed:100us");
     world.keeps_samples = false;

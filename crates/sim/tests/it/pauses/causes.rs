@@ -19,18 +19,15 @@ fn us(draw: &mut Random, low: u64, high: u64) -> Span {
 fn world(seed: u64) -> (World, Random) {
     let mut draw = Random::new(seed);
     let mut word = |choices: &[&str]| choices[draw.below(choices.len() as u64) as usize].to_owned();
-    let words = [
-        ("arrival", word(&["fixed", "poisson", "uniform"])),
-        ("wait", word(&["sleep", "hybrid", "spin"])),
-        ("connections", word(&["1", "4", "32"])),
-        ("depth", word(&["1", "64"])),
-        ("rate", RATE.to_string()),
-        ("warmup", "100ms".to_owned()),
-        ("duration", "1500ms".to_owned()),
-        ("load", "never".to_owned()),
-    ];
-    let mut world = World::new(&[]).behaviour("exponential:100us").seed(seed);
-    world.words.extend(words);
+    let world = World::of(&format!(
+        "arrival={} wait={} connections={} depth={} rate={RATE} warmup=100ms duration=1500ms \
+         load=never",
+        word(&["fixed", "poisson", "uniform"]),
+        word(&["sleep", "hybrid", "spin"]),
+        word(&["1", "4", "32"]),
+        word(&["1", "64"]),
+    ));
+    let mut world = world.behaviour("exponential:100us").seed(seed);
     world.keeps_samples = false;
     (world, draw)
 }

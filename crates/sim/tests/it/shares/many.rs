@@ -126,24 +126,16 @@ impl ManyShares {
         if fate == Fate::Lost {
             return None;
         }
-        let (rate, connections) = (self.rate().to_string(), (self.of * self.lanes).to_string());
-        let threads = self.lanes.to_string();
-        let words = [
-            ("arrival", "fixed"),
-            ("rate", &*rate),
-            ("duration", "500ms"),
-            ("connections", &*connections),
-            ("threads", &*threads),
-            ("mix", "set=1"),
-            ("load", "never"),
-            ("warmup", "0"),
-            ("cooldown", "drain"),
-        ];
+        let (rate, connections, threads) = (self.rate(), self.of * self.lanes, self.lanes);
+        let words = format!(
+            "arrival=fixed rate={rate} duration=500ms connections={connections} \
+             threads={threads} mix=set=1 load=never warmup=0 cooldown=drain"
+        );
         let began = Instant::ZERO + (LEAD + SHIFT_MAX).saturating_sub(ahead);
         let mut world = World {
             share: Some(Share::one(number, self.of)),
             barrier: Some(Box::new(AtTime { first: None, ahead })),
-            ..World::new(&words)
+            ..World::of(&words)
         }
         .seed(self.seed);
         if let Fate::Ended(part) = fate {

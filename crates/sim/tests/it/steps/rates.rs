@@ -10,21 +10,15 @@ const MULTIGET: f64 = 4.0;
 
 /// A load whose operations have [`MULTIGET`] keys each, and whose rate counts `unit`.
 fn world(unit: &str, more: &[(&'static str, &str)]) -> World {
-    let words = [
-        ("rate-unit", unit),
-        ("multiget", "4"),
-        ("mix", "get=1"),
-        ("keys", "1000"),
-        ("duration", "8s"),
-        ("connections", "16"),
-        ("arrival", "fixed"),
-    ];
-    World::new(&[&words[..], more].concat()).behaviour("fixed:500us")
+    let world = World::of(&format!(
+        "rate-unit={unit} multiget=4 mix=get=1 keys=1000 duration=8s connections=16 arrival=fixed"
+    ));
+    world.with(more).behaviour("fixed:500us")
 }
 
 /// The record of a load of 400 `unit`/s.
 fn record(unit: &str, more: &[(&'static str, &str)]) -> Record {
-    world(unit, &[&[("rate", "400")], more].concat()).rehearse().record
+    world(unit, more).with(&[("rate", "400")]).rehearse().record
 }
 
 #[test]

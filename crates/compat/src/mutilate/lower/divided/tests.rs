@@ -3,7 +3,6 @@
 use super::*;
 use crate::mutilate::Face;
 use crate::mutilate::args::tests::load;
-use crate::mutilate::lower;
 use crate::tests::words;
 
 fn options(line: &str) -> Options {

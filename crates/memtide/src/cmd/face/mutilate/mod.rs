@@ -46,6 +46,11 @@ use std::path::Path;
 /// Exit code of the originals if they cannot continue.
 const FATAL: u8 = 255;
 
+/// The failure of a run by agents that a lost connection ended.
+///
+/// Cause: A server closed a connection, or stopped.
+const CUT: &str = "an agent lost a connection to a server, which ends the run; check the server's \
+                   log, and what the agent says";
 /// The option for points of operations and seconds.
 const PUSHED: &str = "--push_lat_influx";
 
@@ -178,7 +183,13 @@ impl Front for Mutilate {
             ended.complain();
             return Err(failed_in(Some(&FAMILY_WORDS), failure));
         }
+        let is_cut = matches!(&ended.came, Came::Run(outcome)
+            if matches!(outcome.record.ended_by, EndedBy::ServersLost | EndedBy::ConnectionLost));
         written(ended)?;
+        if is_cut {
+            // Agents keep their failures, and their master has their records.
+            return Err(Stop { code: FATAL, message: CUT.to_owned() });
+        }
         Ok(if is_interrupted { INTERRUPTED } else { 0 })
     }
 
