@@ -97,6 +97,7 @@ fn failed(exit: u32) -> Says {
 }
 
 /// The lies of an agent before its load.
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn early() -> Vec<Lie> {
     let hello = |name, change: fn(&mut Hello), code, words| Lie {
         name,
@@ -218,6 +219,7 @@ fn lonely() -> Vec<Says> {
 }
 
 /// The lies of an agent about its load.
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn late() -> Vec<Lie> {
     let says = |name, messages: fn(&Share) -> Vec<Says>, code, words| Lie {
         name,
@@ -468,6 +470,7 @@ fn with(step: (f64, u64)) -> Option<Step> {
 }
 
 /// The lies of a master about shares.
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn shares() -> Vec<Order> {
     let asks_for =
         |name, messages: fn(&str) -> Vec<Hears>, word| Order { name, messages, answer: No(word) };
