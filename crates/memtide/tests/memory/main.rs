@@ -16,6 +16,7 @@ use memtide_run::{PlanSizes, Share};
 use memtide_scenario::{Scenario, Settings, from_toml};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes in use, and the most that were.
@@ -80,12 +81,10 @@ fn the_estimate_of_memory_holds_for_drawn_scenarios() {
         ratios.push(needed / peak);
     }
     ratios.sort_by(f64::total_cmp);
-    eprintln!(
-        "seed {seed}: {} draws; the estimate is {:.2} to {:.2} of the peak",
-        ratios.len(),
-        ratios[0],
-        ratios[ratios.len() - 1]
-    );
+    let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
+    let said =
+        format!("{} draws; the estimate is {least:.2} to {most:.2} of the peak", ratios.len());
+    drop(writeln!(std::io::stderr(), "seed {seed}: {said}"));
 }
 
 /// A number from `least` to `most`, each order of magnitude as likely as the others.

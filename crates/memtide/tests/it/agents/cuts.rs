@@ -5,12 +5,13 @@
 
 use super::surroundings::on_a_full_disk;
 use super::{Agent, Lab, load_lasts, names, record, until};
-use crate::child::{Running, cleared, shared, within_turn};
+use crate::child::{Finished, Running, cleared, shared, within_turn};
 use crate::peer::{Peer, free_port};
 use memtide_record::{EndedBy, Record};
 use rustix::process::Signal;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -274,14 +275,25 @@ fn faulty(at: At, fault: Fault) {
     let left = &agents[usize::from(fault == Fault::Kill)..];
     left.iter().for_each(|agent| agent.await_log("done with share"));
     load_lasts(&peer);
-    let merged = fs::read_to_string(&json).ok().map(|_| record(&json));
+    drop(writeln!(std::io::stderr(), "{at:?} {fault:?}: it took {took:.1?}"));
+    counts_agree(&agents, &json, &peer, (at, fault), &finished);
+}
+
+/// Asserts that memcached counted the sets of the master's record and of those that agents keep.
+fn counts_agree(
+    agents: &[Agent],
+    json: &Path,
+    peer: &Peer,
+    (at, fault): (At, Fault),
+    finished: &Finished,
+) {
+    let merged = fs::read_to_string(json).ok().map(|_| record(json));
     let reported: Vec<String> = merged.iter().flat_map(names).collect();
     let kept: Vec<Record> = agents.iter().flat_map(Agent::kept).map(|it| record(&it)).collect();
     let kept = kept.iter().filter(|kept| !reported.contains(&names(kept)[0])).map(sent);
     let known = merged.iter().map(sent).sum::<u64>() + kept.sum::<u64>();
     let counted = peer.figure("cmd_set");
-    let said = format!("{name}: {counted} counted, {known} known of {reported:?}: {finished}");
-    drop(writeln!(std::io::stderr(), "{at:?} {fault:?}: {counted} sets in {took:.1?}"));
+    let said = format!("{at:?}: {counted} counted, {known} known of {reported:?}: {finished}");
     match fault {
         Fault::Kill if at != At::Handing => assert!(known <= counted, "{said}"),
         Fault::Kill => assert!(known == counted || known * 2 == counted, "{said}"),
