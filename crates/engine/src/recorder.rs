@@ -583,7 +583,7 @@ impl Recorder {
     }
 
     /// Records the end of a wait, before its completions are taken. If operations were in flight
-    /// during the wait, they were since the end of the last one: a worker sends what is due at once.
+    /// during the wait, they were since the end of the last one: what is due is sent at once.
     pub(crate) fn woke(&mut self, woken: Instant) {
         if self.in_flight > 0 {
             let carried_ns = self.measured(self.woken, woken).ns();

@@ -16,7 +16,7 @@ use crate::number::{NONE, percent};
 use crate::times;
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
-use memtide_record::{Grade, GradedFigure, Percentile, Record};
+use memtide_record::{CheckKind, Grade, GradedFigure, Percentile, Record};
 use memtide_scenario::{Kind, Measure};
 use std::cmp::Reverse;
 
@@ -219,4 +219,19 @@ pub(crate) fn verdict_figures(record: &Record) -> Vec<GradedFigure> {
     let more: Vec<GradedFigure> = more.collect();
     figures.extend(more);
     figures
+}
+
+/// What a check looks at.
+pub(crate) const fn check_name(code: CheckKind) -> &'static str {
+    match code {
+        CheckKind::Answered => "number of replies",
+        CheckKind::Errors => "error rate",
+        CheckKind::Rate => "rate",
+        CheckKind::GeneratorP50 => "memtide's own delay at p50",
+        CheckKind::GeneratorP99 => "memtide's own delay at p99",
+        CheckKind::WorkerBusy => "busy time of the workers",
+        CheckKind::OwnCpus => "CPUs of the embedded server",
+        CheckKind::ServerCounters => "servers' counters",
+        CheckKind::Shares => "number of shares",
+    }
 }

@@ -2,12 +2,12 @@
 //!
 //! It words the judgements; it makes none.
 
-use crate::answer::{is_spoiled, next, verdict_figures};
+use crate::answer::{check_name, is_spoiled, next, verdict_figures};
 use crate::layout::{TextLayout, continued, labelled, unbroken, wrapped};
 use crate::number::counted;
 use memtide_record::{
     Check, CheckKind, CheckResult, GoalRecord, GoalResult, Grade, LoopKind, Reason, Record,
-    ShardRecord, Verdict, joined,
+    Verdict, joined,
 };
 
 /// Largest number of goals in a short report, and of warnings, which goals leave less room for.
@@ -85,21 +85,6 @@ fn is_worth_saying(check: &Check, record: &Record) -> bool {
     check.result == CheckResult::Skipped && !by_nature && !said
 }
 
-/// What a check looks at.
-pub(crate) const fn check_name(code: CheckKind) -> &'static str {
-    match code {
-        CheckKind::Answered => "number of replies",
-        CheckKind::Errors => "error rate",
-        CheckKind::Rate => "rate",
-        CheckKind::GeneratorP50 => "memtide's own delay at p50",
-        CheckKind::GeneratorP99 => "memtide's own delay at p99",
-        CheckKind::WorkerBusy => "busy time of the workers",
-        CheckKind::OwnCpus => "CPUs of the embedded server",
-        CheckKind::ServerCounters => "servers' counters",
-        CheckKind::Shares => "number of shares",
-    }
-}
-
 /// Subject and verb of the sentence about a check.
 fn subject(code: CheckKind) -> String {
     let name = check_name(code);
@@ -150,14 +135,4 @@ pub(crate) fn missing_shares(record: &Record) -> Option<&str> {
     let is_it = |reason: &&Reason| reason.code == CheckKind::Shares;
     let why = record.believable.reasons.iter().find(is_it);
     Some(why.map_or("shares are missing", |reason| reason.message.as_str()))
-}
-
-/// Verdict on the figures of one of several processes, in a word.
-pub(crate) fn shard_verdict(shard: &ShardRecord) -> &'static str {
-    match shard.believable.verdict {
-        _ if !shard.has_run() => "did not run",
-        Verdict::Yes => "yes",
-        Verdict::Within => "within",
-        Verdict::No => "no",
-    }
 }

@@ -12,7 +12,6 @@ mod html;
 mod compare;
 mod files;
 mod text;
-mod progress;
 mod judgement;
 mod answer;
 mod plan;
@@ -38,5 +37,4 @@ pub use files::{StepsMarkdown, hgrm, markdown};
 #[cfg(feature = "html")]
 pub use html::{StepsPage, comparison_page, page};
 pub use plan::plan_text;
-pub use progress::progress_line;
-pub use text::{StepsText, TextOptions, step_progress_line, text_for};
+pub use text::{StepsText, TextOptions, progress_line, step_progress_line, text_for};

@@ -5,8 +5,10 @@
 mod steps;
 mod churn;
 mod returns;
+mod progress;
 mod verification;
 
+pub use progress::progress_line;
 pub(crate) use steps::StepsRows;
 pub use steps::{StepsText, step_progress_line};
 

@@ -2,7 +2,6 @@
 //! for drawn scenarios. No load is sent. `MEMTIDE_MEMORY_DRAWS` says how many are drawn, and
 //! `MEMTIDE_MEMORY_SEED` draws others.
 #![expect(clippy::unwrap_used, unsafe_code, reason = "a test may panic, and counts allocations")]
-#![expect(clippy::print_stderr, reason = "the figures are for people")]
 
 use memtide_base::rng::{Random, Stream};
 use memtide_base::{Instant, Span};

@@ -1,7 +1,7 @@
 //! How one figure came about, step by step, in the words of docs/measurement.md.
 
+use super::check_name;
 use super::{ALL_OWN, half};
-use crate::judgement::check_name;
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, seconds, time, whole};
 use memtide_base::Rate;

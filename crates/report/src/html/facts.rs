@@ -2,11 +2,13 @@
 
 use super::figures::{Row, grid, table, unbroken, words};
 use super::section;
+use crate::answer::check_name;
 use crate::counts::outcome_counts;
 use crate::figure::{Figure, run_figures};
-use crate::judgement::{believable, check_name, goal_word, shard_verdict};
+use crate::judgement::{believable, goal_word};
 use crate::number::{NONE, or_none, percent, time, whole};
 use crate::plan::{data_words, servers};
+use crate::shards::shard_verdict;
 use crate::text::{load_words, why_partial, window_words};
 use maud::{Markup, html};
 use memtide_base::calendar::utc;

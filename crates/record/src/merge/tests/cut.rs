@@ -6,7 +6,7 @@ use crate::record::*;
 use memtide_base::{Random, Span};
 use memtide_metrics::counter::Fate;
 use memtide_metrics::slices::first_width;
-use memtide_metrics::{Answer, Histogram, Loss, Row, Shape, Tally, TallySum};
+use memtide_metrics::{Answer, Histogram, Row, Shape, Tally, TallySum, UnansweredCount};
 use memtide_scenario::Kind;
 use memtide_workload::OpKind;
 
@@ -90,7 +90,7 @@ fn note(tally: &mut Tally, operation: &Operation) {
     tally.sent_with(1 + response.ns() as usize % 9);
     let is_sent = fate != Fate::Dropped;
     let (kind, nth) = (at as u8, server as u16);
-    let lost = Loss { kind, server: Some(nth), is_sent, count: 1 };
+    let lost = UnansweredCount { kind, server: Some(nth), is_sent, count: 1 };
     match fate {
         Fate::Unacknowledged => {}
         Fate::Answered => {
