@@ -1,9 +1,7 @@
 //! Round trips of words, queues against Lindley's recursion, and the answers that pauses hold back.
 
-#[path = "../../../base/tests/table/mod.rs"]
-mod table;
-
 use super::*;
+use crate::cases as table;
 use memtide_base::Random;
 
 const SEED: u64 = 11;

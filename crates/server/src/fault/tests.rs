@@ -1,9 +1,7 @@
 //! Round trips of words, and the requests that are struck.
 
-#[path = "../../../base/tests/table/mod.rs"]
-mod table;
-
 use super::*;
+use crate::cases as table;
 
 const SEED: u64 = 5;
 
