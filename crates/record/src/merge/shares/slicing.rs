@@ -56,13 +56,12 @@ impl Shared {
 
     /// Reason why the slices of a further share cannot be added.
     fn refused(&mut self, slicing: &Slicing) -> Option<String> {
+        let (width, count) = *self.shape.get_or_insert((slicing.width_ns, slicing.count));
+        self.shape = Some((width, count.max(slicing.count)));
         if let Some(why) = &slicing.unusable {
             return Some(why.clone());
         }
-        let shape = (slicing.width_ns, slicing.count);
-        let (width, _) = *self.shape.get_or_insert(shape);
-        self.shape = self.shape.map(|(width, count)| (width, count.max(shape.1)));
-        (width != shape.0).then(|| "the shares' slices have different widths".to_owned())
+        (width != slicing.width_ns).then(|| "the shares' slices have different widths".to_owned())
     }
 
     fn add(&mut self, channel: Channel, part: &[Slice]) {
@@ -77,7 +76,8 @@ impl Shared {
         if self.is_without {
             return None;
         }
-        let unusable = self.unusable.take().or_else(|| apart(windows, width_ns));
+        // What all windows show comes first, so that the order of merging makes no difference.
+        let unusable = apart(windows, width_ns).or(self.unusable.take());
         if let Some(why) = unusable {
             return Some(Slicing { width_ns, count, ..Slicing::unusable(&why) });
         }

@@ -115,7 +115,7 @@ fn merged_rates_keep_their_unit() {
         let any = merge(&both.map(Record::clone), Scenarios::Any).unwrap();
         assert_eq!(
             (any.achieved().unit, any.target(), any.plan.rate()),
-            (RateUnit::Keys, None, None)
+            (RateUnit::Operations, None, None)
         );
         assert!(any.achieved().per_s > 100.0, "{:?}", any.rate);
     }
