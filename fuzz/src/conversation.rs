@@ -23,6 +23,7 @@ pub fn from_agent(data: &[u8]) {
         prepare_max: Span::from_s(60),
         allow_lost: u32::from(data.len().is_multiple_of(2)),
         expect_flag: None,
+        prepare_flag: None,
         goes_on: data.len().is_multiple_of(3),
         own: None,
         version: VERSION.to_owned(),

@@ -23,6 +23,8 @@ const REPORT: WorkerReport = WorkerReport {
     concurrent_max: 0,
     last_started: Instant::ZERO,
     idle: Span::ZERO,
+    stopped: Span::ZERO,
+    stopped_longest: Span::ZERO,
     run_delay: None,
     cpu: None,
 };
@@ -30,12 +32,15 @@ const REPORT: WorkerReport = WorkerReport {
 fn tally() -> Box<Tally> {
     let shape = Shape {
         slots: vec![false],
+        response: vec![false],
+        service: vec![false],
         segments: 1,
         servers: 1,
         row_width: Span::from_s(1),
-        rows_open: 1,
         rows_max: 1024,
-        rows_get_times: false,
+        row_gets: Vec::new(),
+        slice_width: Span::from_s(1),
+        cells: 1,
         depth: 1,
         churn: false,
         message_sizes: false,

@@ -16,6 +16,18 @@ const SCHEMES: [(&str, u32); 2] = [("dark", 0), ("light", 1)];
 const RUN: &str = "sim --rate 800 --behaviour queue:1,exponential:1ms --duration 60s --keys 1000 \
                    --goal all.p99<50ms --goal errors<0.1% --seed 4 --quiet";
 const SCAN: &str = "scan --rates 2k,4k,8k,12k --duration 1s --keys 1000 --goal all.p99<5ms --quiet";
+/// Height in CSS pixels of what a reader sees first.
+const FIRST: u32 = 800;
+/// A script that writes into a page's title whether the answer ends within the first pixels: the
+/// verdict, then every row of the figures, then the contents.
+const ORDER: &str = "<script>\
+    const places = [...document.querySelectorAll('.verdict, main > .scroll tr, nav')];\
+    const ends = places.map((it) => it.getBoundingClientRect().bottom);\
+    const last = document.querySelector('main > .scroll tbody tr:last-child');\
+    const end = Math.ceil(last.getBoundingClientRect().bottom);\
+    const sorted = ends.every((it, at) => at === 0 || ends[at - 1] <= it);\
+    parent.document.title = `order sorted=${Number(sorted)} end=${end}`;\
+    </script>";
 /// A script that writes facts about a page into its title: the charts' lines read out by keyboard,
 /// and the number of resources loaded.
 const PROBE: &str = "<script>\
@@ -54,6 +66,9 @@ pub(crate) fn pictures(root: &Path) -> Result<(), String> {
         behaves(&browser, &folder, &page)?;
         let size = fs::metadata(&page).map_err(at(&page))?.len();
         println!("pictures: {name}.html holds, {} kB", size / 1000);
+    }
+    for (width, _) in SIZES {
+        begins_with_answer(&browser, &folder, &folder.join("run.html"), width)?;
     }
     for (name, _) in pages {
         for (width, height) in SIZES {
@@ -123,17 +138,47 @@ fn behaves(browser: &Path, folder: &Path, page: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that the verdict and all figures stand on the first screen of a run's page, in this order
+/// and before the contents.
+fn begins_with_answer(
+    browser: &Path,
+    folder: &Path,
+    page: &Path,
+    width: u32,
+) -> Result<(), String> {
+    let html = fs::read_to_string(page).map_err(at(page))?;
+    let copy = folder.join("order.html");
+    put(&copy, html.replacen("</body>", &format!("{ORDER}</body>"), 1).as_bytes())?;
+    // The window has a minimum width, so the page is put into a frame, whose script can reach the
+    // title only with files of one origin.
+    let frame = folder.join("order-frame.html");
+    let style = format!("border:0;width:{width}px;height:{FIRST}px");
+    let body = format!("<title></title><iframe src='order.html' style='{style}'></iframe>");
+    put(&frame, body.as_bytes())?;
+    let words = ["--dump-dom", "--allow-file-access-from-files"].map(str::to_owned);
+    let output = browse(browser, &frame, &words)?;
+    let shown = text(&output.stdout);
+    let (sorted, end) = (figure(&shown, "sorted="), figure(&shown, "end="));
+    match (sorted, end) {
+        (Some(1), Some(end)) if end <= FIRST => {
+            println!("pictures: at {width} px the answer ends at {end} px");
+            Ok(())
+        }
+        found => Err(format!("at {width} px the answer is not on the first screen: {found:?}")),
+    }
+}
+
+/// A figure that a script wrote into the title.
+fn figure(shown: &str, name: &str) -> Option<u32> {
+    let title = shown.split("<title>").nth(1)?.split('<').next()?;
+    title.split(' ').find_map(|word| word.strip_prefix(name))?.parse().ok()
+}
+
 /// Checks that all charts were read out, and that nothing was loaded.
 fn check_probe(shown: &str) -> Result<(), String> {
-    let title = shown.split("<title>").nth(1).and_then(|rest| rest.split('<').next());
-    let title = title.unwrap_or_default();
-    let figure = |name: &str| {
-        let word = title.split(' ').find_map(|word| word.strip_prefix(name))?;
-        word.parse::<u32>().ok()
-    };
-    match (figure("charts="), figure("read="), figure("loaded=")) {
+    match (figure(shown, "charts="), figure(shown, "read="), figure(shown, "loaded=")) {
         (Some(charts @ 1..), Some(read), Some(0)) if charts == read => Ok(()),
-        _ => Err(format!("the probe found '{title}'")),
+        found => Err(format!("the probe found {found:?}")),
     }
 }
 

@@ -72,9 +72,7 @@ pub fn make_folder(
 /// # Errors
 /// If the folder cannot be made, belongs to another user, or can be changed by others.
 pub fn own_folder(path: &Path) -> Result<(), String> {
-    private::folder(path, private::WRITING_BY_OTHERS)?;
-    let link = path.symlink_metadata().map_err(|error| format!("{}: {error}", path.display()))?;
-    private::owned(path, &link)
+    private::folder(path, private::WRITING_BY_OTHERS)
 }
 
 /// Reads a master's folder.
@@ -108,14 +106,6 @@ pub fn read_identity(dir: &Path) -> Result<Keys, String> {
 /// If it is missing, damaged, or readable by others. A group of this process may read it.
 pub fn read_join(path: &Path) -> Result<Join, String> {
     Join::parse(&read_secret(path)?).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// Makes a folder of results, or refuses one that exists and that others could change.
-///
-/// # Errors
-/// If it cannot be made, belongs to another user, or can be changed by others.
-pub fn result_folder(path: &Path) -> Result<(), String> {
-    private::folder(path, private::WRITING_BY_OTHERS)
 }
 
 /// Makes an empty file for a result, which only its owner may read. A link is not followed.

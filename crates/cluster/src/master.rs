@@ -47,6 +47,8 @@ pub struct Rules {
     pub prepare_max: Span,
     /// The user's flag for `expect`, if there is one.
     pub expect_flag: Option<&'static str>,
+    /// The user's flag for `prepare_max`, if there is one.
+    pub prepare_flag: Option<&'static str>,
     /// The number of agents that a run may lose.
     pub allow_lost: u32,
     /// True to begin without agents that did not come in time, if any other has come.
@@ -462,9 +464,9 @@ impl Master {
         }
     }
 
-    /// Rejects the message of an agent, for this reason.
+    /// Rejects the figures of an agent, for this reason.
     pub fn unfit(&mut self, number: u32, why: String, now: Instant) {
-        self.lose(number as usize, None, why, now);
+        self.lose(number as usize, Some(Lost::UNFIT), why, now);
         self.look(now);
     }
 

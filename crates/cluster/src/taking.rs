@@ -159,8 +159,8 @@ impl Part {
 #[derive(Debug)]
 pub struct Row {
     /// The second for the outputs: of the agents' load, as in the record's `seconds`, without the
-    /// master's own.
-    pub interval: Interval,
+    /// master's own; none if no agent had a load in it.
+    pub interval: Option<Interval>,
     /// The progress of the run at its end.
     pub progress: Progress,
     /// The condition that came true in it, if any.
@@ -197,7 +197,7 @@ impl Taking {
     /// Progress and conditions are of all that the servers get.
     pub fn row(&mut self, loading: &[u32]) -> Option<Row> {
         let own = self.parts.get(1).and_then(|own| Some(own.members.first()?.0));
-        let [all, interval] = self.seconds.row(loading, own)?;
+        let (all, interval) = self.seconds.row(loading, own)?;
         let progress = self.so_far.after(&all);
         let aborted = all.aborted(&self.abort_on, self.timeout);
         Some(Row { interval, progress, aborted })

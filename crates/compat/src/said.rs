@@ -47,6 +47,11 @@ pub(crate) fn nanoseconds(span: Span) -> String {
     format!("{}ns", span.ns())
 }
 
+/// A sentence of the scenario with the names of its fields in place of memtide's flags.
+pub(crate) fn without_flags(message: &str) -> String {
+    message.replace("--", "")
+}
+
 /// A value that no machine could carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
@@ -57,11 +62,11 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    /// The sentence in the words of a face, whose `options` map to fields. It is unchanged for a
-    /// field that is none of its options.
+    /// The sentence in the words of a face, whose `options` map to fields. For a field that is none
+    /// of its options, it has the field's name.
     pub(crate) fn in_words(&self, options: &[(&str, &str)]) -> String {
         let of_field = options.iter().find(|(field, _)| *field == self.field);
-        let Some((field, option)) = of_field else { return self.message.clone() };
+        let Some((field, option)) = of_field else { return without_flags(&self.message) };
         let bare = self.message.strip_prefix("--").unwrap_or(&self.message);
         let rest = bare.strip_prefix(field).unwrap_or(bare).trim_start_matches([':', ' ']);
         // The remedy behind the colon refers to memtide's own forms.

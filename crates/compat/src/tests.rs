@@ -4,6 +4,9 @@
 //! `UPDATE_DOCS=1 cargo test -p memtide-compat` writes the files again; read the difference before
 //! keeping it. A new command line is added to its listing by hand, as a line that begins with `$`.
 
+#[path = "../../base/tests/table/mod.rs"]
+pub(crate) mod table;
+
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::Path;

@@ -95,6 +95,12 @@ impl InFlight {
         late
     }
 
+    /// True if it was sent, once it has ended. A cas in its second half was sent as a gets.
+    pub(crate) fn is_sent(&self) -> bool {
+        let is_half_way = matches!(self.stage, InFlightStage::Second);
+        self.sent != Instant::NEVER || is_half_way
+    }
+
     pub(crate) fn op(&self) -> Op {
         Op { index: self.index, key: self.key, kind: self.kind, keys: self.keys }
     }

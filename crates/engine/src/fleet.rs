@@ -129,7 +129,16 @@ pub struct WorkerReport {
     /// Time within the measured window in which the worker was ready to run and had no processor,
     /// if the world can measure it.
     pub run_delay: Option<Span>,
+    /// Time within the measured window in which the worker's process was stopped, or its virtual
+    /// machine stood still, as far as the world can tell that from waiting for a processor: stops
+    /// of [`STOP_MIN`] and more.
+    pub stopped: Span,
+    /// The longest of these stops.
+    pub stopped_longest: Span,
 }
+
+/// The shortest stop that is told from other causes of a delay.
+pub const STOP_MIN: Span = Span::from_ms(50);
 
 /// Processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,6 +5,9 @@
 //! code runs against a kernel and in virtual time. The list below is the reading order.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+extern crate self as memtide_engine;
+
 pub mod worker;
 pub mod fleet;
 pub mod probe;

@@ -6,18 +6,18 @@ mod task;
 mod topology;
 
 use crate::driver::{Address, FilterPlan, SocketOptions};
-pub(crate) use memory::OPERATION_BYTES;
 pub use memory::{CONNECTION_BYTES, PlanMemory};
+pub(crate) use memory::{OPERATION_BYTES, WATCHED_BYTES, WATCHED_MAX};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
 };
 use memtide_base::{Instant, Span};
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
-use memtide_metrics::{Shape, Tally};
+use memtide_metrics::{Shape, Tally, slices};
 use memtide_workload::{
-    Action, Arrival, Draws, Expiring, KeySpace, Lifetimes, OpKind, Oracle, RateCurve, SourcePlan,
-    ValueSpace, Version, numeric_value,
+    Action, Arrival, Draws, Expiring, KeySpace, Lifetimes, Mix, OpKind, Oracle, RateCurve,
+    SourcePlan, ValueSpace, Version, numeric_value,
 };
 use std::fmt;
 use std::net::IpAddr;
@@ -333,8 +333,7 @@ pub struct Window {
 /// The rows over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowPlan {
-    /// The width of a row; `None`: a second, or more if the timeout is long. Each worker keeps all
-    /// rows of one timeout open, so the width must not be too small a part of the timeout.
+    /// The width of a row; `None`: a second, or more if the timeout is long.
     pub width: Option<Span>,
     /// True if each row keeps the times of its gets.
     pub get_times: bool,
@@ -402,30 +401,62 @@ const ROWS_OPEN_MAX: u64 = 64;
 /// The longest time between two hand-overs of a tally, unless its worker was kept from its CPU.
 const HANDOVER_AFTER: Span = Span::from_ms(200);
 
+/// The least number of cells of a worker: those of its operations in flight, and of a few that
+/// come late.
+const CELLS_MIN: u64 = 10;
+/// The most cells of a worker, however narrow rows are.
+const CELLS_MAX: u64 = 256;
+
 impl RowPlan {
-    /// The width of a row, and the number of rows open at once, with this timeout.
-    pub(crate) fn open(&self, timeout: Span) -> (Span, usize) {
-        // An operation ends at most a timeout after its intended instant, and its row is kept until
-        // the next hand-over; two rows more cover the row that has just begun and a worker that is
-        // late to notice.
+    /// The width of a row with this timeout. By default it is so wide that an operation ends at
+    /// most 64 rows after its own.
+    pub(crate) fn width(&self, timeout: Span) -> Span {
         let spare = ROWS_OPEN_MAX - 3;
         let open = (timeout + HANDOVER_AFTER).ns();
         let own_width = ROW_WIDTH.ns().max(open.div_ceil(spare));
-        let row_width = self.width.unwrap_or(Span::from_ns(own_width));
-        let rows_open = open.div_ceil(row_width.ns()) as usize + 3;
-        assert!(
-            self.width.is_some() || rows_open as u64 <= ROWS_OPEN_MAX,
-            "rows of the default width are open for no longer than that"
-        );
-        (row_width, rows_open)
+        assert!(open.div_ceil(own_width) <= ROWS_OPEN_MAX, "no more rows of this width are open");
+        self.width.unwrap_or(Span::from_ns(own_width))
     }
 
-    /// The memory of the open rows of one worker in bytes: it fills one tally while another is
-    /// collected.
-    pub fn bytes(&self, timeout: Span) -> u64 {
-        let (_, rows_open) = self.open(timeout);
-        (rows_open as u64 * 2).saturating_mul(Tally::row_bytes(self.get_times))
+    /// The number of cells that pass between two hand-overs of a tally, and a few more.
+    pub(crate) fn cells(&self, timeout: Span, slice_width: Span) -> usize {
+        let width = self.width(timeout).min(slice_width);
+        let passed = HANDOVER_AFTER.ns().div_ceil(width.ns()) + 4;
+        passed.clamp(CELLS_MIN, CELLS_MAX) as usize
     }
+
+    /// The most rows that a run of this length keeps, and the width of a row.
+    pub fn kept(&self, timeout: Span, length: Option<Span>) -> (u64, Span) {
+        let (width, rows_max) = (self.width(timeout), self.rows_max() as u64);
+        let rows = length.map_or(rows_max, |length| length.ns().div_ceil(width.ns()));
+        // Where neighbours become one, the rows before and after exist for a moment.
+        (if rows > rows_max { rows_max / 2 * 3 } else { rows }, width)
+    }
+
+    /// The most rows before neighbours become one.
+    fn rows_max(&self) -> usize {
+        if self.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX }
+    }
+
+    /// The memory of the cells of one worker in bytes, for a load with this timeout in a window of
+    /// this length, if that is known, in all its tallies.
+    pub fn cells_bytes(&self, timeout: Span, window: Option<Span>, mix: &Mix) -> u64 {
+        let cells = self.cells(timeout, slices::first_width(window)) as u64;
+        let [response, service] = answer_slots(mix);
+        let distributions = response.iter().chain(&service).filter(|used| **used).count() as u64;
+        memory::TALLIES * Tally::cells_bytes(cells, distributions)
+    }
+}
+
+/// The slots in which cells record response times, and service times, of a mix of kinds.
+fn answer_slots(mix: &Mix) -> [Vec<bool>; 2] {
+    let mut service = vec![false; slot::COUNT];
+    mix.kinds().for_each(|kind| service[kind.index()] = true);
+    let mut response = service.clone();
+    // Gets are recorded by hit and miss.
+    let gets = std::mem::take(&mut response[OpKind::Get.index()]);
+    (response[slot::GET_HIT], response[slot::GET_MISS]) = (gets, gets);
+    [response, service]
 }
 
 impl Plan {
@@ -437,15 +468,20 @@ impl Plan {
         }
         slots[slot::GET_HIT] = slots[OpKind::Get.index()];
         slots[slot::GET_MISS] = slots[OpKind::Get.index()];
-        let (row_width, rows_open) = self.rows.open(self.timeout);
+        let [response, service] = answer_slots(&self.source.mix);
+        let slice_width = slices::first_width(self.window.length());
+        let gets = vec![OpKind::Get.index(), slot::GET_HIT, slot::GET_MISS];
         Shape {
             slots,
+            response,
+            service,
             segments: segment::COUNT,
             servers: self.servers.len(),
-            row_width,
-            rows_open,
-            rows_max: if self.rows.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX },
-            rows_get_times: self.rows.get_times,
+            row_width: self.rows.width(self.timeout),
+            rows_max: self.rows.rows_max(),
+            row_gets: if self.rows.get_times { gets } else { Vec::new() },
+            slice_width,
+            cells: self.rows.cells(self.timeout, slice_width),
             depth: self.depth as usize,
             churn: self.churn().is_some(),
             message_sizes: self.message_sizes,
@@ -495,6 +531,11 @@ impl Plan {
 }
 
 impl Window {
+    /// The length of the window, if it is known before its end.
+    pub fn length(&self) -> Option<Span> {
+        (self.ops_max.is_none() && self.duration != Span::MAX).then_some(self.duration)
+    }
+
     /// The segment of an operation intended at `at` in a run that started at `start`.
     pub fn segment_of(&self, start: Instant, at: Instant) -> u16 {
         if at >= self.measure_end(start) {

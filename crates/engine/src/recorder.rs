@@ -7,7 +7,9 @@ use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
-use memtide_metrics::{ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally};
+use memtide_metrics::{
+    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, UnansweredCount,
+};
 use memtide_workload::{Action, OpKind};
 
 const _: () = assert!(OpKind::COUNT <= KINDS_MAX, "each kind has its counters");
@@ -49,7 +51,6 @@ pub(crate) struct Recorder {
     start: Instant,
     sampling: bool,
     several_servers: bool,
-    rows_get_times: bool,
 }
 
 /// The end of a connection under connection churn, or of several that never opened.
@@ -86,7 +87,6 @@ impl Recorder {
             start: Instant::NEVER,
             sampling: plan.samples,
             several_servers: plan.servers.len() > 1,
-            rows_get_times: plan.rows.get_times,
         }
     }
 
@@ -103,7 +103,7 @@ impl Recorder {
         if segment == segment::MEASURE {
             self.measured_open += 1;
             self.last_intended = self.last_intended.max(at);
-            self.tally.row_intended(self.since_start(at));
+            self.tally.intended(self.since_start(at));
         }
         segment
     }
@@ -247,12 +247,7 @@ impl Recorder {
         }
         let since_start = self.since_start(entry.intended);
         if ending.fate == Fate::Answered {
-            self.answered(entry, ending.received, place);
-            let response = ending.received.since(entry.intended);
-            self.tally.row_answered(since_start, response, found.hits, found.misses);
-            if self.rows_get_times && entry.kind == OpKind::Get {
-                self.tally.row_get(since_start, response, ending.received.since(entry.sent));
-            }
+            self.answered((entry, since_start), ending.received, found, place);
         } else if ending.fate == Fate::Unacknowledged {
             // No reply will mark its end: it ends when it is sent.
             self.last_intended = self.last_intended.max(entry.sent);
@@ -260,7 +255,8 @@ impl Recorder {
             if ending.fate == Fate::Failed && ending.received != Instant::NEVER {
                 self.last_settled = self.last_settled.max(ending.received);
             }
-            self.tally.row_unanswered(since_start);
+            let loss = loss(entry, place.map(|(server, _)| server), 1);
+            self.tally.lost(since_start, loss);
             if ending.fate == Fate::Abandoned && self.awaited_until != Instant::NEVER {
                 self.bound(entry, self.awaited_until, place);
             }
@@ -270,10 +266,16 @@ impl Recorder {
         }
     }
 
-    fn answered(&mut self, entry: &InFlight, received: Instant, place: Option<(ServerId, u32)>) {
+    #[inline]
+    fn answered(
+        &mut self,
+        (entry, since_start): (&InFlight, Span),
+        received: Instant,
+        found: Found,
+        place: Option<(ServerId, u32)>,
+    ) {
         self.last_settled = self.last_settled.max(received);
         let kind = entry.kind.index();
-        let times = &mut self.tally.times;
         let response = received.since(entry.intended);
         // Gets are recorded by hit and miss; the row of all gets is the sum of the two.
         let slot = match entry.kind {
@@ -281,16 +283,22 @@ impl Recorder {
             OpKind::Get => slot::GET_MISS,
             _ => kind,
         };
-        if let Some(histogram) = &mut times.response[slot] {
-            histogram.record(response.ns());
-        }
-        if let Some(histogram) = &mut times.service[kind] {
-            histogram.record(received.since(entry.sent).ns());
-        }
+        let server = place.map_or(0, |(server, _)| server.index());
+        self.tally.answered(
+            since_start,
+            Answer {
+                slot: slot as u8,
+                kind: kind as u8,
+                server: server as u16,
+                response,
+                service: received.since(entry.sent),
+                hits: found.hits as u32,
+                misses: found.misses as u32,
+            },
+        );
+        let times = &mut self.tally.times;
         times.response_ideal.record(response.saturating_sub(entry.generator).ns());
-        if let Some((server, _)) = place
-            && let Some(histogram) = times.servers.get_mut(server.index())
-        {
+        if let Some(histogram) = times.servers.get_mut(server) {
             histogram.record(response.ns());
         }
     }
@@ -370,7 +378,8 @@ impl Recorder {
         }
         let each = next.since(entry.intended).ns() / (count + 1);
         self.last_intended = self.last_intended.max(entry.intended + Span::from_ns(each * count));
-        self.tally.row_unsent(self.since_start(entry.intended), count);
+        let stretch = (self.since_start(entry.intended), self.since_start(next));
+        self.tally.unsent(stretch, loss(entry, None, count));
         self.tally.samples_lost += if self.sampling { count } else { 0 };
         if fate == Fate::Dropped
             && let Some(Some(bounds)) = self.tally.times.bounds.get_mut(entry.kind.index())
@@ -574,7 +583,7 @@ impl Recorder {
     }
 
     /// Records the end of a wait, before its completions are taken. If operations were in flight
-    /// during the wait, they were since the end of the last one: a worker sends at once what is due.
+    /// during the wait, they were since the end of the last one: what is due is sent at once.
     pub(crate) fn woke(&mut self, woken: Instant) {
         if self.in_flight > 0 {
             let carried_ns = self.measured(self.woken, woken).ns();
@@ -631,6 +640,12 @@ impl Found {
         let hits = u64::from(entry.hits).min(keys);
         Self { keys, hits, misses: keys - hits }
     }
+}
+
+/// The loss of `count` operations like `entry`, at `server` if one was chosen.
+fn loss(entry: &InFlight, server: Option<ServerId>, count: u64) -> UnansweredCount {
+    let server = server.map(|server| server.index() as u16);
+    UnansweredCount { kind: entry.kind.index() as u8, server, is_sent: entry.is_sent(), count }
 }
 
 /// Counts one ending.

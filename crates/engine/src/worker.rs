@@ -274,6 +274,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             idle: self.recorder.idle,
             cpu: None,
             run_delay: None,
+            stopped: Span::ZERO,
+            stopped_longest: Span::ZERO,
         }
     }
 

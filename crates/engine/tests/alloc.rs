@@ -13,6 +13,7 @@ use memtide_engine::{
     Pace, Pacing, Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, SocketOptions,
     Submitted, Transport, Verify, Window, Worker,
 };
+use memtide_metrics::TallySum;
 use memtide_workload::{
     Arrival, Draws, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave,
 };
@@ -99,6 +100,9 @@ impl Driver for Uncounted {
     }
 }
 
+/// How often a tally is handed over, as a world does.
+const HANDOVER_EVERY: Span = Span::from_ms(100);
+
 /// Returns the number of allocations in a worker's turns from 100 ms into the load on, and the
 /// number of operations that ended.
 fn allocations(plan: &Plan, (delay, script): (Span, Script)) -> (u64, u64) {
@@ -109,10 +113,21 @@ fn allocations(plan: &Plan, (delay, script): (Span, Script)) -> (u64, u64) {
     worker.begin(plan, ms(10));
     while worker.turn().expect("the world does not fail") < ms(110) {}
     COUNT.set(0);
+    let mut totals = TallySum::new(&plan.shape());
+    let mut handed_over = ms(110);
     counting(true, || {
-        while worker.turn().expect("the world does not fail") < ms(600) && !worker.is_finished() {}
+        while let now = worker.turn().expect("the world does not fail")
+            && now < ms(600)
+            && !worker.is_finished()
+        {
+            if now >= handed_over {
+                handed_over = now + HANDOVER_EVERY;
+                counting(false, || totals.absorb(worker.tally_mut()));
+            }
+        }
     });
-    let settled = worker.tally_mut().segments.iter().map(|segment| segment.settled()).sum();
+    totals.absorb(worker.tally_mut());
+    let settled = totals.segments.iter().map(|segment| segment.settled()).sum();
     (COUNT.get(), settled)
 }
 

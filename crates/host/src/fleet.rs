@@ -17,7 +17,9 @@ use crate::pin;
 use crate::signal::StopFlag;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::{DriverError, Sample};
-use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, WorkerReport};
+use memtide_engine::fleet::{
+    Command, CpuTime, Fleet, FleetError, Interval, STOP_MIN, WorkerReport,
+};
 use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
 use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Worker};
 use memtide_metrics::{Tally, TallySum};
@@ -33,8 +35,8 @@ use watch::Watched;
 
 /// The interval between hand-overs.
 const HANDOVER_EVERY: Span = Span::from_ms(100);
-/// The collector's sleep between checks for events that end its wait early.
-const COLLECT_STEP: Span = Span::from_ms(20);
+/// The collector's sleep between checks for a stop, silence or a refused address. Workers wake it.
+const COLLECT_STEP: Span = Span::from_ms(100);
 /// Connections that a worker begins to open before it handles those that are open: with thousands
 /// to one server, each takes the kernel long.
 const OPENED_AT_ONCE: u32 = 256;
@@ -52,6 +54,9 @@ pub struct HostFleet {
     guard: ConnectGuard,
     workers: Vec<Thread>,
     watched: Option<Watched>,
+    /// The plan that runs, or ran last.
+    plan: Option<Arc<Plan>>,
+    stops: Stops,
 }
 
 /// One worker's thread, from outside.
@@ -75,6 +80,8 @@ struct Mailbox {
     stop_grace_ns: AtomicU64,
     /// True if the worker has handed over early, because it reached what its fleet waits for.
     reached: AtomicBool,
+    /// True if the worker hands over nothing more but its last parcel, which its thread returns.
+    ended: AtomicBool,
     /// The thread that collects, asleep between hand-overs.
     collector: thread::Thread,
 }
@@ -106,7 +113,8 @@ impl HostFleet {
         guard: ConnectGuard,
     ) -> Self {
         let (cpus, workers) = (cpus.to_vec(), Vec::new());
-        Self { clock, stop, cpus, samples, guard, workers, watched: None }
+        let (watched, plan, stops) = (None, None, Stops::default());
+        Self { clock, stop, cpus, samples, guard, workers, watched, plan, stops }
     }
 
     /// Ends the run if the guard has refused an address.
@@ -131,6 +139,7 @@ impl HostFleet {
             stop_ns: AtomicU64::new(NEVER_NS),
             stop_grace_ns: AtomicU64::new(0),
             reached: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             collector: thread::current(),
         });
         let job = Job {
@@ -146,7 +155,13 @@ impl HostFleet {
         };
         let handle = thread::Builder::new()
             .name(format!("worker-{worker}"))
-            .spawn(move || job.run())
+            .spawn(move || {
+                let mailbox = Arc::clone(&job.mailbox);
+                let last = job.run();
+                mailbox.ended.store(true, Ordering::Release);
+                mailbox.collector.unpark();
+                last
+            })
             .map_err(|error| FleetError::NoThread { worker, why: error.to_string() })?;
         Ok(Thread {
             number: worker,
@@ -170,6 +185,7 @@ impl Fleet for HostFleet {
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         assert!(self.workers.iter().all(|worker| worker.handle.is_none()), "one plan at a time");
         let plan = Arc::new(plan.clone());
+        (self.stops, self.plan) = (Stops::default(), Some(Arc::clone(&plan)));
         self.workers.clear();
         let mut receivers = Vec::new();
         for (nth, worker) in workers.enumerate() {
@@ -192,6 +208,9 @@ impl Fleet for HostFleet {
         if let (Command::Begin, Some(watched)) = (command, &self.watched) {
             watched.begin(at);
         }
+        if let (Command::Begin, Some(plan)) = (command, &self.plan) {
+            self.stops.window = (plan.window.measure_start(at), plan.window.measure_end(at));
+        }
         for worker in &self.workers {
             let begun = worker.mailbox.begin_ns.load(Ordering::Relaxed) != NEVER_NS;
             assert!(!begun || command != Command::Begin, "a load begins once");
@@ -205,6 +224,7 @@ impl Fleet for HostFleet {
 
     fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         let interrupted_before = self.stop.is_raised();
+        let waited = machine::thread_run_delay();
         loop {
             let now = self.clock.now();
             let running = self.workers.iter().any(|worker| worker.handle.is_some());
@@ -220,6 +240,7 @@ impl Fleet for HostFleet {
             }
             let step = until.since(now).min(COLLECT_STEP);
             thread::park_timeout(Duration::from_nanos(step.ns()));
+            self.stops.note((now + step, self.clock.now()), waited);
         }
         for thread in &mut self.workers {
             let number = thread.number;
@@ -230,7 +251,7 @@ impl Fleet for HostFleet {
         self.check_refused()?;
         Ok(Interval {
             at: self.clock.now(),
-            workers: self.workers.iter().map(|worker| worker.report).collect(),
+            workers: self.workers.iter().map(|worker| self.stops.complete(worker.report)).collect(),
             polled: self.watched.as_ref().map(Watched::collect).unwrap_or_default(),
             interrupted: self.stop.is_raised(),
         })
@@ -267,6 +288,44 @@ impl Fleet for HostFleet {
     }
 }
 
+/// Stops of the whole process within the measured window, which the collecting thread notices by
+/// its own late wake-ups: it asked for a short sleep, and did not wait for a processor after it.
+#[derive(Debug)]
+struct Stops {
+    window: (Instant, Instant),
+    longest: Span,
+    total: Span,
+}
+
+impl Default for Stops {
+    fn default() -> Self {
+        let window = (Instant::NEVER, Instant::NEVER);
+        Self { window, longest: Span::ZERO, total: Span::ZERO }
+    }
+}
+
+impl Stops {
+    /// Notes that the thread woke at `woke`, although its sleep ended at `due`; it had `waited` for
+    /// a processor shortly before. Not knowing that wait, or a wait that explains half of the
+    /// delay, is no stop.
+    fn note(&mut self, (due, woke): (Instant, Instant), waited: Span) {
+        let late = woke.since(due);
+        if late < STOP_MIN || waited.is_zero() {
+            return;
+        }
+        let waited = machine::thread_run_delay().saturating_sub(waited);
+        let within = woke.min(self.window.1).since(due.max(self.window.0));
+        if waited.ns() < late.ns() / 2 {
+            self.total += within;
+            self.longest = self.longest.max(within);
+        }
+    }
+
+    const fn complete(&self, report: WorkerReport) -> WorkerReport {
+        WorkerReport { stopped: self.total, stopped_longest: self.longest, ..report }
+    }
+}
+
 impl Drop for HostFleet {
     /// No thread outlives its fleet, however the run ended.
     fn drop(&mut self) {
@@ -282,7 +341,11 @@ impl Drop for HostFleet {
 impl Thread {
     /// True if nothing more will come; the last parcel may still wait to be collected.
     fn is_over(&self) -> bool {
-        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+        let has_ended = |handle: &JoinHandle<_>| {
+            // A panic ends a thread without a word.
+            self.mailbox.ended.load(Ordering::Acquire) || handle.is_finished()
+        };
+        self.handle.as_ref().is_none_or(has_ended)
     }
 
     fn collect(&mut self, totals: &mut TallySum) -> Result<(), DriverError> {

@@ -5,7 +5,7 @@ mod foreign;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use memtide_record::Exit;
 use memtide_run::Failure;
-use memtide_scenario::{FieldError, Problem};
+use memtide_scenario::{FieldError, Problem, is_near};
 use memtide_sinks::OutputStop;
 use std::ffi::OsStr;
 use std::io;
@@ -95,6 +95,36 @@ fn known_otherwise(error: &clap::Error) -> Option<Stop> {
     Some(Stop::usage(format!("there is no flag {flag}; memtide has {ours}")))
 }
 
+/// Leaves those of clap's suggestions that are probably meant.
+fn keep_near_only(error: &mut clap::Error) {
+    if unknown_flag(error).is_some() {
+        // A flag is never meant as a scenario file.
+        error.remove(ContextKind::Suggested);
+    }
+    keep_near(error, ContextKind::InvalidArg, ContextKind::SuggestedArg);
+    keep_near(error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand);
+}
+
+/// Leaves those of clap's suggestions, in place of `written`, that are probably meant. Clap
+/// suggests any word with a few letters in common, such as `--replicate` for `--direct`.
+fn keep_near(error: &mut clap::Error, written: ContextKind, suggested: ContextKind) {
+    let Some(ContextValue::String(written)) = error.get(written).cloned() else { return };
+    let plain = |word: &str| word.trim_start_matches('-').to_owned();
+    let near = |word: &String| is_near(&plain(word), &plain(&written));
+    match error.remove(suggested) {
+        Some(ContextValue::String(word)) if near(&word) => {
+            error.insert(suggested, ContextValue::String(word));
+        }
+        Some(ContextValue::Strings(words)) if words.iter().any(near) => {
+            let words = words.into_iter().filter(near).collect();
+            error.insert(suggested, ContextValue::Strings(words));
+        }
+        // Clap shows its suggestion in the usage, too.
+        Some(_) => drop(error.remove(ContextKind::Usage)),
+        None => {}
+    }
+}
+
 /// Prints clap's own text: help and version to stdout with success, the rest to stderr. For an
 /// argument that is not UTF-8, the text names it, which clap's does not.
 pub(crate) fn of_usage(mut error: clap::Error) -> ExitCode {
@@ -105,10 +135,7 @@ pub(crate) fn of_usage(mut error: clap::Error) -> ExitCode {
     if let Some(stop) = known_otherwise(&error) {
         return stop.report();
     }
-    if unknown_flag(&error).is_some() {
-        // A flag is never meant as a scenario file.
-        error.remove(ContextKind::Suggested);
-    }
+    keep_near_only(&mut error);
     // A reader that has gone away is no error.
     drop(error.print());
     ExitCode::from(if error.use_stderr() { USAGE } else { 0 })

@@ -1,6 +1,8 @@
 //! Text for people: results to stdout, everything else to stderr. A broken pipe is success.
 
 use memtide_host::machine::terminal_columns;
+use memtide_report::TextOptions;
+use memtide_scenario::Outputs;
 use std::io::{self, IsTerminal, Write};
 
 /// Longest word of an error that is printed in full, in characters. Paths and host names are
@@ -19,6 +21,11 @@ pub(crate) fn show(text: &str) -> io::Result<()> {
 pub(crate) fn columns() -> Option<usize> {
     let out = io::stdout();
     if out.is_terminal() { terminal_columns(&out) } else { None }
+}
+
+/// How the user wants the report on this stdout.
+pub(crate) fn text_options(outputs: &Outputs) -> TextOptions {
+    TextOptions { columns: columns(), full: outputs.full, explain: outputs.explain }
 }
 
 /// Prints a part of a longer result. A reader that has gone away is an error, too.

@@ -10,6 +10,7 @@ mod tallying;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub use buckets::Count;
 use buckets::{Buckets, VALUE_MAX};
+pub(crate) use buckets::{COARSE_BUCKETS, coarse};
 pub use tallying::Tallying;
 
 /// A distribution of nanoseconds (or of plain counts), recorded with counters of type `C`.
@@ -147,6 +148,12 @@ impl<C: Count> Histogram<C> {
         None
     }
 
+    /// The edges of the bucket that holds the value at `rank` (1 is the smallest): its smallest
+    /// value, and the first value above it. `None` if fewer than `rank` values were recorded.
+    pub fn edges_at_rank(&self, rank: u64) -> Option<(u64, u64)> {
+        self.buckets.edges_at_rank(rank.max(1))
+    }
+
     /// True if the buckets hold as many values as the moments count.
     fn is_whole(&self) -> bool {
         let counted = self.recorded().map(|(_, count)| count).sum::<u64>();
@@ -160,7 +167,24 @@ impl<C: Count> Histogram<C> {
     }
 }
 
+impl Histogram<u32> {
+    /// The buckets in use, ascending, as [`Self::recorded`] has them. It looks only between the
+    /// exact minimum and maximum, which a tally's values have.
+    pub(crate) fn tallied(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let Moments { min, max, .. } = self.moments;
+        self.buckets.recorded_between(min.min(max), max)
+    }
+}
+
 impl Histogram<u64> {
+    /// Adds all values of a tally's distribution.
+    pub(crate) fn absorb_tallied(&mut self, tally: &Histogram<u32>) {
+        self.moments.absorb(&tally.moments);
+        for (value, count) in tally.tallied() {
+            self.buckets.record_many(value, count);
+        }
+    }
+
     /// Rebuilds a distribution from bucket values and counts. Its moments are only as exact as the
     /// buckets.
     pub fn from_recorded(recorded: impl IntoIterator<Item = (u64, u64)>) -> Self {

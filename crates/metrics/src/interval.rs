@@ -4,12 +4,18 @@
 //! A worker owns one tally at a time and hands it over whole; the totals absorb it, clear it and
 //! return it. Tallies use 32-bit counts, totals 64-bit counts.
 
+mod cell;
+
 use crate::absence::Absences;
 use crate::churn::Churn;
 use crate::counter::{Counters, KINDS_MAX, summed};
 use crate::histogram::{Histogram, Tallying};
-use crate::mismatch::Mismatches;
-use crate::series::{Row, Series, add_counts};
+use crate::mismatch::{Mismatch, Mismatches};
+use crate::series::Series;
+use crate::slices::{SLICES_KEPT, SliceSet};
+use crate::times::{Shape, Times, histograms_max};
+use cell::Cells;
+pub use cell::{Answer, UnansweredCount};
 use memtide_base::Span;
 use std::ops::AddAssign;
 
@@ -17,186 +23,6 @@ use std::ops::AddAssign;
 const TALLY_MISMATCHES_MAX: usize = 1_024;
 /// The number of absences that a worker keeps between two hand-overs.
 const TALLY_ABSENCES_MAX: usize = 64;
-
-/// The measurements that a run needs. Decides once how much memory a tally has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// For each histogram slot (operation kinds, then finer classes): true if it is used.
-    pub slots: Vec<bool>,
-    /// The number of segments of the run.
-    pub segments: usize,
-    /// The number of servers. With several servers, each has a histogram of its own.
-    pub servers: usize,
-    /// The width of a row.
-    pub row_width: Span,
-    /// The number of rows open at once: an operation ends at most this many rows after its intended
-    /// row.
-    pub rows_open: usize,
-    /// The number of rows kept before neighbours are merged.
-    pub rows_max: usize,
-    /// True if rows keep the times of gets.
-    pub rows_get_times: bool,
-    /// The number of operations that one connection can have outstanding.
-    pub depth: usize,
-    /// True if connections are the load, so that their churn is recorded.
-    pub churn: bool,
-    /// True if the sizes of messages are kept.
-    pub message_sizes: bool,
-    /// True if the window's end cuts operations off, so that lower bounds of their times are kept.
-    pub bounds: bool,
-}
-
-/// The distributions of the measured operations, as a worker records them or as a run sums them up.
-#[derive(Clone, Debug)]
-pub struct Times<H> {
-    /// received − intended, per slot.
-    pub response: Vec<Option<H>>,
-    /// received − sent, per slot.
-    pub service: Vec<Option<H>>,
-    /// sent − intended, per slot.
-    pub lag: Vec<Option<H>>,
-    /// Response time less the generator's part of the lag: the response time under a perfect
-    /// generator.
-    pub response_ideal: H,
-    /// The part of the lag during which the operation could have been sent.
-    pub lag_generator: H,
-    /// The part of the lag during which the operation had no room and the worker was busy.
-    pub lag_client_busy: H,
-    /// The part of the lag during which it had no room and the worker was idle: the server's part.
-    pub lag_server: H,
-    /// The part of the lag during which no connection was open.
-    pub lag_disconnected: H,
-    /// Time from a worker's wake-up to the receive of a reply.
-    pub client_delay: H,
-    /// Operations in flight on a worker when another was sent; a count, not a time.
-    pub in_flight_at_send: H,
-    /// Response per server; empty with a single server.
-    pub servers: Vec<H>,
-    /// Lower bounds of the times of operations that the window's end cut off, per slot; empty
-    /// unless operations are cut off. Hits and misses are not distinguished.
-    pub bounds: Vec<Option<H>>,
-    /// Lower bounds per server, as far as they are known; empty with a single server.
-    pub server_bounds: Vec<H>,
-    /// Bytes of a request, as far as it was made at once; `None` unless sizes are kept.
-    pub request_bytes: Option<H>,
-    /// Bytes of a reply; `None` unless sizes are kept.
-    pub reply_bytes: Option<H>,
-}
-
-impl<H: Default> Times<H> {
-    fn new(shape: &Shape) -> Self {
-        let slots = || shape.slots.iter().map(|&used| used.then(H::default)).collect();
-        let servers = if shape.servers > 1 { shape.servers } else { 0 };
-        let each_server = |count| (0..count).map(|_| H::default()).collect();
-        Self {
-            response: slots(),
-            service: slots(),
-            lag: slots(),
-            response_ideal: H::default(),
-            lag_generator: H::default(),
-            lag_client_busy: H::default(),
-            lag_server: H::default(),
-            lag_disconnected: H::default(),
-            client_delay: H::default(),
-            in_flight_at_send: H::default(),
-            servers: each_server(servers),
-            bounds: if shape.bounds { slots() } else { Vec::new() },
-            server_bounds: each_server(if shape.bounds { servers } else { 0 }),
-            request_bytes: shape.message_sizes.then(H::default),
-            reply_bytes: shape.message_sizes.then(H::default),
-        }
-    }
-}
-
-impl<H> Times<H> {
-    /// All distributions, in one order for every `H`.
-    fn each(&mut self) -> impl Iterator<Item = &mut H> {
-        let slots = [&mut self.response, &mut self.service, &mut self.lag, &mut self.bounds];
-        let of_all = [
-            &mut self.response_ideal,
-            &mut self.lag_generator,
-            &mut self.lag_client_busy,
-            &mut self.lag_server,
-            &mut self.lag_disconnected,
-            &mut self.client_delay,
-            &mut self.in_flight_at_send,
-        ];
-        let servers = [&mut self.servers, &mut self.server_bounds];
-        let sizes = [&mut self.request_bytes, &mut self.reply_bytes];
-        let of_parts = slots.into_iter().flatten().chain(sizes).flatten();
-        of_parts.chain(of_all).chain(servers.into_iter().flatten())
-    }
-}
-
-impl Times<Histogram<u64>> {
-    fn absorb(&mut self, other: &mut Times<Tallying>) {
-        assert_eq!(self.each().count(), other.each().count(), "both have one shape");
-        self.each().zip(other.each()).for_each(|(sum, part)| sum.absorb(part.settled()));
-    }
-}
-
-/// One open row of a worker.
-#[derive(Clone, Debug)]
-struct OpenRow {
-    number: u64,
-    intended: u64,
-    unanswered: u64,
-    hits: u64,
-    misses: u64,
-    response: Tallying,
-    gets: Option<Box<OpenGets>>,
-}
-
-impl OpenRow {
-    fn new(number: u64, gets: bool) -> Self {
-        Self {
-            number,
-            intended: 0,
-            unanswered: 0,
-            hits: 0,
-            misses: 0,
-            response: Tallying::default(),
-            gets: gets.then(Box::default),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.intended + self.unanswered + self.response.count() == 0
-    }
-
-    /// Adds all that it holds to `row`.
-    fn hand_over(&mut self, row: &mut Row) {
-        let response = self.response.settled();
-        row.intended += self.intended;
-        row.answered += response.count();
-        row.unanswered += self.unanswered;
-        row.hits += self.hits;
-        row.misses += self.misses;
-        add_counts(&mut row.response, response.recorded());
-        if let Some(gets) = &mut self.gets {
-            let sums = row.gets.get_or_insert_default();
-            sums.response.absorb_times(gets.response.settled());
-            sums.service.absorb_times(gets.service.settled());
-        }
-    }
-
-    /// Removes all that it holds; keeps the memory, and the number.
-    fn clear(&mut self) {
-        (self.intended, self.unanswered, self.hits, self.misses) = (0, 0, 0, 0);
-        self.response.clear();
-        if let Some(gets) = &mut self.gets {
-            gets.response.clear();
-            gets.service.clear();
-        }
-    }
-}
-
-/// The times of the gets of an open row.
-#[derive(Clone, Debug, Default)]
-struct OpenGets {
-    response: Tallying,
-    service: Tallying,
-}
 
 /// The measurements of one worker since its last hand-over.
 #[derive(Clone, Debug)]
@@ -228,15 +54,7 @@ pub struct Tally {
     /// For each number of outstanding operations, the number of sends that found it on their
     /// connection.
     outstanding: Vec<u32>,
-    /// The open rows, each at its number modulo their count.
-    rows: Vec<OpenRow>,
-    /// Rows whose place another one needed: those of a worker that stood still for longer than
-    /// open rows last. Only these are allocated while a load runs.
-    displaced: Vec<OpenRow>,
-    row_width_ns: u64,
-    /// The row that was found last: its place, and the start of its time.
-    row_at: usize,
-    row_from_ns: u64,
+    cells: Cells,
 }
 
 /// Counts of each server, and of operations for which no server was chosen; zero with a single
@@ -289,13 +107,13 @@ crate::connection_counters!(of_connections);
 impl Tally {
     /// An empty tally; all its memory is allocated here.
     pub fn new(shape: &Shape) -> Self {
-        let row = |_| OpenRow::new(0, shape.rows_get_times);
+        let times = Times { response: Vec::new(), service: Vec::new(), ..Times::new(shape) };
         Self {
             segments: vec![Counters::default(); shape.segments],
             servers: vec![Counters::default(); shape.servers],
             no_server: Counters::default(),
             unmeasured: ByServer::new(shape.servers),
-            times: Times::new(shape),
+            times,
             connections: vec![ConnectionCounters::default(); shape.servers],
             churn: shape.churn.then(|| Box::new(Churn::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
@@ -304,18 +122,20 @@ impl Tally {
             mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
             absences: Absences::reserved(shape.servers, TALLY_ABSENCES_MAX),
             outstanding: vec![0; shape.depth + 1],
-            rows: (0..shape.rows_open).map(row).collect(),
-            displaced: Vec::new(),
-            row_width_ns: shape.row_width.ns(),
-            row_at: 0,
-            row_from_ns: 0,
+            cells: Cells::new(shape),
         }
     }
 
-    /// The memory of an open row in bytes; more if it keeps the times of its gets.
-    pub const fn row_bytes(get_times: bool) -> u64 {
-        let histograms = if get_times { 3 } else { 1 };
-        size_of::<OpenRow>() as u64 + histograms * Histogram::<u32>::bytes()
+    /// Upper bound of the memory of a tally besides its open rows in bytes, with this number of
+    /// slots in use and of servers.
+    pub const fn bytes_max(slots: u64, servers: u64) -> u64 {
+        let kept = TALLY_MISMATCHES_MAX as u64 * size_of::<Mismatch>() as u64;
+        histograms_max(slots, servers) * Histogram::<u32>::bytes() + kept
+    }
+
+    /// The memory of this number of cells, with this number of distributions each, in bytes.
+    pub const fn cells_bytes(cells: u64, distributions: u64) -> u64 {
+        Cells::bytes(cells, distributions)
     }
 
     /// Counts an operation sent on a connection with `outstanding` operations, itself included; at
@@ -327,86 +147,38 @@ impl Tally {
 
     /// Counts an operation as intended `since_start` after the measured window's start.
     #[inline]
-    pub fn row_intended(&mut self, since_start: Span) {
-        self.row(since_start).intended += 1;
+    pub fn intended(&mut self, since_start: Span) {
+        self.cells.intended(since_start);
     }
 
-    /// Counts an answered operation with its response time and the keys it found and missed.
+    /// Counts an answered operation that was intended `since_start`.
     #[inline]
-    pub fn row_answered(&mut self, since_start: Span, response: Span, hits: u64, misses: u64) {
-        let row = self.row(since_start);
-        row.response.record(response.ns());
-        row.hits += hits;
-        row.misses += misses;
+    pub fn answered(&mut self, since_start: Span, answer: Answer) {
+        self.cells.answered(since_start, answer);
     }
 
-    /// Adds the times of an answered get, in a shape whose rows keep them.
-    pub fn row_get(&mut self, since_start: Span, response: Span, service: Span) {
-        if let Some(gets) = &mut self.row(since_start).gets {
-            gets.response.record(response.ns());
-            gets.service.record(service.ns());
-        }
-    }
-
-    /// Counts an operation that ended without an answer.
+    /// Counts operations that were intended `since_start` and ended without an answer.
     #[inline]
-    pub fn row_unanswered(&mut self, since_start: Span) {
-        self.row(since_start).unanswered += 1;
+    pub fn lost(&mut self, since_start: Span, loss: UnansweredCount) {
+        self.cells.lost(since_start, loss);
     }
 
-    /// Counts `count` operations as intended `since_start` after the measured window's start and as
-    /// ended without an answer.
-    pub fn row_unsent(&mut self, since_start: Span, count: u64) {
-        let row = self.row(since_start);
-        row.intended += count;
-        row.unanswered += count;
+    /// Counts operations as intended evenly over a stretch from the window's start, within one row,
+    /// and as ended without an answer.
+    pub fn unsent(&mut self, stretch: (Span, Span), loss: UnansweredCount) {
+        self.cells.unsent(stretch, loss);
     }
 
     /// The end of the row of an operation intended `since_start` after the measured window's start.
     pub fn row_end(&self, since_start: Span) -> Span {
-        Span::from_ns((since_start.ns() / self.row_width_ns + 1) * self.row_width_ns)
+        self.cells.row_end(since_start)
     }
 
-    #[inline]
-    fn row(&mut self, since_start: Span) -> &mut OpenRow {
-        // Nearly always the row of the previous call.
-        if since_start.ns().wrapping_sub(self.row_from_ns) >= self.row_width_ns {
-            self.find_row(since_start);
-        }
-        &mut self.rows[self.row_at]
-    }
-
-    #[cold]
-    fn find_row(&mut self, since_start: Span) {
-        let number = since_start.ns() / self.row_width_ns;
-        self.row_from_ns = number * self.row_width_ns;
-        self.row_at = (number % self.rows.len() as u64) as usize;
-        let row = &mut self.rows[self.row_at];
-        if row.number == number {
-            return;
-        }
-        if row.is_empty() {
-            row.number = number;
-            return;
-        }
-        let known = self.displaced.iter().position(|row| row.number == number);
-        let next = match known {
-            Some(at) => self.displaced.swap_remove(at),
-            None => OpenRow::new(number, row.gets.is_some()),
-        };
-        self.displaced.push(std::mem::replace(row, next));
-    }
-
-    fn all_rows(&mut self) -> impl Iterator<Item = &mut OpenRow> {
-        self.rows.iter_mut().chain(&mut self.displaced)
-    }
-
-    /// Asserts that its counts agree with each other, and its rows with its distributions.
+    /// Asserts that its counts agree with each other, and its cells with its distributions.
     fn assert_whole(&mut self) {
         self.segments.iter().for_each(Counters::assert_whole);
-        let in_rows: u64 = self.all_rows().map(|row| row.response.settled().count()).sum();
         let times = self.times.response_ideal.settled().count();
-        assert_eq!(in_rows, times, "each measured answer is in a row");
+        assert_eq!(self.cells.count_answered(), times, "each measured answer is in a cell");
         let answered: u64 = self.segments.iter().map(|counters| counters.answered).sum();
         assert!(times <= answered, "each response time is an answer's");
     }
@@ -427,8 +199,6 @@ impl Tally {
         self.mismatches.clear();
         self.absences.clear();
         self.outstanding.fill(0);
-        self.displaced.clear();
-        self.rows.iter_mut().for_each(OpenRow::clear);
     }
 }
 
@@ -461,10 +231,19 @@ pub struct TallySum {
     pub absences: Absences,
     /// Rows over time.
     pub series: Series,
+    /// Slices over time.
+    pub slices: Series<SliceSet>,
+    row_gets: Vec<usize>,
     outstanding: Vec<u64>,
 }
 
 impl TallySum {
+    /// Upper bound of the memory of a run's sums besides its rows in bytes, with this number of
+    /// slots in use and of servers.
+    pub const fn bytes_max(slots: u64, servers: u64) -> u64 {
+        histograms_max(slots, servers) * Histogram::<u64>::bytes()
+    }
+
     /// Sums without any measurement yet.
     pub fn new(shape: &Shape) -> Self {
         Self {
@@ -481,6 +260,8 @@ impl TallySum {
             mismatches: Mismatches::default(),
             absences: Absences::of_run(shape.servers),
             series: Series::new(shape.row_width, shape.rows_max),
+            slices: Series::new(shape.slice_width, SLICES_KEPT),
+            row_gets: shape.row_gets.clone(),
             outstanding: vec![0; shape.depth + 1],
         }
     }
@@ -520,9 +301,10 @@ impl TallySum {
         for (sum, part) in self.outstanding.iter_mut().zip(&tally.outstanding) {
             *sum += u64::from(*part);
         }
-        for open in tally.all_rows().filter(|open| !open.is_empty()) {
-            open.hand_over(self.series.row_mut(open.number));
-        }
+        let Self { times, series, slices, row_gets, .. } = self;
+        tally.cells.hand_over(|(row, slice), cell| {
+            cell.hand_over(times, (series.row_mut(row), row_gets), slices.row_mut(slice));
+        });
         tally.clear();
     }
 

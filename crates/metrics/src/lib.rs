@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 pub mod interval;
+pub mod times;
+pub mod slices;
 pub mod series;
 pub mod summary;
 pub mod churn;
@@ -19,7 +21,9 @@ pub use absence::{Absence, Absences, Returns};
 pub use churn::{Churn, ChurnCounters, ChurnFate};
 pub use counter::{Counters, DatagramClass, ErrorClass, Fate, ReplyClass, VerifyClass};
 pub use histogram::Histogram;
-pub use interval::{Shape, Tally, TallySum, Times};
+pub use interval::{Answer, Tally, TallySum, UnansweredCount};
 pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};
+pub use slices::{Slice, SliceSet};
 pub use summary::{Quantile, quantile};
+pub use times::{Shape, Times};

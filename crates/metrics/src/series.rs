@@ -76,10 +76,25 @@ impl Default for Sparse {
     }
 }
 
+/// The memory of an entry of a row's distribution: a bucket in use, with its part of the tree.
+const ENTRY_BYTES: f64 = 34.0;
+/// Buckets that each doubling of a row's operations adds at most, if their times are exponential:
+/// those of an octave and a quarter.
+const ENTRIES_ADDED: f64 = 160.0;
+
 impl Row {
-    /// Adds all of `other`, saturating: counts that were read from a file may be near the end of
-    /// their type.
-    pub fn absorb(&mut self, other: &Self) {
+    /// The estimated memory of a row of this number of operations, in bytes.
+    pub fn bytes(operations: u64, get_times: bool) -> u64 {
+        let entries = ENTRIES_ADDED * (1.0 + operations as f64 / ENTRIES_ADDED).log2();
+        let entries = entries.min(operations as f64);
+        let (times, gets) = if get_times { (3.0, size_of::<GetTimes>()) } else { (1.0, 0) };
+        (size_of::<Self>() + gets) as u64 + (times * entries * ENTRY_BYTES) as u64
+    }
+}
+
+impl Stretch for Row {
+    /// Saturates: counts that were read from a file may be near the end of their type.
+    fn absorb(&mut self, other: &Self) {
         let counts = [
             (&mut self.intended, other.intended),
             (&mut self.answered, other.answered),
@@ -96,6 +111,12 @@ impl Row {
         }
     }
 
+    fn weight(&self) -> u64 {
+        self.intended
+    }
+}
+
+impl Row {
     /// Quantile `p` of response time over all operations; unanswered ones rank above the others.
     /// `None` if it falls among these, or if there are too few operations.
     pub fn response_quantile(&self, p: f64) -> Option<u64> {
@@ -125,16 +146,24 @@ fn copied(buckets: &BTreeMap<u64, u64>) -> impl Iterator<Item = (u64, u64)> {
     buckets.iter().map(|(&value, &count)| (value, count))
 }
 
-/// Rows of equal width from the start of the measured window.
+/// What is kept of a stretch of time, so that neighbours can be merged.
+pub trait Stretch: Clone + Default {
+    /// Adds all of `other`.
+    fn absorb(&mut self, other: &Self);
+    /// The number of operations that it holds.
+    fn weight(&self) -> u64;
+}
+
+/// Stretches of equal width from the start of the measured window: rows, or slices.
 #[derive(Clone, Debug)]
-pub struct Series {
+pub struct Series<T = Row> {
     width: Span,
     shift: u32,
     rows_max: usize,
-    rows: Vec<Row>,
+    rows: Vec<T>,
 }
 
-impl Series {
+impl<T: Stretch> Series<T> {
     /// An empty series; `width` is that of the rows which workers number. At most `rows_max` rows
     /// (at least 1) are kept.
     pub fn new(width: Span, rows_max: usize) -> Self {
@@ -143,13 +172,13 @@ impl Series {
     }
 
     /// The row that holds the workers' row `number`; it is made if it does not exist.
-    pub fn row_mut(&mut self, number: u64) -> &mut Row {
+    pub fn row_mut(&mut self, number: u64) -> &mut T {
         while (number >> self.shift) as usize >= self.rows_max {
             self.halve();
         }
         let at = (number >> self.shift) as usize;
         if at >= self.rows.len() {
-            self.rows.resize(at + 1, Row::default());
+            self.rows.resize(at + 1, T::default());
         }
         assert!(self.rows.len() <= self.rows_max, "rows are merged before there are too many");
         &mut self.rows[at]
@@ -168,10 +197,20 @@ impl Series {
     }
 
     /// All rows, in time order; gaps are rows of zeros.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[T] {
         &self.rows
     }
 
+    fn halve(&mut self) {
+        self.shift += 1;
+        let halved = merged(&self.rows, 2);
+        let weight = |rows: &[T]| rows.iter().map(T::weight).sum::<u64>();
+        assert_eq!(weight(&halved), weight(&self.rows), "merging rows loses nothing");
+        self.rows = halved;
+    }
+}
+
+impl Series {
     /// The rows merged into at most [`SLICES_MAX`] of equal width, and that width.
     pub fn slices(&self) -> (Span, Vec<Row>) {
         let per_slice = self.rows.len().div_ceil(SLICES_MAX).max(1);
@@ -179,20 +218,12 @@ impl Series {
         assert!(slices.len() <= SLICES_MAX, "rows are merged until slices are few");
         (self.width() * per_slice as u64, slices)
     }
-
-    fn halve(&mut self) {
-        self.shift += 1;
-        let halved = merged(&self.rows, 2);
-        let intended = |rows: &[Row]| rows.iter().map(|row| row.intended).sum::<u64>();
-        assert_eq!(intended(&halved), intended(&self.rows), "merging rows loses nothing");
-        self.rows = halved;
-    }
 }
 
 /// `rows` with each `count` neighbours as one.
-fn merged(rows: &[Row], count: usize) -> Vec<Row> {
-    let one = |rows: &[Row]| {
-        let mut sum = Row::default();
+fn merged<T: Stretch>(rows: &[T], count: usize) -> Vec<T> {
+    let one = |rows: &[T]| {
+        let mut sum = T::default();
         rows.iter().for_each(|row| sum.absorb(row));
         sum
     };

@@ -1,4 +1,5 @@
-//! Judges goals by a record: met, missed, or undecided if the sample is too small.
+//! Judges goals by a record: met, missed, or undecided if the sample is too small or the range in
+//! which the figure lies holds the bound.
 //!
 //! Uses only what the record contains, so that a merged record is judged like that of one run.
 
@@ -39,12 +40,15 @@ pub fn measured(subject: Subject, record: &Record, unit: RateUnit) -> Measured {
         Subject::Rate if !record.is_one_load() && record.alignment.is_some() => {
             missing("the shares did not run at the same time")
         }
+        Subject::Rate => match record.rate_missing(unit) {
+            Some(why) => missing(why),
+            None => Measured::Known(record.rate.achieved(unit).per_s),
+        },
         Subject::StartSkew => match (record.start_skew_ns, &record.alignment) {
             (Some(skew_ns), _) => Measured::Known(skew_ns as f64),
             (None, Some(alignment)) => missing(&alignment.why),
             (None, None) => missing("a single run has no start skew; merge the shares of a run"),
         },
-        Subject::Rate => Measured::Known(record.rate.achieved(unit).per_s),
         Subject::Errors if record.totals.intended == 0 => missing("nothing was measured"),
         Subject::Errors => {
             Measured::Known(record.totals.unanswered() as f64 / record.totals.intended as f64)
@@ -71,7 +75,13 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
         Measured::Missing(why) => return (GoalResult::Undecided, None, why),
         Measured::Known(figure) => {
             let why = format!("it was {}", figure_word(goal.subject, figure, unit));
-            (goal.relation.holds(figure, goal.bound), Some(figure), why)
+            let met = goal.relation.holds(figure, goal.bound);
+            if let Some(range) = straddled(goal, record) {
+                let [low, high] = range.map(|end| figure_word(goal.subject, end, unit));
+                let why = format!("{why}, and may have been from {low} to {high}");
+                return (GoalResult::Undecided, Some(figure), why);
+            }
+            (met, Some(figure), why)
         }
         // The figure is larger than every measured time.
         Measured::Unanswered => {
@@ -80,6 +90,19 @@ fn judgement(goal: &Goal, record: &Record) -> Judgement {
         }
     };
     (if met { GoalResult::Met } else { GoalResult::Missed }, figure, why)
+}
+
+/// The range of the goal's figure, in the goal's unit, if the goal holds at one of its ends alone.
+fn straddled(goal: &Goal, record: &Record) -> Option<[f64; 2]> {
+    let figure = record.figure_of(goal.subject)?;
+    let each = match goal.subject {
+        // The range counts operations, and the bound what the rate of the scenario counts.
+        Subject::Rate => record.achieved().per_s / figure.value?,
+        _ => 1.0,
+    };
+    let range = figure.range?.map(|end| end * each);
+    let [low, high] = range.map(|end| goal.relation.holds(end, goal.bound));
+    (low != high).then_some(range)
 }
 
 fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {

@@ -17,6 +17,8 @@ pub mod compare;
 
 pub mod judge;
 
+pub mod belief;
+
 pub mod warning;
 
 mod record;
@@ -33,10 +35,12 @@ mod pages;
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
 
+pub use belief::{Channel, GradedFigure, joined};
 pub use compare::{Comparison, Rule, compare};
 pub use event::{Event, Interval, LoadSoFar, Progress, StepBegun, TimesSoFar};
 pub use exit::Exit;
 pub use judge::judge;
+pub use memtide_belief::Grade;
 pub use merge::{MergeError, Merging, Scenarios, beside, merge};
 pub use record::*;
 pub use sample::{CellForm, Column, Sample, SampleOutcome, WrongValue, WrongValues};

@@ -16,7 +16,7 @@ mod rows;
 mod clocks;
 mod sum;
 
-use crate::record::{ClientRecord, EndedBy, Record, ShardRecord, Wide};
+use crate::record::{ClientRecord, EndedBy, Record, ShardRecord, Slicing, Wide};
 use clocks::Windows;
 use shares::Shares;
 use sum::Sums;
@@ -156,7 +156,6 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums, shares: Option<Shares>) -> Reco
     let mut record = described(&all, &ran, &windows);
     sums.seal(&mut record);
     record.client = client(&ran);
-    record.derive();
     record.rate = windows.rate(&record.sent_once());
     if let Some(churn) = &mut record.churn {
         churn.target_per_s = windows.total(|shard| shard.churn_target_per_s);
@@ -164,15 +163,17 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums, shares: Option<Shares>) -> Reco
     match shares {
         Some(shares) => {
             record.missing = missing::of(&all, &ran, &record.phases);
-            shares.seal(&mut record, windows.longest());
+            shares.seal(&mut record, &windows);
         }
         None => {
             record.scenario = agree::scenario(&all);
             record.server = counters::of_runs(&all);
             (record.intervals, record.slices) = rows::over_time(&windows);
             record.seconds = seconds::aligned(&shards, &record.phases);
+            record.slicing = Some(Slicing::unusable("pooled runs have no common slices"));
         }
     }
+    record.derive();
     let unreported = record.missing.as_ref().map_or(Some(0), |missing| missing.unreported);
     record.planned = missing::total(ran.iter().map(|shard| shard.planned).chain([unreported]));
     record.partial = record.missing.is_some() || ran.iter().any(|shard| shard.partial);

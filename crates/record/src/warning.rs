@@ -380,8 +380,8 @@ const fn generator_late_remedy(cause: LateCause) -> &'static str {
         LateCause::OtherThreads => "see the warning about the CPU that other threads used",
         LateCause::Overload => "see the warning about the busy worker",
         LateCause::Stopped => {
-            "let the process run: it stood still, and did not wait for a CPU (SIGSTOP, a debugger, \
-             a frozen container or a paused machine)"
+            "let memtide run: its process was stopped or its virtual machine stood still, and it \
+             did not wait for a CPU (SIGSTOP, a debugger, a frozen container or a paused machine)"
         }
         LateCause::Wake => "try --wait spin, or CPUs that the server does not use",
         LateCause::Unknown => "look for interrupts and power saving on memtide's CPUs",

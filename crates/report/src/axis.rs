@@ -3,6 +3,8 @@
 
 /// Largest number of ticks on a logarithmic axis of a page.
 const TICKS_MAX: usize = 7;
+/// Smallest number of ticks on an axis of a page: fewer do not show how it is divided.
+const TICKS_MIN: usize = 4;
 
 /// Division of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +92,9 @@ impl Axis {
     /// A few round figures within the range, ascending, each with its label.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         let values = match self.scale {
-            Scale::Linear => self.even_ticks(5),
-            Scale::Log => self.round_ticks(TICKS_MAX),
+            Scale::Linear => self.enough_ticks(),
+            Scale::Log => self.log_ticks(),
+            Scale::Nines if self.high < 0.99 => vec![0.0, 0.5, 0.75, 0.9],
             Scale::Nines => {
                 let nines = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999, 0.999_999_9];
                 nines.into_iter().filter(|value| *value <= self.high).collect()
@@ -116,15 +119,15 @@ impl Axis {
         ticks.take_while(|value| *value <= self.high).collect()
     }
 
+    /// Values at equal distances, enough to read the axis.
+    fn enough_ticks(&self) -> Vec<f64> {
+        let mut finer = [5, 9, 14].into_iter().map(|wanted| self.even_ticks(wanted));
+        finer.find(|ticks| ticks.len() >= TICKS_MIN).unwrap_or_else(|| self.even_ticks(20))
+    }
+
     /// At most `most` values of one digit; equal distances if they would be too few.
     pub(crate) fn round_ticks(&self, most: usize) -> Vec<f64> {
-        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        let at = |digits: &'static [f64]| -> Vec<f64> {
-            let of_decade = |decade: i32| digits.iter().map(move |d| d * 10f64.powi(decade));
-            let all = decades.clone().flat_map(of_decade);
-            all.filter(|value| (self.low..=self.high).contains(value)).collect()
-        };
-        let (fine, coarse) = (at(&[1.0, 2.0, 5.0]), at(&[1.0]));
+        let (fine, coarse) = (self.with_digits(&[1.0, 2.0, 5.0]), self.with_digits(&[1.0]));
         match fine.len() {
             0..3 => self.even_ticks(most.min(5)),
             count if count <= most => fine,
@@ -133,6 +136,25 @@ impl Axis {
                 coarse.into_iter().step_by(step).collect()
             }
         }
+    }
+
+    /// Between [`TICKS_MIN`] and [`TICKS_MAX`] values of one digit, if some division has them.
+    fn log_ticks(&self) -> Vec<f64> {
+        let divisions: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+        let mut ticks = divisions.into_iter().map(|digits| self.with_digits(digits));
+        let is_fit = |ticks: &Vec<f64>| (TICKS_MIN..=TICKS_MAX).contains(&ticks.len());
+        ticks.find(is_fit).unwrap_or_else(|| match self.with_digits(&[1.0, 2.0, 5.0]).len() {
+            0..TICKS_MIN => self.enough_ticks(),
+            _ => self.round_ticks(TICKS_MAX),
+        })
+    }
+
+    /// The values within the range that are one of `digits` times a power of ten.
+    fn with_digits(&self, digits: &[f64]) -> Vec<f64> {
+        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let of_decade = |decade: i32| digits.iter().map(move |d| d * 10f64.powi(decade));
+        let all = decades.flat_map(of_decade);
+        all.filter(|value| (self.low..=self.high).contains(value)).collect()
     }
 }
 

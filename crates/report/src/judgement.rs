@@ -2,28 +2,59 @@
 //!
 //! It words the judgements; it makes none.
 
-use crate::layout::{TextLayout, unbroken, wrapped};
+use crate::answer::{check_name, is_spoiled, next, verdict_figures};
+use crate::layout::{TextLayout, continued, labelled, unbroken, wrapped};
+use crate::number::counted;
 use memtide_record::{
-    Check, CheckKind, CheckResult, GoalResult, LoopKind, Reason, Record, ShardRecord, Verdict,
+    Check, CheckKind, CheckResult, GoalRecord, GoalResult, Grade, LoopKind, Reason, Record,
+    Verdict, joined,
 };
 
-/// Adds everything from the goals to the last line.
-pub(crate) fn judgement(out: &mut TextLayout, record: &Record) {
+/// Largest number of goals in a short report, and of warnings, which goals leave less room for.
+const GOALS_MAX: usize = 3;
+const WARNINGS_MAX: usize = 2;
+
+/// Adds goals, warnings, what to do next, and the last line. Unless it is to be `full`, only the
+/// first goals and warnings.
+pub(crate) fn judgement(out: &mut TextLayout, record: &Record, full: bool) {
+    let most = |count: usize| if full { usize::MAX } else { count };
     if !record.goals.is_empty() {
         out.push('\n');
     }
-    for goal in &record.goals {
+    // A goal that was missed comes first.
+    let is_met = |goal: &&GoalRecord| goal.result == GoalResult::Met;
+    let mut goals: Vec<&GoalRecord> = record.goals.iter().collect();
+    if goals.len() > most(GOALS_MAX) {
+        goals.sort_by_key(is_met);
+    }
+    for goal in goals.iter().take(most(GOALS_MAX)) {
         let text = format!("{}: {}, {}", goal.goal, goal_word(goal.result), goal.why);
         wrapped(out, "goal: ", "      ", &text);
     }
     out.push('\n');
-    for check in record.believable.checks.iter().filter(|check| is_worth_saying(check, record)) {
-        let text = format!("{} not checked: {}", subject(check.code), check.message);
-        wrapped(out, "note: ", "      ", &text);
+    if full {
+        for check in record.believable.checks.iter().filter(|check| is_worth_saying(check, record))
+        {
+            let text = format!("{} not checked: {}", subject(check.code), check.message);
+            wrapped(out, "note: ", "      ", &text);
+        }
     }
-    for warning in &record.warnings {
+    let warnings = most(WARNINGS_MAX - usize::from(!goals.is_empty()));
+    for warning in record.warnings.iter().take(warnings) {
         let text = format!("{}; {}", warning.message, warning.remedy);
         wrapped(out, "warning: ", "         ", &text);
+    }
+    let more = [
+        (goals.len().saturating_sub(most(GOALS_MAX)), "goal"),
+        (record.warnings.len().saturating_sub(warnings), "warning"),
+    ];
+    let more = more.into_iter().filter(|(count, _)| *count > 0);
+    let more: Vec<String> = more.map(|(count, noun)| counted(count as u64, noun)).collect();
+    if !more.is_empty() {
+        labelled(out, "more", &format!("{}: see --full", more.join(" and ")));
+    }
+    if let Some((command, why)) = next(record) {
+        continued(out, "next: ", &command, &format!("# {why}"));
     }
     unbroken(out, "believable: ", "            ", &believable(record));
 }
@@ -54,21 +85,6 @@ fn is_worth_saying(check: &Check, record: &Record) -> bool {
     check.result == CheckResult::Skipped && !by_nature && !said
 }
 
-/// What a check looks at.
-pub(crate) const fn check_name(code: CheckKind) -> &'static str {
-    match code {
-        CheckKind::Answered => "number of replies",
-        CheckKind::Errors => "error rate",
-        CheckKind::Rate => "rate",
-        CheckKind::GeneratorP50 => "memtide's own delay at p50",
-        CheckKind::GeneratorP99 => "memtide's own delay at p99",
-        CheckKind::WorkerBusy => "busy time of the workers",
-        CheckKind::OwnCpus => "CPUs of the embedded server",
-        CheckKind::ServerCounters => "servers' counters",
-        CheckKind::Shares => "number of shares",
-    }
-}
-
 /// Subject and verb of the sentence about a check.
 fn subject(code: CheckKind) -> String {
     let name = check_name(code);
@@ -80,8 +96,13 @@ fn subject(code: CheckKind) -> String {
     format!("{article}{name} {verb}")
 }
 
-/// The last line, which programs and people search for.
+/// The last line, which programs and people search for: what spoils every figure, or the grade of
+/// each.
 pub(crate) fn believable(record: &Record) -> String {
+    let is_graded = record.slicing.is_some() && record.measured_s > 0.0;
+    if is_graded && !is_spoiled(record) {
+        return grades(record);
+    }
     match record.believable.verdict {
         Verdict::Yes => "yes".to_owned(),
         Verdict::Within => match missing_shares(record) {
@@ -99,20 +120,19 @@ pub(crate) fn believable(record: &Record) -> String {
     }
 }
 
+/// The grades of all figures of the answer; a plain yes if all are.
+fn grades(record: &Record) -> String {
+    let figures = verdict_figures(record);
+    match figures.iter().all(|figure| figure.grade == Grade::Yes) {
+        true => "yes".to_owned(),
+        false => joined(&figures),
+    }
+}
+
 /// The sentence on the shares that are missing in a merged record, if any are.
 pub(crate) fn missing_shares(record: &Record) -> Option<&str> {
     record.missing.as_ref()?;
     let is_it = |reason: &&Reason| reason.code == CheckKind::Shares;
     let why = record.believable.reasons.iter().find(is_it);
     Some(why.map_or("shares are missing", |reason| reason.message.as_str()))
-}
-
-/// Verdict on the figures of one of several processes, in a word.
-pub(crate) fn shard_verdict(shard: &ShardRecord) -> &'static str {
-    match shard.believable.verdict {
-        _ if !shard.has_run() => "did not run",
-        Verdict::Yes => "yes",
-        Verdict::Within => "within",
-        Verdict::No => "no",
-    }
 }

@@ -1,10 +1,13 @@
 //! Lines and columns: labelled lines, wrapped sentences, aligned tables.
 //!
 //! Outside a terminal only tables exceed [`WIDTH`] characters, and lines that programs search for,
-//! which are never broken. On a terminal no line is wider than the terminal.
+//! which are never broken. On a terminal no line is wider than the terminal. A narrow layout is
+//! made for 80 columns whatever it is printed on.
 
 /// Largest width of a line, in characters.
 const WIDTH: usize = 120;
+/// Width of a narrow layout, in characters.
+const NARROW: usize = 80;
 /// Narrowest terminal to which lines are fitted: a narrower one breaks lines by itself.
 const COLUMNS_MIN: usize = 40;
 /// Width of the labels in front of lines.
@@ -16,13 +19,25 @@ pub(crate) struct TextLayout {
     text: String,
     /// Columns of the terminal for which the text is made; none for no terminal.
     columns: Option<usize>,
+    /// True if nothing but a line that programs search for is wider than [`NARROW`].
+    is_narrow: bool,
 }
 
 impl TextLayout {
     /// An empty sheet, for a terminal of `columns` columns or for no terminal.
     pub(crate) fn new(columns: Option<usize>) -> Self {
         let columns = columns.map(|columns| columns.max(COLUMNS_MIN));
-        Self { text: String::new(), columns }
+        Self { text: String::new(), columns, is_narrow: false }
+    }
+
+    /// An empty narrow sheet, for a terminal of `columns` columns or for no terminal.
+    pub(crate) fn narrow(columns: Option<usize>) -> Self {
+        Self { is_narrow: true, ..Self::new(columns) }
+    }
+
+    /// Continues as a wide sheet.
+    pub(crate) fn widen(&mut self) {
+        self.is_narrow = false;
     }
 
     pub(crate) fn push(&mut self, letter: char) {
@@ -35,7 +50,14 @@ impl TextLayout {
 
     /// Largest width of a sentence.
     fn width(&self) -> usize {
-        self.columns.map_or(WIDTH, |columns| columns.min(WIDTH))
+        let width = if self.is_narrow { NARROW } else { WIDTH };
+        self.columns.map_or(width, |columns| columns.min(width))
+    }
+
+    /// Largest width of a table; none if it is unlimited.
+    fn table_width(&self) -> Option<usize> {
+        let narrow = self.is_narrow.then_some(NARROW);
+        narrow.into_iter().chain(self.columns).min()
     }
 }
 
@@ -83,6 +105,27 @@ pub(crate) fn wrapped(out: &mut TextLayout, first: &str, rest: &str, text: &str)
     out.push('\n');
 }
 
+/// Adds a command that begins with `first`, broken as a shell reads it: a line that another one
+/// continues ends in a backslash. The `comment` behind it is not broken.
+pub(crate) fn continued(out: &mut TextLayout, first: &str, command: &str, comment: &str) {
+    let room = out.width().saturating_sub(2);
+    let indent = " ".repeat(first.chars().count());
+    let mut line = first.to_owned();
+    let mut fresh = true;
+    for word in command.split(' ').chain([comment]) {
+        if !fresh && line.chars().count() + 1 + word.chars().count() > room {
+            out.text.push_str(&format!("{line} \\\n"));
+            line.clone_from(&indent);
+            fresh = true;
+        }
+        line.push_str(if fresh { "" } else { " " });
+        line.push_str(word);
+        fresh = false;
+    }
+    out.text.push_str(&line);
+    out.text.push('\n');
+}
+
 /// The pieces into which a word may be broken.
 fn pieces(word: &str, room: usize) -> Vec<&str> {
     match word.chars().count() > room {
@@ -95,15 +138,15 @@ fn pieces(word: &str, room: usize) -> Vec<&str> {
 pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
     /// Headings of columns that a narrow terminal may omit, least needed first.
-    dispensable: &'static [&'static str],
+    dispensable: Vec<String>,
 }
 
 impl TextTable {
     /// A table with its heading row. It omits the `dispensable` columns, one after the other, if it
     /// would be wider than the terminal.
-    pub(crate) fn new(heading: &[impl AsRef<str>], dispensable: &'static [&'static str]) -> Self {
+    pub(crate) fn new(heading: &[impl AsRef<str>], dispensable: &[&str]) -> Self {
         let rows = vec![heading.iter().map(|cell| cell.as_ref().to_owned()).collect()];
-        Self { rows, dispensable }
+        Self { rows, dispensable: dispensable.iter().map(|name| (*name).to_owned()).collect() }
     }
 
     /// Adds a row; it may be shorter than the heading.
@@ -124,7 +167,7 @@ impl TextTable {
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
-        let shown = shown_columns(&self.rows[0], &widths, self.dispensable, out.columns);
+        let shown = shown_columns(&self.rows[0], &widths, &self.dispensable, out.table_width());
         for row in &self.rows {
             let mut line = String::new();
             for &column in &shown {
@@ -145,7 +188,7 @@ impl TextTable {
 pub(crate) fn shown_columns<S: AsRef<str>>(
     heading: &[S],
     widths: &[usize],
-    dispensable: &[&str],
+    dispensable: &[impl AsRef<str>],
     columns: Option<usize>,
 ) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..heading.len()).collect();
@@ -154,7 +197,7 @@ pub(crate) fn shown_columns<S: AsRef<str>>(
         if columns.is_none_or(|columns| width <= columns + 2) {
             break;
         }
-        shown.retain(|&column| heading[column].as_ref() != *name);
+        shown.retain(|&column| heading[column].as_ref() != name.as_ref());
     }
     shown
 }

@@ -12,12 +12,12 @@ mod html;
 mod compare;
 mod files;
 mod text;
+mod judgement;
+mod answer;
 mod plan;
-mod progress;
 mod times;
 mod counts;
 mod shards;
-mod judgement;
 mod figure;
 #[cfg(feature = "plot")]
 pub mod chart;
@@ -37,5 +37,4 @@ pub use files::{StepsMarkdown, hgrm, markdown};
 #[cfg(feature = "html")]
 pub use html::{StepsPage, comparison_page, page};
 pub use plan::plan_text;
-pub use progress::progress_line;
-pub use text::{StepsText, step_progress_line, text, text_for};
+pub use text::{StepsText, TextOptions, progress_line, step_progress_line, text_for};

@@ -4,7 +4,7 @@
 
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
-use memtide_record::{ChurnPlanRecord, LoopKind, PlanRecord};
+use memtide_record::{ChurnPlanRecord, LoopKind, PlanRecord, Record};
 use memtide_scenario::{FIELDS, Scenario};
 
 /// Fields that have no effect in a closed loop.
@@ -267,6 +267,11 @@ fn mix_words(plan: &PlanRecord) -> String {
         (keys, None) => format!("{}, {keys} keys in each get", plan.mix),
         (keys, Some(share)) => format!("{}, {keys} keys in {} of gets", plan.mix, percent(share)),
     }
+}
+
+/// True if clients, network and servers were simulated.
+pub(crate) fn is_simulated(record: &Record) -> bool {
+    record.plan.io == "simulated"
 }
 
 #[cfg(test)]

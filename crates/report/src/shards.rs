@@ -91,5 +91,15 @@ fn worst(out: &mut TextLayout, ran: &[&ShardRecord]) {
     }
 }
 
+/// Verdict on the figures of one of several processes, in a word.
+pub(crate) fn shard_verdict(shard: &ShardRecord) -> &'static str {
+    match shard.believable.verdict {
+        _ if !shard.has_run() => "did not run",
+        Verdict::Yes => "yes",
+        Verdict::Within => "within",
+        Verdict::No => "no",
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,82 +1,135 @@
-//! The report on stdout: what was run, the times, the counts, and the verdict.
+//! The report on stdout: the answer, on request everything else, and the verdict.
 //!
 //! The record contains everything in it; programs should read the record.
 
 mod steps;
 mod churn;
 mod returns;
+mod progress;
 mod verification;
 
+pub use progress::progress_line;
 pub(crate) use steps::StepsRows;
 pub use steps::{StepsText, step_progress_line};
 
+use crate::answer::{answer as figures, explanation};
 use crate::counts::counts;
 use crate::judgement::{judgement, missing_shares};
-use crate::layout::{TextLayout, labelled, unbroken};
-use crate::number::{counted, seconds, whole};
-use crate::plan::{churn_words, connection_words, data_words, rate_words, servers, warmup_words};
+use crate::layout::{TextLayout, labelled, unbroken, wrapped};
+use crate::number::{counted, percent, seconds, whole};
+use crate::plan::{
+    churn_words, connection_words, data_words, is_simulated, rate_words, servers, warmup_words,
+};
 use crate::shards::{agents, shards};
 use crate::times::times;
 use churn::{churn, churn_rate};
-use memtide_base::units::format_count;
-use memtide_record::{Aborted, CheckKind, EndedBy, LoopKind, Record};
+use memtide_record::{Aborted, CheckKind, CheckResult, EndedBy, LoopKind, Record};
+use memtide_scenario::Explained;
 use returns::returns;
 use verification::verification;
 
-/// The whole report, ending in its verdict and a line break.
-pub fn text(record: &Record) -> String {
-    text_for(record, None)
+/// What a report shows, and where.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TextOptions {
+    /// Columns of the terminal: every line fits, and tables show fewer columns; none without a
+    /// terminal.
+    pub columns: Option<usize>,
+    /// True to show everything, not only the answer.
+    pub full: bool,
+    /// The figure whose origin is explained; none for no explanation.
+    pub explain: Option<Explained>,
 }
 
-/// The report for a terminal of `columns` columns: every line fits, and tables show fewer columns.
-/// Without a terminal the same as [`text`].
-pub fn text_for(record: &Record, columns: Option<usize>) -> String {
-    let mut out = TextLayout::new(columns);
-    heading(&mut out, record);
-    agents(&mut out, &record.shards);
-    if record.measured_s > 0.0 {
+/// The report, ending in its verdict and a line break: the answer in at most 80 columns, which
+/// usually fit on 24 lines, then what `options` ask for.
+pub fn text_for(record: &Record, options: &TextOptions) -> String {
+    let mut out = TextLayout::narrow(options.columns);
+    answer(&mut out, record);
+    if let Some(figure) = options.explain {
         out.push('\n');
-        times(&mut out, record);
-        out.push('\n');
-        counts(&mut out, record);
-        churn(&mut out, record);
-        returns(&mut out, record);
-        verification(&mut out, record);
+        explanation(&mut out, record, figure);
     }
-    judgement(&mut out, record);
+    if options.full {
+        out.widen();
+        rest(&mut out, record);
+    }
+    judgement(&mut out, record, options.full);
     let mut text = out.into_text();
     if let Some(own) = &record.own {
         text.push_str("\nload of the master itself, beside the agents' load:\n\n");
-        text.push_str(&text_for(own, columns));
+        text.push_str(&text_for(own, options));
     }
     text
 }
 
-/// What was run, in a few lines.
-fn heading(out: &mut TextLayout, record: &Record) {
-    let plan = &record.plan;
-    if record.loop_kind == LoopKind::Closed && plan.churn.is_none() {
-        let mut text =
-            "throughput is the result; response times are those at saturation.".to_owned();
-        if is_servers_rate(record) && record.is_one_load() {
-            let rate = format_count(two_digits(0.7 * record.achieved().per_s));
-            text.push_str(&format!(" For response times, try --rate {rate}"));
-        }
-        unbroken(out, "closed loop: ", "             ", &text);
-    }
+/// Adds the rate, what was run, and the figures with their uncertainty.
+fn answer(out: &mut TextLayout, record: &Record) {
     if record.partial {
         unbroken(out, "partial: ", "         ", &why_partial(record));
     }
+    if record.measured_s > 0.0 {
+        labelled(out, "rate", &outcome_words(record));
+    }
+    if record.loop_kind == LoopKind::Closed && record.plan.churn.is_none() {
+        let text = "throughput is the result; response times are those at saturation";
+        wrapped(out, "closed loop: ", "             ", text);
+    }
     labelled(out, "memtide", &format!("{}, {}", record.machine.memtide_version, what(record)));
-    labelled(out, "server", &servers(plan));
-    labelled(out, "load", &load_words(record));
-    labelled(out, "data", &data_words(plan));
+    labelled(out, "server", &servers(&record.plan));
     shards(out, record);
+    if record.measured_s > 0.0 {
+        out.push('\n');
+        figures(out, record);
+    }
+}
+
+/// Adds how the load was made, and all times and counts.
+fn rest(out: &mut TextLayout, record: &Record) {
+    out.push('\n');
+    labelled(out, "load", &load_words(record));
+    labelled(out, "data", &data_words(&record.plan));
+    agents(out, &record.shards);
     if record.measured_s <= 0.0 {
         return;
     }
-    labelled(out, "rate", &achieved_words(record));
     churn_rate(out, record);
+    out.push('\n');
+    times(out, record);
+    out.push('\n');
+    counts(out, record);
+    churn(out, record);
+    returns(out, record);
+    verification(out, record);
+}
+
+/// The achieved rate, errors, hits, and whether the servers counted the same.
+pub(crate) fn outcome_words(record: &Record) -> String {
+    let totals = &record.totals;
+    let errors = match totals.unanswered() {
+        0 => "no errors".to_owned(),
+        count => {
+            let share = count as f64 / totals.intended.max(1) as f64;
+            let share = if share < 0.001 { "< 0.1 %".to_owned() } else { percent(share) };
+            format!("{} ({share})", counted(count, "error"))
+        }
+    };
+    let hits = (totals.keys > 0)
+        .then(|| format!("{} hits", percent(totals.hits as f64 / totals.keys as f64)));
+    let checks = record.believable.checks.iter();
+    let counters = checks.rev().find(|check| check.code == CheckKind::ServerCounters);
+    let agreement = counters.map(|check| match check.result {
+        CheckResult::Passed => "counters agree",
+        CheckResult::Failed => "counters differ",
+        CheckResult::Skipped => "counters not compared",
+    });
+    let achieved = record.achieved();
+    let rate = match record.target().filter(|_| record.rate_missing(achieved.unit).is_none()) {
+        Some(target) => format!("{achieved} of {target}"),
+        None => achieved_words(record),
+    };
+    let parts = [Some(rate), Some(errors), hits];
+    let parts = parts.into_iter().flatten().chain(agreement.map(str::to_owned));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// Workers, connections and their ways.
@@ -106,26 +159,13 @@ pub(crate) fn load_words(record: &Record) -> String {
 /// The achieved rate, and the requested one.
 pub(crate) fn achieved_words(record: &Record) -> String {
     let achieved = record.achieved();
+    if let Some(why) = record.rate_missing(achieved.unit) {
+        return format!("no total rate, because {why}");
+    }
     match record.target() {
-        _ if achieved.per_s.is_nan() => {
-            "no total rate, because the shares did not run at the same time".to_owned()
-        }
         Some(target) => format!("{achieved} achieved of {target} requested"),
         None => format!("{achieved} achieved"),
     }
-}
-
-/// True if the rate of a closed loop is what the servers could do: it does not consist of errors,
-/// and memtide had the CPU time to ask for more.
-fn is_servers_rate(record: &Record) -> bool {
-    use CheckKind::{Answered, Errors, OwnCpus, WorkerBusy};
-    let spoils = |code| matches!(code, Answered | Errors | OwnCpus | WorkerBusy);
-    !record.believable.reasons.iter().any(|reason| spoils(reason.code))
-}
-
-/// True if clients, network and servers were simulated.
-pub(crate) fn is_simulated(record: &Record) -> bool {
-    record.plan.io == "simulated"
 }
 
 /// The kind of load of a record, and its length.
@@ -197,15 +237,6 @@ fn why_ended(record: &Record) -> Option<String> {
         (EndedBy::Duration | EndedBy::Operations | EndedBy::Aborted, _) => return None,
     };
     Some(why.to_owned())
-}
-
-/// Rounds to two significant digits: advice need not be more precise.
-fn two_digits(value: f64) -> f64 {
-    if value < 1.0 {
-        return 1.0;
-    }
-    let scale = 10f64.powf(value.log10().floor() - 1.0);
-    (value / scale).round() * scale
 }
 
 #[cfg(test)]

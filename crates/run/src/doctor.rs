@@ -58,6 +58,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) kept: &'a [f64],
     /// Fraction of time in which each worker neither ran nor waited for a CPU or anything else.
     pub(crate) still: &'a [f64],
+    /// Fraction of time in which memtide's process was stopped for long, and the longest stop.
+    pub(crate) stopped: (f64, Span),
     /// Busy fraction of each worker.
     pub(crate) busy: &'a [f64],
     /// Fraction of all CPUs' time that the hypervisor withheld; none if unknown.
@@ -349,7 +351,8 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
 
 /// The likeliest cause of operations that memtide sent late by `delay`: what keeps workers from
 /// running comes before what they do while they run. A long delay needs less of a cause's time, and
-/// is not explained by a cause that took less time than the worker stood still.
+/// is not explained by a cause that took less time than the worker stood still, nor by many short
+/// waits for a CPU beside stops that are as long as the delay.
 fn late_cause(findings: &Findings<'_>, delay: Span) -> LateCause {
     let most = |shares: &[f64]| shares.iter().copied().fold(0.0, f64::max);
     let (limit, still) = match delay >= STALL {
@@ -357,10 +360,14 @@ fn late_cause(findings: &Findings<'_>, delay: Span) -> LateCause {
         false => (KEPT_MAX, 0.0),
     };
     let kept = most(findings.kept);
-    if kept > limit && kept >= still {
+    let (stopped, longest) = findings.stopped;
+    let is_stop = delay >= STALL && stopped > STALLED_SHARE && longest.ns() >= delay.ns() / 2;
+    if kept > limit && kept >= still && !is_stop {
         LateCause::OtherThreads
     } else if findings.stolen.is_some_and(|share| share > STOLEN_MAX) {
         LateCause::Steal
+    } else if is_stop {
+        LateCause::Stopped
     } else if most(findings.busy) >= BUSY_MAX {
         LateCause::Overload
     } else if still > STALLED_SHARE {

@@ -9,7 +9,7 @@ mod timeline;
 mod kinds;
 
 pub(crate) use abort::Watch;
-pub(crate) use kinds::{keys_sent, kinds, merged, sent_unanswered, unanswered};
+pub(crate) use kinds::{keys_sent, kinds, merged, merged_slice, sent_unanswered, unanswered};
 pub(crate) use rows::Rows;
 pub(crate) use seconds::{EACH_MAX, Seconds, oldest_due};
 
@@ -324,6 +324,21 @@ impl Ended {
         });
         let counted = (measured.intended, measured.answered, measured.unanswered());
         assert_eq!(in_rows, counted, "rows hold all (intended, answered, unanswered)");
+        let sets = totals.slices.rows().iter();
+        let in_slices =
+            sets.flat_map(|set| &set.response).fold((0, 0), |(answered, lost), slice| {
+                (answered + slice.answered, lost + slice.unanswered)
+            });
+        let ended = (measured.answered, measured.unanswered());
+        assert_eq!(in_slices, ended, "slices hold all (answered, unanswered)");
+        let sent: u64 = totals
+            .slices
+            .rows()
+            .iter()
+            .flat_map(|set| &set.service)
+            .map(|slice| slice.answered + slice.unanswered)
+            .sum();
+        assert_eq!(sent, measured.sent - measured.unacknowledged, "slices hold all that were sent");
         let times: u64 = totals.times.response.iter().flatten().map(|part| part.count()).sum();
         assert_eq!(times, measured.answered, "each answer has its response time");
         assert_eq!(totals.times.response_ideal.count(), times, "a perfect generator has as many");

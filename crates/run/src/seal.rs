@@ -2,6 +2,7 @@
 
 mod churn;
 mod returns;
+mod slicing;
 mod upsets;
 mod wrong_values;
 
@@ -225,6 +226,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     record.message_sizes = message_sizes(&totals.times);
     record.intervals = intervals(totals, length);
     record.slices = slices(totals, length);
+    record.slicing = Some(slicing::slicing(totals, (plan, survey), length));
     let kinds = || plan.source.mix.kinds();
     let sent = kinds().map(|kind| (kind.into(), totals.sent_in_window[kind.index()]));
     record.sent_in_window = sent.collect();
@@ -279,6 +281,8 @@ fn judge<W: Observer>(
         workers().map(|worker| doctor::kept_share(worker, record.measured_s)).collect();
     let still: Vec<f64> =
         workers().map(|worker| doctor::still_share(plan, worker, record.measured_s)).collect();
+    let stopped = workers().map(|worker| worker.stopped).max().unwrap_or(Span::ZERO);
+    let longest = workers().map(|worker| worker.stopped_longest).max().unwrap_or(Span::ZERO);
     let (began, _) = ended.window(plan);
     let stopped_s = ended.stopped.since(began).as_s_f64();
     let findings = Findings {
@@ -303,6 +307,7 @@ fn judge<W: Observer>(
         response_ideal: &totals.times.response_ideal,
         kept: &kept,
         still: &still,
+        stopped: (stopped.as_s_f64() / record.measured_s.max(f64::MIN_POSITIVE), longest),
         busy: &record.client.worker_busy,
         stolen: record.machine_cpu.as_ref().and_then(|cpu| cpu.stolen),
         shared_cpus: material.lowered.placement.shared,

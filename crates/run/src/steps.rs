@@ -68,11 +68,12 @@ impl StepsPlan<'_> {
         course: &mut dyn Course,
         around: &Surroundings,
     ) -> Result<Lowered, Problem> {
-        let (rate, role) = match course.first() {
-            Decision::Try(Trial { rate, role }) => (rate, role),
-            Decision::Over => (0.0, StepRole::Scan),
+        let none = Rate::new(0.0, self.scenario.rate_unit);
+        let trial = match course.first() {
+            Decision::Try(trial) => trial,
+            Decision::Over => Trial { rate: none, role: StepRole::Scan },
         };
-        let begun = begun(1, Trial { rate, role }, self.scenario);
+        let begun = begun(1, trial);
         lower_step(self.scenario, Some(step_task(self, begun)), around)
     }
 
@@ -122,7 +123,7 @@ pub fn steps(
         number += 1;
         assert!(plan.steps_max.is_none_or(|max| number <= max), "steps are counted");
         let bracket = course.bracket();
-        let begun = begun(number, trial, plan.scenario);
+        let begun = begun(number, trial);
         observer.on(&Event::StepBegun(begun));
         let step = RestedStep { task: step_task(plan, begun), rest };
         let ran = runner.carry_out(RunTask::Step(step), observer);
@@ -169,29 +170,29 @@ fn note_lost(known: &mut Vec<LostAgent>, lost: Vec<LostAgent>, step: u32) {
     }
 }
 
-/// A step at the rate of `trial`, which counts what the scenario's rate counts.
-fn begun(number: u32, Trial { rate, role }: Trial, scenario: &Scenario) -> StepBegun {
-    let rate = Some(Rate::new(rate, scenario.rate_unit)).filter(|rate| rate.per_s > 0.0);
-    StepBegun { number, rate, role }
+/// A step at the rate of `trial`.
+fn begun(number: u32, Trial { rate, role }: Trial) -> StepBegun {
+    StepBegun { number, rate: Some(rate).filter(|rate| rate.per_s > 0.0), role }
 }
 
 /// A step whose rate was chosen within this bracket.
 fn step_of(
     StepBegun { number, rate, role }: StepBegun,
-    &StepResult { achieved_per_s, behind, goal, .. }: &StepResult,
-    (low_per_s, high_per_s): (Option<f64>, Option<f64>),
+    &StepResult { achieved, behind, goal, .. }: &StepResult,
+    (low, high): (Option<Rate>, Option<Rate>),
     record: Record,
 ) -> Step {
+    let per_s = |rate: Option<Rate>| rate.map(|rate| rate.per_s);
     Step {
         number,
         role,
-        rate_per_s: rate.map(|rate| rate.per_s),
-        achieved_per_s,
+        rate_per_s: per_s(rate),
+        achieved_per_s: achieved.per_s,
         behind,
         goal,
         figure_ns: None,
-        low_per_s,
-        high_per_s,
+        low_per_s: per_s(low),
+        high_per_s: per_s(high),
         record,
     }
 }
@@ -230,8 +231,8 @@ const SHORT_MAX: f64 = 0.05;
 
 /// The result of a step's record for a course.
 fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
-    let rate = Rate::new(trial.rate, plan.scenario.rate_unit);
-    let of = |record: &Record| match trial.rate > 0.0 {
+    let rate = trial.rate;
+    let of = |record: &Record| match rate.per_s > 0.0 {
         true => record.achieved(),
         false => record.in_schedule_unit(served_per_s(record)),
     };
@@ -241,7 +242,7 @@ fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
     let by_chance = 4.0 / (asked.per_s * record.measured_s).max(1.0).sqrt();
     let behind = achieved < asked * (1.0 - SHORT_MAX.max(by_chance));
     let goal = plan.aim.judge(&plan.scenario.goals, record);
-    StepResult { rate: trial.rate, achieved_per_s: achieved.per_s, goal, behind }
+    StepResult { rate, achieved, goal, behind }
 }
 
 /// The part of a step's `rate` that was asked of those whose figures are in its record. `own` is

@@ -26,7 +26,14 @@ mod pages;
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
 
-pub use field::{AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, scenario_file};
+#[cfg(test)]
+#[path = "../../base/tests/table/mod.rs"]
+mod table;
+
+pub use field::{
+    AgentRule, FIELDS, Field, FieldError, Layer, Origin, Section, given_fields, is_near,
+    scenario_file,
+};
 pub use file::from_toml;
 pub use kind::Kind;
 pub use scenario::*;

@@ -19,6 +19,10 @@ mod table;
 mod counter;
 mod clock;
 
+#[cfg(test)]
+#[path = "../../base/tests/table/mod.rs"]
+mod cases;
+
 pub use behaviour::Behaviour;
 pub use clock::Clock;
 pub use endpoint::{After, Datagrams, Endpoint};

@@ -3,7 +3,7 @@
 
 use crate::world::{PauseKind, WorkerPause};
 use memtide_base::{Instant, Span};
-use memtide_engine::fleet::CpuTime;
+use memtide_engine::fleet::{CpuTime, STOP_MIN};
 use memtide_engine::{Plan, Wait, WorkerReport};
 
 /// A stretch of the world's time.
@@ -74,6 +74,11 @@ impl Meter {
         pauses: impl Iterator<Item = (PauseKind, Stretch)>,
     ) -> WorkerReport {
         let passed = (self.window.0, self.window.1.min(now));
+        let pauses: Vec<(PauseKind, Stretch)> = pauses.collect();
+        let stops = pauses.iter().filter(|(cause, _)| *cause != PauseKind::OtherThreads);
+        let stops = stops.map(|(_, pause)| common(passed, *pause)).filter(|stop| *stop >= STOP_MIN);
+        let (stopped, stopped_longest) = stops
+            .fold((Span::ZERO, Span::ZERO), |(sum, longest), stop| (sum + stop, longest.max(stop)));
         let (mut user, mut run_delay) = (self.worked, self.waited);
         if wait == Wait::Spin {
             (user, run_delay) = (common(passed, passed), Span::ZERO);
@@ -86,6 +91,6 @@ impl Meter {
             }
         }
         let cpu = Some(CpuTime { user, system: Span::ZERO });
-        WorkerReport { cpu, run_delay: Some(run_delay), ..report }
+        WorkerReport { cpu, run_delay: Some(run_delay), stopped, stopped_longest, ..report }
     }
 }

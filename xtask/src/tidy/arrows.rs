@@ -12,10 +12,12 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("codec", "", ""),
     ("workload", "base", "rand_distr rand_core strsim"),
     ("metrics", "base", "hdrhistogram flate2 base64"),
+    // The logarithm of the gamma function; libm is in the tree by rand_distr.
+    ("belief", "metrics", "libm"),
     ("server", "base codec", ""),
     ("engine", "base codec workload metrics", ""),
     ("scenario", "base workload metrics", "serde serde_json toml strsim sha2"),
-    ("record", "base workload metrics scenario", "serde serde_json serde_path_to_error"),
+    ("record", "base workload metrics belief scenario", "serde serde_json serde_path_to_error"),
     ("host", "base workload metrics engine server", "rustix socket2 signal-hook libc io-uring"),
     ("sim", "base workload metrics engine server", ""),
     ("run", "base workload metrics engine scenario record", ""),

@@ -65,7 +65,9 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
         findings.extend(words::check(source, &unused));
     }
     findings.extend(words::check_types(&sources, &architecture));
-    findings.extend(words::promises::check(&read(root, words::promises::PATH)?, &sources));
+    for path in words::promises::PATHS {
+        findings.extend(words::promises::check(path, &read(root, path)?, &sources));
+    }
     let declared = words::named::Names::of(&sources);
     let documents = documents(root)?;
     let pages = documents.iter().map(|(path, _)| path.as_str());

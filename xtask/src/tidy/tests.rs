@@ -1,9 +1,20 @@
 //! Each rule reports a tiny example and not a similar correct one; then the rules check the tree
 //! itself.
 
+#[path = "../../../crates/base/tests/table/mod.rs"]
+mod table;
+
 use super::source::{Named, Source};
 use super::*;
 use serde_json::json;
+use table::assert_said;
+
+const CASES: &str = include_str!("tests/cases.txt");
+
+/// What the findings report, in one text.
+fn what(findings: Vec<Finding>) -> String {
+    findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>().join("; ")
+}
 
 /// The words that STYLE.md lists.
 fn unused() -> Vec<unused::Unused> {
@@ -65,22 +76,9 @@ fn flags_are_named_where_a_front_speaks_with_the_user() {
 #[test]
 fn sentences_name_what_they_are_about() {
     let unused = unused();
-    let count =
-        |text: &str| words::check(&Source::new("crates/engine/src/worker.rs", text), &unused).len();
-    let table: &[(&str, usize)] = &[
-        ("/// Whoever reads it.\nstruct A;", 1),
-        ("// It has so many bytes, be it late.\n", 2),
-        ("// It has so\n// many bytes. Nobody\n// minds.\n", 2),
-        ("// It is so\n\n// many bytes.\n", 0),
-        ("fn nobody() {} // \"nobody\"", 0),
-        ("/// The caller reads it. Maybe it is late.\nstruct A;", 0),
-        ("/// The same for gets.\nstruct A;", 1),
-        ("/// A cas.\n/// The same key is read first.\nstruct A;", 0),
-        ("/// The sameness of both.\nstruct A;", 0),
-    ];
-    for (text, expected) in table {
-        assert_eq!(count(text), *expected, "{text}");
-    }
+    assert_said(CASES, "sentences", |text| {
+        words::check(&Source::new("crates/engine/src/worker.rs", text), &unused).len().to_string()
+    });
     let document =
         words::check_document("docs/udp.md", "Fine.\nAs nobody knows how many it had.", &unused);
     assert_eq!(document.len(), 1);
@@ -97,23 +95,11 @@ fn documents_name_what_exists() {
         ),
     ];
     let declared = words::named::Names::of(&sources);
-    let table = [
-        ("`worker.rs`: `turn`; `run/src/fill.rs`: `Room`", None),
-        ("`crates/engine/src/worker.rs`, `fill.rs`: a `prose` word, `turn`", None),
-        ("`worker.rs`: `turn`, `sending`, and `retired` elsewhere", None),
-        ("in `worker/gone.rs`", Some("no source file `worker/gone.rs`")),
-        ("`worker.rs`: `later`", Some("no `later` in crates/engine/src/worker.rs")),
-        ("`worker.rs`: `turn`, `retired`", Some("no `retired` in crates/engine/src/worker.rs")),
-        ("`worker.rs`, `fill.rs`: `turn`", Some("no `turn` in crates/run/src/fill.rs")),
-        ("as `a_fill_ends_when_all_is_stored` states", None),
-        ("as `a_fill_ends_when_it_likes` states", Some("no test `a_fill_ends_when_it_likes`")),
-    ];
-    for (line, expected) in table {
+    assert_said(CASES, "documents", |line| {
         let found = words::named::check("docs/a.md", &format!("\n{line}"), &declared);
-        let what: Vec<&str> = found.iter().map(|finding| finding.what.as_str()).collect();
-        assert_eq!(what, expected.as_slice(), "{line}");
         assert!(found.iter().all(|finding| finding.line == 2), "{line}");
-    }
+        what(found)
+    });
 }
 
 #[test]
@@ -128,24 +114,12 @@ fn every_promise_names_a_test_that_exists() {
         Source::new("crates/engine/tests/alloc.rs", test("nothing")),
         Source::new("xtask/src/main.rs", test("own")),
     ];
-    let table = [
-        ("`run::goals::tests::met`, `sim it queues::wait`; by hand: `cargo bench`", None),
-        ("`it steps::end`, `engine alloc nothing`, `xtask::own`", None),
-        ("not held by a test; by hand: `cargo xtask dist`", None),
-        ("somewhere", Some("no test beside 'It holds.'")),
-        ("by hand: `cargo xtask dist`", Some("no test beside 'It holds.'")),
-        ("`run::goals::tests::no_test`", Some("no test `run::goals::tests::no_test`")),
-        ("`sim it queues::no_test`", Some("no test `sim it queues::no_test`")),
-        ("`it queues::wait`", Some("no test `it queues::wait`")),
-        ("`run::tests::met`", Some("no test `run::tests::met`")),
-    ];
-    for (held, expected) in table {
+    assert_said(CASES, "promises", |held| {
         let page = format!("| promise | held by |\n|---|---|\n| It holds. | {held} |\n");
-        let found = words::promises::check(&page, &sources);
-        let what: Vec<&str> = found.iter().map(|finding| finding.what.as_str()).collect();
-        assert_eq!(what, expected.as_slice(), "{held}");
+        let found = words::promises::check("docs/tests.md", &page, &sources);
         assert!(found.iter().all(|finding| finding.line == 3), "{held}");
-    }
+        what(found)
+    });
 }
 
 #[test]
@@ -215,16 +189,9 @@ fn sizes_have_limits() {
 
 #[test]
 fn every_file_opens_with_a_header() {
-    let found = |text: &str| {
-        let findings = shape::check(&Source::new("crates/base/src/id.rs", text));
-        findings.into_iter().next().map(|finding| finding.what)
-    };
-    let [none, long] = ["no `//!` header", "a `//!` header of 7 lines"].map(str::to_owned);
-    assert_eq!(found("//! What it is.\n//!\n//! More.\nfn f() {}\n"), None);
-    assert_eq!(found("fn f() {}\n"), Some(none.clone()));
-    assert_eq!(found("// What it is.\n"), Some(none));
-    assert_eq!(found(&"//! Line.\n".repeat(6)), None);
-    assert_eq!(found(&"//! Line.\n".repeat(7)), Some(long));
+    assert_said(CASES, "headers", |text| {
+        what(shape::check(&Source::new("crates/base/src/id.rs", text)))
+    });
 }
 
 #[test]
@@ -238,20 +205,16 @@ fn folders_have_room_for_twelve() {
 
 #[test]
 fn crates_depend_only_downwards() {
-    let check = |package: &str, dependency: &str, kind: Option<&str>| {
+    assert_said(CASES, "arrows", |words| {
+        let mut words = words.split(' ');
+        let [package, dependency, kind] = [words.next(), words.next(), words.next()];
         let metadata = json!({"packages": [
             {"name": package, "dependencies": [{"name": dependency, "kind": kind}]}
         ]});
         let found = arrows::check(&metadata).into_iter();
-        found.filter(|it| it.what.contains("` depends on") || it.what.contains("no row")).count()
-    };
-    assert_eq!(check("memtide-engine", "memtide-codec", None), 0);
-    assert_eq!(check("memtide-codec", "memtide-engine", None), 1);
-    assert_eq!(check("memtide-workload", "memtide-codec", None), 1);
-    assert_eq!(check("memtide-engine", "memtide-host", Some("dev")), 0);
-    assert_eq!(check("memtide-base", "libc", None), 1);
-    assert_eq!(check("memtide-base", "cc", Some("build")), 1);
-    assert_eq!(check("memtide-unheard", "memtide-base", None), 1);
+        let wrong = |it: &Finding| it.what.contains("` depends on") || it.what.contains("no row");
+        found.filter(wrong).count().to_string()
+    });
 }
 
 #[test]
@@ -333,30 +296,14 @@ fn modules_of_a_folder_form_no_circle() {
 
 #[test]
 fn modules_use_only_what_stands_below_them() {
-    let findings = |root: &str, path: &str, text: &str| {
-        let root = Source::new("crates/x/src/lib.rs", root);
-        let file = Source::new(format!("crates/x/src/{path}"), text);
-        let others = ["top.rs", "low.rs"].into_iter().filter(|other| *other != path);
-        let others = others.map(|other| Source::new(format!("crates/x/src/{other}"), ""));
-        let sources: Vec<Source> = others.chain([root, file]).collect();
-        modules::check(&sources).len()
-    };
     let root = "pub mod top;\nmod low;\n#[cfg(test)]\nmod tests;\npub use top::Thing;";
-    let table: &[(&str, &str, usize)] = &[
-        ("top.rs", "use crate::low::A;", 0),
-        ("low.rs", "use crate::top::A;", 1),
-        ("low.rs", "fn f() { crate::top::g() }", 1),
-        ("low.rs", "use super::top::A;", 1),
-        ("low.rs", "use crate::{low::B, top::{A, C}};", 1),
-        ("low.rs", "use crate::Thing;", 1),
-        ("low/deep.rs", "use crate::top::A;", 1),
-        ("low/deep.rs", "use super::top::A;", 0),
-        ("low.rs", "#[cfg(test)]\nmod tests { use crate::top::A; }", 0),
-        ("low/tests.rs", "use crate::top::A;", 0),
-    ];
-    for (path, text, expected) in table {
-        assert_eq!(findings(root, path, text), *expected, "{path}: {text}");
-    }
+    assert_said(CASES, "what stands below", |case| {
+        let (path, text) = case.split_once(": ").unwrap();
+        let others = ["top.rs", "low.rs"].into_iter().filter(|other| *other != path);
+        let files = others.map(|other| (other, "")).chain([("lib.rs", root), (path, text)]);
+        let files = files.map(|(path, text)| Source::new(format!("crates/x/src/{path}"), text));
+        modules::check(&files.collect::<Vec<_>>()).len().to_string()
+    });
 }
 
 #[test]
@@ -368,13 +315,10 @@ fn what_is_shown_is_used() {
     };
     let dead = "pub const fn dead() {}";
     assert_eq!(findings(&[("crates/x/src/a.rs", dead)]).len(), 1);
-    let user = |path, text| findings(&[("crates/x/src/a.rs", dead), (path, text)]).len();
-    assert_eq!(user("crates/y/src/b.rs", "fn f() { x::dead() }"), 0);
-    assert_eq!(user("crates/y/tests/b.rs", "fn f() { x::dead() }"), 0);
-    assert_eq!(user("crates/x/src/b.rs", "fn f() { dead() }"), 0);
-    assert_eq!(user("crates/x/src/a/tests.rs", "fn f() { dead() }"), 1);
-    assert_eq!(user("crates/x/src/lib.rs", "pub use a::dead;"), 1);
-    assert_eq!(user("crates/y/src/b.rs", "// dead\nfn f() { \"dead\" }"), 1);
+    assert_said(CASES, "surface", |case| {
+        let other = case.split_once(": ").unwrap();
+        findings(&[("crates/x/src/a.rs", dead), other]).len().to_string()
+    });
     let shown = "pub(crate) fn own() {}\nstruct Own;\npub fn f() -> Error {}\npub struct Error;";
     assert_eq!(findings(&[("crates/x/src/a.rs", shown), ("xtask/src/b.rs", "f()")]).len(), 0);
 }
@@ -434,15 +378,8 @@ fn what_is_declared_as_a_test_is_one() {
 
 #[test]
 fn use_trees_are_spelled_out() {
-    let named = |text: &str| -> Vec<String> {
+    assert_said(CASES, "use trees", |text| {
         let paths = Source::new("a.rs", text).named().into_iter();
-        paths.map(|Named { path, .. }| path).collect()
-    };
-    assert_eq!(named("pub use a::b;"), ["a::b"]);
-    assert_eq!(named("use a::{b, c::{self, d as e}, *};"), ["a::b", "a::c", "a::c::d", "a::*"]);
-    assert_eq!(named("use {a::b, c};"), ["a::b", "c"]);
-    assert_eq!(
-        named("fn f() { std::a::b(crate::c::D { x }, super::e) }"),
-        ["crate::c::D", "super::e"]
-    );
+        paths.map(|Named { path, .. }| path).collect::<Vec<_>>().join(" ")
+    });
 }

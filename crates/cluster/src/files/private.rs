@@ -10,21 +10,36 @@ use std::path::Path;
 pub(super) const RIGHTS_OF_OTHERS: u32 = 0o077;
 /// The rights of group and others to change something.
 pub(super) const WRITING_BY_OTHERS: u32 = 0o022;
+/// The mode of a folder in which users can replace only what is theirs.
+const STICKY: u32 = 0o1000;
 
 /// Makes a folder for its owner alone, or refuses one that exists and belongs to another user or
-/// gives others the `forbidden` rights.
+/// gives others the `forbidden` rights. A link to it must be this user's or root's too, and no
+/// other user may replace a folder above it.
 pub(super) fn folder(path: &Path, forbidden: u32) -> Result<(), String> {
+    let wrong = |error: io::Error| format!("{}: {error}", path.display());
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(path)
         .map_err(|error| format!("cannot create the folder {}: {error}", path.display()))?;
-    let metadata = path.metadata().map_err(|error| format!("{}: {error}", path.display()))?;
+    owned(path, &path.symlink_metadata().map_err(wrong)?)?;
+    let metadata = path.metadata().map_err(wrong)?;
     owned(path, &metadata)?;
-    match metadata.mode() & forbidden {
-        0 => Ok(()),
-        _ => Err(open_to_others(path, &metadata, "700")),
+    if metadata.mode() & forbidden != 0 {
+        return Err(open_to_others(path, &metadata, "700"));
     }
+    for above in path.canonicalize().map_err(wrong)?.ancestors().skip(1) {
+        let mode = above.metadata().map_err(wrong)?.mode();
+        if mode & 0o002 != 0 && mode & STICKY == 0 {
+            let (path, above) = (path.display(), above.display());
+            return Err(format!(
+                "{path}: every user can replace it, because all may write to {above}; run chmod \
+                 o-w '{above}', or use a folder elsewhere"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a file that others may read or write. A group of this process may read it, because

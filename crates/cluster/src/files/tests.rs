@@ -96,7 +96,7 @@ fn a_group_of_this_process_may_read_and_no_other() {
 fn a_folder_of_results_that_others_can_change_is_refused_and_no_result_replaced() {
     let folder = Folder::new("results");
     let dir = &folder.0;
-    result_folder(dir).unwrap();
+    own_folder(dir).unwrap();
     assert_eq!(mode(dir), 0o700);
     let (file, link) = (dir.join("a.csv"), dir.join("b.csv"));
     new_result(&file).unwrap();
@@ -110,11 +110,38 @@ fn a_folder_of_results_that_others_can_change_is_refused_and_no_result_replaced(
     assert_eq!(fs::read(&file).unwrap(), b"rows");
     for open in [0o720, 0o702, 0o777] {
         fs::set_permissions(dir, Permissions::from_mode(open)).unwrap();
-        let error = result_folder(dir).unwrap_err();
+        let error = own_folder(dir).unwrap_err();
         assert!(error.contains("chmod 700"), "{error}");
     }
     fs::set_permissions(dir, Permissions::from_mode(0o755)).unwrap();
-    result_folder(dir).unwrap();
+    own_folder(dir).unwrap();
+}
+
+/// The links and folders through which another user could have an agent's files read or replaced.
+#[test]
+fn a_folder_that_another_user_can_replace_is_refused_for_keys_records_and_results() {
+    let above = Folder::new("above");
+    fs::create_dir(&above.0).unwrap();
+    let (dir, link) = (above.0.join("dir"), above.0.join("link"));
+    let refused = |path: &Path| {
+        let key = make_folder(path, "lab:7411", None, LawWords::default()).map(drop);
+        [key, own_folder(path), Kept::open(path).map(drop)].map(|made| made.unwrap_err())
+    };
+    fs::set_permissions(&above.0, Permissions::from_mode(0o777)).unwrap();
+    refused(&dir).iter().for_each(|why| assert!(why.contains("chmod o-w"), "{why}"));
+    // In a folder like /tmp users replace only what is theirs.
+    fs::set_permissions(&above.0, Permissions::from_mode(0o1777)).unwrap();
+    own_folder(&dir).unwrap();
+    std::os::unix::fs::symlink(&dir, &link).unwrap();
+    own_folder(&link).unwrap();
+    if rustix::process::geteuid().is_root() {
+        for path in [&link, &dir] {
+            std::os::unix::fs::lchown(path, Some(65_534), None).unwrap();
+            let whys = refused(path);
+            whys.iter().for_each(|why| assert!(why.contains("another user"), "{why}"));
+            std::os::unix::fs::lchown(path, Some(0), None).unwrap();
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The end of a round: seconds, records, lost agents, and the result.
 
-use super::member::{Lost, Member, Stage, titled};
+use super::member::{Lost, Member, Stage, in_brackets, titled};
 use super::{Action, Master, Phase, TEXT_CHARS_MAX};
 use crate::message::{Preparing, RecordPart};
 use crate::{AGENT_SILENT_MAX, MASTER_SILENT_MAX};
@@ -113,7 +113,8 @@ impl Master {
         }
         has_passed(progress.moved, most).then(|| {
             let what = described(&progress.report);
-            format!("its preparation made no progress for {most} (--prepare-timeout): {what}")
+            let flag = in_brackets(self.rules.prepare_flag);
+            format!("its preparation made no progress for {most}{flag}: {what}")
         })
     }
 

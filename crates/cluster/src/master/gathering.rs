@@ -1,6 +1,6 @@
 //! Waiting for agents: admission, missing agents, and the numbers of shares.
 
-use super::member::Member;
+use super::member::{Member, in_brackets};
 use super::{Master, PROTOCOL, Phase};
 use crate::UNITS_MAX;
 use crate::message::Hello;
@@ -140,7 +140,7 @@ impl Master {
         let name = name(&hello.name);
         let is_there = |member: &Member| member.name == name;
         if self.rules.own.as_ref() == Some(&name) && self.members.iter().any(is_there) {
-            let why = format!("the master's own agent has the name {name}; use another --name");
+            let why = format!("the master's own agent has the name {name}; use another name");
             self.turned(address, &why);
             return Err(why);
         }
@@ -212,7 +212,7 @@ impl Master {
         let elsewhere = || self.members.iter().filter(|member| !member.is_own);
         let (here, wanted) = self.counts();
         let expect: Span = self.rules.expect;
-        let flag = self.rules.expect_flag.map_or_else(String::new, |flag| format!(" ({flag})"));
+        let flag = in_brackets(self.rules.expect_flag);
         let mut text = format!("{here} of {wanted} agents joined within {expect}{flag}");
         if here > 0 {
             let names: Vec<&str> =

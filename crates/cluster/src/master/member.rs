@@ -105,6 +105,11 @@ impl Lost {
 /// address.
 const OWN_LOAD: &str = "the master's own load";
 
+/// The user's flag for a limit, behind it in brackets; empty if the user has none.
+pub(super) fn in_brackets(flag: Option<&str>) -> String {
+    flag.map_or_else(String::new, |flag| format!(" ({flag})"))
+}
+
 /// The agent with this label as a sentence's subject.
 pub(crate) fn titled(label: &str) -> String {
     if label == OWN_LOAD { label.to_owned() } else { format!("agent {label}") }

@@ -20,8 +20,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Seconds {
     agents: BTreeMap<u32, Reported>,
-    /// End of the last row.
+    /// End of the last row of all, and of the last one without the master's own load.
     until: Span,
+    until_of_agents: Span,
 }
 
 /// What one agent has reported.
@@ -61,22 +62,27 @@ impl Seconds {
         Ok(())
     }
 
-    /// The next row, once every agent in `loading` has reported so far, or one is far ahead: first
-    /// of all loads, then of all but that of the agent `own`.
-    pub(super) fn row(&mut self, loading: &[u32], own: Option<u32>) -> Option<[Interval; 2]> {
-        let last = self.boundary(loading)?;
+    /// The next row, once every agent in `loading` has reported so far, or one is far ahead: of all
+    /// loads, and of all but that of the agent `own`, which may have none.
+    pub(super) fn row(
+        &mut self,
+        loading: &[u32],
+        own: Option<u32>,
+    ) -> Option<(Interval, Option<Interval>)> {
+        let at = self.boundary(loading)?;
         let agents = self.agents.iter_mut();
         let parts: Vec<(u32, Interval)> =
-            agents.filter_map(|(number, agent)| Some((*number, agent.take(last)?))).collect();
-        let until = parts.iter().map(|(_, part)| part.end()).fold(self.until, Span::max);
-        let (start, length) = (self.until, until.saturating_sub(self.until));
-        self.until = until;
-        let without = |left_out: Option<u32>| {
-            let some = parts.iter().filter(|(number, _)| Some(*number) != left_out);
-            let sum = Interval::merged(some.map(|(_, part)| part)).unwrap_or_default();
-            Interval { start, length, ..sum }
+            agents.filter_map(|(number, agent)| Some((*number, agent.take(at)?))).collect();
+        let sum = |left_out: Option<u32>, until: &mut Span| {
+            let some = || parts.iter().filter(|(number, _)| Some(*number) != left_out);
+            let sum = Interval::merged(some().map(|(_, part)| part))?;
+            let start = *until;
+            let end = some().map(|(_, part)| part.end()).fold(start, Span::max);
+            *until = end;
+            Some(Interval { start, length: end.saturating_sub(start), ..sum })
         };
-        Some([None, own].map(without))
+        let agents = sum(own, &mut self.until_of_agents);
+        Some((sum(None, &mut self.until)?, agents))
     }
 
     /// The number of an agent's operations that are in rows.
@@ -84,28 +90,28 @@ impl Seconds {
         self.agents.get(&number).map_or(0, |agent| agent.shown)
     }
 
-    /// The second in which the next row can end: no stretch of any agent passes over its end.
+    /// The whole second at which the next row can end: no stretch of any agent passes over it, and
+    /// every agent in `loading` has reported until then.
     fn boundary(&self, loading: &[u32]) -> Option<u64> {
         let waiting = || self.agents.values().flat_map(|agent| &agent.waiting);
         let most = self.agents.values().map(|agent| agent.waiting.len()).max().unwrap_or(0);
         assert!(most <= SECONDS_AHEAD_MAX + 1, "rows are made before too many seconds wait");
-        let first = waiting().map(|it| second_of(it.end())).min();
+        let first = waiting().map(Interval::second).min()? + 1;
         if most > SECONDS_AHEAD_MAX {
-            return first;
+            return Some(first);
         }
-        let reported = |number: &u32| self.agents.get(number).map_or(0, |it| second_of(it.until));
+        let last = waiting().map(Interval::second).max()? + 1;
+        let reported =
+            |number: &u32| self.agents.get(number).map_or(0, |it| it.until.ns() / SECOND_NS);
         let complete = loading.iter().map(reported).min().unwrap_or(u64::MAX);
-        let passes_over =
-            |at: u64| waiting().any(|it| second_of(it.start) < at && at < second_of(it.end()));
-        let ends = waiting().map(|it| second_of(it.end()));
-        ends.filter(|&at| at <= complete && !passes_over(at)).min()
+        (first..=last.min(complete)).find(|at| !waiting().any(|it| it.passed_over().contains(at)))
     }
 }
 
 impl Reported {
-    /// Its stretches that end in second `last` or earlier, as one; none if there are none.
-    fn take(&mut self, last: u64) -> Option<Interval> {
-        let is_before = |it: &Interval| second_of(it.end()) <= last;
+    /// Its stretches before the end of a row `at` this second, as one; none if there are none.
+    fn take(&mut self, at: u64) -> Option<Interval> {
+        let is_before = |it: &Interval| it.second() < at;
         let mut sum: Option<Interval> = None;
         while self.waiting.front().is_some_and(is_before) {
             let next = self.waiting.pop_front()?;
@@ -117,11 +123,6 @@ impl Reported {
         }
         sum
     }
-}
-
-/// The whole seconds in a time. A stretch ends shortly after a whole second.
-const fn second_of(time: Span) -> u64 {
-    time.ns() / SECOND_NS
 }
 
 #[cfg(test)]

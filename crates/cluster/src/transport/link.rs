@@ -52,7 +52,9 @@ pub(super) async fn connect(
 /// The reason why no connection could be made.
 fn unreached(error: &io::Error) -> String {
     let cause = match error.kind() {
-        io::ErrorKind::ConnectionRefused => "; nothing waits there for other machines",
+        io::ErrorKind::ConnectionRefused => {
+            "; nothing waits there for other machines, so start the agent there, with the join file"
+        }
         _ => "",
     };
     format!("it cannot be reached: {error}{cause}")

@@ -59,6 +59,7 @@ impl Conductor {
             goes_on: false,
             prepare_max: PREPARE_MAX,
             expect_flag: None,
+            prepare_flag: Some("--prepare-timeout"),
             own: None,
             version: VERSION.to_owned(),
             seed,

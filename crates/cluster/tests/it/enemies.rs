@@ -124,6 +124,7 @@ impl Solo {
             allow_lost: 1,
             goes_on: false,
             expect_flag: None,
+            prepare_flag: Some("--prepare-timeout"),
             own: None,
             version: VERSION.to_owned(),
             seed: 5,

@@ -1,6 +1,7 @@
 //! The additions to getopt, and glibc's sentences; `tests/getopt.rs` compares the rest with glibc.
 
 use super::*;
+use crate::tests::table::assert_said;
 
 const fn entry(long: &'static str, short: Option<char>, argument: Argument) -> Entry {
     let value = match short {
@@ -39,45 +40,14 @@ fn read(line: &str) -> String {
 }
 
 #[test]
-fn a_letter_with_an_integer_takes_only_an_integer() {
-    assert_eq!(read("-M 120 -B"), "M=120 blocking");
-    assert_eq!(read("-M120 -B"), "M=120 blocking");
-    assert_eq!(read("-M 0x10"), "M=0x10");
-    assert_eq!(read("-M -T 10"), "M threads=10");
-    assert_eq!(read("-MT 10"), "M threads=10");
-    assert_eq!(read("-BM 5"), "blocking M=5");
-    assert_eq!(read("-M host"), "M");
-    assert_eq!(read("-M -5"), "M invalid option -- '5'");
-    assert_eq!(read("-M 5s"), "M");
-    assert_eq!(read("-M"), "M");
-}
-
-#[test]
-fn an_added_option_makes_no_abbreviation_ambiguous() {
-    assert_eq!(read("--sav f"), "save=f");
-    assert_eq!(read("--save_ f"), "save_all=f");
-    assert_eq!(read("--js f"), "json=f");
-}
-
-#[test]
-fn long_options_that_getopt_cannot_tell_apart_are_one() {
-    assert_eq!(read("--no"), "noload");
-    assert_eq!(read("--no_"), "no_nodelay");
-}
-
-#[test]
-fn the_complaints_are_the_c_librarys() {
-    assert_eq!(read("--x=1"), "unrecognized option '--x=1'");
-    assert_eq!(read("-x"), "invalid option -- 'x'");
-    assert_eq!(read("--server"), "option '--server' requires an argument");
-    assert_eq!(read("--ser"), "option '--server' requires an argument");
-    assert_eq!(read("-s"), "option requires an argument -- 's'");
-    assert_eq!(read("--noload=1"), "option '--noload' doesn't allow an argument");
-    assert_eq!(read("--s=1"), "option '--s=1' is ambiguous; possibilities: '--server' '--save'");
-}
-
-#[test]
-fn words_after_two_dashes_and_a_lone_dash_are_no_options() {
-    assert_eq!(read("a -B - -- -T 3"), "blocking");
-    assert_eq!(read("-T -- -B"), "threads=-- blocking");
+fn lines_are_read_as_the_c_library_would_read_them_with_the_additions() {
+    for rule in [
+        "a letter with an integer takes only an integer",
+        "an added option makes no abbreviation ambiguous",
+        "long options that getopt cannot tell apart are one",
+        "the complaints are the C library's",
+        "words after two dashes and a lone dash are no options",
+    ] {
+        assert_said(include_str!("tests/lines.txt"), rule, read);
+    }
 }

@@ -15,6 +15,8 @@ use memtide_scenario::Settings;
 
 /// The timeout; the originals wait for ever.
 const TIMEOUT: Span = Span::from_s(60);
+/// A rate, in operations per second, of which so much is left that a load never catches up with it.
+const UNBOUNDED_OPS: f64 = 1e9;
 /// The most rows over time that stay open, which is as long as an answer may take.
 const ROWS_OPEN_MAX: u64 = 1000;
 /// The seed of every run that names none.
@@ -28,7 +30,6 @@ const FATAL: u8 = 255;
 /// # Errors
 /// If no machine could carry it out; the sentence names the field of the scenario.
 pub fn lower(options: &Options, targets: &[u32]) -> Result<Settings, Stop> {
-    divided::check_targets(options, targets)?;
     part(options, &Part::whole(options, targets))
 }
 
@@ -158,9 +159,12 @@ fn pace(words: &mut Said, options: &Options, part: &Part) {
     if let Mode::Dynamic(dynamic) = &options.mode {
         words.say("interval", nanoseconds(dynamic.interval));
         words.switch("interval-times", true);
+        length = Span::from_ns(dynamic.interval.ns() * u64::from(dynamic.intervals));
+        if part.targets.iter().flatten().any(|rate| *rate >= UNBOUNDED_OPS) {
+            timeout = timeout.max(length);
+        }
         let open = dynamic.interval.ns().saturating_mul(ROWS_OPEN_MAX);
         timeout = Span::from_ns(timeout.ns().min(open));
-        length = Span::from_ns(dynamic.interval.ns() * u64::from(dynamic.intervals));
         if let Some(targets) = &part.targets {
             words.say("wave", steps(targets, dynamic.interval));
         }

@@ -1,64 +1,21 @@
 //! The bytes of authentication, and the interpretation of the answers.
 
+#[path = "../../tests/rig/plan.rs"]
+mod closed_plan;
+
 use super::*;
-use crate::driver::{Refusal, SocketOptions};
-use crate::plan::{
-    Clients, Cooldown, Credentials, Io, Pacing, RateUnit, Reconnect, Refill, RequestPlan, RowPlan,
-    Task, Wait, Window,
-};
+use crate::driver::Refusal;
+use crate::plan::{Credentials, RequestPlan};
 use memtide_base::Span;
 use memtide_codec::binary::{self, Opcode, Status};
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Malformed};
-use memtide_workload::{KeySpace, MixOrder, Popularity, SizeLaw, SourcePlan, ValueSpace};
 use std::sync::Arc;
 
 /// A plan with a protocol and credentials; its other fields do not matter.
 pub(crate) fn plan(protocol: Protocol, credentials: Option<Credentials>) -> Plan {
-    let source = SourcePlan {
-        seed: 1,
-        mix: "get=1".parse().unwrap(),
-        order: MixOrder::Drawn,
-        popularity: Popularity::Uniform,
-        keys: 10,
-        walkers: 1,
-        multiget: 1,
-        multiget_share: 1.0,
-        numeric_keys: 0,
-        window: None,
-    };
-    let cooldown = Cooldown::Load;
-    Plan {
-        task: Task::default(),
-        servers: Vec::new(),
-        workers: 1,
-        here: None,
-        connections: 1,
-        depth: 64,
-        refill: Refill::Each,
-        clients: Clients::Workers,
-        unit: RateUnit::Operations,
-        pacing: Pacing::Closed,
-        pause: Span::ZERO,
-        window: Window { warmup: Span::ZERO, duration: Span::MAX, ops_max: None, cooldown },
-        source,
-        keys: KeySpace::new(10, SizeLaw::fixed(10), 1).unwrap(),
-        values: ValueSpace::new(SizeLaw::fixed(10), 100, 1),
-        numeric_from: 10,
-        requests: RequestPlan { protocol, ..RequestPlan::default() },
-        timeout: Span::from_s(1),
-        reconnect: Reconnect::Never,
-        seed: 1,
-        wait: Wait::Sleep,
-        io: Io::Simulated,
-        samples: false,
-        message_sizes: false,
-        rows: RowPlan::default(),
-        verify: None,
-        sources: Vec::new(),
-        sockets: SocketOptions::default(),
-        credentials: credentials.map(Arc::new),
-        filter: None,
-    }
+    let requests = RequestPlan { protocol, ..RequestPlan::default() };
+    let (timeout, credentials) = (Span::from_s(1), credentials.map(Arc::new));
+    Plan { connections: 1, requests, timeout, credentials, ..closed_plan::closed_plan() }
 }
 
 fn greeting(protocol: Protocol) -> Vec<u8> {

@@ -1,14 +1,25 @@
 //! The memory that a plan takes, beside the types that take it.
 
-use super::Plan;
-use std::sync::Arc;
+use memtide_metrics::series::Row;
+use memtide_metrics::{Tally, TallySum};
 
 /// Upper bound of a connection's memory in its process in bytes, besides its operations in flight.
 pub const CONNECTION_BYTES: u64 = 4096;
 /// Upper bound of an operation's memory in flight.
 pub(crate) const OPERATION_BYTES: u64 = 48;
+/// Upper bound of what is remembered of a key that is read and verified, until it is answered.
+pub(crate) const WATCHED_BYTES: u64 = 16;
+/// The most keys whose oldest allowed version is remembered on one connection. A read beyond that
+/// is not checked for a stale version.
+pub(crate) const WATCHED_MAX: usize = 4_096;
 /// Memory of a window's slot: the generation of its object.
 const SLOT_BYTES: u64 = size_of::<u32>() as u64;
+/// Memory of a worker besides its connections and tallies: the buffers of its driver and outbox,
+/// and the points of its idle clock.
+const WORKER_BYTES: u64 = 1 << 20;
+/// The tallies of a worker: one is filled, another collected, and the last parcel leaves an empty
+/// one.
+pub(super) const TALLIES: u64 = 3;
 
 /// The sizes that decide how much memory a plan takes in the processes that make its load. They are
 /// known before anything is allocated.
@@ -16,23 +27,55 @@ const SLOT_BYTES: u64 = size_of::<u32>() as u64;
 pub struct PlanMemory {
     /// The pool that values are cut from, in bytes.
     pub values_bytes: u64,
+    /// Workers.
+    pub workers: u64,
     /// Connections over all workers.
     pub connections: u64,
     /// Outstanding operations per connection.
     pub depth: u64,
+    /// Keys of one operation whose values are verified; 0 without verification.
+    pub watched_keys: u64,
     /// Slots of all windows.
     pub slots: u64,
     /// What verification knows about keys, in bytes.
     pub verification_bytes: u64,
-    /// The open rows of one worker, in bytes.
-    pub rows_bytes: u64,
+    /// The cells of one worker, in bytes.
+    pub cells_bytes: u64,
+    /// Classes of operations that have distributions of their own.
+    pub classes: u64,
+    /// Servers.
+    pub servers: u64,
+    /// The most rows that the run keeps.
+    pub kept_rows: u64,
+    /// The operations in each of them.
+    pub row_operations: u64,
+    /// True if rows keep the times of gets.
+    pub get_times: bool,
 }
 
 impl PlanMemory {
+    /// The sizes in a process that makes `units` of the `of` equal shares of this load, with this
+    /// plan's number of workers for each.
+    pub fn of_share(self, units: u32, of: u32) -> Self {
+        let part = |amount: u64| {
+            let scaled = u128::from(amount) * u128::from(units);
+            u64::try_from(scaled.div_ceil(of.max(1).into())).unwrap_or(u64::MAX)
+        };
+        Self {
+            workers: self.workers.saturating_mul(units.into()),
+            connections: part(self.connections),
+            slots: part(self.slots),
+            row_operations: part(self.row_operations),
+            ..self
+        }
+    }
+
     /// Memory of the connections, in bytes.
     pub const fn connections_bytes(&self) -> u64 {
+        let watched = self.depth.saturating_mul(self.watched_keys);
+        let watched = if watched < WATCHED_MAX as u64 { watched } else { WATCHED_MAX as u64 };
         let each = self.depth.saturating_mul(OPERATION_BYTES).saturating_add(CONNECTION_BYTES);
-        self.connections.saturating_mul(each)
+        self.connections.saturating_mul(each.saturating_add(watched * WATCHED_BYTES))
     }
 
     /// Memory of the windows, in bytes.
@@ -40,34 +83,31 @@ impl PlanMemory {
         self.slots.saturating_mul(SLOT_BYTES)
     }
 
-    /// All of it in bytes, in a process with this number of workers.
-    pub fn bytes(&self, workers: u64) -> u64 {
-        let rows = self.rows_bytes.saturating_mul(workers);
-        let parts = [self.connections_bytes(), self.windows_bytes(), self.verification_bytes, rows];
-        parts.into_iter().fold(self.values_bytes, u64::saturating_add)
+    /// Memory of the workers besides their connections, in bytes, and of what is collected.
+    pub const fn workers_bytes(&self) -> u64 {
+        let tally = Tally::bytes_max(self.classes, self.servers);
+        let each = TALLIES.saturating_mul(tally).saturating_add(WORKER_BYTES);
+        self.workers
+            .saturating_mul(each)
+            .saturating_add(TallySum::bytes_max(self.classes, self.servers))
     }
-}
 
-impl Plan {
-    /// The memory that this plan takes.
-    pub fn memory(&self) -> PlanMemory {
-        let window = self.source.window.as_ref();
-        let verify = self.verify.as_ref();
-        // Servers that share what is known about a key share one oracle.
-        let oracles = verify.map_or(&[][..], |verify| &verify.oracles);
-        let is_first = |(at, oracle): &(usize, &Arc<_>)| {
-            oracles[..*at].iter().all(|other| !Arc::ptr_eq(other, oracle))
-        };
-        let oracles = oracles.iter().enumerate().filter(is_first);
-        let known: u64 = oracles.map(|(_, oracle)| oracle.bytes()).sum();
-        let lifetimes = verify.and_then(|verify| verify.lifetimes.as_ref());
-        PlanMemory {
-            values_bytes: self.values.pool().len() as u64,
-            connections: self.connections.into(),
-            depth: self.depth.into(),
-            slots: window.map_or(0, |window| window.slots().get()),
-            verification_bytes: known + lifetimes.map_or(0, |lifetimes| lifetimes.bytes()),
-            rows_bytes: self.rows.bytes(self.timeout),
-        }
+    /// Memory of the cells and of the rows that are made of them, in bytes.
+    pub fn all_rows_bytes(&self) -> u64 {
+        let row = Row::bytes(self.row_operations, self.get_times);
+        let kept = self.kept_rows.saturating_mul(row);
+        self.cells_bytes.saturating_mul(self.workers).saturating_add(kept)
+    }
+
+    /// All of it, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let parts = [
+            self.connections_bytes(),
+            self.windows_bytes(),
+            self.verification_bytes,
+            self.workers_bytes(),
+            self.all_rows_bytes(),
+        ];
+        parts.into_iter().fold(self.values_bytes, u64::saturating_add)
     }
 }

@@ -20,7 +20,7 @@ pub struct Task {
 pub struct StepTask {
     /// The number of the step, from 1.
     pub number: u32,
-    /// The rate in operations per second; `None` for a closed loop.
+    /// The rate per second, in the unit of the scenario; `None` for a closed loop.
     pub rate_per_s: Option<f64>,
     /// True if the step finds the data that the step before it left on the servers.
     pub keeps_data: bool,

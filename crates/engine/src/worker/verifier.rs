@@ -3,7 +3,7 @@
 //! the first bytes of a value, and allocates nothing after the start.
 
 use crate::connection::InFlight;
-use crate::plan::{Plan, Verify};
+use crate::plan::{Plan, Verify, WATCHED_BYTES, WATCHED_MAX};
 use crate::recorder::Recorder;
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{ConnectionId, Instant, Link, ServerId, Table};
@@ -15,9 +15,6 @@ use memtide_workload::{
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The most keys whose oldest allowed version is remembered on one connection. A read beyond that
-/// is not checked for a stale version.
-const OLDEST_MAX: usize = 4_096;
 /// The longest key, in bytes.
 const KEY_BYTES_MAX: usize = 250;
 
@@ -54,6 +51,8 @@ struct Oldest {
     number: u32,
 }
 
+const _: () = assert!(size_of::<Oldest>() as u64 <= WATCHED_BYTES, "a watched key grew");
+
 /// The value whose bytes are being received.
 #[derive(Clone, Copy, Debug)]
 enum Passing {
@@ -75,7 +74,7 @@ impl Verifier {
         let verify = plan.verify.clone()?;
         let keys = plan.depth as usize * usize::from(plan.source.multiget);
         let watch = |_| Watch {
-            oldest: VecDeque::with_capacity(keys.min(OLDEST_MAX)),
+            oldest: VecDeque::with_capacity(keys.min(WATCHED_MAX)),
             next: 0,
             skipped: Vec::with_capacity(usize::from(plan.source.multiget)),
             value: Passing::Unwatched,
@@ -109,7 +108,7 @@ impl Verifier {
                 let number = oracle.oldest(source.key(op, nth));
                 if number > 0 && watch.oldest.len() < watch.oldest.capacity() {
                     watch.oldest.push_back(Oldest { index: op.index, nth, number });
-                    debug_assert!(watch.oldest.len() <= OLDEST_MAX, "reads are remembered");
+                    debug_assert!(watch.oldest.len() <= WATCHED_MAX, "reads are remembered");
                 }
             }
         }

@@ -11,7 +11,7 @@ pub use world::{DELAY, Seen, Watched, World, ms};
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_engine::plan::segment;
 use memtide_engine::{Driver, OnFull, Pacing, Plan, Sharing, Stage, Window, Worker, WorkerReport};
-use memtide_metrics::{Counters, Histogram, TallySum};
+use memtide_metrics::{Counters, Histogram, Slice, SliceSet, TallySum};
 use memtide_workload::{Arrival, Next, Op, Outcome, PlannedSource, RateCurve, Source, Wave};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -198,6 +198,14 @@ impl Ran {
         assert_eq!(of(|row| row.answered), measured.answered);
         assert_eq!(of(|row| row.unanswered), measured.unanswered());
         assert_eq!(self.response().count(), measured.answered);
+        let sets = self.totals.slices.rows().iter();
+        let of = |channel: fn(&SliceSet) -> &[Slice], count: fn(&Slice) -> u64| {
+            sets.clone().flat_map(channel).map(count).sum::<u64>()
+        };
+        assert_eq!(of(|set| &set.response, |slice| slice.answered), measured.answered);
+        assert_eq!(of(|set| &set.response, |slice| slice.unanswered), measured.unanswered());
+        let sent = of(|set| &set.service, |slice| slice.answered + slice.unanswered);
+        assert_eq!(sent, measured.sent - measured.unacknowledged, "slices hold what was sent");
     }
 
     pub fn segment(&self, segment: u16) -> &Counters {

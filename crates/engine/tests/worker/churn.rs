@@ -1,14 +1,9 @@
 //! Connection churn: each connection opens at its own instant, makes its calls at their instants,
 //! and ends in exactly one way, whatever fails.
 
-use crate::rig::{
-    DELAY, Ran, SEED, START, Script, Stretch, WARMUP, closes, ms, plan, run, run_until,
-};
-use memtide_base::{Instant, Span};
-use memtide_engine::plan::segment;
-use memtide_engine::{ChurnPlan, Cooldown, OnFull, Pace, Pacing, Plan, Window};
+use crate::prelude::*;
 use memtide_metrics::{ChurnCounters, ChurnFate};
-use memtide_workload::{Arrival, Draws, RateCurve, Wave};
+use memtide_workload::Draws;
 
 fn pace(arrival: Arrival, rate: f64) -> Pace {
     let endless = RateCurve::new(&Wave::Constant, rate, WARMUP, Span::MAX, SEED);

@@ -1,12 +1,8 @@
 //! Windows after which nothing is sent, with more operations due than a server of known capacity
 //! can answer: the counts, and the lower bounds of the times of unsent operations.
 
-use crate::rig::{Change, DELAY, Ran, START, Script, Stretch, ms, plan, run_far, run_until};
-use memtide_base::{Instant, Span};
-use memtide_engine::plan::segment;
-use memtide_engine::{Cooldown, OnFull, Pacing, Plan, RateUnit, Sharing, Window};
-use memtide_metrics::{Counters, Histogram};
-use memtide_workload::{Arrival, OpKind, Outcome};
+use crate::prelude::*;
+use memtide_engine::RateUnit;
 
 /// The end of the window of every plan here.
 const END: Instant = Instant::from_ns(START.ns() + 1_100_000_000);

@@ -1,11 +1,7 @@
 //! Faults of servers: silence, refused and lost connections, bytes that violate the protocol.
 
-use crate::rig::{Change, START, Script, Stretch, World, closes, ms, plan, run};
-use memtide_base::{Instant, Span};
-use memtide_engine::plan::{Backoff, Reconnect};
-use memtide_engine::{OnFull, Pacing, Plan, Stage, Worker};
+use crate::prelude::*;
 use memtide_metrics::{ErrorClass, TallySum};
-use memtide_workload::PlannedSource;
 
 /// A stall of the server that outlasts every deadline.
 fn silent_from(from: u64) -> Script {
@@ -197,6 +193,6 @@ fn a_server_of_several_that_goes_away_leaves_the_others_working() {
     assert!(first.answered > 700 && second.answered > 150);
     let keys: u64 = ran.totals.servers.iter().map(|server| server.keys).sum();
     assert_eq!(keys, ran.measured().keys);
-    let replies = |of: &memtide_metrics::Counters| of.replies.iter().sum::<u64>();
+    let replies = |of: &Counters| of.replies.iter().sum::<u64>();
     assert_eq!(replies(first) + replies(second), replies(ran.measured()));
 }

@@ -1,11 +1,6 @@
 //! The cause of a wait: it is the server's only while the worker was idle and connected.
 
-use crate::rig::{Change, Ran, Script, Stretch, closes, plan, run};
-use memtide_base::Span;
-use memtide_engine::plan::{Backoff, Reconnect};
-use memtide_engine::{Plan, Sharing};
-use memtide_metrics::Histogram;
-use memtide_workload::Arrival;
+use crate::prelude::*;
 
 fn longest_ms(part: &Histogram<u64>) -> u64 {
     part.moments().max / 1_000_000

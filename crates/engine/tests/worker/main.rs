@@ -14,3 +14,4 @@ mod questions;
 mod replicas;
 mod sequence;
 mod wire;
+mod prelude;

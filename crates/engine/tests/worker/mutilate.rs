@@ -1,11 +1,8 @@
 //! Load in the manner of the mutilate family: connections that walk through keys, pause after
 //! answers and skip operations that are late; and the number of operations that they carry.
 
-use crate::rig::{Change, Ran, SEED, Script, Stretch, WARMUP, closes, plan, run};
-use memtide_base::{Instant, Span};
+use crate::prelude::*;
 use memtide_engine::plan::RowPlan;
-use memtide_engine::{OnFull, Pacing, Plan, Sample, Sharing};
-use memtide_workload::{Arrival, KeyForm, KeySpace, OpKind, RateCurve, SizeLaw, Wave};
 
 /// The keys that each connection requested, in order.
 fn keys_asked(ran: &Ran, connections: usize) -> Vec<Vec<u64>> {

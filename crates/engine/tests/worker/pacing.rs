@@ -1,13 +1,9 @@
 //! Only the schedule makes intended instants, independent of the answers.
 
-use crate::rig::{
-    Change, DELAY, SEED, START, Script, Stretch, WARMUP, ms, plan, run, run_far, run_until,
-};
-use memtide_base::Span;
-use memtide_engine::plan::segment;
-use memtide_engine::{Cooldown, OnFull, Pacing, Plan, Refill, Sample, Sharing};
+use crate::prelude::*;
+use memtide_engine::Refill;
+use memtide_workload::Schedule;
 use memtide_workload::schedule::Lane;
-use memtide_workload::{Arrival, RateCurve, Schedule, Wave};
 
 /// The window's instants as computed by the schedules alone, ascending.
 fn scheduled(plan: &Plan, lanes: impl Iterator<Item = Lane>) -> Vec<Span> {

@@ -1,9 +1,7 @@
 //! Questions beside the load, and replies that do not answer them.
 
-use crate::rig::{Script, World, ms, plan};
-use memtide_base::Instant;
+use crate::prelude::*;
 use memtide_engine::probe::{AskError, Question, ask, ask_unless};
-use memtide_engine::{Driver, Protocol};
 
 #[test]
 fn what_is_no_answer_is_named_by_its_first_bytes() {

@@ -1,12 +1,10 @@
 //! Clients that reach several servers, or one server over two transports: copies of writes, servers
 //! that are lost and return, gets over datagrams.
 
-use crate::rig::{Change, Ran, Script, Stretch, closes, ms, plan, run};
-use memtide_base::{Instant, ServerId};
-use memtide_engine::plan::segment;
-use memtide_engine::{Address, Clients, ConnectionTurn, Plan, Reach, Replicate, ServerPlan};
+use crate::prelude::*;
+use memtide_base::ServerId;
+use memtide_engine::{Address, ConnectionTurn, Reach, Replicate};
 use memtide_metrics::Absence;
-use memtide_workload::OpKind;
 
 fn counted(connections: u32, reach: Reach) -> Plan {
     let turn = ConnectionTurn::RoundRobin;
@@ -133,11 +131,7 @@ fn gets_go_by_datagrams_and_sets_in_streams() {
 #[test]
 fn a_set_by_stream_may_be_longer_than_a_datagram_and_a_get_may_not() {
     let mut plan = split().closed();
-    plan.values = memtide_workload::ValueSpace::new(
-        memtide_workload::SizeLaw::fixed(3_000),
-        1 << 20,
-        crate::rig::SEED,
-    );
+    plan.values = memtide_workload::ValueSpace::new(SizeLaw::fixed(3_000), 1 << 20, SEED);
     plan.source.multiget = 60;
     let ran = run(&plan, Script::default());
     let measured = ran.measured();

@@ -1,16 +1,11 @@
 //! The run's one sequence of operations: how lanes divide it, its bytes on the wire, and that a
 //! repeated run makes the same sequence.
 
-use crate::rig::{Change, Script, Stretch, World, closes, ms, plan, run};
-use memtide_base::Span;
+use crate::prelude::*;
 use memtide_engine::fleet::TroubleKind;
 use memtide_engine::plan::slot;
 use memtide_engine::probe::{Answer, AskError, Question, ask};
-use memtide_engine::{
-    ConnectError, Cooldown, Credentials, Plan, Protocol, Sharing, SocketOptions, Stage, Worker,
-};
-use memtide_metrics::Histogram;
-use memtide_workload::{Arrival, OpKind, PlannedSource};
+use memtide_engine::{ConnectError, Credentials, SocketOptions};
 use std::sync::Arc;
 
 #[test]
@@ -63,7 +58,7 @@ fn the_same_seed_gives_the_same_bytes_at_the_same_instants() {
     let first = run(&plan, script.clone());
     let second = run(&plan, script.clone());
     let other = run(&Plan { seed: 8, ..plan }, script);
-    let sent = |ran: &crate::rig::Ran| ran.seen.borrow().sent.clone();
+    let sent = |ran: &Ran| ran.seen.borrow().sent.clone();
     assert_eq!(sent(&first), sent(&second));
     assert_ne!(sent(&first), sent(&other));
 }

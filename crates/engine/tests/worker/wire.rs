@@ -3,12 +3,9 @@
 
 mod filter;
 
-use crate::rig::{Change, Ran, Script, plan, run};
-use memtide_base::Span;
-use memtide_engine::Plan;
-use memtide_engine::plan::RequestPlan;
+use crate::prelude::*;
 use memtide_metrics::ReplyClass;
-use memtide_workload::{KeyForm, KeyShape, KeySpace, SizeLaw, ValueSpace};
+use memtide_workload::{KeyShape, ValueSpace};
 
 /// A plan that requests one kind as twemperf does, with values of `size` bytes.
 fn written(kind: &str, size: &str) -> Plan {
@@ -97,7 +94,7 @@ fn incr_and_decr_work_on_values_of_digits() {
 #[test]
 fn the_sizes_of_messages_are_those_on_the_wire() {
     let ran = run(&written("set", "100"), Script::default());
-    let sizes = |of: &Option<memtide_metrics::Histogram<u64>>| {
+    let sizes = |of: &Option<Histogram<u64>>| {
         let moments = *of.as_ref().expect("they are kept").moments();
         (moments.count, moments.min, moments.max)
     };

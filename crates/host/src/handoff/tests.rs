@@ -3,18 +3,21 @@
 use super::*;
 use memtide_base::{Instant, Span};
 use memtide_engine::Stage;
-use memtide_metrics::{Fate, Shape, TallySum};
+use memtide_metrics::{Answer, Fate, Shape, TallySum};
 use std::thread;
 
 fn shape() -> Shape {
     Shape {
         slots: vec![true],
+        response: vec![true],
+        service: vec![true],
         segments: 1,
         servers: 1,
         row_width: Span::from_s(1),
-        rows_open: 4,
         rows_max: 1024,
-        rows_get_times: false,
+        row_gets: Vec::new(),
+        slice_width: Span::from_ms(10),
+        cells: 4,
         depth: 1,
         churn: false,
         message_sizes: false,
@@ -43,9 +46,12 @@ fn record(tally: &mut Tally, count: u64) {
     for _ in 0..count {
         tally.segments[0].intended += 1;
         tally.segments[0].settle(0, Fate::Answered);
-        tally.row_intended(Span::ZERO);
+        tally.intended(Span::ZERO);
         tally.times.response_ideal.record(1_000);
-        tally.row_answered(Span::ZERO, Span::from_us(1), 1, 0);
+        let (response, service) = (Span::from_us(1), Span::from_us(1));
+        let (slot, kind, server) = (0, 0, 0);
+        let answer = Answer { slot, kind, server, response, service, hits: 1, misses: 0 };
+        tally.answered(Span::ZERO, answer);
     }
 }
 

@@ -4,8 +4,8 @@ use crate::exit::Stop;
 use memtide_cluster::files::{self, Kept};
 use memtide_cluster::law::LawWords;
 use memtide_host::machine;
-use std::env;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 /// Address on which the master of a user's own agents listens.
 const OWN_ADDRESS: &str = "127.0.0.1:11298";
@@ -62,11 +62,13 @@ pub(crate) fn own_key() -> Result<PathBuf, Stop> {
     first_folder(|state| {
         let folder = state.join("key");
         if files::read_identity(&folder).is_err() {
-            let made = files::make_folder(&folder, OWN_ADDRESS, None, LawWords::default());
-            // Another process may have created it at the same time.
-            if let (Err(why), Err(_)) = (made, files::read_identity(&folder)) {
-                return Err(why);
+            // Other processes may make one at the same time: the first whole one stays.
+            let made = state.join(format!("key-{}", std::process::id()));
+            files::make_folder(&made, OWN_ADDRESS, None, LawWords::default())?;
+            if fs::rename(&made, &folder).is_err() {
+                drop(fs::remove_dir_all(&made));
             }
+            files::read_identity(&folder)?;
         }
         Ok(folder)
     })

@@ -59,6 +59,8 @@ pub(crate) struct MasterRunner {
     rows: Option<OwnRows>,
     /// Instant at which the loads of the present round begin together, once it is agreed.
     begins: Option<Instant>,
+    /// That instant by this machine's time of day.
+    began_unix_ns: Option<u64>,
     /// End of the last round.
     end: RoundEnd,
     /// Failures of agents outside the load, such as of their outputs.
@@ -114,6 +116,7 @@ impl MasterRunner {
             expect: *expect,
             prepare_max: settings.placement.agents.prepare_timeout,
             expect_flag: profile.patience_flag,
+            prepare_flag: profile.words.is_none().then_some("--prepare-timeout"),
             allow_lost: *allow_lost,
             goes_on: profile.goes_on_without,
             own: has_own.then_some(own_name),
@@ -134,6 +137,7 @@ impl MasterRunner {
             is_quiet: settings.outputs.quiet,
             rows,
             begins: None,
+            began_unix_ns: None,
             end: RoundEnd::default(),
             trouble: Vec::new(),
             _own: own,
@@ -182,7 +186,7 @@ impl MasterRunner {
         observer: &mut impl Observer,
     ) -> Result<(RoundEnd, Taking), Failure> {
         let round = self.loads(task)?;
-        self.begins = None;
+        (self.begins, self.began_unix_ns) = (None, None);
         self.master.begin(&round, now());
         let mut taking = Taking::new(&self.division.agents, &round, &self.master);
         let end = loop {
@@ -313,7 +317,9 @@ impl MasterRunner {
                     self.begins = Some(at);
                     let ahead = at.since(Instant::ZERO).ns();
                     let passed = now().since(Instant::ZERO).ns();
-                    observer.on(&Event::LoadBegun(unix_ns().saturating_add(ahead) - passed));
+                    let began = unix_ns().saturating_add(ahead) - passed;
+                    self.began_unix_ns = Some(began);
+                    observer.on(&Event::LoadBegun(began));
                 }
                 Action::Second(number, second) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
@@ -348,7 +354,9 @@ impl MasterRunner {
     fn show_seconds(&mut self, taking: &mut Taking, observer: &mut impl Observer) {
         while let Some(Row { interval, progress, aborted }) = taking.row(&self.master.loading()) {
             observer.on(&Event::Progress(progress));
-            observer.on(&Event::Interval(Box::new(interval)));
+            if let Some(interval) = interval {
+                observer.on(&Event::Interval(Box::new(interval)));
+            }
             if let Some(aborted) = aborted {
                 let why = format!("--abort-on {} was met", aborted.condition);
                 self.master.stop(Some(aborted), &why, now());
@@ -368,7 +376,9 @@ impl Runner for MasterRunner {
         self.end = end;
         let failure = |Lost { exit, why }| Failure { exit, sentence: Sentence::new(why) };
         let finished = taking.finish(&self.end);
-        let (record, failed) = finished.map_err(failure)?;
+        let (mut record, failed) = finished.map_err(failure)?;
+        // Agents have clocks of their own; rows and points have this one.
+        self.began_unix_ns.into_iter().for_each(|began| record.set_load_began(began));
         let (failure, wrong_values) = (failed.map(failure), WrongValues::default());
         let outcome = RunOutcome { record, failure, wrong_values };
         if self.stop.is_raised() && outcome.record.ended_by == EndedBy::NotRun {

@@ -31,8 +31,9 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Period at which an agent that nothing wakes checks the time, and whether it was told to end.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Periods at which an agent that nothing wakes checks the time, and whether it was told to end:
+/// with a share, and while it waits for one.
+const LOOK_EVERY: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 /// Longest time that an agent told to end waits for its record to be acknowledged.
 const HAND_OVER_MAX: Span = Span::from_s(10);
 
@@ -207,7 +208,7 @@ impl Shell {
     }
 
     fn turn(&mut self) {
-        match self.net.next(LOOK_EVERY) {
+        match self.net.next(LOOK_EVERY[usize::from(self.busy.is_none())]) {
             Some(FromMaster::Opened { peer, address, .. }) => {
                 self.peer = peer;
                 let key = to_hex(&self.net.master()[..8]);

@@ -27,6 +27,7 @@ use memtide_run::steps::RunTask;
 use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, Share};
 use memtide_scenario::{Outputs, Settings, Target};
 use memtide_sinks::{OutputFacts, OutputSubject, Sink};
+use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 use std::sync::mpsc::{SendError, Sender};
@@ -156,7 +157,18 @@ impl Work {
         };
         let guard = law.as_ref().map_or_else(ConnectGuard::default, guard);
         let load_only = matches!(task, RunTask::Fill);
-        let agent = AgentSupervisor { share, sent, load_only, law, cpus, servers, told, events };
+        let memory_bytes = Cell::default();
+        let agent = AgentSupervisor {
+            share,
+            sent,
+            load_only,
+            law,
+            cpus,
+            servers,
+            told,
+            events,
+            memory_bytes,
+        };
         let world = HostWorld::new(Some(Division::of(share))).under(guard, Rc::new(agent));
         Session { settings, task: Task::Run(task), front: Box::new(front), world }.run();
     }
@@ -310,6 +322,8 @@ struct AgentSupervisor {
     servers: Vec<message::Server>,
     told: Arc<Told>,
     events: Reports,
+    /// The estimated memory of the share, once it is known.
+    memory_bytes: Cell<u64>,
 }
 
 /// A server in the form that limits are checked with.
@@ -325,6 +339,28 @@ fn endpoint(address: &Address) -> Endpoint<'_> {
     }
 }
 
+impl AgentSupervisor {
+    /// Checks the share, with as much of it as is known, against the operator's limits.
+    fn check(
+        &self,
+        servers: &[AskedServer<'_>],
+        connections: u64,
+        threads: u64,
+    ) -> Result<(), Stop> {
+        let Some(law) = &self.law else { return Ok(()) };
+        let asked = Asked {
+            settings: &self.sent,
+            servers,
+            own_part: f64::from(self.share.units) / f64::from(self.share.of),
+            connections,
+            threads,
+            memory_bytes: self.memory_bytes.get(),
+            load_only: self.load_only,
+        };
+        law.check(&asked).map_err(Stop::usage)
+    }
+}
+
 impl Supervisor for AgentSupervisor {
     fn server(&self, target: &Target) -> Option<ServerPlan> {
         let name = target.to_string();
@@ -336,24 +372,14 @@ impl Supervisor for AgentSupervisor {
 
     /// What follows from the settings is asked before a plan allocates anything; the shares of a
     /// run are equal.
-    fn permit(&self, settings: &Settings) -> Result<(), Stop> {
-        let Some(law) = &self.law else { return Ok(()) };
-        let scenario = &settings.scenario;
+    fn permit(&self) -> Result<(), Stop> {
+        let scenario = &self.sent.scenario;
         let Some(sizes) = PlanSizes::of(scenario, scenario.servers.len() as u32) else {
             return Ok(());
         };
-        let Share { units, of, .. } = self.share;
-        let threads = u64::from(scenario.threads.unwrap_or(1)) * u64::from(units);
-        let asked = Asked {
-            settings: &self.sent,
-            servers: &[],
-            own_part: f64::from(units) / f64::from(of),
-            connections: sizes.plan.connections * u64::from(units) / u64::from(of),
-            threads,
-            memory_bytes: sizes.plan.bytes(threads),
-            load_only: self.load_only,
-        };
-        law.check(&asked).map_err(Stop::usage)
+        let own = sizes.plan.of_share(self.share.units, self.share.of);
+        self.memory_bytes.set(own.bytes());
+        self.check(&[], own.connections, own.workers)
     }
 
     fn obey(&self, lowered: &mut Lowered) -> Result<(), Stop> {
@@ -369,17 +395,7 @@ impl Supervisor for AgentSupervisor {
             drop(self.events.send(Report::Note(note.to_owned())));
         }
         let servers: Vec<AskedServer<'_>> = plan.servers.iter().map(asked).collect();
-        let threads = plan.own_workers().len() as u64;
-        let asked = Asked {
-            settings: &self.sent,
-            servers: &servers,
-            own_part: threads as f64 / f64::from(plan.workers),
-            connections,
-            threads,
-            memory_bytes: plan.memory().bytes(threads),
-            load_only: self.load_only,
-        };
-        law.check(&asked).map_err(Stop::usage)
+        self.check(&servers, connections, plan.own_workers().len() as u64)
     }
 
     fn settle(&self, placement: &CpuPlacement) {

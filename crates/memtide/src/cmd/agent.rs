@@ -117,7 +117,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
 fn samples(matches: &ArgMatches) -> Result<Option<PathBuf>, Stop> {
     let folder = path(matches, "samples");
     if let Some(folder) = &folder {
-        let made = files::result_folder(folder);
+        let made = files::own_folder(folder);
         made.map_err(|why| Stop::usage(format!("--samples: {why}, or name another folder")))?;
     }
     Ok(folder)
@@ -141,7 +141,7 @@ fn points(matches: &ArgMatches) -> Result<Option<OwnPoints>, Stop> {
     let spool = spool.map_err(|why| wrong("spool", why))?;
     let spool: Option<SpoolPlace> = spool;
     if let Some(SpoolPlace { folder, .. }) = &spool {
-        let made = files::result_folder(folder.as_ref());
+        let made = files::own_folder(folder.as_ref());
         made.map_err(|why| wrong("spool", format!("{why}, or name another folder")))?;
     }
     let outputs = Outputs { out: vec![place], spool, ..Outputs::default() };

@@ -1,7 +1,7 @@
 //! `memtide merge`: merges the records of several runs into one record and one report.
 
 use crate::exit::{FAILED, Stop, unwritable};
-use crate::output::{columns, complain, show};
+use crate::output::{complain, show, text_options};
 use crate::session::outlets::close;
 use clap::ArgMatches;
 use memtide_record::GoalResult;
@@ -140,9 +140,15 @@ pub(super) fn outputs(matches: &ArgMatches) -> Result<Outputs, Stop> {
     let json = matches.try_get_one::<String>("json").ok().flatten().cloned();
     let mut settings =
         Settings { outputs: Outputs { json, ..Outputs::default() }, ..Settings::default() };
-    let words = matches.get_many::<String>("out").into_iter().flatten().cloned().collect();
     let mut layer = Layer::new();
-    layer.push(field::find("out").expect("it is a field"), words, Origin::Flag);
+    for name in ["out", "full", "explain"] {
+        // comparisons have none of the last two.
+        let words = matches.try_get_many::<String>(name).ok().flatten().into_iter().flatten();
+        let words: Vec<String> = words.cloned().collect();
+        if !words.is_empty() {
+            layer.push(field::find(name).expect("it is a field"), words, Origin::Flag);
+        }
+    }
     settings.apply(&layer)?;
     if let Some(output) = settings.outputs.first(OutputKind::Samples) {
         return Err(Stop::usage(format!(
@@ -171,7 +177,7 @@ pub(super) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Sto
 fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop> {
     let mut trouble = Vec::new();
     if !outputs.is_on_stdout()
-        && let Err(error) = show(&text_for(record, columns()))
+        && let Err(error) = show(&text_for(record, &text_options(outputs)))
     {
         trouble.push(unwritable("stdout", &error));
     }

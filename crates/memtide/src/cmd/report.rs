@@ -3,7 +3,7 @@
 
 use super::merge::{add_of_record, outputs, read_text};
 use crate::exit::{FAILED, Stop, unwritable};
-use crate::output::{columns, complain, show};
+use crate::output::{columns, complain, show, text_options};
 use crate::session::outlets::close;
 use clap::ArgMatches;
 use memtide_record::steps::Steps;
@@ -116,7 +116,7 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
     }
     let mut trouble = Vec::new();
     if !outputs.is_on_stdout()
-        && let Err(error) = show(&text(found))
+        && let Err(error) = show(&text(found, outputs))
     {
         trouble.push(unwritable("stdout", &error));
     }
@@ -155,21 +155,21 @@ fn check_steps(outputs: &Outputs) -> Result<(), Stop> {
         use OutputKind::{Hgrm, Hlog, Influx, Intervals};
         matches!(output.kind, Hgrm | Hlog | Influx | Intervals)
     };
-    match outputs.files().iter().find(|output| is_of_run(output)) {
+    let output = outputs.files().iter().find(|output| is_of_run(output)).map(Output::flag);
+    match output.or_else(|| outputs.explain.map(|figure| format!("--explain {figure}"))) {
         None => Ok(()),
-        Some(output) => Err(Stop::usage(format!(
-            "{} shows a single run, and the file holds the steps of a search or scan; repeat one \
-             rate with memtide run",
-            output.flag()
+        Some(flag) => Err(Stop::usage(format!(
+            "{flag} shows a single run, and the file holds the steps of a search or scan; repeat \
+             one rate with memtide run"
         ))),
     }
 }
 
-fn text(found: &Found) -> String {
+fn text(found: &Found, outputs: &Outputs) -> String {
     match found {
-        Found::Run(record) => text_for(record, columns()),
+        Found::Run(record) => text_for(record, &text_options(outputs)),
         Found::Steps(steps) => {
-            let mut text = StepsText::new(&steps.goals, columns());
+            let mut text = StepsText::new(&steps.goals, columns().filter(|_| !outputs.full));
             let mut rows: Vec<String> = steps.steps.iter().map(|step| text.step(step)).collect();
             rows.extend(iter::once(text.conclusion(&steps.conclusion)));
             rows.concat()

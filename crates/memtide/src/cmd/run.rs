@@ -5,7 +5,7 @@
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
-use crate::output::{columns, complain, show_part};
+use crate::output::{complain, show_part, text_options};
 use crate::placement::{division, variable};
 use crate::session::host::HostWorld;
 use crate::session::outlets::open;
@@ -13,12 +13,12 @@ use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
 use clap::ArgMatches;
+use memtide_record::ShareRecord;
 use memtide_record::{Event, Record};
-use memtide_record::{ShareRecord, Verdict};
-use memtide_report::text_for;
+use memtide_report::{TextOptions, text_for};
 use memtide_run::RunOutcome;
 use memtide_run::steps::RunTask;
-use memtide_scenario::{OutputKind, Settings};
+use memtide_scenario::{OutputKind, Outputs, Settings};
 use memtide_sinks::{Sink, check_places};
 use std::io;
 
@@ -86,9 +86,12 @@ impl Front for Native {
         check_whole(settings, servers_within)
     }
 
-    fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
+    fn check_outputs(&self, outputs: &Outputs) -> Result<(), Stop> {
         let trace = self.trace.as_deref().filter(|place| *place != "-");
-        check_places(&settings.outputs, &[("--trace", trace)])?;
+        Ok(check_places(outputs, &[("--trace", trace)])?)
+    }
+
+    fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
         open(settings, self.is_simulated)
     }
 
@@ -96,7 +99,9 @@ impl Front for Native {
         if settings.outputs.is_on_stdout() {
             return Vec::new();
         }
-        vec![InStep { name: "stdout", screen: Box::new(Report { load_only: self.load_only }) }]
+        let options = text_options(&settings.outputs);
+        let report = Report { load_only: self.load_only, options };
+        vec![InStep { name: "stdout", screen: Box::new(report) }]
     }
 
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
@@ -115,7 +120,7 @@ impl Front for Native {
         if !ended.trouble.is_empty() {
             return Ok(FAILED);
         }
-        let unbelievable = !self.load_only && record.believable.verdict == Verdict::No;
+        let unbelievable = !self.load_only && !record.stands();
         Ok(if settings.scenario.trust.strict && unbelievable { UNBELIEVABLE } else { 0 })
     }
 }
@@ -135,6 +140,7 @@ fn end_of_share(share: &ShareRecord, outcome: &RunOutcome, is_recorded: bool) ->
 /// The report on stdout.
 struct Report {
     load_only: bool,
+    options: TextOptions,
 }
 
 impl Report {
@@ -144,7 +150,7 @@ impl Report {
                 let stored = record.phases.load.totals.replies.get("stored").unwrap_or(&0);
                 format!("stored {stored} keys\n")
             }
-            false => text_for(record, columns()),
+            false => text_for(record, &self.options),
         }
     }
 }

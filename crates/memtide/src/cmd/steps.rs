@@ -15,12 +15,13 @@ use crate::session::{
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use memtide_base::Rate;
+use memtide_base::choice::RateUnit;
 use memtide_record::Event;
 use memtide_record::steps::{Conclusion, CourseKind};
 use memtide_report::StepsText;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
 use memtide_scenario::{Goal, Relation, Subject};
-use memtide_scenario::{Output, OutputKind, Settings};
+use memtide_scenario::{Output, OutputKind, Outputs, Settings};
 use memtide_sinks::{Outlets, OutputSubject, Sink, check_places};
 use memtide_workload::Wave;
 use std::io;
@@ -35,6 +36,7 @@ pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
     let limits = limits(matches)?;
     let settings = settings(matches, ("search", "search looks for"))?;
     let scenario = &settings.scenario;
+    let limits = Limits { unit: scenario.rate_unit, ..limits };
     if scenario.goals.is_empty() {
         return Err(Stop::usage("search needs a goal: add one such as --goal 'all.p95<10ms'"));
     }
@@ -54,7 +56,8 @@ pub(crate) fn scan(matches: &ArgMatches) -> Result<u8, Stop> {
     let rates = matches.get_one::<Rates>("rates").expect("it is required");
     let settings = settings(matches, ("scan", "scan varies"))?;
     check(&settings, rates.highest())?;
-    Ok(perform(matches, settings, CourseKind::Scan, Box::new(Scan::new(rates.clone())), None))
+    let course = Box::new(Scan::new(rates.clone(), settings.scenario.rate_unit));
+    Ok(perform(matches, settings, CourseKind::Scan, course, None))
 }
 
 /// The settings of every step of `command`. `varies` says what sets the rate.
@@ -84,6 +87,12 @@ fn settings(matches: &ArgMatches, (command, varies): (&str, &str)) -> Result<Set
                 .to_owned(),
         ),
         (
+            outputs.explain.is_some(),
+            "explain is about a figure of a single run: remove it, and repeat one rate with \
+             memtide run --explain"
+                .to_owned(),
+        ),
+        (
             outputs.verify_details.is_some(),
             "verify-details would mix the values of all steps: remove it, and repeat one rate \
              with memtide run --verify-details"
@@ -109,7 +118,7 @@ fn grows_harder(goal: &Goal) -> bool {
     upper && goal.subject != Subject::Rate
 }
 
-/// The limits of a search, from the command line.
+/// The limits of a search, from the command line, which does not say their unit.
 ///
 /// Cause: The rates or the resolution of a search are out of range.
 fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
@@ -133,7 +142,7 @@ fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
             "resolution {resolution} is out of range: use a fraction from 0.1% to 50%"
         )));
     }
-    Ok(Limits { rate_min, rate_max, resolution })
+    Ok(Limits { unit: RateUnit::Operations, rate_min, rate_max, resolution })
 }
 
 fn perform(
@@ -188,9 +197,12 @@ impl Front for NativeSteps {
         room::check(&settings.scenario, servers_within)
     }
 
+    fn check_outputs(&self, outputs: &Outputs) -> Result<(), Stop> {
+        Ok(check_places(outputs, &[])?)
+    }
+
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
         let outputs = &settings.outputs;
-        check_places(outputs, &[])?;
         let shown = OutputSubject::Steps(self.kind, &settings.scenario.goals);
         let reader = outputs.files().into_iter().find(Output::is_stdout);
         let reader = reader.map(|output| output.name());
@@ -202,7 +214,8 @@ impl Front for NativeSteps {
         if outputs.is_on_stdout() {
             return Vec::new();
         }
-        let text = StepsText::new(&self.goals, columns());
+        let columns = columns().filter(|_| !outputs.full);
+        let text = StepsText::new(&self.goals, columns);
         let is_only = outputs.files().iter().all(|output| output.kind == OutputKind::Plot);
         let table = StepsTable { text, steps: 0, is_only, is_unread: false };
         vec![InStep { name: "stdout", screen: Box::new(table) }]

@@ -14,7 +14,7 @@ use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
 use memtide_record::Rule;
-use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, from_toml};
+use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, field, from_toml};
 use memtide_server::{Behaviour, Faults};
 use memtide_sinks::check_built;
 use std::ffi::OsString;
@@ -328,6 +328,7 @@ fn merge_command() -> Command {
                 .help("Write the merged record as JSON; - for stdout, in place of the report"),
         )
         .arg(out_argument())
+        .args(report_arguments())
         .arg(
             Arg::new("force")
                 .long("force")
@@ -343,6 +344,11 @@ fn out_argument() -> Arg {
         .value_name("KIND=WHERE")
         .action(ArgAction::Append)
         .help("Write an output, such as md=run.md; repeat it for more (see memtide run)")
+}
+
+/// The flags that say how much of a report is printed.
+fn report_arguments() -> [Arg; 2] {
+    ["full", "explain"].map(|name| flag(field::find(name).expect("it is a field")))
 }
 
 fn report_command() -> Command {
@@ -374,6 +380,7 @@ fn report_command() -> Command {
                 .help("Deliver the points that --spool kept to --out influx=URL"),
         )
         .arg(out_argument())
+        .args(report_arguments())
 }
 
 fn compare_command() -> Command {

@@ -16,7 +16,7 @@ use memtide_record::Warning;
 use memtide_run::steps::StepsOutcome;
 use memtide_run::{Failure, RunOutcome};
 use memtide_scenario::Problem;
-use memtide_scenario::{Scenario, Settings};
+use memtide_scenario::{Outputs, Scenario, Settings};
 use memtide_sinks::{Outlets, Samples, Sink};
 use std::io;
 
@@ -34,6 +34,11 @@ pub(crate) trait Front {
 
     /// Refuses settings that cannot be run, or not with this number of servers in this process.
     fn check(&self, _settings: &Settings, _servers_within: u64) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// Refuses outputs that this process cannot write, also if only the plan is shown.
+    fn check_outputs(&self, _outputs: &Outputs) -> Result<(), Stop> {
         Ok(())
     }
 

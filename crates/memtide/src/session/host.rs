@@ -33,7 +33,7 @@ pub(crate) trait Supervisor {
     /// the supervisor, too.
     fn server(&self, target: &Target) -> Option<ServerPlan>;
     /// Refuses settings beyond the limits, before anything is resolved or allocated.
-    fn permit(&self, settings: &Settings) -> Result<(), Stop>;
+    fn permit(&self) -> Result<(), Stop>;
     /// Refuses a plan beyond the limits, before any connection is made; leaves out what the run
     /// does not need.
     fn obey(&self, lowered: &mut Lowered) -> Result<(), Stop>;
@@ -137,8 +137,8 @@ impl HostWorld {
 impl World for HostWorld {
     type Runner = FleetRunner<HostFleet>;
 
-    fn prepare(&mut self, settings: &mut Settings) -> Result<(), Stop> {
-        self.supervisor.as_ref().map_or(Ok(()), |supervisor| supervisor.permit(settings))
+    fn prepare(&mut self, _settings: &mut Settings) -> Result<(), Stop> {
+        self.supervisor.as_ref().map_or(Ok(()), |supervisor| supervisor.permit())
     }
 
     fn servers_within(&self, settings: &Settings) -> u64 {

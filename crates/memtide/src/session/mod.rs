@@ -137,6 +137,8 @@ impl<W: World> Session<W> {
         let scenario = &settings.scenario;
         let lowered = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
         let lowered = Lowered { looks_unfilled: profile.looks_unfilled, ..lowered };
+        let outputs = world.own_outputs(&settings.outputs);
+        front.check_outputs(&outputs)?;
         if settings.outputs.plan {
             let shown =
                 show(&(plan_text(&lowered.record, columns()) + &lanes_text(&around, &lowered)));
@@ -145,7 +147,6 @@ impl<W: World> Session<W> {
         world.check(&lowered).map_err(|warning| profile.unfit(&warning))?;
         // Threads of outputs inherit the CPUs of this thread.
         world.settle(&lowered.placement)?;
-        let outputs = world.own_outputs(&settings.outputs);
         let opened = front.open(&Settings { outputs, ..settings.clone() })?;
         let Opened { samples, outlets, reader } = opened;
         *stop = world.signals(profile.manner)?;

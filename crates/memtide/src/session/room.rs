@@ -2,7 +2,6 @@
 //! rather than let the machine hang. It estimates; it limits nothing.
 
 use crate::exit::Stop;
-use memtide_base::Span;
 use memtide_base::units::{format_bytes, format_count};
 use memtide_engine::plan::CONNECTION_BYTES;
 use memtide_host::memory::{self, Available};
@@ -15,8 +14,6 @@ use memtide_workload::{OpKind, SizeLaw};
 const ITEM_OVERHEAD_BYTES: u64 = 128;
 /// Longest key.
 const KEY_BYTES_MAX: u64 = 250;
-/// Largest rate of a closed loop, in operations per second.
-const RATE_MAX: f64 = 10e6;
 
 /// Mean size of an item in the embedded server, in bytes.
 pub(crate) fn item_bytes(scenario: &Scenario) -> u64 {
@@ -76,12 +73,13 @@ struct Need {
 /// is impossible, which is reported later.
 fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
     let servers = scenario.servers.len().max(1) as u32;
-    let Some(PlanSizes { decided, plan, verified }) = PlanSizes::of(scenario, servers) else {
+    let Some(PlanSizes { decided, plan, verified, operations }) = PlanSizes::of(scenario, servers)
+    else {
         return Vec::new();
     };
     let longest = decided.value_size.largest(decided.value_max);
     let clients = decided.client.clients.unwrap_or(1);
-    let items = items(&decided, plan.slots);
+    let items = items(&decided, plan.slots, operations);
     // A simulated or embedded server has its own end of each connection.
     let ends_bytes = if copies > 0 { plan.connections.saturating_mul(CONNECTION_BYTES) } else { 0 };
     let need = |bytes: u64, what: String, advice| Need { bytes, what, advice };
@@ -111,9 +109,14 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
             "fewer --clients or a smaller --window",
         ),
         need(
-            plan.rows_bytes.saturating_mul(decided.threads.unwrap_or(1).into()),
-            format!("for rows over time that are open for a timeout of {}", decided.timeout),
-            "a longer --interval or a shorter --timeout",
+            plan.all_rows_bytes(),
+            format!("for {} rows over time", plan.kept_rows),
+            "a longer --interval",
+        ),
+        need(
+            plan.workers_bytes(),
+            format!("for {} workers on {} servers", plan.workers, plan.servers),
+            "fewer --threads or servers",
         ),
         need(
             plan.verification_bytes,
@@ -125,7 +128,7 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
 
 /// Largest number of items that the servers will hold: all keys, or a window's slots, if they are
 /// filled, else the number of operations.
-fn items(scenario: &Scenario, slots: u64) -> u64 {
+fn items(scenario: &Scenario, slots: u64, operations: u64) -> u64 {
     let all = if slots > 0 { slots } else { scenario.keys };
     let reads = scenario.mix.kinds().any(|kind| !kind.stores_value());
     let stores = scenario.mix.kinds().any(OpKind::stores_value);
@@ -136,24 +139,8 @@ fn items(scenario: &Scenario, slots: u64) -> u64 {
     };
     match (fills, stores) {
         (true, _) => all,
-        (false, true) => all.min(operations(scenario)),
+        (false, true) => all.min(operations),
         (false, false) => 0,
-    }
-}
-
-/// Largest number of operations that the scenario can make.
-fn operations(scenario: &Scenario) -> u64 {
-    let length = (scenario.warmup + scenario.duration.unwrap_or(Span::ZERO)).as_s_f64();
-    let rate = scenario.rate.filter(|&rate| rate > 0.0).unwrap_or(RATE_MAX);
-    let by_time = (rate * length) as u64;
-    let connections = scenario.churn.connections_total;
-    let by_calls =
-        connections.zip(scenario.churn.calls).map(|(of, calls)| of.saturating_mul(calls));
-    let counted = scenario.ops_max.or(by_calls);
-    match (counted, scenario.duration) {
-        (Some(count), None) => count,
-        (Some(count), Some(_)) => count.min(by_time),
-        (None, _) => by_time,
     }
 }
 

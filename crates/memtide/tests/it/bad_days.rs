@@ -1,20 +1,8 @@
 //! Servers that are absent, lie, fall silent, close connections, die and come back: memtide never
 //! panics or hangs, and always names the server in a sentence.
 
-use crate::child::{
-    Running, assert_counters_equal, check, memtide, program, record_at, scratch, shared,
-    start_after,
-};
-use crate::peer::Peer;
 use crate::peer::rogue::{Answer, Rogue};
-use memtide_record::Record;
-use memtide_record::{CheckKind, CheckResult, EndedBy, Verdict};
-use rustix::process::Signal;
-use std::fs;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-use std::thread;
-use std::time::Duration;
+use crate::prelude::*;
 
 #[test]
 fn a_server_that_cannot_be_found_ends_the_run_before_it_begins() {

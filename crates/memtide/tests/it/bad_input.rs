@@ -1,12 +1,13 @@
 //! Invalid input: one clear sentence that names the field, nothing on stdout, exit 2, and no server
 //! is contacted.
 
-use crate::child::{memtide, memtide_with, refused, scratch};
+use crate::child::refused;
+use crate::prelude::*;
 
 /// Runs a scenario file of this text.
 fn run_file(name: &str, text: &str, words: &[&str]) {
     let path = scratch(name);
-    std::fs::write(&path, text).unwrap();
+    fs::write(&path, text).unwrap();
     memtide(&format!("run {} --quiet", path.display())).complains(2, words);
 }
 

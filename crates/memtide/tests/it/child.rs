@@ -104,6 +104,36 @@ pub(crate) fn program() -> Command {
     command
 }
 
+/// The program with the words of `line`, in `folder`.
+pub(crate) fn program_in(folder: &Path, line: &str) -> Command {
+    let mut command = program();
+    command.current_dir(folder).args(line.split_whitespace());
+    command
+}
+
+/// Runs the program with the words of `line` in `folder` to its end.
+pub(crate) fn run_in(folder: &Path, line: &str) -> Finished {
+    let _turn = shared();
+    Running::of(&mut program_in(folder, line)).finish()
+}
+
+/// Runs the program in `folder`, where no file can be longer than `bytes_max`: a longer write fails
+/// as on a full disk.
+pub(crate) fn run_on_small_disk(folder: &Path, line: &str, bytes_max: u64) -> Finished {
+    let _turn = shared();
+    let mut command = program_in(folder, line);
+    // SAFETY: both calls may be made between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            let limit = libc::rlimit { rlim_cur: bytes_max, rlim_max: bytes_max };
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
+            Ok(())
+        });
+    }
+    Running::of(&mut command).finish()
+}
+
 /// Starts the program with the words of `line` in a shell that has done `before`.
 pub(crate) fn start_after(before: &str, line: &str) -> Running {
     let path = program().get_program().to_string_lossy().into_owned();

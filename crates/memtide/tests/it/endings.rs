@@ -1,12 +1,7 @@
 //! How a run ends: interrupted, with a reader that has gone, with an unwritable output, with goals,
 //! and with a verdict on which a script relies.
 
-use crate::child::{Running, check, memtide, program, record_at, scratch, shared};
-use crate::peer::Peer;
-use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Verdict};
-use rustix::process::Signal;
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use crate::prelude::*;
 
 #[test]
 fn an_interrupted_run_still_reports_and_writes_its_files() {
@@ -27,7 +22,7 @@ fn an_interrupted_run_still_reports_and_writes_its_files() {
         assert!(record.partial);
         assert_eq!((record.ended_by, record.exit), (EndedBy::Interrupted, 130));
         assert!(record.totals.answered >= 1_000 && record.measured_s < 49.0, "{run}");
-        let text = std::fs::read_to_string(samples).unwrap();
+        let text = fs::read_to_string(samples).unwrap();
         assert!(text.ends_with('\n'), "the last line is whole");
         assert!(text.lines().all(|line| line.split(',').count() == 10), "every line is whole");
         assert_eq!(text.lines().count() as u64, record.totals.intended + 1);
@@ -115,26 +110,6 @@ fn strict_turns_a_no_into_an_exit_code_and_nothing_else_does() {
     assert!(!record.believable.reasons.is_empty(), "{run}");
     let run = memtide(&line).exits(0);
     assert_eq!(run.record().believable.verdict, Verdict::No);
-}
-
-#[test]
-fn a_saturated_client_is_the_limit_of_a_closed_loop() {
-    // Deep enough that the worker always finds replies to read.
-    let line = "run --rate 0 --depth 16 --threads 1 --duration 500ms --keys 1k --strict --json -";
-    let run = memtide(line);
-    let record = run.record();
-    for skipped in [CheckKind::Rate, CheckKind::GeneratorP50, CheckKind::GeneratorP99] {
-        assert_eq!(check(&record, skipped).0, CheckResult::Skipped, "{run}");
-    }
-    let (result, message) = check(&record, CheckKind::WorkerBusy);
-    let busiest = record.client.worker_busy.iter().copied().fold(0.0, f64::max);
-    if busiest >= 0.7 {
-        assert_eq!(result, CheckResult::Failed, "{run}");
-        assert!(message.contains("memtide is the limit"), "{run}");
-    }
-    // The limiting side depends on the machine; the exit code must agree with the verdict.
-    let believed = record.believable.verdict == Verdict::Yes;
-    assert_eq!(run.code, Some(if believed { 0 } else { 4 }), "{run}");
 }
 
 #[test]

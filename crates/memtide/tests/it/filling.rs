@@ -1,10 +1,8 @@
 //! When servers are filled, how often and with what; and what happens if they refuse.
 
-use crate::child::{Finished, assert_counters_equal, memtide, start_after};
-use crate::peer::Peer;
-use memtide_record::Record;
+use crate::prelude::*;
 use memtide_run::PlanSizes;
-use memtide_scenario::{Kind, Settings, from_toml};
+use memtide_scenario::{Settings, from_toml};
 
 /// Number of sets that filling sent.
 fn filled(record: &Record) -> u64 {
@@ -156,7 +154,7 @@ fn values_of_another_length_are_refused_where_nothing_may_be_filled() {
     let record = memtide(&accepted).exits(0).record();
     assert_eq!(record.totals.value_bytes_read, 200 * record.totals.values_read);
     assert!(record.warnings.iter().any(|warning| warning.code == "values_resized"));
-    let same = format!("{line} --load never");
+    let same = format!("{line} --full --load never");
     let run = memtide(&same).exits(0);
     assert!(run.out.contains("values of 200 B"), "{run}");
 }
@@ -245,9 +243,8 @@ fn a_run_takes_about_the_memory_that_was_computed_for_it() {
         let mut settings = Settings::default();
         let layer = from_toml(&toml, "a test").expect("it is a scenario");
         settings.apply(&layer).expect("its words are allowed");
-        let threads = settings.scenario.threads.unwrap_or(1);
         let sizes = PlanSizes::of(&settings.scenario, 1).expect("it has a plan");
-        let needed = sizes.plan.bytes(threads.into());
+        let needed = sizes.plan.bytes();
         let took = peak(words).saturating_sub(base);
         assert!(took as f64 <= 1.1 * needed as f64 + 8e6, "{words:?}: {took}, not {needed}");
         assert!(needed <= 2 * took + 32_000_000, "{words:?}: {took}, not {needed}");

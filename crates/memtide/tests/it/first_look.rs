@@ -1,23 +1,30 @@
 //! First contact: a run without any configuration, help, manual and completions, and precedence
 //! when several places set the same field.
 
-use crate::child::{
-    Finished, Running, assert_counters_equal, memtide, program, record_at, scratch, shared,
-};
+use crate::prelude::*;
 use memtide_record::LoopKind;
 use memtide_scenario::FIELDS;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 #[test]
 fn a_run_without_a_server_brings_its_own_and_ends_with_a_verdict() {
-    let run = memtide("run --duration 1s").exits(0);
+    let run = memtide("run --full --duration 1s").exits(0);
     assert!(run.err.contains("no --server given"), "{run}");
     assert_eq!(run.err.lines().count(), 1, "stderr has only the announcement: {run}");
     let last = run.out.lines().last().unwrap();
-    assert!(last == "believable: yes" || last.starts_with("believable: no — "), "{run}");
+    assert!(last.starts_with("believable: "), "{run}");
     assert!(run.out.ends_with('\n'), "{run}");
-    assert!(run.out.starts_with("memtide "), "stdout begins with what was run: {run}");
-    for row in ["\nserver ", "\nall ", "\nget ", "\nget_hit ", "\nset ", "\nservice ", "\nlag "] {
+    assert!(run.out.starts_with("rate "), "stdout begins with the answer: {run}");
+    for row in [
+        "\nmemtide ",
+        "\nserver ",
+        "\nall ",
+        "\nget ",
+        "\nget_hit ",
+        "\nset ",
+        "\nservice ",
+        "\nlag ",
+    ] {
         assert!(run.out.contains(row), "no line {row:?}: {run}");
     }
     assert!(!run.out.contains('\x1b'), "no colour and no cursor outside a terminal: {run}");
@@ -32,7 +39,7 @@ fn on_cpus(cpus: usize, line: &str) -> Option<Finished> {
         return None; // This machine cannot show it.
     }
     let program = program().get_program().to_owned();
-    let mut command = std::process::Command::new("taskset");
+    let mut command = Command::new("taskset");
     command.args(["-c", &list.join(",")]).arg(program).args(line.split_whitespace());
     let _turn = shared();
     Some(Running::of(&mut command).finish())
@@ -102,7 +109,7 @@ fn the_plan_is_printed_and_nothing_is_done() {
 #[test]
 fn flags_beat_the_environment_which_beats_the_file_which_beats_the_default() {
     let path = scratch("precedence.toml");
-    std::fs::write(&path, "rate = 111\nkeys = 123\ndepth = 45\n").unwrap();
+    fs::write(&path, "rate = 111\nkeys = 123\ndepth = 45\n").unwrap();
     let planned = |environment: Option<&str>, flag: &str| {
         let _turn = shared();
         let mut command = program();
@@ -124,18 +131,7 @@ fn flags_beat_the_environment_which_beats_the_file_which_beats_the_default() {
 }
 
 #[test]
-fn help_and_manual_show_every_field() {
-    for command in ["run", "load"] {
-        let long = memtide(&format!("{command} --help")).exits(0);
-        let all = memtide(&format!("{command} --help-all")).exits(0);
-        for field in FIELDS {
-            let flag = format!("--{}", field.name);
-            assert!(long.out.contains(&flag), "{command} --help does not show {flag}");
-            assert!(all.out.contains(&flag), "{command} --help-all does not show {flag}");
-        }
-        assert!(long.out.contains("Exit codes"), "{long}");
-        assert!(!all.out.contains('\x1b'), "no colour outside a terminal: {all}");
-    }
+fn the_manual_shows_every_field() {
     let manual = memtide("man").exits(0);
     for field in FIELDS {
         let flag = format!("\\-\\-{}", field.name.replace('-', "\\-"));

@@ -38,5 +38,7 @@ mod memaslap;
 mod streams;
 mod commands;
 
+#[path = "child/prelude.rs"]
+mod prelude;
 mod peer;
 mod child;

@@ -1,10 +1,8 @@
 //! Merged records: counts, output and refusals.
 
-use crate::child::{memtide, read_record, scratch};
-use crate::peer::Peer;
-use memtide_record::GoalResult;
-use memtide_record::Record;
-use std::path::Path;
+use crate::prelude::*;
+use memtide_base::printable::is_obeyed;
+use serde_json::{Value, json};
 
 /// The record of a short run with these words, written to a file of this name.
 fn run(words: &str, name: &str) -> (String, Record) {
@@ -12,7 +10,7 @@ fn run(words: &str, name: &str) -> (String, Record) {
     let path = path.display();
     let line = format!("run --duration 1s --keys 100 --quiet {words} --json {path}");
     memtide(&line);
-    let text = std::fs::read_to_string(path.to_string()).unwrap();
+    let text = fs::read_to_string(path.to_string()).unwrap();
     (path.to_string(), read_record(&text).unwrap())
 }
 
@@ -31,7 +29,7 @@ fn the_counts_of_two_runs_add_up_in_a_record_and_a_report() {
     assert!(report.out.lines().last().unwrap().starts_with("believable: "), "{report}");
     assert_eq!(report.err, "", "{report}");
     let merged = memtide(&format!("merge {b} {a} --json -")).exits(0);
-    assert_eq!(merged.out, std::fs::read_to_string(&out).unwrap(), "the order does not matter");
+    assert_eq!(merged.out, fs::read_to_string(&out).unwrap(), "the order does not matter");
     let record = merged.record();
     assert_eq!(record.totals.intended, first.totals.intended + second.totals.intended);
     assert_eq!(record.window_ns, first.window_ns + second.window_ns, "one after the other");
@@ -55,7 +53,7 @@ fn what_cannot_be_merged_is_said_in_one_sentence() {
     assert!(forced.out.contains("2 runs merged"), "{forced}");
     let broken = scratch("merge-broken.json");
     let broken = broken.display().to_string();
-    let write = |text: &str| std::fs::write(Path::new(&broken), text).unwrap();
+    let write = |text: &str| fs::write(Path::new(&broken), text).unwrap();
     let line = format!("merge {a} {broken}");
     memtide(&line).complains(2, &[&broken, "cannot be read"]);
     write("# a report");
@@ -86,4 +84,93 @@ fn goals_are_judged_anew_and_an_output_that_fails_does_not_cost_the_report() {
     let merged = memtide(&format!("merge {a} {b} --json /nowhere/x.json")).exits(1);
     assert!(merged.out.contains("goal: all.p99<10s: met"), "{merged}");
     assert!(merged.err.contains("--json '/nowhere/x.json' cannot be written"), "{merged}");
+}
+
+/// What a stranger can put into each text of a record: escapes, a line of its own, and no end.
+const EVIL: &str = "\u{1b}[31mevil\u{1b}]0;t\u{7}\nFORGED line\r\u{202e}\u{9b}2J ";
+
+/// Replaces every text of a record by another one, as far as the record can still be read.
+/// A text without an end replaces some only, because each costs the time of reading it.
+fn poison(record: &mut Value, evil: &str) -> usize {
+    let mut places = Vec::new();
+    collect(record, String::new(), &mut places);
+    let mut replaced = 0;
+    let step = if evil.len() > EVIL.len() { places.len() / 12 } else { 1 };
+    for place in places.into_iter().step_by(step) {
+        let text = record.pointer_mut(&place).unwrap();
+        let before = std::mem::replace(text, Value::from(evil));
+        match Record::from_json(&record.to_string()) {
+            Ok(_) => replaced += 1,
+            Err(_) => *record.pointer_mut(&place).unwrap() = before,
+        }
+    }
+    replaced
+}
+
+/// The places of all texts that are no encoded distributions.
+fn collect(value: &Value, at: String, places: &mut Vec<String>) {
+    match value {
+        Value::String(_) if !at.ends_with("/histogram") => places.push(at),
+        Value::Array(all) => {
+            all.iter().enumerate().for_each(|(n, one)| collect(one, format!("{at}/{n}"), places));
+        }
+        Value::Object(all) => {
+            all.iter().for_each(|(name, one)| collect(one, format!("{at}/{name}"), places));
+        }
+        _ => {}
+    }
+}
+
+/// Texts of records were printed as they were: an agent's reached the terminal of the user.
+#[test]
+fn texts_of_records_from_strangers_are_harmless_where_they_are_shown() {
+    let peer = Peer::embedded("");
+    let words = format!("--rate 500 -s {} --goal all.p50<1ns --goal all.p99<9s", peer.name);
+    let (a, record) = run(&format!("{words} --shard 0/2"), "merge-evil-a.json");
+    let (b, _) = run(&format!("{words} --shard 1/2"), "merge-evil-b.json");
+    let merged = scratch("merge-evil.json").display().to_string();
+    memtide(&format!("merge {a} {b} --json {merged}"));
+    let long = format!("{EVIL}{}", "x ".repeat(50_000));
+    for (path, evil) in [(&a, EVIL), (&merged, EVIL), (&a, &long), (&merged, &long)] {
+        let mut value: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        if let Some(share) = value.get_mut("share").and_then(Value::as_object_mut) {
+            let agent = json!({"name": "a", "run": "ab", "armed_ns": null});
+            share.insert("agent".to_owned(), agent);
+            share.insert("not_run".to_owned(), json!("late"));
+        }
+        let warning = json!({"code": "evictions", "message": "m", "remedy": "r"});
+        value["warnings"].as_array_mut().unwrap().push(warning);
+        assert!(poison(&mut value, evil) > 3, "texts can be replaced");
+        let evil = scratch("merge-poisoned.json").display().to_string();
+        fs::write(&evil, value.to_string()).unwrap();
+        let outputs = ["md", "hgrm", "junit", "json"].map(|kind| {
+            let file = scratch(&format!("merge-poisoned.{kind}")).display().to_string();
+            (format!("{kind}={file}"), file)
+        });
+        let out: String = outputs.iter().map(|(word, _)| format!(" --out {word}")).collect();
+        for line in [
+            format!("report {evil}{out}"),
+            format!("merge {evil}"),
+            format!("merge {evil} {b}"),
+            format!("merge --force {evil} {b}"),
+            format!("compare {a} {evil}"),
+        ] {
+            let run = memtide(&line);
+            assert!(!run.err.contains("panicked"), "{run}");
+            is_harmless(&run.out, &line);
+            is_harmless(&run.err, &line);
+        }
+        for (_, file) in outputs {
+            is_harmless(&fs::read_to_string(&file).unwrap_or_default(), &file);
+        }
+    }
+    assert!(record.totals.intended > 0);
+}
+
+/// Asserts that a text obeys no stranger: it moves no cursor, has no line of theirs, and an end.
+fn is_harmless(text: &str, what: &str) {
+    let obeyed = text.chars().find(|c| is_obeyed(*c) && !"\n\t".contains(*c));
+    assert_eq!(obeyed, None, "{what}: {text}");
+    assert!(!text.lines().any(|line| line.trim_start().starts_with("FORGED")), "{what}: {text}");
+    assert!(text.len() < 20_000_000, "{what}: {} bytes", text.len());
 }

@@ -1,12 +1,7 @@
 //! Every kind of operation, against every kind of server and in every arrangement of connections:
 //! the servers' counts equal those of the requests, and every operation is accounted for.
 
-use crate::child::{assert_counters_equal, memtide};
-use crate::peer::Peer;
-use crate::peer::rogue::Recorder;
-use memtide_record::Record;
-use memtide_record::{EndedBy, Verdict};
-use memtide_scenario::Kind;
+use crate::prelude::*;
 
 const EVERY_KIND: &str = "get=5,gets=1,set=2,add=1,replace=1,append=1,prepend=1,cas=1,delete=1,\
                           incr=1,decr=1,touch=1,gat=1,gats=1";
@@ -158,7 +153,7 @@ fn several_servers_have_a_row_each() {
         assert_eq!(row.response.count, row.totals.answered);
     }
     assert_eq!(rows[0].totals.answered + rows[1].totals.answered, record.totals.answered);
-    let text = memtide(&line).exits(0);
+    let text = memtide(&format!("{line} --full")).exits(0);
     for peer in [&first, &second] {
         let row = text.out.lines().find(|line| line.starts_with(&peer.name));
         assert!(row.is_some(), "no row of {}: {text}", peer.name);
@@ -181,42 +176,4 @@ fn every_way_to_wait_to_connect_and_to_end_makes_the_same_load() {
             assert_eq!(record.phases.cooldown.totals.intended, 0, "{run}");
         }
     }
-}
-
-#[test]
-fn the_same_operations_are_issued_whatever_the_number_of_workers() {
-    let recorder = Recorder::new();
-    let asked = |threads: u32, flags: &str| {
-        let line = format!(
-            "run -s {} --load never --ops-max 5001 --keys 300 --threads {threads} {flags} --json -",
-            recorder.rogue.name
-        );
-        let record = memtide(&line).exits(0).record();
-        assert_eq!(record.totals.intended, 5_001, "{threads} workers, {flags}");
-        assert_eq!(record.totals.answered, 5_001, "{threads} workers, {flags}");
-        recorder.take()
-    };
-    let one = asked(1, "--connections 3");
-    assert_eq!(one.values().sum::<u64>(), 5_001);
-    for threads in [2, 3] {
-        assert!(asked(threads, "--connections 3") == one, "{threads} workers ask for others");
-    }
-    assert!(asked(2, "--rate 20k --arrival fixed") == one, "a rate asks for others");
-    assert!(asked(1, "--connections 3 --seed 2") != one, "another seed asks for the same");
-}
-
-#[test]
-fn a_number_of_operations_without_answers_takes_as_long_as_sending_them() {
-    // Once this was a window of length zero, at a rate of zero, and believed.
-    let peer = Peer::memcached("");
-    let flags = "--mix set=1 --noreply --keys 100 --ops-max 200k --json -";
-    let record = memtide(&format!("run -s {} {flags}", peer.name)).exits(0).record();
-    assert_eq!(record.totals.unacknowledged, 200_000);
-    assert!(record.window_ns > 1_000_000, "{} ns", record.window_ns);
-    let per_s = record.rate.achieved_per_s;
-    assert!((per_s * record.measured_s / 200_000.0 - 1.0).abs() < 0.01, "{per_s}/s");
-    // A count that is exhausted before the window measures nothing.
-    let flags = "--rate 1k --warmup 2s --keys 10 --ops-max 10 --json -";
-    let record = memtide(&format!("run -s {} {flags}", peer.name)).exits(0).record();
-    assert_eq!((record.totals.intended, record.believable.verdict), (0, Verdict::No));
 }

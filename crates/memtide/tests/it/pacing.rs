@@ -1,19 +1,16 @@
 //! What the report says of percentiles and of a closed loop. The intended instants and the keys of
 //! operations are tested in virtual time.
 
-use crate::child::memtide;
-use crate::peer::Peer;
 use crate::peer::rogue::{Rogue, say};
+use crate::prelude::*;
 use memtide_record::{LoopKind, Missing, Percentile};
-use memtide_scenario::Kind;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
 fn a_closed_loop_says_that_its_times_are_those_at_saturation() {
     let peer = Peer::memcached("");
     let line = format!("run -s {} --keys 100 --ops-max 2k", peer.name);
     let text = memtide(&line).exits(0);
-    assert!(text.out.starts_with("closed loop: throughput is the result"), "{text}");
+    assert!(text.out.contains("\nclosed loop: throughput is the result"), "{text}");
     let record = memtide(&format!("{line} --json -")).exits(0).record();
     assert_eq!(record.loop_kind, LoopKind::Closed);
     assert_eq!(record.rate.target_per_s, None);
@@ -40,7 +37,7 @@ fn errors_rank_above_every_answer_so_they_cannot_improve_a_percentile() {
         assert_eq!(times.at_least_ns, Some(5_000_000_000));
         assert_eq!((times.count, times.unanswered), (4_000, 200));
     }
-    let text = memtide(&line).exits(0);
+    let text = memtide(&format!("{line} --full")).exits(0);
     let all = text.out.lines().find(|line| line.starts_with("all ")).unwrap();
     assert!(all.contains("> 5 s"), "{text}");
     assert!(text.out.contains("server_error 200"), "{text}");

@@ -1,12 +1,7 @@
 //! A server that is stopped for a second, as by a swap storm: at a fixed rate, every operation that
 //! was due in the pause must show its wait, however shallow the pipeline.
 
-use crate::child::{Running, alone, scratch};
-use crate::peer::Peer;
-use memtide_record::Record;
-use rustix::process::Signal;
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::prelude::*;
 
 const PAUSE: Duration = Duration::from_secs(1);
 const SLOW_MS: f64 = 100.0;
@@ -92,7 +87,7 @@ fn pause(connections: u32, depth: u32) -> Pause {
     peer.signal(Signal::CONT);
     let stopped_ms = stopped.elapsed().as_secs_f64() * 1e3;
     let record = running.finish().exits(0).record();
-    let rows = rows(&std::fs::read_to_string(file).unwrap());
+    let rows = rows(&fs::read_to_string(file).unwrap());
     let overslept = overslept.as_secs_f64() / PAUSE.as_secs_f64();
     Pause { stopped_ms, overslept, rows, record }
 }
@@ -118,7 +113,7 @@ fn check(pause: &Pause, shape: &str) {
         "{shape}: {count} responses above 100 ms of {expected:.0}, worked off in {drain_ms:.0} ms"
     );
     // A hundredth of the run, the worst part of the pause, lies above p99.
-    let p99_ms = record.response[&memtide_scenario::Kind::All].p99_ns.unwrap() as f64 / 1e6;
+    let p99_ms = record.response[&Kind::All].p99_ns.unwrap() as f64 / 1e6;
     let worst = rows.len() as f64 / 100.0;
     let range = stopped_ms - worst - 25.0..=stopped_ms - worst + 25.0 + drain_ms;
     assert!(range.contains(&p99_ms), "{shape}: p99 is {p99_ms} ms after {stopped_ms} ms");

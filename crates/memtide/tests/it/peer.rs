@@ -232,6 +232,14 @@ impl Peer {
         figure.parse().unwrap()
     }
 
+    /// Number of faults of this kind that the embedded server has done.
+    pub(crate) fn faults(&self, kind: &str) -> u64 {
+        let wanted = format!("STAT fault_{} ", kind.replace('-', "_"));
+        let lines = self.ask("stats faults");
+        let count = lines.iter().find_map(|line| line.strip_prefix(&wanted));
+        count.unwrap_or_else(|| panic!("{kind} in {lines:?}")).parse().unwrap()
+    }
+
     /// Waits until one of its counters is at least `least`.
     pub(crate) fn await_figure(&self, name: &str, least: u64) {
         let started = Instant::now();

@@ -67,6 +67,18 @@ const fn index(value: u64) -> usize {
     ((doublings as usize) << (SINGLE_BITS - 1)) + (value >> doublings) as usize
 }
 
+/// The index of `value`'s bucket among buckets that are sixteen times as wide: eight per doubling.
+#[inline]
+pub(crate) const fn coarse(value: u64) -> u16 {
+    let value = if value > VALUE_MAX { VALUE_MAX } else { value };
+    (index(value) >> COARSE_BITS) as u16
+}
+
+/// A coarse bucket holds this power of two of buckets.
+const COARSE_BITS: u32 = 4;
+/// The number of coarse buckets.
+pub(crate) const COARSE_BUCKETS: usize = ((BUCKETS - 1) >> COARSE_BITS) + 1;
+
 /// The smallest value of a bucket, and the number of its values.
 const fn range(index: usize) -> (u64, u64) {
     let half = 1 << (SINGLE_BITS - 1);
@@ -98,10 +110,34 @@ impl<C: Count> Buckets<C> {
 
     /// The buckets in use, ascending: the middle of each bucket, and its count.
     pub(super) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let counts = self.counts.iter().map(|&count| count.into()).enumerate();
-        counts.filter(|&(_, count)| count > 0).map(|(index, count)| {
+        self.recorded_between(0, VALUE_MAX)
+    }
+
+    /// The buckets in use from that of `least` to that of `most`.
+    pub(super) fn recorded_between(
+        &self,
+        least: u64,
+        most: u64,
+    ) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let (first, last) = (index(least.min(VALUE_MAX)), index(most.min(VALUE_MAX)));
+        let counts = self.counts[first..=last].iter().map(|&count| count.into());
+        (first..).zip(counts).filter(|&(_, count)| count > 0).map(|(index, count)| {
             let (smallest, width) = range(index);
             (smallest + width / 2, count)
+        })
+    }
+
+    /// The smallest value of the bucket that holds `rank`, and the first value above the bucket;
+    /// `None` if there are fewer values.
+    pub(super) fn edges_at_rank(&self, rank: u64) -> Option<(u64, u64)> {
+        let mut below = 0u64;
+        let found = self.counts.iter().position(|&count| {
+            below = below.saturating_add(count.into());
+            below >= rank
+        });
+        found.map(|index| {
+            let (smallest, width) = range(index);
+            (smallest, smallest + width)
         })
     }
 

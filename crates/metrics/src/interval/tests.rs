@@ -6,12 +6,15 @@ use crate::counter::Fate;
 fn shape() -> Shape {
     Shape {
         slots: vec![true, false, true],
+        response: vec![true, false, true],
+        service: vec![true, false, false],
         segments: 3,
         servers: 1,
         row_width: Span::from_s(1),
-        rows_open: 3,
         rows_max: 1024,
-        rows_get_times: true,
+        row_gets: vec![0],
+        slice_width: Span::from_ms(400),
+        cells: 3,
         depth: 4,
         churn: false,
         message_sizes: true,
@@ -19,15 +22,20 @@ fn shape() -> Shape {
     }
 }
 
+/// The loss of `count` operations that were not sent.
+fn loss(count: u64) -> UnansweredCount {
+    UnansweredCount { kind: 0, server: None, is_sent: false, count }
+}
+
 #[test]
 fn rows_of_a_worker_that_stood_still_keep_their_own_counts() {
     let mut tally = Tally::new(&shape());
     let width = shape().row_width;
     let mut totals = TallySum::new(&shape());
-    // Three rows are open; the fourth needs the place of the first, which is needed again.
+    // Three cells are reserved; the fourth row finds none.
     for number in [0, 3, 1, 0, 6, 3, 0] {
-        tally.row_intended(width * number);
-        tally.row_unanswered(width * number);
+        tally.intended(width * number);
+        tally.lost(width * number, loss(1));
     }
     totals.absorb(&mut tally);
     let intended: Vec<u64> = totals.series.rows().iter().map(|row| row.intended).collect();
@@ -45,16 +53,17 @@ fn totals_hold_what_tallies_held_and_tallies_come_back_empty() {
         let at = Span::from_ms(second * 1000 + 500);
         for _ in 0..100 {
             tally.segments[1].intended += 1;
-            tally.row_intended(at);
+            tally.intended(at);
             tally.segments[1].settle(0, Fate::Answered);
-            tally.times.response[0].as_mut().unwrap().record(1_000);
             tally.times.response_ideal.record(1_000);
-            tally.row_answered(at, Span::from_us(1), 1, 0);
-            tally.row_get(at, Span::from_us(1), Span::from_ns(900));
+            let (response, service) = (Span::from_us(1), Span::from_ns(900));
+            let (slot, kind, server) = (0, 0, 0);
+            tally
+                .answered(at, Answer { slot, kind, server, response, service, hits: 1, misses: 0 });
             tally.sent_with(1 + second as usize % 4);
         }
-        tally.row_intended(at);
-        tally.row_unanswered(at);
+        tally.intended(at);
+        tally.lost(at, loss(1));
         totals.absorb(&mut tally);
     }
     assert_eq!(totals.segments[1].answered, 1000);

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn memory_is_bounded_and_nothing_is_lost() {
-    let mut series = Series::new(Span::from_s(1), ROWS_MAX);
+    let mut series = Series::<Row>::new(Span::from_s(1), ROWS_MAX);
     for number in 0..10_000u64 {
         let row = series.row_mut(number);
         row.intended += 1;

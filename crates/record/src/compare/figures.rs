@@ -129,11 +129,9 @@ fn missing(why: &str) -> Value {
 
 fn of_goal(subject: Subject, record: &Record, unit: RateUnit) -> Value {
     match measured(subject, record, unit) {
-        Measured::Known(value) if value.is_finite() => known(value),
+        Measured::Known(value) => known(value),
         Measured::Missing(why) => missing(&why),
-        Measured::Known(_) | Measured::Unanswered => {
-            missing("the shares did not run at the same time")
-        }
+        Measured::Unanswered => missing("it falls among unanswered operations"),
     }
 }
 
@@ -195,8 +193,8 @@ fn worker_busy(record: &Record) -> Value {
     or_missing(busiest, "the busy time of the workers is not known")
 }
 
-/// The part of the workers' time in which they had no operation in flight. Each share has a window of
-/// its own; a record from before the figure counted no such time.
+/// The part of the workers' time in which they had no operation in flight. Each share has a window
+/// of its own; a record from before the figure counted no such time.
 fn none_in_flight(record: &Record) -> Value {
     let time_ns = |workers: usize, window_ns: u64| workers as f64 * window_ns as f64;
     let of_shards = record.shards.iter();

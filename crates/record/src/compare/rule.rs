@@ -100,7 +100,7 @@ impl Rule {
     /// Judges the rule for `other`, the record with this letter.
     pub(super) fn judge(&self, letter: char, first: &Record, other: &Record) -> RuleResult {
         let unit = PlanRecord::common_unit([&first.plan, &other.plan].into_iter());
-        let [was, is] = [first, other].map(|record| known(self.subject.of(record, unit)));
+        let [was, is] = [first, other].map(|record| self.subject.of(record, unit));
         let (result, change, why) = self.compare(was, is, letter, unit);
         RuleResult { rule: self.to_string(), record: letter, result, change, why }
     }
@@ -167,15 +167,5 @@ fn share(was: f64, is: f64) -> Option<f64> {
     match was == is {
         true => Some(0.0),
         false => Some((is - was) / was).filter(|share| share.is_finite()),
-    }
-}
-
-/// Turns a figure that is not a number into a missing one.
-fn known(measured: Measured) -> Measured {
-    match measured {
-        Measured::Known(figure) if !figure.is_finite() => {
-            Measured::Missing("the shares did not run at the same time".to_owned())
-        }
-        other => other,
     }
 }

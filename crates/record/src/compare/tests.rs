@@ -1,10 +1,15 @@
 //! Rules and their messages, differences that make runs unlike, and the JSON format.
 
+#[path = "../../../base/tests/table/mod.rs"]
+mod table;
+
 use super::*;
 use crate::record::tests::sample;
 use crate::record::{PlannedServer, ServerLoad, ServerReport};
 use memtide_scenario::Kind;
 use serde_json::json;
+
+const RULES: &str = include_str!("tests/rules.txt");
 
 fn both(change: impl Fn(&mut Record)) -> [(String, Record); 2] {
     let mut first = sample();
@@ -22,37 +27,8 @@ fn judged(rule: &str, records: &[(String, Record)]) -> RuleResult {
 
 #[test]
 fn rules_are_read_and_shown() {
-    let shown = [
-        ("all.p99>+5%", "all.p99>+5%"),
-        (" get.p99.9 >= -0.5 % ", "get.p99.9>=-0.5%"),
-        ("rate<-3%", "rate<-3%"),
-        ("all.mean>+200us", "all.mean>+200us"),
-        ("set.max>2ms", "set.max>2ms"),
-        ("rate<-1k", "rate<-1000"),
-        ("errors>0.1%", "errors>0.1%"),
-        ("errors>+10%", "errors>+10%"),
-        ("errors>+0.01", "errors>+0.01"),
-        ("start_skew>1s", "start_skew>1s"),
-    ];
-    for (word, text) in shown {
-        let rule: Rule = word.parse().unwrap();
-        assert_eq!(rule.to_string(), text);
-        assert_eq!(text.parse(), Ok(rule), "{word}");
-    }
-    let refused = [
-        ("all.p99", "a comparison such as < or >= is missing"),
-        ("latency>+5%", "'latency' is neither rate, errors, start_skew nor"),
-        ("all.p100>+5%", "'p100' is not a measure; use mean, max or a percentile"),
-        ("all.p99>5%", "5% needs a sign: a change since the first record is +5%"),
-        ("all.p99>+x%", "'+x%' is not a change in percent, such as +5% or -0.5%"),
-        ("all.p99>+5", "'5' is not a time"),
-        ("rate<-fast", "'fast' is not"),
-    ];
-    for (word, why) in refused {
-        let error = word.parse::<Rule>().unwrap_err();
-        assert!(error.starts_with(&format!("'{word}' is not a rule such as ")), "{error}");
-        assert!(error.contains(why), "{word}: {error}");
-    }
+    table::assert_shown::<Rule>(RULES, "rules");
+    table::assert_refused(RULES, "no rules", str::parse::<Rule>);
 }
 
 #[test]
@@ -133,14 +109,6 @@ fn rules_name_every_figure_that_a_comparison_shows() {
     }
     assert_eq!(judged("misses>+49", &cheaper).result, RuleOutcome::Failed);
     assert_eq!(judged("misses>+51", &cheaper).result, RuleOutcome::Passed);
-    for rule in ["hit_ratio<95%", "misses>1000", "client_cpu>+6.5", "server_cpu>-10%"] {
-        assert_eq!(rule.parse::<Rule>().unwrap().to_string(), rule);
-    }
-    for rule in ["all.p99>++5%", "all.p99>+-5%", "rate<--3%", "misses>++5"] {
-        assert!(rule.parse::<Rule>().unwrap_err().contains("two signs"), "{rule}");
-    }
-    let error = "hit_rate<95%".parse::<Rule>().unwrap_err();
-    assert!(error.contains("hit_ratio") && error.contains("server_cpu"), "{error}");
 }
 
 #[test]

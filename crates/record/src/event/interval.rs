@@ -18,6 +18,11 @@ use memtide_metrics::Histogram;
 use memtide_scenario::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// An interval that begins or ends as near to the end of a row does not pass over it.
+const OVER_NS: u64 = SECOND_NS / 4;
 
 /// Results of about one second of the load over all workers: outcomes in it, and the state at its
 /// end. Counts and times of all intervals add up to those of the load.
@@ -72,6 +77,20 @@ impl Interval {
     /// Time from the beginning of the load to the interval's end.
     pub const fn end(&self) -> Span {
         Span::from_ns(self.start.ns().saturating_add(self.length.ns()))
+    }
+
+    /// The whole second of the load that holds the interval's middle, by which it is placed among
+    /// the intervals of other processes. It ends shortly after a whole second, or anywhere if its
+    /// process stood still or its load was over.
+    pub const fn second(&self) -> u64 {
+        self.start.ns().saturating_add(self.length.ns() / 2) / SECOND_NS
+    }
+
+    /// The whole seconds of the load at which no row can end, because a good part of the interval
+    /// is before and another after them: what is in it cannot be divided.
+    pub fn passed_over(&self) -> Range<u64> {
+        let first = self.start.ns().saturating_add(OVER_NS) / SECOND_NS + 1;
+        first..self.end().ns().saturating_sub(OVER_NS).div_ceil(SECOND_NS)
     }
 }
 

@@ -7,7 +7,7 @@ use super::clocks::Windows;
 use crate::record::{IntervalRecord, Record, ShardRecord, ShareRows, SliceRecord};
 use memtide_base::Span;
 use memtide_metrics::Row;
-use memtide_metrics::series::{ROWS_MAX, SLICES_MAX};
+use memtide_metrics::series::{ROWS_MAX, SLICES_MAX, Stretch as _};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -1,8 +1,7 @@
 //! Seconds of several runs or shares as one load's.
 //!
-//! A second is counted whole, so that sums stay exact: one of a whole run in the merged second that
-//! holds its middle by the time of day, one of a share in that of its number since the common
-//! beginning.
+//! A second is counted whole, so that sums stay exact: in the merged second that holds its middle,
+//! by the time of day for whole runs, and by the time since the common beginning for shares.
 
 use super::rows::{Gaps, covered, extend};
 use crate::event::Interval;
@@ -13,6 +12,8 @@ use crate::record::{
 use memtide_base::Span;
 use memtide_metrics::Histogram;
 use std::collections::BTreeMap;
+use std::mem;
+use std::ops::Range;
 
 /// A second of a whole run: its beginning and end in ns since 1970, and its figures.
 struct Placed {
@@ -137,27 +138,60 @@ impl Loads {
     }
 }
 
-/// The seconds of shares of one run, by their number since the beginning.
+/// The seconds of shares of one run, by the time since the common beginning: rows that follow each
+/// other. A share that stood still has a long one, and the row that holds it is as long.
 #[derive(Clone, Default)]
-pub(super) struct Shared(BTreeMap<u64, Interval>);
+pub(super) struct Shared(Vec<Interval>);
 
 impl Shared {
     /// Adds the seconds of a record: a share, or merged from shares.
     pub(super) fn absorb(&mut self, record: &Record) {
-        let mut own: BTreeMap<u64, Interval> = BTreeMap::new();
-        for second in record.seconds.iter().map(Interval::of_record) {
-            let at = own.entry(second.start.as_s_f64().round() as u64);
-            at.and_modify(|sum| sum.then(&second)).or_insert(second);
+        let rows = mem::take(&mut self.0);
+        let own: Vec<Interval> = record.seconds.iter().map(Interval::of_record).collect();
+        let passed_over = joined(rows.iter().chain(&own).map(Interval::passed_over).collect());
+        // By the whole second at which a row ends, first what was there and then what is added.
+        let mut parts: BTreeMap<u64, [Option<Interval>; 2]> = BTreeMap::new();
+        for (side, parts_of) in [rows, own].into_iter().enumerate() {
+            for part in parts_of {
+                let end = row_end(part.second(), &passed_over);
+                match &mut parts.entry(end).or_default()[side] {
+                    Some(sum) => sum.then(&part),
+                    none => *none = Some(part),
+                }
+            }
         }
-        for (at, second) in own {
-            let second = Interval { start: Span::from_s_f64(at as f64), ..second };
-            let sum = self.0.entry(at);
-            sum.and_modify(|sum| sum.beside(&second)).or_insert(second);
+        let mut until = Span::ZERO;
+        for of_row in parts.into_values() {
+            let start = until;
+            until = of_row.iter().flatten().map(Interval::end).fold(until, Span::max);
+            let sum = Interval::merged(of_row.iter().flatten()).unwrap_or_default();
+            self.0.push(Interval { start, length: until.saturating_sub(start), ..sum });
         }
     }
 
     /// The sums as a record has them; none if they do not add up to `phases`.
     pub(super) fn seal(self, phases: &Phases) -> Vec<SecondRecord> {
-        checked(self.0.into_values(), phases)
+        checked(self.0.into_iter(), phases)
     }
+}
+
+/// These ranges in order, those that touch each other as one; empty ones are left out.
+fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.retain(|range| !range.is_empty());
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut all: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match all.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => all.push(range),
+        }
+    }
+    all
+}
+
+/// The first whole second after `second` that is not `passed_over`.
+fn row_end(second: u64, passed_over: &[Range<u64>]) -> u64 {
+    let end = second.saturating_add(1);
+    let next = passed_over.partition_point(|range| range.end <= end);
+    passed_over.get(next).filter(|range| range.contains(&end)).map_or(end, |range| range.end)
 }

@@ -4,9 +4,11 @@
 //! A share keeps no rows of its own: all shares have one schedule, and row *i* of each is the same
 //! stretch of it.
 
+mod slicing;
+
+use super::clocks::Windows;
 use super::{counters, rows, seconds};
 use crate::record::{Record, ServerCounters, ShardRecord};
-use memtide_base::Span;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -15,6 +17,7 @@ use std::collections::BTreeMap;
 pub(super) struct Shares {
     rows: rows::Shared,
     seconds: seconds::Shared,
+    slicing: slicing::Shared,
     server: ServerCounters,
     /// The words of the scenario on which all shares agree.
     pub(super) scenario: Map<String, Value>,
@@ -45,6 +48,7 @@ impl Shares {
         Self {
             rows: rows::Shared::default(),
             seconds: seconds::Shared::default(),
+            slicing: slicing::Shared::default(),
             server: ServerCounters::default(),
             scenario: first.scenario.clone(),
             decided: first.plan.decided.clone(),
@@ -55,16 +59,17 @@ impl Shares {
     pub(super) fn absorb(&mut self, record: &Record) -> Result<(), String> {
         self.rows.absorb(record)?;
         self.seconds.absorb(record);
+        self.slicing.absorb(record);
         counters::absorb(&mut self.server, &record.server);
         self.scenario.retain(|name, word| record.scenario.get(name) == Some(word));
         self.decided.retain(|name, word| record.plan.decided.get(name) == Some(word));
         Ok(())
     }
 
-    /// Writes the sums into `record`, which already has its phases; `longest` is the longest
-    /// window.
-    pub(super) fn seal(self, record: &mut Record, longest: Span) {
-        (record.intervals, record.slices) = self.rows.seal(longest);
+    /// Writes the sums into `record`, which already has its phases; `windows` are the shares'.
+    pub(super) fn seal(self, record: &mut Record, windows: &Windows<'_>) {
+        (record.intervals, record.slices) = self.rows.seal(windows.longest());
+        record.slicing = self.slicing.seal(windows);
         record.seconds = self.seconds.seal(&record.phases);
         record.server = self.server;
         record.scenario = self.scenario;

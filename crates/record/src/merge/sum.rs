@@ -28,8 +28,12 @@ pub(super) struct Sums {
 
 /// The distributions of times in a record, each with its place.
 fn times_of(record: &Record) -> impl Iterator<Item = (String, &Distribution)> {
-    let kinds =
-        [("response", &record.response), ("service", &record.service), ("lag", &record.lag)];
+    let kinds = [
+        ("response", &record.response),
+        ("punctual", &record.punctual),
+        ("service", &record.service),
+        ("lag", &record.lag),
+    ];
     let of_kinds = kinds.into_iter().flat_map(|(name, kinds)| {
         kinds.iter().map(move |(kind, times)| (format!("{name}.{kind}"), times))
     });
@@ -96,6 +100,7 @@ impl Sums {
     pub(super) fn seal(mut self, record: &mut Record) {
         let times = &mut self.times;
         record.response = by_kind(times, "response");
+        record.punctual = by_kind(times, "punctual");
         record.service = by_kind(times, "service");
         record.lag = by_kind(times, "lag");
         let mut taken = |place: &str| times.remove(place).unwrap_or_default().seal();
@@ -197,6 +202,9 @@ impl Server {
         sum.connections = sum.connections.saturating_add(row.connections);
         sum.reconnects.add(&row.reconnects);
         sum.outages.extend(&row.outages);
+        if let Some(late) = &row.late {
+            sum.late.get_or_insert_default().add(late);
+        }
         self.totals.add(&row.totals.totals());
         self.unknown.add(&row.totals.unknown());
     }

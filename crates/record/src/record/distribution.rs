@@ -3,6 +3,7 @@
 //! Unanswered operations rank above every answered one. A percentile that falls among them, or has
 //! too few samples, is absent, with the reason.
 
+use memtide_scenario::Kind;
 #[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -21,10 +22,10 @@ pub struct Distribution {
     pub unanswered: u64,
     /// Mean of the answered operations; none if there were none.
     pub mean_ns: Option<f64>,
-    /// Lower bound of the mean's 95 % confidence interval; absent in new records.
+    /// Lower bound of the mean's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ci_low_ns: Option<f64>,
-    /// Upper bound of the mean's 95 % confidence interval; absent in new records.
+    /// Upper bound of the mean's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ci_high_ns: Option<f64>,
     /// Standard deviation of the answered operations; none with fewer than two.
@@ -35,50 +36,50 @@ pub struct Distribution {
     pub max_ns: Option<u64>,
     /// Median. Like every percentile, none if listed in `missing`.
     pub p50_ns: Option<u64>,
-    /// Lower bound of the median's 95 % confidence interval; absent in new records.
+    /// Lower bound of the median's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ci_low_ns: Option<u64>,
-    /// Upper bound of the median's 95 % confidence interval; absent in new records.
+    /// Upper bound of the median's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ci_high_ns: Option<u64>,
     /// The 90th percentile.
     pub p90_ns: Option<u64>,
-    /// Lower bound of the 90th percentile's 95 % confidence interval; absent in new records.
+    /// Lower bound of the 90th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ci_low_ns: Option<u64>,
-    /// Upper bound of the 90th percentile's 95 % confidence interval; absent in new records.
+    /// Upper bound of the 90th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ci_high_ns: Option<u64>,
     /// The 95th percentile.
     pub p95_ns: Option<u64>,
-    /// Lower bound of the 95th percentile's 95 % confidence interval; absent in new records.
+    /// Lower bound of the 95th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_ci_low_ns: Option<u64>,
-    /// Upper bound of the 95th percentile's 95 % confidence interval; absent in new records.
+    /// Upper bound of the 95th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_ci_high_ns: Option<u64>,
     /// The 99th percentile.
     pub p99_ns: Option<u64>,
-    /// Lower bound of the 99th percentile's 95 % confidence interval; absent in new records.
+    /// Lower bound of the 99th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ci_low_ns: Option<u64>,
-    /// Upper bound of the 99th percentile's 95 % confidence interval; absent in new records.
+    /// Upper bound of the 99th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ci_high_ns: Option<u64>,
     /// The 99.9th percentile.
     pub p999_ns: Option<u64>,
-    /// Lower bound of the 99.9th percentile's 95 % confidence interval; absent in new records.
+    /// Lower bound of the 99.9th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ci_low_ns: Option<u64>,
-    /// Upper bound of the 99.9th percentile's 95 % confidence interval; absent in new records.
+    /// Upper bound of the 99.9th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ci_high_ns: Option<u64>,
     /// The 99.99th percentile.
     pub p9999_ns: Option<u64>,
-    /// Lower bound of the 99.99th percentile's 95 % confidence interval; absent in new records.
+    /// Lower bound of the 99.99th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p9999_ci_low_ns: Option<u64>,
-    /// Upper bound of the 99.99th percentile's 95 % confidence interval; absent in new records.
+    /// Upper bound of the 99.99th percentile's 95 % confidence interval; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p9999_ci_high_ns: Option<u64>,
     /// Lower bound of every unanswered operation's time; none if all were answered.
@@ -90,6 +91,17 @@ pub struct Distribution {
     /// Reasons for absent percentiles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<Percentile, Missing>,
+    /// Independent operations that would know a percentile as exactly as these operations, which
+    /// depend on each other. Absent for percentiles without an interval.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub n_effective: BTreeMap<Percentile, f64>,
+    /// Reasons why percentiles have no confidence interval, as clauses for people. The mean has
+    /// none if the median has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub no_interval: BTreeMap<Percentile, String>,
+    /// Bounds of memtide's own share; absent if none are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnShare>,
     /// Number of times above the histogram's range; they are counted in its last bucket.
     pub saturated: u64,
     /// Sum of the answered operations' times, in ns.
@@ -112,6 +124,37 @@ impl Distribution {
             Percentile::P999 => self.p999_ns,
             Percentile::P9999 => self.p9999_ns,
         }
+    }
+
+    /// The 95 % confidence interval of a percentile, in ns; none if it was refused or is unknown.
+    pub fn interval(&self, percentile: Percentile) -> Option<[u64; 2]> {
+        let (low, high) = match percentile {
+            Percentile::P50 => (self.p50_ci_low_ns, self.p50_ci_high_ns),
+            Percentile::P90 => (self.p90_ci_low_ns, self.p90_ci_high_ns),
+            Percentile::P95 => (self.p95_ci_low_ns, self.p95_ci_high_ns),
+            Percentile::P99 => (self.p99_ci_low_ns, self.p99_ci_high_ns),
+            Percentile::P999 => (self.p999_ci_low_ns, self.p999_ci_high_ns),
+            Percentile::P9999 => (self.p9999_ci_low_ns, self.p9999_ci_high_ns),
+        };
+        low.zip(high).map(<[u64; 2]>::from)
+    }
+
+    /// Sets or removes the confidence interval of a percentile.
+    pub(crate) fn set_interval(&mut self, percentile: Percentile, interval: Option<[u64; 2]>) {
+        let (low, high) = match percentile {
+            Percentile::P50 => (&mut self.p50_ci_low_ns, &mut self.p50_ci_high_ns),
+            Percentile::P90 => (&mut self.p90_ci_low_ns, &mut self.p90_ci_high_ns),
+            Percentile::P95 => (&mut self.p95_ci_low_ns, &mut self.p95_ci_high_ns),
+            Percentile::P99 => (&mut self.p99_ci_low_ns, &mut self.p99_ci_high_ns),
+            Percentile::P999 => (&mut self.p999_ci_low_ns, &mut self.p999_ci_high_ns),
+            Percentile::P9999 => (&mut self.p9999_ci_low_ns, &mut self.p9999_ci_high_ns),
+        };
+        (*low, *high) = (interval.map(|[low, _]| low), interval.map(|[_, high]| high));
+    }
+
+    /// The confidence interval of the mean, in ns; none if it was refused or is unknown.
+    pub fn mean_interval(&self) -> Option<[f64; 2]> {
+        self.mean_ci_low_ns.zip(self.mean_ci_high_ns).map(<[f64; 2]>::from)
     }
 
     /// Lower bound, in ns, of a percentile that falls among the unanswered operations.
@@ -146,6 +189,94 @@ impl Distribution {
             Ok(_) => self.missing.remove(&percentile),
             Err(why) => self.missing.insert(percentile, why),
         };
+    }
+}
+
+/// Lower bounds of what figures would have been had memtide sent and read every operation at its
+/// instant. The measured figures are the upper bounds. A bound of 0 says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct OwnShare {
+    /// Lower bounds of percentiles.
+    pub low_ns: BTreeMap<Percentile, u64>,
+    /// Lower ends of percentiles' ranges, which hold the true value in 95 % of runs although
+    /// operations were few and memtide late. Absent for percentiles without an interval.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub range_low_ns: BTreeMap<Percentile, u64>,
+    /// Lower bound of the mean; none if nothing was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_low_ns: Option<f64>,
+    /// Lower end of the mean's range; none without an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_range_low_ns: Option<f64>,
+}
+
+/// The measured window in slices of equal width by intended instant, each with few buckets: what
+/// confidence intervals are computed from.
+///
+/// A channel is a text: for each slice the number of unanswered operations, the sum of the answered
+/// operations' times in ns, the number of its buckets, and for each bucket the distance from the
+/// bucket before (at first from 0) and the count; seven bits per byte, deflated, base64. A bucket
+/// is a sixteenth of the number of an HdrHistogram's bucket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Slicing {
+    /// Width of a slice; the last one ends with the window.
+    pub width_ns: u64,
+    /// Number of slices.
+    pub count: u32,
+    /// Reason why no interval can be computed from the slices, as a clause for people; absent if
+    /// they can be used. There are no channels then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unusable: Option<String>,
+    /// Response times by kind of operation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
+    pub response: BTreeMap<Kind, String>,
+    /// Service times by kind of operation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
+    pub service: BTreeMap<Kind, String>,
+    /// Response times by server, if there are 2 to 8.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, String>,
+}
+
+impl Slicing {
+    /// Slices that cannot be used, and why.
+    pub fn unusable(why: &str) -> Self {
+        Self { unusable: Some(why.to_owned()), ..Self::default() }
+    }
+}
+
+/// Lateness of memtide's workers towards one server. A worker is late from the intended instant of
+/// the first operation that it sends over 2 µs late until it has nothing in flight at the server.
+/// Such a stretch is of class *k* if its largest lag is from 2^k to 2^(k+1) times 2 µs, of 16
+/// classes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Lateness {
+    /// Operations of all workers at the server.
+    pub operations: u64,
+    /// Length of all workers' stretches, by class.
+    pub late_ns: Vec<u64>,
+    /// By class, the sum over the workers of the length of a worker's stretches times its
+    /// operations.
+    pub weighted_ns: Vec<Wide>,
+}
+
+impl Lateness {
+    /// Adds that of other workers, saturating.
+    pub(crate) fn add(&mut self, part: &Self) {
+        self.operations = self.operations.saturating_add(part.operations);
+        self.late_ns.resize(self.late_ns.len().max(part.late_ns.len()), 0);
+        for (sum, ns) in self.late_ns.iter_mut().zip(&part.late_ns) {
+            *sum = sum.saturating_add(*ns);
+        }
+        self.weighted_ns.resize(self.weighted_ns.len().max(part.weighted_ns.len()), Wide(0));
+        for (sum, ns) in self.weighted_ns.iter_mut().zip(&part.weighted_ns) {
+            sum.0 = sum.0.saturating_add(ns.0);
+        }
     }
 }
 
@@ -200,6 +331,9 @@ impl Percentile {
     /// Every published percentile, ascending.
     pub const ALL: [Self; 6] =
         [Self::P50, Self::P90, Self::P95, Self::P99, Self::P999, Self::P9999];
+
+    /// The percentiles of which none may claim to be known better than the one before.
+    pub(crate) const CHAIN: [Self; 5] = [Self::P50, Self::P90, Self::P99, Self::P999, Self::P9999];
 
     /// Fraction of operations at or below the percentile, 0 to 1.
     pub const fn fraction(self) -> f64 {

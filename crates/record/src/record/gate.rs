@@ -1,5 +1,5 @@
 //! The gate through which texts of others come: records, seconds and results of searches, from
-//! files and from agents. What a terminal would obey stays outside.
+//! files and from agents. What a terminal would obey stays outside, and texts without an end.
 
 use memtide_base::printable::is_obeyed;
 use std::borrow::Cow;
@@ -26,6 +26,49 @@ pub(super) fn printable_json(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// The most bytes of a text, unless it is an encoded distribution.
+const TEXT_BYTES_MAX: usize = 64 * 1024;
+
+/// JSON whose texts are cut off where they are longer than any that memtide writes.
+pub(super) fn shortened_json(text: &str) -> Cow<'_, str> {
+    let (mut short, mut copied, mut at) = (String::new(), 0, 0);
+    while let Some(quote) = text.get(at..).and_then(|rest| rest.find('"')) {
+        let from = at + quote + 1;
+        let string = &text[from..from + length(&text[from..])];
+        if string.len() > TEXT_BYTES_MAX && !is_encoded(string) {
+            let mut kept = 0;
+            while kept < TEXT_BYTES_MAX {
+                kept += letter(&string[kept..]).1;
+            }
+            short.push_str(&text[copied..from + kept]);
+            short.push('…');
+            copied = from + string.len();
+        }
+        at = from + string.len() + 1;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    short.push_str(&text[copied..]);
+    Cow::Owned(short)
+}
+
+/// The length in bytes of a JSON string that begins `text`, up to its closing quote.
+fn length(text: &str) -> usize {
+    let mut is_escaped = false;
+    let closes = |byte: u8| {
+        let closes = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        closes
+    };
+    text.bytes().position(closes).unwrap_or(text.len())
+}
+
+/// True for the letters of base64, without a space.
+fn is_encoded(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
+}
+
 /// The first character of a part of a JSON text, which may be escaped, and its length in bytes.
 fn letter(text: &str) -> (char, usize) {
     let mut letters = text.chars();
@@ -46,6 +89,22 @@ fn letter(text: &str) -> (char, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_have_a_bounded_length() {
+        let [long, escaped] = [" a", "\\\""].map(|part| part.repeat(TEXT_BYTES_MAX));
+        let encoded = "aB+/".repeat(TEXT_BYTES_MAX) + "=";
+        let text = format!(r#"{{"{long}": "{escaped}", "histogram": "{encoded}", "b": "\\"}}"#);
+        let [cut_off, escapes] = [&long, &escaped].map(|text| &text[..TEXT_BYTES_MAX]);
+        let short =
+            format!(r#"{{"{cut_off}…": "{escapes}…", "histogram": "{encoded}", "b": "\\"}}"#);
+        assert_eq!(shortened_json(&text), short);
+        for damaged in ["\"", "\"\\", "a\"b\"c\""] {
+            assert_eq!(shortened_json(damaged), damaged);
+        }
+        // One that is damaged is cut off, too.
+        assert!(shortened_json(&format!("\"{long}")).len() < TEXT_BYTES_MAX + 9);
+    }
 
     #[test]
     fn what_a_terminal_obeys_does_not_come_in() {

@@ -19,24 +19,17 @@ pub struct Believable {
 }
 
 impl Believable {
-    /// Derives the verdict from `checks`: no if any of them failed, but within if only shares of
-    /// the run are missing.
+    /// Derives the verdict from `checks`, of which each that failed leaves no or within at best.
     pub fn from_checks(checks: Vec<Check>) -> Self {
         let failed = checks.iter().filter(|check| check.result == CheckResult::Failed);
-        let reasons: Vec<Reason> = failed
-            .map(|check| Reason {
-                code: check.code,
-                message: check.message.clone(),
-                measured: check.measured,
-                allowed: check.allowed,
-            })
-            .collect();
-        let verdict = |reason: &Reason| match reason.code {
-            CheckKind::Shares => Verdict::Within,
-            _ => Verdict::No,
-        };
-        let verdict = reasons.iter().map(verdict).max().unwrap_or(Verdict::Yes);
-        Self { verdict, reasons, checks }
+        let reasons = failed.map(|check| Reason {
+            code: check.code,
+            message: check.message.clone(),
+            measured: check.measured,
+            allowed: check.allowed,
+        });
+        let verdict = checks.iter().map(Check::verdict).max().unwrap_or(Verdict::Yes);
+        Self { verdict, reasons: reasons.collect(), checks }
     }
 }
 
@@ -96,9 +89,10 @@ pub enum CheckKind {
     Errors,
     /// The achieved rate equals the target rate.
     Rate,
-    /// memtide's own delay is a small part of the median response time.
+    /// In older records: memtide's own delay is a small part of the median response time.
     GeneratorP50,
-    /// memtide's own delay is a small part of the 99th percentile of response time.
+    /// In older records: memtide's own delay is a small part of the 99th percentile of response
+    /// time.
     GeneratorP99,
     /// No worker was busy almost all of the time.
     WorkerBusy,

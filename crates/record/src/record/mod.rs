@@ -19,7 +19,9 @@ pub use count::{
     ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals, VerificationCounts,
 };
 pub(crate) use count::{add, add_counts};
-pub use distribution::{Bounds, Counts, Distribution, LagSplit, Missing, Percentile, Wide};
+pub use distribution::{
+    Bounds, Counts, Distribution, LagSplit, Lateness, Missing, OwnShare, Percentile, Slicing, Wide,
+};
 pub use judgement::{
     Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
     WarningRecord,
@@ -174,6 +176,12 @@ pub struct Record {
     /// Received − intended, by kind of operation: the headline figures.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
     pub response: BTreeMap<Kind, Distribution>,
+    /// Received − intended without the most that memtide itself may have added, by kind of
+    /// operation: of all answered operations, or of a part drawn at random. 0 where memtide may
+    /// have added more than a quarter. Absent in older records.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
+    pub punctual: BTreeMap<Kind, Distribution>,
     /// Received − sent, by kind of operation.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
     pub service: BTreeMap<Kind, Distribution>,
@@ -199,6 +207,9 @@ pub struct Record {
     pub intervals: Vec<IntervalRecord>,
     /// The measured window in at most 64 slices, with their full distributions.
     pub slices: Vec<SliceRecord>,
+    /// Slices from which the confidence intervals follow; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slicing: Option<Slicing>,
     /// The load by second, according to when operations ended. In a merged record, the shards'
     /// seconds aligned by the time of day; empty if these do not add up to its phases.
     #[serde(default)]
@@ -276,6 +287,13 @@ pub struct RateRecord {
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, f64>"))]
     pub kinds_per_s: BTreeMap<Kind, f64>,
+    /// Lower bound of the 95 % confidence interval of the achieved rate, in operations: of the mean
+    /// rate of a run without end. Absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub achieved_ci_low_per_s: Option<f64>,
+    /// Upper bound of that interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub achieved_ci_high_per_s: Option<f64>,
     /// Achieved rate in keys; none unless the schedule counts keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys_per_s: Option<f64>,
@@ -386,7 +404,7 @@ pub struct ClientRecord {
 
 impl ClientRecord {
     /// Sets the CPU time for each of the `sent` operations.
-    fn set_cost(&mut self, sent: u64) {
+    pub(crate) fn set_cost(&mut self, sent: u64) {
         let both = self.cpu_user_s.zip(self.cpu_system_s).map(|(user, system)| user + system);
         self.cpu_s_per_mops = both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64);
     }
@@ -427,6 +445,14 @@ impl Record {
         load_began(self.window_start_unix_ns, &self.plan)
     }
 
+    /// Sets the instant at which the load began, in ns since 1970, by the clock of who ordered it.
+    pub fn set_load_began(&mut self, unix_ns: u64) {
+        let window = unix_ns.saturating_add(Span::from_s_f64(self.plan.warmup_s).ns());
+        if self.window_start_unix_ns.is_some() {
+            self.window_start_unix_ns = Some(Wide(window.into()));
+        }
+    }
+
     /// The achieved rate in the unit of the schedule; not a number if shares of a run were not one
     /// load.
     pub fn achieved(&self) -> Rate {
@@ -436,6 +462,17 @@ impl Record {
     /// The target rate of the schedule; none in a closed loop.
     pub fn target(&self) -> Option<Rate> {
         self.rate.target(self.plan.unit())
+    }
+
+    /// Why the achieved rate in `unit` is unknown, as a clause; none if it is known.
+    pub fn rate_missing(&self, unit: RateUnit) -> Option<&'static str> {
+        if self.rate.achieved(unit).per_s.is_finite() {
+            None
+        } else if self.rate.achieved_per_s.is_finite() {
+            Some("the record does not say how many keys were sent")
+        } else {
+            Some("the shares did not run at the same time")
+        }
     }
 
     /// A rate of `per_s` operations in the unit of the schedule, by the keys of a mean operation.
@@ -471,22 +508,6 @@ impl Record {
         let copies = |kind| self.copies_in_window.get(kind).copied().unwrap_or(0);
         let sent = self.sent_in_window.iter();
         sent.map(|(kind, &count)| (*kind, count.saturating_sub(copies(kind)))).collect()
-    }
-
-    /// Sets the figures that follow from counts and the window's length: totals, rates of servers
-    /// and of connection churn, and the cost in CPU time.
-    pub fn derive(&mut self) {
-        let length = Span::from_ns(self.window_ns);
-        self.measured_s = length.as_s_f64();
-        self.totals = self.phases.measure.totals.clone();
-        for server in &mut self.servers {
-            server.rate_per_s = per_second(server.totals.answered, length);
-        }
-        if let Some(churn) = &mut self.churn {
-            churn.started_per_s = per_second(churn.measure.started, length);
-        }
-        let sent = self.sent_in_window.values().fold(0u64, |sum, count| sum.saturating_add(*count));
-        self.client.set_cost(sent);
     }
 
     /// Exit code of the run, before `--strict` is considered, from what ended it, its goals, wrong
@@ -621,7 +642,8 @@ fn null_is_nan<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<f64, D::Er
 /// `text` is not JSON, or not `what`. It is the only way to read, because each costs the compiler
 /// as much as a quarter of this crate.
 pub(crate) fn read_json<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
-    let text = gate::printable_json(text);
+    let text = gate::shortened_json(text);
+    let text = gate::printable_json(&text);
     let mut reader = serde_json::Deserializer::from_str(&text);
     let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();

@@ -7,7 +7,7 @@ mod report;
 pub use report::ServerReport;
 
 use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts, add};
-use super::distribution::Distribution;
+use super::distribution::{Distribution, Lateness};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,9 @@ pub struct ServerRecord {
     pub totals: ServerTotals,
     /// Received − intended, all operations.
     pub response: Distribution,
+    /// Lateness of memtide's workers towards it; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<Lateness>,
     /// Connections lost and restored in the whole run; absent if none was lost.
     #[serde(default, skip_serializing_if = "Reconnects::is_zero")]
     pub reconnects: Reconnects,

@@ -1,12 +1,13 @@
 //! The JSON format of a record: exact names, writing and reading back, and the JSON Schema.
 
 use super::*;
+use crate::judge::{Measured, measured};
 use crate::pages::{expect_document, expect_explained};
 use crate::warning::{LateCause, Warning};
 use memtide_base::Span;
 use memtide_metrics::counter::Counters;
 use memtide_metrics::histogram::{Histogram, Moments};
-use memtide_scenario::Scenario;
+use memtide_scenario::{Scenario, Subject};
 use serde_json::{Value, json};
 
 /// A record with something in every part.
@@ -307,6 +308,23 @@ pub(crate) fn expect_schema<T: JsonSchema>(name: &str, right: &[Value], wrong: &
 
 /// Texts of an agent or a file are shown on a terminal: nothing in them moves its cursor, forges a
 /// line or fills it.
+/// The reason was that shares did not run at the same time.
+#[test]
+fn a_rate_in_keys_that_was_not_counted_is_missing_for_that_reason() {
+    let mut record = sample();
+    record.plan.rate_unit = Some("keys".to_owned());
+    record.rate.keys_per_s = None;
+    let unit = RateUnit::Keys;
+    let why = "the record does not say how many keys were sent";
+    assert_eq!(record.rate_missing(unit), Some(why));
+    assert_eq!(measured(Subject::Rate, &record, unit), Measured::Missing(why.to_owned()));
+    record.rate.keys_per_s = Some(2_000.0);
+    assert_eq!(measured(Subject::Rate, &record, unit), Measured::Known(2_000.0));
+    record.rate.achieved_per_s = f64::NAN;
+    record.rate.keys_per_s = None;
+    assert_eq!(record.rate_missing(unit), Some("the shares did not run at the same time"));
+}
+
 #[test]
 fn texts_of_others_are_printable_and_bounded_once_they_are_read() {
     let mut record = sample();

@@ -18,3 +18,21 @@ fn figures_are_placed_within_the_range_and_ticks_are_round() {
     let nothing = Axis::over(Scale::Linear, [].into_iter(), word);
     assert!(!nothing.ticks().is_empty());
 }
+
+#[test]
+fn an_axis_of_a_page_has_at_least_four_labels() {
+    let word = |value: f64| value.to_string();
+    for scale in [Scale::Linear, Scale::Log, Scale::Nines] {
+        let mut high: f64 = 1.0;
+        while high < 1e9 {
+            let values = match scale {
+                Scale::Nines => [0.0, 1.0 - 1.0 / (1.0 + high)],
+                _ => [high / 1.7, high],
+            };
+            let axis = Axis::over(scale, values.into_iter(), word);
+            let count = axis.ticks().len();
+            assert!((4..=10).contains(&count), "{scale:?} to {high}: {:?}", axis.ticks());
+            high *= 1.37;
+        }
+    }
+}

@@ -27,7 +27,7 @@ fn every_output_shows_every_figure() {
     let record = run();
     let figures = run_figures(&record);
     assert_eq!(figures.len(), FIGURES.len(), "the run has all");
-    let (text, markdown) = (crate::text(&record), crate::markdown(&record));
+    let (text, markdown) = (fixture::text(&record), crate::markdown(&record));
     let records = ["a", "b"].map(|name| (name.to_owned(), record.clone()));
     let compared = crate::comparison_text(&compare(&records, &[]), &records, None);
     for (of, figure) in &figures {
@@ -58,7 +58,7 @@ fn every_output_shows_every_figure() {
 fn a_figure_that_is_zero_or_missing_has_no_line() {
     let mut record = run();
     record.machine_cpu.as_mut().unwrap().stolen = Some(0.0);
-    assert!(!crate::text(&record).contains("stolen"));
+    assert!(!fixture::text(&record).contains("stolen"));
     assert!(crate::markdown(&record).contains("| stolen CPU time | 0.000 % |"));
     record.machine_cpu = None;
     assert!(!crate::markdown(&record).contains("CPUs of the machine"));

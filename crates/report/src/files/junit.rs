@@ -11,7 +11,7 @@ use crate::number::{percent, whole};
 use crate::text::what;
 use memtide_base::Rate;
 use memtide_record::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
-use memtide_record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
+use memtide_record::{CheckKind, CheckResult, GoalResult, Record};
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use quick_xml::writer::{ElementWriter, Writer};
 use std::{io, mem};
@@ -126,9 +126,9 @@ fn suite(name: &str, record: &Record) -> Suite {
         };
         cases.push(Case { class: GOAL, name: goal.goal.clone(), fate });
     }
-    let fate = match record.believable.verdict {
-        Verdict::Yes | Verdict::Within => Fate::Passed,
-        Verdict::No => bad(record, "not believable", believable(record)),
+    let fate = match record.stands() {
+        true => Fate::Passed,
+        false => bad(record, "not believable", believable(record)),
     };
     cases.push(Case { class: "memtide.verdict", name: "believable".to_owned(), fate });
     cases.extend(error_cases(record));

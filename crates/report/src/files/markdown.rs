@@ -2,6 +2,7 @@
 //!
 //! The text is the report's in another format. Words that are not memtide's own are escaped.
 
+use crate::answer::answer_table;
 use crate::counts::{counted_parts, errors};
 use crate::figure::run_figures;
 use crate::judgement::{believable, goal_word};
@@ -22,6 +23,9 @@ pub fn markdown(record: &Record) -> String {
     }
     out += &goals(&record.goals);
     out += &format!("{}\n\n", escaped(&summary(record)));
+    if record.measured_s > 0.0 {
+        out += &table(answer_table(record).rows());
+    }
     out += &table(response_table(record).rows());
     let errors: Vec<_> = errors(&record.totals).map(|(_, words, count)| (count, words)).collect();
     let errors = counted_parts(&errors);

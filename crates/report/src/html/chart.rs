@@ -1,9 +1,10 @@
-//! A chart as SVG: lines, a heat map, limits, and the data from which the page's script shows
-//! values.
+//! A chart as SVG: lines, bands, a heat map, limits, and the data from which the page's script
+//! shows values. A chart whose figures never change is folded away.
 //!
 //! The drawing stretches with the page, and its words keep their size, on a phone as elsewhere;
 //! colours come from the style sheet.
 
+use super::figures::unbroken;
 use crate::axis::Axis;
 use maud::{Markup, html};
 use std::fmt::Write;
@@ -11,6 +12,8 @@ use std::fmt::Write;
 /// Width and height of the drawing, in its own units.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 400.0;
+/// Height of the strip above the drawing.
+const STRIP: f64 = 14.0;
 /// Largest number of points at which a line shows each point as a dot.
 const DOTS_MAX: usize = 40;
 /// Width of a mark's name on a phone, as a fraction of the drawing's.
@@ -19,6 +22,12 @@ const MARK_WIDTH: f64 = 0.25;
 const COLOURS: usize = 8;
 /// Number of strengths of a cell of a heat map.
 const LEVELS: usize = 8;
+/// Largest change of a line, as a fraction of its largest value, that is none to a reader.
+const CHANGE_MAX: f64 = 0.01;
+/// Fewest points of a line that can be said not to change.
+const UNCHANGED_MIN: usize = 3;
+/// Most labels of an upright axis that a phone has room for.
+const LABELS_MAX: usize = 6;
 
 /// A chart with lines, cells and limits.
 #[derive(Debug)]
@@ -32,14 +41,23 @@ pub(super) struct Chart {
     pub(super) lines: Vec<Line>,
     pub(super) cells: Vec<Cell>,
     pub(super) limits: Vec<Limit>,
+    /// Name of the strip above the axis that shows what has no value; empty without one.
+    pub(super) strip: &'static str,
+    /// Stretches of x with what has no value, and its strength from 0 to 1.
+    pub(super) stripes: Vec<([f64; 2], f64)>,
 }
 
 /// A line of a chart.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     pub(super) name: String,
     /// Points by x; a missing value breaks the line.
     pub(super) points: Vec<(f64, Option<f64>)>,
+    /// The interval of a value, by x: a lower and an upper end. Drawn as a band of the line's
+    /// colour.
+    pub(super) band: Vec<(f64, [f64; 2])>,
+    /// Places of points that cannot be believed; their dots are hollow.
+    pub(super) doubtful: Vec<f64>,
 }
 
 /// A cell of a heat map: two edges in x, two in y, and a strength from 0 to 1.
@@ -62,11 +80,11 @@ pub(super) struct Limit {
 impl Line {
     /// A line through known values.
     pub(super) fn new(name: impl Into<String>, points: Vec<(f64, Option<f64>)>) -> Self {
-        Self { name: name.into(), points }
+        Self { name: name.into(), points, ..Self::default() }
     }
 
     /// A line through stretches of time, each with its beginning, its length and a value, and drawn
-    /// at `place` of both. It breaks where nothing was measured for longer than a stretch.
+    /// at `place` of both. It breaks where nothing was measured for half a stretch or longer.
     pub(super) fn over_time(
         name: impl Into<String>,
         place: fn(f64, f64) -> f64,
@@ -76,7 +94,7 @@ impl Line {
         let mut before: Option<(f64, f64)> = None;
         for (start_s, length_s, value) in stretches {
             let is_apart = |(end_s, length_before_s): &(f64, f64)| {
-                start_s - end_s > length_s.max(*length_before_s)
+                start_s - end_s >= length_s.min(*length_before_s) / 2.0
             };
             if let Some((end_s, _)) = before.filter(is_apart) {
                 points.push((end_s, None));
@@ -84,7 +102,25 @@ impl Line {
             before = Some((start_s + length_s, length_s));
             points.push((place(start_s, length_s), value));
         }
-        Self { name: name.into(), points }
+        Self::new(name, points)
+    }
+
+    /// This line with the same interval from the beginning of `x` to its end.
+    pub(super) fn within(self, x: [f64; 2], interval: Option<[f64; 2]>) -> Self {
+        let band = interval.map(|ends| x.map(|x| (x, ends)).to_vec()).unwrap_or_default();
+        Self { band, ..self }
+    }
+
+    /// True if the values never change, as far as a reader could see.
+    fn is_flat(&self) -> bool {
+        let known: Vec<f64> = self.points.iter().filter_map(|(_, value)| *value).collect();
+        let (low, high) =
+            known.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| {
+                (low.min(*it), high.max(*it))
+            });
+        known.len() >= UNCHANGED_MIN
+            && known.len() == self.points.len()
+            && high - low <= CHANGE_MAX * high.abs()
     }
 
     /// True if there is nothing to draw.
@@ -93,28 +129,53 @@ impl Line {
     }
 }
 
-/// The known values of all `lines`.
+/// The known values of all `lines`, and the ends of their intervals.
 pub(super) fn values(lines: &[Line]) -> impl Iterator<Item = f64> + '_ {
-    lines.iter().flat_map(|line| &line.points).filter_map(|(_, value)| *value)
+    let points = |line: &Line| line.points.iter().filter_map(|(_, value)| *value).collect();
+    let ends = |line: &Line| line.band.iter().flat_map(|(_, ends)| *ends).collect();
+    lines.iter().flat_map(move |line| {
+        let (points, ends): (Vec<f64>, Vec<f64>) = (points(line), ends(line));
+        points.into_iter().chain(ends)
+    })
 }
 
 impl Chart {
     /// An empty chart.
     pub(super) fn new(title: &'static str, x: Axis, y: Axis) -> Self {
         let (about, lines, cells, limits) = (String::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { title, about, x, y, lines, cells, limits }
+        Self { title, about, x, y, lines, cells, limits, strip: "", stripes: Vec::new() }
     }
 
-    /// The chart as markup; nothing if it would be empty.
+    /// The chart as markup, folded if nothing changes in it; nothing if it would be empty.
     pub(super) fn markup(&self) -> Markup {
         let lines: Vec<&Line> = self.lines.iter().filter(|line| !line.is_empty()).collect();
-        if lines.is_empty() && self.cells.is_empty() {
+        if lines.is_empty() && self.cells.is_empty() && self.stripes.is_empty() {
             return html! {};
         }
+        let is_bare = self.cells.is_empty() && self.stripes.is_empty() && self.limits.is_empty();
+        if !is_bare || !lines.iter().all(|line| line.is_flat()) {
+            return self.figure(&lines);
+        }
+        let value = |line: &&Line| {
+            let value = line.points.iter().find_map(|(_, value)| *value);
+            format!("{} {}", line.name, self.y.word(value.unwrap_or(0.0)))
+        };
+        let values: Vec<String> = lines.iter().map(value).collect();
+        html! {
+            details {
+                summary {
+                    strong { (self.title) } " did not change: " (unbroken(&values.join(", ")))
+                }
+                (self.figure(&lines))
+            }
+        }
+    }
+
+    fn figure(&self, lines: &[&Line]) -> Markup {
         let label = format!("{}. Left and right arrow keys read the values.", self.title);
         html! {
             figure.chart {
-                figcaption { strong { (self.title) } " " span { (self.about) } }
+                figcaption { strong { (self.title) } " " span { (unbroken(&self.about)) } }
                 div.legend {
                     @for (number, line) in lines.iter().enumerate() {
                         button type="button" class=(style(number)) aria-pressed="true" {
@@ -124,19 +185,24 @@ impl Chart {
                     @for name in self.limit_names() {
                         span.limit { i aria-hidden="true" {} (name) }
                     }
+                    @if !self.stripes.is_empty() {
+                        span.stripes { i aria-hidden="true" {} (self.strip) }
+                    }
                 }
                 div.plot tabindex="0" role="group" aria-label=(label) {
-                    (self.drawing(&lines))
+                    (self.drawing(lines))
                     @for (share, name) in self.marks() {
                         span.mark style=(mark_place(share)) { (name) }
                     }
                     @for (value, word) in self.y.ticks() {
                         span.y style=(place("bottom", self.y.place(value))) { (word) }
                     }
-                    @for (number, (value, word)) in self.x.ticks().into_iter().enumerate() {
-                        // On a narrow page, every other tick is hidden.
-                        span class=(if number % 2 == 0 { "x" } else { "x second" })
-                            style=(place("left", self.x.place(value))) { (word) }
+                    @let ticks = self.x.ticks();
+                    @for (number, (value, word)) in ticks.iter().enumerate() {
+                        // On a narrow page, every other one of many ticks is hidden.
+                        @let is_second = ticks.len() > LABELS_MAX && number % 2 == 1;
+                        span class=(if is_second { "x second" } else { "x" })
+                            style=(place("left", self.x.place(*value))) { (word) }
                     }
                 }
                 p.readout aria-live="polite" {}
@@ -182,6 +248,9 @@ impl Chart {
                 @for (level, cells) in self.levels().iter().enumerate() {
                     @if !cells.is_empty() { path class=(format!("h{level}")) d=(cells) {} }
                 }
+                @for (level, stripes) in self.stripe_levels().iter().enumerate() {
+                    @if !stripes.is_empty() { path class=(format!("u{level}")) d=(stripes) {} }
+                }
                 @for (number, line) in lines.iter().enumerate() {
                     (self.line(number, line, is_dotted))
                 }
@@ -197,21 +266,28 @@ impl Chart {
         let list = |word: &dyn Fn(&(f64, f64)) -> String| -> String {
             known.iter().map(word).collect::<Vec<_>>().join("|")
         };
-        let dots = is_dotted.then(|| {
-            known.iter().fold(String::new(), |mut path, (x, y)| {
+        let dots = |is_doubtful: bool| {
+            let dotted = known.iter().filter(|(x, _)| line.doubtful.contains(x) == is_doubtful);
+            dotted.fold(String::new(), |mut path, (x, y)| {
                 let [x, y] = self.at(*x, *y);
                 // Writing to a `String` cannot fail.
                 let _ = write!(path, "M{x:.1} {y:.1}h0");
                 path
             })
-        });
+        };
         html! {
             g class=(style(number)) data-name=(line.name)
                 data-x=(list(&|(x, _)| format!("{:.1}", WIDTH * self.x.place(*x))))
                 data-t=(list(&|(x, _)| self.x.word(*x)))
                 data-v=(list(&|(_, y)| self.y.word(*y))) {
-                path d=(self.path(line)) {}
-                @if let Some(dots) = dots { path.dots d=(dots) {} }
+                @if !line.band.is_empty() { path.band d=(self.band(line)) {} }
+                path.line d=(self.path(line)) {}
+                @if is_dotted { path.dots d=(dots(false)) {} }
+                @let doubtful = dots(true);
+                @if !doubtful.is_empty() {
+                    path.dots d=(doubtful) {}
+                    path.hollow d=(doubtful) {}
+                }
             }
         }
     }
@@ -219,6 +295,19 @@ impl Chart {
     /// Position of a point in the drawing.
     fn at(&self, x: f64, y: f64) -> [f64; 2] {
         [WIDTH * self.x.place(x), HEIGHT * (1.0 - self.y.place(y))]
+    }
+
+    /// The band of a line's intervals: along its upper ends, and back along the lower ones.
+    fn band(&self, line: &Line) -> String {
+        let upper = line.band.iter().map(|(x, [_, high])| (*x, *high));
+        let lower = line.band.iter().rev().map(|(x, [low, _])| (*x, *low));
+        let mut path = String::new();
+        for (x, y) in upper.chain(lower) {
+            let [x, y] = self.at(x, y);
+            let sign = if path.is_empty() { 'M' } else { 'L' };
+            let _ = write!(path, "{sign}{x:.1} {y:.1}");
+        }
+        path + "z"
     }
 
     fn path(&self, line: &Line) -> String {
@@ -258,20 +347,36 @@ impl Chart {
 
     /// The cells of each strength, joined to one path.
     fn levels(&self) -> [String; LEVELS] {
-        let mut levels: [String; LEVELS] = Default::default();
-        for Cell { x, y, strength } in &self.cells {
-            let [left, bottom] = self.at(x[0], y[0]);
-            let [right, top] = self.at(x[1], y[1]);
-            // The square root gives half of the levels to strengths below a quarter.
-            let level = (strength.clamp(0.0, 1.0).sqrt() * (LEVELS - 1) as f64).round() as usize;
-            let (width, height) = (right - left, bottom - top);
-            let _ = write!(
-                levels[level.min(LEVELS - 1)],
-                "M{left:.1} {top:.1}h{width:.1}v{height:.1}h-{width:.1}z"
-            );
-        }
-        levels
+        let cell = |Cell { x, y, strength }: &Cell| {
+            let ([left, bottom], [right, top]) = (self.at(x[0], y[0]), self.at(x[1], y[1]));
+            ([left, top, right, bottom], *strength)
+        };
+        by_level(self.cells.iter().map(cell))
     }
+
+    /// The stripes of each strength, joined to one path: above the drawing.
+    fn stripe_levels(&self) -> [String; LEVELS] {
+        let stripe = |([from, to], strength): &([f64; 2], f64)| {
+            let [left, right] = [from, to].map(|x| WIDTH * self.x.place(*x));
+            ([left, -STRIP, right, 0.0], *strength)
+        };
+        by_level(self.stripes.iter().map(stripe))
+    }
+}
+
+/// Rectangles (left, top, right, bottom), those of each strength from 0 to 1 joined to one path.
+fn by_level(rectangles: impl Iterator<Item = ([f64; 4], f64)>) -> [String; LEVELS] {
+    let mut levels: [String; LEVELS] = Default::default();
+    for ([left, top, right, bottom], strength) in rectangles {
+        // The square root gives half of the levels to strengths below a quarter.
+        let level = (strength.clamp(0.0, 1.0).sqrt() * (LEVELS - 1) as f64).round() as usize;
+        let (width, height) = (right - left, bottom - top);
+        let _ = write!(
+            levels[level.min(LEVELS - 1)],
+            "M{left:.1} {top:.1}h{width:.1}v{height:.1}h-{width:.1}z"
+        );
+    }
+    levels
 }
 
 /// Distance from `edge` as a CSS style.

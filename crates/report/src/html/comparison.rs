@@ -1,7 +1,7 @@
 //! A page that compares records, with their curves in one chart.
 
 use super::figures::{Row, table, words};
-use super::{shell, spectrum};
+use super::{section, shell, spectrum};
 use crate::compare::{about, differences, figure_headings, likeness, notes, ratio_cell, rule_line};
 use crate::figure::Figure;
 use maud::{Markup, html};
@@ -28,11 +28,11 @@ pub fn comparison_page(comparison: &Comparison, records: &[(String, Record)]) ->
             }
         }
         (spectra(comparison, records))
-        h2 { "Figures" }
+        (section("Figures"))
         (rows(comparison))
         @for note in notes(comparison) { p.faint { (note) } }
         @if !comparison.differences.is_empty() {
-            h2 { "What differs" }
+            (section("What differs"))
             (words("Everything that differs between the records.", &differences(comparison)))
         }
     };

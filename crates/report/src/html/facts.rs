@@ -1,11 +1,14 @@
 //! Facts of a run in words: what was run, the verdict, and what went wrong.
 
-use super::figures::{Row, grid, table, words};
+use super::figures::{Row, grid, table, unbroken, words};
+use super::section;
+use crate::answer::check_name;
 use crate::counts::outcome_counts;
 use crate::figure::{Figure, run_figures};
-use crate::judgement::{believable, check_name, goal_word, shard_verdict};
+use crate::judgement::{believable, goal_word};
 use crate::number::{NONE, or_none, percent, time, whole};
 use crate::plan::{data_words, servers};
+use crate::shards::shard_verdict;
 use crate::text::{load_words, why_partial, window_words};
 use maud::{Markup, html};
 use memtide_base::calendar::utc;
@@ -32,7 +35,7 @@ pub(super) fn facts(record: &Record) -> Markup {
     html! {
         dl {
             @for (name, fact) in facts.iter().filter(|(_, fact)| !fact.is_empty()) {
-                dt { (name) } dd { (fact) }
+                dt { (name) } dd { (unbroken(fact)) }
             }
         }
     }
@@ -54,7 +57,7 @@ fn began(record: &Record) -> String {
     }
 }
 
-/// The verdict, each check, and the goals.
+/// The verdict in a line, and why the record is partial, if it is.
 pub(super) fn verdict(record: &Record) -> Markup {
     let class = match record.believable.verdict {
         Verdict::Yes => "verdict",
@@ -62,9 +65,14 @@ pub(super) fn verdict(record: &Record) -> Markup {
         Verdict::No => "verdict no",
     };
     html! {
-        h2 { "Verdict" }
-        p class=(class) { strong { "believable: " } (believable(record)) }
-        @if record.partial { p { strong { "partial: " } (why_partial(record)) } }
+        p class=(class) { strong { "believable: " } (unbroken(&believable(record))) }
+        @if record.partial { p { strong { "partial: " } (unbroken(&why_partial(record))) } }
+    }
+}
+
+/// The goals, each check of the verdict, and the warnings.
+pub(super) fn reasons(record: &Record) -> Markup {
+    html! {
         (goals(record))
         (checks(record))
         (warnings(&record.warnings))
@@ -103,7 +111,7 @@ fn judged(subject: &str, (class, result): (&str, &str), why: &str) -> Markup {
         tr {
             th.long scope="row" { (subject) }
             td class={ "words " (class) } { (result) }
-            td.words { (why) }
+            td.words { (unbroken(why)) }
         }
     }
 }
@@ -114,7 +122,7 @@ fn warnings(warnings: &[WarningRecord]) -> Markup {
             h3 { "Warnings" }
             ul {
                 @for warning in warnings {
-                    li { (warning.message) "; " strong { (warning.remedy) } }
+                    li { (unbroken(&warning.message)) "; " strong { (unbroken(&warning.remedy)) } }
                 }
             }
         }
@@ -141,7 +149,7 @@ pub(super) fn counts(record: &Record) -> Markup {
     let errors: Vec<Row> =
         errors.map(|(name, it)| count(format!("totals.errors.{name}"), name, *it)).collect();
     html! {
-        h2 { "Counts" }
+        (section("Counts"))
         (table("Figures of the measured window.", &["figure", "value"], &rows))
         @if errors.is_empty() { p.faint { "No errors." } }
         @else { (table("Errors by class.", &["error", "count"], &errors)) }
@@ -178,7 +186,7 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
         .collect();
     html! {
         @if !shards.is_empty() {
-            h2 { "Parts of this run" }
+            (section("Parts of this run"))
             (words("The merged runs or shares.", &rows))
         }
     }
@@ -188,7 +196,7 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
 /// `more` says what else the command needs.
 pub(super) fn again(command: Option<&str>, more: &str, file: &str) -> Markup {
     html! {
-        h2 { "Scenario" }
+        (section("Scenario"))
         @match command {
             Some(command) => p {
                 "To run the same load again, save this as a file: " code { (command) } (more) "."

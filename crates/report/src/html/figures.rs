@@ -1,11 +1,43 @@
 //! Tables of a page. A cell of a figure shows it rounded, and holds the record's exact figure in an
 //! attribute.
 
+use crate::answer::{AnswerRow, answer_rows, grade};
 use crate::figure::Figure;
-use crate::number::{rate, whole};
+use crate::number::{NONE, rate, whole};
+use crate::text::outcome_words;
 use crate::times::{self, TimesRow};
 use maud::{Markup, html};
 use memtide_record::{Percentile, Record};
+
+/// The text with no-break spaces within its numbers and before their units, so that no line ends in
+/// a number.
+pub(super) fn unbroken(text: &str) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let mut out = String::with_capacity(text.len() + 16);
+    for (number, word) in words.iter().enumerate() {
+        if number > 0 {
+            let before = words[number - 1];
+            out.push(if is_one_number(before, word) { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// True if a word that ends in a digit or a sign and the next one are one number with its unit.
+fn is_one_number(before: &str, word: &str) -> bool {
+    const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "%", "B", "kB", "MB", "GB"];
+    let unit = word.trim_end_matches(|letter: char| ",;:.)".contains(letter));
+    let is_group = || {
+        let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+        digits == 3 && !word[3..].starts_with(char::is_alphanumeric)
+    };
+    let is_sign = matches!(before.trim_start_matches('('), "±" | ">" | "≤" | "<" | "−");
+    match before.ends_with(|letter: char| letter.is_ascii_digit()) {
+        true => UNITS.contains(&unit) || is_group(),
+        false => is_sign && word.starts_with(|letter: char| letter.is_ascii_digit()),
+    }
+}
 
 /// A row of a table of figures.
 pub(super) struct Row {
@@ -65,9 +97,13 @@ pub(super) fn table(caption: &str, headings: &[impl AsRef<str>], rows: &[Row]) -
 /// A table of words, with the first row as its heading; nothing if that is the only row.
 pub(super) fn words(caption: &str, rows: &[Vec<String>]) -> Markup {
     let Some((heading, rows)) = rows.split_first() else { return html! {} };
+    // A part or step that cannot be believed looks so.
+    let verdict = heading.iter().position(|name| name == "believable");
+    let is_doubtful =
+        |row: &[String]| verdict.is_some_and(|at| row.get(at).is_some_and(|it| it == "no"));
     let row = |row: &Vec<String>| {
         html! {
-            tr {
+            tr class=[is_doubtful(row).then_some("doubtful")] {
                 @for (number, cell) in row.iter().enumerate() {
                     @if number == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
                 }
@@ -87,6 +123,52 @@ const PERCENTILES: [Percentile; 6] = [
     Percentile::P9999,
 ];
 
+/// The answer: the main figures, each with its interval, memtide's share and its grade.
+pub(super) fn answer(record: &Record) -> Markup {
+    let rows = answer_rows(record);
+    if record.measured_s <= 0.0 || rows.is_empty() {
+        return html! {};
+    }
+    let row = |row: &AnswerRow| {
+        let graded = &row.graded;
+        let ([path, value], ends) = row.names();
+        let words = |value: f64| row.word(value);
+        let interval = graded.interval.map(|[low, high]| [words(low), words(high)]);
+        let grade = grade(record, row);
+        let class = match grade.as_str() {
+            "yes" => "good",
+            "no" => "bad",
+            NONE => "faint",
+            _ => "warn",
+        };
+        html! {
+            tr data-figures=(path) {
+                th scope="row" { (graded.name()) }
+                td.figure data-name=(value) {
+                    @match graded.value {
+                        Some(value) => data value=(value) { (row.words) },
+                        None => (row.words),
+                    }
+                }
+                td.figure title=[graded.reason.as_ref()] {
+                    @match (graded.interval, interval) {
+                        (Some([low, high]), Some([from, to])) => {
+                            span data-name=(ends[0]) { data value=(low) { (from) } } " – "
+                            span data-name=(ends[1]) { data value=(high) { (to) } }
+                        },
+                        _ => (NONE),
+                    }
+                }
+                td.figure { (row.own) }
+                td class=(class) title=[graded.reason.as_ref()] { (grade) }
+            }
+        }
+    };
+    let headings = ["figure", "all", "95 % interval", "memtide", "believable"];
+    let rows: Vec<Markup> = rows.iter().map(row).collect();
+    grid(&outcome_words(record), &headings, false, &rows)
+}
+
 /// Times of a run: response by kind, service, lag and its causes, and connections.
 pub(super) fn response(record: &Record) -> Markup {
     let about = "Response is received − intended, service received − sent, lag sent − intended; \
@@ -102,19 +184,21 @@ pub(super) fn servers(record: &Record) -> Markup {
 
 fn times(caption: &str, subject: &str, rows: Vec<TimesRow<'_>>) -> Markup {
     let percentiles = PERCENTILES.map(|percentile| percentile.to_string());
-    let headings = [subject, "count", "unanswered", "rate", "mean"].map(str::to_owned);
-    let headings: Vec<String> =
-        headings.into_iter().chain(percentiles).chain(["max".to_owned()]).collect();
+    let behind = ["mean", "max", "rate", "count", "unanswered"].map(str::to_owned);
+    let headings = [subject.to_owned()].into_iter().chain(percentiles).chain(behind);
+    let headings: Vec<String> = headings.collect();
     let row = |TimesRow { path, label, per_s, times, .. }| {
-        let mut figures = vec![
-            Figure::known("count", whole(times.count), times.count),
-            Figure::known("unanswered", whole(times.unanswered), times.unanswered),
+        let mut figures = times::figures(times, &PERCENTILES);
+        // The mean stands behind the percentiles.
+        figures[..=PERCENTILES.len()].rotate_left(1);
+        figures.extend([
             match per_s {
                 Some(per_s) => Figure::known("per_s", rate(per_s), per_s),
                 None => Figure::missing("per_s", "", None),
             },
-        ];
-        figures.extend(times::figures(times, &PERCENTILES));
+            Figure::known("count", whole(times.count), times.count),
+            Figure::known("unanswered", whole(times.unanswered), times.unanswered),
+        ]);
         Row { path: Some(path), label, figures }
     };
     table(caption, &headings, &rows.into_iter().map(row).collect::<Vec<_>>())

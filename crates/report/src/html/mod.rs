@@ -32,6 +32,33 @@ pub fn page(record: &Record) -> String {
     shell(&title, &run::run(record))
 }
 
+/// The heading of a section, to which the list of contents leads.
+fn section(title: &str) -> Markup {
+    html! { h2 id=(anchor(title)) { (title) } }
+}
+
+/// The name of a section in a link: its title in small letters, with a dash for all else.
+fn anchor(title: &str) -> String {
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    title.chars().map(letter).collect::<String>().to_ascii_lowercase()
+}
+
+/// The list of contents: a link to each section of `content`.
+fn contents(content: &Markup) -> Markup {
+    let link = |part: &str| {
+        let (anchor, rest) = part.split_once("\">")?;
+        let (title, _) = rest.split_once("</h2>")?;
+        Some((format!("#{anchor}"), title.to_owned()))
+    };
+    let links: Vec<(String, String)> =
+        content.0.split("<h2 id=\"").skip(1).filter_map(link).collect();
+    html! {
+        nav aria-label="Contents" {
+            @for (anchor, title) in &links { a href=(anchor) { (PreEscaped(title)) } }
+        }
+    }
+}
+
 /// A whole page with this title and content.
 fn shell(title: &str, content: &Markup) -> String {
     let page = html! {

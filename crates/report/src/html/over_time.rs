@@ -1,12 +1,14 @@
-//! Charts over time: response times as a heat map, target and achieved rate, backlog, and each
-//! server.
+//! Charts over time: response times as a heat map, target and achieved rate, backlog, each server,
+//! and the CPU of memtide's own workers.
 
-use super::chart::{Cell, Chart, Line, values};
+use super::chart::{Cell, Chart, Limit, Line, values};
+use super::spectrum::{goal_limits, interval};
 use crate::axis::{Axis, Scale};
-use crate::number::{rate, seconds, time, whole};
+use crate::number::{percent, rate, seconds, time, whole};
 use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
-use memtide_record::{IntervalRecord, Record, SecondRecord, SliceRecord};
+use memtide_record::{IntervalRecord, Percentile, Record, SecondRecord, SliceRecord};
+use memtide_scenario::Kind;
 
 /// Largest number of points of a line; further rows are merged with their neighbours.
 const POINTS_MAX: usize = 1024;
@@ -17,7 +19,7 @@ const NS_PER_MS: f64 = 1e6;
 /// The charts, in reading order.
 pub(super) fn charts(record: &Record) -> Vec<Chart> {
     let charts = [response(record), rates(record), backlog_age(record), counts(record)];
-    charts.into_iter().chain([servers(record)]).collect()
+    charts.into_iter().chain([servers(record), workers(record)]).collect()
 }
 
 /// The time axis, from 0 to the end of the last row.
@@ -55,20 +57,39 @@ fn response(record: &Record) -> Chart {
         _ => vec![of_slices("p50", 0.5), of_slices("p99", 0.99)],
     };
     lines.push(of_slices("p99.9", 0.999));
+    let end_s = slices.last().map_or(record.measured_s, |slice| slice.start_s + slice.length_s);
+    let whole = record.response.get(&Kind::All);
+    let of_run = |at| whole.and_then(|times| interval(times, at));
+    let lines: Vec<Line> = lines
+        .into_iter()
+        .zip([Percentile::P50, Percentile::P99, Percentile::P999])
+        .map(|(line, at)| line.within([0.0, end_s], of_run(at)))
+        .collect();
     let histograms: Vec<(&SliceRecord, Vec<(u64, u64)>)> = slices
         .iter()
         .filter_map(|slice| Some((slice, slice.times()?.recorded().collect())))
         .collect();
     let of_cells = histograms.iter().flat_map(|(_, times)| times.iter().map(|(ns, _)| *ns as f64));
-    let y = Axis::over(Scale::Log, of_cells.chain(values(&lines)), time);
-    let end_s = slices.last().map_or(record.measured_s, |slice| slice.start_s + slice.length_s);
+    let measured: Vec<f64> = of_cells.chain(values(&lines)).collect();
+    let limits = goal_limits(record, &measured);
+    let ends = limits.iter().map(|limit: &Limit| limit.at);
+    let y = Axis::over(Scale::Log, measured.iter().copied().chain(ends), time);
+    let mut about =
+        "Response time by when operations were due, in seconds of the measured window. \
+                     A darker cell holds more operations. A line breaks where operations were not \
+                     answered, or nothing was measured."
+            .to_owned();
+    if lines.iter().any(|line| !line.band.is_empty()) {
+        about += " A band is the 95 % interval of the whole run's percentile: a line that leaves \
+                  it shows a change.";
+    }
     Chart {
-        about: "Response time by when operations were due, in seconds of the measured window. A \
-                darker cell holds more operations. A line breaks where operations were not \
-                answered, or nothing was measured."
-            .to_owned(),
+        about,
         cells: cells(&histograms, &y),
         lines,
+        limits,
+        strip: "not answered",
+        stripes: stripes(slices),
         ..Chart::new("Response over time", time_axis(end_s.max(record.measured_s)), y)
     }
 }
@@ -93,6 +114,16 @@ fn cells(slices: &[(&SliceRecord, Vec<(u64, u64)>)], y: &Axis) -> Vec<Cell> {
         }
     }
     cells
+}
+
+/// The fraction of each slice's operations that were not answered, where there are any.
+fn stripes(slices: &[SliceRecord]) -> Vec<([f64; 2], f64)> {
+    let stripe = |slice: &SliceRecord| {
+        let all = slice.answered + slice.unanswered;
+        let share = (slice.unanswered > 0).then(|| slice.unanswered as f64 / all as f64)?;
+        Some(([slice.start_s, slice.start_s + slice.length_s], share.max(0.05)))
+    };
+    slices.iter().filter_map(stripe).collect()
 }
 
 /// Target and answered rate.
@@ -178,4 +209,28 @@ fn servers(record: &Record) -> Chart {
     let lines: Vec<Line> = names.enumerate().map(of_server).collect();
     let about = "Replies per second from each server.";
     of_lines("Rate of each server", about, lines, (load_axis(record), rate, 1.0))
+}
+
+/// Busy time of memtide's own workers, as far as the seconds have it.
+fn workers(record: &Record) -> Chart {
+    let count = record.seconds.iter().map(|second| second.workers.len()).max().unwrap_or(0);
+    let of_worker = |number: usize| {
+        of_seconds(format!("worker {number}"), &record.seconds, move |second| {
+            second.workers.get(number)?.busy
+        })
+    };
+    let lines: Vec<Line> = (0..count).map(of_worker).collect();
+    let about = "The part of each second in which a worker of memtide was busy, in the measured \
+                 window. From 70 % on, its own queue shows in the times.";
+    let limit = Limit { name: "limit 70 %".to_owned(), at: 0.7, is_upright: false };
+    let is_near = values(&lines).any(|busy| busy > 0.5);
+    let chart = of_lines("Workers of memtide", about, lines, (load_axis(record), percent, 0.1));
+    match is_near {
+        true => Chart {
+            limits: vec![limit],
+            y: Axis::over(Scale::Linear, [1.0].into_iter(), percent),
+            ..chart
+        },
+        false => chart,
+    }
 }

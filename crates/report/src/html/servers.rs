@@ -3,7 +3,9 @@
 //! Only `reports` of the seconds are shown; memtide's measurements of servers are in `over_time`.
 
 use super::chart::{Chart, Limit, Line, values};
+use super::figures::unbroken;
 use super::over_time::{END, time_axis};
+use super::section;
 use crate::axis::{Axis, Scale};
 use crate::counts::served;
 use crate::number::{percent, rate, seconds, whole};
@@ -25,7 +27,7 @@ pub(super) fn servers(record: &Record) -> Markup {
     let timeline = Timeline::of(record);
     html! {
         @if !record.server.during.is_empty() || !timeline.names.is_empty() {
-            h2 { "Servers" }
+            (section("Servers"))
             p.faint {
                 "The servers' answers to stats, requested once a second during the load. Their \
                  counters include the commands of all clients."
@@ -33,7 +35,7 @@ pub(super) fn servers(record: &Record) -> Markup {
             @for chart in timeline.charts() { (chart.markup()) }
             ul {
                 @for (name, load) in &record.server.during {
-                    li { strong { (name) } " " (timeline.sentence(name, load)) }
+                    li { strong { (name) } " " (unbroken(&timeline.sentence(name, load))) }
                 }
             }
         }

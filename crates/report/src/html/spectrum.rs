@@ -1,19 +1,21 @@
 //! The percentile spectrum: times of the slowest fractions of operations, down to single ones.
 
-use super::chart::{Chart, Line, values};
+use super::chart::{Chart, Limit, Line, values};
 use crate::axis::{Axis, Scale};
 use crate::number::time;
 use crate::times::lag_parts;
 use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
 use memtide_record::LagSplit;
-use memtide_record::{Distribution, Record};
-use memtide_scenario::Kind;
+use memtide_record::{Distribution, Percentile, Record};
+use memtide_scenario::{Goal, Kind, Subject};
 
 /// Number of points of a line for each further nine.
 const POINTS_PER_NINE: i32 = 12;
 /// Largest number of nines: 99.9999 %.
 const NINES_MAX: i32 = 6;
+/// Largest factor between a goal and the nearest measured time at which the chart shows its line.
+const FACTOR_MAX: f64 = 10.0;
 
 /// The spectrum of response times by kind, and of service time and lag.
 pub(super) fn response(record: &Record) -> Chart {
@@ -26,9 +28,41 @@ pub(super) fn response(record: &Record) -> Chart {
     for (name, by_kind) in [("service", &record.service), ("lag", &record.lag)] {
         lines.extend(by_kind.get(&Kind::All).map(|times| line(name, times)));
     }
-    let about = "The time within which this share of the operations was answered. A line ends \
-                 where there are too few operations, or where operations were not answered.";
-    chart("Percentile spectrum", about, lines)
+    // Bands of all lines would hide each other.
+    lines.iter_mut().skip(1).for_each(|line| line.band.clear());
+    let mut about = "The time within which this share of the operations was answered. A line ends \
+                     where there are too few operations, or where operations were not answered."
+        .to_owned();
+    if lines.iter().any(|line| !line.band.is_empty()) {
+        about += " A band is the 95 % interval.";
+    }
+    let measured: Vec<f64> = values(&lines).collect();
+    let limits = goal_limits(record, &measured);
+    with_limits("Percentile spectrum", &about, lines, limits)
+}
+
+/// The goals for response times as limits, except those far from the `measured` times, which would
+/// leave no room for these.
+pub(super) fn goal_limits(record: &Record, measured: &[f64]) -> Vec<Limit> {
+    let low = measured.iter().copied().fold(f64::INFINITY, f64::min) / FACTOR_MAX;
+    let high = measured.iter().copied().fold(0.0, f64::max) * FACTOR_MAX;
+    let goals = record.goals.iter().filter_map(|goal| goal_limit(&goal.goal));
+    goals.filter(|limit| (low..=high).contains(&limit.at)).collect()
+}
+
+/// The limit that a goal sets to a response time.
+pub(super) fn goal_limit(goal: &str) -> Option<Limit> {
+    let parsed: Goal = goal.parse().ok()?;
+    matches!(parsed.subject, Subject::Response { .. }).then(|| Limit {
+        name: goal.to_owned(),
+        at: parsed.bound,
+        is_upright: false,
+    })
+}
+
+/// The 95 % interval of a percentile, in ns.
+pub(super) fn interval(times: &Distribution, at: Percentile) -> Option<[f64; 2]> {
+    times.interval(at).map(|ends| ends.map(|ns| ns as f64))
 }
 
 /// The spectrum of the lag by cause.
@@ -42,10 +76,15 @@ pub(super) fn lag(split: &LagSplit) -> Chart {
 
 /// A chart of spectrum lines.
 pub(super) fn chart(title: &'static str, about: &str, lines: Vec<Line>) -> Chart {
+    with_limits(title, about, lines, Vec::new())
+}
+
+fn with_limits(title: &'static str, about: &str, lines: Vec<Line>, limits: Vec<Limit>) -> Chart {
     let known = lines.iter().flat_map(|line| &line.points).filter(|(_, ns)| ns.is_some());
     let x = Axis::over(Scale::Nines, known.map(|(share, _)| *share), percentile_word);
-    let y = Axis::over(Scale::Log, values(&lines), time);
-    Chart { about: about.to_owned(), lines, ..Chart::new(title, x, y) }
+    let ends = limits.iter().map(|limit| limit.at);
+    let y = Axis::over(Scale::Log, values(&lines).chain(ends), time);
+    Chart { about: about.to_owned(), lines, limits, ..Chart::new(title, x, y) }
 }
 
 /// The percentiles of `times`, as far as they are known.
@@ -63,7 +102,10 @@ pub(super) fn line(name: &str, times: &Distribution) -> Line {
             Quantile::TooFew { .. } | Quantile::Unanswered => None,
         }
     };
-    Line::new(name, (1..=NINES_MAX * POINTS_PER_NINE).map_while(point).collect())
+    let points = (1..=NINES_MAX * POINTS_PER_NINE).map_while(point).collect();
+    let ends = |at: Percentile| Some((at.fraction(), interval(times, at)?));
+    let band = Percentile::ALL.into_iter().filter_map(ends).collect();
+    Line { band, ..Line::new(name, points) }
 }
 
 /// Formats a fraction as a percentile: `p50`, `p99.9`.

@@ -1,19 +1,23 @@
 //! A page about a search or scan: its result, the curve, and each step.
 
 use super::chart::{Chart, Limit, Line, values};
-use super::{facts, figures, shell};
+use super::figures::unbroken;
+use super::spectrum::goal_limit;
+use super::{contents, facts, figures, section, shell};
 use crate::axis::{Axis, Scale};
-use crate::number::{rate, time};
+use crate::number::{counted, rate, time};
 use crate::text::StepsRows;
 use maud::{Markup, html};
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
 use memtide_record::Verdict;
 use memtide_record::steps::{Conclusion, CourseKind, Point, Step};
-use memtide_scenario::{Goal, Subject};
 
 /// Largest number of steps whose figures the page shows in full; the JSON has every record.
 const SHOWN_MAX: usize = 200;
+
+/// Largest number of steps that cannot be believed and are named with their reasons.
+const DOUBTS_MAX: usize = 3;
 
 /// A page, built step by step.
 #[derive(Debug)]
@@ -23,30 +27,43 @@ pub struct StepsPage {
     /// The facts of the first step, and the shown figures of each.
     facts: Markup,
     steps: Vec<Markup>,
+    /// Number and rate of each step that cannot be believed, with the reason.
+    doubts: Vec<String>,
 }
 
 impl StepsPage {
     /// An empty page for steps of `kind` that are judged by these goals.
     pub fn new(kind: CourseKind, goals: &[String]) -> Self {
         let table = StepsRows::new(kind, goals);
-        Self { table, points: Vec::new(), facts: html! {}, steps: Vec::new() }
+        let (points, steps, doubts) = (Vec::new(), Vec::new(), Vec::new());
+        Self { table, points, facts: html! {}, steps, doubts }
     }
 
     /// Adds a step.
     pub fn step(&mut self, step: &Step) {
         let cells = self.table.step(step);
+        if step.record.believable.verdict == Verdict::No {
+            let why = step.record.believable.reasons.first();
+            let why = why.map_or("nothing was checked", |reason| reason.message.as_str());
+            self.doubts.push(format!("step {} at {}: {why}", cells[0], cells[1]));
+        }
         if self.points.is_empty() {
             self.facts = facts::facts(&step.record);
         }
         if self.steps.len() < SHOWN_MAX {
-            let verdict = match step.record.believable.verdict {
-                Verdict::No => "not believable",
-                Verdict::Yes | Verdict::Within => "believable",
+            let (verdict, class) = match step.record.believable.verdict {
+                Verdict::No => ("not believable", "bad"),
+                Verdict::Yes | Verdict::Within => ("believable", "good"),
             };
             self.steps.push(html! {
                 details {
-                    summary { "Step " (cells[0]) ": " (cells[1]) ", " (verdict) }
+                    summary {
+                        "Step " (cells[0]) ": " (unbroken(&cells[1])) ", "
+                        span class=(class) { (verdict) }
+                    }
                     (facts::verdict(&step.record))
+                    (figures::answer(&step.record))
+                    (facts::reasons(&step.record))
                     (figures::response(&step.record))
                 }
             });
@@ -67,23 +84,49 @@ impl StepsPage {
             _ => "verdict no",
         };
         let (command, file) = self.table.again(conclusion);
-        let content = html! {
-            h1 { (title) }
-            @if !goals.is_empty() { p { "Goals: " strong { (goals.join(", ")) } } }
-            @if let Some(why) = &conclusion.failure { p class=(class) { (why) } }
-            @for (label, sentence) in &sentences {
-                p class=(if *label == "result" { class } else { "" }) {
-                    strong { (label) ": " } (sentence)
-                }
+        let rest = html! {
+            @for (label, sentence) in sentences.iter().filter(|(label, _)| *label != "result") {
+                p { strong { (label) ": " } (unbroken(sentence)) }
             }
-            (self.curve(answer).markup())
+            (section("Steps"))
             (figures::words("All steps, in order.", &self.table.rows))
             @for step in &self.steps { (step) }
-            h2 { "What was run" }
+            (section("What was run"))
             (self.facts)
             (facts::again(command, "", file))
         };
+        let content = html! {
+            h1 { (title) }
+            @if !goals.is_empty() { p { "Goals: " strong { (unbroken(&goals.join(", "))) } } }
+            @if let Some(why) = &conclusion.failure { p class=(class) { (unbroken(why)) } }
+            @for (_, sentence) in sentences.iter().filter(|(label, _)| *label == "result") {
+                p class=(class) { strong { "result: " } (unbroken(sentence)) }
+            }
+            (self.verdict())
+            (self.curve(answer).markup())
+            (contents(&rest))
+            (rest)
+        };
         shell(&title, &content)
+    }
+
+    /// How many steps can be believed, and why the others cannot.
+    fn verdict(&self) -> Markup {
+        let (all, doubtful) = (self.points.len(), self.doubts.len());
+        let (class, words) = match doubtful {
+            _ if all == 0 => ("verdict no", "no step ended".to_owned()),
+            0 => ("verdict", format!("all {}", counted(all as u64, "step"))),
+            _ if doubtful == all => ("verdict no", "no step".to_owned()),
+            _ => ("verdict within", format!("{} of {all} steps", all - doubtful)),
+        };
+        let more = doubtful.saturating_sub(DOUBTS_MAX);
+        html! {
+            p class=(class) {
+                strong { "believable: " } (words)
+                @for doubt in self.doubts.iter().take(DOUBTS_MAX) { "; " (unbroken(doubt)) }
+                @if more > 0 { "; and " (more) " more" }
+            }
+        }
     }
 
     /// Percentiles against the achieved rate.
@@ -95,7 +138,9 @@ impl StepsPage {
                 .map(|point| (point.achieved.per_s, ns(point).map(|ns| ns as f64)))
                 .collect();
             points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-            Line::new(name, points)
+            let doubtful = self.points.iter().filter(|point| !point.believable);
+            let doubtful = doubtful.map(|point| point.achieved.per_s).collect();
+            Line { doubtful, ..Line::new(name, points) }
         };
         let lines = vec![
             line("p50", |point| point.response_p50_ns),
@@ -104,7 +149,8 @@ impl StepsPage {
             line("service p99", |point| point.service_p99_ns),
             line("lag p99", |point| point.lag_p99_ns),
         ];
-        let limits: Vec<Limit> = self.table.goals.iter().filter_map(|goal| limit(goal)).collect();
+        let limits: Vec<Limit> =
+            self.table.goals.iter().filter_map(|goal| goal_limit(goal)).collect();
         let answer = answer.map(|at| Limit {
             name: format!("result {}", self.table.rate(at)),
             at,
@@ -119,17 +165,10 @@ impl StepsPage {
         let rates = self.points.iter().map(|point| point.achieved.per_s);
         let x = Axis::over(Scale::Linear, rates.chain(answer.iter().map(|it| it.at)), word);
         let limits = limits.into_iter().chain(answer).collect();
-        let about = "Times against the achieved rate.".to_owned();
+        let mut about = "Times against the achieved rate.".to_owned();
+        if !self.doubts.is_empty() {
+            about += " A hollow point is a step that cannot be believed.";
+        }
         Chart { about, lines, limits, ..Chart::new("Times against rate", x, y) }
     }
-}
-
-/// The limit that a goal sets to a time of all operations.
-fn limit(goal: &str) -> Option<Limit> {
-    let parsed: Goal = goal.parse().ok()?;
-    matches!(parsed.subject, Subject::Response { .. }).then(|| Limit {
-        name: goal.to_owned(),
-        at: parsed.bound,
-        is_upright: false,
-    })
 }

@@ -180,7 +180,9 @@ fn a_page_shows_the_records_figures_exactly_and_loads_nothing() {
     let page = page(&record);
     for (kind, times) in &record.response {
         let row = format!("data-figures=\"response.{kind}\"");
-        let row = page.split(&row).nth(1).unwrap().split("</tr>").next().unwrap();
+        // The table of all times, not that of the answer.
+        let below = page.split("id=\"times\"").nth(1).unwrap();
+        let row = below.split(&row).nth(1).unwrap().split("</tr>").next().unwrap();
         assert!(row.contains(&format!("<data value=\"{}\">", times.count)), "{kind}: {row}");
         for ns in [times.p50_ns, times.p99_ns, times.max_ns].into_iter().flatten() {
             assert!(row.contains(&format!("<data value=\"{ns}\">")), "{kind}: {row}");
@@ -263,7 +265,8 @@ fn hostile_names_change_no_tag_of_a_page() {
 
 /// The chart with this title, from its caption to its last value.
 fn chart<'a>(page: &'a str, title: &str) -> &'a str {
-    let part = page.split(&format!("<strong>{title}</strong>")).nth(1).expect(title);
+    // A folded chart also has its title in the summary.
+    let part = page.split(&format!("<figcaption><strong>{title}</strong>")).nth(1).expect(title);
     part.split("</figure>").next().unwrap()
 }
 
@@ -300,7 +303,9 @@ fn a_server_tells_of_itself_and_of_its_restart() {
     );
     assert_eq!(page.matches("style=\"right:8.33%\">stats reset</span>").count(), 8);
     assert!(rate.contains("<path class=\"limit\" d=\"M333.3 0V400\">"), "{rate}");
-    assert!(page.contains("was restarted once, had its counters reset once; restarts seen at 4 s"));
+    assert!(
+        page.contains("was restarted once, had its counters reset once; restarts seen at 4\u{a0}s")
+    );
 }
 
 #[test]
@@ -370,7 +375,8 @@ fn lines_break_over_time_in_which_nothing_ran() {
     ];
     for (title, name) in lines {
         let line = chart(&page, title).split(&format!("data-name=\"{name}\"")).nth(1).unwrap();
-        let path = line.split("<path d=\"").nth(1).unwrap().split('"').next().unwrap();
+        let path =
+            line.split("<path class=\"line\" d=\"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!(path.matches('M').count(), 2, "{title}: {path}");
     }
 }
@@ -383,4 +389,117 @@ fn a_simulation_is_repeated_by_a_simulation() {
     record.plan.io = "simulated".to_owned();
     let again = "<code>memtide sim scenario.toml</code>, with the options of the simulation.";
     assert!(page(&record).contains(again));
+}
+
+#[test]
+fn the_verdict_stands_before_the_contents_and_these_before_the_figures_and_their_counts() {
+    let page = page(&run());
+    let order = [
+        "<h1>",
+        "believable: ",
+        "95 % interval</th>",
+        "<nav",
+        "id=\"times\"",
+        "id=\"over-time\"",
+        "id=\"lag\"",
+    ];
+    let order = order.into_iter().chain(["id=\"checks\"", "id=\"counts\"", "id=\"what-was-run\""]);
+    let places: Vec<usize> = order.map(|sign| page.find(sign).expect(sign)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    let heading = |name: &str| page.find(&format!("scope=\"col\">{name}</th>")).expect(name);
+    assert!(heading("p99.99") < heading("mean") && heading("max") < heading("count"));
+    let links = page.split("<nav").nth(1).unwrap().split("</nav>").next().unwrap();
+    let sections = page.matches("<h2 id=\"").count();
+    assert_eq!((links.matches("<a href=\"#").count(), sections), (sections, sections));
+}
+
+#[test]
+fn a_chart_that_never_changes_is_folded_and_says_its_value() {
+    let steady = page(&run());
+    assert!(steady.contains(
+        "<summary><strong>Backlog age</strong> did not change: oldest unsent operation \
+         1.00\u{a0}ms</summary>"
+    ));
+    let mut record = run();
+    record.seconds[7].under_way.oldest_due_s = Some(0.5);
+    assert!(!page(&record).contains("<strong>Backlog age</strong> did not change"));
+    // A gap is a change.
+    record.seconds[7].under_way.oldest_due_s = None;
+    assert!(!page(&record).contains("<strong>Backlog age</strong> did not change"));
+}
+
+#[test]
+fn operations_without_an_answer_show_above_the_heat_map() {
+    assert!(!page(&run()).contains("not answered</span>"));
+    let mut record = run();
+    record.slices[4].unanswered = record.slices[4].answered;
+    let page = page(&record);
+    let chart = chart(&page, "Response over time");
+    assert!(chart.contains("</i>not answered</span>"), "{chart}");
+    assert_eq!(chart.matches("class=\"u5\" d=\"M400.0 -14.0h100.0v14.0").count(), 1, "{chart}");
+}
+
+#[test]
+fn intervals_are_bands_and_goals_are_lines() {
+    let mut record = run();
+    let all = record.response.get_mut(&Kind::All).unwrap();
+    (all.p50_ci_low_ns, all.p50_ci_high_ns) = (Some(2_500_000), Some(2_600_000));
+    (all.p99_ci_low_ns, all.p99_ci_high_ns) = (Some(9_000_000), Some(11_000_000));
+    record.goals = ["all.p99<8ms", "all.p99<1h", "errors<1%"]
+        .map(|goal| memtide_record::GoalRecord {
+            goal: goal.to_owned(),
+            result: memtide_record::GoalResult::Missed,
+            measured: None,
+            why: String::new(),
+        })
+        .to_vec();
+    let page = page(&record);
+    let (spectrum, time) =
+        (chart(&page, "Percentile spectrum"), chart(&page, "Response over time"));
+    assert_eq!([spectrum, time].map(|it| it.matches("class=\"band\"").count()), [1, 2]);
+    for chart in [spectrum, time] {
+        assert!(chart.contains("</i>all.p99&lt;8ms</span>"), "{chart}");
+        assert_eq!(chart.matches("path class=\"limit\"").count(), 1, "one is too far: {chart}");
+    }
+}
+
+#[test]
+fn no_line_of_a_page_ends_in_a_number() {
+    let cases = [
+        ("20 003/s of 20 000/s, 1 234 567 keys", "20_003/s of 20_000/s, 1_234_567 keys"),
+        ("p99 is 310 µs (± 5.8 %); > 5 s", "p99 is 310_µs (±_5.8_%); >_5_s"),
+        ("3 runs of 100 operations, 99.9 % hits", "3 runs of 100 operations, 99.9_% hits"),
+        ("step 4 500 ms later", "step 4_500_ms later"),
+    ];
+    for (text, unbroken) in cases {
+        assert_eq!(figures::unbroken(text), unbroken.replace('_', "\u{a0}"));
+    }
+}
+
+#[test]
+fn a_scan_has_a_verdict_and_a_doubtful_step_looks_so() {
+    let step = |number: u32, record: Record| Step {
+        number,
+        role: StepRole::Scan,
+        rate_per_s: Some(1e3 * f64::from(number)),
+        achieved_per_s: 1e3 * f64::from(number),
+        behind: false,
+        goal: None,
+        figure_ns: None,
+        low_per_s: None,
+        high_per_s: None,
+        record,
+    };
+    let mut steps = StepsPage::new(CourseKind::Scan, &[]);
+    steps.step(&step(1, run()));
+    assert!(steps.text(&Conclusion::default()).contains("</strong>all 1 step"));
+    steps.step(&step(2, fixture::bad_day()));
+    let page = steps.text(&Conclusion::default());
+    assert!(
+        page.contains("<p class=\"verdict within\"><strong>believable: </strong>1 of 2 steps; ")
+    );
+    assert!(page.contains("<tr class=\"doubtful\"><th scope=\"row\">2</th>"), "{page}");
+    assert!(page.contains("<span class=\"bad\">not believable</span>"), "{page}");
+    // All but p99, which falls among unanswered operations.
+    assert_eq!(page.matches("<path class=\"hollow\"").count(), 4);
 }

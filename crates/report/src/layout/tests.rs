@@ -40,7 +40,7 @@ fn a_narrow_terminal_gets_fewer_columns_and_a_pipe_gets_all() {
     let mut table = TextTable::new(&["op", "p50", "p90", "max"], &["p90", "p50"]);
     table.row(["all", "0123456789", "0123456789", "0123456789"].map(str::to_owned).to_vec());
     let headings = |columns| {
-        let mut out = TextLayout { text: String::new(), columns };
+        let mut out = TextLayout { columns, ..TextLayout::new(None) };
         table.render(&mut out);
         let text = out.into_text();
         assert!(columns.is_none_or(|most| text.lines().all(|l| l.chars().count() <= most)));

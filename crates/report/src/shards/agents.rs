@@ -1,6 +1,6 @@
 //! The table of the agents that made the load of a run.
 
-use crate::judgement::shard_verdict;
+use super::shard_verdict;
 use crate::layout::{TextLayout, TextTable, wrapped};
 use crate::number::{NONE, or_none, percent, signed_time, time};
 use memtide_record::{Lanes, ShardRecord, ShareRecord};

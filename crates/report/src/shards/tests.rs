@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::fixture::expect;
-use crate::text::text;
+use crate::fixture::text;
 use memtide_base::Span;
 use memtide_metrics::{Histogram, Row};
 use memtide_record::*;
@@ -86,7 +86,7 @@ fn runs_one_after_the_other_are_headed_by_the_rate_of_each() {
     assert!(text.contains("open loop at 10 000/s each, poisson arrivals, 12 s measured"), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("3 runs merged; they did not run at the same time"), "{words}");
-    assert!(words.contains("/s achieved of 10 000/s requested"), "{words}");
+    assert!(words.contains("rate 10 001/s of 10 000/s, 9 errors (< 0.1 %)"), "{words}");
     assert!(!words.contains("30 0"), "{words}");
 }
 
@@ -153,7 +153,7 @@ fn each_agent_has_a_row() {
     assert!(words.contains(skew), "{words}");
     assert!(words.contains("agent beta (share 1): the busiest worker was busy 83 %"), "{words}");
     expect("agents.txt", &text);
-    let narrow = crate::text::text_for(&merged, Some(80));
+    let narrow = fixture::text_at(&merged, Some(80));
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
 }
 

@@ -32,6 +32,7 @@ struct Case {
     busy: Vec<f64>,
     kept: Vec<f64>,
     still: Vec<f64>,
+    stopped: (f64, Span),
     stolen: Option<f64>,
     shared_cpus: Option<f64>,
     agreement: Agreement,
@@ -56,6 +57,7 @@ impl Case {
             busy: vec![0.1, 0.2],
             kept: vec![0.0, 0.01],
             still: vec![0.0, 0.0],
+            stopped: (0.0, Span::ZERO),
             stolen: None,
             shared_cpus: None,
             agreement: Agreement::Equal(5),
@@ -92,6 +94,7 @@ impl Case {
             response_ideal: &self.ideal,
             kept: &self.kept,
             still: &self.still,
+            stopped: self.stopped,
             stolen: self.stolen,
             shared_cpus: self.shared_cpus,
             busy: &self.busy,
@@ -407,6 +410,15 @@ fn the_cause_of_lateness_is_named_once_and_its_remedy_is_not_in_use() {
         let (codes, told) = (stopped(still, kept).warned_of(), stopped(still, kept));
         assert!(told.warned_of()[0].remedy().contains(remedy), "{codes:?}");
         assert_eq!(codes.len(), 1 + usize::from(kept > still), "{codes:?}");
+    }
+    // Nor do many short waits for a CPU beside a stop; and a stop does not explain short delays.
+    for (longest_ms, share, remedy) in
+        [(600, 0.06, "was stopped"), (600, 0.005, "other threads"), (30, 0.06, "other threads")]
+    {
+        let case = Case { stopped: (share, Span::from_ms(longest_ms)), ..stopped(0.06, 0.4) };
+        let warned = case.warned_of();
+        assert!(warned[0].remedy().contains(remedy), "{longest_ms} ms: {warned:?}");
+        assert_eq!(warned[1].code(), "cpu_taken");
     }
     let overloaded = Case { busy: vec![0.1, 0.95], ..late() };
     let (codes, remedy) = told(&overloaded);

@@ -38,7 +38,7 @@ pub(super) fn decided(scenario: &Scenario, servers: u32) -> Scenario {
     decide(scenario, servers, &mut BTreeMap::new())
 }
 
-/// Target rate in operations per second; none if connections or a wave set it.
+/// Target rate per second, in the scenario's unit; none if connections or a wave set it.
 fn rate(scenario: &Scenario) -> Option<f64> {
     let constant = scenario.wave == Wave::Constant && !scenario.is_churn();
     scenario.rate.or(match scenario.is_closed_loop() {

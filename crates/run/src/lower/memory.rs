@@ -3,19 +3,26 @@
 use super::decide::decided;
 use super::layout::ClientLayout;
 use super::rows;
+use memtide_base::Span;
 use memtide_engine::plan::PlanMemory;
 use memtide_scenario::Scenario;
 use memtide_workload::{Lifetimes, Oracle, ValueSpace};
+
+/// The largest rate of a closed loop, in operations per second.
+const RATE_MAX: f64 = 10e6;
 
 /// What a run keeps in memory, in the process that makes its load and on its servers.
 #[derive(Clone, Debug)]
 pub struct PlanSizes {
     /// The scenario with what it leaves open decided.
     pub decided: Scenario,
-    /// The memory of the plan; equal to that of [`Plan::memory`](memtide_engine::Plan::memory).
+    /// The memory of the plan, of its workers and of what they measure; with a single worker if the
+    /// scenario leaves their number to the machine.
     pub plan: PlanMemory,
     /// Keys under verification.
     pub verified: u64,
+    /// The largest number of operations.
+    pub operations: u64,
 }
 
 impl PlanSizes {
@@ -37,16 +44,52 @@ impl PlanSizes {
             _ => u64::from(servers),
         };
         let lifetimes = slots.filter(|_| decided.verify_expiry).unwrap_or(0);
+        let operations = operations(&decided);
+        let (kept_rows, row_width) = rows(&decided).kept(decided.timeout, decided.duration);
+        let in_row = match decided.duration {
+            Some(_) => rate(&decided) * row_width.as_s_f64(),
+            None => operations as f64 / kept_rows as f64,
+        };
+        // Hits and misses of gets are told apart.
+        let classes = decided.mix.kinds().count() as u64 + 2;
+        let length = decided.duration.filter(|_| decided.ops_max.is_none());
         let plan = PlanMemory {
             values_bytes: ValueSpace::bytes(&decided.value_size, decided.value_max),
+            workers: decided.threads.unwrap_or(1).into(),
             connections: layout.connections.into(),
             depth: decided.depth.unwrap_or(1).into(),
+            watched_keys: if is_verified { decided.multiget.into() } else { 0 },
             slots: slots.unwrap_or(0),
             verification_bytes: Oracle::bytes_of(verified)
                 .saturating_mul(oracles)
                 .saturating_add(Lifetimes::bytes_of(lifetimes)),
-            rows_bytes: rows(&decided).bytes(decided.timeout),
+            cells_bytes: rows(&decided).cells_bytes(decided.timeout, length, &decided.mix),
+            classes,
+            servers: servers.into(),
+            kept_rows,
+            row_operations: operations.min(in_row.ceil() as u64),
+            get_times: decided.interval_times,
         };
-        Some(Self { decided, plan, verified })
+        Some(Self { decided, plan, verified, operations })
+    }
+}
+
+/// The largest rate that the scenario can have, in operations per second.
+fn rate(scenario: &Scenario) -> f64 {
+    scenario.rate.filter(|&rate| rate > 0.0).unwrap_or(RATE_MAX)
+}
+
+/// The largest number of operations that the scenario can make.
+fn operations(scenario: &Scenario) -> u64 {
+    let length = (scenario.warmup + scenario.duration.unwrap_or(Span::ZERO)).as_s_f64();
+    let by_time = (rate(scenario) * length) as u64;
+    let connections = scenario.churn.connections_total;
+    let by_calls =
+        connections.zip(scenario.churn.calls).map(|(of, calls)| of.saturating_mul(calls));
+    let counted = scenario.ops_max.or(by_calls);
+    match (counted, scenario.duration) {
+        (Some(count), None) => count,
+        (Some(count), Some(_)) => count.min(by_time),
+        (None, _) => by_time,
     }
 }

@@ -2,7 +2,7 @@
 
 use memtide_engine::Plan;
 use memtide_engine::plan::slot;
-use memtide_metrics::{Counters, Histogram};
+use memtide_metrics::{Counters, Histogram, Slice};
 use memtide_scenario::Kind;
 use memtide_workload::{Action, OpKind};
 
@@ -18,9 +18,9 @@ pub(crate) fn kinds(plan: &Plan) -> Vec<Kind> {
     kinds
 }
 
-/// Distribution of a kind, merged from its slots.
-pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) -> Histogram<u64> {
-    let wanted: Vec<usize> = match (kind, kind.op()) {
+/// Slots that make up a kind.
+fn slots_of(kind: Kind, plan: &Plan) -> Vec<usize> {
+    match (kind, kind.op()) {
         (Kind::All, _) | (_, None) => {
             let all = plan.source.mix.kinds().map(OpKind::index);
             all.chain([slot::GET_HIT, slot::GET_MISS]).collect()
@@ -29,11 +29,24 @@ pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) 
         (Kind::GetMiss, _) => vec![slot::GET_MISS],
         (Kind::Get, _) => vec![OpKind::Get.index(), slot::GET_HIT, slot::GET_MISS],
         (_, Some(op)) => vec![op.index()],
-    };
+    }
+}
+
+/// Distribution of a kind, merged from its slots.
+pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) -> Histogram<u64> {
     let mut sum = Histogram::new();
+    let wanted = slots_of(kind, plan);
     for part in wanted.into_iter().filter_map(|slot| slots.get(slot)?.as_ref()) {
         sum.absorb(part);
     }
+    sum
+}
+
+/// Slice of a kind, merged from its slots.
+pub(crate) fn merged_slice(slots: &[Slice], kind: Kind, plan: &Plan) -> Slice {
+    let mut sum = Slice::default();
+    let wanted = slots_of(kind, plan);
+    wanted.into_iter().filter_map(|slot| slots.get(slot)).for_each(|part| sum.absorb(part));
     sum
 }
 

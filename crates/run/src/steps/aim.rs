@@ -81,6 +81,11 @@ impl Aim {
 /// Result of one goal. With too few operations for a percentile, the goal is met if even the
 /// longest of them kept the bound, because no percentile could exceed it.
 fn judge(goal: &Goal, judged: &GoalRecord, record: &Record) -> GoalResult {
+    // A search confirms its answer by further steps: each is decided by its value.
+    if let (GoalResult::Undecided, Some(figure)) = (judged.result, judged.measured) {
+        let met = goal.relation.holds(figure, goal.bound);
+        return if met { GoalResult::Met } else { GoalResult::Missed };
+    }
     let Subject::Response { kind, measure: Measure::Percentile(_) } = goal.subject else {
         return judged.result;
     };

@@ -1,6 +1,7 @@
 //! A course: chooses the rates of steps from their results. Pure: equal results lead to equal
 //! rates.
 
+use memtide_base::Rate;
 use memtide_record::GoalResult;
 use memtide_record::steps::{Answer, StepRole};
 
@@ -13,7 +14,7 @@ pub trait Course {
     /// The answer so far; none without a goal.
     fn answer(&self) -> Option<Answer>;
     /// The highest rate known to meet the goals, and the lowest that is assumed to miss them.
-    fn bracket(&self) -> (Option<f64>, Option<f64>);
+    fn bracket(&self) -> (Option<Rate>, Option<Rate>);
 }
 
 /// The next action.
@@ -28,8 +29,8 @@ pub enum Decision {
 /// A step to carry out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// Target rate per second, in the unit of the scenario; 0 means a closed loop.
-    pub rate: f64,
+    /// Target rate, in the unit of the scenario; 0 means a closed loop.
+    pub rate: Rate,
     /// Purpose of the step.
     pub role: StepRole,
 }
@@ -38,9 +39,9 @@ pub struct Trial {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepResult {
     /// The target rate of the trial.
-    pub rate: f64,
-    /// Achieved rate: what was sent per second, in the unit of the target.
-    pub achieved_per_s: f64,
+    pub rate: Rate,
+    /// Achieved rate: what was sent, in the unit of the target.
+    pub achieved: Rate,
     /// Result of all goals together; none without goals.
     pub goal: Option<GoalResult>,
     /// True if the achieved rate is far below the target.
@@ -64,7 +65,7 @@ pub(super) struct Ledger {
 
 #[derive(Clone, Copy, Debug)]
 struct Tried {
-    rate: f64,
+    rate: Rate,
     met: u32,
     missed: u32,
     /// Result of the last step at this rate, which is the one that counts: a rate is only repeated
@@ -74,7 +75,7 @@ struct Tried {
 
 impl Ledger {
     /// Adds a step at `rate`.
-    pub(super) fn note(&mut self, rate: f64, does: bool) {
+    pub(super) fn note(&mut self, rate: Rate, does: bool) {
         let at = self.rates.partition_point(|tried| tried.rate < rate);
         if self.rates.get(at).is_none_or(|tried| tried.rate > rate) {
             self.rates.insert(at, Tried { rate, met: 0, missed: 0, does });
@@ -85,26 +86,29 @@ impl Ledger {
     }
 
     /// Number of steps at `rate` that succeeded, and that failed.
-    pub(super) fn counts(&self, rate: f64) -> (u32, u32) {
+    pub(super) fn counts(&self, rate: Rate) -> (u32, u32) {
         let tried = self.rates.iter().find(|tried| tried.rate == rate);
         tried.map_or((0, 0), |tried| (tried.met, tried.missed))
     }
 
-    /// The highest rate below `rate` that succeeded.
-    pub(super) fn does_below(&self, rate: f64) -> Option<f64> {
-        let below = self.rates.iter().rev().filter(|tried| tried.rate < rate && tried.does);
-        below.map(|tried| tried.rate).next()
+    /// The highest rate below `rate`, or of all, that succeeded.
+    pub(super) fn does_below(&self, rate: Option<Rate>) -> Option<Rate> {
+        let is_below = |tried: &&Tried| rate.is_none_or(|rate| tried.rate < rate);
+        let mut below = self.rates.iter().rev().filter(is_below);
+        below.find(|tried| tried.does).map(|tried| tried.rate)
     }
 
-    /// The lowest rate above `rate` that failed.
-    pub(super) fn does_not_above(&self, rate: f64) -> Option<f64> {
-        let above = self.rates.iter().filter(|tried| tried.rate > rate && !tried.does);
-        above.map(|tried| tried.rate).next()
+    /// The lowest rate above `rate`, or of all, that failed.
+    pub(super) fn does_not_above(&self, rate: Option<Rate>) -> Option<Rate> {
+        let is_above = |tried: &&Tried| rate.is_none_or(|rate| tried.rate > rate);
+        let mut above = self.rates.iter().filter(is_above);
+        above.find(|tried| !tried.does).map(|tried| tried.rate)
     }
 
     /// The answer with this `rate`; without one, that nothing was found.
-    pub(super) fn answer(&self, rate: Option<f64>) -> Answer {
+    pub(super) fn answer(&self, rate: Option<Rate>) -> Answer {
         let (met, missed) = rate.map_or((0, 0), |rate| self.counts(rate));
-        Answer { rate_per_s: rate, met, missed, missed_per_s: self.does_not_above(-1.0) }
+        let missed_per_s = self.does_not_above(None).map(|rate| rate.per_s);
+        Answer { rate_per_s: rate.map(|rate| rate.per_s), met, missed, missed_per_s }
     }
 }

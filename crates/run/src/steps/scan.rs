@@ -1,6 +1,8 @@
 //! A scan: one step for each rate in a list.
 
 use super::course::{Course, Decision, Ledger, StepResult, Trial};
+use memtide_base::Rate;
+use memtide_base::choice::RateUnit;
 use memtide_base::units::parse_rate;
 use memtide_record::steps::{Answer, StepRole};
 use std::str::FromStr;
@@ -85,38 +87,39 @@ impl FromStr for Rates {
 #[derive(Clone, Debug)]
 pub struct Scan {
     rates: Rates,
+    unit: RateUnit,
     done: u64,
     judged: bool,
     ledger: Ledger,
 }
 
 impl Scan {
-    /// A scan that has not begun.
-    pub fn new(rates: Rates) -> Self {
-        Self { rates, done: 0, judged: false, ledger: Ledger::default() }
+    /// A scan that has not begun; its rates count `unit`.
+    pub fn new(rates: Rates, unit: RateUnit) -> Self {
+        Self { rates, unit, done: 0, judged: false, ledger: Ledger::default() }
     }
 }
 
 impl Course for Scan {
     fn first(&mut self) -> Decision {
-        let rate = self.rates.nth(self.done);
-        rate.map_or(Decision::Over, |rate| Decision::Try(Trial { rate, role: StepRole::Scan }))
+        let trial = |per_s| Trial { rate: Rate::new(per_s, self.unit), role: StepRole::Scan };
+        self.rates.nth(self.done).map_or(Decision::Over, |per_s| Decision::Try(trial(per_s)))
     }
 
     fn next(&mut self, result: &StepResult) -> Decision {
         self.done += 1;
         self.judged |= result.goal.is_some();
-        let rate = if result.rate > 0.0 { result.rate } else { result.achieved_per_s };
+        let rate = if result.rate.per_s > 0.0 { result.rate } else { result.achieved };
         self.ledger.note(rate, result.does());
         self.first()
     }
 
     /// None until a step was judged by a goal.
     fn answer(&self) -> Option<Answer> {
-        self.judged.then(|| self.ledger.answer(self.ledger.does_below(f64::INFINITY)))
+        self.judged.then(|| self.ledger.answer(self.ledger.does_below(None)))
     }
 
-    fn bracket(&self) -> (Option<f64>, Option<f64>) {
+    fn bracket(&self) -> (Option<Rate>, Option<Rate>) {
         (None, None)
     }
 }

@@ -96,7 +96,7 @@ fn scanned(rates: &str, mut runner: Pair) -> (Vec<bool>, Conclusion) {
         command: "memtide scan".to_owned(),
     };
     let mut seen = Behind::default();
-    let mut scan = Scan::new(rates.parse().unwrap());
+    let mut scan = Scan::new(rates.parse().unwrap(), RateUnit::Operations);
     let outcome = steps(&mut runner, &plan, &mut scan, &mut seen);
     (seen.0, outcome.conclusion)
 }

@@ -8,39 +8,12 @@ use memtide_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Scenarios with different plans, each with its name and number of servers.
-const SCENARIOS: [(&str, usize, &str); 7] = [
-    ("closed", 1, "server = 'a'\nnagle = true\nbefore = 'a b'\nafter = 'c'\npin = 'off'\n"),
-    ("embedded", 1, ""),
-    (
-        "open",
-        1,
-        "server = 'a'\nrate = '20k'\narrival = 'fixed'\nschedule = 'connection'\non-full = 'drop'\n\
-         duration = '1500ms'\nwarmup = '2s'\ntimeout = '300ms'\ncooldown = 'drain'\nwait = 'spin'\n\
-         interval = '2s'\ninterval-times = true\nload = 'never'\nprotocol = 'binary'\nseed = 7\n\
-         threads = 2\nconnections = 4\ndepth = 8\nrefill = 'whole'\nreconnect = 'never'\n",
-    ),
-    (
-        "keys",
-        1,
-        "server = 'a'\nkeys = '12k'\nkey-size = 'fixed:20'\nkey-form = 'decimal'\n\
-         value-size = 'uniform:10,900'\npopularity = 'zipf:0.99'\nmix = 'get=3,set=1,append=1'\n\
-         multiget = 5\nmultiget-share = 0.25\npause-after-reply = '1ms'\nrate = 1000\n\
-         rate-unit = 'keys'\nops-max = '5k'\n",
-    ),
-    ("wave", 1, "server = 'a'\nwave = 'ramp:10,90'\nduration = '4s'\nio = 'auto'\n"),
-    (
-        "windows",
-        3,
-        "server = 'a,b,c'\nclients = 5\nwindow = '10'\noverwrite = 0.5\nwriters = 2\n\
-         load = 'always'\nmix = 'get=1,set=1'\n",
-    ),
-    ("churn", 1, "server = 'a'\ncalls = 10\nconnection-rate = 1000\ncall-rate = 500\n"),
-];
-
-/// The plan in the record of a run, for each of the scenarios.
+/// The plan in the record of a run, for each of `scenarios.txt`.
 fn plans() -> String {
-    let plan = |(name, servers, toml): (&str, usize, &str)| {
+    let plan = |written: &str| {
+        let (heading, toml) = written.split_once('\n').expect("a heading");
+        let (name, servers) = heading.split_once(' ').expect("a name and a number");
+        let servers = servers.parse().expect("a number");
         let scenario: Scenario = scenario(toml);
         let embedded = scenario.servers.is_empty();
         let around = Surroundings { embedded, ..around(servers, true) };
@@ -48,7 +21,8 @@ fn plans() -> String {
         let lowered = lowered.unwrap_or_else(|problem| panic!("{name}: {problem:?}"));
         (name.to_owned(), lowered.record)
     };
-    let plans: BTreeMap<_, _> = SCENARIOS.map(plan).into();
+    let plans: BTreeMap<_, _> =
+        include_str!("scenarios.txt").split("\n## ").skip(1).map(plan).collect();
     let mut text = serde_json::to_string_pretty(&plans).expect("a plan is JSON");
     text.push('\n');
     text

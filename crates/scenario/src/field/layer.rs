@@ -141,18 +141,27 @@ impl Scenario {
     /// The fields as text, by name: lists joined by commas, switches as `true` or `false`; empty
     /// lists are omitted.
     pub fn spelled(&self) -> BTreeMap<String, String> {
-        let spelled = self.words().into_iter().filter_map(|(field, value)| {
-            let word = match value {
-                Value::String(word) => word,
-                Value::Array(words) => {
-                    words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
-                }
-                other => other.to_string(),
-            };
-            (!word.is_empty()).then_some((field, word))
-        });
-        spelled.collect()
+        let spelled = self.words().into_iter().map(|(field, value)| (field, spelled(&value)));
+        spelled.filter(|(_, word)| !word.is_empty()).collect()
     }
+}
+
+/// A value of [`Scenario::words`] as text: a list joined by commas.
+fn spelled(value: &Value) -> String {
+    match value {
+        Value::String(word) => word.clone(),
+        Value::Array(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+/// The fields of a record's scenario that differ from the defaults, by name, with their text: the
+/// flags with which the run was made, or could have been.
+pub fn given_fields(words: &Words) -> Vec<(&str, String)> {
+    let usual = Scenario::default().words();
+    let given = words.iter().filter(|(name, value)| usual.get(*name) != Some(*value));
+    let given = given.map(|(name, value)| (name.as_str(), spelled(value)));
+    given.filter(|(_, word)| !word.is_empty()).collect()
 }
 
 /// A word that is not allowed, with its origin.

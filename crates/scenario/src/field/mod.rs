@@ -15,7 +15,7 @@ mod placement;
 mod target;
 
 pub(crate) use layer::unknown;
-pub use layer::{FieldError, Layer, Origin, scenario_file};
+pub use layer::{FieldError, Layer, Origin, given_fields, scenario_file};
 
 use self::parse::member;
 use crate::scenario::{Outputs, Placement, Scenario, Settings};
@@ -145,7 +145,7 @@ const COMMON: [&str; 10] = [
 ];
 
 /// Every field, section by section.
-pub static FIELDS: &[Field] = &joined::<103>(&[
+pub static FIELDS: &[Field] = &joined::<105>(&[
     target::TARGET_FIELDS,
     target::CONNECTIONS_FIELDS,
     load::FIELDS,
@@ -185,15 +185,28 @@ pub fn find(name: &str) -> Option<&'static Field> {
 /// the beginning of the other.
 pub fn nearest(name: &str) -> Option<&'static str> {
     let name = name.replace('_', "-").to_ascii_lowercase();
-    let slips = |field: &&Field| strsim::damerau_levenshtein(field.name, &name);
-    let near = FIELDS.iter().min_by_key(slips).filter(|field| {
-        // Two typing errors turn any word of three letters into any other.
-        slips(field) <= 2 && slips(field) * 2 < name.chars().count().max(3)
-    });
-    let begins = |field: &&Field| {
-        (name.len() >= 2 && field.name.starts_with(&name)) || name.starts_with(field.name)
-    };
-    near.or_else(|| FIELDS.iter().find(begins)).map(|field| field.name)
+    let near = FIELDS.iter().min_by_key(|field| slips(field.name, &name));
+    let near = near.filter(|field| is_misspelt(field.name, &name));
+    near.or_else(|| FIELDS.iter().find(|it| begins(it.name, &name))).map(|field| field.name)
+}
+
+/// True if `name` was probably meant for the name `known`: at most two typing errors away, or one
+/// is the beginning of the other.
+pub fn is_near(known: &str, name: &str) -> bool {
+    is_misspelt(known, name) || begins(known, name)
+}
+
+fn slips(known: &str, name: &str) -> usize {
+    strsim::damerau_levenshtein(known, name)
+}
+
+fn is_misspelt(known: &str, name: &str) -> bool {
+    // Two typing errors turn any word of three letters into any other.
+    slips(known, name) <= 2 && slips(known, name) * 2 < name.chars().count().max(3)
+}
+
+fn begins(known: &str, name: &str) -> bool {
+    (name.len() >= 2 && known.starts_with(name)) || name.starts_with(known)
 }
 
 impl Field {

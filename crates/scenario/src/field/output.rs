@@ -95,6 +95,33 @@ pub(super) const FIELDS: &[Field] = &[
         ..OUTPUT
     },
     Field {
+        name: "full",
+        default: "off",
+        help: "Print the whole report, not only the answer",
+        long: "The report on stdout begins with the answer: the rate, errors and hits, the main \
+               figures with their uncertainty, the verdict, and what to do next. With this switch \
+               follows the rest: what was run, all times and counts, goals, notes and every \
+               warning. Of a search or scan: every column, however narrow the terminal. The \
+               record, the page and Markdown always contain everything.",
+        member: member!(outputs.full, parse_switch),
+        agents: AgentRule::Allowed,
+        ..OUTPUT
+    },
+    Field {
+        name: "explain",
+        value: Some("FIGURE"),
+        help: "Print how a figure came about, such as p99 or get.p99.9",
+        long: "Adds to the report, for one figure, its number of operations and of effective \
+               operations, the slices, the interval, the lower end that memtide's own delay \
+               leaves, and the checks: in the words of docs/measurement.md. FIGURE is a measure of \
+               all operations (`p50`, `p90`, `p99`, `p99.9`, `p99.99`, `mean`), one of a kind \
+               (`get.p99`), `service.p99`, or `rate`. `memtide report RECORD --explain p99` does \
+               it for a record.",
+        member: member!(outputs.explain, some untrimmed),
+        agents: AgentRule::Allowed,
+        ..OUTPUT
+    },
+    Field {
         name: "plan",
         default: "off",
         help: "Print what the run would do, and exit",

@@ -3,6 +3,7 @@
 use super::*;
 use crate::page::EXAMPLE;
 use crate::scenario::{Scenario, Settings};
+use crate::table;
 use memtide_base::Random;
 
 fn read(text: &str) -> Result<Scenario, String> {
@@ -29,45 +30,8 @@ fn values_may_stand_as_toml_has_them() {
 
 #[test]
 fn what_is_wrong_is_named_with_its_line() {
-    let cases = [
-        (
-            "rate = 1\nkye-size = 3",
-            "kye-size in s.toml line 2: there is no such field; did you mean key-size?",
-        ),
-        ("\n\nwaves = 3\n", "waves in s.toml line 3: there is no such field; did you mean wave?"),
-        (
-            "zzz = 1",
-            "zzz in s.toml line 1: there is no such field; memtide run --help-all lists them",
-        ),
-        ("keys = \"ten\"", "keys in s.toml line 1: 'ten' is not a count such as 500, 20k or 1.5M"),
-        (
-            "timeout = 5",
-            "timeout in s.toml line 1: '5' is not a time with its unit, such as 500us, 10s or 2m",
-        ),
-        (
-            "keys = [1, 2]",
-            "keys in s.toml line 1: a value of type array is not allowed here; allowed are a \
-             string and a number",
-        ),
-        (
-            "[rate]\nx = 1",
-            "rate in s.toml line 1: a value of type table is not allowed here; allowed are a \
-             string and a number",
-        ),
-        (
-            "server = [[\"a\"]]",
-            "server in s.toml line 1: a value of type array is not allowed here; allowed are a \
-             string, and an array of strings",
-        ),
-        (
-            "key-size = 3\nkey_size = 4",
-            "key_size in s.toml line 2: it is given twice in this file; leave one of them",
-        ),
-        ("rate = nan", "rate in s.toml line 1: nan is not a finite number"),
-        ("strict = \"very\"", "strict in s.toml line 1: 'very' is neither true nor false"),
-    ];
-    for (text, sentence) in cases {
-        assert_eq!(read(text).unwrap_err(), sentence);
+    for (text, sentence) in table::rows(include_str!("../scenario/tests/words.txt"), "files") {
+        assert_eq!(read(&text).unwrap_err(), sentence[0]);
     }
 }
 

@@ -39,6 +39,64 @@ pub enum Subject {
     StartSkew,
 }
 
+/// A figure whose origin a report explains: `p99`, `get.p99.9`, `service.mean` or `rate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Explained {
+    /// A measure of the response times of one kind of operation.
+    Response {
+        /// Kind of the operations; all, if the word names none.
+        kind: Kind,
+        /// Measure of their response times.
+        measure: Measure,
+    },
+    /// A measure of the service times of all operations.
+    Service(Measure),
+    /// The achieved rate.
+    Rate,
+}
+
+impl FromStr for Explained {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let word = word.trim();
+        let of_kind = |(kind, measure): (&str, &str)| {
+            Some(Self::Response { kind: kind.parse().ok()?, measure: parse_measure(measure).ok()? })
+        };
+        let found = match (word, word.strip_prefix("service.")) {
+            ("rate", _) => Some(Self::Rate),
+            (_, Some(measure)) => parse_measure(measure).ok().map(Self::Service),
+            _ => match parse_measure(word) {
+                Ok(measure) => Some(Self::Response { kind: Kind::All, measure }),
+                Err(_) => word.split_once('.').and_then(of_kind),
+            },
+        };
+        found.filter(|found| !found.is_of(Measure::Max)).ok_or_else(|| {
+            format!("'{word}' is not a figure such as p99, mean, get.p99.9, service.p50 or rate")
+        })
+    }
+}
+
+impl Explained {
+    fn is_of(self, other: Measure) -> bool {
+        match self {
+            Self::Response { measure, .. } | Self::Service(measure) => measure == other,
+            Self::Rate => false,
+        }
+    }
+}
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Response { kind: Kind::All, measure } => write!(f, "{measure}"),
+            Self::Response { kind, measure } => write!(f, "{kind}.{measure}"),
+            Self::Service(measure) => write!(f, "service.{measure}"),
+            Self::Rate => f.write_str("rate"),
+        }
+    }
+}
+
 /// A measure that summarises many response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {

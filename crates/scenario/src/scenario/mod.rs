@@ -21,7 +21,7 @@ pub use digest::NOT_HASHED;
 pub use digest::scenario_digest;
 pub(crate) use goal::fraction_word;
 pub use goal::parse_subject;
-pub use goal::{Goal, Measure, Relation, Subject};
+pub use goal::{Explained, Goal, Measure, Relation, Subject};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit,
     Reconnect, Refill, Replicate, Sharing, Transport, Wait,
@@ -55,7 +55,7 @@ const BACKOFF: Backoff = Backoff { first: Span::from_ms(10), longest: Span::from
 pub struct Scenario {
     /// The servers, each of which holds all keys; empty for the embedded server.
     pub servers: Vec<Target>,
-    /// Target rate in operations per second over all workers; 0 means a closed loop.
+    /// Target rate per second over all workers, in `rate_unit`; 0 means a closed loop.
     pub rate: Option<f64>,
     /// Unit of rates and of the number of operations.
     pub rate_unit: RateUnit,

@@ -8,6 +8,7 @@ pub use influx::{InfluxNames, InfluxPlace, InfluxVersion, RUN_TAG};
 pub use output::{Output, OutputKind, RowForm, RowText};
 
 use super::check::{Problem, Problems};
+use super::goal::Explained;
 use super::{Placement, Scenario, parse_list};
 use memtide_base::units::parse_size;
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ const TAG_NAME_BYTES_MAX: usize = 64;
 const TAG_VALUE_BYTES_MAX: usize = 256;
 
 /// Destinations of a run's results. Each member is a field with its own name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outputs {
     /// Destination of the record; `-` is stdout.
     pub json: Option<String>,
@@ -41,6 +42,10 @@ pub struct Outputs {
     pub verify_details: Option<String>,
     /// The user's tags, written to the record and every other output.
     pub tags: Tags,
+    /// True to print the whole report, not only the answer.
+    pub full: bool,
+    /// The figure whose origin the report explains; none for no explanation.
+    pub explain: Option<Explained>,
     /// True to print the plan and stop.
     pub plan: bool,
     /// True to show no progress.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::field::find;
+use crate::table::assert_shown;
 use memtide_base::Random;
 
 fn targets(word: &str) -> Vec<String> {
@@ -44,21 +45,7 @@ fn servers_read_back_as_themselves() {
 
 #[test]
 fn goals_are_read_and_shown() {
-    let cases = [
-        ("get.p99<1ms", "get.p99<1ms"),
-        ("all.p99.9<=5ms", "all.p99.9<=5ms"),
-        ("get_hit.mean < 0.25ms", "get_hit.mean<250us"),
-        ("set.max<2s", "set.max<2s"),
-        ("rate>=50k", "rate>=50000"),
-        ("rate>12.5/s", "rate>12.5"),
-        ("errors<0.1%", "errors<0.1%"),
-        ("errors<=0.001", "errors<=0.1%"),
-    ];
-    for (word, shown) in cases {
-        let goal: Goal = word.parse().unwrap();
-        assert_eq!(goal.to_string(), shown);
-        assert_eq!(shown.parse(), Ok(goal));
-    }
+    assert_shown::<Goal>(include_str!("tests/words.txt"), "goals");
     let goal: Goal = "get.p99<1ms".parse().unwrap();
     let measure = Measure::Percentile(99.0);
     assert_eq!(goal.subject, Subject::Response { kind: crate::Kind::Get, measure });

@@ -5,57 +5,10 @@
 use crate::field::{FIELDS, Field, Section};
 use std::fmt::Write;
 
-const INTRODUCTION: &str = "\
-# Scenarios
-
-<!-- Generated from the table of fields in crates/scenario/src/field; do not edit.
-     `cargo xtask docs` generates it again. -->
-
-A scenario is everything that you tell `memtide run`. Every field has one name, which you can use
-in three places:
-
-| place | spelling |
-|---|---|
-| command line | `--key-size 40` |
-| environment | `MEMTIDE_KEY_SIZE=40` |
-| file | `key-size = 40` (or `key_size`) |
-
-**Flags override the environment, which overrides the file, which overrides the defaults.** A list
-replaces the whole list of a place that it overrides; lists are never joined.
-
-Values are written the same way in all three places. Counts and rates take `k`, `M` and `G` (powers
-of 1 000), sizes `k`, `KiB`, `MiB`, `GiB` (powers of 1 024) and `kB`, `MB`, `GB` (powers of 1 000).
-Times need a unit: `ns`, `us`, `ms`, `s`, `m`, `h`, `d`. Fractions are `0.2` or `20%`. In a file, a
-number needs no quotes, a switch is `true` or `false`, and a list is an array or a comma list. On
-the command line a switch needs no value; `--strict=false` switches off what the environment or the
-file switches on. If you repeat a flag, the last value counts; for a list, all values count. The
-file `-` is stdin.
-
-An empty value is an error, so that a script's unset variable cannot change a run unnoticed. In a
-file, `[]` is an empty list. Only a password may be empty.
-
-An invalid value, an unknown field or a contradiction between fields ends the run before it starts,
-with exit code 2 and a message that names the place and the allowed values. memtide never guesses.
-
-## An example
-
-";
+const INTRODUCTION: &str = include_str!("introduction.md");
 
 /// A scenario file that the page shows and a test parses.
-pub(crate) const EXAMPLE: &str = "\
-# An hour of a shop's cache: a few hot keys, mostly reads, sizes of Facebook's ETC pool.
-server = [\"10.0.0.1\", \"10.0.0.2:11300\"]
-rate = 50000
-duration = \"1h\"
-warmup = \"30s\"
-keys = \"10M\"
-key-size = \"etc-key\"
-value-size = \"etc-value\"
-popularity = \"zipf:0.99\"
-mix = \"get=30,set=1\"
-goal = [\"get.p99<1ms\", \"errors<0.1%\"]
-strict = true
-";
+pub(crate) const EXAMPLE: &str = include_str!("example.toml");
 
 /// The whole page docs/scenario.md.
 pub(crate) fn scenario_markdown() -> String {

@@ -1,6 +1,7 @@
 //! Round trips of words, queues against Lindley's recursion, and the answers that pauses hold back.
 
 use super::*;
+use crate::cases as table;
 use memtide_base::Random;
 
 const SEED: u64 = 11;
@@ -40,24 +41,7 @@ fn draws(law: &str, count: usize) -> Vec<Span> {
 
 #[test]
 fn words_read_back_as_they_were_written() {
-    for (word, canonical) in [
-        ("instant", "instant"),
-        ("fixed:50us", "fixed:50us"),
-        ("fixed:1.5ms", "fixed:1500us"),
-        ("exponential:123456789ns", "exponential:123456789ns"),
-        (" lognormal:1ms, 0.5 ", "lognormal:1ms,0.5"),
-        ("queue:4,fixed:1ms", "queue:4,fixed:1ms"),
-        ("queue: 1 ,lognormal:200us,1.25", "queue:1,lognormal:200us,1.25"),
-        ("pause:2s,500ms", "instant+pause:2s,500ms"),
-        ("pause:2s,3s,once", "instant+pause:2s,3s,once"),
-        ("slowing:7%/s", "fixed:10us+slowing:7%/s"),
-        ("slowing:0.1/s + queue:1,fixed:1ms", "queue:1,fixed:1ms+slowing:0.1%/s"),
-        ("queue:1,exponential:1ms+pause:2s,500ms", "queue:1,exponential:1ms+pause:2s,500ms"),
-    ] {
-        let read = behaviour(word);
-        assert_eq!(read.to_string(), canonical);
-        assert_eq!(behaviour(canonical), read);
-    }
+    table::assert_shown::<Behaviour>(include_str!("tests/words.txt"), "words");
     assert!(behaviour("instant").is_instant() && !behaviour("fixed:1ns").is_instant());
 }
 

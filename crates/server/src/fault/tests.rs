@@ -1,6 +1,7 @@
 //! Round trips of words, and the requests that are struck.
 
 use super::*;
+use crate::cases as table;
 
 const SEED: u64 = 5;
 
@@ -10,25 +11,9 @@ fn faults(word: &str) -> Faults {
 
 #[test]
 fn words_read_back_as_they_were_written() {
-    for (word, canonical) in [
-        ("none", "none"),
-        ("flip:0.001@get", "flip:0.001@get"),
-        (
-            "reset:0.001, server-error:1%@get ,flip:0.001@gets",
-            "reset:0.001,server-error:0.01@get,flip:0.001@gets",
-        ),
-        ("refuse:100%", "refuse:1"),
-        ("stall:0", "stall:0"),
-        ("garbage:0.0000001@touch", "garbage:0.0000001@touch"),
-        ("truncate:1,flip:1,other-key:1,stale:1", "truncate:1,flip:1,other-key:1,stale:1"),
-        ("expire-early:0.5@gat,expire-late:0.5@gats", "expire-early:0.5@gat,expire-late:0.5@gats"),
-        ("flip:0.1@get,flip:0.2@gets,flip:0.3", "flip:0.1@get,flip:0.2@gets,flip:0.3"),
-    ] {
-        let read = faults(word);
-        assert_eq!(read.to_string(), canonical);
-        assert_eq!(faults(canonical), read);
-        assert_eq!(read.is_none(), word == "none");
-    }
+    let words = include_str!("tests/words.txt");
+    table::assert_shown::<Faults>(words, "words");
+    assert!(table::words(words, "words").iter().all(|it| faults(it).is_none() == (it == "none")));
 }
 
 #[test]

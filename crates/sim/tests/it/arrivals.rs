@@ -7,8 +7,7 @@
 
 mod quiet;
 
-use crate::harness::World;
-use memtide_base::{Instant, Span};
+use crate::prelude::*;
 use memtide_workload::{RateCurve, Wave};
 
 const SEED: u64 = 11;
@@ -60,17 +59,11 @@ const WAVES: [Expected; 5] = [
 
 /// The instants at which operations of a law under a wave reach a server without delay.
 fn instants(law: &str, wave: &str) -> Vec<Instant> {
-    let rate = RATE.to_string();
-    let rehearsal = World::new(&[
-        if wave == "constant" { ("rate", &rate) } else { ("wave", wave) },
-        ("arrival", law),
-        ("duration", &format!("{DURATION_S}s")),
-        ("warmup", "0s"),
-        ("mix", "get=1"),
-        ("load", "never"),
-        ("threads", "1"),
-        ("connections", "64"),
-    ])
+    let pace = if wave == "constant" { format!("rate={RATE}") } else { format!("wave={wave}") };
+    let rehearsal = World::of(&format!(
+        "{pace} arrival={law} duration={DURATION_S}s warmup=0s mix=get=1 load=never threads=1 \
+         connections=64"
+    ))
     .seed(SEED)
     .rehearse();
     let mut sent: Vec<Instant> = rehearsal.samples.iter().map(|sample| sample.sent).collect();

@@ -1,19 +1,11 @@
 //! A load that is made elsewhere: a fleet that receives the scenario as text, and of each plan only
 //! its task, makes equal plans by itself.
 
-use crate::harness::{Rehearsal, World};
-use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
+use crate::prelude::*;
 use memtide_engine::plan::{Task, Work};
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::TallySum;
-use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Scan};
-use memtide_run::{PlanSizes, Planner, Unplannable, lower};
+use memtide_run::steps::Course;
+use memtide_run::{Planner, Unplannable};
 use memtide_scenario::{Scenario, Settings, from_toml};
-use memtide_server::ServerProfile;
-use memtide_sim::SimFleet;
-use std::ops::Range;
 
 /// A stand-in for another machine.
 struct Elsewhere {
@@ -147,9 +139,8 @@ fn a_run_that_is_planned_elsewhere_is_the_same_run() {
 }
 
 fn check_steps<C: Course + Clone>(course: &C, data: Data, words: &[(&'static str, &str)]) {
-    let common = [("duration", "2s"), ("keys", "1000"), ("connections", "16")];
     let world = || {
-        let mut world = World::new(&[&common, words].concat());
+        let mut world = World::of("duration=2s keys=1000 connections=16").with(words);
         world.keeps_samples = false;
         world.behaviour("queue:1,exponential:1ms").seed(3)
     };
@@ -170,17 +161,17 @@ fn check_steps<C: Course + Clone>(course: &C, data: Data, words: &[(&'static str
 
 #[test]
 fn steps_that_are_planned_elsewhere_are_the_same_steps() {
-    let limits = Limits { rate_min: None, rate_max: None, resolution: 0.1 };
+    let limits =
+        Limits { unit: RateUnit::Operations, rate_min: None, rate_max: None, resolution: 0.1 };
     let goal = [("goal", "all.p95<10ms"), ("mix", "get=1")];
     check_steps(&Bracket::new(limits), Data::Kept, &goal);
-    let scan = Scan::new("200..600+200".parse().expect("rates"));
+    let scan = Scan::new("200..600+200".parse().expect("rates"), RateUnit::Operations);
     check_steps(&scan, Data::Anew, &[("verify", "1"), ("mix", "get=3,set=1")]);
 }
 
 #[test]
 fn no_secret_travels() {
-    let words = [("server", "a"), ("rate", "1k"), ("user", "tim"), ("password", "tan")];
-    let world = World::new(&words);
+    let world = World::of("server=a rate=1k user=tim password=tan");
     let lowered = lower(&world.scenario(), &world.around()).expect("it can be run");
     assert!(lowered.plan.credentials.is_some());
     let words = lowered.document.words();
@@ -207,27 +198,4 @@ fn a_task_that_a_scenario_does_not_have_is_refused() {
     let work = Work::Fill { server: ServerId(0), first: 0, end: 100 };
     let task = Task { work, ..Task::default() };
     assert_eq!(planner.plan(&task).expect("it is filled").task, task);
-}
-
-/// What a run will take is computed before anything is allocated; the plan then takes as much.
-#[test]
-fn a_plan_takes_the_memory_that_was_computed_for_it() {
-    let windows = [("clients", "8"), ("window", "50"), ("overwrite", "20%"), ("ops-max", "4k")];
-    let cases: [&[(&str, &str)]; 7] = [
-        &[("duration", "1s"), ("value-size", "300k"), ("depth", "7")],
-        &[("duration", "1s"), ("value-size", "exponential:100"), ("value-max", "2M")],
-        &[("duration", "1s"), ("verify", "1"), ("keys", "12345"), ("verify-keys", "1000")],
-        &[("duration", "1s"), ("interval", "10ms"), ("interval-times", "true")],
-        &windows,
-        &[&windows[..], &[("verify", "1")]].concat(),
-        &[&windows[..], &[("verify-expiry", "true"), ("expiry", "9")]].concat(),
-    ];
-    for words in cases {
-        let mut world = World::new(words);
-        world.servers = (0..2).map(|_| ServerProfile::default()).collect();
-        let plan = lower(&world.scenario(), &world.around()).expect("it can be run").plan;
-        let sizes = PlanSizes::of(&world.scenario(), 2).expect("it has a plan");
-        assert_eq!(sizes.plan, plan.memory(), "{words:?}");
-        assert!(sizes.plan.bytes(1) > 0);
-    }
 }

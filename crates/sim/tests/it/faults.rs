@@ -1,31 +1,15 @@
 //! Servers with faults: every operation and every fault is counted.
 
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::Instant;
-use memtide_record::Record;
+use crate::prelude::*;
+use memtide_record::ServerTotals;
 use memtide_record::steps::StepsEnd;
-use memtide_record::{CheckKind, EndedBy, ServerTotals, Verdict};
-use memtide_run::steps::{Data, Scan};
-use memtide_server::{FaultKind, ServerProfile};
 
 const fn s(seconds: u64) -> Instant {
     Instant::from_ns(seconds * 1_000_000_000)
 }
 
 fn world() -> World {
-    World::new(&fields("rate=2k duration=10s keys=1000 connections=8 timeout=2s load=never"))
-}
-
-#[test]
-fn every_error_of_a_server_is_counted_once() {
-    let mut world = world().behaviour("fixed:50us");
-    world.servers[0].faults = "server-error:2%".parse().expect("a list of faults");
-    let rehearsal = world.rehearse();
-    let made = rehearsal.faults.iter().find(|(kind, _)| *kind == FaultKind::ServerError);
-    let seen: u64 = rehearsal.record.phases.each().iter().map(|(_, of)| of.totals.failed).sum();
-    assert!(seen > 100, "{seen}");
-    assert_eq!(Some(seen), made.map(|&(_, count)| count));
-    assert!(rehearsal.failure.is_none());
+    World::of("rate=2k duration=10s keys=1000 connections=8 timeout=2s load=never")
 }
 
 #[test]
@@ -52,29 +36,6 @@ fn a_server_that_dies_and_returns_costs_only_what_it_carried() {
     assert!(rehearsal.failure.is_none());
 }
 
-#[test]
-fn all_servers_gone_for_good_end_the_run_with_what_there_is() {
-    let mut world = world().behaviour("fixed:500us");
-    world.servers = vec![ServerProfile::default(), ServerProfile::default()];
-    world.deaths = vec![(0, s(3), Instant::NEVER), (1, s(4), Instant::NEVER)];
-    let rehearsal = world.rehearse();
-    let failure = rehearsal.failure.as_ref().expect("the servers are gone");
-    assert_eq!(failure.exit, 3);
-    assert!(rehearsal.record.partial);
-    assert!(rehearsal.record.totals.answered > 5_000);
-    let why = doubt(&rehearsal).expect("it is not believed");
-    assert!(why.starts_with("all servers were gone for longer than the timeout"), "{why}");
-    // The window began some 30 ms after the clock.
-    assert!(why.contains("; sim0 was gone from 2.9") && why.ends_with("s to the end"), "{why}");
-    assert!(why.contains("s to the end; sim1 was gone from 3.9"), "{why}");
-    for (server, from) in rehearsal.record.servers.iter().zip([3_000, 4_000]) {
-        let [away] = server.outages[..] else { panic!("{:?}", server.outages) };
-        let gone_ms = away.from_unix_ms - rehearsal.record.started_unix_ms;
-        assert_eq!((gone_ms, away.until_unix_ms), (from, None));
-        assert_eq!(server.reconnects.reconnected, 0);
-    }
-}
-
 /// The reason why the check of errors does not believe a run.
 fn doubt(rehearsal: &Rehearsal) -> Option<&str> {
     let believable = &rehearsal.record.believable;
@@ -90,44 +51,9 @@ fn warning<'a>(record: &'a Record, code: &str) -> Option<&'a str> {
 
 /// A run with these faults and words.
 fn faulty(faults: &str, words: &[(&'static str, &str)]) -> Rehearsal {
-    let mut world = world().behaviour("fixed:50us");
-    world.words.extend(words.iter().map(|&(name, word)| (name, word.to_owned())));
+    let mut world = world().with(words).behaviour("fixed:50us");
     world.servers[0].faults = faults.parse().expect("a list of faults");
     world.rehearse()
-}
-
-#[test]
-fn a_run_of_errors_is_not_believed() {
-    for faults in ["server-error:99%", "reset:90%", "server-error:1.5%"] {
-        let rehearsal = faulty(faults, &[]);
-        let why = doubt(&rehearsal).unwrap_or_else(|| panic!("{faults} is believed"));
-        assert!(why.contains("operations had errors"), "{why}");
-    }
-    for (faults, words) in [
-        ("server-error:0.5%", &[][..]),
-        ("server-error:1.5%", &[("errors-max", "2%")]),
-        ("server-error:1.5%", &[("goal", "errors<2%")]),
-        ("server-error:99%", &[("errors-max", "1")]),
-        // Misses are answers.
-        ("expire-early:100%", &[]),
-    ] {
-        assert_eq!(doubt(&faulty(faults, words)), None, "{faults} {words:?}");
-    }
-    let strict = faulty("server-error:0.5%", &[("errors-max", "0.1%"), ("goal", "errors<2%")]);
-    assert!(doubt(&strict).is_some(), "what is said counts more than a goal");
-}
-
-#[test]
-fn drops_that_were_asked_for_are_no_errors_and_are_shown() {
-    let mut world = world().behaviour("queue:1,fixed:1ms");
-    world.words.push(("on-full", "drop".to_owned()));
-    world.words.push(("depth", "1".to_owned()));
-    let rehearsal = world.rehearse();
-    assert!(rehearsal.record.totals.dropped > 5_000);
-    let checks = &rehearsal.record.believable.checks;
-    let check = checks.iter().find(|check| check.code == CheckKind::Errors).expect("it is made");
-    assert_eq!(check.measured, Some(0.0), "{check:?}");
-    assert!(check.message.contains("on-full dropped"), "{check:?}");
 }
 
 #[test]
@@ -135,8 +61,7 @@ fn one_of_two_servers_that_dies_is_named_with_since_when() {
     // With a schedule for each connection, half of the operations have no open connection; with a
     // shared schedule the other server gets them all, which is another load than requested.
     for schedule in ["connection", "shared"] {
-        let mut world = world().behaviour("fixed:500us");
-        world.words.push(("schedule", schedule.to_owned()));
+        let mut world = world().with(&[("schedule", schedule)]).behaviour("fixed:500us");
         world.servers = vec![ServerProfile::default(), ServerProfile::default()];
         world.deaths = vec![(1, s(3), Instant::NEVER)];
         let rehearsal = world.rehearse();
@@ -147,21 +72,6 @@ fn one_of_two_servers_that_dies_is_named_with_since_when() {
         let why = doubt(&rehearsal).expect("it is not believed");
         assert!(why.ends_with(gone), "{why}");
     }
-}
-
-#[test]
-fn connects_are_judged_as_operations_are() {
-    let words = fields(
-        "connection-rate=500 calls=3 mix=get=1 load=never duration=10s timeout=500ms \
-         connections=64",
-    );
-    let mut world = World::new(&words).behaviour("fixed:50us");
-    world.deaths = vec![(0, s(3), s(5))];
-    let rehearsal = world.rehearse();
-    let why = doubt(&rehearsal).expect("it is not believed");
-    assert!(why.contains("connections could not be opened"), "{why}");
-    let measure = &rehearsal.record.churn.as_ref().expect("connections are the load").measure;
-    assert!(why.starts_with(&format!("{} of {} ", measure.failed, measure.intended)), "{why}");
 }
 
 #[test]
@@ -200,10 +110,9 @@ fn a_run_that_makes_no_sense_is_ended_by_its_condition() {
 
 #[test]
 fn a_condition_is_judged_by_the_last_second_and_from_the_warm_up_on() {
-    let mut world = world().behaviour("fixed:500us");
-    world.words.push(("warmup", "8s".to_owned()));
-    world.words.push(("abort-on", "all.p99>1s,errors>40%".to_owned()));
-    world.words.push(("schedule", "connection".to_owned()));
+    let more =
+        [("warmup", "8s"), ("abort-on", "all.p99>1s,errors>40%"), ("schedule", "connection")];
+    let mut world = world().with(&more).behaviour("fixed:500us");
     world.servers = vec![ServerProfile::default(), ServerProfile::default()];
     // Half of the operations go to a server that is gone, and time out after 2 s.
     world.deaths = vec![(1, s(5), Instant::NEVER)];
@@ -233,23 +142,11 @@ fn a_condition_that_never_comes_true_changes_nothing() {
 }
 
 #[test]
-fn times_of_the_last_second_are_a_condition_as_well() {
-    let mut world = world().behaviour("fixed:50us+pause:7s,300ms");
-    world.words.push(("abort-on", "all.max>200ms".to_owned()));
-    let aborted = world.rehearse().record.aborted.expect("it is ended");
-    assert!((7.2..7.6).contains(&aborted.after_s), "{aborted:?}");
-    assert!(aborted.measured.is_some_and(|ns| (2e8..3.1e8).contains(&ns)), "{aborted:?}");
-}
-
-#[test]
 fn a_step_that_is_aborted_ends_the_scan_with_what_was_found() {
-    let mut world = world().behaviour("queue:1,fixed:1ms");
-    for (name, word) in [("timeout", "100ms"), ("abort-on", "errors>30%"), ("goal", "errors<5%")] {
-        world.words.retain(|(other, _)| *other != name);
-        world.words.push((name, word.to_owned()));
-    }
+    let more = [("timeout", "100ms"), ("abort-on", "errors>30%"), ("goal", "errors<5%")];
+    let mut world = world().with(&more).behaviour("queue:1,fixed:1ms");
     world.words.retain(|(name, _)| *name != "rate");
-    let mut scan = Scan::new("500,900,2000,500".parse().expect("rates"));
+    let mut scan = Scan::new("500,900,2000,500".parse().expect("rates"), RateUnit::Operations);
     let performed = world.rehearse_steps(&mut scan, Data::Kept);
     let conclusion = performed.conclusion;
     assert_eq!((conclusion.ended_by, conclusion.exit), (StepsEnd::Aborted, 1));
@@ -261,11 +158,10 @@ fn a_step_that_is_aborted_ends_the_scan_with_what_was_found() {
 
 #[test]
 fn what_servers_are_said_to_have_done_adds_up() {
-    let words = fields(
+    let mut world = World::of(
         "rate=5k duration=2s keys=100 multiget=3 mix=get=4,set=2,cas=1 connections=12 \
          timeout=50ms load=never",
     );
-    let mut world = World::new(&words);
     world.servers = vec![world.servers[0].clone(); 3];
     world.servers[1].faults = "reset:1%,stall:1%,server-error:1%".parse().expect("faults");
     let ms = |ms: u64| Instant::from_ns(ms * 1_000_000);
@@ -292,8 +188,8 @@ fn what_servers_are_said_to_have_done_adds_up() {
 
 #[test]
 fn what_was_sent_to_no_server_is_said_of_none() {
-    let words = fields("rate=20k duration=500ms connections=2 keys=10 depth=1 on-full=drop");
-    let mut world = World::new(&words).behaviour("fixed:1ms");
+    let words = "rate=20k duration=500ms connections=2 keys=10 depth=1 on-full=drop";
+    let mut world = World::of(words).behaviour("fixed:1ms");
     world.servers = vec![world.servers[0].clone(); 2];
     let record = world.rehearse().record;
     assert!(record.totals.dropped > 0);
@@ -301,7 +197,7 @@ fn what_was_sent_to_no_server_is_said_of_none() {
         assert_eq!((server.totals.dropped, server.totals.intended), (None, None));
         assert_eq!((server.totals.timed_out, server.totals.abandoned), (Some(0), Some(0)));
     }
-    let mut alone = World::new(&words).behaviour("fixed:1ms");
+    let mut alone = World::of(words).behaviour("fixed:1ms");
     alone.keeps_samples = false;
     let record = alone.rehearse().record;
     let server = &record.servers[0].totals;

@@ -1,14 +1,7 @@
 //! Fleets share a plan, and carry out commands at the instant that the commands name.
 
-use crate::harness::World;
-use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, Stage};
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::TallySum;
-use memtide_server::ServerProfile;
-use memtide_sim::SimFleet;
-use std::ops::Range;
+use crate::prelude::*;
+use memtide_engine::fleet::Stage;
 
 /// A fleet made of two fleets, each of which runs half of the workers.
 struct Halves([SimFleet; 2]);
@@ -68,15 +61,10 @@ impl Fleet for Halves {
 }
 
 fn world(threads: &str, seed: u64) -> World {
-    let mut world = World::new(&[
-        ("rate", "4k"),
-        ("duration", "2s"),
-        ("warmup", "300ms"),
-        ("mix", "get=5,gets=1,set=2,cas=1,delete=1"),
-        ("keys", "500"),
-        ("threads", threads),
-        ("connections", "10"),
-    ]);
+    let mut world = World::of(&format!(
+        "rate=4k duration=2s warmup=300ms mix=get=5,gets=1,set=2,cas=1,delete=1 keys=500 \
+         threads={threads} connections=10"
+    ));
     world.servers = vec![ServerProfile::default(), ServerProfile::default()];
     world.behaviour("queue:2,exponential:200us").seed(seed)
 }

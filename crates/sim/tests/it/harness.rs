@@ -76,6 +76,22 @@ impl World {
         }
     }
 
+    /// The world of a text such as `rate=2k keys=1000`.
+    pub fn of(text: &str) -> Self {
+        let pairs = text.split_whitespace().map(|pair| pair.split_once('='));
+        let name = |name| field::find(name).unwrap_or_else(|| panic!("no field {name}")).name;
+        let words = pairs.map(|pair| pair.expect("a field and its word"));
+        let words: Vec<_> = words.map(|(field, word)| (name(field), word)).collect();
+        Self::new(&words)
+    }
+
+    /// Adds fields and words; of two words for a field the last one counts.
+    pub fn with(mut self, words: &[(&'static str, &str)]) -> Self {
+        self.words.retain(|(name, _)| !words.iter().any(|(other, _)| other == name));
+        self.words.extend(words.iter().map(|&(name, word)| (name, word.to_owned())));
+        self
+    }
+
     pub fn behaviour(mut self, word: &str) -> Self {
         for profile in &mut self.servers {
             profile.behaviour = word.parse().unwrap_or_else(|error| panic!("{word}: {error}"));

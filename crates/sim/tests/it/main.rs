@@ -15,3 +15,5 @@ mod pauses;
 mod replay;
 mod shares;
 mod steps;
+#[path = "harness/prelude.rs"]
+mod prelude;

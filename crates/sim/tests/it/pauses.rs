@@ -3,26 +3,15 @@
 
 mod causes;
 
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::{Instant, Span};
-use memtide_record::Verdict;
-use memtide_scenario::Kind;
-use memtide_sim::{PauseKind, WorkerPause};
+use crate::prelude::*;
 
 const PAUSE_S: u64 = 1;
 
 fn world(connections: u32, depth: u32, schedule: &str) -> World {
-    let (connections, depth) = (connections.to_string(), depth.to_string());
-    World::new(&[
-        ("rate", "1000"),
-        ("arrival", "fixed"),
-        ("duration", "10s"),
-        ("mix", "get=1"),
-        ("load", "never"),
-        ("connections", &connections),
-        ("depth", &depth),
-        ("schedule", schedule),
-    ])
+    World::of(&format!(
+        "rate=1000 arrival=fixed duration=10s mix=get=1 load=never connections={connections} \
+         depth={depth} schedule={schedule}"
+    ))
 }
 
 /// The number of operations slower than `span`. Operations that were due within the pause wait
@@ -83,10 +72,9 @@ fn a_client_that_pauses_is_charged_itself_and_not_believed() {
 /// sent nevertheless, and both the record and its sample say so.
 #[test]
 fn what_leaves_after_its_time_is_up_counts_as_sent() {
-    let mut world = World::new(&fields(
-        "rate=0 ops-max=500 connections=5 pause-after-reply=2ms timeout=12ms load=never",
-    ))
-    .behaviour("fixed:100us");
+    let mut world =
+        World::of("rate=0 ops-max=500 connections=5 pause-after-reply=2ms timeout=12ms load=never")
+            .behaviour("fixed:100us");
     let (from, length) = (Span::from_ms(53), Span::from_ms(79));
     world.pauses = vec![WorkerPause { worker: 0, from, length, kind: PauseKind::Stopped }];
     let rehearsal = world.rehearse();

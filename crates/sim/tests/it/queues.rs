@@ -8,8 +8,8 @@
 mod cutoff;
 mod empty;
 
-use crate::harness::{World, fields, mean_and_error};
-use memtide_scenario::Kind;
+use crate::harness::mean_and_error;
+use crate::prelude::*;
 
 const REPLICATIONS: u64 = 16;
 /// Mean service time in seconds.
@@ -17,19 +17,12 @@ const SERVICE_S: f64 = 1e-3;
 
 /// p50, p90, p99 and mean of the response time in seconds, for each replication.
 fn measure(rate: f64, behaviour: &str, arrival: &str) -> Vec<[f64; 4]> {
-    let rate = format!("{rate}");
     (1..=REPLICATIONS)
         .map(|seed| {
-            let rehearsal = World::new(&[
-                ("rate", &rate),
-                ("arrival", arrival),
-                ("duration", "60s"),
-                ("warmup", "2s"),
-                ("mix", "get=1"),
-                ("load", "never"),
-                ("connections", "256"),
-                ("timeout", "60s"),
-            ])
+            let rehearsal = World::of(&format!(
+                "rate={rate} arrival={arrival} duration=60s warmup=2s mix=get=1 load=never \
+                 connections=256 timeout=60s"
+            ))
             .behaviour(behaviour)
             .seed(seed)
             .rehearse();
@@ -129,11 +122,10 @@ fn fixed_arrivals_into_a_fixed_server_never_queue() {
 fn a_time_from_a_microsecond_to_ten_seconds_is_read_back() {
     for exponent in 0..=7 {
         let injected_us = 10_u64.pow(exponent);
-        let rehearsal = World::new(&fields(
-            "rate=100 duration=1s mix=get=1 load=never connections=200 timeout=60s",
-        ))
-        .behaviour(&format!("fixed:{injected_us}us"))
-        .rehearse();
+        let rehearsal =
+            World::of("rate=100 duration=1s mix=get=1 load=never connections=200 timeout=60s")
+                .behaviour(&format!("fixed:{injected_us}us"))
+                .rehearse();
         let all = &rehearsal.record.response[&Kind::All];
         let p50_us = all.p50_ns.expect("enough samples") as f64 / 1e3;
         let off = (p50_us / injected_us as f64 - 1.0).abs();

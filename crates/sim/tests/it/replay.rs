@@ -1,13 +1,14 @@
 //! Everything follows from the seed.
 
-use crate::harness::{World, fields};
-use memtide_server::ServerProfile;
+mod slices;
+
+use crate::prelude::*;
 
 fn world(seed: u64) -> World {
-    let mut world = World::new(&fields(
+    let mut world = World::of(
         "rate=5k duration=2s warmup=500ms mix=get=5,gets=1,set=2,cas=1,delete=1,incr=1 \
          keys=500 threads=3 connections=9",
-    ));
+    );
     world.servers = vec![ServerProfile::default(), ServerProfile::default()];
     world.behaviour("queue:2,exponential:200us").seed(seed)
 }

@@ -3,9 +3,8 @@
 mod barrier;
 mod many;
 
-use crate::harness::{Rehearsal, World};
+use crate::prelude::*;
 use memtide_engine::driver::Sample;
-use memtide_run::Share;
 use memtide_workload::OpKind;
 
 /// The facts of an operation that are decided before it is sent.
@@ -22,7 +21,7 @@ fn divided(words: &[(&'static str, &str)], of: u32) -> Vec<Rehearsal> {
 }
 
 fn decided(rehearsals: &[Rehearsal]) -> Vec<Decided> {
-    let of_sample = |plan: &memtide_engine::Plan, sample: &Sample| {
+    let of_sample = |plan: &Plan, sample: &Sample| {
         let (contents, at) = (plan.contents(), sample.intended.since(sample.begun));
         let (key, size) = (contents.key(sample.key), contents.size(sample.kind, sample.key));
         (sample.index, sample.kind, at.ns(), key, size)
@@ -150,7 +149,7 @@ fn poisson_shares_together_are_a_poisson_process() {
 #[test]
 fn lanes_that_nothing_is_left_for_are_refused() {
     let world = world(&[("threads", "4"), ("rate", "1k")], Some(Share::one(1, 3)));
-    let refused = memtide_run::lower(&world.scenario(), &world.around()).map(drop);
+    let refused = lower(&world.scenario(), &world.around()).map(drop);
     let problem = refused.expect_err("8 connections are fewer than 12 workers");
     assert_eq!(problem.field, "connections");
     assert!(problem.message.contains("12 workers"), "{}", problem.message);

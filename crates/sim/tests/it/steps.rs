@@ -2,26 +2,21 @@
 
 mod rates;
 
-use crate::harness::{Performed, World};
-use memtide_base::{Instant, Span};
+use crate::harness::Performed;
+use crate::prelude::*;
 use memtide_record::GoalResult;
 use memtide_record::steps::{StepRole, StepsEnd};
-use memtide_run::steps::{Aim, Bisect, Bracket, Data, Limits, Measured, Scan, Time};
-use memtide_scenario::Kind;
+use memtide_run::steps::{Bisect, Measured, Time};
 use memtide_scenario::Measure;
 
-const LIMITS: Limits = Limits { rate_min: None, rate_max: None, resolution: 0.02 };
+const LIMITS: Limits =
+    Limits { unit: RateUnit::Operations, rate_min: None, rate_max: None, resolution: 0.02 };
 
 /// One queue with one server and service times of 1 ms: the response's p95 is ln 20 / (μ − λ).
 fn world(duration: &'static str, goal: &'static str) -> World {
-    World::new(&[
-        ("duration", duration),
-        ("warmup", "1s"),
-        ("mix", "get=1"),
-        ("keys", "1000"),
-        ("connections", "16"),
-        ("goal", goal),
-    ])
+    World::of(&format!(
+        "duration={duration} warmup=1s mix=get=1 keys=1000 connections=16 goal={goal}"
+    ))
     .behaviour("queue:1,exponential:1ms")
 }
 
@@ -76,7 +71,7 @@ fn mutilates_search_finds_it_by_its_own_figure() {
 #[test]
 fn the_first_step_fills_and_later_ones_find_the_data() {
     for (data, probed) in [(Data::Kept, 0), (Data::Anew, 1_000)] {
-        let mut scan = Scan::new("100..300+100".parse().unwrap());
+        let mut scan = Scan::new("100..300+100".parse().unwrap(), RateUnit::Operations);
         let performed = world("2s", "all.p95<1s").rehearse_steps(&mut scan, data);
         assert_eq!(performed.steps.len(), 3);
         for step in &performed.steps {
@@ -98,7 +93,7 @@ fn a_step_does_not_pay_for_what_the_one_before_no_longer_waited_for() {
     let mut world = world("2s", "all.p95<10ms");
     // The first step has 1 500 operations in flight at its end and waits a second for them.
     world.words.extend([("depth", "100".to_owned()), ("cooldown", "stop".to_owned())]);
-    let mut scan = Scan::new("1500,300".parse().unwrap());
+    let mut scan = Scan::new("1500,300".parse().unwrap(), RateUnit::Operations);
     let performed = world.rehearse_steps(&mut scan, Data::Kept);
     let [full, step] = &performed.steps[..] else { panic!("two were asked for") };
     assert!(full.record.totals.abandoned > 400, "{}", full.record.totals.abandoned);
@@ -109,7 +104,7 @@ fn a_step_does_not_pay_for_what_the_one_before_no_longer_waited_for() {
 #[test]
 fn steps_draw_gaps_of_their_own_and_a_search_is_a_function_of_its_seed() {
     let scan = || {
-        let mut scan = Scan::new("300,300".parse().unwrap());
+        let mut scan = Scan::new("300,300".parse().unwrap(), RateUnit::Operations);
         world("2s", "all.p95<1s").rehearse_steps(&mut scan, Data::Kept)
     };
     let (one, two) = (scan(), scan());
@@ -120,7 +115,7 @@ fn steps_draw_gaps_of_their_own_and_a_search_is_a_function_of_its_seed() {
 
 #[test]
 fn a_step_that_falls_behind_meets_nothing() {
-    let mut scan = Scan::new("500,2000".parse().unwrap());
+    let mut scan = Scan::new("500,2000".parse().unwrap(), RateUnit::Operations);
     // A goal that is met only because unsent operations cannot fail.
     let performed = world("2s", "errors<100%").rehearse_steps(&mut scan, Data::Kept);
     let behind: Vec<bool> = performed.steps.iter().map(|step| step.behind).collect();
@@ -154,7 +149,7 @@ fn an_interrupted_search_has_what_it_found_so_far() {
 fn a_server_that_goes_away_ends_the_scan_with_what_was_found() {
     let mut world = world("10s", "all.p95<10ms");
     world.deaths = vec![(0, Instant::ZERO + Span::from_s(30), Instant::NEVER)];
-    let mut scan = Scan::new("100..1000+100".parse().unwrap());
+    let mut scan = Scan::new("100..1000+100".parse().unwrap(), RateUnit::Operations);
     let performed = world.rehearse_steps(&mut scan, Data::Kept);
     let conclusion = performed.conclusion;
     assert_eq!((conclusion.ended_by, conclusion.exit), (StepsEnd::Failed, 3));

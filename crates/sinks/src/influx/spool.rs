@@ -54,7 +54,7 @@ impl Spool {
         fs::create_dir_all(folder)?;
         let mut used = 0;
         for file in spooled(folder)? {
-            used += fs::metadata(&file.path)?.len();
+            used += fs::symlink_metadata(&file.path)?.len();
         }
         let probe = folder.join(format!("memtide-{run}.{UNFINISHED}"));
         write(&probe, &[])?;
@@ -174,8 +174,12 @@ impl Spool {
 fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_file() && path.extension().is_none_or(|ending| ending != UNFINISHED) {
+        let entry = entry?;
+        let path = entry.path();
+        // A link may lead to a file of another user.
+        if entry.file_type()?.is_file()
+            && path.extension().is_none_or(|ending| ending != UNFINISHED)
+        {
             files.push(path);
         }
     }

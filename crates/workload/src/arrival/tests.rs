@@ -1,9 +1,7 @@
 //! Every law against its closed form, and the words for them.
 
 use super::*;
-use crate::tests::{
-    assert_round_trip, assert_survives_nonsense, critical_distance, distance, exponential,
-};
+use crate::tests::{assert_refused, assert_words, critical_distance, distance, exponential};
 use memtide_base::rng::{Stream, hash, unit};
 
 const N: usize = 50_000;
@@ -81,41 +79,11 @@ fn gaps_are_never_negative_nor_infinite() {
 
 #[test]
 fn words_are_read_and_written() {
-    let words = [
-        "poisson",
-        "fixed",
-        "uniform",
-        "etc",
-        "pareto:0,16,0.15",
-        "pareto: 1, 2, -0.5",
-        "uniform:0.5",
-        "ascending:2.5",
-        "normal:0.25",
-    ];
-    for word in words {
-        assert_round_trip::<Arrival>(word);
-    }
-    assert_survives_nonsense::<Arrival>(1, &words);
+    assert_words::<Arrival>("arrival", 1);
     assert_eq!("pareto:0,16,0.15".parse(), Ok(Arrival::Pareto(0.0, 16.0, 0.15)));
 }
 
 #[test]
 fn refusals_name_the_fault_and_every_form() {
-    let refused = |word: &str| word.parse::<Arrival>().unwrap_err().to_string();
-    assert_eq!(
-        refused("poison"),
-        "'poison' is not an arrival law: there is no 'poison', the nearest name is 'poisson'; \
-         write poisson, fixed, uniform, uniform:LEAST (of the mean gap, such as uniform:0.5), \
-         ascending:STEP (of the first gap, such as ascending:0.5), \
-         normal:DEVIATION (of the mean gap, such as normal:0.2), etc, or \
-         pareto:LOCATION,SCALE,SHAPE (such as pareto:0,16,0.15)"
-    );
-    assert!(refused("").contains("a name is missing"));
-    assert!(refused("xyzzy").contains("there is no 'xyzzy';"));
-    assert!(refused("pareto:1,2").contains("it takes 3 arguments, 2 given"));
-    assert!(refused("poisson:5").contains("it takes no argument, 1 given"));
-    assert!(refused("pareto:0,16,1").contains("'1' must be a shape from -10 to 0.99"));
-    assert!(refused("pareto:0,0,0.1").contains("must be a scale"));
-    assert!(refused("pareto:-1,1,0.1").contains("must be a location"));
-    assert!(refused("pareto:nan,1,0.1").contains("must be a location"));
+    assert_refused::<Arrival>("not an arrival", "poison");
 }

@@ -1,26 +1,17 @@
 //! Draws against the weights, and the words for a mix.
 
 use super::*;
-use crate::tests::{assert_round_trip, assert_shares, assert_survives_nonsense};
+use crate::tests::{assert_refused, assert_shares, assert_words, words};
 use memtide_base::rng::{Stream, hash};
 
 fn mix(word: &str) -> Mix {
     word.parse().unwrap()
 }
 
-const WORDS: [&str; 5] = [
-    "get=9,set=1",
-    "set=1,get=9",
-    "get=90%,set=10%",
-    "gat=0.25,touch=0.5,delete=1e3",
-    "get=1,gets=2,set=3,add=4,replace=5,append=6,prepend=7,cas=8,delete=9,incr=10,decr=11,\
-     touch=12,gat=13,gats=14",
-];
-
 #[test]
 fn draws_follow_the_weights() {
-    for word in WORDS {
-        let mix = mix(word);
+    for word in words("mix") {
+        let mix = mix(&word);
         let mut counts = [0u64; OpKind::COUNT];
         for i in 0..100_000 {
             counts[mix.pick(hash(3, Stream::KIND, i)).index()] += 1;
@@ -54,29 +45,15 @@ fn the_ends_of_the_range_belong_to_the_first_and_the_last() {
 
 #[test]
 fn words_are_read_and_written() {
-    for word in WORDS {
-        assert_round_trip::<Mix>(word);
-    }
-    assert_survives_nonsense::<Mix>(2, &WORDS);
+    assert_words::<Mix>("mix", 2);
     assert_eq!(mix("set=1, get = 9").to_string(), "get=9,set=1");
     assert_eq!(mix("set=10%,get=90%").to_string(), "get=90,set=10");
 }
 
 #[test]
 fn refusals_name_the_fault_and_every_kind() {
-    let refused = |word: &str| word.parse::<Mix>().unwrap_err().to_string();
-    let unknown = refused("gte=9,set=1");
-    assert!(unknown.starts_with("'gte=9,set=1' is not a mix: there is no 'gte', the nearest name"));
+    let unknown = assert_refused::<Mix>("not a mix", "gte=9,set=1");
     assert!(OpKind::ALL.iter().all(|kind| unknown.contains(kind.name())), "{unknown}");
-    assert!(refused("get").contains("'get' has no weight"));
-    assert!(refused("get=").contains("'get' has no weight"));
-    assert!(refused("get=1,get=2").contains("'get' is given twice"));
-    for weight in ["0", "-1", "nan", "inf", "1e13", "x", "0%", "-5%", "110%"] {
-        let refusal = refused(&format!("get={weight}"));
-        assert!(refusal.contains("must be a weight above 0"), "{refusal}");
-    }
-    assert!(refused("").contains("a name is missing"));
-    assert!(refused("get=1,").contains("a name is missing"));
 }
 
 #[test]

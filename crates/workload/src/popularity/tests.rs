@@ -1,7 +1,7 @@
 //! Draws against the shares that each popularity promises, and the words for them.
 
 use super::*;
-use crate::tests::{assert_round_trip, assert_shares, assert_survives_nonsense};
+use crate::tests::{assert_refused, assert_shares, assert_words};
 
 fn counts(popularity: Popularity, keys: u64, draws: u64) -> Vec<u64> {
     let picker = KeyPicker::new(popularity, keys, 17);
@@ -165,45 +165,12 @@ fn a_sample_is_drawn_apart_from_the_workload() {
 
 #[test]
 fn words_are_read_and_written() {
-    let words = [
-        "uniform",
-        "sequential",
-        "zipf:0.99",
-        "zipf:0",
-        "hotspot:0.2,0.8",
-        "walk:10000",
-        "walk:7@pareto:0,16,0.15",
-        "walk:10000,100,0.01@uniform:0,999",
-    ];
-    for word in words {
-        assert_round_trip::<Popularity>(word);
-    }
-    assert_survives_nonsense::<Popularity>(3, &words);
+    assert_words::<Popularity>("popularity", 3);
     let hotspot = Popularity::Hotspot { keys: 0.2, ops: 0.8 };
     assert_eq!("hotspot:20%, 80%".parse(), Ok(hotspot));
 }
 
 #[test]
 fn refusals_name_the_fault_and_every_form() {
-    let refused = |word: &str| word.parse::<Popularity>().unwrap_err().to_string();
-    assert_eq!(
-        refused("zipf"),
-        "'zipf' is not a popularity: it takes 1 argument, 0 given; write uniform, \
-         sequential, zipf:S (such as zipf:0.99), hotspot:KEYS,OPS as fractions (such as \
-         hotspot:0.2,0.8 or hotspot:20%,80%), or walk:CAPACITY[,PASSES,FRACTION][@LAW] (such as \
-         walk:10k or walk:10k,100,1%@uniform:0,1M)"
-    );
-    assert!(refused("ziph:1").contains("the nearest name is 'zipf'"));
-    assert!(refused("zipf:-1").contains("'-1' must be an exponent from 0 to 10"));
-    assert!(refused("zipf:nan").contains("must be an exponent"));
-    assert!(refused("hotspot:0,0.5").contains("above 0 and below 1"));
-    assert!(refused("hotspot:1,0.5").contains("above 0 and below 1"));
-    assert!(refused("hotspot:0.5,1.5").contains("'1.5' is not a fraction"));
-    assert!(refused("sample").contains("there is no 'sample'"));
-    assert!(refused("walk").contains("is not a count"), "{}", refused("walk"));
-    assert!(refused("walk:0").contains("must be a count of at least 1"));
-    assert!(refused("walk:5,1").contains("it takes 1 or 3 numbers, 2 given"));
-    assert!(refused("walk:5,1,1%").contains("without @LAW nothing is drawn"));
-    assert!(refused("walk:5,1,0@etc-key").contains("is 0"));
-    assert!(refused("walk:5@evn").contains("'evn' is not a size law"));
+    assert_refused::<Popularity>("not a popularity", "zipf");
 }

@@ -1,6 +1,9 @@
 //! Shared by this crate's tests: distances between a sample and a law, and words that must be
 //! refused. Draws no seed.
 
+#[path = "../../../base/tests/table/mod.rs"]
+mod table;
+
 use memtide_base::Random;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -52,6 +55,33 @@ where
     let again: T = read(&value.to_string());
     assert_eq!(value, again, "{word} became {value}");
     assert_eq!(value.to_string(), again.to_string());
+}
+
+const WORDS: &str = include_str!("words.txt");
+
+/// The valid words of the grammar `name` in `words.txt`.
+pub(crate) fn words(name: &str) -> Vec<String> {
+    table::words(WORDS, name)
+}
+
+/// Asserts that the words of the grammar `name` in `words.txt` are read and written.
+pub(crate) fn assert_words<T>(name: &str, seed: u64)
+where
+    T: FromStr<Err: Display> + Display + PartialEq + Debug,
+{
+    let words = words(name);
+    words.iter().for_each(|word| assert_round_trip::<T>(word));
+    assert_survives_nonsense::<T>(seed, &words.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+/// Asserts that the words of the table `name` in `words.txt` are refused as it says; returns the
+/// refusal of `word`.
+pub(crate) fn assert_refused<T: FromStr<Err: Display> + Debug>(name: &str, word: &str) -> String {
+    table::assert_refused(WORDS, name, str::parse::<T>);
+    word.parse::<T>()
+        .map(|value| format!("{value:?}"))
+        .map_err(|error| error.to_string())
+        .unwrap_err()
 }
 
 /// Asserts that random recombinations of valid words are refused or survive the round trip, and

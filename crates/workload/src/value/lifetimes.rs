@@ -74,11 +74,6 @@ impl Lifetimes {
         slots.saturating_mul(size_of::<Stored>() as u64)
     }
 
-    /// Its memory in bytes.
-    pub const fn bytes(&self) -> u64 {
-        Self::bytes_of(self.slots.len() as u64)
-    }
-
     /// True if key `id` is stored with an expiry.
     pub fn includes(&self, id: u64) -> bool {
         self.expiring.includes(self.seed, id)

@@ -93,11 +93,6 @@ impl Oracle {
         keys.saturating_mul(size_of::<AtomicU64>() as u64)
     }
 
-    /// Its memory in bytes.
-    pub const fn bytes(&self) -> u64 {
-        Self::bytes_of(self.states.len() as u64)
-    }
-
     /// Announces a write or delete of key `id` before it is sent; returns the version that its
     /// value must carry. 0 for a key that is not sampled.
     pub fn issue(&self, id: u64) -> u32 {

@@ -1,12 +1,8 @@
 //! The curve against its own integral and inverse, also at its corners, and the words for waves.
 
 use super::*;
-use crate::tests::{assert_round_trip, assert_survives_nonsense};
+use crate::tests::{assert_refused, assert_words, words};
 use memtide_base::Random;
-
-const WORDS: &str = "\
-    constant|ramp:1k,20k|ramp:5k,0|ramp:0,5k|step:1k,5k,2k@10s|step:0,100,0,0,50@1s|\
-    sine:10k,5k,60s|sine:100,100,1s|sine:100,0,1500ms|random:5k,20k@1s";
 
 fn curve(word: &str) -> RateCurve {
     let wave = word.parse().unwrap_or_else(|error| panic!("{error}"));
@@ -19,8 +15,8 @@ fn invert(curve: &RateCurve, target: f64) -> Span {
 
 #[test]
 fn the_sum_is_the_integral_of_the_rate() {
-    for word in WORDS.split('|') {
-        let curve = curve(word);
+    for word in words("wave") {
+        let curve = curve(&word);
         let (mut sum, mut at_ms) = (0.0, 0);
         while at_ms < 40_000 {
             // The middle of each millisecond; steps and levels change between milliseconds.
@@ -55,8 +51,8 @@ fn before_its_window_a_wave_stands_at_its_first_rate() {
 fn the_inverse_undoes_the_sum_to_the_nanosecond() {
     let seed = 31;
     let mut random = Random::new(seed);
-    for word in WORDS.split('|') {
-        let curve = curve(word);
+    for word in words("wave") {
+        let curve = curve(&word);
         for _ in 0..5000 {
             let at = Span::from_ns(random.below(200_000_000_000));
             let rate = curve.rate(at);
@@ -77,8 +73,8 @@ fn the_inverse_undoes_the_sum_to_the_nanosecond() {
 
 #[test]
 fn the_inverse_never_goes_back_nor_hangs() {
-    for word in WORDS.split('|') {
-        let curve = curve(word);
+    for word in words("wave") {
+        let curve = curve(&word);
         let mut cursor = Cursor::default();
         let mut last = Span::ZERO;
         for k in 0..300_000 {
@@ -172,10 +168,7 @@ fn random_levels_lie_between_their_bounds() {
 
 #[test]
 fn words_are_read_and_written() {
-    for word in WORDS.split('|') {
-        assert_round_trip::<Wave>(word);
-    }
-    assert_survives_nonsense::<Wave>(5, &WORDS.split('|').collect::<Vec<_>>());
+    assert_words::<Wave>("wave", 5);
     assert_eq!("sine:10k,5k,1.5s".parse::<Wave>().unwrap().to_string(), "sine:10000,5000,1500ms");
     let step = Wave::Step { rates: vec![1e3, 5e3], every: Span::from_ns(10_000_001) };
     assert_eq!(step.to_string().parse(), Ok(step));
@@ -183,24 +176,11 @@ fn words_are_read_and_written() {
 
 #[test]
 fn refusals_name_the_fault_and_every_form() {
-    let refused = |word: &str| word.parse::<Wave>().unwrap_err().to_string();
-    let unknown = refused("sinus:1k,1k,1s");
-    assert!(unknown.contains("there is no 'sinus'"), "{unknown}");
+    let unknown = assert_refused::<Wave>("not a wave", "sinus:1k,1k,1s");
     assert!(GRAMMAR.names.iter().all(|name| unknown.contains(name)), "{unknown}");
-    assert!(refused("ramp:0,0").contains("its rate would always be 0"));
-    assert!(refused("step:0,0@1s").contains("its rate would always be 0"));
-    assert!(refused("sine:0,0,1s").contains("its rate would always be 0"));
-    assert!(refused("ramp:1k").contains("it takes 2 arguments, 1 given"));
-    assert!(refused("ramp:1k,2G").contains("'2G' is above 1G per second"));
-    assert!(refused("ramp:1k,-5").contains("'-5' is not a rate"));
-    assert!(refused("step:1k,2k").contains("there is no @EVERY"));
-    assert!(refused("step:1k,2k@1ms").contains("'1ms' is shorter than 10ms"));
-    assert!(refused("step:1k,2k@10").contains("'10' is not a time with its unit"));
-    assert!(refused("sine:1k,2k,1s").contains("the amplitude is above the mean"));
-    assert!(refused("random:5k,1k@1s").contains("the least rate is above the greatest"));
-    assert!(refused("random:0,0.5@1s").contains("must be at least 1 per second"));
     let long = vec!["1"; 100_001].join(",");
-    assert!(refused(&format!("step:{long}@1s")).contains("at most 100000 rates"));
+    let error = format!("step:{long}@1s").parse::<Wave>().unwrap_err().to_string();
+    assert!(error.contains("at most 100000 rates"), "{error}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! The outputs of the faces of other load generators are theirs, and are left out.
 
 mod entry;
+mod faces;
 mod groups;
 mod outline;
 
@@ -63,6 +64,7 @@ pub(super) fn check(
         }
     }
     let remedies = in_our_words(sources);
+    let of_faces = faces::check(sources);
     for group in GROUPS.iter().filter(|group| group.has_causes) {
         for (path, entry) in messages(sources, group, &remedies) {
             let lacks = match (entry.cause.is_empty(), entry.remedy.is_empty()) {
@@ -76,6 +78,7 @@ pub(super) fn check(
             found(&path, 0, format!("the message '{}' has no {lacks}", entry.message), instead);
         }
     }
+    findings.extend(of_faces);
     findings
 }
 

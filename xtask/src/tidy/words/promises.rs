@@ -1,11 +1,13 @@
-//! docs/tests.md: every test that a promise names exists where its name says. It reads the table
-//! alone, and does not judge whether a test holds its promise.
+//! Tables of promises: every test that a row names exists where its name says. It reads the tables
+//! whose last column is `held by`, and does not judge whether a test holds its promise.
 
 use crate::tidy::Finding;
 use crate::tidy::source::Source;
 
-/// The page with the table.
-pub(in crate::tidy) const PATH: &str = "docs/tests.md";
+/// The pages with such tables.
+pub(in crate::tidy) const PATHS: [&str; 2] = ["docs/tests.md", "docs/cluster.md"];
+/// The name of the column with tests.
+const HELD_BY: &str = "held by";
 /// What a row says that names no test.
 const NOT_HELD: &str = "not held by a test";
 /// What stands before a proof that is no test.
@@ -14,16 +16,18 @@ const BY_HAND: &str = "by hand:";
 /// Every row of the page that names no test, or one that does not exist. A test is written as
 /// `crate::module::test`, one of a binary of tests as `crate binary module::test`; the crate
 /// `memtide` may be left out.
-pub(in crate::tidy) fn check(page: &str, sources: &[Source]) -> Vec<Finding> {
-    let mut findings = Vec::new();
+pub(in crate::tidy) fn check(path: &str, page: &str, sources: &[Source]) -> Vec<Finding> {
+    let (mut findings, mut in_table) = (Vec::new(), false);
     for (index, line) in page.lines().enumerate() {
-        let Some((promise, held)) = cells(line) else { continue };
-        if promise == "promise" || promise.starts_with("---") {
+        let row = cells(line);
+        in_table = row.is_some_and(|(_, held)| in_table || held == HELD_BY);
+        let Some((promise, held)) = row.filter(|_| in_table) else { continue };
+        if held == HELD_BY || promise.starts_with("---") {
             continue;
         }
         let mut found = |what: String, instead: &str| {
             let why = "a promise without its test is only hoped for";
-            findings.push(Finding::new(PATH, index + 1, what, why, instead));
+            findings.push(Finding::new(path, index + 1, what, why, instead));
         };
         let tests = held.split(BY_HAND).next().unwrap_or_default();
         // The parts of odd number are code spans.
@@ -38,10 +42,10 @@ pub(in crate::tidy) fn check(page: &str, sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// The two cells of a table's row.
+/// The promise of a table's row, which may be several cells, and its last cell.
 fn cells(line: &str) -> Option<(&str, &str)> {
     let inner = line.strip_prefix('|')?.strip_suffix('|')?;
-    let (promise, held) = inner.split_once('|')?;
+    let (promise, held) = inner.rsplit_once('|')?;
     Some((promise.trim(), held.trim()))
 }
 

@@ -24,7 +24,7 @@ fn seconds(reported: &[(u32, Interval)]) -> Seconds {
 /// All rows as start and end in ms and operations ended.
 fn rows(seconds: &mut Seconds, loading: &[u32]) -> Vec<(u64, u64, u64)> {
     let ms = |span: Span| span.ns() / 1_000_000;
-    let each = std::iter::from_fn(|| seconds.row(loading, None).map(|[all, _]| all));
+    let each = std::iter::from_fn(|| seconds.row(loading, None).map(|(all, _)| all));
     each.map(|row| (ms(row.start), ms(row.end()), row.counts.settled)).collect()
 }
 
@@ -54,9 +54,10 @@ fn an_agent_that_stood_still_does_not_shift_its_seconds() {
     }
     assert_eq!(rows(&mut two, &[0, 1]), [(0, 1_000, 101), (1_000, 2_000, 101)]);
     two.add(1, stretch(2_000, 5_300, 1_288), LATE).unwrap();
-    assert_eq!(rows(&mut two, &[0, 1]), [(2_000, 5_300, 1_588)]);
+    // A row that ended at 5.3 s would have only a part of the others' second in it.
+    assert_eq!(rows(&mut two, &[0, 1]), []);
     two.add(1, stretch(5_300, 6_050, 7), LATE).unwrap();
-    assert_eq!(rows(&mut two, &[0, 1]), [(5_300, 6_050, 107)]);
+    assert_eq!(rows(&mut two, &[0, 1]), [(2_000, 6_050, 1_695)]);
 }
 
 #[test]
@@ -75,17 +76,20 @@ fn an_agent_that_is_lost_is_not_waited_for_and_one_far_ahead_does_not_wait() {
 #[test]
 fn the_masters_own_load_is_in_the_sum_and_in_no_row_of_the_agents() {
     let mut two = seconds(&[(0, stretch(0, 1_000, 30)), (7, stretch(0, 1_040, 4))]);
-    let [all, agents] = two.row(&[0, 7], Some(7)).unwrap();
+    let (all, agents) = two.row(&[0, 7], Some(7)).unwrap();
+    let agents = agents.unwrap();
     assert_eq!((all.counts.settled, agents.counts.settled), (34, 30));
-    assert_eq!((all.end(), agents.end()), (Span::from_ms(1_040), Span::from_ms(1_040)));
+    // Without the master's load, the row ends as in the record of the agents.
+    assert_eq!((all.end(), agents.end()), (Span::from_ms(1_040), Span::from_s(1)));
     two.add(7, stretch(1_040, 2_000, 5), LATE).unwrap();
-    let [all, agents] = two.row(&[7], Some(7)).unwrap();
-    assert_eq!((all.counts.settled, agents.counts.settled, agents.end()), (5, 0, all.end()));
+    let (all, agents) = two.row(&[7], Some(7)).unwrap();
+    assert_eq!((all.counts.settled, agents), (5, None));
 }
 
 /// Agents whose stretches are drawn: some stand still, are lost, or report late.
 #[test]
 fn drawn_seconds_are_in_one_row_each_and_in_the_row_of_their_time() {
+    const NEAR_MS: u64 = 250;
     for seed in 1..=500 {
         let mut draw = Random::new(seed);
         let mut below = |bound| draw.below(bound);
@@ -100,7 +104,8 @@ fn drawn_seconds_are_in_one_row_each_and_in_the_row_of_their_time() {
             let from = own.last().map_or(0, |it| it.end().ns() / 1_000_000);
             // Up to 4 s long if it stood still; a stretch ends shortly after a whole second.
             let seconds_long = if below(8) == 0 { 1 + below(4) } else { 1 };
-            let to = (from / 1_000 + seconds_long) * 1_000 + below(90);
+            let late = if below(10) == 0 { below(999) } else { below(90) };
+            let to = (from / 1_000 + seconds_long) * 1_000 + late;
             own.push(stretch(from, to, below(1_000)));
             seconds.add(number, own[own.len() - 1].clone(), LATE).unwrap();
             if below(40) == 0 {
@@ -113,10 +118,13 @@ fn drawn_seconds_are_in_one_row_each_and_in_the_row_of_their_time() {
         let mut ended = 0;
         for (number, (_, to, settled)) in made.iter().enumerate() {
             ended += settled;
-            // The last rows take what is left.
-            let by_then = reported.iter().flatten().filter(|it| second_of(it.end()) <= to / 1_000);
-            let truth: u64 = by_then.map(|it| it.counts.settled).sum();
-            assert_eq!(ended, truth, "seed {seed}, row {number}: {made:?}");
+            let within = |is_in: &dyn Fn(&&Interval) -> bool| -> u64 {
+                reported.iter().flatten().filter(is_in).map(|it| it.counts.settled).sum()
+            };
+            let ms = |span: Span| span.ns() / 1_000_000;
+            let least = within(&|it| ms(it.end()) + NEAR_MS <= *to);
+            let most = within(&|it| ms(it.start) < to + NEAR_MS);
+            assert!((least..=most).contains(&ended), "seed {seed}, row {number}: {made:?}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //! is subtracted first, and is the master's alone. Unlike theirs, the rates always add up to the
 //! requested one.
 
-use super::{Part, part};
+use super::{Part, UNBOUNDED_OPS, part};
 use crate::Stop;
 use crate::mutilate::fleet::{Fleet, OwnLoad};
 use crate::mutilate::numbers::{Connections, Sinusoid};
@@ -74,10 +74,7 @@ pub fn divide(options: &Options, targets: &[u32], shares: &[u32]) -> Result<Divi
         threads: 1,
         connections,
         rate: rate.of_agents(whole.rate),
-        targets: whole
-            .targets
-            .as_ref()
-            .map(|targets| targets.iter().map(|&target| rate.of_agents(target)).collect()),
+        targets: whole.targets.as_ref().map(|targets| rate.of_intervals(targets)),
         sinusoid: whole.sinusoid.map(|swing| Sinusoid {
             mean_ops: rate.of_agents(swing.mean_ops),
             amplitude_ops: rate.of_agents(swing.mean_ops) * swing.amplitude_ops / swing.mean_ops,
@@ -94,6 +91,20 @@ impl OwnRate {
     /// The agents' part of `rate`; 0 sends as fast as answers come.
     fn of_agents(self, rate: f64) -> f64 {
         self.divide((rate > 0.0).then_some(rate)).0.unwrap_or(0.0)
+    }
+
+    /// The agents' parts of the rates of a profile's intervals. The originals' agents never leave
+    /// an interval of which the master leaves them nothing: until the run ends, they send as fast
+    /// as answers come, and all of it counts in that interval.
+    fn of_intervals(self, targets: &[f64]) -> Vec<f64> {
+        let own = if let Self::Fixed(Some(own)) = self { own } else { 0.0 };
+        let last = targets.iter().position(|target| own > 0.0 && *target <= own);
+        let rate = |(at, &target): (usize, &f64)| match last {
+            Some(last) if at == last => UNBOUNDED_OPS,
+            Some(last) if at > last => 0.0,
+            _ => self.of_agents(target),
+        };
+        targets.iter().enumerate().map(rate).collect()
     }
 
     /// The master's part of `rate`.
@@ -146,25 +157,6 @@ impl OwnLoad {
 /// The connections of agents that take these numbers of shares.
 fn connections(each: &Connections, shares: &[u32]) -> u64 {
     shares.iter().map(|&threads| each.of_threads(threads)).sum()
-}
-
-/// Refuses intervals whose rate is below the master's own (`-Q`); the originals' agents then send
-/// as fast as they can, and never leave the interval, so the profile ends there.
-pub(super) fn check_targets(options: &Options, targets: &[u32]) -> Result<(), Stop> {
-    let own = options.agents.as_ref().and_then(|fleet| fleet.own.as_ref()?.rate_ops);
-    let (Some(own), Mode::Dynamic(_)) = (own, &options.mode) else { return Ok(()) };
-    match targets.iter().position(|&target| target <= own) {
-        None => Ok(()),
-        Some(at) => {
-            let message = format!(
-                "interval {} has a rate of {} in all, and --measure_qps (-Q) {own} must be below \
-                 that: the agents make the rest of it",
-                at + 1,
-                targets[at]
-            );
-            Err(Stop::complaint(message, super::FATAL))
-        }
-    }
 }
 
 #[cfg(test)]

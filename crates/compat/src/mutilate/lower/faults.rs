@@ -2,6 +2,7 @@
 //! face, whose user knows neither memtide's fields nor their forms.
 
 use crate::mutilate::options::{Keys, Mode, Options};
+use crate::said::without_flags;
 
 /// The allowed sizes, as the faces write them.
 const SIZES: &str = "a distribution of sizes from 0 to 1073741824, with a scale above 0 and a \
@@ -59,11 +60,6 @@ pub(super) fn sentence(options: &Options, field: &str, message: &str) -> String 
         _ => return without_flags(message),
     };
     format!("{option} '{value}' is not allowed; {allowed}")
-}
-
-/// The scenario's sentence with the names of its fields in place of memtide's flags.
-fn without_flags(message: &str) -> String {
-    message.replace("--", "")
 }
 
 fn order(keys: &Keys) -> String {

@@ -1,7 +1,10 @@
 //! Published traces, closed forms, and the grammar of words.
 
 use super::*;
+use crate::tests::table::{assert_refused, assert_said};
 use memtide_base::Span;
+
+const WORDS: &str = include_str!("tests/words.txt");
 
 fn trace(seed: i32, min: u32, max: u32, intervals: u32) -> Vec<u32> {
     let waveform = Waveform::Random { min, max, seed: Some(seed) };
@@ -54,22 +57,9 @@ fn threads_have_all_servers_or_take_them_in_turn() {
 
 #[test]
 fn a_search_names_a_percentile_a_per_mille_or_the_mean() {
-    let statistic = |word: &str| Search::read(word, false, 0.0).map(|search| search.statistic);
-    let percentile = |number| Some(Statistic::Percentile(number));
-    assert_eq!(statistic("95:1000"), percentile(95.0));
-    assert_eq!(statistic("99.9:1000"), percentile(99.0), "as atoi reads it");
-    assert_eq!(statistic("100:1"), percentile(100.0));
-    assert_eq!(statistic("999:1000"), percentile(99.9));
-    assert_eq!(statistic("950:1000"), percentile(95.0));
-    assert_eq!(statistic("9999:1000"), percentile(99.99));
-    for mean in ["avg:1000", "av:1000", "a:1000", "vg:1000"] {
-        assert_eq!(statistic(mean), Some(Statistic::Mean));
-    }
-    for wrong in
-        ["95", "95:", ":95", "", "p95:1000", "10001:5", "95:1ms", "95:-1", "-5:1", "95:inf"]
-    {
-        assert_eq!(statistic(wrong), None, "{wrong}");
-    }
+    assert_said(WORDS, "statistics", |word| {
+        format!("{:?}", Search::read(word, false, 0.0).map(|search| search.statistic))
+    });
     let mcperf = Search::read("999:1500.5", false, 0.5).unwrap();
     assert_eq!((mcperf.word.as_str(), mcperf.bound_us), ("999", 1500.0));
     assert_eq!((mcperf.rate_floor, mcperf.retreat, mcperf.searched), (0.01, 0.99, Searched::Both));
@@ -88,14 +78,9 @@ fn a_search_names_a_percentile_a_per_mille_or_the_mean() {
 
 #[test]
 fn a_scan_names_its_rates() {
-    let scan = |word: &str| Scan::read(word).map(|scan| (scan.min, scan.max, scan.step));
-    assert_eq!(scan("1000:3000:1000"), Some((1000, 3000, 1000)));
-    assert_eq!(scan("500:500:0"), Some((500, 500, 0)));
-    assert_eq!(scan("3000:1000:500"), Some((3000, 1000, 500)));
-    assert_eq!(scan("0:10:010"), Some((0, 10, 10)), "no octal here");
-    for wrong in ["", "1000", "1000:2000", "a:b:c", "1000:2000:1k", "0:10:-1", "1::2"] {
-        assert_eq!(scan(wrong), None, "{wrong}");
-    }
+    assert_said(WORDS, "scans", |word| {
+        format!("{:?}", Scan::read(word).map(|scan| (scan.min, scan.max, scan.step)))
+    });
 }
 
 fn law(word: &str) -> Option<Law> {
@@ -104,43 +89,8 @@ fn law(word: &str) -> Option<Law> {
 
 #[test]
 fn distributions_are_found_by_a_piece_of_their_name_in_a_fixed_order() {
-    let fixed = |value| Some(Law::Fixed(value));
-    assert_eq!(law("30"), fixed(30.0));
-    assert_eq!(law("30.7"), fixed(30.7));
-    assert_eq!(law("0"), fixed(0.0));
-    assert_eq!(law("12abc"), fixed(12.0));
-    assert_eq!(law("fixed:0.5"), fixed(0.5));
-    assert_eq!(law("Fixed"), fixed(0.0));
-    assert_eq!(law("-5"), fixed(-5.0));
-    assert_eq!(law("normal:200,20"), Some(Law::Normal { mean: 200.0, deviation: 20.0 }));
-    assert_eq!(law("lognormal:1"), Some(Law::Normal { mean: 1.0, deviation: 0.0 }));
-    assert_eq!(law("exponential"), Some(Law::Exponential { rate: 0.0 }));
-    assert_eq!(law("EXPONENTIAL:0.5"), Some(Law::Exponential { rate: 0.5 }));
-    let pareto = Law::Pareto { location: 0.0, scale: 16.0, shape: 0.154_971 };
-    assert_eq!(law("pareto:0.0,16,0.154971"), Some(pareto));
-    assert_eq!(law("gev:1,2,3"), Some(Law::Gev { location: 1.0, scale: 2.0, shape: 3.0 }));
-    assert_eq!(law("uniform:100,1000"), Some(Law::Uniform { least: 100.0, most: 1000.0 }));
-    assert_eq!(law("uniform:100"), Some(Law::Uniform { least: 0.0, most: 100.0 }));
-    assert_eq!(law("none"), None);
-    assert_eq!(law("fb_key"), Some(Law::FacebookKey));
-    assert_eq!(law("fb_value"), Some(Law::FacebookValue));
-    assert_eq!(law("fb_ia"), Some(Law::FacebookGap));
-    // The name may be anywhere in the word, and the first name in the table's order counts.
-    assert_eq!(law("x:7,fixed"), fixed(7.0));
-    assert_eq!(law("uniform:fixed"), fixed(0.0));
-}
-
-#[test]
-fn other_words_are_no_distributions() {
-    for word in ["0.5", "zipf:0.99", "n:1,2", "e:5", "fb_keys", "0x10"] {
-        assert_eq!(Law::read(word, true), Err(LawFault::Unknown), "{word}");
-    }
-    for word in ["", ":", "::"] {
-        assert_eq!(Law::read(word, true), Err(LawFault::Empty), "{word}");
-    }
-    assert_eq!(Law::read("none", false), Err(LawFault::Unknown), "mutilate has no none");
-    let uniform = Law::Uniform { least: 0.0, most: 100.0 };
-    assert_eq!(Law::read("uniform:100,1000", false), Ok(Some(uniform)), "nor a lower bound");
+    assert_said(WORDS, "laws", |word| format!("{:?}", Law::read(word, true)));
+    assert_said(WORDS, "laws of mutilate", |word| format!("{:?}", Law::read(word, false)));
 }
 
 #[test]
@@ -166,28 +116,13 @@ fn laws_draw_what_their_parameters_say() {
 
 #[test]
 fn server_words_name_hosts_and_ports() {
-    let all = |word: &str| {
-        servers(word).map(|found| {
-            let shown = found.iter().map(|server| format!("{} {}", server.host, server.port));
-            shown.collect::<Vec<_>>().join(", ")
-        })
-    };
-    assert_eq!(all("host"), Ok("host 11211".to_owned()));
-    assert_eq!(all("host:"), Ok("host 11211".to_owned()));
-    assert_eq!(all("my-host:7000"), Ok("my-host 7000".to_owned()));
-    assert_eq!(
-        all("10.0.0.1:7000-7002"),
-        Ok("10.0.0.1 7000, 10.0.0.1 7001, 10.0.0.1 7002".to_owned())
-    );
-    assert_eq!(all("[::1]:7000"), Ok("::1 7000".to_owned()));
-    assert_eq!(all("[::1]:7000-7001"), Ok("::1 7000, ::1 7001".to_owned()));
-    assert_eq!(all("[fe80::1]"), Ok("fe80::1 11211".to_owned()));
-    assert_eq!(all("::1"), Ok("::1 11211".to_owned()));
+    assert_said(WORDS, "servers", |word| {
+        let shown = servers(word).unwrap().into_iter();
+        let shown = shown.map(|server| format!("{} {}", server.host, server.port));
+        shown.collect::<Vec<_>>().join(", ")
+    });
+    assert_refused(WORDS, "no servers", servers);
     assert_eq!(servers("host:1-65535").unwrap().len(), 65535);
-    let wrongs = "|:11211|[]:1|[::1|[::1]7|host:0|host:65536|host:x|host:5-4|host:5-|host:-5";
-    for wrong in wrongs.split('|') {
-        assert!(all(wrong).is_err(), "{wrong}");
-    }
 }
 
 #[test]

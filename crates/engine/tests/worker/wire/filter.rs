@@ -1,16 +1,16 @@
 //! A filter that scrambles all bytes, at both ends. It uses the engine's filter interface; load,
 //! authentication and questions are not affected.
 
-use crate::rig::{Change, Script, Watched, World, plan, run, run_through};
-use memtide_base::{ConnectionId, Full, Instant, Span};
+use crate::prelude::*;
+use crate::rig::{Watched, run_through};
+use memtide_base::{ConnectionId, Full};
 use memtide_engine::driver::DriverError;
 use memtide_engine::fleet::TroubleKind;
 use memtide_engine::probe::{Answer, Question, ask};
 use memtide_engine::{
-    Address, Closed, Completion, Credentials, Driver, Event, Filter, FilterPlan, Message,
-    PeerError, Plan, Protocol, Sample, SendBuffer, Sharing, SocketOptions, Submitted,
+    Address, Closed, Completion, Credentials, Event, Filter, FilterPlan, Message, PeerError,
+    SendBuffer, SocketOptions, Submitted,
 };
-use memtide_workload::Arrival;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -272,14 +272,14 @@ fn a_server_without_the_filter_is_named() {
     let mut driver = world.driver();
     let error = ask(&mut driver, &plan, &plan.servers[0], Question::Version).unwrap_err();
     assert!(error.sentence().to_string().contains("its bytes are not scrambled"), "{error}");
-    let mut worker = memtide_engine::Worker::new(world.driver(), &plan, 0, &source(&plan));
+    let mut worker = Worker::new(world.driver(), &plan, 0, &source(&plan));
     worker.open();
-    while worker.turn().expect("the world does not fail") < crate::rig::ms(20) {}
+    while worker.turn().expect("the world does not fail") < ms(20) {}
     let trouble = worker.report().trouble.expect("it was noticed");
     let why = PeerError::Unreadable { why: "are not scrambled" };
     assert_eq!(trouble.what, TroubleKind::Closed(Closed::Broken(why)));
 }
 
-fn source(plan: &Plan) -> memtide_workload::PlannedSource {
-    memtide_workload::PlannedSource::new(&plan.source)
+fn source(plan: &Plan) -> PlannedSource {
+    PlannedSource::new(&plan.source)
 }

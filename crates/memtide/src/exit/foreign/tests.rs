@@ -1,6 +1,9 @@
 //! Flags of other programs against the flags of memtide.
 
-use super::super::known_otherwise;
+#[path = "../../../../base/tests/table/mod.rs"]
+mod table;
+
+use super::super::{keep_near_only, known_otherwise};
 use super::*;
 use crate::flags::{Length, command};
 use std::collections::BTreeSet;
@@ -22,39 +25,40 @@ fn each_answer_names_flags_of_run_and_no_flag_of_run_is_foreign() {
     assert_eq!(ours("--no-such-flag"), None);
 }
 
-/// Words of command lines for memtier_benchmark, wrk2 and fio, each with a flag of memtide that its
-/// error names.
+/// Command lines for memtier_benchmark, wrk2 and fio name a flag of memtide in their error.
 #[test]
 fn words_of_other_programs_are_answered_with_memtides() {
-    let lines = [
-        ("-c 50", "--connections"),
-        ("-t 4", "--threads"),
-        ("-n 1000", "--ops-max"),
-        ("-d 32", "--value-size"),
-        ("-R 2000", "--rate"),
-        ("-x 3", "memtide compare"),
-        ("-S /run/memcached.sock", "--server unix:"),
-        ("-L", "percentiles"),
-        ("--pipeline 4", "--depth"),
-        ("--pipeline=4", "--depth"),
-        ("--test-time 60", "--duration"),
-        ("--key-maximum=100000", "--keys"),
-        ("--data-size 1024", "--value-size"),
-        ("--ratio 1:10", "--mix"),
-        ("--zipf 0.99", "--popularity"),
-        ("--server-port 11211", "--server"),
-        ("--multi-key-get=10", "--multiget"),
-        ("--distinct-client-seed", "--seed"),
-        ("--rate_iops=500", "--rate"),
-        ("--iodepth=32", "--depth"),
-        ("--random_distribution zipf:1.2", "--popularity"),
-        ("--rw=randread", "--mix"),
-        ("--runtime=60", "--duration"),
-    ];
-    for (line, ours) in lines {
+    for (line, ours) in table::rows(include_str!("tests/lines.txt"), "lines") {
         let words = ["memtide", "run"].into_iter().chain(line.split(' '));
         let error = command(Length::All).try_get_matches_from(words).unwrap_err();
         let stop = known_otherwise(&error).unwrap_or_else(|| panic!("{line}: {error}"));
-        assert!(stop.message.contains(ours), "{line}: {}", stop.message);
+        assert!(stop.message.contains(ours[0]), "{line}: {}", stop.message);
+    }
+}
+
+/// Clap suggested `--replicate` for `--direct`, and `--user` for `--cluster-mode`.
+#[test]
+fn a_tip_names_only_what_was_probably_meant() {
+    let cases = [
+        ("run --direct", None),
+        ("run --cluster-mode", None),
+        ("run --ratio-of-things 5", None),
+        ("run --ratte 5", Some("--rate")),
+        ("run --conections 5", Some("--connections")),
+        ("serch", Some("search")),
+        ("benchmark", None),
+    ];
+    for (line, near) in cases {
+        let words = ["memtide"].into_iter().chain(line.split(' '));
+        let mut error = command(Length::All).try_get_matches_from(words).unwrap_err();
+        keep_near_only(&mut error);
+        let text = error.to_string();
+        let tip = text.lines().find(|line| line.contains("tip:"));
+        let is_so = near.map_or(tip.is_none(), |near| {
+            tip.is_some_and(|tip| tip.contains(&format!("'{near}'")))
+        });
+        let has_other =
+            near.is_none() && ["--replicate", "--user"].iter().any(|it| text.contains(it));
+        assert!(is_so && !has_other, "{line}: {text}");
     }
 }

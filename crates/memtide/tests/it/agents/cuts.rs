@@ -1,16 +1,20 @@
-//! A cut network between a master and its agent: in one direction, the other, and both.
+//! A cut or lossy network between a master and its agents, in one direction, the other, and both;
+//! and other faults at each stage of a run, counted by the server.
 //!
 //! Each test creates two networks and a wire between them, and leaves this machine's network alone.
 
-use super::{Agent, Lab, load_lasts, record, until};
-use crate::child::{Running, cleared, shared, within_turn};
+use super::surroundings::on_a_full_disk;
+use super::{Agent, Lab, load_lasts, names, record, until};
+use crate::child::{Finished, Running, cleared, shared, within_turn};
 use crate::peer::{Peer, free_port};
-use memtide_record::EndedBy;
+use memtide_record::{EndedBy, Record};
+use rustix::process::Signal;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Addresses reserved for benchmarks (RFC 2544).
 const AGENT: &str = "198.18.0.2";
@@ -24,7 +28,7 @@ const SILENT_MAX: Duration = Duration::from_millis(5_000 + 2_000);
 const UNHEARD_MAX: Duration = Duration::from_millis(10_000 + 5_000 + 2_000);
 
 /// Direction in which nothing arrives any more.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Cut {
     ToAgent,
     ToMaster,
@@ -102,6 +106,23 @@ impl Wire {
         }
     }
 
+    /// Loses this share of the packets in both directions; none again with 0.
+    fn lose(&self, share: f64) {
+        let words = match share > 0.0 {
+            true => format!("-A INPUT -m statistic --mode random --probability {share} -j DROP"),
+            false => "-F INPUT".to_owned(),
+        };
+        let mut here = Command::new("iptables");
+        let here = here.args(words.split_whitespace());
+        let mut there = self.at_master("iptables");
+        let there = there.args(words.split_whitespace());
+        for iptables in [here, there] {
+            if !iptables.stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
+                drop(writeln!(std::io::stderr(), "no packets are lost: iptables cannot drop some"));
+            }
+        }
+    }
+
     fn mend(&self, cut: Cut) {
         if cut != Cut::ToMaster {
             assert!(self.there(&format!("neigh del {AGENT} dev wire1")));
@@ -151,6 +172,151 @@ fn run(name: &str, cut: Cut, most: Duration) {
     assert!(kept.partial && kept.ended_by == EndedBy::Interrupted && kept.totals.answered > 0);
 }
 
+/// What happens to an agent or its surroundings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    /// It stands still for 3 s, which costs nothing.
+    StopShort,
+    /// It stands still for 12 s, and is lost.
+    StopLong,
+    Kill,
+    /// The wire is cut until the run has ended.
+    Cut(Cut),
+    /// 30 of 100 packets are lost in both directions until the run has ended.
+    Loss,
+    /// No record can be kept.
+    FullDisk,
+    /// Eight processes take all CPUs.
+    Hogs,
+}
+
+/// The time at which it happens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum At {
+    Preparing,
+    Loading,
+    /// The last operation has been sent, so the record is about to be handed over.
+    Handing,
+}
+
+/// The longest time from a fault to the end of its run: the load, 10 s of silence, and 30 s in
+/// which other agents hand over.
+const END_MAX: Duration = Duration::from_secs(4 + 10 + 30);
+/// The operations of the load.
+const OPS: u64 = 4_000;
+
+/// The operations that all phases of a record sent.
+fn sent(record: &Record) -> u64 {
+    record.phases.each().iter().map(|(_, phase)| phase.totals.sent).sum()
+}
+
+/// Carries out a run by two agents, of which one meets a fault: the run ends in time, and the sets
+/// that memcached counted are those that the master reports and the agents keep. The sets of an
+/// agent that was killed are in no record.
+fn faulty(at: At, fault: Fault) {
+    let Some(wire) = Wire::new() else { return };
+    let name = format!("fault-{at:?}-{fault:?}").replace(['(', ')'], "-");
+    let (lab, peer) = (Lab::new(&name), Peer::memcached(""));
+    let addresses = [0, 1].map(|_| format!("{AGENT}:{}", free_port()));
+    let mut agents = [0, 1].map(|number: usize| {
+        let name = format!("a{number}");
+        let words = format!("--listen {}", addresses[number]);
+        let agent = match number == 0 && fault == Fault::FullDisk {
+            true => on_a_full_disk(&lab, &name, &words),
+            false => lab.agent_with(&name, &words),
+        };
+        agent.await_log("waits for its master");
+        agent
+    });
+    let json = lab.path("run.json");
+    let line = format!(
+        "run -s {} --quiet --keys 100 --load never --mix set=1 --rate 1k --ops-max {OPS} --arrival \
+         fixed --warmup 0 --connections 4 --agents {} --key {} --json {}",
+        peer.name,
+        addresses.join(","),
+        lab.key(),
+        json.display()
+    );
+    let mut command = wire.at_master(env!("CARGO_BIN_EXE_memtide"));
+    let master = Running::of(command.args(line.split_whitespace()));
+    match at {
+        At::Preparing => agents[0].await_log("begins share"),
+        At::Loading => peer.await_figure("cmd_set", OPS / 4),
+        At::Handing => peer.await_figure("cmd_set", OPS),
+    }
+    let (began, mut hogs) = (Instant::now(), Vec::new());
+    match fault {
+        Fault::StopShort | Fault::StopLong => agents[0].signal(Signal::STOP),
+        Fault::Kill => agents[0].kill(),
+        Fault::Cut(cut) => wire.cut(cut),
+        Fault::Loss => wire.lose(0.3),
+        Fault::FullDisk => {}
+        Fault::Hogs => hogs = (0..8).map(|_| Hog::new()).collect(),
+    }
+    if fault == Fault::StopShort {
+        thread::sleep(Duration::from_secs(3));
+        agents[0].signal(Signal::CONT);
+    }
+    let finished = master.finish();
+    let took = began.elapsed();
+    drop(hogs);
+    match fault {
+        Fault::StopLong => agents[0].signal(Signal::CONT),
+        Fault::Cut(cut) => wire.mend(cut),
+        Fault::Loss => wire.lose(0.0),
+        _ => {}
+    }
+    assert!(took < END_MAX, "{name}: {took:?}: {finished}");
+    assert!(!finished.err.contains("panicked"), "{name}: {finished}");
+    let is_mild = matches!(fault, Fault::StopShort | Fault::FullDisk | Fault::Hogs);
+    let costs_nothing = is_mild && at == At::Loading;
+    assert!(!costs_nothing || finished.code == Some(0), "{name}: {finished}");
+    // Agents that are left end their shares, and keep what the master does not have.
+    let left = &agents[usize::from(fault == Fault::Kill)..];
+    left.iter().for_each(|agent| agent.await_log("done with share"));
+    load_lasts(&peer);
+    drop(writeln!(std::io::stderr(), "{at:?} {fault:?}: it took {took:.1?}"));
+    counts_agree(&agents, &json, &peer, (at, fault), &finished);
+}
+
+/// Asserts that memcached counted the sets of the master's record and of those that agents keep.
+fn counts_agree(
+    agents: &[Agent],
+    json: &Path,
+    peer: &Peer,
+    (at, fault): (At, Fault),
+    finished: &Finished,
+) {
+    let merged = fs::read_to_string(json).ok().map(|_| record(json));
+    let reported: Vec<String> = merged.iter().flat_map(names).collect();
+    let kept: Vec<Record> = agents.iter().flat_map(Agent::kept).map(|it| record(&it)).collect();
+    let kept = kept.iter().filter(|kept| !reported.contains(&names(kept)[0])).map(sent);
+    let known = merged.iter().map(sent).sum::<u64>() + kept.sum::<u64>();
+    let counted = peer.figure("cmd_set");
+    let said = format!("{at:?}: {counted} counted, {known} known of {reported:?}: {finished}");
+    match fault {
+        Fault::Kill if at != At::Handing => assert!(known <= counted, "{said}"),
+        Fault::Kill => assert!(known == counted || known * 2 == counted, "{said}"),
+        _ => assert_eq!(known, counted, "{said}"),
+    }
+}
+
+/// A process that takes a CPU.
+struct Hog(Child);
+
+impl Hog {
+    fn new() -> Self {
+        Self(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
 #[test]
 fn a_network_that_is_cut_ends_the_load_and_the_record_waits() {
     let _turn = shared();
@@ -159,4 +325,27 @@ fn a_network_that_is_cut_ends_the_load_and_the_record_waits() {
         scope.spawn(|| within_turn(|| run("to-master", Cut::ToMaster, UNHEARD_MAX)));
         scope.spawn(|| within_turn(|| run("both", Cut::Both, SILENT_MAX)));
     });
+}
+
+/// `MEMTIDE_FAULTS=all` tries every fault at each stage.
+#[test]
+fn faults_cost_no_count_and_no_run_its_end() {
+    use Fault::{FullDisk, Hogs, Kill, Loss, StopLong, StopShort};
+    let _turn = shared();
+    let all = std::env::var_os("MEMTIDE_FAULTS").is_some();
+    let mut cases = vec![(At::Loading, Kill), (At::Handing, Kill), (At::Loading, StopShort)];
+    cases.push((At::Loading, Loss));
+    if all {
+        let cuts = [Cut::ToAgent, Cut::ToMaster, Cut::Both].map(Fault::Cut);
+        let faults = [StopShort, StopLong, Kill, Loss, FullDisk, Hogs].into_iter().chain(cuts);
+        let at = [At::Preparing, At::Loading, At::Handing];
+        cases = faults.flat_map(|fault| at.map(|at| (at, fault))).collect();
+    }
+    for some in cases.chunks(4) {
+        thread::scope(|scope| {
+            for &(at, fault) in some {
+                scope.spawn(move || within_turn(|| faulty(at, fault)));
+            }
+        });
+    }
 }

@@ -6,6 +6,7 @@ mod same;
 mod bad_days;
 mod masters;
 mod security;
+mod enemies;
 mod clocks;
 mod threads;
 mod cuts;

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const WORDS: &str = "--rate 2k --duration 1s --load never";
 
@@ -123,6 +123,32 @@ fn limits_hold_whether_they_are_flags_or_in_the_join_file() {
     drop(agents);
 }
 
+/// The limit of memory was asked after the share was prepared: 3.9 GB and 40 s later.
+#[test]
+fn memory_beyond_the_limit_is_refused_before_it_is_taken() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("memory-max"), Peer::memcached(""));
+    let agent = lab.agent_with("a0", "--memory-max 60M");
+    for words in [
+        "--value-size 1000000000 --value-max 1GiB",
+        "--verify 1 --keys 100M --verify-keys 100M",
+        "--connections 1000 --depth 4096",
+        "--interval 10ms --rate 1M --duration 160s",
+        "--clients 100 --window 1M",
+    ] {
+        let began = Instant::now();
+        let line = format!("run -s {} --quiet --load never --agents 1 {words}", peer.name);
+        lab.refuses(&line, 2, &["a0", "(memory-max)"]);
+        assert!(began.elapsed() < Duration::from_secs(10), "{words}: {:?}", began.elapsed());
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", agent.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kib: u64 = peak.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(kib < 60_000, "{kib} KiB: {}", agent.said());
+    is_untouched(&peer);
+    lab.run(&peer, "1", "--rate 500 --duration 1s --warmup 0");
+}
+
 #[test]
 fn no_connection_exists_beyond_the_limit() {
     let _turn = shared();
@@ -232,4 +258,30 @@ fn files_that_others_can_read_are_refused() {
     let open = Lab::within("no-targets", "");
     let line = format!("agent --join {}", open.join().display());
     memtide(&line).complains(2, &["allow-target"]);
+}
+
+/// Only the folder of the key was looked at; another user could read and replace what lies in the
+/// other ones.
+#[test]
+fn folders_that_others_can_change_are_refused_for_all_that_an_agent_writes() {
+    let lab = Lab::new("folders");
+    let (open, join) = (lab.path("open"), lab.join().display().to_string());
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    let open = open.display().to_string();
+    for words in [
+        format!("--records {open}"),
+        format!("--samples {open}"),
+        format!("--influx http://127.0.0.1:1/write?db=x --spool {open},1MB"),
+    ] {
+        memtide(&format!("agent --join {join} {words}")).complains(2, &[&open, "chmod 700"]);
+    }
+    // The state folder is chosen: one that others can change is passed over.
+    let mut command = program();
+    command.args(["agent", "status", "127.0.0.1:1"]).env("XDG_STATE_HOME", &open);
+    fs::create_dir(Path::new(&open).join("memtide")).unwrap();
+    let place = Path::new(&open).join("memtide");
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o777)).unwrap();
+    command.output().unwrap();
+    assert_eq!(fs::read_dir(place).unwrap().count(), 0, "a key was made where others can read it");
 }

@@ -25,6 +25,17 @@ shift 2
 exec "$program" "$@"
 "#;
 
+/// An agent whose folder for records is a full disk.
+pub(super) fn on_a_full_disk(lab: &Lab, name: &str, words: &str) -> Agent {
+    let folder = lab.path(&format!("{name}.kept"));
+    drop(fs::create_dir(&folder));
+    let mut command = cleared(Command::new("unshare"));
+    command.args(["--mount", "sh", "-c", ON_A_FULL_DISK, "sh"]).arg(&folder);
+    command.arg(env!("CARGO_BIN_EXE_memtide"));
+    let line = format!("agent --join {} {words}", lab.join().display());
+    Agent::start(lab, name, &line, command)
+}
+
 #[test]
 fn a_full_disk_at_the_agent_does_not_cost_the_master_its_record() {
     let _turn = shared();
@@ -36,11 +47,7 @@ fn a_full_disk_at_the_agent_does_not_cost_the_master_its_record() {
     if !tried.stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
         return skip("unshare --mount cannot mount a tmpfs here");
     }
-    let mut command = cleared(Command::new("unshare"));
-    command.args(["--mount", "sh", "-c", ON_A_FULL_DISK, "sh"]).arg(&folder);
-    command.arg(env!("CARGO_BIN_EXE_memtide"));
-    let line = format!("agent --join {} --samples {}", lab.join().display(), folder.display());
-    let agent = Agent::start(&lab, "a0", &line, command);
+    let agent = on_a_full_disk(&lab, "a0", &format!("--samples {}", folder.display()));
     let words = "--rate 1k --duration 1s --warmup 0 --arrival fixed";
     let (finished, record) = lab.run(&peer, "1", words);
     assert_eq!((record.totals.intended, record.ended_by), (1_000, EndedBy::Duration), "{finished}");

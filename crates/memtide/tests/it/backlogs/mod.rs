@@ -1,12 +1,9 @@
 //! Clients of the embedded server that request a lot and read nothing for a while: the server stays
 //! small, serves others, and every answer arrives in the end.
 
-use crate::child::shared;
 use crate::hostile::peak_kib;
-use crate::peer::Peer;
-use std::io::{Read, Write};
+use crate::prelude::*;
 use std::net::TcpStream;
-use std::time::Duration;
 
 /// Time limit for each awaited answer.
 const PATIENCE: Duration = Duration::from_secs(30);

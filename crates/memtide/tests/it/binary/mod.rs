@@ -1,15 +1,9 @@
 //! The binary protocol and authentication: the load and the counts are the same as over text, and
 //! no output shows a password.
 
-use crate::child::{Finished, assert_counters_equal, memtide, memtide_with};
 use crate::operations::every_kind;
-use crate::peer::Peer;
-use memtide_scenario::Kind;
-use std::fs;
+use crate::prelude::*;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) const USER: &str = "tim";
 pub(crate) const PASSWORD: &str = "tanstaafl";
@@ -107,7 +101,7 @@ impl Guarded {
             .stdin(Stdio::piped())
             .spawn()
             .expect("saslpasswd2 is installed (apt-get install sasl2-bin)");
-        std::io::Write::write_all(&mut child.stdin.take().unwrap(), PASSWORD.as_bytes()).unwrap();
+        Write::write_all(&mut child.stdin.take().unwrap(), PASSWORD.as_bytes()).unwrap();
         assert!(child.wait().unwrap().success(), "saslpasswd2 makes a user");
         readable(&database, 0o644);
         let environment = ("SASL_CONF_PATH", folder.0.as_path());

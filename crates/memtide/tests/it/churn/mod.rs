@@ -1,14 +1,8 @@
 //! Connection churn over both drivers: counted, closed as the scenario says, and ended in time when
 //! connections cannot be opened.
 
-use crate::child::{Finished, Running, assert_counters_equal, memtide, shared, start_after};
-use crate::peer::Peer;
-use crate::peer::rogue::Crowded;
-use memtide_record::Record;
-use memtide_record::{ChurnCounts, ChurnRecord, EndedBy};
-use rustix::process::Signal;
-use std::thread;
-use std::time::Duration;
+use crate::prelude::*;
+use memtide_record::{ChurnCounts, ChurnRecord};
 
 /// Runs `line` over every driver that this kernel supports.
 fn over_every_door(line: &str, look: impl Fn(&Finished)) {
@@ -19,11 +13,6 @@ fn over_every_door(line: &str, look: impl Fn(&Finished)) {
             look(&run);
         }
     }
-}
-
-fn is_io_missing(io: &str) -> bool {
-    let run = memtide(&format!("run --plan --io {io}"));
-    run.code == Some(2) && run.err.contains("cannot be used")
 }
 
 fn churn(record: &Record) -> &ChurnRecord {
@@ -83,43 +72,5 @@ fn descriptors_that_run_out_are_counted_and_explained() {
         assert!(none > 0 && measure.completed > 0 && none + measure.completed == 100, "{run}");
         let warning = record.warnings.iter().find(|w| w.code == "descriptors_exhausted");
         assert!(warning.is_some_and(|warning| warning.remedy.contains("ulimit")), "{run}");
-    }
-}
-
-#[test]
-fn each_way_to_lose_a_server_has_its_own_count() {
-    let flags = "--connection-rate 100 --calls 100000 --call-rate 200 --connections-total 5 \
-                 --load never --mix set=1 --keys 100 --json - --quiet";
-    for io in ["epoll", "uring"] {
-        if is_io_missing(io) {
-            continue;
-        }
-        // Killed: the kernel reports the unread bytes as a reset.
-        let turn = shared();
-        let peer = Peer::memcached("");
-        let running = Running::start(&format!("run -s {} {flags} --io {io}", peer.name));
-        peer.await_figure("cmd_set", 100);
-        peer.signal(Signal::STOP);
-        thread::sleep(Duration::from_millis(200));
-        peer.kill();
-        let run = running.finish();
-        let record = run.record();
-        let measure = &churn(&record).measure;
-        assert_eq!((measure.causes["reset"], measure.lost), (5, 5), "{run}");
-        let calls = (churn(&record).calls_planned, churn(&record).calls_intended);
-        assert_eq!(calls, (500_000, 500_000 - measure.calls_not_made), "{run}");
-
-        // Stopped: connections open, and no reply comes.
-        let peer = Peer::memcached("");
-        peer.signal(Signal::STOP);
-        let flags = format!("{flags} --timeout 300ms --io {io}");
-        let run = Running::start(&format!("run -s {} {flags}", peer.name)).finish();
-        assert_eq!(churn(&run.record()).measure.causes["call_timed_out"], 5, "{run}");
-
-        // Overloaded: connections do not open.
-        let crowded = Crowded::new();
-        let run = Running::start(&format!("run -s {} {flags}", crowded.name)).finish();
-        assert_eq!(churn(&run.record()).measure.causes["connect_timed_out"], 5, "{run}");
-        drop(turn);
     }
 }

@@ -6,9 +6,8 @@ mod world;
 mod scale;
 mod pages;
 
-use crate::child::shared;
+use crate::prelude::*;
 use pages::{Block, Command, Line};
-use std::thread;
 use world::World;
 
 /// Pages with many commands, each in a test of its own.

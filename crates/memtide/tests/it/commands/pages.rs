@@ -1,8 +1,7 @@
 //! The commands that a page shows: lines of its code blocks, split as a shell splits them. It
 //! expands nothing, and refuses a line that it cannot split.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use crate::prelude::*;
 
 /// The name of a program at the beginning of a line.
 const PROGRAM: &str = "memtide";

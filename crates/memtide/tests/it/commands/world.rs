@@ -4,19 +4,12 @@
 use super::pages::{Block, Command as Documented};
 use super::scale::{self, Size};
 use crate::agents::{OWN_ADDRESS, kept};
-use crate::child::{Finished, Running, program, scratch};
 use crate::influx::stub::{Reply, Stub};
-use crate::peer::{Peer, free_port};
-use rustix::process::Signal;
-use std::collections::BTreeMap;
-use std::fs;
+use crate::prelude::*;
 use std::net::TcpStream;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::{MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 /// How long anything that is started may take until it is ready.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,8 +1,7 @@
 //! Load over UDP: against Debian's memcached, and against the embedded server, which loses,
 //! duplicates, delays and reorders datagrams.
 
-use crate::child::{Finished, memtide};
-use crate::peer::Peer;
+use crate::prelude::*;
 use memtide_record::Totals;
 
 /// The totals of a run over UDP, which must have succeeded.
@@ -71,14 +70,6 @@ fn what_wants_no_answer_is_sent_one_by_one() {
     }
 }
 
-/// The server's own count of its faults.
-fn faults(peer: &Peer, kind: &str) -> u64 {
-    let wanted = format!("STAT fault_udp_{kind} ");
-    let lines = peer.ask("stats faults");
-    let count = lines.iter().find_map(|line| line.strip_prefix(&wanted));
-    count.unwrap_or_else(|| panic!("{kind} in {lines:?}")).parse().unwrap()
-}
-
 #[test]
 fn what_a_server_does_to_datagrams_is_counted_exactly() {
     let kinds = "udp-loss:1%,udp-duplicate:2%";
@@ -88,7 +79,7 @@ fn what_a_server_does_to_datagrams_is_counted_exactly() {
         let way = format!("--transport udp --protocol {protocol} --io {io}");
         let run = memtide(&format!("run -s {} {way} {load} --mix get=9,set=1 --json -", peer.name));
         let totals = totals(run);
-        let (lost, doubled) = (faults(&peer, "loss"), faults(&peer, "duplicate"));
+        let (lost, doubled) = (peer.faults("udp-loss"), peer.faults("udp-duplicate"));
         assert!(lost > 30 && doubled > 60, "{lost} {doubled}");
         assert_eq!(totals.timed_out, lost, "{way}");
         assert_eq!(totals.answered + lost, 10_000, "{way}");
@@ -113,16 +104,4 @@ fn a_server_that_listens_for_tcp_alone_is_named() {
     let run = memtide(&format!("run -s {} --transport udp {flags}", peer.name));
     let run = run.exits(3);
     assert!(run.err.contains(&peer.name) && run.err.contains("does not listen for UDP"), "{run}");
-}
-
-#[test]
-fn what_udp_cannot_do_is_said_at_once() {
-    let run = |flags: &str| memtide(&format!("run --transport udp {flags}"));
-    run("-s 127.0.0.1:1 --depth 4").complains(2, &["depth", "connections"]);
-    run("-s unix:/tmp/a").complains(2, &["unix:/tmp/a", "tcp"]);
-    run("-s 127.0.0.1:1 --user a --password b").complains(2, &["user", "tcp"]);
-    run("-s 127.0.0.1:1 --value-size 1500").complains(2, &["value-size", "1400"]);
-    run("-s 127.0.0.1:1 --multiget 60").complains(2, &["multiget", "1400"]);
-    run("-s 127.0.0.1:1 --mix get=1 --multiget 40 --value-size 4MiB --value-max 4MiB")
-        .complains(2, &["value-size", "tcp"]);
 }

@@ -2,31 +2,22 @@
 //! exit code; every run must end in time, use little memory, never panic or die by a signal, and
 //! print one sentence if nothing was measured.
 
-mod terminal;
+pub(crate) mod terminal;
 
-use crate::child::{program, scratch, section, shared};
-use crate::peer::Peer;
+use crate::prelude::*;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Child, ExitStatus};
 
 /// Shell commands to run first, the words for memtide after these, and the exit code. The shell has
 /// `$M` (the program), `$PEER` and `$PORT` (a memcached), `$SHORT` and `$RATE` (short runs), and
 /// runs in an empty folder.
 type Row = (&'static str, &'static str, i32);
 
-/// The rows of the table `name` in `rows.txt`.
-fn rows(name: &str) -> Vec<Row> {
-    let row = |line: &'static str| {
-        let (row, before) = line.split_once(" <- ").unwrap_or((line, ""));
-        let (code, words) = row.split_once(' ').unwrap_or((row, ""));
-        (before, words, code.parse().unwrap())
-    };
-    section(include_str!("rows.txt"), name).map(row).collect()
+/// A line of `rows.txt`: the exit code, the words for memtide, and what to run first behind ` <- `.
+fn row(line: &'static str) -> Row {
+    let (row, before) = line.split_once(" <- ").unwrap_or((line, ""));
+    let (code, words) = row.split_once(' ').unwrap_or((row, ""));
+    (before, words, code.parse().unwrap())
 }
 
 /// Time limit of a row even on a busy machine; one that exceeds it hangs.
@@ -74,7 +65,7 @@ fn hold(name: &str) {
     // One table at a time, so that the machine is not busier than a row expects.
     let _table = TABLE.lock();
     let _turn = shared();
-    let rows = rows(name);
+    let rows: Vec<Row> = section(include_str!("rows.txt"), name).map(row).collect();
     let peer = Peer::memcached("");
     let place = |number: usize| scratch(&format!("hostile-{name}-{number}"));
     let next = AtomicUsize::new(0);
@@ -102,20 +93,20 @@ fn hold(name: &str) {
 /// Runs one row; returns its violations, with everything that it printed.
 fn tried(row: &Row, peer: &Peer, folder: &Path) -> Option<String> {
     let &(before, line, code) = row;
-    drop(std::fs::remove_dir_all(folder));
-    std::fs::create_dir(folder).unwrap();
+    drop(fs::remove_dir_all(folder));
+    fs::create_dir(folder).unwrap();
     let said = |stream: &str| folder.with_extension(stream);
-    let file = |stream: &str| Stdio::from(std::fs::File::create(said(stream)).unwrap());
+    let file = |stream: &str| Stdio::from(File::create(said(stream)).unwrap());
     let mut shell = shell(before, line, peer);
     let shell = shell.current_dir(folder).stdout(file("out")).stderr(file("err"));
     let end = Watched::start(shell).end();
     let read = |stream| {
-        let bytes = std::fs::read(said(stream)).unwrap();
-        drop(std::fs::remove_file(said(stream)));
+        let bytes = fs::read(said(stream)).unwrap();
+        drop(fs::remove_file(said(stream)));
         String::from_utf8_lossy(&bytes).into_owned()
     };
     let (out, err) = (read("out"), read("err"));
-    drop(std::fs::remove_dir_all(folder));
+    drop(fs::remove_dir_all(folder));
     let mut broken = end.broken(code);
     broken.extend(err.contains("panicked").then(|| "it panicked".to_owned()));
     // A closed or full stderr shows nothing.
@@ -248,7 +239,7 @@ impl End {
 
 /// Largest resident memory of a process, from its status file; 0 if it has gone.
 pub(crate) fn peak_kib(status: impl AsRef<Path>) -> u64 {
-    let text = std::fs::read_to_string(status).unwrap_or_default();
+    let text = fs::read_to_string(status).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|words| words.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
 }

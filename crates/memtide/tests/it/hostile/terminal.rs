@@ -1,45 +1,27 @@
 //! On a terminal memtide prints something every few seconds, however long an operation takes.
 
 use super::{Watched, shell};
-use crate::child::{program, shared};
-use crate::peer::Peer;
 use crate::peer::rogue::{Answer, Rogue, readable};
-use std::fs::File;
-use std::io::Read;
+use crate::prelude::*;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// The promised limit is 5 s; the excess is for a machine that is busy with other tests.
 const SILENCE_MAX: Duration = Duration::from_secs(8);
 
-/// Shell commands to run first, the words for memtide, the exit code, and the terminal's size.
-type Row = (&'static str, &'static str, i32, (u16, u16));
+/// Columns and rows of a terminal, and the row of the command at it.
+type Row = ((u16, u16), super::Row);
 
 const USUAL: (u16, u16) = (80, 24);
 
-const ROWS: &[Row] = &[
-    ("", "run --rate 10 --keys 10 --duration 10s", 0, USUAL),
-    ("", "run --rate 10 --keys 10 --duration 200ms --warmup 9s", 0, USUAL),
-    ("", "run --rate 0.001 --keys 10 --duration 9s", 0, USUAL),
-    ("", "run --keys 10 --duration 300ms --rate 1k", 0, (0, 0)),
-    ("", "run --keys 10 --duration 300ms --rate 1k", 0, (1, 1)),
-    ("", "run --keys 10 --duration 300ms --rate 1k", 0, (65535, 65535)),
-    ("export TERM=dumb", "run --keys 10 --duration 300ms --rate 1k", 0, USUAL),
-    ("", "--help", 0, (1, 1)),
-    ("", "run --rate x", 2, (1, 1)),
-    ("", "sim --rate 0.1 --duration 8h --keys 10", 0, USUAL),
-    (
-        "",
-        "search --goal 'all.p99<1h' --rate-max 2k --steps-max 3 --duration 3s --keys 10",
-        0,
-        USUAL,
-    ),
-    ("", "scan --rates 10,20 --duration 6s --keys 10", 0, USUAL),
-    ("", "run -s $SILENT --timeout 4s --keys 10 --ops-max 10", 3, USUAL),
-    ("", "load -s $SLOW --keys 400 --connections 1", 0, USUAL),
-];
+/// The rows of the table `terminals`: the size of a terminal, and a row as those of the others.
+fn rows() -> Vec<Row> {
+    let row = |line: &'static str| {
+        let (size, row) = line.split_once(' ').unwrap();
+        let (columns, rows) = size.split_once('x').unwrap();
+        ((columns.parse().unwrap(), rows.parse().unwrap()), super::row(row))
+    };
+    section(include_str!("rows.txt"), "terminals").map(row).collect()
+}
 
 #[test]
 fn a_terminal_always_shows_what_goes_on() {
@@ -47,6 +29,7 @@ fn a_terminal_always_shows_what_goes_on() {
     let peer = Peer::memcached("");
     let silent = Rogue::new(|_| Answer::Silence);
     let slow = Peer::embedded("--behaviour fixed:20ms");
+    let rows = rows();
     let servers = [("SILENT", silent.name.as_str()), ("SLOW", slow.name.as_str())];
     // All at once: they wait more than they compute.
     let broken: Vec<String> = thread::scope(|scope| {
@@ -54,7 +37,7 @@ fn a_terminal_always_shows_what_goes_on() {
             let (servers, peer) = (&servers, &peer);
             scope.spawn(move || at_a_terminal(row, peer, servers))
         };
-        let running: Vec<_> = ROWS.iter().map(tried).collect();
+        let running: Vec<_> = rows.iter().map(tried).collect();
         running.into_iter().filter_map(|row| row.join().unwrap()).collect()
     });
     assert!(broken.is_empty(), "{}", broken.join("\n"));
@@ -83,7 +66,7 @@ fn a_server_that_is_waited_for_is_named_at_a_terminal() {
 }
 
 fn at_a_terminal(row: &Row, peer: &Peer, servers: &[(&str, &str)]) -> Option<String> {
-    let &(before, line, code, size) = row;
+    let &(size, (before, line, code)) = row;
     let (mut keyboard, terminal) = terminal(size);
     let mut shell = shell(before, line, peer);
     let end_of = |end: &OwnedFd| Stdio::from(end.try_clone().unwrap());
@@ -117,7 +100,7 @@ fn at_a_terminal(row: &Row, peer: &Peer, servers: &[(&str, &str)]) -> Option<Str
 }
 
 /// Both ends of a terminal of this size: the user's, and the programs'.
-fn terminal((columns, rows): (u16, u16)) -> (File, OwnedFd) {
+pub(crate) fn terminal((columns, rows): (u16, u16)) -> (File, OwnedFd) {
     let (mut person, mut programs) = (0, 0);
     let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let none = std::ptr::null_mut();

@@ -1,16 +1,8 @@
 //! A real InfluxDB of version 1, in its own folder.
 
-use crate::child::scratch;
-use crate::peer::free_port;
-use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::{Read, Write};
+use crate::prelude::*;
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Child;
 
 const PROGRAM: &str = "/usr/bin/influxd";
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -4,12 +4,8 @@
 mod influxd;
 pub(crate) mod stub;
 
-use crate::child::{Finished, Running, program, scratch, shared};
+use crate::prelude::*;
 use influxd::Influxd;
-use memtide_record::Record;
-use std::collections::BTreeMap;
-use std::thread;
-use std::time::{Duration, Instant};
 use stub::{Reply, Request, Stub, point};
 
 /// The replies of a stub.
@@ -85,7 +81,7 @@ fn a_database_has_the_points_of_the_record() {
             "SELECT PERCENTILE(response, {fraction}) FROM memtide_operation WHERE kind = 'get'"
         );
         let found = database.ask(&query)["series"][0]["values"][0][1].as_f64().unwrap();
-        let own: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+        let own: Value = serde_json::from_str(&ended.out).unwrap();
         let own = own["response"]["get"][name].as_f64().unwrap();
         assert!((found / own - 1.0).abs() < 0.01, "{name}: {found} there, {own} in the record");
     }
@@ -126,7 +122,7 @@ fn what_a_spool_has_no_room_for_is_counted() {
     let Some(mut database) = Influxd::start("full") else { return };
     let _turn = shared();
     let spool = scratch("influx-full-spool");
-    drop(std::fs::remove_dir_all(&spool));
+    drop(fs::remove_dir_all(&spool));
     let (at, place) = (spool.display(), database.url());
     let line = "run --rate 20k --duration 3s --keys 1000 --mix get=5,set=1,delete=1 --json -";
     let running = Running::start(&format!("{line} --spool {at},200KB --out influx={place}"));
@@ -158,7 +154,7 @@ fn a_database_behind_tls_is_one_whose_certificate_is_trusted() {
     let _turn = shared();
     let (stub, certificate) = Stub::with_tls(|_, _| Reply::Whole(204, "", ""));
     let trusted = scratch("influx-authority.pem");
-    std::fs::write(&trusted, certificate).unwrap();
+    fs::write(&trusted, certificate).unwrap();
     let place = stub.url("/write?db=x").replacen("http", "https", 1);
     let line = format!("{RUN} --out influx={place}");
     let record = start(&line, &[("SSL_CERT_FILE", trusted.to_str().unwrap())]).finish();
@@ -173,7 +169,7 @@ fn a_database_behind_tls_is_one_whose_certificate_is_trusted() {
 #[test]
 fn points_go_where_each_version_wants_them_and_as_the_user_who_may() {
     let secret = scratch("influx-token");
-    std::fs::write(&secret, "from-file\n").unwrap();
+    fs::write(&secret, "from-file\n").unwrap();
     let user = [("MEMTIDE_INFLUX_USER", "a"), ("MEMTIDE_INFLUX_PASSWORD", "b")];
     let token = [("MEMTIDE_INFLUX_TOKEN", "t0k")];
     let file = [("MEMTIDE_INFLUX_TOKEN_FILE", secret.to_str().unwrap())];
@@ -345,7 +341,7 @@ fn points_of_a_record_replace_those_of_its_run() {
 fn a_spool_keeps_what_it_can_and_is_delivered_later() {
     let _turn = shared();
     let folder = scratch("influx-spool");
-    drop(std::fs::remove_dir_all(&folder));
+    drop(fs::remove_dir_all(&folder));
     let at = folder.display();
     let refusing = Stub::start(|_, _| Reply::Whole(401, "", ""));
     let place = refusing.url("/write?db=x");
@@ -360,10 +356,10 @@ fn a_spool_keeps_what_it_can_and_is_delivered_later() {
     run(&format!("report --from-spool {at} --out influx={place}")).exits(1);
     run(&format!("report --from-spool {at} --out influx={}", taking.url("/write?db=x"))).exits(0);
     assert_eq!(posted(&taking.requests()), counts(&record));
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 
     // What is no batch is named, and stays.
-    let put = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+    let put = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).unwrap();
     put("memtide-1-a-000000.lp.gz", b"");
     put("memtide-1-b-000000.lp.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03");
     put("notes.txt", b"mine");

@@ -1,16 +1,13 @@
 //! A stub database: it checks requests against InfluxDB's documentation, and answers as a test
 //! wants.
 
+use crate::prelude::*;
 use flate2::read::GzDecoder;
 use rcgen::generate_simple_self_signed;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
 
 /// One request.
 pub(crate) struct Request {

@@ -5,11 +5,7 @@
 //! that only sleeps says how late the machine makes everybody: the promise is about a program that
 //! may run.
 
-use crate::child::{Running, alone, scratch};
-use crate::peer::Peer;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::prelude::*;
 
 const ATTEMPTS: usize = 8;
 
@@ -25,7 +21,7 @@ fn samples(flags: &str) -> Vec<Row> {
     let path = scratch("instants.csv");
     let line = format!("run {flags} --samples {} --quiet", path.display());
     Running::start(&line).finish().exits(0);
-    let text = std::fs::read_to_string(&path).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
     let mut lines = text.lines();
     assert!(lines.next().unwrap().starts_with("intended_ns,sent_ns,received_ns,"));
     let mut rows: Vec<Row> = lines

@@ -42,21 +42,23 @@ pub(super) fn hgrm(law: &mut Law<'_>, text: &str) {
 }
 
 /// The pieces of a text between two signs.
-fn between(text: &str, from: &str, to: &str) -> Vec<String> {
+pub(super) fn between(text: &str, from: &str, to: &str) -> Vec<String> {
     text.split(from).skip(1).map(|part| part.split(to).next().unwrap().to_owned()).collect()
 }
 
-fn attribute(text: &str, name: &str) -> Option<String> {
+pub(super) fn attribute(text: &str, name: &str) -> Option<String> {
     between(text, &format!(" {name}=\""), "\"").first().map(|it| unescaped(it))
 }
 
 fn unescaped(text: &str) -> String {
     let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
-    signs.iter().fold(text.to_owned(), |text, (sign, letter)| text.replace(sign, letter))
+    // A page holds numbers together by no-break spaces.
+    let signs = signs.into_iter().chain([("\u{a0}", " ")]);
+    signs.fold(text.to_owned(), |text, (sign, letter)| text.replace(sign, letter))
 }
 
 /// The words of a piece of a page.
-fn inner(text: &str) -> String {
+pub(super) fn inner(text: &str) -> String {
     unescaped(&between(&format!(">{text}"), ">", "<").concat())
 }
 
@@ -124,13 +126,14 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
     law.holds(all.iter().all(is_there), || format!("cases are missing: {named:?}"));
 }
 
+/// The heading of the master's own load.
+const OWN_SECTION: &str = ">Load of the master itself, beside the agents' load</h2>";
+
 /// Holds each figure in the tables of a page; those after the master's heading are of its own load.
 pub(super) fn figures(law: &mut Law<'_>, page: &str) {
-    let (page, own) = page.split_once("Load of the master itself").unwrap_or((page, ""));
-    law.own(own.split("<h2>Counts").next().unwrap(), |law| {
-        figures(law, own.split("<h2>Counts").next().unwrap())
-    });
-    let rest = own.split_once("<h2>Counts").map_or("", |it| it.1);
+    let (page, own) = page.split_once(OWN_SECTION).unwrap_or((page, ""));
+    let (own, rest) = own.split_once(">Counts</h2>").unwrap_or((own, ""));
+    law.own(own, |law| figures(law, own));
     for row in
         page.split("<tr data-figures=\"").skip(1).chain(rest.split("<tr data-figures=\"").skip(1))
     {

@@ -2,6 +2,7 @@
 //! printed, or it is missing with a reason. A field that no table of this folder has is a fault,
 //! and so is a digit that was changed on purpose.
 
+mod charts;
 mod files;
 mod rows;
 mod shown;
@@ -10,7 +11,7 @@ mod truth;
 
 use crate::agents::Lab;
 use crate::child::{Finished, Running, fresh_folder, program, shared};
-use crate::influx::stub::{Reply, Stub};
+use crate::influx::stub::{Reply, Stub, point};
 use crate::peer::Peer;
 use memtide_record::Record;
 use memtide_record::steps::Steps;
@@ -23,7 +24,7 @@ use truth::Law;
 pub(crate) use rows::{csv, json_lines};
 
 /// All outputs that a run by agents has too.
-const OUTS: &str = "--out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
+const OUTS: &str = "--full --out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
                     --out hlog=r.hlog --out intervals=r.csv --out intervals=r.jsonl";
 /// Outputs of a run, and of no search.
 const OUTS_OF_RUN: &str = "--out hgrm=r.hgrm --out samples=s";
@@ -66,7 +67,10 @@ impl Outputs {
             "r.json" => truth::record(&mut law),
             "text" => text::text(&mut law, text),
             "r.md" => text::markdown(&mut law, text),
-            "r.html" => files::html(&mut law, text),
+            "r.html" => {
+                files::html(&mut law, text);
+                charts::of_run(&mut law, text);
+            }
             "r.xml" if record.own.is_some() => {
                 // A suite for each load; the goals are in the master's.
                 let suites = text.split("<testsuite ").skip(1);
@@ -114,10 +118,14 @@ impl Outputs {
             let (before, digit) = (text.as_bytes()[at.max(&1) - 1], text.as_bytes()[*at]);
             digit.is_ascii_digit() && !before.is_ascii_alphanumeric() && !b".:".contains(&before)
         };
-        // Drawings, colours and the page's own text are no figures.
-        let pieces = text.match_indices("<data value=\"").map(|(at, sign)| at + sign.len());
+        // Colours and the page's own text are no figures.
+        let pieces = ["<data value=\"", " data-v=\"", " data-t=\"", " data-x=\"", "><path d=\""];
+        let within = |sign: &'static str| {
+            let pieces = text.match_indices(sign).map(move |(at, _)| at + sign.len());
+            pieces.flat_map(|at| at..at + text[at..].find('"').unwrap())
+        };
         let digits: Vec<usize> = match name {
-            "r.html" => pieces.filter(is_first).collect(),
+            "r.html" => pieces.into_iter().flat_map(within).filter(is_first).collect(),
             _ => (from..text.len()).filter(is_first).collect(),
         };
         let step = (digits.len() / SPOILED).max(1);
@@ -149,7 +157,7 @@ fn outputs(folder: &Path, run: &Finished) -> Outputs {
     run_in(folder, "compare r.json r.json --quiet --out json=c.json");
     let outs =
         "--out md=again.md --out html=again.html --out junit=again.xml --out json=again.json";
-    let again = run_in(folder, &format!("report r.json {outs}"));
+    let again = run_in(folder, &format!("report r.json --full {outs}"));
     let mut outputs = Outputs::of(folder, run);
     for name in ["r.md", "r.html", "r.xml", "r.json"] {
         let twin = outputs.0.remove(&name.replace('r', "again")).unwrap_or_default();
@@ -174,8 +182,7 @@ fn carried_out(sort: &str, line: &str, samples: &str, server: Option<&Peer>) -> 
     assert!(folder.join("r.json").exists(), "{run}");
     let mut outputs = outputs(&folder, &run);
     if server.is_some() {
-        let lines: Vec<String> = stub.requests().into_iter().flat_map(|it| it.lines).collect();
-        outputs.0.insert("influx".to_owned(), lines.join("\n"));
+        outputs.0.insert("influx".to_owned(), lines_of(&stub).join("\n"));
     }
     outputs
 }
@@ -239,14 +246,39 @@ fn a_run_by_agents_is_the_same_in_all_outputs() {
         lab.master(&format!("run -s {} --quiet --keys 300 --agents 2 {words} {outs}", peer.name))
     };
     let folder = fresh_folder("law-agents");
-    let run = at(&folder, "--rate 2k --duration 1s --warmup 0 --master-rate 300").finish();
+    let live = Stub::start(|_, _| Reply::Whole(204, "", ""));
+    let words = "--rate 2k --duration 2500ms --warmup 100ms --master-rate 300 --out influx=";
+    let run = at(&folder, &format!("{words}{}", live.url("/write?db=x"))).finish();
     outputs(&folder, &run).hold("agents");
+    overwrites(&live, &folder);
     let folder = fresh_folder("law-lost");
     let before = peer.figure("cmd_get");
     let run = at(&folder, "--rate 2k --duration 3s --warmup 0 --allow-lost 1 --mix get=1");
     peer.await_figure("cmd_get", before + 2_000);
     agents[1].kill();
     outputs(&folder, &run.finish()).hold("a lost agent");
+}
+
+/// The lines of all points that a database got.
+fn lines_of(database: &Stub) -> Vec<String> {
+    database.requests().into_iter().flat_map(|it| it.lines).collect()
+}
+
+/// Asserts that the points of the record in `folder` are among those of the run: equal tags and
+/// times, so that the database keeps one of both, and equal figures.
+fn overwrites(live: &Stub, folder: &Path) {
+    let again = Stub::start(|_, _| Reply::Whole(204, "", ""));
+    run_in(folder, &format!("report r.json --out influx={}", again.url("/write?db=x"))).exits(0);
+    let live: Vec<_> = lines_of(live).iter().filter_map(|line| point(line)).collect();
+    let again: Vec<_> = lines_of(&again).iter().filter_map(|line| point(line)).collect();
+    assert!(again.len() > 1, "{again:?}");
+    for (name, tags, fields, time) in &again {
+        let twin = live.iter().find(|it| (&it.0, &it.1, &it.3) == (name, tags, time));
+        let is_equal = twin.is_some_and(|twin| {
+            fields.iter().all(|(name, figure)| twin.2.get(name).is_none_or(|it| it == figure))
+        });
+        assert!(is_equal, "{tags:?} {fields:?} at {time} is not of the run: {live:#?}");
+    }
 }
 
 #[test]
@@ -256,7 +288,10 @@ fn a_search_is_the_same_in_all_outputs() {
     let words = "--rate-min 500 --rate-max 2k --steps-max 3 --duration 400ms --keys 300";
     let goal = "--goal all.p50<1s --warmup 100ms --resolution 50%";
     let folder = fresh_folder("law-search");
-    let run = run_in(&folder, &format!("search -s {} --quiet {words} {goal} {OUTS}", peer.name));
+    let database = Stub::start(|_, _| Reply::Whole(204, "", ""));
+    let points = format!("--out influx={}", database.url("/write?db=x"));
+    let words = format!("search -s {} --quiet {words} {goal} {OUTS} {points}", peer.name);
+    let run = run_in(&folder, &words);
     let outputs = Outputs::of(&folder, &run);
     let steps = Steps::from_json(outputs.get("r.json")).unwrap();
     let json: Value = serde_json::from_str(outputs.get("r.json")).unwrap();
@@ -264,9 +299,14 @@ fn a_search_is_the_same_in_all_outputs() {
     text::text(&mut law, &run.out);
     text::markdown(&mut law, outputs.get("r.md"));
     let cells = files::steps(outputs.get("r.html"));
+    charts::of_steps(&mut law, &steps, outputs.get("r.html").split("<details>").next().unwrap());
     cells[1..].iter().for_each(|row| text::row(&mut law, &cells[0], row));
     let log = rows::log(&mut law, outputs.get("r.hlog"));
     let all = csv(outputs.get("r.csv"));
+    let lines = lines_of(&database);
+    let (seconds, operations): (Vec<String>, Vec<String>) =
+        lines.into_iter().partition(|line| line.starts_with("memtide_interval"));
+    rows::points(&mut law, &seconds.join("\n"), &all, &[]);
     let is_same = rows::are_equal(&json_lines(outputs.get("r.jsonl")), &all);
     law.holds(is_same, || "other rows than as CSV".to_owned());
     let mut wrong = law.wrong;
@@ -281,6 +321,7 @@ fn a_search_is_the_same_in_all_outputs() {
         let of_step = all.iter().filter(|row| row.get("step") == own.as_ref());
         let (rows, log) = (of_step.cloned().collect::<Vec<_>>(), rows::of_step(&log, number + 1));
         truth::record(&mut law);
+        rows::samples(&mut law, &rows::operations_of(&operations, number + 1));
         rows::seconds(&mut law, &rows, &log);
         rows::logged(&mut law, &log, &rows);
         files::junit(&mut law, &suites[number]);

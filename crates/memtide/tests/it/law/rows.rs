@@ -2,7 +2,7 @@
 //! HdrHistogram log. Each column stands in `fields.txt`.
 
 use super::truth::{BUCKET, Buckets, Law, PERCENTILES, decoded, field, fields, known, ranked};
-use crate::influx::stub::point;
+use crate::influx::stub::{Point, point};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -327,6 +327,30 @@ pub(super) fn samples(law: &mut Law<'_>, rows: &[Row]) {
             law.near(&format!("{part} of {kind}"), found, truth, 0.5);
         }
     }
+}
+
+/// The points of a step's single operations as rows, whose times count from when each was due.
+pub(super) fn operations_of(lines: &[String], step: usize) -> Vec<Row> {
+    let step = step.to_string();
+    let points = lines.iter().filter_map(|line| point(line));
+    let of_step = points.filter(|(_, tags, ..)| tags.get("step") == Some(&step));
+    let row = |(_, tags, fields, _): Point| -> Row {
+        let tags = [("op", "kind"), ("outcome", "outcome")]
+            .map(|(column, tag)| (column.to_owned(), tags[tag].clone()));
+        let columns = [
+            ("index", "index"),
+            ("bytes", "bytes"),
+            ("connection", "connection"),
+            ("sent_ns", "lag"),
+            ("received_ns", "response"),
+        ];
+        let figures = columns.into_iter().filter_map(|(column, field)| {
+            Some((column.to_owned(), fields.get(field)?.to_string()))
+        });
+        let due = ("intended_ns".to_owned(), "0".to_owned());
+        tags.into_iter().chain(figures).chain([due]).collect()
+    };
+    of_step.map(row).collect()
 }
 
 /// Holds the points of InfluxDB against the rows of seconds and of single operations.

@@ -3,7 +3,10 @@
 
 use super::shown::{Shown, numbers};
 use super::truth::{Law, at, field, known};
-use memtide_record::{CheckResult, Distribution, Missing, Percentile};
+use memtide_record::{
+    CheckResult, Distribution, Grade, GradedFigure, Missing, Percentile, Record, joined,
+};
+use memtide_scenario::{Kind, Measure};
 use serde_json::Value;
 
 /// A line of a text, or a row of a table below its heading.
@@ -15,12 +18,13 @@ enum Line {
 /// The part about the master's own load begins with this.
 const OWN: &str = "load of the master itself, beside the agents' load";
 /// Sentences, which continue on indented lines.
-const SENTENCES: [&str; 9] = [
+const SENTENCES: [&str; 10] = [
     "closed loop: ",
     "partial: ",
     "goal: ",
     "note: ",
     "warning: ",
+    "next: ",
     "believable: ",
     "doubt: ",
     "lost: ",
@@ -35,7 +39,9 @@ pub(super) fn text(law: &mut Law<'_>, text: &str) {
     let mut heading: Option<(Vec<String>, Vec<usize>)> = None;
     for line in text.lines() {
         let first = line.trim_start().split("  ").next().unwrap();
-        if ["response", "server", "agent", "step"].contains(&first) && line.contains("p99") {
+        let is_answer = first == "figure" && line.contains('±');
+        let is_table = ["response", "server", "agent", "step"].contains(&first);
+        if is_answer || (is_table && line.contains("p99")) {
             heading = Some(columns(line));
             continue;
         }
@@ -146,6 +152,7 @@ pub(super) fn row(law: &mut Law<'_>, heading: &[String], row: &[String]) {
             "steps",
             row[0].parse::<usize>().ok().and_then(|it| part("steps").get(it.checked_sub(1)?)),
         ),
+        "figure" if heading.contains(&"±".to_owned()) => return answer(law, heading, row),
         "figure" => {
             let truth = field("figures", &row[0]).and_then(|path| law.truth(path));
             return shown(law, &format!("{}: {}", row[0], row[1]), &row[1], truth.as_slice());
@@ -160,6 +167,78 @@ pub(super) fn row(law: &mut Law<'_>, heading: &[String], row: &[String]) {
         };
         let truths: Vec<f64> = paths.split(' ').filter_map(|path| known(at(root, path)?)).collect();
         shown(law, &format!("{column} of {}: {cell}", row[0]), cell, &truths);
+    }
+}
+
+/// Holds a row of the answer: the figure of all operations and of kinds, its interval and memtide's
+/// share, and its grade.
+fn answer(law: &mut Law<'_>, heading: &[String], row: &[String]) {
+    let record = law.record;
+    let is_it = |figure: &&GradedFigure| figure.name() == row[0];
+    let Some(graded) = figures(record).into_iter().find(|figure| is_it(&figure)) else {
+        return law.wrong.push(format!("the answer has no figure '{}'", row[0]));
+    };
+    let half = |ends: Option<[f64; 2]>| ends.map(|[low, high]| (high / low).sqrt() - 1.0);
+    for (column, cell) in heading.iter().zip(row).skip(1) {
+        let is_unknown = graded.own.is_some_and(|own| own >= 0.995);
+        let truths: Vec<f64> = match &**column {
+            "±" => half(graded.interval).into_iter().collect(),
+            "memtide" => graded.own.filter(|_| !is_unknown).into_iter().collect(),
+            "believable" => {
+                let is_no = spoiled(record) || record.slicing.is_none();
+                let is_so =
+                    *cell == graded.grade.to_string() || (is_no && ["no", "—"].contains(&&**cell));
+                law.holds(is_so, || format!("{}: '{cell}' is no grade of it", row[0]));
+                continue;
+            }
+            kind => {
+                let of = match (kind, graded.measure) {
+                    ("all", _) => Some(graded.clone()),
+                    (kind, None) => {
+                        let rate = law.truth(&format!("rate.kinds_per_s.{kind}"));
+                        shown(law, &format!("rate of {kind}: {cell}"), cell, rate.as_slice());
+                        continue;
+                    }
+                    (kind, Some(measure)) => record.response_figure(kind.parse().unwrap(), measure),
+                };
+                let interval =
+                    half(of.as_ref().and_then(|of| of.interval).filter(|_| kind != "all"));
+                let value = of.and_then(|of| of.value);
+                // A bound of unanswered operations is held in the table of all times.
+                if value.is_none() {
+                    continue;
+                }
+                value.into_iter().chain(interval).collect()
+            }
+        };
+        shown(law, &format!("{column} of {}: {cell}", row[0]), cell, &truths);
+    }
+}
+
+/// The figures of the answer.
+fn figures(record: &Record) -> Vec<GradedFigure> {
+    let percentiles = [50.0, 90.0, 99.0, 99.9].map(Measure::Percentile);
+    let measures = percentiles.into_iter().chain([Measure::Mean]);
+    let times = measures.filter_map(|measure| record.response_figure(Kind::All, measure));
+    let rate = Some(record.rate_figure()).filter(|rate| rate.value.is_some());
+    times.chain(rate).collect()
+}
+
+/// True if a check failed that spoils every figure.
+fn spoiled(record: &Record) -> bool {
+    !record.believable.reasons.is_empty()
+}
+
+/// The verdict in words, from the grades of all figures.
+fn verdict(record: &Record) -> String {
+    let mut all = figures(record);
+    let more = record.judged_figures().into_iter().filter(|figure| !all.contains(figure));
+    let more: Vec<GradedFigure> = more.collect();
+    all.extend(more);
+    if all.iter().all(|figure| figure.grade == Grade::Yes) {
+        "yes".to_owned()
+    } else {
+        joined(&all)
     }
 }
 
@@ -225,7 +304,14 @@ fn sentences(law: &Law<'_>, label: &str, text: &str) -> Option<bool> {
             let mut all = record.believable.checks.iter();
             all.any(|it| it.result == CheckResult::Skipped && ends(&it.message))
         }
+        ("believable", None) if record.slicing.is_some() && !spoiled(record) => {
+            text == verdict(record)
+        }
         ("believable", _) => ends(&why.join("; ")) && why.is_empty() == (text == "yes"),
+        ("next", _) => text.contains("memtide run") || text.starts_with("the same command"),
+        ("—", _) if text.starts_with("no interval of ") => {
+            record.graded().iter().filter_map(|it| it.reason.as_ref()).any(|it| text.ends_with(it))
+        }
         ("partial", None) => why.contains(&text),
         ("partial", Some(_)) => text.contains("--steps-max") || text.contains("so far"),
         ("", _) => {

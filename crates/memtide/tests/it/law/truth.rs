@@ -83,6 +83,8 @@ impl<'a> Law<'a> {
         let ratio = |part: u64, whole: u64| Some(part as f64 / whole as f64);
         match path {
             "=rate" => Some(record.achieved().per_s),
+            "=errors" => ratio(totals.unanswered(), 1),
+            "=error_ratio" => ratio(totals.unanswered(), totals.intended),
             "=hit_ratio" => ratio(totals.hits, totals.keys),
             "=value_bytes" => ratio(totals.value_bytes_read, totals.values_read),
             "=cpu" => Some((client.cpu_user_s? + client.cpu_system_s?) * 1e9),

@@ -2,9 +2,7 @@
 //! it is called by.
 
 use super::{fresh, memaslap, read};
-use crate::child::{Running, memtide, shared};
-use crate::peer::Peer;
-use rustix::process::Signal;
+use crate::prelude::*;
 
 #[test]
 fn an_interrupted_run_prints_its_statistics() {

@@ -2,8 +2,7 @@
 //! right output, and agrees with the servers' counts.
 
 use super::{Ran, configured, counted, memaslap};
-use crate::child::section;
-use crate::peer::Peer;
+use crate::prelude::*;
 
 /// The configuration file of the manual page, without most of its comments.
 const PAGE: &str = include_str!("files/page.cnf");

@@ -10,10 +10,7 @@ mod verification;
 #[path = "../../../../compat/tests/memaslap/mod.rs"]
 mod parser;
 
-use crate::child::{Finished, fresh, record_at};
-use crate::peer::Peer;
-use memtide_record::Record;
-use memtide_scenario::Kind;
+use crate::prelude::*;
 use parser::Output;
 
 /// A run with its parsed output, and the record to compare it with.
@@ -26,7 +23,7 @@ struct Ran {
 /// A configuration file with this content.
 fn configured(text: &str) -> String {
     let path = fresh("config");
-    std::fs::write(&path, text).unwrap();
+    fs::write(&path, text).unwrap();
     path.display().to_string()
 }
 
@@ -37,12 +34,12 @@ fn memaslap(peers: &[&Peer], line: &str, code: i32) -> Ran {
     let names: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();
     let line = line.replace("@S", &names.join(","));
     let line = format!("memaslap -s {} {line} --notes --json {}", names.join(","), json.display());
-    let run = crate::child::memtide(&line).exits(code);
+    let run = memtide(&line).exits(code);
     read(run, &json)
 }
 
 /// Parses the output of `run`, and reads its record from `json`.
-fn read(run: Finished, json: &std::path::Path) -> Ran {
+fn read(run: Finished, json: &Path) -> Ran {
     let output = parser::output(&run.out).unwrap_or_else(|why| panic!("{why}: {run}"));
     Ran { run, output, record: record_at(json) }
 }

@@ -1,7 +1,7 @@
 //! memaslap's limits: operations per second in its unit, and a large number of connections.
 
 use super::{configured, memaslap};
-use crate::peer::Peer;
+use crate::prelude::*;
 
 /// Number of attempts, because a machine may stall for longer than a limit can make up for.
 const ATTEMPTS: usize = 4;

@@ -2,10 +2,7 @@
 //! reported.
 
 use super::{counted, fresh, memaslap, read};
-use crate::child::{Running, shared};
-use crate::peer::Peer;
-use std::thread;
-use std::time::Duration;
+use crate::prelude::*;
 
 #[test]
 fn every_set_goes_to_all_that_are_written() {

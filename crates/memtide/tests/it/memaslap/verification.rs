@@ -1,15 +1,7 @@
 //! memaslap's verification finds every planted fault of a server, and nothing else.
 
 use super::{Ran, memaslap};
-use crate::child::memtide;
-use crate::peer::Peer;
-
-/// Number of these faults, by the server's own count.
-fn planted(peer: &Peer, name: &str) -> u64 {
-    let lines = peer.ask("stats faults");
-    let line = lines.iter().find_map(|line| line.strip_prefix(&format!("STAT fault_{name} ")));
-    line.expect("it counts this fault").parse().unwrap()
-}
+use crate::prelude::*;
 
 fn expiry(ran: &Ran) -> [u64; 2] {
     [ran.counter("expired_get"), ran.counter("unexpired_unget")]
@@ -38,7 +30,7 @@ fn each_kind_of_fault_is_found_every_time() {
     ] {
         let peer = Peer::embedded(&format!("--udp --fault {fault}"));
         let ran = memaslap(&[&peer], &format!("{way} -v 1"), 0);
-        let done = planted(&peer, &fault.split(':').next().unwrap().replace('-', "_"));
+        let done = peer.faults(fault.split(':').next().unwrap());
         assert!(done > 10, "{fault}: {}", ran.run);
         // A datagram that the kernel drops takes its fault with it.
         let [missed, found] = ran.wrong();
@@ -52,7 +44,7 @@ fn each_kind_of_fault_is_found_every_time() {
 fn what_is_gone_too_early_is_no_failure_of_its_value() {
     let peer = Peer::embedded("--fault expire-early:1%@get");
     let ran = memaslap(&[&peer], "-x 100000 -v 1 -e 1", 0);
-    let done = planted(&peer, "expire_early");
+    let done = peer.faults("expire-early");
     assert!(done > 100, "{}", ran.run);
     assert_eq!((ran.wrong(), expiry(&ran)), ([0, 0], [0, done]), "{}", ran.run);
     assert_eq!(ran.counter("get_misses"), done, "{}", ran.run);

@@ -29,7 +29,7 @@ fn first_process(line: &str) -> Option<Running> {
 }
 
 /// The child of the process `parent`.
-fn child_of(parent: u32) -> Pid {
+pub(super) fn child_of(parent: u32) -> Pid {
     let until = Instant::now() + PATIENCE;
     loop {
         let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
@@ -42,18 +42,36 @@ fn child_of(parent: u32) -> Pid {
     }
 }
 
+/// A command line of each family of faces, a part of what it prints when a signal ends it, and its
+/// exit codes for SIGTERM and SIGINT: memaslap catches the latter, and ends with 1.
+const RUNS: [(&str, &str, [i32; 2]); 4] = [
+    ("mutilate -s @ -t 50 -q 2000 --noload", "Total QPS", [143, 130]),
+    ("mcperf-dynamic -s @ -t 50 -q 2000 --noload", "Timestamp end", [143, 130]),
+    (
+        "twemperf -s @S -p @P --method=get --num-conns=1000000 --num-calls=1 --conn-rate=500",
+        "Total: connections",
+        [143, 130],
+    ),
+    ("memaslap -s @ -t 50s -T 1 -c 2", "TPS", [143, 1]),
+];
+
 #[test]
 fn the_first_process_of_a_container_ends_by_signals() {
     let _turn = shared();
     let peer = Peer::memcached("");
-    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
-        let before = peer.figure("cmd_get");
-        let line = format!("mutilate -s {} -t 50 -q 2000 --noload", peer.name);
-        let Some(run) = first_process(&line) else { return };
-        peer.await_figure("cmd_get", before + 500);
-        kill_process(child_of(run.id()), signal).unwrap();
-        let ran = run.finish().exits(code);
-        assert!(ran.out.contains("Total QPS"), "{ran}");
+    for (number, signal) in [Signal::TERM, Signal::INT].into_iter().enumerate() {
+        for (line, printed, codes) in RUNS {
+            let before = peer.figure("cmd_get");
+            let address = peer.address();
+            let line = line.replace("@S", &address.ip().to_string());
+            let line = line.replace("@P", &address.port().to_string()).replace('@', &peer.name);
+            let Some(run) = first_process(&line) else { return };
+            peer.await_figure("cmd_get", before + 300);
+            kill_process(child_of(run.id()), signal).unwrap();
+            let ran = run.finish().exits(codes[number]);
+            assert!(format!("{}{}", ran.out, ran.err).contains(printed), "{ran}");
+        }
+        let code = [143, 130][number];
         let port = free_port();
         let Some(agent) = first_process(&format!("mcperf -A -p {port}")) else { return };
         super::fleet::await_listening(port);

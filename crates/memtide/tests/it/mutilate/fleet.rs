@@ -5,6 +5,8 @@ mod elsewhere;
 mod homes;
 mod networks;
 mod sequences;
+mod twelve;
+mod machines;
 
 use super::parser::{self, Dialect, Report};
 use super::{Tally, dialect, fresh, record_at, records};
@@ -373,6 +375,19 @@ fn masterless_processes_are_shares_where_the_environment_says_so() {
     assert_eq!(record.shards.len(), 2);
     let intended = record.totals.intended as f64;
     assert!((intended - 1000.0).abs() < 6.0 * f64::sqrt(1000.0), "{intended}");
-    let lone = Running::of(program().args(line.split(' ')).env("MEMTIDE_SHARD", "0/2"));
-    lone.finish().complains(255, &["--json", "MEMTIDE_JSON"]);
+    // The face has variables where memtide has flags.
+    for (variables, words) in [
+        (&[("MEMTIDE_SHARD", "0/2")][..], ["--json", "MEMTIDE_JSON"]),
+        (&[("MEMTIDE_SHARD", "auto")], ["MEMTIDE_SHARD=auto: ", "MEMTIDE_SHARD=0/4"]),
+        (
+            &[("MEMTIDE_SHARD", "0/2"), ("MEMTIDE_BARRIER", "pmi"), ("MEMTIDE_JSON", "0.json")],
+            ["MEMTIDE_BARRIER=pmi: ", "MEMTIDE_START_AT"],
+        ),
+    ] {
+        let mut command = program();
+        command.args(line.split(' ')).envs(variables.iter().copied()).current_dir(&folder);
+        let ran = Running::of(&mut command).finish();
+        assert!(!ran.err.contains("--shard") && !ran.err.contains("--barrier"), "{ran}");
+        ran.complains(255, &words);
+    }
 }

@@ -2,16 +2,12 @@
 //! with a remedy. Full and read-only folders need root.
 
 use super::general::sum;
-use super::{fifo, names, room, run_in};
-use crate::child::{Finished, Running, cleared, program, read_record, shared};
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use super::{fifo, names, room};
+use crate::child::cleared;
+use crate::prelude::*;
+use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// Outputs that are written at the end.
 const WHOLE: [&str; 9] = [
@@ -230,9 +226,8 @@ fn a_file_that_is_removed_in_mid_run_is_said_to_be_lost() {
     let mut lost = all_in("gone");
     lost.push(placed(SAMPLES, "gone"));
     let _turn = shared();
-    let mut command = program();
     let line = format!("{RUN} {} {}", lost.join(" "), all_in("good").join(" "));
-    let running = Running::of(command.current_dir(&room).args(line.split(' ')));
+    let running = Running::of(&mut program_in(&room, &line));
     let until = Instant::now() + Duration::from_secs(30);
     let has_rows = || fs::metadata(room.join("gone/i.csv")).is_ok_and(|there| there.len() > 0);
     while !has_rows() && Instant::now() < until {
@@ -270,9 +265,8 @@ fn every_output_into_a_pipe_whose_reader_leaves_is_lost_alone() {
         outs.iter().map(|out| (pipe(out), full_pipe(&pipe(out)))).collect();
     let lost: Vec<String> = outs.iter().map(|out| placed(out, "pipes")).collect();
     let _turn = shared();
-    let mut command = program();
     let line = format!("{RUN} {} {}", lost.join(" "), all_in("good").join(" "));
-    let running = Running::of(command.current_dir(&room).args(line.split(' ')));
+    let running = Running::of(&mut program_in(&room, &line));
     let open = PathBuf::from(format!("/proc/{}/fd", running.id()));
     let until = Instant::now() + Duration::from_secs(30);
     while !held.is_empty() && Instant::now() < until {

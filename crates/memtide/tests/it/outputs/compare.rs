@@ -1,8 +1,7 @@
 //! `memtide compare`: real records side by side, rules, and refusals.
 
-use super::{SHORT, names, room, run_in};
-use serde_json::Value;
-use std::fs;
+use super::{SHORT, names, room};
+use crate::prelude::*;
 
 #[test]
 fn two_runs_are_compared_and_their_rules_decide_the_exit_code() {

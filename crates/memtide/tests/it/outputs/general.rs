@@ -1,10 +1,8 @@
 //! `--out`: every kind in every kind of run, and failed outputs.
 
-use super::{SHORT, fifo, names, room, run_in};
-use crate::child::{Running, memtide, program, read_record, shared};
-use memtide_scenario::Kind;
-use std::fs;
-use std::os::unix::process::CommandExt;
+use super::{SHORT, names, room};
+use crate::child::refused;
+use crate::prelude::*;
 
 #[test]
 fn one_flag_writes_every_kind_and_the_short_forms_stay() {
@@ -30,7 +28,7 @@ fn runs_become_rows_of_one_table() {
     let text = || fs::read_to_string(folder.join("runs.csv")).unwrap();
     let one = "--out summary=runs.csv";
     run_in(&folder, &format!("{SHORT} {one} --tag why=first --json r.json")).exits(0);
-    let record = read_record(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
+    let record = record_at(&folder.join("r.json"));
     run_in(&folder, &format!("scan --rates 1k,2k --duration 100ms --keys 50 {one}")).exits(0);
     run_in(&folder, &format!("report r.json {one}")).exits(0);
     let all = text();
@@ -71,7 +69,7 @@ fn searches_scans_and_records_that_are_there_have_outputs_too() {
     assert_eq!(again.out, run.out, "the report is the run's");
     assert_eq!((text("a.md"), text("a.svg")), (text("r.md"), text("r.svg")));
     // A record without seconds gives a table without rows.
-    let mut record: serde_json::Value = serde_json::from_str(&text("r.json")).unwrap();
+    let mut record: Value = serde_json::from_str(&text("r.json")).unwrap();
     record["seconds"] = serde_json::json!([]);
     fs::write(folder.join("none.json"), record.to_string()).unwrap();
     run_in(&folder, "report none.json --out intervals=none.csv").exits(0);
@@ -163,10 +161,10 @@ fn seconds_in_files_add_up_to_the_record() {
     let lines = text("i.jsonl");
     assert_eq!(lines.lines().count() + 1, csv.lines().count());
     for (object, row) in lines.lines().zip(csv.lines().skip(1)) {
-        let object: serde_json::Value = serde_json::from_str(object).unwrap();
+        let object: Value = serde_json::from_str(object).unwrap();
         let cells = object.as_object().unwrap().values().map(|cell| match cell {
-            serde_json::Value::Null => String::new(),
-            serde_json::Value::String(word) => word.clone(),
+            Value::Null => String::new(),
+            Value::String(word) => word.clone(),
             number => number.to_string(),
         });
         assert_eq!(cells.collect::<Vec<_>>().join(","), row);
@@ -178,7 +176,7 @@ fn seconds_in_files_add_up_to_the_record() {
     assert!(text("r.xml").contains("<testcase classname=\"memtide.verdict\""));
     let samples = text("s.jsonl");
     assert_eq!(samples.lines().count() as u64, record.totals.intended);
-    let first: serde_json::Value = serde_json::from_str(samples.lines().next().unwrap()).unwrap();
+    let first: Value = serde_json::from_str(samples.lines().next().unwrap()).unwrap();
     assert!(first["intended_ns"].is_u64() && first["key"].is_string(), "{first}");
     // The same files made from the record, as far as it holds their data.
     let outs = "--out intervals=a.csv --out hlog=a.hlog --out hgrm=a.hgrm --out junit=a.xml";
@@ -190,72 +188,7 @@ fn seconds_in_files_add_up_to_the_record() {
 
 #[test]
 fn an_output_that_cannot_be_meant_is_refused_with_what_is_allowed() {
-    for (flags, words) in [
-        ("--out run.json", &["--out", "'run.json'", "KIND=WHERE", "json=run.json"][..]),
-        (
-            "--out jsn=x",
-            &["'jsn'", "json, md, html, junit, plot, hlog, hgrm, intervals, samples, summary"],
-        ),
-        ("--out json", &["names no file", "json=FILE"]),
-        ("--out plot=x.gif", &["plot='x.gif'", ".svg or .png"]),
-        ("--out intervals=x", &["intervals=x", ".csv or .jsonl or .parquet"]),
-        ("--out samples=/tmp/x", &["samples=/tmp/x", ".csv or .jsonl or .parquet"]),
-        ("--out summary=runs", &["summary=runs", "ends with .csv"]),
-        ("--out md=- --json -", &["out md and json", "stdout", "name a file"]),
-        ("--out md=/tmp/x.md --json /tmp/x.md", &["--out md '/tmp/x.md'", "the same file"]),
-        ("--out md=/no-such-folder/x.md", &["--out md", "/no-such-folder/x.md", "name another"]),
-        ("--samples a.csv --out samples=b.csv", &["both write samples", "remove one"]),
-    ] {
-        memtide(&format!("run --quiet --ops-max 5 --keys 10 {flags}")).complains(2, words);
-    }
-    memtide("scan --rates 1k --out samples=x.csv").complains(2, &["samples", "memtide run"]);
-    memtide("scan --rates 1k --out hgrm=x").complains(2, &["hgrm", "memtide run"]);
-}
-
-#[test]
-fn an_output_that_fails_costs_no_other_one() {
-    let folder = room("out-fails");
-    let _turn = shared();
-    let outs = "--out json=/dev/full --out md=r.md --out plot=/sys/p.svg --out samples=pipe";
-    fifo(&folder.join("pipe"));
-    let mut command = program();
-    // More rows than a pipe holds: it is closed before the last of them.
-    let line = format!("run --ops-max 5k --keys 50 {outs}");
-    command.current_dir(&folder).args(line.split_whitespace());
-    let pipe = folder.join("pipe");
-    // A reader that closes the pipe as soon as it is open.
-    let reader = std::thread::spawn(move || drop(fs::File::open(pipe).unwrap()));
-    let run = Running::of(&mut command).finish();
-    for lost in ["--out json=/dev/full", "--out plot=/sys/p.svg", "--out samples=pipe"] {
-        assert!(run.err.contains(&format!("{lost} could not be written: ")), "{lost}: {run}");
-    }
-    reader.join().unwrap();
-    assert!(run.out.contains("\nbelievable: ") && folder.join("r.md").exists(), "{run}");
-    let run = run.exits(1);
-    assert!(run.err.contains("choose a place that can be written"), "{run}");
-}
-
-#[test]
-fn a_full_disk_costs_what_does_not_fit_and_the_rest_is_there() {
-    let folder = room("out-full");
-    let _turn = shared();
-    let mut command = program();
-    let line = format!("{SHORT} --out json=r.json --out md=r.md --out json=-");
-    command.current_dir(&folder).args(line.split_whitespace());
-    // SAFETY: both calls may be made between fork and exec.
-    unsafe {
-        command.pre_exec(|| {
-            let limit = libc::rlimit { rlim_cur: 6_000, rlim_max: 6_000 };
-            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-            libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
-            Ok(())
-        });
-    }
-    let run = Running::of(&mut command).finish().exits(1);
-    assert!(run.err.contains("--out json=r.json could not be written: "), "{run}");
-    assert_eq!(run.err.matches("could not be written").count(), 1, "{run}");
-    assert_eq!(names(&folder), ["r.md"], "{run}");
-    assert_eq!(run.record().totals.intended, 200);
+    refused("outputs");
 }
 
 #[test]
@@ -264,8 +197,7 @@ fn a_simulation_waits_for_its_outputs() {
     let line = "sim --rate 20 --duration 2000s --keys 20 --threads 1";
     let outs = "--out intervals=i.csv --out hlog=h.hlog --json r.json --out intervals=j.jsonl";
     run_in(&folder, &format!("{line} {outs}")).exits(0);
-    let record = fs::read_to_string(folder.join("r.json")).unwrap();
-    let record = read_record(&record).unwrap();
+    let record = record_at(&folder.join("r.json"));
     let rows = fs::read_to_string(folder.join("i.csv")).unwrap();
     assert_eq!(sum(&rows, "all", "measured_answered"), record.totals.answered);
     assert!(rows.lines().filter(|row| row.contains(",all,")).count() >= 2_000, "{}", rows.len());
@@ -277,8 +209,7 @@ fn a_job_on_github_gets_the_result_in_its_summary() {
     fs::write(folder.join("summary"), "before\n").unwrap();
     let _turn = shared();
     let run = |line: String, summary: &str| {
-        let mut command = program();
-        command.current_dir(&folder).args(line.split_whitespace());
+        let mut command = program_in(&folder, &line);
         Running::of(command.env("GITHUB_STEP_SUMMARY", summary)).finish()
     };
     run(format!("{SHORT} --out md=r.md"), "summary").exits(0);

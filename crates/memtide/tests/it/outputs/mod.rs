@@ -8,14 +8,10 @@ mod page;
 mod parquet;
 mod server_reports;
 
-use crate::child::{Finished, Running, memtide, program, read_record, scratch, shared};
-use crate::peer::Peer;
-use rustix::process::Signal;
-use std::fs::{self, File, OpenOptions};
+use crate::child::run_on_small_disk;
+use crate::prelude::*;
+use std::fs::OpenOptions;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// A separate empty folder.
 fn room(name: &str) -> PathBuf {
@@ -38,11 +34,6 @@ fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-fn run_in(folder: &Path, line: &str) -> Finished {
-    let _turn = shared();
-    Running::of(program().current_dir(folder).args(line.split_whitespace())).finish()
-}
-
 const SHORT: &str = "run --ops-max 200 --keys 50";
 
 #[test]
@@ -53,25 +44,12 @@ fn a_full_disk_leaves_the_old_record_and_nothing_else() {
     let all = ["d.json", "p.svg", "r.json"];
     assert_eq!(names(&folder), all);
     let old = all.map(|name| fs::read(folder.join(name)).unwrap());
-    let _turn = shared();
     for (line, files) in [
         (line, 2),
         ("scan --rates 1k,2k --duration 100ms --keys 50 --json r.json".to_owned(), 1),
         ("merge r.json --json r.json".to_owned(), 1),
     ] {
-        let mut command = program();
-        command.current_dir(&folder).args(line.split_whitespace());
-        // The limit of file size is a few bytes, so a write fails as on a full disk.
-        // SAFETY: both calls may be made between fork and exec.
-        unsafe {
-            command.pre_exec(|| {
-                let limit = libc::rlimit { rlim_cur: 100, rlim_max: 100 };
-                libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-                libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
-                Ok(())
-            });
-        }
-        let run = Running::of(&mut command).finish().exits(1);
+        let run = run_on_small_disk(&folder, &line, 100).exits(1);
         assert_eq!(run.err.matches("could not be written").count(), files, "{run}");
         assert!(run.out.lines().count() > 2, "the report is shown all the same: {run}");
         for (name, old) in all.iter().zip(&old).filter(|(name, _)| **name != "d.json") {
@@ -93,8 +71,7 @@ fn links_are_followed_and_modes_kept() {
     for (name, file) in [("link", "old.json"), ("dangling", "new.json")] {
         run_in(&folder, &format!("{SHORT} --json {name}")).exits(0);
         assert!(folder.join(name).is_symlink(), "{name} stays a link");
-        let text = fs::read_to_string(sub.join(file)).unwrap();
-        assert_eq!(read_record(&text).unwrap().totals.intended, 200);
+        assert_eq!(record_at(&sub.join(file)).totals.intended, 200);
     }
     let mode = fs::metadata(sub.join("old.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o640);
@@ -119,7 +96,7 @@ fn a_run_that_is_killed_leaves_the_old_record_and_the_rows_so_far() {
     let _turn = shared();
     let flags = "--rate 2k --duration 50s --keys 100 --load never --mix get=1";
     let line = format!("run -s {} {flags} --json r.json --plot p.svg --samples s.csv", peer.name);
-    let running = Running::of(program().current_dir(&folder).args(line.split_whitespace()));
+    let running = Running::of(&mut program_in(&folder, &line));
     peer.await_figure("cmd_get", 6_000);
     running.signal(Signal::KILL);
     running.finish();
@@ -137,7 +114,7 @@ fn a_search_that_is_interrupted_leaves_whole_steps() {
     let _turn = shared();
     let line =
         format!("scan -s {} --rates 1k..1k+0 --duration 300ms --keys 100 --json s.json", peer.name);
-    let running = Running::of(program().current_dir(&folder).args(line.split_whitespace()));
+    let running = Running::of(&mut program_in(&folder, &line));
     peer.await_figure("cmd_get", 1_000);
     running.signal(Signal::HUP);
     let run = running.finish().exits(130);
@@ -151,10 +128,26 @@ fn a_pipe_is_written_as_it_is() {
     let folder = room("pipes");
     fifo(&folder.join("pipe"));
     let path = folder.join("pipe");
-    let reader = std::thread::spawn(move || fs::read_to_string(path).unwrap());
+    let reader = thread::spawn(move || fs::read_to_string(path).unwrap());
     run_in(&folder, &format!("{SHORT} --json pipe --samples /dev/null")).exits(0);
     assert_eq!(read_record(&reader.join().unwrap()).unwrap().totals.intended, 200);
     assert_eq!(names(&folder), ["pipe"]);
+}
+
+/// Runs `line` in `folder` with rows to a pipe without a reader, and to one whose reader waits: its
+/// report and its record come nevertheless.
+fn run_unread(folder: &Path, line: &str, rows: &str) {
+    for is_open in [false, true] {
+        // Opened for reading and writing it does not block, and nothing is ever read.
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        let held: Option<File> = is_open.then(|| options.open(folder.join("pipe")).unwrap());
+        let run = run_in(folder, &format!("{line} {rows} pipe --json r.json")).exits(1);
+        assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
+        assert!(run.err.contains(rows) && run.err.contains("rows are missing"), "{run}");
+        record_at(&folder.join("r.json"));
+        drop(held);
+    }
 }
 
 #[test]
@@ -162,45 +155,23 @@ fn samples_that_nobody_reads_delay_no_report() {
     let folder = room("stalled");
     fifo(&folder.join("pipe"));
     let reads = "--load never --mix get=1 --timeout 2s";
-    let line =
-        format!("run --rate 20k --duration 1s --keys 100 {reads} --samples pipe --json r.json");
-    for is_open in [false, true] {
-        // Opened for reading and writing it does not block, and nothing is ever read.
-        let mut options = OpenOptions::new();
-        options.read(true).write(true);
-        let held: Option<File> = is_open.then(|| options.open(folder.join("pipe")).unwrap());
-        let run = run_in(&folder, &line).exits(1);
-        assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
-        assert!(run.err.contains("--samples") && run.err.contains("rows are missing"), "{run}");
-        read_record(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
-        drop(held);
-    }
+    run_unread(&folder, &format!("run --rate 20k --duration 1s --keys 100 {reads}"), "--samples");
 }
 
 #[test]
 fn neither_do_rows_of_a_simulation() {
     let folder = room("stalled-sim");
     fifo(&folder.join("pipe"));
-    let run = "sim --rate 20k --duration 2s --keys 100 --load never --mix get=1 --json r.json";
-    for rows in ["--samples", "--trace"] {
-        for is_open in [false, true] {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true);
-            let held: Option<File> = is_open.then(|| options.open(folder.join("pipe")).unwrap());
-            let run = run_in(&folder, &format!("{run} {rows} pipe")).exits(1);
-            assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
-            assert!(run.err.contains(rows) && run.err.contains("rows are missing"), "{run}");
-            read_record(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
-            drop(held);
-        }
-    }
+    let run = "sim --rate 20k --duration 2s --keys 100 --load never --mix get=1";
+    run_unread(&folder, run, "--samples");
+    run_unread(&folder, run, "--trace");
     // What the reader gets is complete. The pipe is another one, because a process that another
     // test starts may hold the end of the first for a moment.
     let path = folder.join("whole");
     fifo(&path);
-    let reader = std::thread::spawn(move || fs::read_to_string(path).unwrap());
-    run_in(&folder, &format!("{run} --samples whole")).exits(0);
-    let record = read_record(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
+    let reader = thread::spawn(move || fs::read_to_string(path).unwrap());
+    run_in(&folder, &format!("{run} --json r.json --samples whole")).exits(0);
+    let record = record_at(&folder.join("r.json"));
     let rows = reader.join().unwrap().lines().count() as u64;
     assert_eq!(rows, 1 + record.totals.intended);
 }
@@ -231,8 +202,7 @@ fn two_outputs_into_one_file_are_refused() {
     assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "old");
     // The report's own destination is one of them.
     let out = OpenOptions::new().append(true).open(folder.join("a")).unwrap();
-    let mut command = program();
-    command.current_dir(&folder).args(SHORT.split(' ')).args(["--json", "hard"]);
+    let mut command = program_in(&folder, &format!("{SHORT} --json hard"));
     let run = command.stdout(out).stderr(Stdio::piped()).output().unwrap();
     let err = String::from_utf8(run.stderr).unwrap();
     assert_eq!(run.status.code(), Some(2), "{err}");
@@ -246,8 +216,7 @@ fn tags_stand_in_every_record_and_where_results_go_in_none() {
     let folder = room("tags");
     fs::write(folder.join("s.toml"), "tag = [\"from=file\"]\nquiet = true\n").unwrap();
     let tags = |file: &str| {
-        let text = fs::read_to_string(folder.join(file)).unwrap();
-        let record = read_record(&text).unwrap();
+        let record = record_at(&folder.join(file));
         for output in ["json", "samples", "plot", "quiet", "tag"] {
             assert!(!record.scenario.contains_key(output), "{output} is no part of the scenario");
         }

@@ -1,8 +1,7 @@
 //! `--out html`: the page of every kind of result. That of a run is held in `law`.
 
-use super::{SHORT, names, room, run_in};
-use serde_json::Value;
-use std::fs;
+use super::{SHORT, names, room};
+use crate::prelude::*;
 
 /// Every figure in the tables of a page: the row's path, the column, and the exact value.
 fn figures(page: &str) -> Vec<(String, String, f64)> {
@@ -29,7 +28,7 @@ fn scans_merged_runs_and_comparisons_have_a_page_too() {
     run_in(&folder, &format!("{SHORT} --seed 1 --json a.json")).exits(0);
     run_in(&folder, &format!("{SHORT} --seed 2 --tag x=<b> --json b.json")).exits(0);
     run_in(&folder, "merge a.json b.json --out html=m.html").exits(0);
-    assert!(text("m.html").contains("<h2>Parts of this run</h2>"), "{}", text("m.html"));
+    assert!(text("m.html").contains(">Parts of this run</h2>"), "{}", text("m.html"));
     run_in(&folder, "report b.json --out html=b.html").exits(0);
     assert!(text("b.html").contains("x=&lt;b&gt;"), "{}", text("b.html"));
     run_in(&folder, "compare a.json b.json --out html=c.html").exits(0);
@@ -55,6 +54,8 @@ fn scans_merged_runs_and_comparisons_have_a_page_too() {
     let pages = names(&folder).into_iter().filter(|name| name.ends_with(".html"));
     for name in pages {
         let page = text(&name);
+        // A link leads to a section of the same page.
+        let page = page.replace(" href=\"#", "");
         for loads in ["http:", "https:", " src=", " href=", "url(", "@import"] {
             assert!(!page.contains(loads), "{name}: {loads}");
         }

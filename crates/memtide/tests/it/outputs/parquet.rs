@@ -1,13 +1,9 @@
 //! Parquet files: complete or absent, however the run ends. Their content is tested with other
 //! programs' readers in `readers/`.
 
-use super::{SHORT, names, room, run_in};
-use crate::child::{Running, program, shared};
-use crate::peer::Peer;
-use rustix::process::Signal;
-use std::fs;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
+use super::{SHORT, names, room};
+use crate::child::run_on_small_disk;
+use crate::prelude::*;
 
 const OUTS: &str = "--samples s.parquet --out intervals=i.parquet --json r.json";
 
@@ -44,7 +40,7 @@ fn a_run_that_is_killed_leaves_the_old_file_and_one_that_is_interrupted_a_whole_
         let _turn = shared();
         let flags = "--rate 2k --duration 50s --keys 100 --load never --mix get=1";
         let line = format!("run -s {} {flags} {OUTS}", peer.name);
-        let running = Running::of(program().current_dir(&folder).args(line.split_whitespace()));
+        let running = Running::of(&mut program_in(&folder, &line));
         peer.await_figure("cmd_get", 6_000);
         running.signal(signal);
         running.finish();
@@ -61,20 +57,8 @@ fn a_run_that_is_killed_leaves_the_old_file_and_one_that_is_interrupted_a_whole_
 #[test]
 fn a_full_disk_costs_the_parquet_file_alone() {
     let folder = room("parquet-full");
-    let _turn = shared();
-    let mut command = program();
     let line = "run --ops-max 20k --rate 20k --keys 50 --samples s.parquet --out md=r.md --json -";
-    command.current_dir(&folder).args(line.split_whitespace());
-    // SAFETY: both calls may be made between fork and exec.
-    unsafe {
-        command.pre_exec(|| {
-            let limit = libc::rlimit { rlim_cur: 10_000, rlim_max: 10_000 };
-            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-            libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
-            Ok(())
-        });
-    }
-    let run = Running::of(&mut command).finish().exits(1);
+    let run = run_on_small_disk(&folder, line, 10_000).exits(1);
     assert!(run.err.contains("--samples could not be written: "), "{run}");
     assert!(run.err.contains("choose a place that can be written"), "{run}");
     assert_eq!(names(&folder), ["r.md"], "no temporary file is left: {run}");

@@ -1,13 +1,7 @@
 //! Reports of servers during the load.
 
-use crate::child::{Finished, Running, memtide, scratch, shared};
-use crate::peer::Peer;
-use memtide_record::Record;
+use crate::prelude::*;
 use memtide_record::{Figure, ServerReport};
-use rustix::process::Signal;
-use std::fs;
-use std::thread;
-use std::time::Duration;
 
 /// Sum of the reports in the seconds, for the only server.
 fn of_seconds(record: &Record) -> ServerReport {
@@ -63,7 +57,7 @@ fn a_restart_in_mid_run_is_one() {
     let flags = "--rate 1000 --duration 4s --timeout 3s --keys 100 --mix set=1 --load never";
     let file = scratch("server-restart.json");
     let json = format!("--json {}", file.display());
-    let running = Running::start(&format!("run -s {name} {flags} --connections 4 {json}"));
+    let running = Running::start(&format!("run -s {name} --full {flags} --connections 4 {json}"));
     peer.await_figure("cmd_set", 1_500);
     peer.kill();
     thread::sleep(Duration::from_millis(300));
@@ -87,7 +81,7 @@ fn a_server_that_does_not_answer_costs_only_its_figures_of_that_time() {
     let peer = Peer::memcached("");
     let flags = "--rate 500 --duration 4s --timeout 400ms --keys 100 --mix set=1 --load never";
     let file = scratch("server-silent.json");
-    let flags = format!("{flags} --errors-max 1 --json {}", file.display());
+    let flags = format!("{flags} --full --errors-max 1 --json {}", file.display());
     let running = Running::start(&format!("run -s {} {flags}", peer.name));
     peer.await_figure("cmd_set", 600);
     peer.signal(Signal::STOP);
@@ -102,7 +96,7 @@ fn a_server_that_does_not_answer_costs_only_its_figures_of_that_time() {
 }
 
 /// Number of `stats` queries in the server's own log.
-fn asked(log: &std::path::Path) -> usize {
+fn asked(log: &Path) -> usize {
     let text = String::from_utf8_lossy(&fs::read(log).unwrap()).into_owned();
     text.lines().filter(|line| line.starts_with('<') && line.ends_with(" stats")).count()
 }

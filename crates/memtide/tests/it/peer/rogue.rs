@@ -1,12 +1,11 @@
 //! Servers under a test's control: they record, refuse, lie, fall silent or close connections. They
 //! know only single lines, and store nothing.
 
-use std::collections::HashMap;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -148,33 +147,6 @@ impl Crowded {
         let waiting: Vec<TcpStream> = std::iter::from_fn(wait).take(QUEUE_MAX).collect();
         assert!(waiting.len() < QUEUE_MAX, "the queue has no end");
         Self { name: address.to_string(), _listener: listener, _waiting: waiting }
-    }
-}
-
-/// A server that is empty, accepts every store, and records its requests.
-pub(crate) struct Recorder {
-    /// The server.
-    pub(crate) rogue: Rogue,
-    asked: Arc<Mutex<HashMap<String, u64>>>,
-}
-
-impl Recorder {
-    /// A new one.
-    pub(crate) fn new() -> Self {
-        let asked = Arc::new(Mutex::new(HashMap::new()));
-        let book = Arc::clone(&asked);
-        let rogue = Rogue::polite(move |line| {
-            let mut words = line.split(' ');
-            let (verb, key) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-            *book.lock().unwrap().entry(format!("{verb} {key}")).or_default() += 1;
-            say(if verb == "get" { "END\r\n" } else { "STORED\r\n" })
-        });
-        Self { rogue, asked }
-    }
-
-    /// Number of requests by `verb key`, since the last call.
-    pub(crate) fn take(&self) -> HashMap<String, u64> {
-        std::mem::take(&mut *self.asked.lock().unwrap())
     }
 }
 

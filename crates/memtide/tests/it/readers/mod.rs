@@ -2,15 +2,7 @@
 //! CSV and JSON Lines hold the same data as the record. The scripts beside this file compare them;
 //! `requirements.txt` lists their packages.
 
-use crate::child::{Finished, Running, program, scratch, shared};
-use crate::peer::Peer;
-use rustix::process::Signal;
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::thread;
-use std::time::Duration;
+use crate::prelude::*;
 
 /// Folder of the scripts.
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/readers");
@@ -29,14 +21,6 @@ fn room(name: &str) -> Option<(PathBuf, PathBuf)> {
     drop(fs::remove_dir_all(&folder));
     fs::create_dir(&folder).unwrap();
     Some((folder, python))
-}
-
-fn started(folder: &Path, line: &str) -> Running {
-    Running::of(program().current_dir(folder).args(line.split_whitespace()))
-}
-
-fn run_in(folder: &Path, line: &str) -> Finished {
-    started(folder, line).finish()
 }
 
 /// Runs a script that compares the files in the folder.
@@ -59,7 +43,8 @@ fn the_files_of_a_run_say_what_its_record_says() {
     let outs = "--json r.json --out hlog=r.hlog --out hgrm=r.hgrm --out intervals=r.csv \
                 --out intervals=r.jsonl --out intervals=r.parquet --out junit=r.xml \
                 --samples samples.parquet";
-    let running = started(&folder, &format!("run -s {} {flags} {outs}", peer.name));
+    let line = format!("run -s {} {flags} {outs}", peer.name);
+    let running = Running::of(&mut program_in(&folder, &line));
     peer.await_figure("cmd_get", 3_000);
     peer.signal(Signal::STOP);
     thread::sleep(Duration::from_millis(300));

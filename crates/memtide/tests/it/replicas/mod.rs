@@ -1,9 +1,7 @@
 //! Clients that use several servers, and servers with two transports: copies of writes, and gets
 //! over UDP beside sets over TCP. Servers that die are tested in virtual time.
 
-use crate::child::{assert_counters_equal, memtide};
-use crate::peer::Peer;
-use memtide_scenario::Kind;
+use crate::prelude::*;
 
 const WINDOWS: &str = "--clients 8 --window 200 --mix-order turn --verify 1";
 
@@ -40,14 +38,4 @@ fn gets_go_by_udp_and_sets_by_tcp_and_memcached_counts_the_same() {
         assert!(record.totals.datagrams.is_zero(), "{:?}", record.totals.datagrams);
         assert_eq!(record.plan.connections, 4 * 21);
     }
-}
-
-#[test]
-fn what_does_not_go_together_is_said_at_once() {
-    let run = |flags: &str| memtide(&format!("run {flags}"));
-    run("-s a --writers 1 --clients 2").complains(2, &["writers", "two servers"]);
-    run("-s 127.0.0.1:1,127.0.0.1:2 --writers 2").complains(2, &["writers", "clients"]);
-    run("-s 127.0.0.1:1,127.0.0.1:2 --writers 3 --clients 2").complains(2, &["writers", "1 to 2"]);
-    run("-s 127.0.0.1:1 --replicate one").complains(2, &["replicate", "writers"]);
-    run("-s 127.0.0.1:1 --transport split").complains(2, &["split", "clients"]);
 }

@@ -1,12 +1,10 @@
 //! The misdeeds of servers, and how a run ends for each stage.
 
 use super::Stage::{self, Farewell, Fill, Greeting, Load, Probe, Stats};
+use crate::prelude::*;
 use rustix::net::sockopt::set_socket_linger;
-use std::io::{Error, ErrorKind, Result, Write};
+use std::io::{Error, ErrorKind, Result};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 /// One way to misbehave.
 pub(super) struct Deed {

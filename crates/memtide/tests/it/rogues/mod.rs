@@ -5,17 +5,12 @@
 mod deeds;
 mod proxies;
 
-use crate::child::{program, read_record, shared};
 use crate::hostile::Watched;
 use crate::peer::rogue::Rogue;
+use crate::prelude::*;
 use deeds::{ANY, DEEDS, Deed, Stand};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
-use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
 
 /// Number of runs at the same time.
 const BESIDE: usize = 4;

@@ -1,15 +1,8 @@
 //! Servers and proxies that withhold their statistics, refuse stores or lose them: they can be
 //! measured, and missing data are reported.
 
-use crate::child::{Finished, Running, check, memtide, program};
 use crate::peer::rogue::{Answer, Rogue, readable, say};
-use memtide_record::{CheckKind, CheckResult};
-use rustix::process::Signal;
-use std::io::{Read, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::prelude::*;
 
 /// A proxy that closes the connection on any command that is not about a key.
 fn proxy(asked: &Arc<AtomicU64>) -> Rogue {
@@ -91,7 +84,7 @@ fn connections_that_were_opened_are_counted_when_others_were_not() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let name = listener.local_addr().unwrap().to_string();
     rustix::net::listen(&listener, 1).unwrap();
-    let over = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let over = Arc::new(AtomicBool::new(false));
     let end = Arc::clone(&over);
     let server = thread::spawn(move || {
         let mut open = Vec::new();

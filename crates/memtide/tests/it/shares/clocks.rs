@@ -1,14 +1,10 @@
 //! Shares on machines with different clocks: the start skew is right, or unknown.
 
 use super::record;
-use crate::child::{Running, cleared, memtide, program, scratch, shared};
-use crate::peer::Peer;
+use crate::child::cleared;
+use crate::prelude::*;
 use memtide_record::AlignedBy;
-use memtide_record::Record;
-use std::fs;
-use std::io::Write;
-use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs three shares that begin at one time of day, the second one under the program and arguments
 /// in `before`; none if that is unavailable.

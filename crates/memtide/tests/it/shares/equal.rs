@@ -1,10 +1,7 @@
 //! Shares together send the server exactly what one process sends.
 
 use super::record;
-use crate::child::{Running, assert_counters_equal, memtide, read_record, scratch, shared};
-use crate::peer::Peer;
-use std::fs;
-use std::path::PathBuf;
+use crate::prelude::*;
 
 /// Number of operations of the run.
 pub(crate) const OPS: usize = 4_000;

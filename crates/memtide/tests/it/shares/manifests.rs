@@ -2,11 +2,8 @@
 //! accepted up to the connection to an absent server.
 
 use super::{Command, folder, program};
-use crate::child::{Finished, Running, cleared, memtide, shared};
-use crate::peer::{Peer, free_port};
-use rustix::process::Signal;
-use std::fs;
-use std::path::Path;
+use crate::child::cleared;
+use crate::prelude::*;
 
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/kubernetes");
 

@@ -5,20 +5,15 @@ pub(crate) mod equal;
 mod manifests;
 mod pmi;
 
-use crate::child::{Finished, Running, check, memtide, program, read_record, scratch, shared};
-use crate::peer::Peer;
-use memtide_record::Record;
-use memtide_record::{CheckKind, CheckResult, EndedBy, ShareStart};
+use crate::prelude::*;
+use memtide_record::ShareStart;
 use pmi::Launcher;
-use rustix::process::Signal;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A folder that does not exist.
 fn folder(name: &str) -> PathBuf {
     let path = scratch(name);
-    drop(std::fs::remove_dir_all(&path));
+    drop(fs::remove_dir_all(&path));
     path
 }
 
@@ -33,7 +28,7 @@ const STEP: [(&str, &str); 4] =
     [("SLURM_JOB_ID", "17"), ("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")];
 
 fn record(path: &Path) -> Record {
-    read_record(&std::fs::read_to_string(path).unwrap()).unwrap()
+    read_record(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// The reason, from its record, why a share made no load; the record is complete and holds no
@@ -103,7 +98,7 @@ fn shares_meet_in_a_folder_and_fill_each_key_once() {
     let again = Running::start(&line).finish().exits(0);
     assert!(not_run(&json, &again).contains("was already here"), "{again}");
     assert_eq!(peer.figure("cmd_set"), 500);
-    drop(std::fs::remove_dir_all(path));
+    drop(fs::remove_dir_all(path));
 }
 
 #[test]
@@ -186,7 +181,7 @@ fn shares_that_do_not_come_are_named() {
         let why = not_run(&json, &finished);
         assert!(why.contains("shares 1, 3 did not arrive"), "{why}");
     }
-    drop(std::fs::remove_dir_all(path));
+    drop(fs::remove_dir_all(path));
 }
 
 #[test]
@@ -234,13 +229,13 @@ fn a_signal_ends_a_share_with_its_record_and_success() {
     let path = folder("share-term");
     let waiting = Running::start(&line(&format!("--barrier dir:{}", path.display())));
     while !path.join("ready.1").exists() {
-        std::thread::sleep(Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(10));
     }
     waiting.signal(Signal::TERM);
     let waiting = waiting.finish().exits(0);
     assert!(not_run(&json, &waiting).contains("interrupted"), "{waiting}");
     assert!(path.join("gone.1").exists(), "the others need not wait for it");
-    drop(std::fs::remove_dir_all(path));
+    drop(fs::remove_dir_all(path));
 }
 
 #[test]
@@ -302,23 +297,6 @@ fn copies_and_contradictions_are_refused() {
         Running::of(&mut placed(line, variables)).finish().complains(2, words);
     }
     assert!(!path.exists(), "nothing was done");
-}
-
-#[test]
-fn what_is_no_accident_runs() {
-    let _turn = shared();
-    let peer = Peer::memcached("");
-    let line = format!("run -s {} --keys 50 --ops-max 100 --json -", peer.name);
-    let batch: Vec<_> = STEP.into_iter().filter(|(name, _)| *name != "SLURM_STEP_ID").collect();
-    let batch = Running::of(&mut placed(&line, &batch)).finish().exits(0).record();
-    assert_eq!((batch.totals.intended, batch.share), (100, None));
-    let insists = format!("{line} --shard none");
-    let whole = Running::of(&mut placed(&insists, &STEP)).finish().exits(0).record();
-    assert_eq!((whole.totals.intended, whole.share), (100, None));
-    Running::of(&mut placed("sim --ops-max 100", &STEP)).finish().exits(0);
-    let planned = format!("run -s {} --threads 2 --shard auto --plan", peer.name);
-    let plan = Running::of(&mut placed(&planned, &STEP)).finish().exits(0);
-    assert!(plan.out.contains("1/4, lanes 2 to 3 of 8"), "{plan}");
 }
 
 #[test]

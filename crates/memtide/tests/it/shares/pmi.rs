@@ -1,13 +1,9 @@
 //! The launcher's side of PMI-1: serves the processes of one job, each on an inherited socket.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use crate::prelude::*;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-use std::sync::{Arc, Barrier, Mutex};
-use std::thread;
+use std::sync::Barrier;
 
 /// A launcher of a few processes.
 pub(crate) struct Launcher {

@@ -1,18 +1,13 @@
 //! Ctrl-C, SIGTERM and a closed terminal, at every stage of a run.
 
-use crate::child::{Running, program, scratch, shared};
-use crate::peer::Peer;
 use crate::peer::rogue::{Answer, Crowded, Rogue, say};
-use rustix::process::Signal;
-use std::os::unix::process::CommandExt;
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::prelude::*;
 
 /// Much shorter than the runs below, much longer than an orderly end.
 const PROMPTLY: Duration = Duration::from_secs(15);
 
 /// Interrupts a run of `line` once `is_there` is true.
-fn interrupted(line: &str, is_there: impl Fn() -> bool) -> crate::child::Finished {
+fn interrupted(line: &str, is_there: impl Fn() -> bool) -> Finished {
     let running = Running::start(&format!("run {line} --timeout 50s --duration 50s"));
     let started = Instant::now();
     while !is_there() {
@@ -104,6 +99,6 @@ fn a_second_signal_keeps_what_is_written() {
     let run = running.finish();
     peer.signal(Signal::CONT);
     run.exits(130);
-    let rows = std::fs::read_to_string(samples).unwrap();
+    let rows = fs::read_to_string(samples).unwrap();
     assert!(rows.lines().count() > 1_000, "{}", rows.len());
 }

@@ -2,16 +2,13 @@
 //! outside its temporary folder and namespaces, and ends with its handle: also if a test panics, if
 //! it only half starts, and if the tests' process is killed.
 
-use crate::child::{Finished, Running, Turn, cleared, shared};
+use crate::child::{Turn, cleared};
+use crate::prelude::*;
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::process::Child;
 
 /// Number of nodes of a cluster, named `n1`, `n2` and so on.
 pub(super) const NODES: u32 = 4;

@@ -1,8 +1,7 @@
 //! The script that users submit, unchanged from deploy/slurm.
 
 use super::cluster::Cluster;
-use crate::child::{Finished, assert_counters_equal, record_at};
-use std::fs;
+use crate::prelude::*;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/slurm/run.sh");
 const WORDS: &str =

@@ -7,11 +7,10 @@ mod plain;
 
 mod cluster;
 
+use crate::prelude::*;
 use cluster::{Cluster, NODES};
 use std::collections::BTreeSet;
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 
 /// The processes of a PID namespace.
 fn processes_in(namespace: &Path) -> Vec<PathBuf> {

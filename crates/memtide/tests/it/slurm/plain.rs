@@ -1,12 +1,9 @@
 //! Shares without a scheduler: the ssh line of docs/cluster.md and the script that it starts, run
 //! unchanged, with a shell in place of ssh. They need neither root nor Slurm.
 
-use crate::child::{Running, assert_counters_equal, cleared, record_at, scratch};
-use crate::peer::Peer;
-use std::fs;
+use crate::child::cleared;
+use crate::prelude::*;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The first block of commands below this heading of docs/cluster.md.
 fn block(heading: &str) -> String {

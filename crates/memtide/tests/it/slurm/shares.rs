@@ -3,14 +3,8 @@
 
 use super::cluster::Cluster;
 use super::processes_in;
-use crate::child::{Finished, assert_counters_equal, check, memtide, record_at};
-use memtide_record::Record;
-use memtide_record::{CheckKind, CheckResult, EndedBy};
-use rustix::process::{Pid, Signal, kill_process};
-use std::fs;
-use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::prelude::*;
+use rustix::process::{Pid, kill_process};
 
 /// Rate of the whole run, in operations per second.
 const RATE: u64 = 800;

@@ -1,6 +1,6 @@
 //! Masks figures in texts, so that only a change of words, columns, lines or streams shows.
 
-use std::path::Path;
+use crate::prelude::*;
 
 /// The lines of `text` with single spaces between words, `#` for figures, and repeated lines once.
 pub(super) fn masked(text: &str, links: &Path) -> Vec<String> {

@@ -8,14 +8,8 @@ mod lines;
 mod mask;
 mod unread;
 
-use crate::child::{Finished, Running, program, shared};
-use crate::peer::Peer;
+use crate::prelude::*;
 use mask::masked;
-use rustix::process::Signal;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// Number of command lines that run at the same time.
 const AT_ONCE: usize = 3;
@@ -70,10 +64,10 @@ impl Call {
         let running = Running::of(&mut self.command);
         if let Some(signal) = self.killed {
             let seen = || peer.figure("cmd_get") + peer.figure("cmd_set");
-            let started = std::time::Instant::now();
+            let started = Instant::now();
             while seen() < UNDER_WAY {
                 assert!(started.elapsed().as_secs() < 50, "the run does not get under way");
-                thread::sleep(std::time::Duration::from_millis(10));
+                thread::sleep(Duration::from_millis(10));
             }
             running.signal(signal);
         }
@@ -86,7 +80,7 @@ impl Call {
 /// The program, called by a link `folder/name`.
 fn linked(link: &str) -> Command {
     let place = links().join(link);
-    std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
     // Another test may create the same link.
     drop(std::os::unix::fs::symlink(program().get_program(), &place));
     let mut command = Command::new(place);
@@ -136,7 +130,7 @@ fn told(line: &str) -> String {
 fn expect(name: &str) {
     let _turn = shared();
     let path = format!("{}/tests/it/streams/golden/{name}", env!("CARGO_MANIFEST_DIR"));
-    let kept = std::fs::read_to_string(&path).unwrap();
+    let kept = fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = kept.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
     assert!(lines.len() >= 10, "{name} lists too little");
     let next = AtomicUsize::new(0);
@@ -156,7 +150,7 @@ fn expect(name: &str) {
     parts.sort();
     let listing: String = parts.into_iter().map(|(_, part)| part).collect();
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        return std::fs::write(&path, &listing).unwrap();
+        return fs::write(&path, &listing).unwrap();
     }
     for (now, then) in listing.split("\n$ ").zip(kept.split("\n$ ")) {
         assert_eq!(now.trim_end(), then.trim_end(), "{name} differs; UPDATE_DOCS=1 writes it anew");

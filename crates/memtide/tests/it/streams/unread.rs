@@ -1,11 +1,7 @@
 //! Drivers that do not read stderr.
 
 use super::super::mutilate::cells;
-use crate::child::{program, shared};
-use crate::peer::Peer;
-use rustix::process::Signal;
-use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
+use crate::prelude::*;
 
 /// Number of rows read from a scan before it is killed.
 const ROWS: usize = 4;

@@ -1,32 +1,19 @@
 //! A user at a terminal: all output fits it.
 
-use crate::child::{program, shared};
-use std::fs::File;
-use std::io::Read;
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::process::{Command, Stdio};
-use std::ptr;
-use std::time::{Duration, Instant};
+use crate::hostile::terminal::terminal;
+use crate::prelude::*;
 
 /// Time limit of these tests' runs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs `command` with a terminal of `columns` columns as its stdout; returns its output.
 fn shown(command: &mut Command, columns: u16) -> String {
-    let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    let (mut ours, mut theirs) = (-1, -1);
-    // SAFETY: both descriptors and the size outlive the call, which keeps none of the pointers.
-    let opened = unsafe {
-        libc::openpty(&mut ours, &mut theirs, ptr::null_mut(), ptr::null(), &raw const size)
-    };
-    assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: the descriptors were just opened, and no other handle owns them.
-    let (ours, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+    let (mut ours, theirs) = terminal((columns, 24));
     let mut child = command.stdout(theirs).stderr(Stdio::piped()).spawn().unwrap();
     // The command keeps the terminal's other side open until its stdout is replaced.
     command.stdout(Stdio::null());
-    let reader = std::thread::spawn(move || {
-        let (mut ours, mut text) = (ours, Vec::new());
+    let reader = thread::spawn(move || {
+        let mut text = Vec::new();
         // The read ends with an error once the other side is closed.
         drop(ours.read_to_end(&mut text));
         String::from_utf8(text).unwrap()
@@ -36,7 +23,7 @@ fn shown(command: &mut Command, columns: u16) -> String {
         if Instant::now() > deadline {
             drop(child.kill());
         }
-        std::thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(5));
     }
     reader.join().unwrap().replace("\r\n", "\n")
 }
@@ -45,7 +32,7 @@ fn shown(command: &mut Command, columns: u16) -> String {
 fn a_report_fits_the_terminal_and_is_whole_in_a_pipe() {
     let _turn = shared();
     for line in [
-        "run --quiet --ops-max 2k --keys 100 --rate 0 --goal all.p99<1h",
+        "run --quiet --full --ops-max 2k --keys 100 --rate 0 --goal all.p99<1h",
         "scan --quiet --rates 500,1k --duration 200ms --keys 100 --goal all.p99<1h",
         "run --plan --keys 100",
     ] {

@@ -2,11 +2,7 @@
 //! the names it is called by.
 
 use super::{errors, figure, report, target, total, twemperf};
-use crate::child::{Running, memtide, record_at, scratch, shared, start_after};
-use crate::peer::Peer;
-use rustix::process::Signal;
-use std::thread;
-use std::time::Duration;
+use crate::prelude::*;
 
 #[test]
 fn a_dead_port_refuses() {
@@ -123,6 +119,6 @@ fn notes_go_to_the_log() {
     let log = scratch("twemperf.log");
     let run = twemperf(&peer, &format!("-z 100 -o {}", log.display())).exits(0);
     assert!(run.err.starts_with("\nTotal: "), "{run}");
-    let log = std::fs::read_to_string(log).unwrap();
+    let log = fs::read_to_string(log).unwrap();
     assert!(log.contains("--sizes=d100"), "{log}");
 }

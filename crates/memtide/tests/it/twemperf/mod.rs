@@ -4,9 +4,7 @@
 mod endings;
 mod native;
 
-use crate::child::{Finished, Running, memtide, scratch, shared};
-use crate::peer::Peer;
-use memtide_record::Record;
+use crate::prelude::*;
 
 /// Runs `words` as twemperf against `peer`.
 fn twemperf(peer: &Peer, words: &str) -> Finished {
@@ -82,34 +80,6 @@ fn the_second_example_of_its_readme() {
     assert!(text.contains(" ms/conn <= 1 concurrent connections)\n"), "{run}");
     assert!(text.contains("\nRequest size [B]: avg 28.0 min 28.0 max 28.0 stddev 0.00\n"), "{run}");
     assert!(run.err.contains("for concurrency give a rate"), "{run}");
-}
-
-#[test]
-fn published_runs_set_and_then_get_the_same_keys() {
-    let peer = Peer::memcached("");
-    // A tenth of the calls; a hundredth of the gets, which would take 25 s otherwise.
-    let set = twemperf(
-        &peer,
-        "--sizes=u100,100 --num-calls=1000 --num-conns=100 --call-rate=1000 --conn-rate=10000 \
-         --method=set",
-    );
-    assert_whole(&set, 100, 1000);
-    assert_eq!(figure(report(&set.err), "Response type:", "stored"), 100_000.0, "{set}");
-    assert!(total(report(&set.err), "test-duration") >= 0.999, "{set}");
-    assert!(set.err.contains("\nRequest size [B]: avg 129.0 min 129.0 max 129.0 stddev 0.00\n"));
-    let get = twemperf(
-        &peer,
-        "--sizes=u100,100 --num-calls=100 --num-conns=100 --call-rate=40 --conn-rate=10000 \
-         --method=get",
-    );
-    assert_whole(&get, 100, 100);
-    assert!(get.err.contains("\nRequest size [B]: avg 19.0 min 19.0 max 19.0 stddev 0.00\n"));
-    let text = report(&get.err);
-    assert_eq!(figure(text, "Response type:", "value"), 10_000.0, "{get}");
-    assert_eq!(figure(text, "Response type:", "end"), 0.0, "{get}");
-    assert!(total(text, "test-duration") >= 2.47, "{get}");
-    assert_eq!(peer.figure("get_hits"), 10_000);
-    assert!(peer.figure("curr_connections") <= 3);
 }
 
 #[test]

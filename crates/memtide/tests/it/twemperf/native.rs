@@ -1,50 +1,20 @@
 //! The native command line of a twemperf run: the same scenario, and the same record.
 
 use super::twemperf;
-use crate::child::{Finished, memtide, record_at, scratch};
-use crate::peer::Peer;
-use memtide_record::Record;
-use serde_json::{Value, json};
+use crate::prelude::*;
+use serde_json::json;
 
-/// Settings that every line of twemperf implies.
-const UNSAID: &str = "--send-buffer 4096 --receive-buffer 16384 --trailing-space --keys 4294967295 \
-    --key-form hex --key-first 1 --key-prefix mcp: --key-size fixed:12 --popularity sequential \
-    --value-fill 0 --value-draws rand48:4660,22136,25923 --load never --threads 1 --wait sleep \
-    --cooldown drain --message-sizes --quiet";
+const NATIVE: &str = include_str!("native.txt");
 
-/// Lines of twemperf, each with the additional native options. The gets find the keys that the sets
-/// stored.
-const LINES: [(&str, &str); 5] = [
-    (
-        "--linger=0 --timeout=5 --conn-rate=1000 --call-rate=1000 --num-calls=10 --num-conns=300 \
-         --sizes=u1,16",
-        "--mix set=1 --value-size uniform-real:1,16 --linger 0 --timeout 5s --connection-rate 1000 \
-         --connection-arrival fixed --call-rate 1000 --arrival fixed --calls 10 --depth 10 \
-         --connections 300 --connections-total 300",
-    ),
-    (
-        "--method=get --call-rate=0 --num-calls=50 --conn-rate=0 --num-conns=80",
-        "--mix get=1 --timeout 1h --calls 50 --depth 1 --connections 1 --connections-total 80",
-    ),
-    (
-        "-m incr -z d5 -r e0.002 -R u0.001,0.003 -N 5 -n 100 -t 9 -l 1",
-        "--mix incr=1 --numeric-keys shared --delta fixed:5 --linger 1s --timeout 9s \
-         --connection-rate 500 --connection-arrival poisson --call-rate 500 \
-         --arrival uniform:0.5 --gap-draws rand48:4660,22136,25923 --calls 5 --depth 5 \
-         --connections 100 --connections-total 100",
-    ),
-    (
-        "-n 2 -N 2 -r s0.05 -R s0.02 -t 9",
-        "--mix set=1 --value-size fixed:1 --timeout 9s --connection-rate 20 --call-rate 50 \
-         --connection-arrival ascending:20 --arrival ascending:50 --calls 2 --depth 2 \
-         --connections 2 --connections-total 2",
-    ),
-    (
-        "-m delete -q -n 20 -N 7 -r 100 -t 9",
-        "--mix delete=1 --noreply --timeout 9s --connection-rate 100 --connection-arrival fixed \
-         --calls 7 --depth 1 --connections 20 --connections-total 20",
-    ),
-];
+/// The settings that every line of twemperf implies.
+fn unsaid() -> &'static str {
+    section(NATIVE, "unsaid").next().unwrap()
+}
+
+/// Lines of twemperf, each with the additional native options.
+fn lines() -> impl Iterator<Item = (&'static str, &'static str)> {
+    section(NATIVE, "lines").map(|row| row.split_once(" => ").unwrap())
+}
 
 /// The words of a record's scenario that describe the load.
 fn words(record: &Record) -> Value {
@@ -72,15 +42,16 @@ fn counts(record: &Record) -> Value {
 #[test]
 fn both_give_the_same_record() {
     // Two servers with the same history.
+    let unsaid = unsaid();
     let peers = [Peer::memcached(""), Peer::memcached("")];
     for io in ["epoll", "uring"] {
-        for (theirs, ours) in LINES {
+        for (theirs, ours) in lines() {
             let file = scratch("twemperf-face.json");
             let json = format!("--json={}", file.display());
             twemperf(&peers[0], &format!("{theirs} {json}")).exits(0);
             let face = record_at(&file);
             let name = &peers[1].name;
-            let run = memtide(&format!("run -s {name} {UNSAID} {ours} --io {io} --json -"));
+            let run = memtide(&format!("run -s {name} {unsaid} {ours} --io {io} --json -"));
             if io == "uring" && run.code == Some(2) && run.err.contains("cannot be used") {
                 return;
             }
@@ -104,8 +75,9 @@ fn simulated(run: &Finished) -> (Record, String) {
 
 #[test]
 fn both_are_the_same_to_the_last_byte_where_time_is_simulated() {
+    let unsaid = unsaid();
     let peer = Peer::memcached("");
-    for (theirs, ours) in LINES {
+    for (theirs, ours) in lines() {
         // The scenario that the face wrote, run again from a file.
         let written = scratch("twemperf-scenario.json");
         let json = format!("--json={}", written.display());
@@ -113,9 +85,9 @@ fn both_are_the_same_to_the_last_byte_where_time_is_simulated() {
         let face = record_at(&written);
         let fields = face.scenario.iter().map(|(name, value)| format!("{name} = {value}\n"));
         let file = scratch("twemperf-scenario.toml");
-        std::fs::write(&file, fields.collect::<String>()).unwrap();
+        fs::write(&file, fields.collect::<String>()).unwrap();
         let from_face = memtide(&format!("sim {} --json -", file.display()));
-        let line = format!("sim -s {} {UNSAID} {ours} --json -", peer.name);
+        let line = format!("sim -s {} {unsaid} {ours} --json -", peer.name);
         let (ours, theirs) = (simulated(&memtide(&line)), simulated(&from_face));
         assert_eq!(ours.1, theirs.1);
         assert_eq!(ours.0.to_json(), theirs.0.to_json());

@@ -3,17 +3,8 @@
 
 mod windows;
 
-use crate::child::{memtide, scratch};
-use crate::peer::Peer;
+use crate::prelude::*;
 use memtide_record::VerificationCounts;
-use serde_json::Value;
-
-/// Number of these faults, by the server's own count.
-fn planted(server: &Peer, name: &str) -> u64 {
-    let lines = server.ask("stats faults");
-    let line = lines.iter().find_map(|line| line.strip_prefix(&format!("STAT fault_{name} ")));
-    line.expect("it counts this fault").parse().unwrap()
-}
 
 #[test]
 fn every_flipped_bit_of_a_lying_server_is_found_and_listed() {
@@ -28,7 +19,7 @@ fn every_flipped_bit_of_a_lying_server_is_found_and_listed() {
     .exits(1);
     let record = ran.record();
     let found = record.phases.verification();
-    let flipped = planted(&server, "flip");
+    let flipped = server.faults("flip");
     assert!(flipped > 0, "a thousandth of {} values was to be flipped", found.checked);
     let right = found.checked - flipped;
     let expected = VerificationCounts {
@@ -38,7 +29,7 @@ fn every_flipped_bit_of_a_lying_server_is_found_and_listed() {
         ..VerificationCounts::default()
     };
     assert_eq!(found, expected, "{ran}");
-    let text = std::fs::read_to_string(&details).unwrap();
+    let text = fs::read_to_string(&details).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len() as u64, flipped);
     for line in &lines {
@@ -61,7 +52,7 @@ fn each_class_is_told_from_the_others() {
         ))
         .exits(1);
         let found = serde_json::to_value(ran.record().phases.verification()).unwrap();
-        let done = planted(&server, &fault.split(':').next().unwrap().replace('-', "_"));
+        let done = server.faults(fault.split(':').next().unwrap());
         assert!(done > 0, "{fault}");
         for class in ["corrupt", "wrong_key", "stale", "truncated"] {
             let count = found[class].as_u64().unwrap();
@@ -101,20 +92,11 @@ fn values_that_were_stored_without_a_proof_are_no_lies() {
     assert_eq!(silent.phases.verification(), VerificationCounts::default());
     let record = memtide(&format!("run {common} --verify 1 --load never")).exits(0).record();
     assert!(record.totals.verification.checked > 500);
-    let stored = |record: &memtide_record::Record| {
-        record.phases.load.totals.replies.get("stored").copied().unwrap_or(0)
-    };
+    let stored =
+        |record: &Record| record.phases.load.totals.replies.get("stored").copied().unwrap_or(0);
     // Another scenario's values under the same keys are stored anew, and are no fault.
     let record = memtide(&format!("run {common} --verify 1 --value-size 64")).exits(0).record();
     assert_eq!(stored(&record), 2_000);
     let record = memtide(&format!("run {common} --verify 1 --value-size 64")).exits(0).record();
     assert_eq!(stored(&record), 0, "now they are this scenario's");
-}
-
-#[test]
-fn what_could_not_be_verified_is_refused() {
-    let sentence = memtide("run --verify 1 --mix get=1,append=1 --duration 1s");
-    sentence.complains(2, &["verify", "append", "remove it"]);
-    memtide("run --verify 1.5 --duration 1s").complains(2, &["verify", "fraction"]);
-    memtide("run --verify-details x --duration 1s").complains(2, &["verify-details", "verify 1"]);
 }

@@ -1,8 +1,6 @@
 //! Clients with windows against real servers: objects that expire.
 
-use super::planted;
-use crate::child::memtide;
-use crate::peer::Peer;
+use crate::prelude::*;
 use memtide_record::VerificationCounts;
 
 #[test]
@@ -23,6 +21,6 @@ fn what_expires_does_so_in_time_on_memcached_and_too_early_on_a_liar() {
             .exits(1);
     let found = ran.record().phases.verification();
     assert!(found.unexpired_unget > 0 && found.verify_misses > 0, "{ran}");
-    let struck = planted(&liar, "expire_early");
+    let struck = liar.faults("expire-early");
     assert_eq!(found.unexpired_unget + found.verify_misses, struck, "{ran}");
 }

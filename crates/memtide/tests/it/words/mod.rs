@@ -1,10 +1,9 @@
 //! Words that a shell passes on by accident: bytes that are not UTF-8, empty values, switches that
 //! are switched off again, and repeated flags.
 
-use crate::child::{Running, memtide, memtide_with, program, scratch, shared};
+use crate::prelude::*;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::process::Stdio;
 
 fn bytes(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
@@ -14,7 +13,7 @@ fn bytes(bytes: &[u8]) -> OsString {
 fn variables_that_are_no_text_concern_only_their_owners() {
     let _turn = shared();
     let line = "run --plan --server 127.0.0.1:1";
-    let foreign = |command: &mut std::process::Command| {
+    let foreign = |command: &mut Command| {
         command.env("CAFE", bytes(b"caf\xe9")).env(bytes(b"\xff\xfe"), "x");
     };
     let mut command = program();
@@ -61,7 +60,7 @@ fn an_empty_server_is_never_the_embedded_one() {
     memtide_with("MEMTIDE_SERVER", "", "run --plan").complains(2, &["MEMTIDE_SERVER", "empty"]);
     memtide_with("MEMTIDE_STRICT", "", "sim --plan").complains(2, &["MEMTIDE_STRICT", "empty"]);
     let path = scratch("empty.toml");
-    std::fs::write(&path, "keys = 5\nserver = \"\"\n").unwrap();
+    fs::write(&path, "keys = 5\nserver = \"\"\n").unwrap();
     let run = memtide(&format!("run {}", path.display()));
     run.complains(2, &["server", "empty.toml line 2", "empty"]);
 }
@@ -69,7 +68,7 @@ fn an_empty_server_is_never_the_embedded_one() {
 #[test]
 fn a_switch_is_taken_back_and_the_last_of_two_flags_wins() {
     let path = scratch("switched.toml");
-    std::fs::write(&path, "plan = true\nnoreply = true\nquiet = true\n").unwrap();
+    fs::write(&path, "plan = true\nnoreply = true\nquiet = true\n").unwrap();
     let file = path.display();
     // The plan is only printed until the flag is switched off again; then the run fails to connect.
     memtide(&format!("run {file} -s 127.0.0.1:1")).exits(0);
@@ -101,15 +100,15 @@ fn a_scenario_may_come_from_stdin() {
         ("server = \"127.0.0.1:1\"\nrate = 444\nplan = true\n", 0, &["444/s"][..]),
         ("rate = 5\nkey-sice = 40\n", 2, &["stdin line 2", "key-size"]),
     ] {
-        std::fs::write(&path, text).unwrap();
+        fs::write(&path, text).unwrap();
         let mut command = program();
-        command.args(["run", "-"]).stdin(Stdio::from(std::fs::File::open(&path).unwrap()));
+        command.args(["run", "-"]).stdin(Stdio::from(File::open(&path).unwrap()));
         let run = Running::of(&mut command).finish().exits(code);
         let said = format!("{}{}", run.out, run.err);
         assert!(words.iter().all(|word| said.contains(word)), "{run}");
     }
     // An endless file that is no scenario is not read to its end.
-    let zeros = Stdio::from(std::fs::File::open("/dev/zero").unwrap());
+    let zeros = Stdio::from(File::open("/dev/zero").unwrap());
     let run = Running::of(program().args(["run", "-"]).stdin(zeros)).finish().exits(2);
     assert!(run.err.contains("stdin") && run.err.contains("bytes"), "{run}");
 }

@@ -5,8 +5,8 @@ use super::{json, same};
 use crate::record::*;
 use memtide_base::{Random, Span};
 use memtide_metrics::counter::Fate;
-use memtide_metrics::histogram::Tallying;
-use memtide_metrics::{Histogram, Row, Shape, Tally, TallySum};
+use memtide_metrics::slices::first_width;
+use memtide_metrics::{Answer, Histogram, Row, Shape, Tally, TallySum, UnansweredCount};
 use memtide_scenario::Kind;
 use memtide_workload::OpKind;
 
@@ -47,17 +47,19 @@ fn operation(random: &mut Random, window: Span) -> Operation {
 /// Records operations per shard as workers do, and sums them as a run does.
 fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
     let width = Span::from_s(1);
-    let rows = window.ns().div_ceil(width.ns()) as usize;
     let mut slots = vec![false; 16];
     KINDS.iter().for_each(|kind| slots[kind.index()] = true);
     let shape = Shape {
+        response: slots.clone(),
+        service: slots.clone(),
         slots,
         segments: 1,
         servers: SERVERS,
         row_width: width,
-        rows_open: rows + 1,
         rows_max: 1024,
-        rows_get_times: true,
+        row_gets: vec![OpKind::Get.index()],
+        slice_width: first_width(Some(window)),
+        cells: 12,
         depth: 9,
         churn: false,
         message_sizes: true,
@@ -72,10 +74,10 @@ fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
 }
 
 fn note(tally: &mut Tally, operation: &Operation) {
-    let Operation { intended, kind, server, response, lag, fate, hit } = *operation;
-    let at = kind.index();
-    let (hits, misses) = (u64::from(hit), u64::from(!hit));
-    tally.row_intended(intended);
+    let Operation { intended, server, response, lag, fate, hit, .. } = *operation;
+    let at = operation.kind.index();
+    let (hits, misses) = (u32::from(hit), u32::from(!hit));
+    tally.intended(intended);
     for counters in [&mut tally.segments[0], &mut tally.servers[server]] {
         counters.intended += 1;
         counters.sent += 1;
@@ -86,32 +88,30 @@ fn note(tally: &mut Tally, operation: &Operation) {
     tally.sent_in_window[at] += 1;
     tally.times.in_flight_at_send.record(response.ns() % 50);
     tally.sent_with(1 + response.ns() as usize % 9);
+    let is_sent = fate != Fate::Dropped;
+    let (kind, nth) = (at as u8, server as u16);
+    let lost = UnansweredCount { kind, server: Some(nth), is_sent, count: 1 };
     match fate {
         Fate::Unacknowledged => {}
         Fate::Answered => {
-            let slot = |slots: &mut [Option<Tallying>], span: Span| {
-                slots[at].as_mut().unwrap().record(span.ns());
-            };
-            slot(&mut tally.times.response, response);
-            slot(&mut tally.times.lag, lag);
-            slot(&mut tally.times.service, response.saturating_sub(lag));
+            tally.times.lag[at].as_mut().unwrap().record(lag.ns());
             tally.times.servers[server].record(response.ns());
             tally.times.lag_generator.record(lag.ns());
             tally.times.response_ideal.record(response.ns());
-            tally.row_answered(intended, response, hits, misses);
-            if kind == OpKind::Get {
-                tally.row_get(intended, response, response.saturating_sub(lag));
-            }
+            let service = response.saturating_sub(lag);
+            let (slot, server) = (kind, nth);
+            let answer = Answer { slot, kind, server, response, service, hits, misses };
+            tally.answered(intended, answer);
         }
         Fate::Dropped => {
             // The operation took at least the time of its answer.
-            tally.row_unanswered(intended);
+            tally.lost(intended, lost);
             tally.segments[0].dropped_at_end += 1;
             tally.servers[server].dropped_at_end += 1;
             tally.times.bounds[at].as_mut().unwrap().record(response.ns() / 8);
             tally.times.server_bounds[server].record(response.ns() / 8);
         }
-        _ => tally.row_unanswered(intended),
+        _ => tally.lost(intended, lost),
     }
 }
 
@@ -163,10 +163,9 @@ fn sealed(sums: &TallySum, window: Span, start_ms: u64) -> Record {
         servers: (0..SERVERS).map(server).collect(),
         sent_in_window: sent.into(),
         rate: RateRecord {
-            target_per_s: None,
             achieved_per_s: per_second(sent.iter().map(|(_, count)| count).sum(), window),
             kinds_per_s: sent.map(|(kind, count)| (kind, per_second(count, window))).into(),
-            keys_per_s: None,
+            ..RateRecord::default()
         },
         response: kinds(&sums.times.response, true),
         service: kinds(&sums.times.service, false),
@@ -233,6 +232,8 @@ fn a_run_cut_into_shards_merges_to_the_numbers_of_the_whole() {
             .collect();
         let mut merged = same(&parts);
         assert_eq!(merged.shards.len(), shards);
+        let slicing = merged.slicing.take().expect("it says why there are no intervals");
+        assert_eq!(slicing.unusable.as_deref(), Some("pooled runs have no common slices"));
         assert_eq!(merged.start_skew_ns, Some(0));
         if whole.slices.len() < whole.intervals.len() {
             // Intervals that are shorter than slices keep only counts.

@@ -5,14 +5,14 @@ use memtide_record::GoalResult;
 
 /// The rates of a scan of `word`, at most `most`.
 fn tried(word: &str, most: usize) -> Vec<f64> {
-    let mut scan = Scan::new(word.parse().unwrap());
+    let mut scan = Scan::new(word.parse().unwrap(), RateUnit::Operations);
     let mut rates = Vec::new();
     let mut decision = scan.first();
     while let Decision::Try(Trial { rate, .. }) = decision
         && rates.len() < most
     {
-        rates.push(rate);
-        let result = StepResult { rate, achieved_per_s: rate, goal: None, behind: false };
+        rates.push(rate.per_s);
+        let result = StepResult { rate, achieved: rate, goal: None, behind: false };
         decision = scan.next(&result);
     }
     assert_eq!(scan.answer(), None, "nothing was looked for");
@@ -50,7 +50,7 @@ fn what_is_no_range_is_refused_with_a_reason() {
 
 #[test]
 fn the_answer_is_the_highest_rate_that_did() {
-    let mut scan = Scan::new("100..500+100".parse().unwrap());
+    let mut scan = Scan::new("100..500+100".parse().unwrap(), RateUnit::Operations);
     scan.first();
     for (rate, goal, behind) in [
         (100.0, GoalResult::Met, false),
@@ -59,7 +59,8 @@ fn the_answer_is_the_highest_rate_that_did() {
         (400.0, GoalResult::Met, true),
         (500.0, GoalResult::Undecided, false),
     ] {
-        let result = StepResult { rate, achieved_per_s: rate, goal: Some(goal), behind };
+        let rate = Rate::new(rate, RateUnit::Operations);
+        let result = StepResult { rate, achieved: rate, goal: Some(goal), behind };
         scan.next(&result);
     }
     let answer = scan.answer().unwrap();

@@ -5,6 +5,8 @@
 //! rate does not miss because of that.
 
 use crate::steps::course::{Course, Decision, StepResult, Trial};
+use memtide_base::Rate;
+use memtide_base::choice::RateUnit;
 use memtide_record::GoalResult;
 use memtide_record::steps::{Answer, StepRole};
 
@@ -50,13 +52,19 @@ impl Bisect {
         let above_floor = self.current > self.floor_of_peak * self.peak;
         if !self.retreats && self.high > CLOSE * self.low && above_floor {
             self.current = ((self.high + self.low) / 2.0).floor();
-            return Decision::Try(Trial { rate: self.current, role: StepRole::Narrow });
+            return Decision::Try(Trial {
+                rate: in_operations(self.current),
+                role: StepRole::Narrow,
+            });
         }
         self.retreats = true;
         if !self.does && above_floor && self.current > RETREAT * self.low {
             self.current = (self.current * self.back_off).floor();
             if self.current >= 1.0 {
-                return Decision::Try(Trial { rate: self.current, role: StepRole::Confirm });
+                return Decision::Try(Trial {
+                    rate: in_operations(self.current),
+                    role: StepRole::Confirm,
+                });
             }
         }
         Decision::Over
@@ -65,13 +73,13 @@ impl Bisect {
 
 impl Course for Bisect {
     fn first(&mut self) -> Decision {
-        Decision::Try(Trial { rate: self.first, role: StepRole::Peak })
+        Decision::Try(Trial { rate: in_operations(self.first), role: StepRole::Peak })
     }
 
     fn next(&mut self, result: &StepResult) -> Decision {
         self.does = result.goal == Some(GoalResult::Met);
         if self.peak == 0.0 {
-            self.peak = result.achieved_per_s.floor();
+            self.peak = result.achieved.per_s.floor();
             (self.high, self.current) = (self.peak, self.peak);
             if self.does || self.peak < 1.0 {
                 return Decision::Over;
@@ -88,7 +96,12 @@ impl Course for Bisect {
         Some(Answer { rate_per_s, met: u32::from(self.does), missed: 0, missed_per_s })
     }
 
-    fn bracket(&self) -> (Option<f64>, Option<f64>) {
-        (Some(self.low), Some(self.high))
+    fn bracket(&self) -> (Option<Rate>, Option<Rate>) {
+        (Some(in_operations(self.low)), Some(in_operations(self.high)))
     }
+}
+
+/// Mutilate's rates count operations.
+const fn in_operations(per_s: f64) -> Rate {
+    Rate::new(per_s, RateUnit::Operations)
 }

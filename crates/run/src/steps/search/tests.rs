@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::steps::course::{Course, Decision, StepResult, Trial};
+use memtide_base::Rate;
+use memtide_base::choice::RateUnit;
 use memtide_base::rng::Random;
 use memtide_record::GoalResult;
 use memtide_record::steps::StepRole;
@@ -10,6 +12,10 @@ use memtide_record::steps::StepRole;
 /// time is ln 20 / (μ − λ), so p95 < 10 ms is met up to μ − ln 20 / 10 ms = 700.4/s.
 const SERVED_PER_S: f64 = 1_000.0;
 const BOUND_S: f64 = 0.010;
+
+const fn ops(per_s: f64) -> Rate {
+    Rate::new(per_s, RateUnit::Operations)
+}
 
 fn limit() -> f64 {
     SERVED_PER_S - 20f64.ln() / BOUND_S
@@ -35,7 +41,8 @@ struct Searched {
 
 impl Server<'_> {
     fn step(&mut self, trial: Trial) -> StepResult {
-        let offered = if trial.rate == 0.0 { f64::INFINITY } else { trial.rate };
+        let rate = trial.rate.per_s;
+        let offered = if rate == 0.0 { f64::INFINITY } else { rate };
         let achieved_per_s = offered.min(SERVED_PER_S);
         let p95_s = match offered < SERVED_PER_S {
             true => (self.p95_s)(offered),
@@ -47,8 +54,8 @@ impl Server<'_> {
         let measured_s = p95_s * (self.noise * normal).exp() * disturbed;
         let met = measured_s < BOUND_S;
         let goal = Some(if met { GoalResult::Met } else { GoalResult::Missed });
-        let behind = trial.rate > 0.0 && achieved_per_s < 0.95 * trial.rate;
-        StepResult { rate: trial.rate, achieved_per_s, goal, behind }
+        let behind = rate > 0.0 && achieved_per_s < 0.95 * rate;
+        StepResult { rate: trial.rate, achieved: ops(achieved_per_s), goal, behind }
     }
 
     fn search(&mut self, mut course: impl Course) -> Searched {
@@ -73,7 +80,8 @@ fn quiet(p95_s: &dyn Fn(f64) -> f64) -> Server<'_> {
     Server { p95_s, noise: 0.0, disturbed: 0.0, random: Random::new(1) }
 }
 
-const LIMITS: Limits = Limits { rate_min: None, rate_max: None, resolution: 0.02 };
+const LIMITS: Limits =
+    Limits { unit: RateUnit::Operations, rate_min: None, rate_max: None, resolution: 0.02 };
 
 #[test]
 fn without_noise_the_limit_is_bracketed_to_the_resolution() {
@@ -144,12 +152,12 @@ fn one_disturbed_step_does_not_decide() {
 fn what_is_met_nowhere_is_not_found() {
     let searched = quiet(&|_| 0.1).search(Bracket::new(LIMITS));
     assert_eq!(searched.found, None);
-    let lowest = searched.trials.last().unwrap().rate;
+    let lowest = searched.trials.last().unwrap().rate.per_s;
     assert_eq!(lowest, 10.0, "a hundredth of the peak");
     assert_eq!(searched.missed_at, Some(10.0));
     let limits = Limits { rate_min: Some(600.0), ..LIMITS };
     let searched = quiet(&|_| 0.1).search(Bracket::new(limits));
-    assert!(searched.trials[1..].iter().all(|trial| trial.rate >= 600.0));
+    assert!(searched.trials[1..].iter().all(|trial| trial.rate >= ops(600.0)));
     assert_eq!(searched.found, None);
 }
 
@@ -158,10 +166,10 @@ fn what_is_met_everywhere_is_limited_by_what_may_be_tried_or_can_be_made() {
     let limits = Limits { rate_max: Some(400.0), ..LIMITS };
     let searched = quiet(&queue).search(Bracket::new(limits));
     assert_eq!((searched.found, searched.met, searched.missed_at), (Some(400.0), 2, None));
-    assert!(searched.trials.iter().all(|trial| trial.rate == 400.0), "{:?}", searched.trials);
+    assert!(searched.trials.iter().all(|trial| trial.rate == ops(400.0)), "{:?}", searched.trials);
     // If the highest rate misses, the search goes on below it.
     let searched = quiet(&queue).search(Bracket::new(Limits { rate_max: Some(800.0), ..LIMITS }));
-    let rates: Vec<f64> = searched.trials.iter().map(|trial| trial.rate).collect();
+    let rates: Vec<f64> = searched.trials.iter().map(|trial| trial.rate.per_s).collect();
     assert_eq!(rates[..2], [800.0, 400.0]);
     assert!((searched.found.unwrap() / limit() - 1.0).abs() < 0.025, "{rates:?}");
     // Above its peak the server falls behind, which is a miss whatever the goal says.
@@ -174,7 +182,7 @@ fn what_is_met_everywhere_is_limited_by_what_may_be_tried_or_can_be_made() {
 fn a_peak_that_was_too_low_is_no_ceiling() {
     let mut course = Bracket::new(LIMITS);
     course.first();
-    let peak = StepResult { rate: 0.0, achieved_per_s: 300.0, goal: None, behind: false };
+    let peak = StepResult { rate: ops(0.0), achieved: ops(300.0), goal: None, behind: false };
     let mut decision = course.next(&peak);
     let mut server = quiet(&queue);
     while let Decision::Try(trial) = decision {
@@ -188,14 +196,14 @@ fn a_peak_that_was_too_low_is_no_ceiling() {
 fn mutilates_search_goes_through_the_rates_of_its_source() {
     // Peak 71164, met up to 35000: (71164 + 1) / 2 = 35582 and so on, in whole numbers.
     let mut course = Bisect::new(0.0, 0.1, 0.98);
-    assert_eq!(course.first(), Decision::Try(Trial { rate: 0.0, role: StepRole::Peak }));
+    assert_eq!(course.first(), Decision::Try(Trial { rate: ops(0.0), role: StepRole::Peak }));
     let told = |rate: f64, achieved_per_s: f64, met: bool| {
         let goal = Some(if met { GoalResult::Met } else { GoalResult::Missed });
-        StepResult { rate, achieved_per_s, goal, behind: false }
+        StepResult { rate: ops(rate), achieved: ops(achieved_per_s), goal, behind: false }
     };
     let mut decision = course.next(&told(0.0, 71_164.7, false));
     let mut rates = Vec::new();
-    while let Decision::Try(Trial { rate, .. }) = decision {
+    while let Decision::Try(Trial { rate: Rate { per_s: rate, .. }, .. }) = decision {
         rates.push(rate);
         decision = course.next(&told(rate, rate, rate <= 35_000.0));
     }
@@ -213,7 +221,7 @@ fn mutilates_search_ends_at_the_peak_or_at_its_floor() {
     for (floor, back_off) in [(0.1, 0.98), (0.01, 0.99)] {
         let searched = quiet(&|_| 1.0).search(Bisect::new(0.0, floor, back_off));
         assert_eq!(searched.found, None);
-        let last = searched.trials.last().unwrap().rate;
+        let last = searched.trials.last().unwrap().rate.per_s;
         assert!(last <= floor * SERVED_PER_S && last > floor * SERVED_PER_S * 0.4, "{last}");
     }
     let random = Random::new(7);

@@ -4,6 +4,7 @@ use super::*;
 use crate::file::from_toml;
 use crate::prose::flaw;
 use crate::scenario::Secret;
+use crate::table;
 use memtide_base::Random;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -266,20 +267,9 @@ fn errors_name_the_field_as_its_origin_spells_it() {
 
 #[test]
 fn the_nearest_name_is_found_and_no_far_one() {
-    let cases = [
-        ("kye-size", Some("key-size")),
-        ("Key_Size", Some("key-size")),
-        ("conections", Some("connections")),
-        ("conn", Some("connections")),
-        ("rates", Some("rate")),
-        ("serevr", Some("server")),
-        ("durations-in-s", Some("duration")),
-        ("qps", None),
-        ("x", None),
-        ("", None),
-        ("zzzzzz", None),
-    ];
-    for (name, near) in cases {
-        assert_eq!(nearest(name), near, "{name}");
+    for (name, near) in
+        table::rows(include_str!("../../scenario/tests/words.txt"), "names that are near")
+    {
+        assert_eq!(nearest(&name), near.first().copied(), "{name}");
     }
 }

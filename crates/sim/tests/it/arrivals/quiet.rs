@@ -1,9 +1,7 @@
 //! Runs with few or no operations in their measured window: the window keeps the scenario's length,
 //! and every figure per second refers to all of it.
 
-use crate::harness::{Rehearsal, World};
-use memtide_base::Instant;
-use memtide_record::{EndedBy, Verdict};
+use crate::prelude::*;
 
 fn rehearse(words: &[(&'static str, &str)]) -> Rehearsal {
     let each = [&[("keys", "10"), ("connections", "4"), ("threads", "2")], words].concat();

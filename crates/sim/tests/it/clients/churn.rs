@@ -2,23 +2,19 @@
 //! is counted, whatever fails.
 
 use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::Instant;
+use crate::prelude::*;
 use memtide_base::rng::Rand48;
-use memtide_record::{CheckKind, CheckResult, ChurnRecord, EndedBy};
-use std::collections::BTreeMap;
+use memtide_record::ChurnRecord;
 
 const CALLS: usize = 5;
 
 /// 4 000 connections at 500 per second, of five calls at 2 000 per second each.
 fn world(words: &[(&'static str, &str)]) -> World {
-    let mut all = fields(
-        "connections-total=4000 connection-rate=500 calls=5 call-rate=2k mix=get=1 \
-         load=never threads=1 connections=512",
+    let world = World::of(
+        "connections-total=4000 connection-rate=500 calls=5 call-rate=2k mix=get=1 load=never \
+         threads=1 connections=512",
     );
-    all.retain(|(name, _)| !words.iter().any(|(other, _)| other == name));
-    all.extend(words);
-    World::new(&all).seed(11)
+    world.with(words).seed(11)
 }
 
 fn churn(rehearsal: &Rehearsal) -> &ChurnRecord {

@@ -1,11 +1,8 @@
 //! Servers that all clients reach: copies of writes are filled and scheduled once, and a server
 //! that dies is skipped and used again once it is back.
 
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::Instant;
-use memtide_record::{CheckKind, CheckResult, Figure};
-use memtide_scenario::Kind;
-use memtide_server::ServerProfile;
+use crate::prelude::*;
+use memtide_record::Figure;
 
 const fn s(seconds: u64) -> Instant {
     Instant::from_ns(seconds * 1_000_000_000)
@@ -13,11 +10,10 @@ const fn s(seconds: u64) -> Instant {
 
 /// Eight clients of two servers, with nine gets for each set.
 fn world(more: &[(&'static str, &str)]) -> World {
-    let words = fields(
-        "server=a,b clients=8 threads=2 window=200 mix-order=turn verify=1 timeout=2s \
-         writers=2",
+    let world = World::of(
+        "server=a,b clients=8 threads=2 window=200 mix-order=turn verify=1 timeout=2s writers=2",
     );
-    let mut world = World::new(&[&words[..], more].concat());
+    let mut world = world.with(more);
     world.servers = vec![ServerProfile::default(); 2];
     let mut world = world.behaviour("fixed:100us");
     world.keeps_samples = false;
@@ -26,7 +22,7 @@ fn world(more: &[(&'static str, &str)]) -> World {
 
 /// A counter summed over the servers.
 fn counted(rehearsal: &Rehearsal, name: &str) -> i64 {
-    let of = |figures: &std::collections::BTreeMap<String, Figure>| match figures.get(name) {
+    let of = |figures: &BTreeMap<String, Figure>| match figures.get(name) {
         Some(Figure::Whole(number)) => *number,
         other => panic!("{name}: {other:?}"),
     };
@@ -87,15 +83,4 @@ fn a_server_that_dies_is_passed_over_and_taken_back() {
         // back.
         assert!(died.totals.hits > 2_000 && totals.misses > 0, "{totals:?}");
     }
-}
-
-#[test]
-fn all_dead_end_the_run() {
-    let mut world = world(&[("rate", "4k"), ("duration", "30s")]);
-    world.deaths = vec![(0, s(3), Instant::NEVER), (1, s(4), Instant::NEVER)];
-    let rehearsal = world.rehearse();
-    let failure = rehearsal.failure.expect("nobody is left");
-    assert_eq!(failure.exit, 3);
-    assert!(rehearsal.record.partial && rehearsal.record.totals.answered > 10_000);
-    assert!(rehearsal.record.measured_s < 10.0);
 }

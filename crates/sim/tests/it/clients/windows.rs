@@ -1,26 +1,15 @@
 //! Clients with windows of objects, several connections each, and verification of the values that
 //! they read and of their lifetimes: exact counts in virtual time.
 
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::{Instant, Span};
+use crate::prelude::*;
 use memtide_record::VerificationCounts;
-use memtide_scenario::Kind;
-use memtide_server::{FaultKind, ServerProfile};
-use memtide_sim::{PauseKind, WorkerPause};
 
 /// Sixteen clients with windows of 500 objects each; a closed loop of `ops` operations.
 fn world(ops: &str, more: &[(&'static str, &str)]) -> World {
-    let words = [
-        ("rate", "0"),
-        ("ops-max", ops),
-        ("clients", "16"),
-        ("threads", "2"),
-        ("window", "500"),
-        ("mix-order", "turn"),
-        ("verify", "1"),
-        ("timeout", "2s"),
-    ];
-    let mut world = World::new(&[&words, more].concat()).behaviour("fixed:20us");
+    let world = World::of(&format!(
+        "rate=0 ops-max={ops} clients=16 threads=2 window=500 mix-order=turn verify=1 timeout=2s"
+    ));
+    let mut world = world.with(more).behaviour("fixed:20us");
     world.keeps_samples = false;
     world
 }
@@ -118,11 +107,10 @@ fn over_datagrams_a_client_goes_on_after_each_loss() {
 
 #[test]
 fn without_windows_a_get_of_many_keys_counts_them_too() {
-    let words = fields(
-        "rate=0 ops-max=100001 rate-unit=keys multiget=10 keys=1000 threads=3 \
-         connections=7",
+    let world = World::of(
+        "rate=0 ops-max=100001 rate-unit=keys multiget=10 keys=1000 threads=3 connections=7",
     );
-    let rehearsal = World::new(&words).rehearse();
+    let rehearsal = world.rehearse();
     let (sets, keys) = sets_and_keys(&rehearsal);
     assert_eq!(sets + keys, 100_001);
 }

@@ -2,11 +2,7 @@
 //! hypervisor, or have too much to do, each with the kernel's figures that belong to it. The record
 //! names the cause that was planted and no other.
 
-use crate::harness::World;
-use memtide_base::Span;
-use memtide_base::rng::Random;
-use memtide_record::Verdict;
-use memtide_sim::{PauseKind, WorkerPause};
+use crate::prelude::*;
 
 const SEEDS: u64 = 100;
 const RATE: u64 = 1_000;
@@ -23,18 +19,15 @@ fn us(draw: &mut Random, low: u64, high: u64) -> Span {
 fn world(seed: u64) -> (World, Random) {
     let mut draw = Random::new(seed);
     let mut word = |choices: &[&str]| choices[draw.below(choices.len() as u64) as usize].to_owned();
-    let words = [
-        ("arrival", word(&["fixed", "poisson", "uniform"])),
-        ("wait", word(&["sleep", "hybrid", "spin"])),
-        ("connections", word(&["1", "4", "32"])),
-        ("depth", word(&["1", "64"])),
-        ("rate", RATE.to_string()),
-        ("warmup", "100ms".to_owned()),
-        ("duration", "1500ms".to_owned()),
-        ("load", "never".to_owned()),
-    ];
-    let mut world = World::new(&[]).behaviour("exponential:100us").seed(seed);
-    world.words.extend(words);
+    let world = World::of(&format!(
+        "arrival={} wait={} connections={} depth={} rate={RATE} warmup=100ms duration=1500ms \
+         load=never",
+        word(&["fixed", "poisson", "uniform"]),
+        word(&["sleep", "hybrid", "spin"]),
+        word(&["1", "4", "32"]),
+        word(&["1", "64"]),
+    ));
+    let mut world = world.behaviour("exponential:100us").seed(seed);
     world.keeps_samples = false;
     (world, draw)
 }
@@ -90,6 +83,19 @@ fn a_worker_that_is_stopped_stood_still() {
         pause(world, draw, PauseKind::Stopped, times);
     };
     expect(plant, &["generator_late"], "stood still");
+}
+
+/// "Other threads" were named, because they had the CPU for longer in all, though 5 ms at a time.
+#[test]
+fn a_stop_beside_a_hog_is_a_stop() {
+    let plant = |world: &mut World, draw: &mut Random| {
+        pause(world, draw, PauseKind::OtherThreads, ((2_000, 8_000), (2_000, 8_000)));
+        let (from, length) = (us(draw, 200_000, 700_000), us(draw, 150_000, 600_000));
+        let until = from + length;
+        world.pauses.retain(|it| it.from + it.length < from || it.from > until);
+        world.pauses.push(WorkerPause { worker: 0, from, length, kind: PauseKind::Stopped });
+    };
+    expect(plant, &["cpu_taken", "generator_late"], "was stopped");
 }
 
 #[test]

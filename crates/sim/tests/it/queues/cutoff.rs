@@ -1,10 +1,8 @@
 //! Windows after which nothing is sent, at a server of known capacity with more operations due than
 //! it can answer: every figure has a closed form.
 
-use crate::harness::{Rehearsal, World, fields};
-use memtide_base::Span;
-use memtide_record::{CheckKind, CheckResult, EndedBy, Missing, Percentile};
-use memtide_scenario::Kind;
+use crate::prelude::*;
+use memtide_record::{Missing, Percentile};
 
 /// The server takes 1 ms for each operation and has one connection of depth 1, so it can answer 1
 /// 000/s.
@@ -13,20 +11,12 @@ const CAPACITY: u64 = 1_000;
 const LENGTH_S: u64 = 4;
 
 fn rehearse(times: u64, more: &[(&'static str, &str)]) -> Rehearsal {
-    let (rate, duration) = ((times * CAPACITY).to_string(), format!("{LENGTH_S}s"));
-    let words = [
-        ("rate", rate.as_str()),
-        ("arrival", "fixed"),
-        ("duration", &duration),
-        ("warmup", "0s"),
-        ("mix", "get=9,set=1"),
-        ("load", "never"),
-        ("connections", "1"),
-        ("depth", "1"),
-        ("timeout", "60s"),
-        ("cooldown", "stop"),
-    ];
-    World::new(&[&words, more].concat()).behaviour("queue:1,fixed:1ms").rehearse()
+    let rate = times * CAPACITY;
+    let world = World::of(&format!(
+        "rate={rate} arrival=fixed duration={LENGTH_S}s warmup=0s mix=get=9,set=1 load=never \
+         connections=1 depth=1 timeout=60s cooldown=stop"
+    ));
+    world.with(more).behaviour("queue:1,fixed:1ms").rehearse()
 }
 
 #[test]
@@ -114,10 +104,10 @@ fn what_is_dropped_when_all_is_full_is_told_from_what_is_left_at_the_end() {
 
 #[test]
 fn a_server_that_says_nothing_more_keeps_a_run_for_a_second_at_most() {
-    let mut world = World::new(&fields(
+    let mut world = World::of(
         "rate=1000 duration=1s warmup=0s load=never connections=4 depth=1 timeout=60s \
          cooldown=stop",
-    ))
+    )
     .behaviour("fixed:3s");
     world.keeps_samples = true;
     let ran = world.rehearse();

@@ -1,9 +1,8 @@
 //! A share of a run waits, prepared, until all shares begin, or reports why it made no load.
 
-use crate::harness::{Rehearsal, World};
-use memtide_base::{Instant, Span};
-use memtide_record::{Aborted, EndedBy, ShareStart};
-use memtide_run::{Barrier, NotRun, Share, lower, record_not_run};
+use crate::prelude::*;
+use memtide_record::{Aborted, ShareStart};
+use memtide_run::record_not_run;
 
 /// A barrier that returns what a test gives it.
 struct Says {

@@ -1,20 +1,11 @@
 //! Many shares whose clocks differ, and some of which are lost: the merged record of the others is
 //! exact, and it names the missing ones.
 
-use crate::harness::{Rehearsal, World};
-use memtide_base::rng::Random;
-use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::{Histogram, TallySum};
-use memtide_record::{ClockRecord, Distribution, EndedBy, ShareStart, Wide};
-use memtide_record::{Merging, Record, Scenarios};
-use memtide_run::{Barrier, NotRun, Share};
-use memtide_scenario::Kind;
-use memtide_sim::SimFleet;
+use crate::prelude::*;
+use memtide_metrics::Histogram;
+use memtide_record::Merging;
+use memtide_record::{ClockRecord, Distribution, ShareStart, Wide};
 use std::io::Write;
-use std::ops::Range;
 
 /// A machine whose time of day is wrong.
 struct Shifted {
@@ -135,24 +126,16 @@ impl ManyShares {
         if fate == Fate::Lost {
             return None;
         }
-        let (rate, connections) = (self.rate().to_string(), (self.of * self.lanes).to_string());
-        let threads = self.lanes.to_string();
-        let words = [
-            ("arrival", "fixed"),
-            ("rate", &*rate),
-            ("duration", "500ms"),
-            ("connections", &*connections),
-            ("threads", &*threads),
-            ("mix", "set=1"),
-            ("load", "never"),
-            ("warmup", "0"),
-            ("cooldown", "drain"),
-        ];
+        let (rate, connections, threads) = (self.rate(), self.of * self.lanes, self.lanes);
+        let words = format!(
+            "arrival=fixed rate={rate} duration=500ms connections={connections} \
+             threads={threads} mix=set=1 load=never warmup=0 cooldown=drain"
+        );
         let began = Instant::ZERO + (LEAD + SHIFT_MAX).saturating_sub(ahead);
         let mut world = World {
             share: Some(Share::one(number, self.of)),
             barrier: Some(Box::new(AtTime { first: None, ahead })),
-            ..World::new(&words)
+            ..World::of(&words)
         }
         .seed(self.seed);
         if let Fate::Ended(part) = fate {

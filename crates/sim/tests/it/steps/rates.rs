@@ -1,33 +1,24 @@
 //! Rates that count keys, everywhere a rate is held against another: each is the target's like, and
 //! says its unit.
 
-use crate::harness::World;
-use memtide_base::choice::RateUnit;
+use crate::prelude::*;
 use memtide_record::compare::{RuleOutcome, Unit};
-use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Record, Rule};
-use memtide_record::{Scenarios, compare, merge};
-use memtide_run::Share;
-use memtide_run::steps::{Bracket, Data, Limits, Scan};
+use memtide_record::{GoalResult, Rule};
+use memtide_record::{compare, merge};
 
 const MULTIGET: f64 = 4.0;
 
 /// A load whose operations have [`MULTIGET`] keys each, and whose rate counts `unit`.
 fn world(unit: &str, more: &[(&'static str, &str)]) -> World {
-    let words = [
-        ("rate-unit", unit),
-        ("multiget", "4"),
-        ("mix", "get=1"),
-        ("keys", "1000"),
-        ("duration", "8s"),
-        ("connections", "16"),
-        ("arrival", "fixed"),
-    ];
-    World::new(&[&words[..], more].concat()).behaviour("fixed:500us")
+    let world = World::of(&format!(
+        "rate-unit={unit} multiget=4 mix=get=1 keys=1000 duration=8s connections=16 arrival=fixed"
+    ));
+    world.with(more).behaviour("fixed:500us")
 }
 
 /// The record of a load of 400 `unit`/s.
 fn record(unit: &str, more: &[(&'static str, &str)]) -> Record {
-    world(unit, &[&[("rate", "400")], more].concat()).rehearse().record
+    world(unit, more).with(&[("rate", "400")]).rehearse().record
 }
 
 #[test]
@@ -65,7 +56,7 @@ fn a_condition_is_judged_in_the_unit_of_the_rate() {
 
 #[test]
 fn searches_and_scans_judge_rates_in_keys() {
-    let mut scan = Scan::new("400,800".parse().unwrap());
+    let mut scan = Scan::new("400,800".parse().unwrap(), RateUnit::Keys);
     let scanned = world("keys", &[("goal", "rate>350")]).rehearse_steps(&mut scan, Data::Kept);
     for step in &scanned.steps {
         assert!(
@@ -80,7 +71,7 @@ fn searches_and_scans_judge_rates_in_keys() {
     }
     // One server with service times of 1 ms: at most 1 000 operations, 4 000 keys.
     let keyed = world("keys", &[("goal", "all.p95<10ms")]).behaviour("queue:1,fixed:1ms");
-    let limits = Limits { rate_min: None, rate_max: None, resolution: 0.05 };
+    let limits = Limits { unit: RateUnit::Keys, rate_min: None, rate_max: None, resolution: 0.05 };
     let performed = keyed.rehearse_steps(&mut Bracket::new(limits), Data::Kept);
     let found = performed.conclusion.answer.unwrap().rate_per_s.unwrap();
     assert!((3_000.0..=4_000.0).contains(&found), "{found} keys per second");
@@ -124,7 +115,7 @@ fn merged_rates_keep_their_unit() {
         let any = merge(&both.map(Record::clone), Scenarios::Any).unwrap();
         assert_eq!(
             (any.achieved().unit, any.target(), any.plan.rate()),
-            (RateUnit::Operations, None, None)
+            (RateUnit::Keys, None, None)
         );
         assert!(any.achieved().per_s > 100.0, "{:?}", any.rate);
     }

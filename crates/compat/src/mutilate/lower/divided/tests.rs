@@ -3,7 +3,6 @@
 use super::*;
 use crate::mutilate::Face;
 use crate::mutilate::args::tests::load;
-use crate::mutilate::lower;
 use crate::tests::words;
 
 fn options(line: &str) -> Options {
@@ -89,9 +88,28 @@ fn a_waveform_is_the_agents_beside_a_master_at_its_own_rate() {
     let both = divide(&options(line), &[1000, 3000], &[3]).unwrap();
     assert_eq!(both.agents.scenario.wave.to_string(), "step:750,2250@2s");
     assert_eq!(both.own.unwrap().scenario.wave.to_string(), "step:250,750@2s");
-    let stop =
-        lower(&options("-s h -a a --qps_interval 2 --qps_target 1000,3000 -Q 1000"), &[1000, 3000]);
-    assert!(stop.unwrap_err().stderr.starts_with("interval 1 has a rate of 1000"));
+}
+
+/// The original's agents get a rate of 0 or less there, at which they never leave the interval.
+#[test]
+fn an_interval_that_the_master_takes_whole_is_the_agents_last_one() {
+    let profile = |words: &str, targets: &[u32]| {
+        let line = format!("-s h -a a --qps_interval 2 -Q 1000 {words}");
+        divide(&options(&line), targets, &[2]).unwrap()
+    };
+    for (words, targets, wave) in [
+        ("--qps_target 3000,1000,4000", &[3000, 1000, 4000], "step:2000,1000000000,0@2s"),
+        ("--qps_target 900,2000,3000", &[900, 2000, 3000], "step:1000000000,0,0@2s"),
+        ("--qps_target 3000,2000,0", &[3000, 2000, 0], "step:2000,1000,1000000000@2s"),
+    ] {
+        let both = profile(words, targets);
+        assert_eq!(both.agents.scenario.wave.to_string(), wave);
+        assert_eq!(both.own.unwrap().scenario.rate, Some(1000.0), "{words}");
+    }
+    // Nothing that is due there times out while the run lasts.
+    let long = "--qps_max 900 --qps_min 10 -t 90";
+    let both = profile(long, &[20; 45]);
+    assert_eq!(both.agents.scenario.timeout, memtide_base::Span::from_s(90));
 }
 
 #[test]

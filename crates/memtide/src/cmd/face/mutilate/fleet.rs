@@ -31,6 +31,9 @@ use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+/// What to do if an agent's port is taken.
+const OTHER_PORT: &str = "end the program that waits there, or choose another port with \
+                          --agent_port (-p), and name it to masters as --agent (-a) HOST:PORT";
 /// All addresses of the machine.
 const ALL: &str = "[::]";
 
@@ -192,6 +195,10 @@ fn work(agent: AgentOptions) -> Result<(), String> {
     let net = listen(&address).or_else(|why| match address.starts_with(ALL) {
         true => listen(&format!("0.0.0.0:{}", agent.port)).map_err(|_| why),
         false => Err(why),
+    });
+    let net = net.map_err(|why| match why.strip_suffix("; name another address") {
+        Some(what) => format!("{what}; {OTHER_PORT}"),
+        None => why,
     })?;
     let name = format!("{}:{}", machine::host_name(), agent.port);
     if is_local && agent.verbosity != Verbosity::Quiet {

@@ -16,6 +16,7 @@ use crate::session::{Came, Ended, Front, FrontProfile, InStep, Opened, Steps, Ta
 use crate::session::{LostAgents, front::division::Division};
 #[cfg(feature = "cluster")]
 use fleet::{enlist, serving};
+use memtide_base::choice::RateUnit;
 use memtide_compat::FAMILY_WORDS;
 #[cfg(not(feature = "cluster"))]
 use memtide_compat::mutilate::AgentOptions;
@@ -45,6 +46,11 @@ use std::path::Path;
 /// Exit code of the originals if they cannot continue.
 const FATAL: u8 = 255;
 
+/// The failure of a run by agents that a lost connection ended.
+///
+/// Cause: A server closed a connection, or stopped.
+const CUT: &str = "an agent lost a connection to a server, which ends the run; check the server's \
+                   log, and what the agent says";
 /// The option for points of operations and seconds.
 const PUSHED: &str = "--push_lat_influx";
 
@@ -177,13 +183,19 @@ impl Front for Mutilate {
             ended.complain();
             return Err(failed_in(Some(&FAMILY_WORDS), failure));
         }
+        let is_cut = matches!(&ended.came, Came::Run(outcome)
+            if matches!(outcome.record.ended_by, EndedBy::ServersLost | EndedBy::ConnectionLost));
         written(ended)?;
+        if is_cut {
+            // Agents keep their failures, and their master has their records.
+            return Err(Stop { code: FATAL, message: CUT.to_owned() });
+        }
         Ok(if is_interrupted { INTERRUPTED } else { 0 })
     }
 
     fn exit(&self, ended: Result<u8, Stop>, stop: &StopFlag) -> u8 {
         let code = ended.unwrap_or_else(|stop| {
-            complain(&stop.message);
+            complain(&share::in_variables(&stop.message));
             FATAL
         });
         // The originals catch no signal.
@@ -266,7 +278,7 @@ fn task(options: &Options) -> Task {
             // With a distance of 0 the rate never reaches its end.
             let to = if scan.step == 0 { from } else { f64::from(scan.max) };
             let rates = Rates::Range { from, to, step: f64::from(scan.step) };
-            in_steps(Box::new(Scan::new(rates)), Aim::Goals)
+            in_steps(Box::new(Scan::new(rates, RateUnit::Operations)), Aim::Goals)
         }
     }
 }

@@ -31,7 +31,9 @@ pub(super) fn take(options: &mut Options, settings: &mut Settings) -> Result<(),
     let applied = layer.and_then(|layer| settings.apply(&layer));
     applied.map_err(|error| refusal(&error.to_string()))?;
     let division = division(settings.placement.shard, &variable);
-    let Some(division) = division.map_err(|stop| refusal(&stop.message))? else { return Ok(()) };
+    let Some(division) = division.map_err(|stop| refusal(&in_variables(&stop.message)))? else {
+        return Ok(());
+    };
     // Connections and threads are per process; the rate is that of all processes.
     let connections = &mut settings.scenario.connections;
     *connections = connections.map(|own| own.saturating_mul(division.share.of));
@@ -43,4 +45,14 @@ pub(super) fn take(options: &mut Options, settings: &mut Settings) -> Result<(),
              all shares, and it reads their records",
         )),
     }
+}
+
+/// `message` with the variables of shares in place of the flags of memtide, which have their names.
+pub(super) fn in_variables(message: &str) -> String {
+    // The longer of two names that begin alike comes first.
+    FIELDS.iter().rev().fold(message.to_owned(), |text, name| {
+        let field = name.trim_start_matches("MEMTIDE_").to_lowercase().replace('_', "-");
+        let with_value = text.replace(&format!("--{field} "), &format!("{name}="));
+        with_value.replace(&format!("--{field}"), name)
+    })
 }

@@ -60,6 +60,9 @@ fn both_ends_say_at_once_what_other_machines_need() {
         ],
     );
     let agent = user.agent("mcperf -A");
+    let second = user.master(&format!("mutilate -A -p {}", agent.port)).finish();
+    assert_in_words_of_face(&second.err);
+    second.complains(255, &["in use", "end the program", "--agent_port (-p)", "HOST:PORT"]);
     let said = agent.ended_by(rustix::process::Signal::TERM);
     assert_eq!(said.out, "", "{said}");
     let words = ["waits at 127.0.0.1:", "only masters of its own user on this machine"];
@@ -120,7 +123,7 @@ fn a_master_tells_apart_why_agents_do_not_come() {
         ran.err.split("; 127").find(|part| format!("127{part}").contains(&named)).unwrap_or("")
     };
     for (port, words) in [
-        (away, "Connection refused"),
+        (away, "start the agent there, with the join file"),
         (twice, "Connection refused"),
         (closed, "closed the connection"),
         (silence, "did not authenticate within"),

@@ -1,6 +1,6 @@
 //! Agents and masters of one user whose environment names no home, or one that cannot be written.
 
-use super::{Agent, await_listening};
+use super::{Agent, User, await_listening, listed};
 use crate::child::{Running, fresh_folder, program, shared};
 use crate::peer::{Peer, free_port};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -44,4 +44,25 @@ fn processes_of_one_user_without_a_home_find_each_other() {
     symlink(&open, taken.join(format!("memtide-{user}"))).unwrap();
     let refused = Running::of(bare(&taken, &unwritten).args(["mutilate", "-A"])).finish();
     refused.complains(255, &["nowhere to keep keys", "other users have access", "HOME"]);
+}
+
+/// Scripts start agents in parallel, also the first ones of a user, who has no key yet.
+#[test]
+fn agents_that_start_at_once_have_one_key() {
+    let _turn = shared();
+    let (user, peer) = (User::new(), Peer::memcached(""));
+    let begin = |_| {
+        let port = free_port();
+        let running = Running::of(&mut user.command(&format!("mcperf -A -p {port}")));
+        Agent { running, port }
+    };
+    let agents: Vec<Agent> = (0..8).map(begin).collect();
+    agents.iter().for_each(|agent| await_listening(agent.port));
+    let line = format!("mcperf -s {} --noload {} -t 30 -q 1000", peer.name, listed(&agents));
+    let master = user.master(&line);
+    // A server that stops ends the run as it does without agents.
+    peer.await_figure("cmd_get", 2_000);
+    peer.kill();
+    let ran = master.finish().exits(255);
+    assert!(ran.out.contains("Total QPS") && ran.err.contains("lost a connection"), "{ran}");
 }

@@ -42,11 +42,11 @@ fn unix_ms() -> u64 {
 }
 
 /// An instant, as far as the counters tell it: between these two, in milliseconds since 1970.
-type Between = (u64, u64);
+pub(super) type Between = (u64, u64);
 
 /// The instants of the first and the last get of each stretch of load that `peer` counted while
 /// `act` ran. Without gets for 600 ms, a stretch ends.
-fn stretches<T>(peer: &Peer, act: impl FnOnce() -> T) -> (T, Vec<(Between, Between)>) {
+pub(super) fn stretches<T>(peer: &Peer, act: impl FnOnce() -> T) -> (T, Vec<(Between, Between)>) {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watch = scope.spawn(|| {
@@ -74,12 +74,12 @@ fn stretches<T>(peer: &Peer, act: impl FnOnce() -> T) -> (T, Vec<(Between, Betwe
 }
 
 /// The distance of `at` from an instant.
-fn far((least, most): Between, at: u64) -> u64 {
+pub(super) fn far((least, most): Between, at: u64) -> u64 {
     least.saturating_sub(at).max(at.saturating_sub(most))
 }
 
 /// The first and the last instant of each run that `ran` printed.
-fn printed(line: &str, ran: &Finished) -> Vec<(u64, u64)> {
+pub(super) fn printed(line: &str, ran: &Finished) -> Vec<(u64, u64)> {
     if line.contains("--scan") {
         let scan = parser::scan(Dialect::McperfDynamic, &ran.out).expect(line);
         return scan.rows.iter().map(|row| row.timestamps.expect(line)).collect();
@@ -92,7 +92,7 @@ fn printed(line: &str, ran: &Finished) -> Vec<(u64, u64)> {
 
 /// People compare these instants with the logs of jobs on other machines.
 #[test]
-fn printed_instants_are_those_at_which_the_server_is_loaded() {
+pub(super) fn printed_instants_are_those_at_which_the_server_is_loaded() {
     const NEAR_MS: u64 = 100;
     let _turn = alone();
     let lines = [

@@ -1,6 +1,9 @@
 //! Places of points, and what is no place.
 
 use super::*;
+use crate::table::assert_refused;
+
+const WORDS: &str = include_str!("../../tests/words.txt");
 
 #[test]
 fn a_place_names_its_version_and_its_precision() {
@@ -21,26 +24,11 @@ fn a_place_names_its_version_and_its_precision() {
 
 #[test]
 fn what_is_no_place_is_refused_with_what_is() {
-    for (word, said) in [
-        ("h:8086", "needs a URL"),
-        ("http:///write?db=x", "has no host"),
-        ("http://h/", "does not accept points"),
-        ("http://h/write", "db=NAME is missing"),
-        ("http://h/write?db=", "db=NAME is missing"),
-        ("http://h/api/v2/write?org=o", "bucket=NAME is missing"),
-        ("http://u:p@h/write?db=x", "must not contain a password"),
-        ("http://h/write?db=x&p=secret", "would show a secret"),
-        ("http://h/write?db=x&precision=s", "must be precision=ns"),
-        ("http://h/write?db=x#what=y", "is none of"),
-        ("http://h/write?db=x#run=", "needs a name"),
-        ("http://h/write?db=x#server=kind", "kind and server of a point cannot both be"),
-        ("http://h/write?db=x#step=run&share=a", "run and step of a point cannot both be"),
-        ("http://h/write?db=x#kind=time", "is a name that InfluxDB reserves"),
-    ] {
+    assert_refused(WORDS, "places of points that are none", |word| {
         let error = InfluxPlace::parse(word).unwrap_err();
-        assert!(error.contains(said), "{word}: {error}");
         assert!(!error.contains("secret@") && !error.contains("=secret"), "{error}");
-    }
+        Err::<(), _>(error)
+    });
 }
 
 #[test]

@@ -1,0 +1,336 @@
+//! Confidence intervals of 95 % of percentiles, mean and rate from one run, whose operations depend
+//! on each other: the method of docs/measurement.md.
+//!
+//! An interval is printed early and wide, and refused rarely: runs that underestimate their own
+//! scatter are the ones that would pass a strict refusal.
+
+use crate::law::{NORMAL_975, beta_quantile, student_975};
+use crate::longrun::LongRun;
+use memtide_metrics::{Histogram, Slice};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Fewer slices than this say too little about their scatter.
+pub const SLICES_MIN: usize = 16;
+/// Operations beyond a percentile, effective ones, below which its interval is refused.
+const BEYOND_MIN: f64 = 2.0;
+/// Effective operations of the median below which every interval is refused.
+const EFFECTIVE_MIN: f64 = 50.0;
+/// The effective operations of any other percentile are at most those of the median divided by
+/// this, as far as refusing is concerned: the median's are estimated well.
+const MEDIAN_PART: f64 = 3.0;
+/// Operations beyond a percentile that a rank above its upper end needs, about.
+const BEYOND_OF_RANK: f64 = 3.7;
+/// From this percentile on, none has more effective operations than the one below it.
+const TAIL: f64 = 0.9;
+
+/// The times of one channel over a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'a> {
+    /// The answered operations' times.
+    pub whole: &'a Histogram<u64>,
+    /// Operations without an answer; they rank above all others.
+    pub unanswered: u64,
+    /// These operations by slice, in order of time.
+    pub slices: &'a [Slice],
+}
+
+/// A confidence interval of 95 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower end, in ns.
+    pub low: f64,
+    /// Upper end, in ns.
+    pub high: f64,
+}
+
+/// The interval of a percentile as fractions of the operations: the true value lies between the
+/// values at these two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranks {
+    /// Fraction of the operations below the lower end.
+    pub low: f64,
+    /// Fraction of the operations below the upper end.
+    pub high: f64,
+    /// Independent operations that would be as exact.
+    pub effective: f64,
+}
+
+/// Reason why a figure has no interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Refusal {
+    /// Nothing was answered.
+    Nothing,
+    /// Too few slices hold operations.
+    FewSlices,
+    /// The slices do not hold every operation.
+    Partial,
+    /// The percentile, or its upper end, falls among unanswered operations.
+    Unanswered,
+    /// Too few effective operations above the percentile.
+    FewBeyond {
+        /// Effective operations above it.
+        effective: f64,
+        /// A run longer by this factor would have about enough.
+        longer: f64,
+    },
+    /// Too few effective operations for any time.
+    FewEffective {
+        /// Effective operations of the median.
+        effective: f64,
+        /// A run longer by this factor would have about enough.
+        longer: f64,
+    },
+}
+
+impl Refusal {
+    /// The reason as a clause for people; `measured_s` is the length of the run.
+    pub fn words(&self, measured_s: f64) -> String {
+        let more = |longer: f64| Seconds((longer - 1.0).max(0.0) * measured_s);
+        match *self {
+            Self::Nothing => "nothing was answered".to_owned(),
+            Self::FewSlices => "too few slices of the window hold operations".to_owned(),
+            Self::Partial => "the slices do not hold every operation".to_owned(),
+            Self::Unanswered => "it reaches into the unanswered operations".to_owned(),
+            Self::FewBeyond { effective, longer } => {
+                format!("{} above it: about {} more", operations(effective), more(longer))
+            }
+            Self::FewEffective { effective, longer } => {
+                format!("{}: about {} more", operations(effective), more(longer))
+            }
+        }
+    }
+}
+
+fn operations(effective: f64) -> String {
+    match effective.floor() as u64 {
+        1 => "1 effective operation".to_owned(),
+        number => format!("{number} effective operations"),
+    }
+}
+
+/// A length of time, rounded up to two digits for people.
+struct Seconds(f64);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(length) = *self;
+        if length <= 0.0 || !length.is_finite() {
+            return f.write_str("1 s");
+        }
+        let unit = 10f64.powf(length.log10().floor() - 1.0);
+        let length = (length / unit - 1e-9).ceil() * unit;
+        match length {
+            of if of < 1.0 => write!(f, "{:.0} ms", of * 1e3),
+            of if of < 120.0 => write!(f, "{of:.0} s"),
+            of if of < 7_200.0 => write!(f, "{:.0} min", of / 60.0),
+            of => write!(f, "{:.0} h", of / 3_600.0),
+        }
+    }
+}
+
+impl Sample<'_> {
+    /// Number of operations, answered or not.
+    pub fn count(&self) -> u64 {
+        self.whole.count().saturating_add(self.unanswered)
+    }
+
+    /// The ranks between which each of `percentiles` lies, which ascend, are above 0 and below 1
+    /// and begin with the median; or why they are unknown.
+    pub fn ranks(&self, percentiles: &[f64]) -> Vec<Result<Ranks, Refusal>> {
+        assert_eq!(percentiles.first(), Some(&0.5), "the median decides whether any is printed");
+        if let Some(refusal) = self.refusal() {
+            return percentiles.iter().map(|_| Err(refusal)).collect();
+        }
+        let all = Whole::of(self.slices);
+        let mut tail = Tail { effective: f64::INFINITY, inflation: 1.0 };
+        let mut of_median = f64::INFINITY;
+        let each = percentiles.iter().map(|&p| {
+            let count = self.count() as f64;
+            let long = LongRun::of(all.residuals(self.slices, p));
+            let mut inflation = (long.variance / (p * (1.0 - p) * count)).max(1.0);
+            let by_student = (student_975(long.freedom) / NORMAL_975).powi(2);
+            let mut narrowed = count / (inflation * by_student);
+            if p >= TAIL {
+                (narrowed, inflation) = tail.limit(narrowed, inflation);
+            }
+            let effective = count / inflation;
+            if p == 0.5 {
+                of_median = effective;
+            }
+            self.judged(p, (effective, narrowed), of_median)
+        });
+        each.collect()
+    }
+
+    /// The ranks from the effective operations of a percentile, without and with regard to how well
+    /// their number is known, and from those of the median.
+    fn judged(
+        &self,
+        p: f64,
+        (effective, narrowed): (f64, f64),
+        of_median: f64,
+    ) -> Result<Ranks, Refusal> {
+        let rare = p.min(1.0 - p) / p.max(1.0 - p);
+        let sure = effective.min(if p == 0.5 { of_median } else { of_median / MEDIAN_PART });
+        if of_median < EFFECTIVE_MIN {
+            let longer = EFFECTIVE_MIN / of_median;
+            return Err(Refusal::FewEffective { effective: of_median, longer });
+        }
+        let beyond = effective * (1.0 - p).min(p);
+        if sure * rare < BEYOND_MIN {
+            let longer = (BEYOND_MIN / (sure * rare)).max(BEYOND_OF_RANK / beyond);
+            return Err(Refusal::FewBeyond { effective: beyond, longer });
+        }
+        let (low, high) = clopper_pearson(p, narrowed);
+        let count = self.count() as f64;
+        let (first, last) = ((low * count).ceil(), (high * count).floor() + 1.0);
+        if first < 1.0 || last > count {
+            let longer = (BEYOND_OF_RANK / (narrowed * (1.0 - p).min(p))).max(1.1);
+            return Err(Refusal::FewBeyond { effective: beyond, longer });
+        }
+        if last > self.whole.count() as f64 {
+            return Err(Refusal::Unanswered);
+        }
+        Ok(Ranks { low, high, effective })
+    }
+
+    /// The interval between two ranks: from the lower edge of the first one's bucket to the upper
+    /// edge of the last one's. None if the times have no such rank.
+    pub fn between(&self, ranks: &Ranks) -> Option<Interval> {
+        let count = self.count() as f64;
+        let (first, last) = ((ranks.low * count).ceil(), (ranks.high * count).floor() + 1.0);
+        let (low, _) = self.whole.edges_at_rank(first as u64)?;
+        let (_, high) = self.whole.edges_at_rank(last as u64)?;
+        // No time lies outside of the exact extremes.
+        let extremes = self.whole.moments();
+        let [low, high] = [low, high].map(|end| end.clamp(extremes.min, extremes.max) as f64);
+        Some(Interval { low, high })
+    }
+
+    /// The interval of the answered operations' mean.
+    ///
+    /// # Errors
+    /// If it is refused.
+    pub fn mean(&self) -> Result<Interval, Refusal> {
+        // Whether the run is long enough at all is the median's to say.
+        let median = self.ranks(&[0.5]);
+        match median[0] {
+            Ok(_) | Err(Refusal::Unanswered | Refusal::FewBeyond { .. }) => {}
+            Err(refusal) => return Err(refusal),
+        }
+        let count = self.whole.count() as f64;
+        let sum: f64 = self.slices.iter().map(|slice| slice.sum_ns as f64).sum();
+        let mean = sum / count;
+        let residual = |slice: &Slice| slice.sum_ns as f64 - mean * slice.answered as f64;
+        let long = LongRun::of(self.slices.iter().map(residual).collect());
+        let error = long.variance.sqrt() / count;
+        let t = student_975(long.freedom_plain);
+        let end = |t: f64| mean - unskewed(t, long.skew) * error;
+        Ok(Interval { low: end(t).max(0.0), high: end(-t) })
+    }
+
+    /// The reason for which no interval of these times can be had, whatever the figure.
+    fn refusal(&self) -> Option<Refusal> {
+        if self.whole.count() == 0 {
+            return Some(Refusal::Nothing);
+        }
+        let held: u64 = self.slices.iter().fold(0, |sum, slice| sum.saturating_add(slice.count()));
+        match held == self.count() {
+            false => Some(Refusal::Partial),
+            true => (self.slices.len() < SLICES_MIN).then_some(Refusal::FewSlices),
+        }
+    }
+}
+
+/// Half the width of the rate's interval as a fraction of the rate, from the number of operations
+/// in each slice and the slice's length; none with too few slices.
+pub fn rate_half_width(slices: &[(u64, f64)]) -> Option<f64> {
+    let count: f64 = slices.iter().map(|(count, _)| *count as f64).sum();
+    let length: f64 = slices.iter().map(|(_, length)| length).sum();
+    if slices.len() < SLICES_MIN || count <= 0.0 || length <= 0.0 {
+        return None;
+    }
+    let residual = |&(of, long): &(u64, f64)| of as f64 - count * long / length;
+    let long = LongRun::of(slices.iter().map(residual).collect());
+    Some(student_975(long.freedom_plain) * long.variance.sqrt() / count)
+}
+
+/// Counts of all slices together, from which each percentile's bucket follows.
+struct Whole {
+    buckets: BTreeMap<u16, u64>,
+    count: f64,
+}
+
+impl Whole {
+    fn of(slices: &[Slice]) -> Self {
+        let mut all = Slice::default();
+        slices.iter().for_each(|slice| all.absorb(slice));
+        Self { count: all.count() as f64, buckets: all.buckets }
+    }
+
+    /// For each slice, the number of operations above the percentile minus the number that would be
+    /// there if the slice were like the whole. The bucket that holds the percentile is divided in
+    /// one proportion for all slices, so that the residuals' sum is 0.
+    fn residuals(&self, slices: &[Slice], p: f64) -> Vec<f64> {
+        let (mut below, mut found) = (0u64, None);
+        for (&bucket, &count) in &self.buckets {
+            if (below + count) as f64 >= p * self.count {
+                found = Some((bucket, (p * self.count - below as f64) / count as f64));
+                break;
+            }
+            below += count;
+        }
+        // Without a bucket, the percentile falls among the unanswered operations, which tie.
+        let unanswered = self.count - self.buckets.values().sum::<u64>() as f64;
+        let within = (p * self.count - below as f64) / unanswered;
+        let each = slices.iter().map(|slice| {
+            let above = match found {
+                Some((bucket, part)) => {
+                    let inside = slice.buckets.get(&bucket).copied().unwrap_or(0) as f64;
+                    let higher = slice.buckets.range(bucket + 1..).map(|(_, count)| *count);
+                    let higher = higher.sum::<u64>().saturating_add(slice.unanswered);
+                    higher as f64 + (1.0 - part) * inside
+                }
+                None => (1.0 - within) * slice.unanswered as f64,
+            };
+            above - (1.0 - p) * slice.count() as f64
+        });
+        each.collect()
+    }
+}
+
+/// What the tail's percentiles may claim: no more than the one below each.
+struct Tail {
+    effective: f64,
+    inflation: f64,
+}
+
+impl Tail {
+    fn limit(&mut self, effective: f64, inflation: f64) -> (f64, f64) {
+        self.effective = self.effective.min(effective);
+        self.inflation = self.inflation.max(inflation);
+        (self.effective, self.inflation)
+    }
+}
+
+/// The fractions below the two ends of percentile `p`'s interval for `count` independent
+/// operations. Source: Clopper and Pearson, Biometrika 26 (1934).
+fn clopper_pearson(p: f64, count: f64) -> (f64, f64) {
+    let above = (1.0 - p) * count;
+    let low = 1.0 - beta_quantile(0.975, above + 1.0, count - above);
+    let high = 1.0 - beta_quantile(0.025, above, count - above + 1.0);
+    (low, high)
+}
+
+/// Student's quantile adjusted for the skewness of a mean. Source: Johnson, JASA 73 (1978), in the
+/// form of Hall, JRSS B 54 (1992).
+fn unskewed(t: f64, skew: f64) -> f64 {
+    if skew.abs() < 1e-9 {
+        return t;
+    }
+    ((1.0 + 6.0 * skew * (t - skew)).cbrt() - 1.0) / (2.0 * skew)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! How far a figure of one run can be believed: its 95 % confidence interval from slices of the
+//! window, the part of it that may be memtide's own, and a grade.
+//!
+//! Pure statistics: no clock is read, and no record is known here. docs/measurement.md derives the
+//! methods and says where they do not hold. The list below is the reading order.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
+
+pub mod grade;
+pub mod own;
+pub mod interval;
+mod longrun;
+mod law;
+
+pub use grade::Grade;
+pub use interval::{Interval, Ranks, Refusal, Sample};
+pub use own::{LATE_CLASSES, Own};

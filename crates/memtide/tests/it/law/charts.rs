@@ -1,0 +1,336 @@
+//! The charts of a page: each point of each line is the record's, in its words and in the drawing.
+
+use super::files::{attribute, between, inner};
+use super::shown::numbers;
+use super::truth::{BUCKET, Law, decoded, ranked};
+use memtide_record::steps::{Point, Steps};
+use memtide_record::{
+    Distribution, IntervalRecord, Record, SecondRecord, ServerReport, SliceRecord,
+};
+use memtide_scenario::Kind;
+
+/// Points of a line: x and y; times are in ns, but x of a chart over time is in seconds.
+type Points = Vec<(f64, f64)>;
+type Lines = Vec<(String, Points)>;
+
+/// A chart of a page by its title: its lines, whether y is logarithmic, and whether its values come
+/// from the buckets of a histogram.
+struct Truth {
+    title: &'static str,
+    lines: Lines,
+    is_log: bool,
+    slack: f64,
+}
+
+/// Holds the charts of a run's page.
+pub(super) fn of_run(law: &mut Law<'_>, page: &str) {
+    let (page, own) = page.split_once("Load of the master itself").unwrap_or((page, ""));
+    let record = law.record;
+    let mut truths = vec![spectrum(record)];
+    truths.extend(over_time(record));
+    truths.extend(under_way(record));
+    truths.push(lag(record));
+    truths.extend(of_servers(record));
+    hold(law, page, truths);
+    law.own(own, |law| hold(law, own, vec![spectrum(law.record)]));
+}
+
+/// Holds the chart of a search or a scan.
+pub(super) fn of_steps(law: &mut Law<'_>, steps: &Steps, page: &str) {
+    let mut points: Vec<Point> = steps.steps.iter().map(|step| step.point()).collect();
+    points.sort_by(|a, b| a.achieved.per_s.total_cmp(&b.achieved.per_s));
+    let line = |name: &str, ns: fn(&Point) -> Option<u64>| {
+        let at = |it: &Point| Some((it.achieved.per_s, ns(it)? as f64));
+        (name.to_owned(), points.iter().filter_map(at).collect())
+    };
+    let lines = vec![
+        line("p50", |it| it.response_p50_ns),
+        line("p95", |it| it.response_p95_ns),
+        line("p99", |it| it.response_p99_ns),
+        line("service p99", |it| it.service_p99_ns),
+        line("lag p99", |it| it.lag_p99_ns),
+    ];
+    hold(law, page, vec![Truth { title: "Times against rate", lines, is_log: true, slack: 0.0 }]);
+}
+
+fn spectrum(record: &Record) -> Truth {
+    let kinds = record.response.iter();
+    let kinds = kinds.filter(|(kind, _)| **kind != Kind::All || record.response.len() != 2);
+    let mut lines: Lines =
+        kinds.map(|(kind, it)| (format!("{} response", kind.name()), percentiles(it))).collect();
+    for (name, of) in [("service", &record.service), ("lag", &record.lag)] {
+        lines.extend(of.get(&Kind::All).map(|times| (name.to_owned(), percentiles(times))));
+    }
+    Truth { title: "Percentile spectrum", lines, is_log: true, slack: BUCKET }
+}
+
+fn lag(record: &Record) -> Truth {
+    let split = &record.lag_split;
+    let parts = [
+        ("generator", &split.generator),
+        ("client busy", &split.client_busy),
+        ("server", &split.server),
+        ("disconnected", &split.disconnected),
+    ];
+    let lines = parts.map(|(name, times)| (name.to_owned(), percentiles(times)));
+    Truth { title: "Lag by cause", lines: lines.into(), is_log: true, slack: BUCKET }
+}
+
+/// The percentiles of a distribution, twelve for each nine, as far as there are enough operations.
+fn percentiles(times: &Distribution) -> Points {
+    let buckets = times.histogram.as_deref().and_then(decoded).unwrap_or_default();
+    if times.max_ns.is_none_or(|max| max == 0) {
+        return Points::new();
+    }
+    let shares = (1..=72).map(|step| 1.0 - 10f64.powf(-f64::from(step) / 12.0));
+    let point = |share: f64| {
+        // One of this number is above the percentile with a probability of 97.5 %.
+        let needed = (0.025f64.ln() / share.ln()).ceil();
+        let ns = ranked(&buckets, times.unanswered, share)?;
+        (times.count as f64 >= needed).then_some((share, ns as f64))
+    };
+    shares.map_while(point).collect()
+}
+
+fn over_time(record: &Record) -> Vec<Truth> {
+    let rows = |name: &str, y: fn(&IntervalRecord) -> Option<f64>| {
+        let at = |row: &IntervalRecord| Some((row.start_s + row.length_s / 2.0, y(row)?));
+        (name.to_owned(), record.intervals.iter().filter_map(at).collect())
+    };
+    let slice = |slice: &SliceRecord| {
+        let buckets = decoded(&slice.histogram)?;
+        let count = slice.answered + slice.unanswered;
+        let ns = ranked(&buckets, slice.unanswered, 0.999).filter(|_| count >= 3_688)?;
+        Some((slice.start_s + slice.length_s / 2.0, ns as f64))
+    };
+    let p999 = record.slices.iter().filter_map(slice).collect();
+    let times = vec![
+        rows("p50", |row| row.response_p50_ns.map(|ns| ns as f64)),
+        rows("p99", |row| row.response_p99_ns.map(|ns| ns as f64)),
+        ("p99.9".to_owned(), p999),
+    ];
+    let mut rates = vec![
+        rows("due", |row| Some(row.intended as f64 / row.length_s)),
+        rows("answered", |row| Some(row.ops as f64 / row.length_s)),
+    ];
+    if record.intervals.iter().any(|row| row.unanswered > 0) {
+        rates.push(rows("not answered", |row| Some(row.unanswered as f64 / row.length_s)));
+    }
+    vec![
+        Truth { title: "Response over time", lines: times, is_log: true, slack: BUCKET },
+        Truth { title: "Target and achieved rate", lines: rates, is_log: false, slack: 0.0 },
+    ]
+}
+
+/// A figure of each second, at its end.
+fn ends(record: &Record, name: &str, y: impl Fn(&SecondRecord) -> Option<f64>) -> (String, Points) {
+    let at = |it: &SecondRecord| Some((it.start_s + it.length_s, y(it)?));
+    (name.to_owned(), record.seconds.iter().filter_map(at).collect())
+}
+
+fn under_way(record: &Record) -> Vec<Truth> {
+    let count = |name: &str, y: fn(&SecondRecord) -> Option<u64>| {
+        ends(record, name, move |it| y(it).map(|count| count as f64))
+    };
+    let age = ends(record, "oldest unsent operation", |it| Some(it.under_way.oldest_due_s? * 1e9));
+    let counts = vec![
+        count("in flight", |it| it.under_way.in_flight),
+        count("backlog (due, not sent)", |it| it.under_way.backlog),
+        count("open connections", |it| it.under_way.connections_open),
+    ];
+    let of_server = |(number, server): (usize, &memtide_record::PlannedServer)| {
+        ends(record, &server.name, move |it| {
+            Some(it.servers.get(number)?.counts.answered as f64 / it.length_s)
+        })
+    };
+    let servers = record.plan.servers.iter().enumerate().map(of_server).collect();
+    [
+        ("Backlog age", vec![age]),
+        ("In flight and backlog", counts),
+        ("Rate of each server", servers),
+    ]
+    .map(|(title, lines)| Truth { title, lines, is_log: false, slack: 0.0 })
+    .into()
+}
+
+type OfReport = fn(&ServerReport) -> Option<f64>;
+
+/// Charts of the reports of one server.
+fn of_servers(record: &Record) -> Vec<Truth> {
+    let [server] = &record.plan.servers[..] else { return Vec::new() };
+    // A last second that is short is part of the one before.
+    let mut seconds: Vec<Vec<&SecondRecord>> =
+        record.seconds.iter().map(|second| vec![second]).collect();
+    if let [.., before, last] = &record.seconds[..]
+        && last.length_s < before.length_s / 2.0
+    {
+        seconds.pop();
+        seconds.last_mut().unwrap().push(last);
+    }
+    let end = |of: &[&SecondRecord]| of.last().map_or(0.0, |it| it.start_s + it.length_s);
+    let length = |of: &[&SecondRecord]| of.iter().map(|it| it.length_s).sum::<f64>();
+    let sum = |of: &[&SecondRecord], count: fn(&SecondRecord) -> u64| {
+        of.iter().map(|it| count(it)).sum::<u64>() as f64
+    };
+    let report = |of: &[&SecondRecord]| {
+        let mut reports = of.iter().filter_map(|it| it.reports.get(&server.name));
+        let first = *reports.next()?;
+        Some(reports.fold(first, |sum, next| sum.then(next)))
+    };
+    let line = |of_report: OfReport| {
+        let at = |of: &Vec<&SecondRecord>| Some((end(of), of_report(&report(of)?)?));
+        (server.name.clone(), seconds.iter().filter_map(at).collect::<Points>())
+    };
+    let answered =
+        |of: &Vec<&SecondRecord>| (end(of), sum(of, |it| it.counts.answered) / length(of));
+    let found = |of: &Vec<&SecondRecord>| {
+        let [hits, misses] = [sum(of, |it| it.counts.hits), sum(of, |it| it.counts.misses)];
+        (hits + misses > 0.0).then(|| (end(of), hits / (hits + misses)))
+    };
+    let own = [
+        ("answered, counted by memtide", seconds.iter().map(answered).collect::<Points>()),
+        ("counted by memtide", seconds.iter().filter_map(found).collect()),
+    ]
+    .map(|(name, points)| (name.to_owned(), points));
+    let of: [(&str, OfReport); 8] = [
+        ("Rate at the servers", |it| rate(it, it.operations?)),
+        ("Hit ratio", |it| {
+            let keys = it.hits? + it.misses?;
+            (keys > 0).then_some(it.hits? as f64 / keys as f64)
+        }),
+        ("CPU of the servers", |it| Some(rate(it, it.cpu_user_us? + it.cpu_system_us?)? / 1e6)),
+        ("CPU per million operations", |it| {
+            let cpu_us = it.cpu_user_us? + it.cpu_system_us?;
+            let has_any = it.operations? > 0 && it.restarts == 0;
+            has_any.then_some(1e9 * cpu_us as f64 / it.operations? as f64)
+        }),
+        ("Items", |it| stated(it, it.items?)),
+        ("Memory of items", |it| stated(it, it.item_bytes?)),
+        ("Evictions", |it| rate(it, it.evictions?)),
+        ("Connections at the servers", |it| stated(it, it.connections?)),
+    ];
+    let truth = |(number, (title, of_report)): (usize, (&'static str, OfReport))| {
+        let reported = line(of_report);
+        let is_any = !reported.1.is_empty();
+        let mine = own.get(number).cloned().filter(|_| is_any);
+        let lines = [reported].into_iter().chain(mine).collect();
+        Truth { title, lines, is_log: false, slack: 0.0 }
+    };
+    of.into_iter().enumerate().map(truth).collect()
+}
+
+fn rate(report: &ServerReport, count: u64) -> Option<f64> {
+    (report.length_ns > 0).then(|| count as f64 * 1e9 / report.length_ns as f64)
+}
+
+fn stated(report: &ServerReport, state: u64) -> Option<f64> {
+    (report.answers > 0).then_some(state as f64)
+}
+
+/// Holds the charts in a part of a page: those with a line that has points, and no other.
+fn hold(law: &mut Law<'_>, page: &str, truths: Vec<Truth>) {
+    let charts = between(page, "<figure class=\"chart\">", "</figure>");
+    let truths: Vec<Truth> =
+        truths.into_iter().filter(|it| it.lines.iter().any(|line| !line.1.is_empty())).collect();
+    let titles: Vec<String> =
+        charts.iter().map(|it| between(it, "<strong>", "</strong>").concat()).collect();
+    let is_so = titles.iter().eq(truths.iter().map(|it| it.title));
+    law.holds(is_so, || {
+        let known: Vec<&str> = truths.iter().map(|it| it.title).collect();
+        format!("charts {titles:?}, not {known:?}")
+    });
+    for (chart, truth) in charts.iter().zip(&truths) {
+        chart_of(law, chart, truth);
+    }
+}
+
+fn chart_of(law: &mut Law<'_>, chart: &str, truth: &Truth) {
+    let lines = between(chart, "<g class=", "</g>");
+    let known: Vec<&(String, Points)> =
+        truth.lines.iter().filter(|line| !line.1.is_empty()).collect();
+    let names: Vec<String> = lines.iter().filter_map(|it| attribute(it, "data-name")).collect();
+    law.holds(names.iter().eq(known.iter().map(|it| &it.0)), || {
+        format!("{} has the lines {names:?}", truth.title)
+    });
+    let ticks = ticks(chart, truth.is_log);
+    for (line, (name, points)) in lines.iter().zip(known) {
+        let what = format!("{name} of {}", truth.title);
+        let list = |attribute_name: &str| -> Vec<String> {
+            let list = attribute(line, attribute_name).unwrap_or_default();
+            list.split('|').map(str::to_owned).collect()
+        };
+        let (at, words) = (list("data-t"), list("data-v"));
+        law.holds(at.len() == points.len() && words.len() == points.len(), || {
+            format!("{what} has {} points, not {}", words.len(), points.len())
+        });
+        for ((at, word), (x, y)) in at.iter().zip(&words).zip(points) {
+            let is_there = is_x(truth.title, at, *x);
+            law.holds(is_there && is_y(word, *y, truth.slack), || {
+                format!("{what} is {word} at {at}, not {y} at {x}")
+            });
+        }
+        drawn(law, (&what, line), &list("data-x"), points, (&ticks, truth.is_log));
+    }
+}
+
+/// True if a word for x is `x`.
+fn is_x(title: &str, word: &str, x: f64) -> bool {
+    let first = |word: &str| numbers(word).1.first().copied();
+    match title {
+        "Percentile spectrum" | "Lag by cause" => {
+            // As many digits as there are nines.
+            let digits = word.split_once('.').map_or(0, |it| it.1.len() as i32);
+            let share = word.strip_prefix('p').and_then(|it| it.parse::<f64>().ok());
+            share.is_some_and(|it| (it - 100.0 * x).abs() <= 0.51 * 10f64.powi(-digits))
+        }
+        "Times against rate" => first(word).is_some_and(|it| it.is(x)),
+        _ => first(word).is_some_and(|it| it.is(x * 1e9)),
+    }
+}
+
+fn is_y(word: &str, y: f64, slack: f64) -> bool {
+    let near = |value: f64| (value - y).abs() <= (slack + 0.006) * y;
+    numbers(word).1.first().is_some_and(|it| it.is(y) || (slack > 0.0 && near(it.value)))
+}
+
+/// Place and value of the first and the last tick of y above zero.
+fn ticks(chart: &str, is_log: bool) -> Option<[(f64, f64); 2]> {
+    let tick = |it: &String| {
+        let place = between(it, "bottom:", "%").first()?.parse::<f64>().ok()?;
+        let words = inner(it.split_once('>')?.1);
+        let value = if words == "0" { 0.0 } else { numbers(&words).1.first()?.value };
+        (value > 0.0 || !is_log).then_some((place / 100.0, value))
+    };
+    let all: Vec<(f64, f64)> =
+        between(chart, "<span class=\"y\"", "</span>").iter().filter_map(tick).collect();
+    (all.len() > 1).then(|| [all[0], all[all.len() - 1]])
+}
+
+/// Holds the drawing of a line: it goes through the places of its points.
+fn drawn(
+    law: &mut Law<'_>,
+    (what, line): (&str, &str),
+    across: &[String],
+    points: &Points,
+    (ticks, is_log): (&Option<[(f64, f64); 2]>, bool),
+) {
+    let path = between(line, "<path d=\"", "\"").concat();
+    let places = path.split(['M', 'L']).filter(|it| !it.is_empty());
+    let places: Vec<(&str, f64)> = places
+        .filter_map(|it| it.trim_end_matches("h0").split_once(' '))
+        .filter_map(|(x, y)| Some((x, y.parse().ok()?)))
+        .collect();
+    law.holds(places.iter().map(|it| it.0).eq(across.iter().map(String::as_str)), || {
+        format!("{what} is drawn at {places:?}, not at {across:?}")
+    });
+    let Some([low, high]) = ticks else { return };
+    let scale = |value: f64| if is_log { value.ln() } else { value };
+    for ((_, place), (_, y)) in places.iter().zip(points) {
+        let share = (scale(*y) - scale(low.1)) / (scale(high.1) - scale(low.1));
+        let truth = 400.0 * (1.0 - low.0 - share * (high.0 - low.0));
+        // Ticks are placed to a ten-thousandth, and a bucket is a hundredth wide.
+        law.holds((place - truth).abs() < 4.0 || (is_log && *y <= 0.0), || {
+            format!("{what} is drawn {place} below the top, not {truth}")
+        });
+    }
+}

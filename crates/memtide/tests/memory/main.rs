@@ -1,0 +1,187 @@
+//! The estimate of a run's memory against the memory that its plan, its workers and its rows take,
+//! for drawn scenarios. No load is sent. `MEMTIDE_MEMORY_DRAWS` says how many are drawn, and
+//! `MEMTIDE_MEMORY_SEED` draws others.
+#![expect(clippy::unwrap_used, unsafe_code, reason = "a test may panic, and counts allocations")]
+
+use memtide_base::rng::{Random, Stream};
+use memtide_base::{Instant, Span};
+use memtide_engine::fleet::{Command, Fleet};
+use memtide_engine::{Address, ServerPlan};
+use memtide_host::signal::StopFlag;
+use memtide_host::{Clock, ConnectGuard, HostFleet};
+use memtide_metrics::TallySum;
+use memtide_run::lower::{Doors, Surroundings, Wanted, lower};
+use memtide_run::{PlanSizes, Share};
+use memtide_scenario::{Scenario, Settings, from_toml};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes in use, and the most that were.
+static USED: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+fn took(bytes: usize) {
+    let used = USED.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    PEAK.fetch_max(used, Ordering::Relaxed);
+}
+
+// SAFETY: every call is passed to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        took(layout.size());
+        // SAFETY: the caller keeps the promises of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        took(layout.size());
+        // SAFETY: the caller keeps the promises of `alloc_zeroed`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the promises of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The scenarios that are drawn unless the environment says how many: as many as CI has time for.
+const DRAWS: u64 = 40;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |word| word.parse().unwrap())
+}
+
+#[test]
+fn the_estimate_of_memory_holds_for_drawn_scenarios() {
+    let seed = number("MEMTIDE_MEMORY_SEED", 36);
+    let mut ratios = Vec::new();
+    for draw in 0..number("MEMTIDE_MEMORY_DRAWS", DRAWS) {
+        let mut random = Random::at(seed, Stream::SAMPLE, draw);
+        let (words, servers) = drawn(&mut random);
+        let share = (random.below(4) == 0).then_some(Share { number: 1, of: 4, units: 2 });
+        let mut settings = Settings::default();
+        settings.apply(&from_toml(&words, "a draw").unwrap()).unwrap();
+        let sizes = PlanSizes::of(&settings.scenario, servers).unwrap();
+        let own = share.map_or(sizes.plan, |share| sizes.plan.of_share(share.units, share.of));
+        let needed = own.bytes() as f64;
+        let peak = peak(&settings.scenario, servers, share, &sizes) as f64;
+        let said = format!("seed {seed}, draw {draw}: {peak} bytes, not {needed}:\n{words}{own:?}");
+        assert!(peak <= 1.1 * needed + 8e6, "{said}");
+        assert!(needed <= 2.0 * peak + 32e6, "{said}");
+        ratios.push(needed / peak);
+    }
+    ratios.sort_by(f64::total_cmp);
+    let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
+    let said =
+        format!("{} draws; the estimate is {least:.2} to {most:.2} of the peak", ratios.len());
+    drop(writeln!(std::io::stderr(), "seed {seed}: {said}"));
+}
+
+/// A number from `least` to `most`, each order of magnitude as likely as the others.
+fn between(random: &mut Random, least: f64, most: f64) -> u64 {
+    (least * (most / least).powf(random.unit())).round() as u64
+}
+
+/// The words of a scenario, and its servers.
+fn drawn(random: &mut Random) -> (String, u32) {
+    let servers = between(random, 1.0, 6.0) as u32;
+    let threads = between(random, 1.0, 8.0);
+    let [rate, size] = [between(random, 10.0, 1e6), between(random, 1.0, 2e7)];
+    let mut words = format!("threads = {threads}\nrate = {rate}\nvalue-max = '20M'\n");
+    let mut say = |word: String| words += &format!("{word}\n");
+    say(match random.below(3) {
+        0 => format!("value-size = 'uniform:1,{size}'"),
+        1 => format!("value-size = 'exponential:{}'", size.min(1_000)),
+        _ => format!("value-size = {size}"),
+    });
+    say(format!("keys = {}", between(random, 1.0, 1e8)));
+    let has_windows = random.below(4) == 0;
+    if has_windows {
+        let clients = between(random, threads as f64 * 4.0, 400.0);
+        let window = between(random, 1.0, 2e7 / clients as f64);
+        say(format!("clients = {clients}\nwindow = {window}\nmix = 'set=1,get=9'"));
+    } else {
+        let connections = between(random, threads as f64 * 4.0, 3_000.0);
+        let depth = between(random, 1.0, 1e6 / connections as f64).min(4_096);
+        say(format!("connections = {connections}\ndepth = {depth}"));
+        say(["mix = 'get=1'", "mix = 'set=9,get=1'", "mix = 'get=9,set=1,delete=1,touch=1'"]
+            [random.below(3) as usize]
+            .to_owned());
+    }
+    if random.below(3) == 0 {
+        say(format!("verify = 1\nverify-keys = {}", between(random, 1e3, 1e7)));
+    }
+    say(format!("timeout = '{}ms'", between(random, 50.0, 5e3)));
+    if random.below(2) == 0 {
+        let width = between(random, 10.0, 1e3);
+        say(format!(
+            "interval = '{width}ms'\nduration = '{}ms'",
+            width * between(random, 1.0, 2e4)
+        ));
+    } else {
+        say(format!("duration = '{}s'", between(random, 1.0, 1e5)));
+    }
+    (words, servers)
+}
+
+/// The most bytes that the plan, the workers, and the rows of the run take together.
+fn peak(scenario: &Scenario, servers: u32, share: Option<Share>, sizes: &PlanSizes) -> usize {
+    let before = USED.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let server = |number| ServerPlan {
+        name: format!("s{number}"),
+        addresses: vec![Address::Unix(format!("/nowhere/at/all/{number}"))],
+    };
+    let around = Surroundings {
+        servers: (0..servers).map(server).collect(),
+        embedded: false,
+        repeats: false,
+        cpus_allowed: vec![0],
+        cores: BTreeMap::new(),
+        cpus_online: 1,
+        cpu_quota: None,
+        io: Doors::Kernel { uring: Err("the pages of its buffers are the kernel's".to_owned()) },
+        outputs: Wanted::default(),
+        share,
+    };
+    let plan = lower(scenario, &around).unwrap().plan;
+    let mut sums = TallySum::new(&plan.shape());
+    keep_rows(&mut sums, sizes, share);
+    let (clock, own) = (Clock::start(), plan.own_workers());
+    let guard = ConnectGuard::default();
+    let mut fleet = HostFleet::new(clock, StopFlag::default(), &[], None, guard);
+    fleet.start(&plan, own.clone()).unwrap();
+    // A worker that has handed something over exists.
+    while {
+        let found = fleet.collect(fleet.now() + Span::from_ms(20), &mut sums).unwrap();
+        found.workers.iter().any(|worker| worker.at == Instant::ZERO)
+    } {}
+    fleet.command(fleet.now(), Command::Stop { grace: Span::ZERO }).unwrap();
+    drop(fleet);
+    PEAK.load(Ordering::Relaxed) - before
+}
+
+/// Fills the rows that a run of this scenario keeps, with exponential times.
+fn keep_rows(sums: &mut TallySum, sizes: &PlanSizes, share: Option<Share>) {
+    let plan = share.map_or(sizes.plan, |share| sizes.plan.of_share(share.units, share.of));
+    let mut random = Random::at(plan.row_operations, Stream::SERVICE, 0);
+    let mut response = BTreeMap::new();
+    for _ in 0..plan.row_operations.min(200_000) {
+        let ns = (-(1.0 - random.unit()).ln() * 200e3) as u64;
+        let coarse = ns.checked_ilog2().unwrap_or(0).saturating_sub(7);
+        *response.entry(ns >> coarse << coarse).or_insert(0) += 1;
+    }
+    let rows = sizes.decided.duration.unwrap().ns().div_ceil(sums.series.width().ns());
+    for row in 0..rows {
+        sums.series.row_mut(row).response.clone_from(&response);
+    }
+}

@@ -1,0 +1,133 @@
+//! The distributions of the measured operations, in a tally or in a run's sums ([`Times`]), and the
+//! room that a run needs for its measurements ([`Shape`]).
+
+use crate::histogram::{Histogram, Tallying};
+use memtide_base::Span;
+
+/// The measurements that a run needs. Decides once how much memory a tally has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// For each histogram slot (operation kinds, then finer classes): true if it is used.
+    pub slots: Vec<bool>,
+    /// For each slot: true if response times are recorded in it.
+    pub response: Vec<bool>,
+    /// For each slot: true if service times are recorded in it.
+    pub service: Vec<bool>,
+    /// The number of segments of the run.
+    pub segments: usize,
+    /// The number of servers. With several servers, each has a histogram of its own.
+    pub servers: usize,
+    /// The width of a row.
+    pub row_width: Span,
+    /// The number of rows kept before neighbours are merged.
+    pub rows_max: usize,
+    /// The slots of gets, if rows keep the times of gets; else none.
+    pub row_gets: Vec<usize>,
+    /// The first width of a slice.
+    pub slice_width: Span,
+    /// The number of cells for which a worker reserves memory; at least 1.
+    pub cells: usize,
+    /// The number of operations that one connection can have outstanding.
+    pub depth: usize,
+    /// True if connections are the load, so that their churn is recorded.
+    pub churn: bool,
+    /// True if the sizes of messages are kept.
+    pub message_sizes: bool,
+    /// True if the window's end cuts operations off, so that lower bounds of their times are kept.
+    pub bounds: bool,
+}
+
+/// The distributions of the measured operations, as a worker records them or as a run sums them up.
+#[derive(Clone, Debug)]
+pub struct Times<H> {
+    /// received − intended, per slot; empty in a tally, whose cells hold it.
+    pub response: Vec<Option<H>>,
+    /// received − sent, per slot; empty in a tally, whose cells hold it.
+    pub service: Vec<Option<H>>,
+    /// sent − intended, per slot.
+    pub lag: Vec<Option<H>>,
+    /// Response time less the generator's part of the lag: the response time under a perfect
+    /// generator.
+    pub response_ideal: H,
+    /// The part of the lag during which the operation could have been sent.
+    pub lag_generator: H,
+    /// The part of the lag during which the operation had no room and the worker was busy.
+    pub lag_client_busy: H,
+    /// The part of the lag during which it had no room and the worker was idle: the server's part.
+    pub lag_server: H,
+    /// The part of the lag during which no connection was open.
+    pub lag_disconnected: H,
+    /// Time from a worker's wake-up to the receive of a reply.
+    pub client_delay: H,
+    /// Operations in flight on a worker when another was sent; a count, not a time.
+    pub in_flight_at_send: H,
+    /// Response per server; empty with a single server.
+    pub servers: Vec<H>,
+    /// Lower bounds of the times of operations that the window's end cut off, per slot; empty
+    /// unless operations are cut off. Hits and misses are not distinguished.
+    pub bounds: Vec<Option<H>>,
+    /// Lower bounds per server, as far as they are known; empty with a single server.
+    pub server_bounds: Vec<H>,
+    /// Bytes of a request, as far as it was made at once; `None` unless sizes are kept.
+    pub request_bytes: Option<H>,
+    /// Bytes of a reply; `None` unless sizes are kept.
+    pub reply_bytes: Option<H>,
+}
+
+/// The most distributions of [`Times`].
+pub(crate) const fn histograms_max(slots: u64, servers: u64) -> u64 {
+    let of_servers = if servers > 1 { 2 * servers } else { 0 };
+    4 * slots + of_servers + 9
+}
+
+impl<H: Default> Times<H> {
+    pub(crate) fn new(shape: &Shape) -> Self {
+        let slots = || shape.slots.iter().map(|&used| used.then(H::default)).collect();
+        let servers = if shape.servers > 1 { shape.servers } else { 0 };
+        let each_server = |count| (0..count).map(|_| H::default()).collect();
+        Self {
+            response: slots(),
+            service: slots(),
+            lag: slots(),
+            response_ideal: H::default(),
+            lag_generator: H::default(),
+            lag_client_busy: H::default(),
+            lag_server: H::default(),
+            lag_disconnected: H::default(),
+            client_delay: H::default(),
+            in_flight_at_send: H::default(),
+            servers: each_server(servers),
+            bounds: if shape.bounds { slots() } else { Vec::new() },
+            server_bounds: each_server(if shape.bounds { servers } else { 0 }),
+            request_bytes: shape.message_sizes.then(H::default),
+            reply_bytes: shape.message_sizes.then(H::default),
+        }
+    }
+}
+
+impl<H> Times<H> {
+    /// All distributions but those that cells hold, in one order for every `H`.
+    pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut H> {
+        let slots = [&mut self.lag, &mut self.bounds];
+        let of_all = [
+            &mut self.response_ideal,
+            &mut self.lag_generator,
+            &mut self.lag_client_busy,
+            &mut self.lag_server,
+            &mut self.lag_disconnected,
+            &mut self.client_delay,
+            &mut self.in_flight_at_send,
+        ];
+        let servers = [&mut self.servers, &mut self.server_bounds];
+        let sizes = [&mut self.request_bytes, &mut self.reply_bytes];
+        let of_parts = slots.into_iter().flatten().chain(sizes).flatten();
+        of_parts.chain(of_all).chain(servers.into_iter().flatten())
+    }
+}
+
+impl Times<Histogram<u64>> {
+    pub(crate) fn absorb(&mut self, other: &mut Times<Tallying>) {
+        assert_eq!(self.each().count(), other.each().count(), "both have one shape");
+        self.each().zip(other.each()).for_each(|(sum, part)| sum.absorb_tallied(part.settled()));
+    }
+}

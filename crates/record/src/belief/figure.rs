@@ -1,0 +1,346 @@
+//! The figures of a record, each with its range, memtide's own share, and its grade.
+
+use super::NO_SLICES;
+use crate::record::{CheckKind, Distribution, Percentile, Record};
+use memtide_belief::Sample;
+use memtide_belief::grade::{self, Grade, half_width};
+use memtide_metrics::{Quantile, quantile};
+use memtide_scenario::{Kind, Measure};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The operations and times that a figure is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Channel {
+    /// The achieved rate.
+    Rate,
+    /// Response times of a kind of operation.
+    Response(Kind),
+    /// Service times of a kind of operation.
+    Service(Kind),
+    /// Response times of one server, by its name.
+    Server(String),
+}
+
+impl fmt::Display for Channel {
+    /// Formats the channel as in goals: `get`, `service.get`, `rate`; a server by its name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate => f.write_str("rate"),
+            Self::Response(kind) => write!(f, "{kind}"),
+            Self::Service(kind) => write!(f, "service.{kind}"),
+            Self::Server(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A figure of a record, and how far it can be believed. Times are in ns, rates per second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GradedFigure {
+    /// The operations and times that it is about.
+    pub of: Channel,
+    /// The measure of the times; none for the rate.
+    pub measure: Option<Measure>,
+    /// The measured value; none if it is missing.
+    pub value: Option<f64>,
+    /// The confidence interval of 95 %, from sampling alone; none if it is refused or unknown.
+    pub interval: Option<[f64; 2]>,
+    /// The range in which the true value lies: the interval, and below it what memtide may have
+    /// added. None without an interval.
+    pub range: Option<[f64; 2]>,
+    /// The most of the value that may be memtide's own, as a fraction; none if unknown. 1 says that
+    /// nothing is known from below: print `≤`.
+    pub own: Option<f64>,
+    /// Half the width of the range: √(high ÷ low) − 1; none without a range.
+    pub half_width: Option<f64>,
+    /// The grade.
+    pub grade: Grade,
+    /// Reason why the grade is not yes, as a clause for people; none if it is.
+    pub reason: Option<String>,
+    /// Independent operations that would be as exact; none if unknown, and for the mean.
+    pub n_effective: Option<f64>,
+}
+
+impl GradedFigure {
+    /// Name of the measure alone: `p99`, `mean` or `rate`.
+    pub fn name(&self) -> String {
+        match self.measure {
+            None => "rate".to_owned(),
+            Some(Measure::Mean) => "mean".to_owned(),
+            Some(Measure::Max) => "max".to_owned(),
+            Some(Measure::Percentile(percent)) => format!("p{percent}"),
+        }
+    }
+
+    /// Full name, as in goals: `get.p99`, `rate`.
+    pub fn full_name(&self) -> String {
+        match self.of {
+            Channel::Rate => self.name(),
+            _ => format!("{}.{}", self.of, self.name()),
+        }
+    }
+
+    /// The figure with the grade that its parts give it. `missing` is the reason for which it has
+    /// no range.
+    fn graded(mut self, missing: &str) -> Self {
+        let interval = self.interval;
+        self.half_width = self.range.map(|[low, high]| half_width(low, high));
+        self.grade = self.half_width.map_or(Grade::No, Grade::of);
+        let by_sampling = interval.map_or(0.0, |[low, high]| half_width(low, high));
+        self.reason = match (self.half_width, self.grade) {
+            (_, Grade::Yes) => None,
+            (None, _) => Some(missing.to_owned()),
+            // What is left without memtide's lateness is better than half of what is there.
+            (Some(x), _) if by_sampling < x / 2.0 || Grade::of(by_sampling) == Grade::Yes => {
+                Some(LATE.to_owned())
+            }
+            (Some(_), _) => Some(match (self.n_effective, self.measure) {
+                (Some(n), Some(Measure::Percentile(percent))) => {
+                    let beyond = n * (1.0 - percent / 100.0).min(percent / 100.0);
+                    format!("{beyond:.0} effective operations beyond it")
+                }
+                _ => "few effective operations".to_owned(),
+            }),
+        };
+        self
+    }
+}
+
+/// The reason of a figure that memtide's own delay makes wide.
+const LATE: &str = "memtide was late";
+
+/// Share of a percentile above which the faces and the warning say that memtide was late.
+const LATE_MAX: f64 = 0.10;
+
+impl Record {
+    /// Every figure with its grade: the rate, then response times by kind, service times by kind,
+    /// and response times by server, each with its percentiles ascending and its mean. In a record
+    /// of agents beside a master's own load, the figures are those of [`Record::judged`], which the
+    /// caller chooses.
+    pub fn graded(&self) -> Vec<GradedFigure> {
+        let response = self.response.iter().map(|(kind, of)| (Channel::Response(*kind), of));
+        let service = self.service.iter().map(|(kind, of)| (Channel::Service(*kind), of));
+        let servers = self.servers.iter().filter(|_| self.servers.len() > 1);
+        let servers = servers.map(|of| (Channel::Server(of.name.clone()), &of.response));
+        let mut figures = vec![self.rate_figure()];
+        for (of, times) in response.chain(service).chain(servers) {
+            let percentiles = Percentile::ALL.map(|it| Measure::Percentile(percent(it)));
+            let measures = percentiles.into_iter().chain([Measure::Mean]);
+            figures.extend(measures.map(|measure| self.time_figure(of.clone(), times, measure)));
+        }
+        figures
+    }
+
+    /// One figure of response times; none if no such operation was measured.
+    pub fn response_figure(&self, kind: Kind, measure: Measure) -> Option<GradedFigure> {
+        let times = self.response.get(&kind)?;
+        Some(self.time_figure(Channel::Response(kind), times, measure))
+    }
+
+    /// The achieved rate in operations per second.
+    pub fn rate_figure(&self) -> GradedFigure {
+        let rate = &self.rate;
+        let interval = rate.achieved_ci_low_per_s.zip(rate.achieved_ci_high_per_s);
+        let interval = interval.map(<[f64; 2]>::from);
+        let figure = GradedFigure {
+            of: Channel::Rate,
+            measure: None,
+            value: Some(rate.achieved_per_s).filter(|rate| rate.is_finite()),
+            interval,
+            range: interval,
+            own: None,
+            half_width: None,
+            grade: Grade::No,
+            reason: None,
+            n_effective: None,
+        };
+        figure.graded(self.no_slices())
+    }
+
+    /// Reason why there are no intervals at all.
+    fn no_slices(&self) -> &str {
+        let unusable = self.slicing.as_ref().map(|slicing| slicing.unusable.as_deref());
+        unusable.map_or(NO_SLICES, |why| why.unwrap_or("too few slices of the window"))
+    }
+
+    fn time_figure(&self, of: Channel, times: &Distribution, measure: Measure) -> GradedFigure {
+        let published = published(measure);
+        let stored = match measure {
+            Measure::Mean => Parts::of_mean(times),
+            Measure::Percentile(_) if published.is_some() => {
+                published.map_or_else(Parts::default, |it| Parts::of_percentile(times, it))
+            }
+            Measure::Percentile(percent) => match &of {
+                Channel::Response(kind) => {
+                    self.computed(*kind, percent / 100.0).unwrap_or_default()
+                }
+                _ => Parts::default(),
+            },
+            Measure::Max => Parts { value: times.max_ns.map(|ns| ns as f64), ..Parts::default() },
+        };
+        let Parts { value, interval, own_low, range_low, n_effective, missing } = stored;
+        let mut own = value.zip(own_low).map(|(value, low)| share(low, value));
+        let mut low = range_low.or(interval.map(|[low, _]| low));
+        // Where memtide's own share is not bounded apart, it is taken to be as large as that of
+        // all response times.
+        if own.is_none() {
+            own = match &of {
+                Channel::Response(Kind::All) => self.late_share(measure),
+                _ => self.response_figure(Kind::All, measure).and_then(|all| all.own),
+            };
+            low = low.zip(own).map(|(low, own)| low * (1.0 - own)).or(low);
+        }
+        let mut figure = GradedFigure {
+            of,
+            measure: Some(measure),
+            value,
+            interval,
+            range: low.zip(interval).map(|(low, [_, high])| [low, high]),
+            own,
+            half_width: None,
+            grade: Grade::No,
+            reason: None,
+            n_effective,
+        };
+        figure = figure.graded(missing.as_deref().unwrap_or(self.no_slices()));
+        if figure.grade == Grade::Yes && self.is_unbounded() {
+            figure.grade = Grade::Within(grade::YES_MAX);
+            figure.reason = Some("workers of a closed loop were late".to_owned());
+        }
+        figure
+    }
+
+    /// The part of a figure of all response times that is memtide's own delay in sending, as the
+    /// checks found it at p50 and p99; it is no bound, because what an operation delays behind
+    /// itself is not in it. None in a closed loop.
+    fn late_share(&self, measure: Measure) -> Option<f64> {
+        let of = |code: CheckKind| {
+            let check = self.believable.checks.iter().find(|check| check.code == code);
+            check.and_then(|check| check.measured)
+        };
+        let share = match measure {
+            Measure::Percentile(percent) if percent <= 50.0 => of(CheckKind::GeneratorP50),
+            Measure::Percentile(_) => {
+                let both = [CheckKind::GeneratorP50, CheckKind::GeneratorP99].map(of);
+                both.into_iter().flatten().reduce(f64::max)
+            }
+            Measure::Mean => {
+                let (of, own) =
+                    (self.response.get(&Kind::All)?.mean_ns?, &self.lag_split.generator);
+                own.mean_ns.filter(|_| of > 0.0).map(|own| own / of)
+            }
+            Measure::Max => None,
+        };
+        share.map(|share| share.clamp(0.0, 1.0))
+    }
+
+    /// The parts of a percentile for which a record has no member, from the slices.
+    fn computed(&self, kind: Kind, p: f64) -> Option<Parts> {
+        let times = self.response.get(&kind)?;
+        let (whole, unanswered) = (&times.times()?, times.unanswered);
+        let quantile = quantile(whole, unanswered, p);
+        let value = if let Quantile::Known(ns) = quantile { Some(ns as f64) } else { None };
+        let slices = match &self.slicing {
+            Some(slicing) => slicing.channel(slicing.response.get(&kind)),
+            None => Err(NO_SLICES.to_owned()),
+        };
+        let punctual = self.punctual.get(&kind).and_then(Distribution::times);
+        let own = punctual.as_ref().map(|punctual| times.own_of(punctual, self.others()));
+        let own_low = own.zip(value).map(|(own, value)| own.at(p).min(value));
+        let found = slices.and_then(|slices| {
+            let sample = Sample { whole, unanswered, slices: &slices };
+            let below =
+                Percentile::CHAIN.map(Percentile::fraction).into_iter().filter(|of| *of < p);
+            let below = if p < 0.5 { vec![0.5] } else { below.collect() };
+            let chain: Vec<f64> = below.into_iter().chain([p]).collect();
+            let ranks = sample.ranks(&chain).pop().expect("it has as many as it was asked for");
+            let ranks = ranks.map_err(|refusal| refusal.words(self.measured_s))?;
+            Ok((ranks, sample.between(&ranks)))
+        });
+        let (ranks, missing) = match found {
+            Ok((ranks, between)) => (Some(ranks).zip(between), None),
+            Err(why) => (None, Some(why)),
+        };
+        Some(Parts {
+            value,
+            interval: ranks.map(|(_, of)| [of.low, of.high]),
+            own_low,
+            range_low: ranks.zip(own).map(|((ranks, of), own)| own.at(ranks.low).min(of.low)),
+            n_effective: ranks.map(|(ranks, _)| ranks.effective),
+            missing,
+        })
+    }
+
+    /// memtide's own delay at p50 or p99 of all operations if it is above a tenth: the percentile,
+    /// its value and the value without that delay.
+    pub fn late(&self) -> Option<(Percentile, u64, u64)> {
+        let times = self.response.get(&Kind::All)?;
+        let each = [Percentile::P50, Percentile::P99].into_iter().filter_map(|percentile| {
+            let seen = times.percentile(percentile)?;
+            let low = *times.own.as_ref()?.low_ns.get(&percentile)?;
+            (share(low as f64, seen as f64) > LATE_MAX).then_some((percentile, seen, low))
+        });
+        each.into_iter().next()
+    }
+}
+
+/// The part of `value` above `low`.
+fn share(low: f64, value: f64) -> f64 {
+    if value > 0.0 { (1.0 - low / value).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// The percentile with its number as goals write it.
+fn percent(percentile: Percentile) -> f64 {
+    match percentile {
+        Percentile::P50 => 50.0,
+        Percentile::P90 => 90.0,
+        Percentile::P95 => 95.0,
+        Percentile::P99 => 99.0,
+        Percentile::P999 => 99.9,
+        Percentile::P9999 => 99.99,
+    }
+}
+
+/// The published percentile that `measure` is, if it is one.
+fn published(measure: Measure) -> Option<Percentile> {
+    let Measure::Percentile(number) = measure else { return None };
+    Percentile::ALL.into_iter().find(|it| (percent(*it) - number).abs() < 1e-9)
+}
+
+/// What a record holds of one figure.
+#[derive(Default)]
+struct Parts {
+    value: Option<f64>,
+    interval: Option<[f64; 2]>,
+    own_low: Option<f64>,
+    range_low: Option<f64>,
+    n_effective: Option<f64>,
+    missing: Option<String>,
+}
+
+impl Parts {
+    fn of_mean(times: &Distribution) -> Self {
+        let own = times.own.as_ref();
+        Self {
+            value: times.mean_ns,
+            interval: times.mean_interval(),
+            own_low: own.and_then(|own| own.mean_low_ns),
+            range_low: own.and_then(|own| own.mean_range_low_ns),
+            n_effective: None,
+            missing: times.no_interval.get(&Percentile::P50).cloned(),
+        }
+    }
+
+    fn of_percentile(times: &Distribution, percentile: Percentile) -> Self {
+        let own = times.own.as_ref();
+        let ns = |of: &BTreeMap<Percentile, u64>| of.get(&percentile).map(|ns| *ns as f64);
+        Self {
+            value: times.percentile(percentile).map(|ns| ns as f64),
+            interval: times.interval(percentile).map(|ends| ends.map(|ns| ns as f64)),
+            own_low: own.and_then(|own| ns(&own.low_ns)),
+            range_low: own.and_then(|own| ns(&own.range_low_ns)),
+            n_effective: times.n_effective.get(&percentile).copied(),
+            missing: times.no_interval.get(&percentile).cloned(),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The figures on which a run is judged: those that its goals name, else p50, p90 and p99 of all
+//! operations and the rate.
+
+use super::GradedFigure;
+use crate::record::{Check, CheckKind, CheckResult, Record, Verdict};
+use memtide_belief::grade::WITHIN_MAX;
+use memtide_scenario::{Goal, Kind, Measure, Subject};
+
+/// The figures of a run without goals.
+const PERCENTILES: [f64; 3] = [50.0, 90.0, 99.0];
+
+impl Record {
+    /// The figures on which the run is judged, each once: those that goals name, in their order; if
+    /// none names a figure with a grade, p50, p90 and p99 of all operations, and the rate.
+    pub fn judged_figures(&self) -> Vec<GradedFigure> {
+        let mut figures: Vec<GradedFigure> = Vec::new();
+        let goals = self.goals.iter().filter_map(|goal| goal.goal.parse::<Goal>().ok());
+        for figure in goals.filter_map(|goal| self.figure_of(goal.subject)) {
+            if !figures.contains(&figure) {
+                figures.push(figure);
+            }
+        }
+        if figures.is_empty() {
+            let all = |percent| self.response_figure(Kind::All, Measure::Percentile(percent));
+            figures.extend(PERCENTILES.into_iter().filter_map(all));
+            figures.push(self.rate_figure());
+        }
+        figures
+    }
+
+    /// The figure that a goal names, with its grade; none of errors, skew and maximum, which have
+    /// none, and if no such operation was measured.
+    pub fn figure_of(&self, subject: Subject) -> Option<GradedFigure> {
+        match subject {
+            Subject::Rate => Some(self.rate_figure()),
+            Subject::Response { measure: Measure::Max, .. } => None,
+            Subject::Response { kind, measure } => self.response_figure(kind, measure),
+            Subject::Errors | Subject::StartSkew => None,
+        }
+    }
+
+    /// True if every figure on which the run is judged is known within ± 30 %, and no check
+    /// spoils all (`--strict`). A record from before slices were kept is judged by its verdict.
+    pub fn stands(&self) -> bool {
+        let record = self.judged();
+        let known = |figure: &GradedFigure| figure.half_width.is_some_and(|x| x <= WITHIN_MAX);
+        self.believable.verdict != Verdict::No
+            && (record.slicing.is_none() || record.judged_figures().iter().all(known))
+    }
+}
+
+impl Check {
+    /// The verdict that this check leaves at best.
+    pub(crate) fn verdict(&self) -> Verdict {
+        match (self.result, self.code) {
+            (CheckResult::Passed | CheckResult::Skipped, _) => Verdict::Yes,
+            (CheckResult::Failed, CheckKind::Shares) => Verdict::Within,
+            (CheckResult::Failed, _) => Verdict::No,
+        }
+    }
+}
+
+/// The grades of `figures` in one line, those of one grade together: `p50, p90 yes; p99 within
+/// ± 18 % (memtide was late); p99.9 no (3 effective operations)`. A figure of one kind of operation
+/// has its full name.
+pub fn joined(figures: &[GradedFigure]) -> String {
+    let words = |figure: &GradedFigure| match &figure.reason {
+        Some(reason) => format!("{} ({reason})", figure.grade),
+        None => figure.grade.to_string(),
+    };
+    let name = |figure: &GradedFigure| match &figure.of {
+        super::Channel::Response(Kind::All) => figure.name(),
+        _ => figure.full_name(),
+    };
+    let mut parts: Vec<(String, String)> = Vec::new();
+    for figure in figures {
+        let words = words(figure);
+        match parts.last_mut().filter(|(_, last)| *last == words) {
+            Some((names, _)) => *names = format!("{names}, {}", name(figure)),
+            None => parts.push((name(figure), words)),
+        }
+    }
+    let parts: Vec<String> =
+        parts.iter().map(|(names, words)| format!("{names} {words}")).collect();
+    parts.join("; ")
+}

@@ -1,0 +1,125 @@
+//! The figures of records: their ranges, memtide's own share, their grades, and what joins them.
+
+use super::*;
+use crate::record::{Believable, Totals, Wide};
+use memtide_belief::Grade;
+use memtide_metrics::slices::coarse;
+use memtide_scenario::Measure;
+use std::collections::BTreeMap;
+
+/// A record of 64 slices of 1 000 operations whose times are 100 to 199 µs in turn, of which
+/// memtide added `own_us` to each. One slice is empty, so that the rate scatters.
+fn record(own_us: u64) -> Record {
+    let (mut times, mut punctual) = (Histogram::new(), Histogram::new());
+    let mut slices = vec![Slice::default(); 64];
+    for slice in slices.iter_mut().skip(1) {
+        for nth in 0..1_000 {
+            let ns = (100 + nth * 7 % 100) * 1_000;
+            times.record(ns);
+            punctual.record(ns - own_us * 1_000);
+            *slice.buckets.entry(coarse(ns)).or_default() += 1;
+            slice.answered += 1;
+            slice.sum_ns += u128::from(ns);
+        }
+    }
+    let of = |times| BTreeMap::from([(Kind::All, Distribution::of(times, 0, Span::ZERO))]);
+    let text = slices::to_text(&slices);
+    let mut record = Record {
+        window_ns: 64_000_000_000,
+        response: of(&times),
+        punctual: of(&punctual),
+        slicing: Some(Slicing {
+            width_ns: 1_000_000_000,
+            count: 64,
+            response: BTreeMap::from([(Kind::All, text)]),
+            ..Slicing::default()
+        }),
+        ..Record::default()
+    };
+    record.rate.achieved_per_s = 63_000.0 / 64.0;
+    record.believable = Believable::from_checks(Vec::new());
+    record.derive();
+    record
+}
+
+fn figure(record: &Record, percent: f64) -> GradedFigure {
+    record.response_figure(Kind::All, Measure::Percentile(percent)).expect("it was measured")
+}
+
+#[test]
+fn a_quiet_run_has_narrow_intervals_and_a_yes_for_each_figure() {
+    let record = record(0);
+    for percent in [50.0, 90.0, 99.0, 75.0] {
+        let figure = figure(&record, percent);
+        let [low, high] = figure.range.expect("it has a range");
+        let value = figure.value.expect("it has a value");
+        assert!(low <= value && value <= high && high / low < 1.04, "{figure:?}");
+        assert_eq!((figure.grade, &figure.reason), (Grade::Yes, &None), "{figure:?}");
+        assert!(figure.own.expect("it is bounded") < 0.01, "{figure:?}");
+    }
+    let mean = record.response_figure(Kind::All, Measure::Mean).expect("it was measured");
+    assert_eq!(mean.grade, Grade::Yes, "{mean:?}");
+    let rate = record.rate_figure();
+    let [low, high] = rate.range.expect("the slices scatter");
+    assert!(low < record.rate.achieved_per_s && record.rate.achieved_per_s < high, "{rate:?}");
+    let words = joined(&record.judged_figures());
+    assert!(words.starts_with("p50, p90, p99 yes; rate within ± "), "{words}");
+}
+
+#[test]
+fn memtides_own_delay_widens_a_figure_from_below_and_is_its_reason() {
+    let record = record(20);
+    let median = figure(&record, 50.0);
+    let own = median.own.expect("it is bounded");
+    assert!((own - 20.0 / 150.0).abs() < 0.01, "{median:?}");
+    let Grade::Within(x) = median.grade else { panic!("{median:?}") };
+    assert!((x - (150f64 / 130.0).sqrt() + 1.0).abs() < 0.01, "{x}");
+    assert_eq!(median.reason.as_deref(), Some("memtide was late"));
+    assert!(record.late().is_some(), "it is above a tenth of p50");
+    assert!(record.stands());
+}
+
+#[test]
+fn a_figure_without_an_interval_is_a_no_with_its_reason() {
+    let mut old = record(0);
+    old.slicing = None;
+    old.derive();
+    let p99 = figure(&old, 99.0);
+    assert_eq!((p99.interval, p99.grade), (None, Grade::No));
+    assert_eq!(joined(&[p99]), "p99 no (kept no slices)");
+    assert!(old.stands(), "an old record is judged by its verdict");
+    let mut pooled = record(0);
+    pooled.slicing = Some(Slicing::unusable("pooled runs have no common slices"));
+    pooled.derive();
+    assert_eq!(joined(&[figure(&pooled, 50.0)]), "p50 no (pooled runs have no common slices)");
+    assert!(!pooled.stands());
+}
+
+#[test]
+fn goals_choose_the_figures_on_which_a_run_is_judged() {
+    let mut record = record(0);
+    let goals: Vec<_> =
+        ["all.p90<1ms", "errors<1%", "all.p75<1ms"].map(|it| it.parse().unwrap()).into();
+    record.goals = crate::judge::judge(&goals, &record);
+    let names: Vec<String> = record.judged_figures().iter().map(GradedFigure::full_name).collect();
+    assert_eq!(names, ["all.p90", "all.p75"]);
+}
+
+#[test]
+fn late_workers_of_a_closed_loop_never_leave_a_yes() {
+    let mut record = record(0);
+    record.loop_kind = LoopKind::Closed;
+    record.plan.workers = 2;
+    record.servers = vec![crate::record::ServerRecord {
+        late: Some(Lateness {
+            operations: 63_000,
+            late_ns: vec![1_000_000_000],
+            weighted_ns: vec![Wide(31_500_000_000_000)],
+        }),
+        ..Default::default()
+    }];
+    record.derive();
+    let median = figure(&record, 50.0);
+    assert_ne!(median.grade, Grade::Yes, "{median:?}");
+    assert_eq!(record.totals, Totals::default());
+}
