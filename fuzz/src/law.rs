@@ -35,11 +35,10 @@ fn read(text: &str) -> Option<Law> {
         let word = word.to_owned();
         match name {
             "allow-target" => words.allow_target.push(word),
-            "rate-max" | "connections-max" | "duration-max" | "threads-max" | "memory-max" => {
+            _ => {
                 let limit = LIMITS.iter().find(|limit| limit.name == name)?;
                 words.most.insert(limit.name, word);
             }
-            _ => return None,
         }
     }
     let said = |why: String| {

@@ -30,7 +30,7 @@ pub struct Limit {
 }
 
 /// The numeric limits of an agent.
-pub const LIMITS: [Limit; 5] = [
+pub const LIMITS: [Limit; 6] = [
     Limit {
         name: "rate-max",
         value: "N",
@@ -74,6 +74,19 @@ pub const LIMITS: [Limit; 5] = [
         check: |most, asked| {
             check_amount("memory-max", asked.memory_bytes as f64, most, |bytes| {
                 format!("{} of memory", format_bytes(bytes as u64))
+            })
+        },
+    },
+    Limit {
+        name: "value-size-max",
+        value: "BYTES",
+        help: "Largest value that the scenario may send or store",
+        parse: |word| Ok(parse_size(word)? as f64),
+        check: |most, asked| {
+            let scenario = &asked.settings.scenario;
+            let largest = scenario.value_size.largest(scenario.value_max);
+            check_amount("value-size-max", largest as f64, most, |bytes| {
+                format!("values of up to {}", format_bytes(bytes as u64))
             })
         },
     },

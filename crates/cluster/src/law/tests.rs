@@ -214,7 +214,7 @@ fn of_two_limits_the_lower_holds() {
     let one = limited(&[("rate-max", "5k"), ("connections-max", "10"), ("duration-max", "1m")]);
     let two = limited(&[("rate-max", "2k"), ("connections-max", "20"), ("threads-max", "3")]);
     for both in [one.clone().narrowed(&two), two.narrowed(&one)] {
-        assert_eq!(both.most, [Some(2000.0), Some(60e9), Some(10.0), Some(3.0), None]);
+        assert_eq!(both.most, [Some(2000.0), Some(60e9), Some(10.0), Some(3.0), None, None]);
     }
 }
 
@@ -339,6 +339,31 @@ fn counts_are_limited_as_planned_for_this_agent() {
         let error = said((65, 5, 1_001_000)).unwrap_err();
         assert!(error.starts_with(&format!("the share asks for {asks} on this agent")), "{error}");
         assert!(error.contains(&format!("({name}); ask for less")), "{error}");
+    }
+}
+
+#[test]
+fn values_are_limited_by_the_largest_that_may_be_drawn() {
+    let law = limited(&[("value-size-max", "2000")]);
+    for (toml, largest) in [
+        ("value-size = 'fixed:2000'", None),
+        ("value-size = 'uniform:1,2000'", None),
+        ("value-size = 'exponential:10'\nvalue-max = '2000'", None),
+        ("value-size = 'fixed:2001'", Some("2001 B")),
+        ("value-size = 'uniform:1,4000'", Some("4000 B")),
+        ("value-size = 'exponential:10'", Some("1049 kB")),
+    ] {
+        let found = said(&law, toml);
+        let Some(largest) = largest else {
+            assert_eq!(found, Ok(()), "{toml}");
+            continue;
+        };
+        let error = found.unwrap_err();
+        assert!(
+            error.starts_with(&format!("the share asks for values of up to {largest}")),
+            "{error}"
+        );
+        assert!(error.contains("(value-size-max); ask for less"), "{error}");
     }
 }
 
