@@ -176,8 +176,8 @@ pub(super) const CONNECTIONS_FIELDS: &[Field] = &[
         default: "64; 1024 with connection-rate, 1 with calls alone",
         help: "Connections to each server, over all workers",
         long: "From 1 to 1M, such as `16` or `2k`. Workers share the connections evenly, and each \
-               worker needs at least one. Under connection churn (`calls`, `connection-rate`) this \
-               is the most connections that are open at once.",
+               worker needs at least one. Under connection churn this is the most that are open at \
+               once.",
         member: member!(scenario.connections, some count),
         ..CONNECTIONS
     },
