@@ -94,7 +94,7 @@ fn what_an_agent_cannot_deliver_is_said_by_its_master() {
         1,
         &["a1", "0 of ", "points were delivered", "set MEMTIDE_INFLUX_TOKEN", "are lost"],
     );
-    assert!(ended.out.contains("answered"), "the report is there: {ended}");
+    assert!(ended.out.contains("believable"), "the report is there: {ended}");
     drop(agents);
 }
 
