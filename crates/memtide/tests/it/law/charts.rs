@@ -24,7 +24,8 @@ struct Truth {
 
 /// Holds the charts of a run's page.
 pub(super) fn of_run(law: &mut Law<'_>, page: &str) {
-    let (page, own) = page.split_once("Load of the master itself").unwrap_or((page, ""));
+    // The table of contents names the load before.
+    let (page, own) = page.rsplit_once("Load of the master itself").unwrap_or((page, ""));
     let record = law.record;
     let mut truths = vec![spectrum(record)];
     truths.extend(over_time(record));
@@ -314,7 +315,7 @@ fn drawn(
     points: &Points,
     (ticks, is_log): (&Option<[(f64, f64); 2]>, bool),
 ) {
-    let path = between(line, "<path d=\"", "\"").concat();
+    let path = between(line, "<path class=\"line\" d=\"", "\"").concat();
     let places = path.split(['M', 'L']).filter(|it| !it.is_empty());
     let places: Vec<(&str, f64)> = places
         .filter_map(|it| it.trim_end_matches("h0").split_once(' '))

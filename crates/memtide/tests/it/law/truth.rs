@@ -92,9 +92,14 @@ impl<'a> Law<'a> {
             "=per_cpu_s" => client.cpu_s_per_mops.map(|cost| 1e6 / cost),
             "=busy_min" => busy.reduce(f64::min),
             "=busy_max" => busy.reduce(f64::max),
-            "=none_in_flight" => ratio(totals.in_flight_ns, record.window_ns * busy.len() as u64)
-                .filter(|share| *share > 0.0)
-                .map(|share| 1.0 - share),
+            "=none_in_flight" => {
+                let of = |workers: usize, window_ns: u64| workers as u64 * window_ns;
+                let shares = record.shards.iter();
+                let shares = shares.map(|it| of(it.client.worker_busy.len(), it.window_ns)).sum();
+                let is_merged = !record.shards.is_empty();
+                let all = if is_merged { shares } else { of(busy.len(), record.window_ns) };
+                ratio(all.saturating_sub(totals.in_flight_ns), all)
+            }
             "=merged" => ratio(record.shards.len() as u64, 1),
             "=servers" => ratio(record.plan.servers.len() as u64, 1),
             "=shares" => ratio(record.shards.iter().filter(|it| it.has_run()).count() as u64, 1),
