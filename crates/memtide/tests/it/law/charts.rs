@@ -145,10 +145,16 @@ fn under_way(record: &Record) -> Vec<Truth> {
         })
     };
     let servers = record.plan.servers.iter().enumerate().map(of_server).collect();
+    let count = record.seconds.iter().map(|second| second.workers.len()).max().unwrap_or(0);
+    let of_worker = |number: usize| {
+        ends(record, &format!("worker {number}"), move |it| it.workers.get(number)?.busy)
+    };
+    let workers = (0..count).map(of_worker).collect();
     [
         ("Backlog age", vec![age]),
         ("In flight and backlog", counts),
         ("Rate of each server", servers),
+        ("Workers of memtide", workers),
     ]
     .map(|(title, lines)| Truth { title, lines, is_log: false, slack: 0.0 })
     .into()

@@ -334,7 +334,8 @@ fn a_search_is_the_same_in_all_outputs() {
 /// The least part of the digits of each output of which a change is found. The rest say nothing
 /// about the run: they are of names, of the scenario, or hidden by the precision of a histogram.
 const FOUND: [(&str, f64); 13] = [
-    ("r.json", 0.6),
+    // Names, states of the servers and slices have no figure beside them.
+    ("r.json", 0.4),
     ("text", 0.8),
     ("r.md", 0.8),
     ("r.html", 0.9),

@@ -178,7 +178,8 @@ fn answer(law: &mut Law<'_>, heading: &[String], row: &[String]) {
     let Some(graded) = figures(record).into_iter().find(|figure| is_it(&figure)) else {
         return law.wrong.push(format!("the answer has no figure '{}'", row[0]));
     };
-    let half = |ends: Option<[f64; 2]>| ends.map(|[low, high]| (high / low).sqrt() - 1.0);
+    let half =
+        |ends: Option<[f64; 2]>| ends.map(|[low, high]| ((high / low).sqrt() - 1.0).min(1.0));
     for (column, cell) in heading.iter().zip(row).skip(1) {
         let is_unknown = graded.own.is_some_and(|own| own >= 0.995);
         let truths: Vec<f64> = match &**column {
