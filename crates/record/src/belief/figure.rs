@@ -1,7 +1,7 @@
 //! The figures of a record, each with its range, memtide's own share, and its grade.
 
 use super::NO_SLICES;
-use crate::record::{CheckKind, Distribution, Percentile, Record};
+use crate::record::{CheckKind, Distribution, LoopKind, Percentile, Record};
 use memtide_belief::Sample;
 use memtide_belief::grade::{self, Grade, half_width};
 use memtide_metrics::{Quantile, quantile};
@@ -214,6 +214,9 @@ impl Record {
     /// checks found it at p50 and p99; it is no bound, because what an operation delays behind
     /// itself is not in it. None in a closed loop.
     fn late_share(&self, measure: Measure) -> Option<f64> {
+        if self.loop_kind == LoopKind::Closed {
+            return None;
+        }
         let of = |code: CheckKind| {
             let check = self.believable.checks.iter().find(|check| check.code == code);
             check.and_then(|check| check.measured)

@@ -94,6 +94,8 @@ fn the_masters_record_is_what_merge_makes_of_the_agents_own() {
     });
     let mut found = Vec::new();
     differences("record", &masters, &merged, &mut found);
+    // The master has the beginning that it armed, and the merge the clocks of the agents.
+    found.retain(|difference| !difference.starts_with("record.window_start_unix_ns: "));
     assert!(found.is_empty(), "they differ in\n{}", found.join("\n"));
     let is_forgotten = || agents.iter().all(|agent| agent.kept().is_empty());
     until(is_forgotten, || "acknowledged records are kept".to_owned());

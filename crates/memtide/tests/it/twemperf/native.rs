@@ -27,11 +27,13 @@ fn words(record: &Record) -> Value {
 fn counts(record: &Record) -> Value {
     let churn = record.churn.as_ref().expect("connections are the load");
     let kinds: Vec<_> = record.response.iter().map(|(kind, times)| (kind, times.count)).collect();
+    // The time in flight is measured, not counted.
+    let mut phases = record.phases.clone();
+    phases.measure.totals.in_flight_ns = 0;
     json!([
         record.ended_by,
         record.exit,
-        record.totals,
-        record.phases,
+        phases,
         record.message_sizes,
         kinds,
         [churn.calls_planned, churn.calls_intended, churn.connect.count, churn.lifetime.count],

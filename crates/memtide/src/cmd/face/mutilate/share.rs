@@ -49,8 +49,9 @@ pub(super) fn take(options: &mut Options, settings: &mut Settings) -> Result<(),
 
 /// `message` with the variables of shares in place of the flags of memtide, which have their names.
 pub(super) fn in_variables(message: &str) -> String {
-    // The longer of two names that begin alike comes first.
-    FIELDS.iter().rev().fold(message.to_owned(), |text, name| {
+    // `--json` is an option of the faces too. The longer of two names that begin alike comes first.
+    let names = FIELDS.iter().rev().filter(|name| **name != "MEMTIDE_JSON");
+    names.fold(message.to_owned(), |text, name| {
         let field = name.trim_start_matches("MEMTIDE_").to_lowercase().replace('_', "-");
         let with_value = text.replace(&format!("--{field} "), &format!("{name}="));
         with_value.replace(&format!("--{field}"), name)
