@@ -1,13 +1,13 @@
 //! What follows from the counts and times of a record: totals and rates, the intervals of its
 //! figures, and memtide's own share of them.
 //!
-//! [`Record::derive`] does the same for a run, a simulation and a merged record. Grades follow from
-//! what it sets.
+//! [`Record::derive`] treats a run, a simulation and a merged record alike. Grades follow from what
+//! it sets.
 
 mod figure;
 mod judged;
 
-pub use figure::{Channel, GradedFigure};
+pub use figure::{Channel, GradedFigure, LATE};
 pub use judged::joined;
 
 use crate::record::{

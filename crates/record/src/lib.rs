@@ -35,12 +35,13 @@ mod pages;
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
 
-pub use belief::{Channel, GradedFigure, joined};
+pub use belief::{Channel, GradedFigure, LATE, joined};
 pub use compare::{Comparison, Rule, compare};
 pub use event::{Event, Interval, LoadSoFar, Progress, StepBegun, TimesSoFar};
 pub use exit::Exit;
 pub use judge::judge;
 pub use memtide_belief::Grade;
+pub use memtide_belief::grade::YES_MAX;
 pub use merge::{MergeError, Merging, Scenarios, beside, merge};
 pub use record::*;
 pub use sample::{CellForm, Column, Sample, SampleOutcome, WrongValue, WrongValues};

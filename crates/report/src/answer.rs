@@ -34,7 +34,7 @@ const REASONS_MAX: usize = 3;
 /// Share of a figure from which on nothing is known from below.
 const ALL_OWN: f64 = 0.995;
 
-/// A row of the answer: one figure of all operations, and the same of the main kinds.
+/// A row of the answer: one figure of all operations, with its values for the main kinds.
 pub(crate) struct AnswerRow {
     pub(crate) graded: GradedFigure,
     /// The value in words, or what stands in its place.

@@ -107,7 +107,7 @@ impl GradedFigure {
 }
 
 /// The reason of a figure that memtide's own delay makes wide.
-const LATE: &str = "memtide was late";
+pub const LATE: &str = "memtide was late";
 
 /// Share of a percentile above which the faces and the warning say that memtide was late.
 const LATE_MAX: f64 = 0.10;

@@ -2,19 +2,17 @@
 
 use crate::plan::is_simulated;
 use memtide_base::units::format_count;
-use memtide_record::{Check, CheckKind, CheckResult, Grade, GradedFigure, LoopKind, Record};
+use memtide_record::{
+    Check, CheckKind, CheckResult, Grade, GradedFigure, LATE, LoopKind, Record, YES_MAX,
+};
 use memtide_scenario::given_fields;
 
 /// Part of the highest rate at which response times are those of a server that is not saturated.
 const UNSATURATED: f64 = 0.7;
 
-/// Half the width of a range that is a yes.
-const YES: f64 = 0.025;
 /// Factor by which a run is to be longer if a figure has no interval, and the largest factor.
 const LONGER: f64 = 4.0;
 const LONGER_MAX: f64 = 10.0;
-/// The record's reason for a figure that memtide's own delay makes wide.
-const LATE: &str = "memtide was late";
 
 /// A change of the scenario, and what it is for.
 struct Change {
@@ -132,7 +130,7 @@ fn change(record: &Record) -> Option<Change> {
 /// By which factor a run must be longer for a figure's range to be a yes, within reason: it narrows
 /// with the square root of the length.
 fn longer(figure: &GradedFigure) -> f64 {
-    let factor = figure.half_width.map_or(LONGER, |half| (half / YES).powi(2));
+    let factor = figure.half_width.map_or(LONGER, |half| (half / YES_MAX).powi(2));
     factor.clamp(2.0, LONGER_MAX)
 }
 

@@ -185,7 +185,7 @@ impl Seen<'_> {
                 assert!(scan.rows.iter().all(|row| row.rate_per_s > 0.0), "{name}: {ran}");
             }
             "instants" => self.check_instants(),
-            _ => panic!("{name}: nobody looks at {look}"),
+            _ => panic!("{name}: no row is called {look}"),
         }
     }
 
