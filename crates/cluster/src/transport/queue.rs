@@ -109,6 +109,11 @@ impl<T: prost::Message> Outbox<T> {
         }
     }
 
+    /// The number of messages that have left so far.
+    pub(super) fn left(&self) -> u64 {
+        self.backlog.taken.load(Ordering::Relaxed)
+    }
+
     pub(super) fn backlog(&self) -> Backlog {
         self.backlog.clone()
     }

@@ -402,7 +402,7 @@ fn against(lab: &Lab, peer: &Peer, it: &Lie, base: &str) {
 }
 
 /// Does `act` for each of `all` on a few threads; reports every failure.
-fn on_threads<T: Sync>(all: &[T], threads: usize, act: impl Fn(usize, &T) + Sync) {
+pub(super) fn on_threads<T: Sync>(all: &[T], threads: usize, act: impl Fn(usize, &T) + Sync) {
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(0));
     thread::scope(|scope| {
         for thread in 0..threads {
