@@ -34,8 +34,8 @@ pub struct Options {
     pub seconds: u32,
 }
 
-/// Prints the CPU time of agents that wait; the times of runs by many agents, and their memory in a
-/// first and a second run; then the CPU time of an operation by one agent, as a ratio to that of a
+/// Prints the CPU time of agents that wait; the times of runs by many agents, and their memory in
+/// three runs; then the CPU time of an operation by one agent, as a ratio to that of a
 /// plain run.
 ///
 /// # Errors
@@ -47,14 +47,14 @@ pub fn agents(root: &Path, options: &Options) -> Result<(), String> {
     one(&lab("one")?, options, &cpus)
 }
 
-/// A fleet of many agents, which makes two runs.
+/// A fleet of many agents, which makes three runs.
 fn many(lab: &Lab, options: &Options, cpus: &Cpus) -> Result<(), String> {
     let server = Server::memcached(cpus)?;
     let count = options.agents;
     let agents: Vec<Kept> = (0..count).map(|number| lab.agent(number)).collect::<Result<_, _>>()?;
     waiting(lab, &server.address.to_string(), &agents)?;
     println!("run   joined   load began   merged   PSS of an agent: mean   most");
-    for number in 1..=2 {
+    for number in 1..=3 {
         let rate = 10 * count;
         let words = format!(
             "run -s {} --keys {KEYS} --rate {rate} --duration {}s --warmup 0 --threads 1 \
@@ -80,8 +80,9 @@ fn many(lab: &Lab, options: &Options, cpus: &Cpus) -> Result<(), String> {
             most / 1024.0
         );
         let (shards, totals) = (&record["shards"], &record["totals"]);
+        let skew_ms = record["start_skew_ns"].as_u64().map_or(f64::NAN, |ns| ns as f64 / 1e6);
         println!(
-            "      {} shares, {} operations intended, {} answered",
+            "      {} shares, {} operations intended, {} answered; start skew {skew_ms:.1} ms",
             shards.as_array().map_or(0, Vec::len),
             totals["intended"],
             totals["answered"]
