@@ -39,7 +39,7 @@ struct Seen {
 }
 
 impl ConnectionEvents for Seen {
-    fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
+    fn sent(&mut self, entry: &mut InFlight, late: Span, outstanding: usize) {
         self.outstanding.push(outstanding);
         self.sent.push((entry.index, late));
     }
