@@ -40,7 +40,7 @@ impl Own<'_> {
             let edges = self.punctual.edges_at_rank(rank(answered, count));
             edges.map_or(0.0, |(low, high)| {
                 let bucket = if has_others { (high - low) as f64 } else { 0.0 };
-                low as f64 - bucket - delay
+                (low as f64).max(self.punctual.moments().min as f64) - bucket - delay
             })
         });
         bounds.fold(0.0, f64::max)
