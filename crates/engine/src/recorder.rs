@@ -230,8 +230,8 @@ impl Recorder {
             self.window.segment_of(self.start, entry.intended),
             "an intended instant was changed"
         );
-        if let (true, Some((server, _))) = (ending.fate != Fate::TimedOut, place)
-            && entry.is_sent()
+        if let Some((server, _)) = place
+            && (ending.fate == Fate::Answered || ending.fate != Fate::TimedOut && entry.is_sent())
         {
             self.left(server, ending.received);
         }
@@ -327,7 +327,6 @@ impl Recorder {
                 misses: found.misses as u32,
             },
         );
-        self.lateness.answered(ServerId(server as u16));
         let times = &mut self.tally.times;
         if let Some(histogram) = times.servers.get_mut(server) {
             histogram.record(response.ns());
@@ -434,7 +433,12 @@ impl Recorder {
 
     /// The tally, with all that was counted.
     pub(crate) fn tally_mut(&mut self) -> &mut Box<Tally> {
-        self.lateness.tell(&mut self.tally.late);
+        let Tally { late, segments, servers, .. } = &mut *self.tally;
+        let several = self.several_servers;
+        self.lateness.tell(late, |server| match several {
+            true => servers[server].answered,
+            false => segments[usize::from(segment::MEASURE)].answered,
+        });
         &mut self.tally
     }
 

@@ -19,43 +19,43 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The lateness of one worker towards each server.
 #[derive(Debug)]
-pub(crate) struct Latenesses(Vec<Towards>);
+pub(crate) struct Latenesses {
+    /// What every operation changes, by server.
+    towards: Vec<Towards>,
+    /// What was counted so far, by server, and what the tallies have of it.
+    counted: Vec<Lateness>,
+    told: Vec<Lateness>,
+}
 
-/// The lateness of one worker towards one server.
+/// What one worker has under way to one server.
 #[derive(Clone, Copy, Debug)]
 struct Towards {
-    /// Operations in flight there, also those that timed out and whose answer may come.
-    in_flight: u32,
     /// The largest lag of all that was sent since nothing was in flight.
     largest: Span,
     /// The intended instant of the first operation since then that was sent late; never if none was.
     since: Instant,
-    /// What was counted so far, and what the tallies have of it.
-    counted: Lateness,
-    told: Lateness,
+    /// Operations in flight there, also those that timed out and whose answer may come.
+    in_flight: u32,
 }
 
 impl Latenesses {
     pub(crate) fn new(servers: usize) -> Self {
-        let none = Towards {
-            in_flight: 0,
-            largest: Span::ZERO,
-            since: Instant::NEVER,
-            counted: Lateness::default(),
-            told: Lateness::default(),
-        };
-        Self(vec![none; servers])
+        let none = Towards { largest: Span::ZERO, since: Instant::NEVER, in_flight: 0 };
+        let counted = vec![Lateness::default(); servers];
+        Self { towards: vec![none; servers], told: counted.clone(), counted }
     }
 
     /// Notes an operation that was due at `intended` and was sent `lag` late by memtide's own fault.
     /// Returns the most by which it may have been delayed at the server by what was sent late.
     #[inline]
     pub(crate) fn sent(&mut self, server: ServerId, intended: Instant, lag: Span) -> Span {
-        let towards = &mut self.0[server.index()];
-        towards.largest = if towards.in_flight == 0 { lag } else { towards.largest.max(lag) };
+        let towards = &mut self.towards[server.index()];
+        let before = if towards.in_flight == 0 { Span::ZERO } else { towards.largest };
         towards.in_flight += 1;
-        if lag.ns() > LATE_MIN_NS && towards.since == Instant::NEVER {
-            towards.since = intended;
+        towards.largest = before.max(lag);
+        if lag.ns() > LATE_MIN_NS {
+            // No later operation was due earlier.
+            towards.since = towards.since.min(intended);
         }
         towards.largest
     }
@@ -64,35 +64,32 @@ impl Latenesses {
     /// ends; `length` gives the part of the time since its beginning that counts.
     #[inline]
     pub(crate) fn left(&mut self, server: ServerId, length: impl FnOnce(Instant) -> Span) {
-        let towards = &mut self.0[server.index()];
+        let towards = &mut self.towards[server.index()];
         debug_assert!(towards.in_flight > 0, "an operation leaves that was not in flight");
         towards.in_flight -= 1;
         if towards.in_flight == 0 && towards.since != Instant::NEVER {
             let class = (towards.largest.ns() / LATE_MIN_NS).checked_ilog2().unwrap_or(0) as usize;
             let since = std::mem::replace(&mut towards.since, Instant::NEVER);
-            towards.counted.late_ns[class.min(LATE_CLASSES - 1)] += length(since).ns();
+            let counted = &mut self.counted[server.index()];
+            counted.late_ns[class.min(LATE_CLASSES - 1)] += length(since).ns();
         }
     }
 
-    /// Counts a measured operation that the server answered.
-    #[inline]
-    pub(crate) fn answered(&mut self, server: ServerId) {
-        self.0[server.index()].counted.operations += 1;
-    }
-
-    /// Adds what was counted since the last call to `tally`, which has an entry for each server.
-    pub(crate) fn tell(&mut self, tally: &mut [Lateness]) {
-        for (towards, tally) in self.0.iter_mut().zip(tally) {
-            let Towards { counted, told, .. } = towards;
-            // The products of this worker's own totals add up over hand-overs by their growth.
-            let weigh = |late_ns: u64| u128::from(late_ns) * u128::from(counted.operations);
-            counted.weighted_ns = counted.late_ns.map(weigh);
-            tally.operations += counted.operations - told.operations;
+    /// Adds what was counted since the last call to `tally`, which has an entry for each server;
+    /// `answered` gives the operations of a server that were answered since the tally was empty.
+    pub(crate) fn tell(&mut self, tally: &mut [Lateness], answered: impl Fn(usize) -> u64) {
+        for (server, (counted, tally)) in self.counted.iter_mut().zip(tally).enumerate() {
+            let more = answered(server) - tally.operations;
+            counted.operations += more;
+            tally.operations += more;
             for class in 0..LATE_CLASSES {
-                tally.late_ns[class] += counted.late_ns[class] - told.late_ns[class];
-                tally.weighted_ns[class] += counted.weighted_ns[class] - told.weighted_ns[class];
+                // The products of this worker's own totals add up over hand-overs by their growth.
+                let (late, told) = (counted.late_ns[class], &mut self.told[server]);
+                let weighted = u128::from(late) * u128::from(counted.operations);
+                tally.late_ns[class] += late - told.late_ns[class];
+                tally.weighted_ns[class] += weighted - told.weighted_ns[class];
+                (told.late_ns[class], told.weighted_ns[class]) = (late, weighted);
             }
-            *told = *counted;
         }
     }
 }

@@ -108,16 +108,18 @@ fn a_burst_delays_what_follows_until_nothing_is_in_flight() {
     late.left(HERE, |since| us(1_500).since(since));
     assert_eq!(late.sent(HERE, us(2_000), lag(1)), lag(1), "the queue was empty");
     late.left(HERE, |_| unreachable!("1 µs is not late"));
-    (0..4).for_each(|_| late.answered(HERE));
     let mut tally = [Lateness::default()];
-    late.tell(&mut tally);
+    late.tell(&mut tally, |_| 4);
     // 900 µs are 450 times 2 µs: of class 8.
     let mut expected = Lateness { operations: 4, ..Lateness::default() };
     (expected.late_ns[8], expected.weighted_ns[8]) = (1_500_000, 6_000_000);
     assert_eq!(tally, [expected]);
     // What is told in parts adds up to the products of the totals.
-    late.answered(HERE);
-    late.tell(&mut tally);
-    (expected.operations, expected.weighted_ns[8]) = (5, 7_500_000);
+    late.tell(&mut tally, |_| 5);
+    assert_eq!((tally[0].operations, tally[0].weighted_ns[8]), (5, 7_500_000));
+    let mut next = [Lateness::default()];
+    late.tell(&mut next, |_| 5);
+    tally[0] += &next[0];
+    (expected.operations, expected.weighted_ns[8]) = (10, 15_000_000);
     assert_eq!(tally, [expected]);
 }
