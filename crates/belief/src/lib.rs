@@ -14,4 +14,4 @@ mod law;
 
 pub use grade::Grade;
 pub use interval::{Interval, Ranks, Refusal, Sample};
-pub use own::{LATE_CLASSES, Own};
+pub use own::Own;

@@ -14,8 +14,8 @@ use crate::record::{
     Distribution, Lateness, LoopKind, OwnShare, Percentile, Record, Slicing, per_second,
 };
 use memtide_base::Span;
-use memtide_belief::{LATE_CLASSES, Own, Ranks, Refusal, Sample, interval, own};
-use memtide_metrics::{Histogram, Slice, slices};
+use memtide_belief::{Own, Ranks, Refusal, Sample, interval, own};
+use memtide_metrics::{Histogram, LATE_CLASSES, Slice, slices};
 use memtide_scenario::Kind;
 
 /// Why a record from before slices were kept has no intervals.

@@ -52,8 +52,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) errors: Errors<'a>,
     /// All response times, and the number of operations that rank above them.
     pub(crate) response: (&'a Histogram<u64>, u64),
-    /// Response times minus memtide's own delay.
-    pub(crate) response_ideal: &'a Histogram<u64>,
+    /// Response times less the most that memtide may have added to them.
+    pub(crate) punctual: &'a Histogram<u64>,
     /// Fraction of time in which each worker could have run while another thread had its CPU.
     pub(crate) kept: &'a [f64],
     /// Fraction of time in which each worker neither ran nor waited for a CPU or anything else.
@@ -209,7 +209,7 @@ fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
 /// A percentile of response time, and the same without memtide's own delay.
 fn seen_and_ideal(findings: &Findings<'_>, p: f64) -> (Quantile, Quantile) {
     let (times, unanswered) = findings.response;
-    (quantile(times, unanswered, p), quantile(findings.response_ideal, unanswered, p))
+    (quantile(times, unanswered, p), quantile(findings.punctual, unanswered, p))
 }
 
 /// Checks that workers had time to spare.

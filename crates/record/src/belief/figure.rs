@@ -1,7 +1,7 @@
 //! The figures of a record, each with its range, memtide's own share, and its grade.
 
 use super::NO_SLICES;
-use crate::record::{CheckKind, Distribution, LoopKind, Percentile, Record};
+use crate::record::{Distribution, Percentile, Record};
 use memtide_belief::Sample;
 use memtide_belief::grade::{self, Grade, half_width};
 use memtide_metrics::{Quantile, quantile};
@@ -109,9 +109,6 @@ impl GradedFigure {
 /// The reason of a figure that memtide's own delay makes wide.
 pub const LATE: &str = "memtide was late";
 
-/// Share of a percentile above which the faces and the warning say that memtide was late.
-const LATE_MAX: f64 = 0.10;
-
 impl Record {
     /// Every figure with its grade: the rate, then response times by kind, service times by kind,
     /// and response times by server, each with its percentiles ascending and its mean. In a record
@@ -183,11 +180,8 @@ impl Record {
         let mut low = range_low.or(interval.map(|[low, _]| low));
         // Where memtide's own share is not bounded apart, it is taken to be as large as that of
         // all response times.
-        if own.is_none() {
-            own = match &of {
-                Channel::Response(Kind::All) => self.late_share(measure),
-                _ => self.response_figure(Kind::All, measure).and_then(|all| all.own),
-            };
+        if own.is_none() && of != Channel::Response(Kind::All) {
+            own = self.response_figure(Kind::All, measure).and_then(|all| all.own);
             low = low.zip(own).map(|(low, own)| low * (1.0 - own)).or(low);
         }
         let mut figure = GradedFigure {
@@ -208,33 +202,6 @@ impl Record {
             figure.reason = Some("workers of a closed loop were late".to_owned());
         }
         figure
-    }
-
-    /// The part of a figure of all response times that is memtide's own delay in sending, as the
-    /// checks found it at p50 and p99; it is no bound, because what an operation delays behind
-    /// itself is not in it. None in a closed loop.
-    fn late_share(&self, measure: Measure) -> Option<f64> {
-        if self.loop_kind == LoopKind::Closed {
-            return None;
-        }
-        let of = |code: CheckKind| {
-            let check = self.believable.checks.iter().find(|check| check.code == code);
-            check.and_then(|check| check.measured)
-        };
-        let share = match measure {
-            Measure::Percentile(percent) if percent <= 50.0 => of(CheckKind::GeneratorP50),
-            Measure::Percentile(_) => {
-                let both = [CheckKind::GeneratorP50, CheckKind::GeneratorP99].map(of);
-                both.into_iter().flatten().reduce(f64::max)
-            }
-            Measure::Mean => {
-                let (of, own) =
-                    (self.response.get(&Kind::All)?.mean_ns?, &self.lag_split.generator);
-                own.mean_ns.filter(|_| of > 0.0).map(|own| own / of)
-            }
-            Measure::Max => None,
-        };
-        share.map(|share| share.clamp(0.0, 1.0))
     }
 
     /// The parts of a percentile for which a record has no member, from the slices.
@@ -272,18 +239,6 @@ impl Record {
             n_effective: ranks.map(|(ranks, _)| ranks.effective),
             missing,
         })
-    }
-
-    /// memtide's own delay at p50 or p99 of all operations if it is above a tenth: the percentile,
-    /// its value and the value without that delay.
-    pub fn late(&self) -> Option<(Percentile, u64, u64)> {
-        let times = self.response.get(&Kind::All)?;
-        let each = [Percentile::P50, Percentile::P99].into_iter().filter_map(|percentile| {
-            let seen = times.percentile(percentile)?;
-            let low = *times.own.as_ref()?.low_ns.get(&percentile)?;
-            (share(low as f64, seen as f64) > LATE_MAX).then_some((percentile, seen, low))
-        });
-        each.into_iter().next()
     }
 }
 

@@ -75,7 +75,7 @@ fn memtides_own_delay_widens_a_figure_from_below_and_is_its_reason() {
     let Grade::Within(x) = median.grade else { panic!("{median:?}") };
     assert!((x - (150f64 / 130.0).sqrt() + 1.0).abs() < 0.01, "{x}");
     assert_eq!(median.reason.as_deref(), Some("memtide was late"));
-    assert!(record.late().is_some(), "it is above a tenth of p50");
+
     assert!(record.stands());
 }
 

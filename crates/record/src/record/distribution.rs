@@ -265,6 +265,16 @@ pub struct Lateness {
     pub weighted_ns: Vec<Wide>,
 }
 
+impl From<&memtide_metrics::Lateness> for Lateness {
+    fn from(late: &memtide_metrics::Lateness) -> Self {
+        Self {
+            operations: late.operations,
+            late_ns: late.late_ns.to_vec(),
+            weighted_ns: late.weighted_ns.map(Wide).to_vec(),
+        }
+    }
+}
+
 impl Lateness {
     /// Adds that of other workers, saturating.
     pub(crate) fn add(&mut self, part: &Self) {
