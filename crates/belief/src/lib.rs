@@ -7,11 +7,13 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
 pub mod grade;
+mod drift;
 pub mod own;
 pub mod interval;
 mod longrun;
 mod law;
 
+pub use drift::Drift;
 pub use grade::Grade;
 pub use interval::{Interval, Ranks, Refusal, Sample};
 pub use own::{LATE_CLASSES, Own};
