@@ -1,6 +1,6 @@
 //! Drift: a figure that rises or falls from the window's beginning to its end is not one number.
 //!
-//! Source of the test: Mann, Econometrica 13 (1945), and Kendall; of the slope: Sen, JASA 63 (1968).
+//! Source of the test: Mann, Econometrica 13 (1945); of the slope: Sen, JASA 63 (1968).
 
 use memtide_metrics::{Slice, slices};
 
@@ -11,7 +11,7 @@ const SIGNIFICANT: f64 = 1.2816;
 /// A trend counts above this deviate: 2.5 % of steady runs have a larger one, so that about 5 % of
 /// them show one in either of two figures.
 const DEVIATE: f64 = 2.2414;
-/// Changes over the whole run that are smaller than this fraction are nobody's concern.
+/// Smaller changes over the whole run, as a fraction, decide nothing.
 const CHANGE_MIN: f64 = 0.03;
 
 /// The trend of a figure over a run.

@@ -7,7 +7,9 @@ mod churn;
 mod returns;
 mod progress;
 mod verification;
+mod facts;
 
+pub use facts::facts_text;
 pub use progress::progress_line;
 pub(crate) use steps::StepsRows;
 pub use steps::{StepsText, step_progress_line};
