@@ -4,7 +4,7 @@
 use crate::clock::Clock;
 use crate::driver::ConnectGuard;
 use crate::driver::epoll::EpollDriver;
-use crate::{machine, pin};
+use crate::machine::{self, pin};
 use memtide_base::Span;
 use memtide_engine::probe::{Answer, AskConnection, AskError, Question, ask};
 use memtide_engine::{Plan, ServerPlan};
