@@ -6,6 +6,8 @@ use memtide_metrics::{Slice, slices};
 
 /// Slices are not merged below this number of values.
 const VALUES_MIN: usize = 10;
+/// More slices than this are merged first: each is compared with each.
+const VALUES_MANY: usize = 256;
 /// Neighbours count as correlated above this many standard errors of the lag-1 correlation.
 const SIGNIFICANT: f64 = 1.2816;
 /// A trend counts above this deviate: 2.5 % of steady runs have a larger one, so that about 5 % of
@@ -56,9 +58,11 @@ impl Drift {
             if values.len() < VALUES_MIN {
                 return None;
             }
-            let (drift, slope) = Self::of(&values);
-            if slices.len() < 2 * VALUES_MIN || are_independent(&values, slope) {
-                return Some(drift);
+            if slices.len() <= VALUES_MANY {
+                let (drift, slope) = Self::of(&values);
+                if slices.len() < 2 * VALUES_MIN || are_independent(&values, slope) {
+                    return Some(drift);
+                }
             }
             let (count, half) = (slices.len(), slices.len() / 2);
             let merged = (0..half).map(|number| {
