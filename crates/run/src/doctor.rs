@@ -5,10 +5,10 @@ mod errors;
 
 pub(crate) use errors::{Errors, Missed};
 
-use crate::lower::CPUS_OF_A_PAIR;
 use crate::survey::Agreement;
 use memtide_base::units::{format_change, format_percent};
 use memtide_base::{Rate, Span};
+use memtide_belief::machine::{CPUS_OF_A_PAIR, KEPT_MAX, STALL, STALLED_SHARE, STOLEN_MAX};
 use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
@@ -20,14 +20,6 @@ use memtide_record::{LateCause, Warning};
 const RATE_TOLERANCE: f64 = 0.005;
 /// Largest part of a percentile that may be memtide's own delay.
 const GENERATOR_SHARE_MAX: f64 = 0.10;
-/// Above this fraction of time without its CPU, a worker is considered to share it.
-const KEPT_MAX: f64 = 0.05;
-/// A delay of this length is no late wake-up: something kept the worker from running.
-const STALL: Span = Span::from_ms(5);
-/// Above this fraction of time, stalls reach the p99.
-const STALLED_SHARE: f64 = 0.01;
-/// Above this fraction of all CPUs' time, steal time shows in the upper percentiles.
-const STOLEN_MAX: f64 = 0.01;
 /// Above this utilisation, a worker's own queueing shows in the times.
 const BUSY_MAX: f64 = 0.70;
 

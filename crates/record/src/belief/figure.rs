@@ -51,7 +51,8 @@ pub struct GradedFigure {
     /// The most of the value that may be memtide's own, as a fraction; none if unknown. 1 says that
     /// nothing is known from below: print `≤`.
     pub own: Option<f64>,
-    /// Half the width of the range: √(high ÷ low) − 1; none without a range.
+    /// Half the width of the range: √(high ÷ low) − 1, and at least half of the change of a figure
+    /// that drifts; none without a range.
     pub half_width: Option<f64>,
     /// The grade.
     pub grade: Grade,
@@ -151,7 +152,7 @@ impl Record {
             reason: None,
             n_effective: None,
         };
-        figure.graded(self.no_slices())
+        self.with_drift(figure.graded(self.no_slices()))
     }
 
     /// Reason why there are no intervals at all.
@@ -197,6 +198,7 @@ impl Record {
             n_effective,
         };
         figure = figure.graded(missing.as_deref().unwrap_or(self.no_slices()));
+        figure = self.with_drift(figure);
         if figure.grade == Grade::Yes && self.is_unbounded() {
             figure.grade = Grade::Within(grade::YES_MAX);
             figure.reason = Some("workers of a closed loop were late".to_owned());

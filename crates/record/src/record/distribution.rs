@@ -465,3 +465,30 @@ impl JsonSchema for Wide {
         })
     }
 }
+
+/// A figure of all operations whose trend over the window is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Drifting {
+    /// The median of the response time.
+    P50,
+    /// The 99th percentile of the response time.
+    P99,
+    /// The rate of a closed loop.
+    Rate,
+    /// Keys found, of those read.
+    HitRatio,
+}
+
+impl fmt::Display for Drifting {
+    /// Writes the figure's name as reports have it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::Rate => "rate",
+            Self::HitRatio => "hit ratio",
+        })
+    }
+}
