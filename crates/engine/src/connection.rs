@@ -30,8 +30,8 @@ pub(crate) struct InFlight {
     /// The instant at which it could have been sent; from [`Connection::mark_sent`] on, the instant
     /// at which it was sent.
     pub(crate) sent: Instant,
-    /// The part of its lag that is memtide's own; from [`Connection::mark_sent`] on, the largest such
-    /// part of all operations that may delay this one at its server.
+    /// The part of its lag that is memtide's own; from [`Connection::mark_sent`] on, the largest
+    /// such part of all operations that may delay this one at its server.
     pub(crate) own: Span,
     pub(crate) index: u64,
     pub(crate) key: u64,

@@ -288,13 +288,17 @@ impl Recorder {
     /// stands for the present, which is unknown.
     #[inline]
     pub(crate) fn left(&mut self, server: ServerId, at: Instant) {
+        if let Some(since) = self.lateness.left(server) {
+            self.ended_late(server, since, at);
+        }
+    }
+
+    /// Counts a stretch of lateness towards `server`. A separate function, so that the path of an
+    /// operation stays short.
+    #[cold]
+    fn ended_late(&mut self, server: ServerId, since: Instant, at: Instant) {
         let until = if at == Instant::NEVER { self.woken } else { at };
-        let (window, start) = (self.window, self.start);
-        let within = |from: Instant| {
-            let from = from.max(window.measure_start(start));
-            until.min(window.measure_end(start)).since(from)
-        };
-        self.lateness.left(server, within);
+        self.lateness.ended(server, self.measured(since, until));
     }
 
     #[inline]
@@ -331,16 +335,27 @@ impl Recorder {
         if let Some(histogram) = times.servers.get_mut(server) {
             histogram.record(response.ns());
         }
-        if let Some((unread, stands_for)) = self.looks.unread(received)
-            && let Some(punctual) = &mut times.punctual[slot]
-        {
-            let own = entry.own + unread;
-            let most = Span::from_ns(response.ns() / OWN_PART);
-            let punctual_ns = if own > most { 0 } else { response.saturating_sub(own).ns() };
-            match stands_for {
-                1 => punctual.record(punctual_ns),
-                many => punctual.record_many(punctual_ns, many),
-            }
+        if let Some(drawn) = self.looks.unread(received) {
+            self.punctual(slot, (response, entry.own), drawn);
+        }
+    }
+
+    /// Records a response time less the most that memtide may have added: by what it sent late, and
+    /// by leaving the reply unread. A separate function for the reason given at `ended_late`.
+    #[inline(never)]
+    fn punctual(
+        &mut self,
+        slot: usize,
+        (response, late): (Span, Span),
+        (unread, stands_for): (Span, u64),
+    ) {
+        let Some(punctual) = &mut self.tally.times.punctual[slot] else { return };
+        let own = late + unread;
+        let most = Span::from_ns(response.ns() / OWN_PART);
+        let punctual_ns = if own > most { 0 } else { response.saturating_sub(own).ns() };
+        match stands_for {
+            1 => punctual.record(punctual_ns),
+            many => punctual.record_many(punctual_ns, many),
         }
     }
 

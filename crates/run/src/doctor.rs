@@ -189,7 +189,8 @@ fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
             return skipped(code, &format!("{name} falls among operations that were not answered"));
         }
     };
-    let share = if seen > 0.0 { 1.0 - ideal / seen } else { 0.0 };
+    // Of drawn operations, a percentile may be above that of all.
+    let share = if seen > 0.0 { (1.0 - ideal / seen).max(0.0) } else { 0.0 };
     let message = format!(
         "memtide's own delay is {} of {name} (limit {})",
         format_percent(share),

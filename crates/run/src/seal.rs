@@ -202,29 +202,9 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         cooldown: of(segment::COOLDOWN),
     };
     record.phases.measure.totals.connections = (&totals.all_connections()).into();
-    let measured = ended.measured();
-    let at_least = plan.timeout;
-    for kind in kinds(plan) {
-        let unanswered = unanswered(measured, kind);
-        let response = merged(&totals.times.response, kind, plan);
-        let bounds = merged(&totals.times.bounds, kind, plan);
-        let ranked = Distribution::cut_off(&response, unanswered, at_least, &bounds);
-        record.response.insert(kind, ranked);
-        let punctual = merged(&totals.times.punctual, kind, plan);
-        if punctual.count() > 0 {
-            record.punctual.insert(kind, Distribution::of(&punctual, 0, Span::ZERO));
-        }
-        if !matches!(kind, Kind::GetHit | Kind::GetMiss) {
-            let service = merged(&totals.times.service, kind, plan);
-            let lost = sent_unanswered(measured, kind);
-            record.service.insert(kind, Distribution::of(&service, lost, Span::ZERO));
-            let lag = merged(&totals.times.lag, kind, plan);
-            assert_times(measured, kind, [&response, &service, &lag].map(Histogram::count));
-            record.lag.insert(kind, Distribution::of(&lag, 0, at_least));
-        }
-    }
+    set_times(record, ended, plan);
     record.lag_split = lag_split(totals, plan);
-    record.client_delay = Distribution::of(&totals.times.client_delay, 0, at_least);
+    record.client_delay = Distribution::of(&totals.times.client_delay, 0, plan.timeout);
     record.in_flight_at_send = Counts::of(&totals.times.in_flight_at_send);
     record.outstanding_at_send = Counts::of(&totals.outstanding());
     record.message_sizes = message_sizes(&totals.times);
@@ -238,13 +218,37 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     record.copies_in_window = copies.filter(|(_, copies)| *copies > 0).collect();
     record.rate = RateRecord {
         target_per_s: target(plan, ended),
-        keys_per_s: (plan.unit == RateUnit::Keys).then(|| keys_per_s(record, measured)),
+        keys_per_s: (plan.unit == RateUnit::Keys).then(|| keys_per_s(record, ended.measured())),
         ..RateRecord::of(&record.sent_once(), |count| per_second(count, length))
     };
     record.servers = servers(totals, (plan, survey), record, began);
     record.churn = churn::record(ended, plan, &record.phases);
     record.client = client(ended, plan, (record.client.rss_max_bytes, length));
     record.derive();
+}
+
+/// Sets the times of each kind of operation.
+fn set_times(record: &mut Record, ended: &Ended, plan: &Plan) {
+    let (times, measured, at_least) = (&ended.totals.times, ended.measured(), plan.timeout);
+    for kind in kinds(plan) {
+        let unanswered = unanswered(measured, kind);
+        let response = merged(&times.response, kind, plan);
+        let bounds = merged(&times.bounds, kind, plan);
+        let ranked = Distribution::cut_off(&response, unanswered, at_least, &bounds);
+        record.response.insert(kind, ranked);
+        let punctual = merged(&times.punctual, kind, plan);
+        if punctual.count() > 0 {
+            record.punctual.insert(kind, Distribution::of(&punctual, 0, Span::ZERO));
+        }
+        if !matches!(kind, Kind::GetHit | Kind::GetMiss) {
+            let service = merged(&times.service, kind, plan);
+            let lost = sent_unanswered(measured, kind);
+            record.service.insert(kind, Distribution::of(&service, lost, Span::ZERO));
+            let lag = merged(&times.lag, kind, plan);
+            assert_times(measured, kind, [&response, &service, &lag].map(Histogram::count));
+            record.lag.insert(kind, Distribution::of(&lag, 0, at_least));
+        }
+    }
 }
 
 /// Asserts that each answered operation of a kind has a response and a service time, and each one

@@ -52,8 +52,8 @@ impl Meter {
         self.ready.get_or_insert(now);
     }
 
-    /// Notes that the worker runs again at `now`. Returns the time for which it was ready to run and
-    /// other threads had its CPU.
+    /// Notes that the worker runs again at `now`. Returns the time for which it was ready to run
+    /// and other threads had its CPU.
     pub(crate) fn runs(
         &mut self,
         now: Instant,

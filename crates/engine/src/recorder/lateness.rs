@@ -32,7 +32,8 @@ pub(crate) struct Latenesses {
 struct Towards {
     /// The largest lag of all that was sent since nothing was in flight.
     largest: Span,
-    /// The intended instant of the first operation since then that was sent late; never if none was.
+    /// The intended instant of the first operation since then that was sent late; never if none
+    /// was.
     since: Instant,
     /// Operations in flight there, also those that timed out and whose answer may come.
     in_flight: u32,
@@ -45,8 +46,8 @@ impl Latenesses {
         Self { towards: vec![none; servers], told: counted.clone(), counted }
     }
 
-    /// Notes an operation that was due at `intended` and was sent `lag` late by memtide's own fault.
-    /// Returns the most by which it may have been delayed at the server by what was sent late.
+    /// Notes an operation that was due at `intended` and was sent `lag` late by memtide's own
+    /// fault. Returns the most by which it may have been delayed at the server by what was sent late.
     #[inline]
     pub(crate) fn sent(&mut self, server: ServerId, intended: Instant, lag: Span) -> Span {
         let towards = &mut self.towards[server.index()];
@@ -60,19 +61,22 @@ impl Latenesses {
         towards.largest
     }
 
-    /// Notes that an operation is in flight no more. If it was the last one, a stretch of lateness
-    /// ends; `length` gives the part of the time since its beginning that counts.
+    /// Notes that an operation is in flight no more. If it was the last one, and one was sent late,
+    /// returns the beginning of the stretch of lateness that ends.
     #[inline]
-    pub(crate) fn left(&mut self, server: ServerId, length: impl FnOnce(Instant) -> Span) {
+    pub(crate) fn left(&mut self, server: ServerId) -> Option<Instant> {
         let towards = &mut self.towards[server.index()];
         debug_assert!(towards.in_flight > 0, "an operation leaves that was not in flight");
         towards.in_flight -= 1;
-        if towards.in_flight == 0 && towards.since != Instant::NEVER {
-            let class = (towards.largest.ns() / LATE_MIN_NS).checked_ilog2().unwrap_or(0) as usize;
-            let since = std::mem::replace(&mut towards.since, Instant::NEVER);
-            let counted = &mut self.counted[server.index()];
-            counted.late_ns[class.min(LATE_CLASSES - 1)] += length(since).ns();
-        }
+        let ends = towards.in_flight == 0 && towards.since != Instant::NEVER;
+        ends.then(|| std::mem::replace(&mut towards.since, Instant::NEVER))
+    }
+
+    /// Counts a stretch of lateness that has just ended, of which `length` counts.
+    pub(crate) fn ended(&mut self, server: ServerId, length: Span) {
+        let largest = self.towards[server.index()].largest;
+        let class = (largest.ns() / LATE_MIN_NS).checked_ilog2().unwrap_or(0) as usize;
+        self.counted[server.index()].late_ns[class.min(LATE_CLASSES - 1)] += length.ns();
     }
 
     /// Adds what was counted since the last call to `tally`, which has an entry for each server;

@@ -1,5 +1,5 @@
-//! How long workers were late towards a server: what bounds the delay that one worker's lateness may
-//! have caused the operations of another.
+//! How long workers were late towards a server: what bounds the delay that one worker's lateness
+//! may have caused the operations of another.
 
 /// Lateness up to this, in ns, begins no stretch.
 pub const LATE_MIN_NS: u64 = 2_000;

@@ -102,12 +102,13 @@ fn a_burst_delays_what_follows_until_nothing_is_in_flight() {
     let lag = |us| Span::from_us(us);
     assert_eq!(late.sent(HERE, us(0), lag(900)), lag(900));
     assert_eq!(late.sent(HERE, us(100), lag(800)), lag(900));
-    late.left(HERE, |_| unreachable!("one is in flight"));
+    assert_eq!(late.left(HERE), None, "one is in flight");
     assert_eq!(late.sent(HERE, us(1_000), lag(0)), lag(900), "it queues behind the burst");
-    late.left(HERE, |_| unreachable!("one is in flight"));
-    late.left(HERE, |since| us(1_500).since(since));
+    assert_eq!(late.left(HERE), None, "one is in flight");
+    assert_eq!(late.left(HERE), Some(us(0)));
+    late.ended(HERE, Span::from_us(1_500));
     assert_eq!(late.sent(HERE, us(2_000), lag(1)), lag(1), "the queue was empty");
-    late.left(HERE, |_| unreachable!("1 µs is not late"));
+    assert_eq!(late.left(HERE), None, "1 µs is not late");
     let mut tally = [Lateness::default()];
     late.tell(&mut tally, |_| 4);
     // 900 µs are 450 times 2 µs: of class 8.
