@@ -2,11 +2,13 @@
 //! the record with itself.
 
 use super::shown::numbers;
-use super::text::labelled;
-use super::truth::{BUCKET, Law, at, decoded, field, ranked};
+use super::text::{self, labelled};
+use super::truth::{BUCKET, Law, PERCENTILES, at, decoded, field, fields, ranked};
 use memtide_record::compare::Comparison;
+use memtide_record::{CheckResult, GoalResult};
 use memtide_scenario::Kind;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Holds the table of percentiles of a run; only the master's if it measured beside agents.
 pub(super) fn hgrm(law: &mut Law<'_>, text: &str) {
@@ -99,15 +101,22 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
     let times = cases.iter().filter_map(|case| attribute(case, "time")?.parse::<f64>().ok());
     law.near("times of cases", times.sum(), record.measured_s, 0.0006);
     let reasons: Vec<&str> = record.believable.reasons.iter().map(|it| &*it.message).collect();
+    let is_search = text.contains("name=\"memtide: step ");
     let mut named = Vec::new();
     for case in cases {
         let [class, name] = ["classname", "name"].map(|it| attribute(case, it).unwrap_or_default());
         let told = attribute(case.split_once('>').map_or("", |it| it.1), "message");
         let goal = record.goals.iter().find(|goal| goal.goal == name);
+        // A search fails no case, and a verdict only a strict run.
+        let is_failure = case.contains("<failure");
+        let may_fail = !is_search && (goal.is_some() || record.is_strict());
+        law.holds(!is_failure || may_fail, || format!("the case {class} {name} fails"));
         let is_so = match (&*class, told.as_deref()) {
-            ("memtide.goal", told) => {
-                goal.is_some_and(|it| told.is_none_or(|told| told.ends_with(&it.why)))
-            }
+            ("memtide.goal", told) => goal.is_some_and(|it| {
+                let is_met = it.result == GoalResult::Met;
+                told.is_none() == is_met
+                    && told.is_none_or(|told| told.ends_with(&it.why) && is_failure != is_search)
+            }),
             ("memtide.verdict", None) => reasons.is_empty() || record.missing.is_some(),
             ("memtide.verdict", Some(told)) => told.ends_with(&reasons.join("; ")),
             ("memtide.errors", None) if name == "wrong_values" => true,
@@ -132,8 +141,9 @@ const OWN_SECTION: &str = ">Load of the master itself, beside the agents' load</
 /// Holds each figure in the tables of a page; those after the master's heading are of its own load.
 pub(super) fn figures(law: &mut Law<'_>, page: &str) {
     let (page, own) = page.split_once(OWN_SECTION).unwrap_or((page, ""));
-    let (own, rest) = own.split_once(">Counts</h2>").unwrap_or((own, ""));
+    let (own, rest) = own.split_once(COUNTS).unwrap_or((own, ""));
     law.own(own, |law| figures(law, own));
+    words_of(law, page);
     for row in
         page.split("<tr data-figures=\"").skip(1).chain(rest.split("<tr data-figures=\"").skip(1))
     {
@@ -142,6 +152,51 @@ pub(super) fn figures(law: &mut Law<'_>, page: &str) {
             let (name, rest) = cell.split_once('"').unwrap();
             figure(law, (path, name), rest, &inner(rest.split_once('>').unwrap().1));
         }
+    }
+}
+
+/// The heading of the counts, behind all loads.
+const COUNTS: &str = ">Counts</h2>";
+
+/// The rows of a table of a page by its caption, or by the beginning of its heading: the words of
+/// their cells.
+fn rows_of(page: &str, sign: &str) -> Vec<Vec<String>> {
+    let table = page.split(sign).nth(1).unwrap_or("").split("</table>").next().unwrap();
+    let cells = |row: &str| -> Vec<String> {
+        // A cell begins with its tag.
+        let cells = row.replace("<th", "\0<th").replace("<td", "\0<td");
+        cells.split('\0').skip(1).map(|cell| inner(cell.split_once('>').unwrap().1)).collect()
+    };
+    table.split("<tr").skip(1).map(cells).collect()
+}
+
+/// Holds the words of a load's tables: grades and shares of the answer, goals, checks, verdict.
+fn words_of(law: &mut Law<'_>, page: &str) {
+    let record = law.record;
+    let heading = ["figure", "memtide", "believable"].map(str::to_owned);
+    for row in rows_of(page, ">95 % interval<").iter().filter(|row| row.len() == 5) {
+        text::answer(law, &heading, &[&row[..1], &row[3..]].concat());
+    }
+    let goals = record.goals.iter().map(|it| {
+        [it.goal.clone(), format!("{:?}", it.result).to_lowercase(), it.why.clone()].to_vec()
+    });
+    let is_run = page.contains("Checks of the verdict");
+    let goals: Vec<Vec<String>> = goals.collect();
+    let found = rows_of(page, "<caption>Goals</caption>");
+    law.holds(!is_run || found.iter().skip(1).eq(&goals), || format!("goals {found:?}"));
+    let checks = record.believable.checks.iter().map(|it| {
+        let result = match it.result {
+            CheckResult::Passed => "passed",
+            CheckResult::Failed => "failed",
+            CheckResult::Skipped => "skipped",
+        };
+        [result.to_owned(), it.message.clone()].to_vec()
+    });
+    let found = rows_of(page, "<caption>Checks of the verdict</caption>");
+    let is_so = found.iter().skip(1).map(|row| row[1..].to_vec()).eq(checks);
+    law.holds(!is_run || is_so, || format!("checks {found:?}"));
+    for verdict in between(page, "<strong>believable: </strong>", "</p>").iter().take(1) {
+        labelled(law, "believable", &inner(verdict));
     }
 }
 
@@ -196,6 +251,27 @@ pub(super) fn html(law: &mut Law<'_>, page: &str) {
             }
         };
         law.holds(is_so, || format!("{name} is '{fact}' on the page"));
+    }
+    let parts = rows_of(page, "<caption>The merged runs or shares.</caption>");
+    for (number, row) in parts.iter().enumerate().skip(1) {
+        text::cells_of(law, "parts", (&parts[0], row), &law.json["shards"][number - 1].clone());
+    }
+    let is_so = parts.len().saturating_sub(1) == record.shards.len();
+    law.holds(is_so, || format!("{} parts on the page", parts.len()));
+    for row in rows_of(page, "<caption>Figures of the measured window.</caption>").iter().skip(1) {
+        if let Some(path) = field("figures", &row[0]) {
+            let truth = law.truth(path);
+            text::shown(law, &row.join(": "), &row[1], truth.as_slice());
+        }
+    }
+    for served in between(page, "<li><strong>", "</li>") {
+        let (name, told) = served.split_once("</strong> ").unwrap_or((&served, ""));
+        let name = unescaped(name);
+        if record.server.during.contains_key(&name) {
+            // Restarts and reasons are held by the tests of servers that are lost.
+            let told = unescaped(told.split("; re").next().unwrap());
+            labelled(law, "stats", &format!("{name} {told}"));
+        }
     }
     let words = unescaped(page);
     let own = record.own.iter().flat_map(|own| &own.believable.checks);
@@ -258,5 +334,47 @@ pub(super) fn comparison(law: &mut Law<'_>, text: &str) {
                 format!("{}: {value:?}, not {truth:?}", row.name)
             });
         }
+    }
+}
+
+/// Holds the metrics of a run; with a load of the master, those of both loads.
+pub(super) fn metrics(law: &mut Law<'_>, text: &str) {
+    let own = "load=\"master\"";
+    let (of_own, lines): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.contains(own));
+    law.own(&of_own.join("\n"), |law| metrics_of(law, &of_own));
+    metrics_of(law, &lines);
+    law.holds(text.ends_with("# EOF\n"), || "metrics without an end".to_owned());
+}
+
+fn metrics_of(law: &mut Law<'_>, lines: &[&str]) {
+    let mut found = BTreeSet::new();
+    for line in lines.iter().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.rsplit_once(' ').unwrap_or_default();
+        let (name, labels) = name.split_once('{').unwrap_or((name, ""));
+        let name = name.trim_start_matches("memtide_");
+        let label = |of: &str| between(labels, &format!("{of}=\""), "\"").concat();
+        let mut tags = law.record.tags.iter();
+        let is_tagged = tags.all(|(tag, value)| label(&format!("tag_{tag}")) == *value);
+        law.holds(is_tagged, || format!("other tags: {labels}"));
+        let path = match name {
+            "response_seconds" => {
+                let of = |it: &&(_, _, f64, _)| it.2.to_string() == label("quantile");
+                let at = PERCENTILES.iter().find(of).map_or("", |it| it.0);
+                format!("response.{}.{at}", label("op"))
+            }
+            _ => field("metrics", name).or(field("figures", name)).unwrap_or("").to_owned(),
+        };
+        // Times are in seconds there.
+        let is_s = name.ends_with("_seconds") || ["client_cpu", "server_cpu"].contains(&name);
+        let size =
+            if is_s { 1e9 } else { 1.0 } / if name.starts_with("started") { 1e6 } else { 1.0 };
+        let value = value.parse().unwrap_or(f64::NAN) * size;
+        let truth = law.truth(&path).unwrap_or(f64::NAN);
+        law.near(name, value, truth, 1e-9 * truth.abs());
+        found.insert(name);
+    }
+    for (name, path) in fields("metrics").filter_map(|line| line.split_once(" | ")) {
+        let is_known = law.truth(path).is_some_and(f64::is_finite);
+        law.holds(found.contains(name) == is_known, || format!("{name} is there: {}", !is_known));
     }
 }

@@ -25,7 +25,7 @@ pub(crate) use rows::{csv, json_lines};
 
 /// All outputs that a run by agents has too.
 const OUTS: &str = "--full --out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
-                    --out hlog=r.hlog --out intervals=r.csv --out intervals=r.jsonl";
+                    --out openmetrics=r.om --out hlog=r.hlog --out intervals=r.csv --out intervals=r.jsonl";
 /// Outputs of a run, and of no search.
 const OUTS_OF_RUN: &str = "--out hgrm=r.hgrm --out samples=s";
 
@@ -82,6 +82,7 @@ impl Outputs {
             "r.xml" => files::junit(&mut law, text),
             "r.hgrm" => files::hgrm(&mut law, text),
             "c.json" => files::comparison(&mut law, text),
+            "r.om" => files::metrics(&mut law, text),
             "r.hlog" => rows::logged(&mut law, &log, &rows),
             "r.csv" => {
                 rows::heading(&mut law, text.lines().next().unwrap_or(""));
@@ -168,12 +169,13 @@ fn outputs(folder: &Path, run: &Finished) -> Outputs {
 }
 
 /// The outputs of a run with these words.
-fn carried_out(sort: &str, line: &str, samples: &str, server: Option<&Peer>) -> Outputs {
+fn carried_out(sort: &str, line: &str, samples: &str, servers: &[&Peer]) -> Outputs {
     let folder = fresh_folder(&format!("law-{sort}"));
     let stub = Stub::start(|_, _| Reply::Whole(204, "", ""));
-    let words = match server {
-        Some(peer) => format!("run -s {} --out influx={}", peer.name, stub.url("/write?db=x")),
-        None => "sim".to_owned(),
+    let names: Vec<&str> = servers.iter().map(|peer| &*peer.name).collect();
+    let words = match servers {
+        [] => "sim".to_owned(),
+        _ => format!("run -s {} --out influx={}", names.join(","), stub.url("/write?db=x")),
     };
     let run = run_in(
         &folder,
@@ -181,21 +183,23 @@ fn carried_out(sort: &str, line: &str, samples: &str, server: Option<&Peer>) -> 
     );
     assert!(folder.join("r.json").exists(), "{run}");
     let mut outputs = outputs(&folder, &run);
-    if server.is_some() {
+    if !servers.is_empty() {
         outputs.0.insert("influx".to_owned(), lines_of(&stub).join("\n"));
     }
     outputs
 }
 
 /// Sorts of runs with one process.
-const SORTS: [(&str, &str); 5] = [
+const SORTS: [(&str, &str); 7] = [
     (
         "open",
-        "--rate 3k --duration 1300ms --warmup 100ms --goal all.p50<1s --goal get.p50<1ns --tag a=b",
+        "--rate 3k --duration 1300ms --warmup 100ms --goal all.p50<1s --goal all.p90<2ms --goal get.p50<1ns --tag a=b",
     ),
     ("closed", "--rate 0 --duration 300ms --connections 2 --message-sizes"),
     ("keys", "--rate 4k --rate-unit keys --multiget 4 --duration 1s --value-size uniform:10,99"),
     ("churn", "--connection-rate 300 --calls 3 --duration 1s"),
+    ("servers", "--rate 2k --duration 1300ms --mix get=8,set=1,touch=1"),
+    ("stopped", "--rate 3k --duration 700ms --connections 1 --cooldown stop --goal all.p50<900ms"),
     ("unanswered", "--rate 2k --duration 1300ms --timeout 40ms --errors-max 1 --load never"),
 ];
 
@@ -203,20 +207,31 @@ const SORTS: [(&str, &str); 5] = [
 fn a_simulated_run_of_each_sort_is_the_same_in_all_outputs() {
     let _turn = shared();
     for (sort, line) in SORTS {
-        let faults = "--behaviour exponential:200us --fault server-error:1%,stall:0.2%";
-        let faults = if sort == "unanswered" { faults } else { "--behaviour exponential:200us" };
+        let words = match sort {
+            "unanswered" => "--behaviour exponential:200us --fault server-error:1%,stall:0.2%",
+            "stopped" => "--behaviour fixed:1ms",
+            "servers" => "--behaviour exponential:200us -s one,two",
+            _ => "--behaviour exponential:200us",
+        };
         let form = if sort == "closed" { ".jsonl" } else { ".csv" };
-        carried_out(sort, &format!("{line} {faults}"), form, None).hold(sort);
+        carried_out(sort, &format!("{line} {words}"), form, &[]).hold(sort);
     }
 }
 
 #[test]
 fn a_real_run_of_each_sort_is_the_same_in_all_outputs() {
     let _turn = shared();
-    let peers = [Peer::memcached(""), Peer::embedded("--fault server-error:1%,stall:0.2%")];
+    let [peer, other] = [Peer::memcached(""), Peer::memcached("")];
+    let faulty = Peer::embedded("--fault server-error:1%,stall:0.2%");
+    let slow = Peer::embedded("--behaviour fixed:1ms");
     for (sort, line) in SORTS {
-        let peer = &peers[usize::from(sort == "unanswered")];
-        carried_out(&format!("real-{sort}"), line, ".csv", Some(peer)).hold(sort);
+        let servers = match sort {
+            "unanswered" => &[&faulty][..],
+            "stopped" => &[&slow],
+            "servers" => &[&peer, &other],
+            _ => &[&peer],
+        };
+        carried_out(&format!("real-{sort}"), line, ".csv", servers).hold(sort);
     }
 }
 
@@ -333,13 +348,14 @@ fn a_search_is_the_same_in_all_outputs() {
 
 /// The least part of the digits of each output of which a change is found. The rest say nothing
 /// about the run: they are of names, of the scenario, or hidden by the precision of a histogram.
-const FOUND: [(&str, f64); 13] = [
+const FOUND: [(&str, f64); 14] = [
     // Names, states of the servers and slices have no figure beside them.
     ("r.json", 0.4),
     ("text", 0.8),
     ("r.md", 0.8),
     ("r.html", 0.9),
     ("r.xml", 0.7),
+    ("r.om", 0.9),
     ("r.hlog", 0.7),
     ("r.hgrm", 0.8),
     ("r.csv", 0.5),
@@ -355,7 +371,7 @@ fn a_changed_digit_is_found_in_each_output() {
     let _turn = shared();
     let peer = Peer::memcached("");
     let line = "--rate 1500 --duration 1200ms --warmup 100ms --goal all.p50<1s";
-    let mut outputs = carried_out("spoiled", line, ".csv", Some(&peer));
+    let mut outputs = carried_out("spoiled", line, ".csv", &[&peer]);
     let lines = csv(outputs.get("s.csv"))
         .iter()
         .map(|row| serde_json::to_string(row).unwrap() + "\n")
