@@ -294,46 +294,109 @@ pub(super) fn steps(page: &str) -> Vec<Vec<String>> {
     rows.map(cells).collect()
 }
 
-/// Holds a comparison of a record with itself.
-pub(super) fn comparison(law: &mut Law<'_>, text: &str) {
+/// Holds a comparison of a record with another one, or with itself.
+pub(super) fn comparison(law: &mut Law<'_>, other: &Law<'_>, text: &str) {
     let Ok(comparison) = serde_json::from_str::<Comparison>(text) else {
         return law.wrong.push("it is no comparison".to_owned());
     };
-    let record = law.record;
-    let is_it = comparison.records.iter().all(|it| it.started_unix_ms == record.started_unix_ms);
-    law.holds(is_it && comparison.differences.is_empty(), || {
+    let (one, two) = (law.record.started_unix_ms, other.record.started_unix_ms);
+    let is_it = comparison.records.iter().map(|it| it.started_unix_ms).eq([one, two]);
+    let is_one = std::ptr::eq(law.record, other.record);
+    law.holds(is_it && (!is_one || comparison.differences.is_empty()), || {
         format!("{:?}", comparison.differences)
     });
+    for row in &comparison.figures {
+        let truths = [compared(law, &row.name), compared(other, &row.name)];
+        let [Some(first), Some(second)] = truths else {
+            return law.wrong.push(format!("no table has the figure '{}'", row.name));
+        };
+        for (number, (value, truth)) in row.values.iter().zip([first, second]).enumerate() {
+            let near = |found: Option<f64>, truth: Option<f64>| match (found, truth) {
+                (Some(found), Some(truth)) => (found - truth).abs() <= 1e-9 * truth.abs(),
+                (found, truth) => found == truth,
+            };
+            let ratio = first.zip(second).map(|(first, second)| second / first);
+            let ratio = ratio.filter(|it| number > 0 && it.is_finite());
+            // Reports of a part of the load are no CPU time.
+            let is_unknown = row.name == "server_cpu" && value.value.is_none();
+            let of = if number == 0 { &*law } else { other };
+            let end = |at: usize| near(value.ci.map(|it| it[at]), interval(of, &row.name)[at]);
+            let is_interval = value.value.is_none() || (end(0) && end(1));
+            let is_so = near(value.value, truth) && near(value.ratio, ratio) || is_unknown;
+            let is_so = is_so && is_interval;
+            law.holds(is_so && value.value.is_some() != value.missing.is_some(), || {
+                format!("{}: {value:?}, not {truth:?}", row.name)
+            });
+        }
+    }
+}
+
+/// The ends of the interval of a time in a comparison, which has none of other figures.
+fn interval(law: &Law<'_>, name: &str) -> [Option<f64>; 2] {
+    ["low", "high"].map(|end| match name.split_once('.') {
+        Some((kind, figure)) => {
+            let judged = if law.record.own.is_some() { "own." } else { "" };
+            let figure = figure.replace('.', "");
+            law.truth(&format!("{judged}response.{kind}.{figure}_ci_{end}_ns"))
+        }
+        None => None,
+    })
+}
+
+/// A figure of a comparison; the outer option is none if no table has its name.
+fn compared(law: &Law<'_>, name: &str) -> Option<Option<f64>> {
+    let record = law.record;
     let errors = || {
         let bad = record.believable.checks.iter().find(|it| it.message.contains("had errors"));
         bad.map_or(Some(0.0), |check| check.measured)
     };
-    for row in &comparison.figures {
-        let report = || record.server.during.values().next()?.report.cpu_s_per_mops();
-        let truth = match (row.name.split_once('.'), &*row.name) {
-            (Some((kind, figure)), _) => {
-                let judged = if record.own.is_some() { "own." } else { "" };
-                law.truth(&format!("{judged}response.{kind}.{}_ns", figure.replace('.', "")))
-            }
-            (None, "rate" | "hit_ratio") => {
-                law.truth(&format!("={}", row.name)).filter(|it| it.is_finite())
-            }
-            (None, "errors") => errors(),
-            (None, "client_cpu") => record.client.cpu_s_per_mops,
-            (None, "server_cpu") => row.values[0].value.and_then(|_| report()),
-            (None, name @ ("answered" | "hits" | "misses")) => law.truth(&format!("totals.{name}")),
-            (None, name) => return law.wrong.push(format!("no table has the figure '{name}'")),
-        };
-        for (number, value) in row.values.iter().enumerate() {
-            let near =
-                |found: f64| truth.is_some_and(|truth| (found - truth).abs() <= 1e-9 * truth.abs());
-            let ratio = (number > 0 && value.value.is_some_and(|it| it != 0.0)).then_some(1.0);
-            let is_so = value.value.is_none_or(near) && value.value.is_some() == truth.is_some();
-            let is_reasoned = value.value.is_some() || value.missing.is_some();
-            law.holds(is_so && is_reasoned && value.ratio == ratio, || {
-                format!("{}: {value:?}, not {truth:?}", row.name)
-            });
+    Some(match (name.split_once('.'), name) {
+        (Some((kind, figure)), _) => {
+            let judged = if record.own.is_some() { "own." } else { "" };
+            law.truth(&format!("{judged}response.{kind}.{}_ns", figure.replace('.', "")))
         }
+        (None, "rate") => law.truth("=rate").filter(|it| it.is_finite()),
+        (None, "errors") => errors(),
+        (None, name) => {
+            // Times are in seconds there.
+            let size = if ["client_cpu", "server_cpu"].contains(&name) { 1e9 } else { 1.0 };
+            law.truth(field("figures", name)?).filter(|it| it.is_finite()).map(|it| it / size)
+        }
+    })
+}
+
+/// Holds a comparison as text, as Markdown and as a page against its JSON.
+pub(super) fn comparison_shown(law: &mut Law<'_>, [json, text, markdown, page]: [&str; 4]) {
+    let comparison: Comparison = serde_json::from_str(json).unwrap();
+    let markdown = markdown.replace("\\_", "_");
+    for row in &comparison.figures {
+        let size = if ["client_cpu", "server_cpu"].contains(&&*row.name) { 1e9 } else { 1.0 };
+        let value = |number: usize| {
+            let it = &row.values[number];
+            it.value.map(|value| value * size).or(it.at_least.map(|ns| ns as f64))
+        };
+        let ratio = row.values[1].ratio;
+        let truths: Vec<f64> = [value(0), value(1), ratio].into_iter().flatten().collect();
+        if truths.is_empty() {
+            continue;
+        }
+        let begin = format!("{} ", row.name);
+        for (sort, line) in [
+            ("text", text.lines().find(|line| line.starts_with(&begin))),
+            ("Markdown", markdown.lines().find(|line| line.starts_with(&format!("| {begin}")))),
+        ] {
+            let line = line.unwrap_or_default().trim_start_matches("| ");
+            let told = line.strip_prefix(&*row.name).unwrap_or_default().replace('~', "");
+            text::shown(law, &format!("{} as {sort}: {told}", row.name), &told, &truths);
+        }
+        let cells = between(page, &format!("<tr data-figures=\"{}\">", row.name), "</tr>").concat();
+        let exact: Vec<f64> = between(&cells, "<data value=\"", "\"")
+            .iter()
+            .filter_map(|it| it.parse().ok())
+            .collect();
+        let known = [row.values[0].value, row.values[1].value, ratio];
+        let is_so = exact.iter().copied().eq(known.into_iter().flatten());
+        law.holds(is_so, || format!("{} is {exact:?} on the page, not {known:?}", row.name));
     }
 }
 

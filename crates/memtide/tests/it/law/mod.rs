@@ -81,7 +81,7 @@ impl Outputs {
             }
             "r.xml" => files::junit(&mut law, text),
             "r.hgrm" => files::hgrm(&mut law, text),
-            "c.json" => files::comparison(&mut law, text),
+            "c.json" => files::comparison(&mut law, &Law::new(&record, &json), text),
             "r.om" => files::metrics(&mut law, text),
             "r.hlog" => rows::logged(&mut law, &log, &rows),
             "r.csv" => {
@@ -117,7 +117,9 @@ impl Outputs {
         // The first digit of a number: its last ones may be finer than a bucket of a histogram.
         let is_first = |at: &usize| {
             let (before, digit) = (text.as_bytes()[at.max(&1) - 1], text.as_bytes()[*at]);
-            digit.is_ascii_digit() && !before.is_ascii_alphanumeric() && !b".:".contains(&before)
+            // A figure follows a name in JSON; a port follows that of a host.
+            let is_figure = !b".:".contains(&before) || text[..*at].ends_with("\":");
+            digit.is_ascii_digit() && !before.is_ascii_alphanumeric() && is_figure
         };
         // Colours and the page's own text are no figures.
         let pieces = ["<data value=\"", " data-v=\"", " data-t=\"", " data-x=\"", "><path d=\""];
@@ -129,6 +131,7 @@ impl Outputs {
             "r.html" => pieces.into_iter().flat_map(within).filter(is_first).collect(),
             _ => (from..text.len()).filter(is_first).collect(),
         };
+        assert!(!digits.is_empty(), "{name} has no figures");
         let step = (digits.len() / SPOILED).max(1);
         let tried: Vec<usize> = digits.into_iter().step_by(step).collect();
         let missed: Vec<&str> = tried
@@ -155,7 +158,7 @@ fn run_in(folder: &Path, line: &str) -> Finished {
 /// The outputs of a run in this folder, with a comparison of its record with itself, and with the
 /// same outputs made of the record, which must be the same where the record has all that they need.
 fn outputs(folder: &Path, run: &Finished) -> Outputs {
-    run_in(folder, "compare r.json r.json --quiet --out json=c.json");
+    run_in(folder, "compare r.json r.json --out json=c.json").exits(0);
     let outs =
         "--out md=again.md --out html=again.html --out junit=again.xml --out json=again.json";
     let again = run_in(folder, &format!("report r.json --full {outs}"));
@@ -233,6 +236,35 @@ fn a_real_run_of_each_sort_is_the_same_in_all_outputs() {
         };
         carried_out(&format!("real-{sort}"), line, ".csv", servers).hold(sort);
     }
+}
+
+#[test]
+fn two_runs_are_the_same_in_all_outputs_of_a_comparison() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let stalling = Peer::embedded("--fault stall:2%");
+    let folder = fresh_folder("law-compare");
+    for (name, server, words) in [
+        ("a.json", &peer, "--rate 3k --duration 1s"),
+        (
+            "b.json",
+            &stalling,
+            "--rate 1k --duration 700ms --timeout 40ms --errors-max 1 --load never",
+        ),
+    ] {
+        let line = format!("run -s {} --quiet --keys 300 {words} --json {name}", server.name);
+        run_in(&folder, &line);
+    }
+    let outs = "--out json=c.json --out md=c.md --out html=c.html";
+    let run = run_in(&folder, &format!("compare a.json b.json {outs}")).exits(0);
+    let [a, b, json, markdown, page] = ["a.json", "b.json", "c.json", "c.md", "c.html"]
+        .map(|name| fs::read_to_string(folder.join(name)).unwrap());
+    let records = [&a, &b].map(|text| Record::from_json(text).unwrap());
+    let values = [&a, &b].map(|text| -> Value { serde_json::from_str(text).unwrap() });
+    let mut law = Law::new(&records[0], &values[0]);
+    files::comparison(&mut law, &Law::new(&records[1], &values[1]), &json);
+    files::comparison_shown(&mut law, [&json, &run.out, &markdown, &page]);
+    assert!(law.wrong.is_empty(), "{run}\n{}", law.wrong.join("\n"));
 }
 
 #[test]
@@ -363,7 +395,7 @@ const FOUND: [(&str, f64); 14] = [
     ("s.csv", 0.5),
     ("s.jsonl", 0.5),
     ("influx", 0.9),
-    ("c.json", 0.8),
+    ("c.json", 0.7),
 ];
 
 #[test]
