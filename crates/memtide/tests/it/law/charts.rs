@@ -23,6 +23,15 @@ struct Truth {
     slack: f64,
 }
 
+impl Truth {
+    /// True if there is something to draw: a point, or times and operations without an answer.
+    fn is_shown(&self, record: &Record) -> bool {
+        let has_any = || record.slices.iter().any(|it| it.answered + it.unanswered > 0);
+        let has_cells = self.title == "Response over time" && has_any();
+        has_cells || self.lines.iter().any(|line| !line.1.is_empty())
+    }
+}
+
 /// Holds the charts of a run's page.
 pub(super) fn of_run(law: &mut Law<'_>, page: &str) {
     // The table of contents names the load before.
@@ -394,8 +403,7 @@ fn stated(report: &ServerReport, state: u64) -> Option<f64> {
 /// Holds the charts in a part of a page: those with a line that has points, and no other.
 fn hold(law: &mut Law<'_>, page: &str, truths: Vec<Truth>) {
     let charts = between(page, "<figure class=\"chart\">", "</figure>");
-    let truths: Vec<Truth> =
-        truths.into_iter().filter(|it| it.lines.iter().any(|line| !line.1.is_empty())).collect();
+    let truths: Vec<Truth> = truths.into_iter().filter(|it| it.is_shown(law.record)).collect();
     let titles: Vec<String> =
         charts.iter().map(|it| between(it, "<strong>", "</strong>").concat()).collect();
     let is_so = titles.iter().eq(truths.iter().map(|it| it.title));

@@ -356,6 +356,8 @@ fn compared(law: &Law<'_>, name: &str) -> Option<Option<f64>> {
             law.truth(&format!("{judged}response.{kind}.{}_ns", figure.replace('.', "")))
         }
         (None, "rate") => law.truth("=rate").filter(|it| it.is_finite()),
+        // Of several processes, the check has the worst one's.
+        (None, "errors") if !record.shards.is_empty() => law.truth("=error_ratio"),
         (None, "errors") => errors(),
         (None, name) => {
             // Times are in seconds there.

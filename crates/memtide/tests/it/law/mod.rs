@@ -202,7 +202,10 @@ const SORTS: [(&str, &str); 7] = [
     ("keys", "--rate 4k --rate-unit keys --multiget 4 --duration 1s --value-size uniform:10,99"),
     ("churn", "--connection-rate 300 --calls 3 --duration 1s"),
     ("servers", "--rate 2k --duration 1300ms --mix get=8,set=1,touch=1"),
-    ("stopped", "--rate 3k --duration 700ms --connections 1 --cooldown stop --goal all.p50<900ms"),
+    (
+        "stopped",
+        "--rate 3k --duration 700ms --connections 1 --depth 1 --cooldown stop --goal all.p50<900ms",
+    ),
     ("unanswered", "--rate 2k --duration 1300ms --timeout 40ms --errors-max 1 --load never"),
 ];
 
@@ -211,7 +214,7 @@ fn a_simulated_run_of_each_sort_is_the_same_in_all_outputs() {
     let _turn = shared();
     for (sort, line) in SORTS {
         let words = match sort {
-            "unanswered" => "--behaviour exponential:200us --fault server-error:1%,stall:0.2%",
+            "unanswered" => "--behaviour exponential:200us --fault server-error:8%,stall:0.2%",
             "stopped" => "--behaviour fixed:1ms",
             "servers" => "--behaviour exponential:200us -s one,two",
             _ => "--behaviour exponential:200us",
@@ -225,7 +228,7 @@ fn a_simulated_run_of_each_sort_is_the_same_in_all_outputs() {
 fn a_real_run_of_each_sort_is_the_same_in_all_outputs() {
     let _turn = shared();
     let [peer, other] = [Peer::memcached(""), Peer::memcached("")];
-    let faulty = Peer::embedded("--fault server-error:1%,stall:0.2%");
+    let faulty = Peer::embedded("--fault server-error:8%,stall:0.2%");
     let slow = Peer::embedded("--behaviour fixed:1ms");
     for (sort, line) in SORTS {
         let servers = match sort {

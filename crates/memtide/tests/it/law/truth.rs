@@ -275,6 +275,12 @@ pub(super) fn record(law: &mut Law<'_>) {
 /// not ended.
 fn seconds(law: &mut Law<'_>) {
     let record = law.record;
+    for second in &record.seconds {
+        let (age, end) = (second.under_way.oldest_due_s, second.start_s + second.length_s);
+        law.holds(age.is_none_or(|age| (0.0..=end).contains(&age)), || {
+            format!("{age:?} s was the age of the backlog {end} s after the load began")
+        });
+    }
     let mut open = 0i64;
     for second in &record.seconds {
         let counts = &second.counts;
