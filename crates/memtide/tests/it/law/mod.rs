@@ -334,9 +334,10 @@ fn overwrites(live: &Stub, folder: &Path) {
 #[test]
 fn a_search_is_the_same_in_all_outputs() {
     let _turn = shared();
-    let peer = Peer::memcached("");
+    // At 2 000/s it answers late, and the goal is missed.
+    let peer = Peer::embedded("--behaviour queue:1,fixed:800us");
     let words = "--rate-min 500 --rate-max 2k --steps-max 3 --duration 400ms --keys 300";
-    let goal = "--goal all.p50<1s --warmup 100ms --resolution 50%";
+    let goal = "--goal all.p50<30ms --warmup 100ms --resolution 50%";
     let folder = fresh_folder("law-search");
     let database = Stub::start(|_, _| Reply::Whole(204, "", ""));
     let points = format!("--out influx={}", database.url("/write?db=x"));
