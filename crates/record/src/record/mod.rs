@@ -613,8 +613,8 @@ impl Record {
         Ok(())
     }
 
-    /// Checks that the rates of a run that is not merged are those of what it sent in its window. The
-    /// error names the kind of operation.
+    /// Checks that the rates of a run that is not merged are those of what it sent in its window.
+    /// The error names the kind of operation.
     pub fn check_rate(&self) -> Result<(), String> {
         let sent = self.sent_once();
         if !self.shards.is_empty() || sent.is_empty() {

@@ -68,8 +68,8 @@ pub(super) fn of_steps(law: &mut Law<'_>, steps: &Steps, page: &str) {
 /// Number of cells of the heat map from the bottom to the top.
 const CELLS: usize = 40;
 
-/// Holds what is drawn beside the lines of charts of times: the cells of the heat map, the stripes of
-/// unanswered operations, the bands of intervals, and the goals.
+/// Holds what is drawn beside the lines of charts of times: the cells of the heat map, the stripes
+/// of unanswered operations, the bands of intervals, and the goals.
 fn over(law: &mut Law<'_>, page: &str) {
     let record = law.record;
     let goals: Vec<Goal> = record.goals.iter().filter_map(|it| it.goal.parse().ok()).collect();

@@ -25,7 +25,8 @@ pub(crate) use rows::{csv, json_lines};
 
 /// All outputs that a run by agents has too.
 const OUTS: &str = "--full --out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
-                    --out openmetrics=r.om --out hlog=r.hlog --out intervals=r.csv --out intervals=r.jsonl";
+                    --out openmetrics=r.om --out hlog=r.hlog --out intervals=r.csv \
+                    --out intervals=r.jsonl";
 /// Outputs of a run, and of no search.
 const OUTS_OF_RUN: &str = "--out hgrm=r.hgrm --out samples=s";
 
@@ -196,7 +197,8 @@ fn carried_out(sort: &str, line: &str, samples: &str, servers: &[&Peer]) -> Outp
 const SORTS: [(&str, &str); 7] = [
     (
         "open",
-        "--rate 3k --duration 1300ms --warmup 100ms --goal all.p50<1s --goal all.p90<2ms --goal get.p50<1ns --tag a=b",
+        "--rate 3k --duration 1300ms --warmup 100ms --goal all.p50<1s --goal all.p90<2ms \
+         --goal get.p50<1ns --tag a=b",
     ),
     ("closed", "--rate 0 --duration 300ms --connections 2 --message-sizes"),
     ("keys", "--rate 4k --rate-unit keys --multiget 4 --duration 1s --value-size uniform:10,99"),

@@ -271,8 +271,8 @@ pub(super) fn record(law: &mut Law<'_>) {
     seconds(law);
 }
 
-/// The seconds add up to the load, and what is in flight at the end of each is what was sent and has
-/// not ended.
+/// The seconds add up to the load, and what is in flight at the end of each is what was sent and
+/// has not ended.
 fn seconds(law: &mut Law<'_>) {
     let record = law.record;
     for second in &record.seconds {
