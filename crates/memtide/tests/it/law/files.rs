@@ -375,7 +375,7 @@ pub(super) fn comparison_shown(law: &mut Law<'_>, [json, text, markdown, page]: 
         let size = if ["client_cpu", "server_cpu"].contains(&&*row.name) { 1e9 } else { 1.0 };
         let value = |number: usize| {
             let it = &row.values[number];
-            it.value.map(|value| value * size).or(it.at_least.map(|ns| ns as f64))
+            it.value.map(|value| value * size).or(it.at_least)
         };
         let ratio = row.values[1].ratio;
         let truths: Vec<f64> = [value(0), value(1), ratio].into_iter().flatten().collect();

@@ -210,19 +210,7 @@ pub(super) fn record(law: &mut Law<'_>) {
         law.near("achieved_per_s", achieved, sent / window_s, slack);
         law.near("kinds_per_s", record.rate.kinds_per_s.values().sum(), achieved, slack);
     }
-    if let Some(keys_per_s) = record.rate.keys_per_s.filter(|it| it.is_finite()) {
-        let gets = record.phases.measure.ops.get(&Kind::Get).copied().unwrap_or(0);
-        let keys = (totals.keys + totals.sent - gets) as f64 / totals.sent as f64;
-        let truth = record.rate.achieved_per_s * keys;
-        law.near("keys_per_s", keys_per_s, truth, 0.02 * truth);
-    }
-    let client = &record.client;
-    if let (Some(user), Some(system)) = (client.cpu_user_s, client.cpu_system_s) {
-        law.holds(user != system || user == 0.0, || format!("{user} s of CPU is user and system"));
-    }
-    law.holds(client.worker_busy.iter().all(|it| *it <= 1.0), || {
-        format!("workers are {:?} busy", client.worker_busy)
-    });
+    costs(law);
     let all = &record.response[&Kind::All];
     let rows = |of: fn(&IntervalRecord) -> u64| record.intervals.iter().map(of).sum::<u64>();
     for (what, sum, whole) in [
@@ -269,6 +257,24 @@ pub(super) fn record(law: &mut Law<'_>) {
         law.holds(is_told, || format!("{measured:?} is not in '{sentence}'"));
     }
     seconds(law);
+}
+
+/// Rates in keys follow from the keys, CPU time is of two kinds, and no worker is always busy twice.
+fn costs(law: &mut Law<'_>) {
+    let (record, totals) = (law.record, &law.record.totals);
+    if let Some(keys_per_s) = record.rate.keys_per_s.filter(|it| it.is_finite()) {
+        let gets = record.phases.measure.ops.get(&Kind::Get).copied().unwrap_or(0);
+        let keys = (totals.keys + totals.sent - gets) as f64 / totals.sent as f64;
+        let truth = record.rate.achieved_per_s * keys;
+        law.near("keys_per_s", keys_per_s, truth, 0.02 * truth);
+    }
+    let client = &record.client;
+    if let (Some(user), Some(system)) = (client.cpu_user_s, client.cpu_system_s) {
+        law.holds(user != system || user == 0.0, || format!("{user} s of CPU is user and system"));
+    }
+    law.holds(client.worker_busy.iter().all(|it| *it <= 1.0), || {
+        format!("workers are {:?} busy", client.worker_busy)
+    });
 }
 
 /// The seconds add up to the load, and what is in flight at the end of each is what was sent and
