@@ -259,7 +259,7 @@ pub(super) fn record(law: &mut Law<'_>) {
     seconds(law);
 }
 
-/// Rates in keys follow from the keys, CPU time is of two kinds, and no worker is always busy twice.
+/// Rates in keys follow from keys; CPU time is of two kinds; workers are busy at most always.
 fn costs(law: &mut Law<'_>) {
     let (record, totals) = (law.record, &law.record.totals);
     if let Some(keys_per_s) = record.rate.keys_per_s.filter(|it| it.is_finite()) {
