@@ -210,7 +210,8 @@ fn figure(law: &mut Law<'_>, (path, name): (&str, &str), cell: &str, words: &str
         (_, Some("servers"), _) => format!("{path}.response.{name}"),
         _ => format!("{path}.{name}"),
     };
-    let is_lost = at(law.json, path).is_some_and(|it| it["unanswered"].as_u64() > Some(0));
+    let of = if path.starts_with("servers") { format!("{path}.response") } else { path.to_owned() };
+    let is_lost = at(law.json, &of).is_some_and(|it| it["unanswered"].as_u64() > Some(0));
     let truth =
         at(law.json, &place).and_then(Value::as_f64).filter(|_| name != "max_ns" || !is_lost);
     let exact = between(cell, "<data value=\"", "\"").first().and_then(|it| it.parse().ok());
@@ -356,8 +357,9 @@ fn compared(law: &Law<'_>, name: &str) -> Option<Option<f64>> {
             law.truth(&format!("{judged}response.{kind}.{}_ns", figure.replace('.', "")))
         }
         (None, "rate") => law.truth("=rate").filter(|it| it.is_finite()),
-        // Of several processes, the check has the worst one's.
-        (None, "errors") if !record.shards.is_empty() => law.truth("=error_ratio"),
+        (None, "errors") if record.totals.intended == 0 => None,
+        // Connections that fail are errors, too; of several processes, the check has the worst.
+        (None, "errors") if record.churn.is_none() => law.truth("=error_ratio"),
         (None, "errors") => errors(),
         (None, name) => {
             // Times are in seconds there.

@@ -296,7 +296,8 @@ pub(super) fn samples(law: &mut Law<'_>, rows: &[Row]) {
         *outcomes.entry(&row["outcome"]).or_default() += 1;
         let length = law.record.plan.key_size.strip_prefix("fixed:").and_then(|it| it.parse().ok());
         let is_key = row.get("key").zip(length).is_none_or(|(key, it): (_, usize)| key.len() == it);
-        let is_sized = row.contains_key("key") && &*row["op"] == "set";
+        let stores = ["set", "add", "replace", "append", "prepend", "cas"].contains(&&*row["op"]);
+        let is_sized = row.contains_key("key") && stores;
         law.holds(is_key && is_sized == row.contains_key("size"), || {
             format!("{row:?} has another key or a size")
         });
@@ -326,7 +327,8 @@ pub(super) fn samples(law: &mut Law<'_>, rows: &[Row]) {
         law.near(&format!("samples that are {outcome}"), found as f64, truth as f64, 0.0);
     }
     for (kind, outcome) in [(Kind::GetHit, "hit"), (Kind::GetMiss, "miss")] {
-        let found = outcomes.get(outcome).copied().unwrap_or(0) as f64;
+        let is_it = |row: &&Row| row["op"] == "get" && row["outcome"] == outcome;
+        let found = rows.iter().filter(is_it).count() as f64;
         let truth = law.record.response.get(&kind).map_or(0, |it| it.count);
         law.near(&format!("samples with a {outcome}"), found, truth as f64, 0.0);
     }

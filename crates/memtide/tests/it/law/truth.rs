@@ -105,6 +105,11 @@ impl<'a> Law<'a> {
             "=shares_of" => ratio(record.shards[0].share.as_ref()?.of.into(), 1),
             "=believable" => Some(f64::from(record.believable.verdict == Verdict::Yes)),
             "=partial" => Some(f64::from(record.partial)),
+            "=incomplete" => {
+                let churn = record.churn.as_ref()?;
+                let times = [&churn.connect, &churn.connect_service, &churn.lifetime];
+                ratio(times.iter().map(|it| it.unanswered).max()?, 1)
+            }
             "=unanswered" => ratio(record.response[&Kind::All].unanswered, 1),
             "=server_hits" => report()?.hit_ratio(),
             "=server_cpu" => {
@@ -263,8 +268,10 @@ pub(super) fn record(law: &mut Law<'_>) {
 fn costs(law: &mut Law<'_>) {
     let (record, totals) = (law.record, &law.record.totals);
     if let Some(keys_per_s) = record.rate.keys_per_s.filter(|it| it.is_finite()) {
-        let gets = record.phases.measure.ops.get(&Kind::Get).copied().unwrap_or(0);
-        let keys = (totals.keys + totals.sent - gets) as f64 / totals.sent as f64;
+        let ops = record.phases.measure.ops.iter();
+        let by_keys = |kind: &Kind| ["get", "gets", "gat", "gats", "cas"].contains(&kind.name());
+        let gets: u64 = ops.filter(|(kind, _)| by_keys(kind)).map(|it| it.1).sum();
+        let keys = (totals.keys_asked + totals.sent - gets) as f64 / totals.sent as f64;
         let truth = record.rate.achieved_per_s * keys;
         law.near("keys_per_s", keys_per_s, truth, 0.02 * truth);
     }
