@@ -13,7 +13,7 @@ use crate::driver::uring::UringDriver;
 use crate::export::{SampleQueues, SampleSink};
 use crate::handoff::{Giver, Parcel, Taker, handoff};
 use crate::machine;
-use crate::pin;
+use crate::machine::pin;
 use crate::signal::StopFlag;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::{DriverError, Sample};

@@ -117,7 +117,12 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
                 told.is_none() == is_met
                     && told.is_none_or(|told| told.ends_with(&it.why) && is_failure != is_search)
             }),
-            ("memtide.verdict", None) => reasons.is_empty() || record.missing.is_some(),
+            ("memtide.verdict", None) => record.stands(),
+            ("memtide.verdict", Some(told))
+                if record.slicing.is_some() && !text::spoiled(record) =>
+            {
+                told.ends_with(&text::verdict(record))
+            }
             ("memtide.verdict", Some(told)) => told.ends_with(&reasons.join("; ")),
             ("memtide.errors", None) if name == "wrong_values" => true,
             ("memtide.errors", told) => {

@@ -259,12 +259,12 @@ fn figures(record: &Record) -> Vec<GradedFigure> {
 }
 
 /// True if a check failed that spoils every figure.
-fn spoiled(record: &Record) -> bool {
-    !record.believable.reasons.is_empty()
+pub(super) fn spoiled(record: &Record) -> bool {
+    record.believable.spoils_all()
 }
 
 /// The verdict in words, from the grades of all figures.
-fn verdict(record: &Record) -> String {
+pub(super) fn verdict(record: &Record) -> String {
     let mut all = figures(record);
     let more = record.judged_figures().into_iter().filter(|figure| !all.contains(figure));
     let more: Vec<GradedFigure> = more.collect();
