@@ -256,7 +256,8 @@ pub(super) fn record(law: &mut Law<'_>) {
     let goals = record.goals.iter().map(|goal| (goal.measured, &goal.why));
     let checks = record.believable.checks.iter().map(|check| (check.measured, &check.message));
     for (measured, sentence) in goals.chain(checks) {
-        let (_, told) = numbers(sentence);
+        // A sign is not looked at.
+        let (_, told) = numbers(&sentence.replace(" -", " −"));
         let is_told =
             measured.is_none_or(|it| told.is_empty() || told.iter().any(|told| told.is(it)));
         law.holds(is_told, || format!("{measured:?} is not in '{sentence}'"));
