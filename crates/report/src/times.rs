@@ -150,7 +150,7 @@ pub(crate) fn times(out: &mut TextLayout, record: &Record) {
         out.push('\n');
         table("server", "answered", &servers).render(out);
     }
-    footnotes(out, &rows.iter().chain(&servers).map(|row| row.times).collect::<Vec<_>>());
+    footnotes(out, &rows.iter().chain(&servers).collect::<Vec<_>>());
 }
 
 /// The first table of times of a record.
@@ -182,7 +182,8 @@ fn shortened(name: &str) -> String {
 }
 
 /// Adds notes on cells that are not plain times.
-fn footnotes(out: &mut TextLayout, shown: &[&Distribution]) {
+fn footnotes(out: &mut TextLayout, rows: &[&TimesRow<'_>]) {
+    let shown: Vec<&Distribution> = rows.iter().map(|row| row.times).collect();
     if shown.iter().all(|distribution| distribution.count == 0) {
         labelled(out, NONE, "no times were measured");
         return;
@@ -202,6 +203,16 @@ fn footnotes(out: &mut TextLayout, shown: &[&Distribution]) {
         let each = each.collect::<Vec<_>>().join(", ");
         labelled(out, NONE, &format!("too few operations for this percentile: {each}"));
     }
+    for (is_of_churn, what) in
+        [(false, "operations that were not answered"), (true, "connections that did not complete")]
+    {
+        let of = rows.iter().filter(|row| row.path.starts_with("churn.") == is_of_churn);
+        unanswered(out, what, &of.map(|row| row.times).collect::<Vec<_>>());
+    }
+}
+
+/// Adds notes on cells that fall among what has no time: `what`.
+fn unanswered(out: &mut TextLayout, what: &str, shown: &[&Distribution]) {
     let lost = shown.iter().filter(|it| it.unanswered > 0 && it.max_at_least().is_none());
     if let Some(lost) = lost.map(|it| it.unanswered).max() {
         let count = whole(lost);
@@ -211,8 +222,7 @@ fn footnotes(out: &mut TextLayout, shown: &[&Distribution]) {
     let worst = bounded.max_by_key(|distribution| distribution.unanswered);
     if let Some((worst, at_least_ns)) = worst.and_then(|it| Some((it, it.max_at_least()?))) {
         let count = whole(worst.unanswered);
-        let text =
-            format!("falls among {count} operations that were not answered; means exclude them");
+        let text = format!("falls among {count} {what}; means exclude them");
         // If the window's end cut some operations off, each cell has its own bound.
         let label = worst.bounds.as_ref().map_or_else(|| above(at_least_ns), |_| ">".to_owned());
         labelled(out, &label, &text);

@@ -106,6 +106,7 @@ pub(super) fn read(path: &str) -> Result<Found, Stop> {
 /// Cause: The file was edited, or is not as memtide wrote it.
 fn is_consistent(record: &Record) -> Result<(), String> {
     let checked = record.check_conservation().and_then(|()| record.check_histograms());
+    let checked = checked.and_then(|()| record.check_rate());
     checked.map_err(|why| format!("it contradicts itself: {why}"))
 }
 

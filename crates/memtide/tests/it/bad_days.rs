@@ -1,8 +1,10 @@
 //! Servers that are absent, lie, fall silent, close connections, die and come back: memtide never
 //! panics or hangs, and always names the server in a sentence.
 
+use crate::child::fresh_folder;
 use crate::peer::rogue::{Answer, Rogue};
 use crate::prelude::*;
+use memtide_record::steps::{Steps, StepsEnd};
 
 #[test]
 fn a_server_that_cannot_be_found_ends_the_run_before_it_begins() {
@@ -126,6 +128,52 @@ fn a_server_that_stays_stopped_costs_only_timeouts() {
     assert!(sent > record.totals.answered, "{run}");
     let paid = client.cpu_s_per_mops.unwrap() * sent as f64 / 1e6;
     assert!((paid / cpu_s - 1.0).abs() < 1e-9, "{paid} s of {cpu_s} s: {run}");
+}
+
+#[test]
+fn a_server_that_is_stopped_ends_each_command_with_what_there_is() {
+    let _turn = shared();
+    let words = "--timeout 300ms";
+    // The words of a command, and the counter that says that its load has begun; none to stop the
+    // server before.
+    for (command, begun) in [
+        ("run --rate 1k --duration 1s --keys 100", None),
+        ("load --keys 100", None),
+        ("load --keys 400k --depth 4", Some("cmd_set")),
+        ("search --goal all.p99<1s --rate-max 1k --duration 500ms --keys 100", Some("cmd_get")),
+        ("scan --rates 500,1k,2k --duration 500ms --keys 100", Some("cmd_get")),
+    ] {
+        let peer = Peer::memcached("-m 1024");
+        let folder = fresh_folder("stopped");
+        let outs = match command.starts_with('s') {
+            true => "--out json=r.json --out md=r.md --out junit=r.xml --out html=r.html",
+            false => "",
+        };
+        let line = format!("{command} -s {} {words} {outs}", peer.name);
+        if begun.is_none() {
+            peer.signal(Signal::STOP);
+        }
+        let mut program = program();
+        program.current_dir(&folder).args(line.split_whitespace());
+        let running = Running::of(&mut program);
+        if let Some(counter) = begun {
+            peer.await_figure(counter, 450);
+            peer.signal(Signal::STOP);
+        }
+        let run = running.finish().exits(3);
+        peer.signal(Signal::CONT);
+        assert!(run.err.contains("did not answer") && run.err.contains(&peer.name), "{run}");
+        let Ok(json) = fs::read_to_string(folder.join("r.json")) else { continue };
+        let steps = Steps::from_json(&json).unwrap();
+        assert_eq!(steps.conclusion.ended_by, StepsEnd::Failed, "{run}");
+        assert!(!steps.steps.is_empty() && run.out.contains("partial: a step failed"), "{run}");
+        for (name, sign) in [("r.md", "**failed:** "), ("r.xml", "type=\"failed\""), ("r.html", "")]
+        {
+            let text = fs::read_to_string(folder.join(name)).unwrap();
+            assert!(text.contains(sign), "{name}: {text}");
+            assert!(text.contains("did not answer within"), "{name}: {text}");
+        }
+    }
 }
 
 #[test]

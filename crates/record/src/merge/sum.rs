@@ -90,8 +90,8 @@ impl Sums {
             sum.ok_or_else(|| damaged(&place))?;
         }
         for (place, counts) in counts_of(record) {
-            let counts = counts.counts().ok_or_else(|| damaged(place))?;
-            self.counts.entry(place).or_default().absorb(&counts);
+            let read = counts.counts().filter(|read| counts.follows_from(read));
+            self.counts.entry(place).or_default().absorb(&read.ok_or_else(|| damaged(place))?);
         }
         Ok(())
     }
@@ -145,10 +145,11 @@ fn by_kind(
 }
 
 impl Record {
-    /// Checks that every histogram of times and counts holds what its figures say. The error names
-    /// one that does not.
+    /// Checks that every histogram of times and counts holds what its figures say, also of the load
+    /// of a master beside its agents. The error names one that does not.
     pub fn check_histograms(&self) -> Result<(), String> {
-        Sums::default().absorb(self)
+        Sums::default().absorb(self)?;
+        self.own.as_ref().map_or(Ok(()), |own| own.check_histograms())
     }
 }
 
@@ -166,7 +167,7 @@ struct DistributionSum {
 impl DistributionSum {
     /// Adds `part`; none if its figures cannot be those of any times.
     fn absorb(&mut self, part: &Distribution) -> Option<()> {
-        self.answered.absorb(&part.times()?);
+        self.answered.absorb(&part.times().filter(|times| part.follows_from(times))?);
         self.unanswered = self.unanswered.saturating_add(part.unanswered);
         self.bounds.absorb(&part.bounds()?);
         self.at_least_ns = self.at_least_ns.into_iter().chain(part.others_at_least_ns()).min();

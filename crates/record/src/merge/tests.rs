@@ -478,7 +478,7 @@ fn what_does_not_belong_together_is_refused_in_any_case() {
 #[test]
 fn a_record_that_contradicts_itself_is_refused() {
     type Damage = fn(&mut Record);
-    let cases: [(&str, Damage); 10] = [
+    let cases: [(&str, Damage); 14] = [
         ("operations were intended but", |r| r.totals.intended += 1),
         ("a histogram of response.all", |r| {
             r.response.get_mut(&Kind::All).unwrap().count += 1;
@@ -496,6 +496,12 @@ fn a_record_that_contradicts_itself_is_refused() {
             r.intervals[3].gets.get_or_insert_default().service.count += 1;
         }),
         ("slice 0 does not contain", |r| r.slices[0].answered += 1),
+        ("a histogram of response.all", |r| {
+            r.response.get_mut(&Kind::All).unwrap().p50_ns = Some(1)
+        }),
+        ("a histogram of servers.a:11211", |r| r.servers[0].response.mean_ns = Some(7.5)),
+        ("a histogram of client_delay", |r| r.client_delay.stddev_ns = Some(1e9)),
+        ("a histogram of in_flight_at_send", |r| r.in_flight_at_send.p99 = Some(1_000)),
         ("a goal of its scenario", |r| r.scenario["goal"] = vec!["warp<9"].into()),
     ];
     for (words, damage) in cases {

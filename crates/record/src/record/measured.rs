@@ -126,6 +126,25 @@ impl Distribution {
         };
         read_histogram(self.histogram.as_deref(), moments)
     }
+
+    /// True if each percentile, the mean and the deviation, as far as they are there, are those of
+    /// the answered operations' `times` and of the unanswered operations.
+    pub(crate) fn follows_from(&self, times: &Histogram<u64>) -> bool {
+        let truth = Self::of(times, self.unanswered, Span::ZERO);
+        let is_so = |it: Percentile| match self.percentile(it) {
+            Some(ns) => truth.percentile(it) == Some(ns),
+            None => true,
+        };
+        Percentile::ALL.into_iter().all(is_so)
+            && is_near(self.mean_ns, truth.mean_ns)
+            && is_near(self.stddev_ns, truth.stddev_ns)
+    }
+}
+
+/// True if a figure is absent, or is `truth` but for its last digits.
+fn is_near(figure: Option<f64>, truth: Option<f64>) -> bool {
+    let near = |figure: f64| truth.is_some_and(|it| (figure - it).abs() <= 1e-6 * (it.abs() + 1.0));
+    figure.is_none_or(near)
 }
 
 /// Value at `rank` of `pooled` together with `others` more values, each of which is `at_least_ns`.
@@ -198,6 +217,13 @@ impl Counts {
             sum_squares: self.sum_squares.0,
         };
         read_histogram(self.histogram.as_deref(), moments)
+    }
+
+    /// True if the percentiles and the mean, as far as they are there, are those of `counts`.
+    pub(crate) fn follows_from(&self, counts: &Histogram<u64>) -> bool {
+        let truth = Self::of(counts);
+        let is_so = |figure: Option<u64>, truth| figure.is_none() || figure == truth;
+        is_so(self.p50, truth.p50) && is_so(self.p99, truth.p99) && is_near(self.mean, truth.mean)
     }
 }
 

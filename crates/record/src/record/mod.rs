@@ -619,6 +619,29 @@ impl Record {
         Ok(())
     }
 
+    /// Checks that the rates of a run that is not merged are those of what it sent in its window.
+    /// The error names the kind of operation.
+    pub fn check_rate(&self) -> Result<(), String> {
+        let sent = self.sent_once();
+        if !self.shards.is_empty() || sent.is_empty() {
+            return Ok(());
+        }
+        let length = Span::from_ns(self.window_ns);
+        let truth = RateRecord::of(&sent, |count| per_second(count, length));
+        let rates = |of: &RateRecord| {
+            let kinds = of.kinds_per_s.iter().map(|(kind, per_s)| (*kind, *per_s));
+            [(Kind::All, of.achieved_per_s)].into_iter().chain(kinds).collect::<BTreeMap<_, _>>()
+        };
+        let truths = rates(&truth);
+        for (kind, per_s) in rates(&self.rate) {
+            let truth = truths.get(&kind).copied().unwrap_or(0.0);
+            if (per_s - truth).abs() > 1e-6 * (truth + 1.0) {
+                return Err(format!("{kind} was sent {truth} times a second, not {per_s}"));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the servers' counts add up to the totals, for every count known of all servers.
     /// The error shows both.
     pub fn check_servers(&self) -> Result<(), String> {

@@ -5,9 +5,10 @@ use super::shown::numbers;
 use super::truth::{BUCKET, Law, decoded, ranked};
 use memtide_record::steps::{Point, Steps};
 use memtide_record::{
-    Distribution, IntervalRecord, Record, SecondRecord, ServerReport, SliceRecord,
+    Distribution, IntervalRecord, Percentile, Record, SecondRecord, ServerReport, SliceRecord,
 };
-use memtide_scenario::Kind;
+use memtide_scenario::{Goal, Kind};
+use std::collections::BTreeSet;
 
 /// Points of a line: x and y; times are in ns, but x of a chart over time is in seconds.
 type Points = Vec<(f64, f64)>;
@@ -22,6 +23,15 @@ struct Truth {
     slack: f64,
 }
 
+impl Truth {
+    /// True if there is something to draw: a point, or times and operations without an answer.
+    fn is_shown(&self, record: &Record) -> bool {
+        let has_any = || record.slices.iter().any(|it| it.answered + it.unanswered > 0);
+        let has_cells = self.title == "Response over time" && has_any();
+        has_cells || self.lines.iter().any(|line| !line.1.is_empty())
+    }
+}
+
 /// Holds the charts of a run's page.
 pub(super) fn of_run(law: &mut Law<'_>, page: &str) {
     // The table of contents names the load before.
@@ -33,6 +43,7 @@ pub(super) fn of_run(law: &mut Law<'_>, page: &str) {
     truths.push(lag(record));
     truths.extend(of_servers(record));
     hold(law, page, truths);
+    over(law, page);
     law.own(own, |law| hold(law, own, vec![spectrum(law.record)]));
 }
 
@@ -52,6 +63,140 @@ pub(super) fn of_steps(law: &mut Law<'_>, steps: &Steps, page: &str) {
         line("lag p99", |it| it.lag_p99_ns),
     ];
     hold(law, page, vec![Truth { title: "Times against rate", lines, is_log: true, slack: 0.0 }]);
+}
+
+/// Number of cells of the heat map from the bottom to the top.
+const CELLS: usize = 40;
+
+/// Holds what is drawn beside the lines of charts of times: the cells of the heat map, the stripes
+/// of unanswered operations, the bands of intervals, and the goals.
+fn over(law: &mut Law<'_>, page: &str) {
+    let record = law.record;
+    let goals: Vec<Goal> = record.goals.iter().filter_map(|it| it.goal.parse().ok()).collect();
+    let all = &record.response[&Kind::All];
+    let spectrum_is_of_all = record.response.len() != 2;
+    for chart in between(page, "<figure class=\"chart\">", "</figure>") {
+        let title = between(&chart, "<strong>", "</strong>").concat();
+        let Some(ticks) =
+            ticks(&chart, true).filter(|_| chart.contains("µs") || chart.contains("ms"))
+        else {
+            continue;
+        };
+        let bands = between(&chart, "<path class=\"band\" d=\"", "\"");
+        let ends = |at: Percentile| all.interval(at).map(|ends| ends.map(|ns| ns as f64));
+        let known: Vec<Vec<f64>> = match &*title {
+            "Response over time" => {
+                heat(law, &chart, ticks);
+                let of = [Percentile::P50, Percentile::P99, Percentile::P999];
+                let of = of.into_iter().filter_map(ends);
+                // A line without a point is not drawn.
+                of.map(|[low, high]| vec![high, high, low, low]).take(bands.len()).collect()
+            }
+            "Percentile spectrum" if spectrum_is_of_all => {
+                let of: Vec<[f64; 2]> = Percentile::ALL.into_iter().filter_map(ends).collect();
+                let (upper, lower) = (of.iter().map(|it| it[1]), of.iter().rev().map(|it| it[0]));
+                [upper.chain(lower).collect::<Vec<_>>()]
+                    .into_iter()
+                    .filter(|it| !it.is_empty())
+                    .collect()
+            }
+            _ => continue,
+        };
+        law.holds(bands.len() == known.len(), || format!("{title} has {} bands", bands.len()));
+        for (band, ends) in bands.iter().zip(known) {
+            let places = band.trim_end_matches('z').split(['M', 'L']).filter(|it| !it.is_empty());
+            let places: Vec<f64> =
+                places.filter_map(|it| it.split_once(' ')?.1.parse().ok()).collect();
+            let is_so = places.len() == ends.len()
+                && places
+                    .iter()
+                    .zip(&ends)
+                    .all(|(place, ns)| (place - below(*ns, ticks)).abs() < 4.0);
+            law.holds(is_so, || format!("a band of {title} is at {places:?}, not of {ends:?}"));
+        }
+        let limits = between(&chart, "<path class=\"limit\" d=\"M0 ", "H");
+        let names =
+            between(&chart, "<span class=\"limit\"><i aria-hidden=\"true\"></i>", "</span>");
+        for (limit, name) in limits.iter().zip(&names) {
+            let goal = goals.iter().find(|goal| goal.to_string() == inner(name));
+            let place = limit.parse::<f64>().unwrap_or(f64::NAN);
+            let is_so = goal.is_some_and(|it| (place - below(it.bound, ticks)).abs() < 4.0);
+            law.holds(is_so, || format!("'{name}' of {title} is drawn at {limit}"));
+        }
+    }
+}
+
+/// Where a value of a logarithmic chart is drawn, below its top.
+fn below(value: f64, [low, high]: [(f64, f64); 2]) -> f64 {
+    let share = (value / low.1).ln() / (high.1 / low.1).ln();
+    400.0 * (1.0 - low.0 - share * (high.0 - low.0))
+}
+
+/// Rectangles of a chart whose class begins with a letter: left, top, width, and its level.
+fn rectangles(chart: &str, letter: char) -> Vec<([f64; 3], usize)> {
+    let of_level = |level: usize| {
+        let path = between(chart, &format!("<path class=\"{letter}{level}\" d=\""), "\"").concat();
+        let place = |it: &str| {
+            let mut numbers = it.split([' ', 'h', 'v', 'z']).filter_map(|it| it.parse().ok());
+            ([(); 3].map(|()| numbers.next().unwrap_or(f64::NAN)), level)
+        };
+        path.split('M').filter(|it| !it.is_empty()).map(place).collect::<Vec<_>>()
+    };
+    (0..8).flat_map(of_level).collect()
+}
+
+/// Holds the heat map: each cell has the strength of the count of its times in its slice, and the
+/// counts of all cells are those of the record; and a stripe for each slice with unanswered
+/// operations.
+fn heat(law: &mut Law<'_>, chart: &str, ticks: [(f64, f64); 2]) {
+    let record = law.record;
+    let [cells, stripes] = ['h', 'u'].map(|letter| rectangles(chart, letter));
+    let end_s = record.slices.last().map_or(0.0, |it| it.start_s + it.length_s);
+    let end_s = end_s.max(record.measured_s);
+    let is_at = |rectangle: &[f64; 3], slice: &SliceRecord| {
+        (rectangle[0] - 1_000.0 * slice.start_s / end_s).abs() < 0.06
+            && (rectangle[2] - 1_000.0 * slice.length_s / end_s).abs() < 0.06
+    };
+    let level = |share: f64| (share.clamp(0.0, 1.0).sqrt() * 7.0).round() as usize;
+    let mut drawn = 0;
+    for slice in &record.slices {
+        // A bucket near an edge may be in either cell: the least and the most of each cell.
+        let mut counts = [[0u64; 2]; CELLS];
+        for (ns, count) in decoded(&slice.histogram).unwrap_or_default() {
+            let place = CELLS as f64 * (1.0 - below(ns as f64, ticks) / 400.0);
+            let [from, to] = [place - 0.3, place + 0.3].map(|it| (it as usize).min(CELLS - 1));
+            counts[from][1] += count;
+            counts[to][1] += if from == to { 0 } else { count };
+            counts[from][0] += if from == to { count } else { 0 };
+        }
+        let most = [0, 1].map(|at| counts.iter().map(|it| it[at]).max().unwrap_or(0).max(1) as f64);
+        for (number, [least, largest]) in counts.into_iter().enumerate() {
+            let top = 10.0 * (CELLS - 1 - number) as f64;
+            let found: Vec<usize> = cells
+                .iter()
+                .filter(|(it, _)| is_at(it, slice) && (it[1] - top).abs() < 0.06)
+                .map(|it| it.1)
+                .collect();
+            drawn += found.len();
+            let levels = [level(least as f64 / most[1]), level(largest as f64 / most[0])];
+            let is_so = match found[..] {
+                [] => least == 0,
+                [found] => largest > 0 && (levels[0]..=levels[1]).contains(&found),
+                _ => false,
+            };
+            law.holds(is_so, || {
+                format!("cell {number} of slice {} is {found:?}, not {levels:?}", slice.start_s)
+            });
+        }
+        let share = slice.unanswered as f64 / (slice.answered + slice.unanswered).max(1) as f64;
+        let found = stripes.iter().filter(|(it, _)| is_at(it, slice) && it[1] < 0.0);
+        let found: Vec<usize> = found.map(|it| it.1).collect();
+        let known = (slice.unanswered > 0).then(|| level(share.max(0.05)));
+        law.holds(found.iter().copied().eq(known), || {
+            format!("the stripe of slice {} is {found:?}, not {known:?}", slice.start_s)
+        });
+    }
+    law.holds(drawn == cells.len(), || format!("{} cells are of no slice", cells.len() - drawn));
 }
 
 fn spectrum(record: &Record) -> Truth {
@@ -160,33 +305,25 @@ fn under_way(record: &Record) -> Vec<Truth> {
     .into()
 }
 
-type OfReport = fn(&ServerReport) -> Option<f64>;
-
-/// Charts of the reports of one server.
+/// Charts of the reports of the servers: a line for each, below one for all if they are several.
 fn of_servers(record: &Record) -> Vec<Truth> {
-    let [server] = &record.plan.servers[..] else { return Vec::new() };
-    // A last second that is short is part of the one before.
-    let mut seconds: Vec<Vec<&SecondRecord>> =
-        record.seconds.iter().map(|second| vec![second]).collect();
-    if let [.., before, last] = &record.seconds[..]
-        && last.length_s < before.length_s / 2.0
-    {
-        seconds.pop();
-        seconds.last_mut().unwrap().push(last);
-    }
+    let seconds = stretches(record);
     let end = |of: &[&SecondRecord]| of.last().map_or(0.0, |it| it.start_s + it.length_s);
     let length = |of: &[&SecondRecord]| of.iter().map(|it| it.length_s).sum::<f64>();
     let sum = |of: &[&SecondRecord], count: fn(&SecondRecord) -> u64| {
         of.iter().map(|it| count(it)).sum::<u64>() as f64
     };
-    let report = |of: &[&SecondRecord]| {
-        let mut reports = of.iter().filter_map(|it| it.reports.get(&server.name));
+    let report = |of: &[&SecondRecord], name: &str| {
+        let mut reports = of.iter().filter_map(|it| it.reports.get(name));
         let first = *reports.next()?;
         Some(reports.fold(first, |sum, next| sum.then(next)))
     };
-    let line = |of_report: OfReport| {
-        let at = |of: &Vec<&SecondRecord>| Some((end(of), of_report(&report(of)?)?));
-        (server.name.clone(), seconds.iter().filter_map(at).collect::<Points>())
+    let line = |name: &str, names: &[&str], of_reports: OfReports| {
+        let at = |of: &Vec<&SecondRecord>| {
+            let reports: Option<Vec<_>> = names.iter().map(|name| report(of, name)).collect();
+            Some((end(of), of_reports(&reports?)?))
+        };
+        (name.to_owned(), seconds.iter().filter_map(at).collect::<Points>())
     };
     let answered =
         |of: &Vec<&SecondRecord>| (end(of), sum(of, |it| it.counts.answered) / length(of));
@@ -199,31 +336,60 @@ fn of_servers(record: &Record) -> Vec<Truth> {
         ("counted by memtide", seconds.iter().filter_map(found).collect()),
     ]
     .map(|(name, points)| (name.to_owned(), points));
-    let of: [(&str, OfReport); 8] = [
-        ("Rate at the servers", |it| rate(it, it.operations?)),
-        ("Hit ratio", |it| {
-            let keys = it.hits? + it.misses?;
-            (keys > 0).then_some(it.hits? as f64 / keys as f64)
-        }),
-        ("CPU of the servers", |it| Some(rate(it, it.cpu_user_us? + it.cpu_system_us?)? / 1e6)),
-        ("CPU per million operations", |it| {
-            let cpu_us = it.cpu_user_us? + it.cpu_system_us?;
-            let has_any = it.operations? > 0 && it.restarts == 0;
-            has_any.then_some(1e9 * cpu_us as f64 / it.operations? as f64)
-        }),
-        ("Items", |it| stated(it, it.items?)),
-        ("Memory of items", |it| stated(it, it.item_bytes?)),
-        ("Evictions", |it| rate(it, it.evictions?)),
-        ("Connections at the servers", |it| stated(it, it.connections?)),
-    ];
-    let truth = |(number, (title, of_report)): (usize, (&'static str, OfReport))| {
-        let reported = line(of_report);
-        let is_any = !reported.1.is_empty();
-        let mine = own.get(number).cloned().filter(|_| is_any);
-        let lines = [reported].into_iter().chain(mine).collect();
+    // Servers stand by their names.
+    let names = record.plan.servers.iter().map(|it| &*it.name).collect::<BTreeSet<_>>();
+    let names: Vec<&str> = names.into_iter().collect();
+    let truth = |(number, (title, of_reports)): (usize, (&'static str, OfReports))| {
+        let all = (names.len() > 1).then(|| line("all servers", &names, of_reports));
+        let each = names.iter().map(|name| line(name, &[name], of_reports));
+        let mut lines: Lines = all.into_iter().chain(each).collect();
+        let is_any = lines.iter().any(|line| !line.1.is_empty());
+        lines.extend(own.get(number).cloned().filter(|_| is_any));
         Truth { title, lines, is_log: false, slack: 0.0 }
     };
-    of.into_iter().enumerate().map(truth).collect()
+    OF_REPORTS.into_iter().enumerate().map(truth).collect()
+}
+
+/// The seconds; a last one that is short is part of the one before.
+fn stretches(record: &Record) -> Vec<Vec<&SecondRecord>> {
+    let mut seconds: Vec<Vec<&SecondRecord>> =
+        record.seconds.iter().map(|second| vec![second]).collect();
+    if let [.., before, last] = &record.seconds[..]
+        && last.length_s < before.length_s / 2.0
+    {
+        seconds.pop();
+        seconds.last_mut().unwrap().push(last);
+    }
+    seconds
+}
+
+/// A figure of the servers together; none unless all report it.
+type OfReports = fn(&[ServerReport]) -> Option<f64>;
+
+const OF_REPORTS: [(&str, OfReports); 8] = [
+    ("Rate at the servers", |all| sum_of(all, |it| rate(it, it.operations?))),
+    ("Hit ratio", |all| {
+        let [hits, misses] =
+            [sum_of(all, |it| Some(it.hits? as f64))?, sum_of(all, |it| Some(it.misses? as f64))?];
+        (hits + misses > 0.0).then(|| hits / (hits + misses))
+    }),
+    ("CPU of the servers", |all| {
+        sum_of(all, |it| Some(rate(it, it.cpu_user_us? + it.cpu_system_us?)? / 1e6))
+    }),
+    ("CPU per million operations", |all| {
+        let cpu_us = sum_of(all, |it| Some((it.cpu_user_us? + it.cpu_system_us?) as f64))?;
+        let operations = sum_of(all, |it| Some(it.operations? as f64))?;
+        let has_any = operations > 0.0 && all.iter().all(|it| it.restarts == 0);
+        has_any.then(|| 1e9 * cpu_us / operations)
+    }),
+    ("Items", |all| sum_of(all, |it| stated(it, it.items?))),
+    ("Memory of items", |all| sum_of(all, |it| stated(it, it.item_bytes?))),
+    ("Evictions", |all| sum_of(all, |it| rate(it, it.evictions?))),
+    ("Connections at the servers", |all| sum_of(all, |it| stated(it, it.connections?))),
+];
+
+fn sum_of(all: &[ServerReport], of: impl Fn(&ServerReport) -> Option<f64>) -> Option<f64> {
+    all.iter().map(of).sum()
 }
 
 fn rate(report: &ServerReport, count: u64) -> Option<f64> {
@@ -237,8 +403,7 @@ fn stated(report: &ServerReport, state: u64) -> Option<f64> {
 /// Holds the charts in a part of a page: those with a line that has points, and no other.
 fn hold(law: &mut Law<'_>, page: &str, truths: Vec<Truth>) {
     let charts = between(page, "<figure class=\"chart\">", "</figure>");
-    let truths: Vec<Truth> =
-        truths.into_iter().filter(|it| it.lines.iter().any(|line| !line.1.is_empty())).collect();
+    let truths: Vec<Truth> = truths.into_iter().filter(|it| it.is_shown(law.record)).collect();
     let titles: Vec<String> =
         charts.iter().map(|it| between(it, "<strong>", "</strong>").concat()).collect();
     let is_so = titles.iter().eq(truths.iter().map(|it| it.title));
@@ -248,6 +413,16 @@ fn hold(law: &mut Law<'_>, page: &str, truths: Vec<Truth>) {
     });
     for (chart, truth) in charts.iter().zip(&truths) {
         chart_of(law, chart, truth);
+        let sign = format!("<strong>{}</strong> did not change: ", truth.title);
+        for folded in between(page, &sign, "</summary>") {
+            let words = between(chart, "<g class=", "</g>").into_iter().map(|line| {
+                let words = attribute(&line, "data-v").unwrap_or_default();
+                let first = words.split('|').next().unwrap().to_owned();
+                format!("{} {first}", attribute(&line, "data-name").unwrap_or_default())
+            });
+            let truth = words.collect::<Vec<_>>().join(", ");
+            law.holds(inner(&folded) == truth, || format!("'{folded}' is not {truth}"));
+        }
     }
 }
 

@@ -25,7 +25,8 @@ pub(crate) use rows::{csv, json_lines};
 
 /// All outputs that a run by agents has too.
 const OUTS: &str = "--full --out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
-                    --out hlog=r.hlog --out intervals=r.csv --out intervals=r.jsonl";
+                    --out openmetrics=r.om --out hlog=r.hlog --out intervals=r.csv \
+                    --out intervals=r.jsonl";
 /// Outputs of a run, and of no search.
 const OUTS_OF_RUN: &str = "--out hgrm=r.hgrm --out samples=s";
 
@@ -81,7 +82,8 @@ impl Outputs {
             }
             "r.xml" => files::junit(&mut law, text),
             "r.hgrm" => files::hgrm(&mut law, text),
-            "c.json" => files::comparison(&mut law, text),
+            "c.json" => files::comparison(&mut law, &Law::new(&record, &json), text),
+            "r.om" => files::metrics(&mut law, text),
             "r.hlog" => rows::logged(&mut law, &log, &rows),
             "r.csv" => {
                 rows::heading(&mut law, text.lines().next().unwrap_or(""));
@@ -116,7 +118,9 @@ impl Outputs {
         // The first digit of a number: its last ones may be finer than a bucket of a histogram.
         let is_first = |at: &usize| {
             let (before, digit) = (text.as_bytes()[at.max(&1) - 1], text.as_bytes()[*at]);
-            digit.is_ascii_digit() && !before.is_ascii_alphanumeric() && !b".:".contains(&before)
+            // A figure follows a name in JSON; a port follows that of a host.
+            let is_figure = !b".:".contains(&before) || text[..*at].ends_with("\":");
+            digit.is_ascii_digit() && !before.is_ascii_alphanumeric() && is_figure
         };
         // Colours and the page's own text are no figures.
         let pieces = ["<data value=\"", " data-v=\"", " data-t=\"", " data-x=\"", "><path d=\""];
@@ -128,6 +132,7 @@ impl Outputs {
             "r.html" => pieces.into_iter().flat_map(within).filter(is_first).collect(),
             _ => (from..text.len()).filter(is_first).collect(),
         };
+        assert!(!digits.is_empty(), "{name} has no figures");
         let step = (digits.len() / SPOILED).max(1);
         let tried: Vec<usize> = digits.into_iter().step_by(step).collect();
         let missed: Vec<&str> = tried
@@ -154,7 +159,7 @@ fn run_in(folder: &Path, line: &str) -> Finished {
 /// The outputs of a run in this folder, with a comparison of its record with itself, and with the
 /// same outputs made of the record, which must be the same where the record has all that they need.
 fn outputs(folder: &Path, run: &Finished) -> Outputs {
-    run_in(folder, "compare r.json r.json --quiet --out json=c.json");
+    run_in(folder, "compare r.json r.json --out json=c.json").exits(0);
     let outs =
         "--out md=again.md --out html=again.html --out junit=again.xml --out json=again.json";
     let again = run_in(folder, &format!("report r.json --full {outs}"));
@@ -168,12 +173,13 @@ fn outputs(folder: &Path, run: &Finished) -> Outputs {
 }
 
 /// The outputs of a run with these words.
-fn carried_out(sort: &str, line: &str, samples: &str, server: Option<&Peer>) -> Outputs {
+fn carried_out(sort: &str, line: &str, samples: &str, servers: &[&Peer]) -> Outputs {
     let folder = fresh_folder(&format!("law-{sort}"));
     let stub = Stub::start(|_, _| Reply::Whole(204, "", ""));
-    let words = match server {
-        Some(peer) => format!("run -s {} --out influx={}", peer.name, stub.url("/write?db=x")),
-        None => "sim".to_owned(),
+    let names: Vec<&str> = servers.iter().map(|peer| &*peer.name).collect();
+    let words = match servers {
+        [] => "sim".to_owned(),
+        _ => format!("run -s {} --out influx={}", names.join(","), stub.url("/write?db=x")),
     };
     let run = run_in(
         &folder,
@@ -181,21 +187,27 @@ fn carried_out(sort: &str, line: &str, samples: &str, server: Option<&Peer>) -> 
     );
     assert!(folder.join("r.json").exists(), "{run}");
     let mut outputs = outputs(&folder, &run);
-    if server.is_some() {
+    if !servers.is_empty() {
         outputs.0.insert("influx".to_owned(), lines_of(&stub).join("\n"));
     }
     outputs
 }
 
 /// Sorts of runs with one process.
-const SORTS: [(&str, &str); 5] = [
+const SORTS: [(&str, &str); 7] = [
     (
         "open",
-        "--rate 3k --duration 1300ms --warmup 100ms --goal all.p50<1s --goal get.p50<1ns --tag a=b",
+        "--rate 3k --duration 1300ms --warmup 100ms --goal all.p50<1s --goal all.p90<2ms \
+         --goal get.p50<1ns --tag a=b",
     ),
     ("closed", "--rate 0 --duration 300ms --connections 2 --message-sizes"),
     ("keys", "--rate 4k --rate-unit keys --multiget 4 --duration 1s --value-size uniform:10,99"),
     ("churn", "--connection-rate 300 --calls 3 --duration 1s"),
+    ("servers", "--rate 2k --duration 1300ms --mix get=8,set=1,touch=1"),
+    (
+        "stopped",
+        "--rate 3k --duration 700ms --connections 1 --depth 1 --cooldown stop --goal all.p50<900ms",
+    ),
     ("unanswered", "--rate 2k --duration 1300ms --timeout 40ms --errors-max 1 --load never"),
 ];
 
@@ -203,21 +215,61 @@ const SORTS: [(&str, &str); 5] = [
 fn a_simulated_run_of_each_sort_is_the_same_in_all_outputs() {
     let _turn = shared();
     for (sort, line) in SORTS {
-        let faults = "--behaviour exponential:200us --fault server-error:1%,stall:0.2%";
-        let faults = if sort == "unanswered" { faults } else { "--behaviour exponential:200us" };
+        let words = match sort {
+            "unanswered" => "--behaviour exponential:200us --fault server-error:8%,stall:0.2%",
+            "stopped" => "--behaviour fixed:1ms",
+            "servers" => "--behaviour exponential:200us -s one,two",
+            _ => "--behaviour exponential:200us",
+        };
         let form = if sort == "closed" { ".jsonl" } else { ".csv" };
-        carried_out(sort, &format!("{line} {faults}"), form, None).hold(sort);
+        carried_out(sort, &format!("{line} {words}"), form, &[]).hold(sort);
     }
 }
 
 #[test]
 fn a_real_run_of_each_sort_is_the_same_in_all_outputs() {
     let _turn = shared();
-    let peers = [Peer::memcached(""), Peer::embedded("--fault server-error:1%,stall:0.2%")];
+    let [peer, other] = [Peer::memcached(""), Peer::memcached("")];
+    let faulty = Peer::embedded("--fault server-error:8%,stall:0.2%");
+    let slow = Peer::embedded("--behaviour fixed:1ms");
     for (sort, line) in SORTS {
-        let peer = &peers[usize::from(sort == "unanswered")];
-        carried_out(&format!("real-{sort}"), line, ".csv", Some(peer)).hold(sort);
+        let servers = match sort {
+            "unanswered" => &[&faulty][..],
+            "stopped" => &[&slow],
+            "servers" => &[&peer, &other],
+            _ => &[&peer],
+        };
+        carried_out(&format!("real-{sort}"), line, ".csv", servers).hold(sort);
     }
+}
+
+#[test]
+fn two_runs_are_the_same_in_all_outputs_of_a_comparison() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let stalling = Peer::embedded("--fault stall:2%");
+    let folder = fresh_folder("law-compare");
+    for (name, server, words) in [
+        ("a.json", &peer, "--rate 3k --duration 1s"),
+        (
+            "b.json",
+            &stalling,
+            "--rate 1k --duration 700ms --timeout 40ms --errors-max 1 --load never",
+        ),
+    ] {
+        let line = format!("run -s {} --quiet --keys 300 {words} --json {name}", server.name);
+        run_in(&folder, &line);
+    }
+    let outs = "--out json=c.json --out md=c.md --out html=c.html";
+    let run = run_in(&folder, &format!("compare a.json b.json {outs}")).exits(0);
+    let [a, b, json, markdown, page] = ["a.json", "b.json", "c.json", "c.md", "c.html"]
+        .map(|name| fs::read_to_string(folder.join(name)).unwrap());
+    let records = [&a, &b].map(|text| Record::from_json(text).unwrap());
+    let values = [&a, &b].map(|text| -> Value { serde_json::from_str(text).unwrap() });
+    let mut law = Law::new(&records[0], &values[0]);
+    files::comparison(&mut law, &Law::new(&records[1], &values[1]), &json);
+    files::comparison_shown(&mut law, [&json, &run.out, &markdown, &page]);
+    assert!(law.wrong.is_empty(), "{run}\n{}", law.wrong.join("\n"));
 }
 
 #[test]
@@ -284,9 +336,10 @@ fn overwrites(live: &Stub, folder: &Path) {
 #[test]
 fn a_search_is_the_same_in_all_outputs() {
     let _turn = shared();
-    let peer = Peer::memcached("");
+    // At 2 000/s it answers late, and the goal is missed.
+    let peer = Peer::embedded("--behaviour queue:1,fixed:800us");
     let words = "--rate-min 500 --rate-max 2k --steps-max 3 --duration 400ms --keys 300";
-    let goal = "--goal all.p50<1s --warmup 100ms --resolution 50%";
+    let goal = "--goal all.p50<30ms --warmup 100ms --resolution 50%";
     let folder = fresh_folder("law-search");
     let database = Stub::start(|_, _| Reply::Whole(204, "", ""));
     let points = format!("--out influx={}", database.url("/write?db=x"));
@@ -333,13 +386,14 @@ fn a_search_is_the_same_in_all_outputs() {
 
 /// The least part of the digits of each output of which a change is found. The rest say nothing
 /// about the run: they are of names, of the scenario, or hidden by the precision of a histogram.
-const FOUND: [(&str, f64); 13] = [
+const FOUND: [(&str, f64); 14] = [
     // Names, states of the servers and slices have no figure beside them.
     ("r.json", 0.4),
     ("text", 0.8),
     ("r.md", 0.8),
     ("r.html", 0.9),
     ("r.xml", 0.7),
+    ("r.om", 0.9),
     ("r.hlog", 0.7),
     ("r.hgrm", 0.8),
     ("r.csv", 0.5),
@@ -347,7 +401,7 @@ const FOUND: [(&str, f64); 13] = [
     ("s.csv", 0.5),
     ("s.jsonl", 0.5),
     ("influx", 0.9),
-    ("c.json", 0.8),
+    ("c.json", 0.7),
 ];
 
 #[test]
@@ -355,7 +409,7 @@ fn a_changed_digit_is_found_in_each_output() {
     let _turn = shared();
     let peer = Peer::memcached("");
     let line = "--rate 1500 --duration 1200ms --warmup 100ms --goal all.p50<1s";
-    let mut outputs = carried_out("spoiled", line, ".csv", Some(&peer));
+    let mut outputs = carried_out("spoiled", line, ".csv", &[&peer]);
     let lines = csv(outputs.get("s.csv"))
         .iter()
         .map(|row| serde_json::to_string(row).unwrap() + "\n")

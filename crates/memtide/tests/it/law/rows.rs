@@ -3,6 +3,7 @@
 
 use super::truth::{BUCKET, Buckets, Law, PERCENTILES, decoded, field, fields, known, ranked};
 use crate::influx::stub::{Point, point};
+use memtide_scenario::Kind;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -293,6 +294,13 @@ pub(super) fn samples(law: &mut Law<'_>, rows: &[Row]) {
             law.record.churn.is_some() || at("connection").is_none_or(|it| it < connections);
         law.holds(is_known && is_new && is_there, || format!("no table or second has {row:?}"));
         *outcomes.entry(&row["outcome"]).or_default() += 1;
+        let length = law.record.plan.key_size.strip_prefix("fixed:").and_then(|it| it.parse().ok());
+        let is_key = row.get("key").zip(length).is_none_or(|(key, it): (_, usize)| key.len() == it);
+        let stores = ["set", "add", "replace", "append", "prepend", "cas"].contains(&&*row["op"]);
+        let is_sized = row.contains_key("key") && stores;
+        law.holds(is_key && is_sized == row.contains_key("size"), || {
+            format!("{row:?} has another key or a size")
+        });
         let is_answered = !["failed", "timed_out", "lost"].contains(&row["outcome"].as_str());
         let since = |end: &str, begin: &str| Some(at(end)? - at(begin)?);
         for (part, ns) in [
@@ -317,6 +325,12 @@ pub(super) fn samples(law: &mut Law<'_>, rows: &[Row]) {
     {
         let found = outcomes.get(outcome).copied().unwrap_or(0);
         law.near(&format!("samples that are {outcome}"), found as f64, truth as f64, 0.0);
+    }
+    for (kind, outcome) in [(Kind::GetHit, "hit"), (Kind::GetMiss, "miss")] {
+        let is_it = |row: &&Row| row["op"] == "get" && row["outcome"] == outcome;
+        let found = rows.iter().filter(is_it).count() as f64;
+        let truth = law.record.response.get(&kind).map_or(0, |it| it.count);
+        law.near(&format!("samples with a {outcome}"), found, truth as f64, 0.0);
     }
     for ((kind, part), found) in times {
         let truth = |figure: &str| known(&law.json[part][kind][figure]).unwrap_or(f64::NAN);
@@ -358,12 +372,18 @@ pub(super) fn points(law: &mut Law<'_>, lines: &str, seconds: &[Row], samples: &
     let by_index: BTreeMap<&str, &Row> = samples.iter().map(|row| (&*row["index"], row)).collect();
     let (mut rows, mut count, mut begun) = (Vec::new(), 0, None);
     let mut run: Option<String> = None;
+    let mut loads: BTreeMap<String, f64> = BTreeMap::new();
     for (name, tags, fields, time) in lines.lines().filter_map(point) {
         let servers = &law.record.plan.servers;
         let is_served = tags.get("server").is_none_or(|it| servers.iter().any(|of| of.name == *it));
         let is_same = tags.get("run") == Some(run.get_or_insert(tags["run"].clone()));
         law.holds(is_served && is_same, || format!("another server or run: {tags:?}"));
         if name == "memtide_interval" {
+            let end = ["start_s", "length_s"].map(|it| fields.get(it).copied().unwrap_or(f64::NAN));
+            let began = time as f64 - 1e9 * end.iter().sum::<f64>();
+            let run = tags.get("step").cloned().unwrap_or_default();
+            let known = *loads.entry(run).or_insert(began);
+            law.near("the beginning of the load of a point", began, known, 1_000.0);
             let place = tags.into_iter().filter(|it| ["kind", "step"].contains(&&*it.0));
             rows.push(
                 place.chain(fields.into_iter().map(|(name, it)| (name, it.to_string()))).collect(),

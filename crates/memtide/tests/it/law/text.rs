@@ -4,7 +4,7 @@
 use super::shown::{Shown, numbers};
 use super::truth::{Law, at, field, known};
 use memtide_record::{
-    CheckResult, Distribution, Grade, GradedFigure, Missing, Percentile, Record, joined,
+    CheckKind, CheckResult, Distribution, Grade, GradedFigure, Missing, Percentile, Record, joined,
 };
 use memtide_scenario::{Kind, Measure};
 use serde_json::Value;
@@ -160,19 +160,52 @@ pub(super) fn row(law: &mut Law<'_>, heading: &[String], row: &[String]) {
         _ => return times(law, heading, row),
     };
     let Some(root) = root else { return law.wrong.push(format!("nothing is named '{}'", row[0])) };
+    cells_of(law, section, (heading, row), root);
+}
+
+/// Holds the cells of a row about a part of the record or a step: `root`.
+pub(super) fn cells_of(
+    law: &mut Law<'_>,
+    section: &str,
+    (heading, row): (&[String], &[String]),
+    root: &Value,
+) {
+    let is_step = section == "steps";
     for (column, cell) in heading.iter().zip(row) {
         let Some(paths) = field(section, column) else {
             law.wrong.push(format!("no table has the column '{column}'"));
             continue;
         };
-        let truths: Vec<f64> = paths.split(' ').filter_map(|path| known(at(root, path)?)).collect();
-        shown(law, &format!("{column} of {}: {cell}", row[0]), cell, &truths);
+        let verdict = if is_step { &root["record"] } else { root };
+        let word = match &**column {
+            "believable" if !is_step && root["ended_by"] == "not_run" => Some("did not run"),
+            "believable" if is_step && verdict["believable"]["verdict"] != "no" => Some("yes"),
+            "believable" => verdict["believable"]["verdict"].as_str(),
+            "goal" if root["behind"] == true => Some("behind"),
+            "goal" => Some(root["goal"].as_str().unwrap_or("—")),
+            _ => None,
+        };
+        law.holds(word.is_none_or(|word| word == cell), || {
+            format!("{column}: {cell}, not {word:?}")
+        });
+        let truth = |path: &str| match path {
+            "=warnings" => root["warnings"].as_array().map(|it| it.len() as f64),
+            "=achieved" => {
+                let keys = root["rate"]["keys_per_s"].as_f64();
+                keys.or_else(|| root["rate"]["achieved_per_s"].as_f64())
+            }
+            _ => known(at(root, path)?),
+        };
+        let truths: Vec<f64> = paths.split(' ').filter_map(truth).collect();
+        if word.is_none() && !["part", "agent"].contains(&&**column) {
+            shown(law, &format!("{column} of {}: {cell}", row[0]), cell, &truths);
+        }
     }
 }
 
 /// Holds a row of the answer: the figure of all operations and of kinds, its interval and memtide's
 /// share, and its grade.
-fn answer(law: &mut Law<'_>, heading: &[String], row: &[String]) {
+pub(super) fn answer(law: &mut Law<'_>, heading: &[String], row: &[String]) {
     let record = law.record;
     let is_it = |figure: &&GradedFigure| figure.name() == row[0];
     let Some(graded) = figures(record).into_iter().find(|figure| is_it(&figure)) else {
@@ -226,12 +259,12 @@ fn figures(record: &Record) -> Vec<GradedFigure> {
 }
 
 /// True if a check failed that spoils every figure.
-fn spoiled(record: &Record) -> bool {
-    !record.believable.reasons.is_empty()
+pub(super) fn spoiled(record: &Record) -> bool {
+    record.believable.spoils_all()
 }
 
 /// The verdict in words, from the grades of all figures.
-fn verdict(record: &Record) -> String {
+pub(super) fn verdict(record: &Record) -> String {
     let mut all = figures(record);
     let more = record.judged_figures().into_iter().filter(|figure| !all.contains(figure));
     let more: Vec<GradedFigure> = more.collect();
@@ -244,7 +277,7 @@ fn verdict(record: &Record) -> String {
 }
 
 /// Holds the numbers of a text against figures; a text without numbers has none.
-fn shown(law: &mut Law<'_>, what: &str, text: &str, truths: &[f64]) {
+pub(super) fn shown(law: &mut Law<'_>, what: &str, text: &str, truths: &[f64]) {
     let (_, shown) = numbers(text);
     let all = |it: &(&Shown, &f64)| it.0.is(*it.1);
     let count = shown.iter().zip(truths).filter(all).count();
@@ -258,9 +291,27 @@ pub(super) fn labelled(law: &mut Law<'_>, label: &str, text: &str) {
     if let Some(told) = sentences(law, label, text) {
         return law.holds(told, || format!("{label}: the record does not say '{text}'"));
     }
+    if let ("stats", Some((name, rest))) = (label, reported(law.record, text)) {
+        let mut of_one = law.record.clone();
+        of_one.server.during.retain(|it, _| *it == name);
+        let mut one = Law::new(&of_one, law.json);
+        labelled(&mut one, "of a server", rest);
+        return law.wrong.extend(one.wrong.into_iter().map(|why| format!("{name}: {why}")));
+    }
     let text = anonymous(law, text);
     for clause in text.split(", ").flat_map(|it| it.split("; ")).flat_map(|it| it.split(": ")) {
         let (shape, found) = numbers(clause);
+        let counters = law.record.believable.checks.iter().rev();
+        let counters = counters.clone().find(|check| check.code == CheckKind::ServerCounters);
+        let is_so = match (clause.strip_prefix("counters "), counters.map(|check| check.result)) {
+            (Some(told), result) => match told {
+                "agree" => result == Some(CheckResult::Passed),
+                "differ" => result == Some(CheckResult::Failed),
+                _ => result == Some(CheckResult::Skipped),
+            },
+            (None, _) => clause != "no errors" || law.record.totals.unanswered() == 0,
+        };
+        law.holds(is_so, || format!("it is not so that {clause}"));
         if let ("replies" | "errors" | "causes", [_]) = (label, &found[..]) {
             let part = if label == "causes" { "churn.measure" } else { "totals" };
             let truth = law.truth(&format!("{part}.{label}.{}", shape.trim_end_matches(" {n}")));
@@ -334,6 +385,15 @@ fn sentences(law: &Law<'_>, label: &str, text: &str) -> Option<bool> {
         }
         _ => return None,
     })
+}
+
+/// The server that a line about reports is of, and what it says; a single one is not named.
+fn reported<'a>(record: &Record, text: &'a str) -> Option<(String, &'a str)> {
+    let servers = &record.server.during;
+    let only = || servers.keys().next().filter(|_| servers.len() == 1).cloned();
+    let rest = |name: &str| Some(text.strip_prefix(name)?.trim_start_matches([':', ' ']));
+    let named = servers.keys().find_map(|name| Some((name.clone(), rest(name)?)));
+    named.or_else(|| Some((only()?, rest("server")?)))
 }
 
 /// The text with the plan's own words, and all names, as `WORD`.

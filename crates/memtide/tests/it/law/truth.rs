@@ -3,8 +3,7 @@
 
 use super::shown::numbers;
 use flate2::read::ZlibDecoder;
-use memtide_record::{Figure, IntervalRecord};
-use memtide_record::{Record, steps::Steps};
+use memtide_record::{Figure, IntervalRecord, Record, ServerReport, Verdict, steps::Steps};
 use memtide_scenario::Kind;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -104,9 +103,23 @@ impl<'a> Law<'a> {
             "=servers" => ratio(record.plan.servers.len() as u64, 1),
             "=shares" => ratio(record.shards.iter().filter(|it| it.has_run()).count() as u64, 1),
             "=shares_of" => ratio(record.shards[0].share.as_ref()?.of.into(), 1),
+            "=believable" => Some(f64::from(record.believable.verdict == Verdict::Yes)),
+            "=partial" => Some(f64::from(record.partial)),
+            "=incomplete" => {
+                let churn = record.churn.as_ref()?;
+                let times = [&churn.connect, &churn.connect_service, &churn.lifetime];
+                ratio(times.iter().map(|it| it.unanswered).max()?, 1)
+            }
             "=unanswered" => ratio(record.response[&Kind::All].unanswered, 1),
             "=server_hits" => report()?.hit_ratio(),
-            "=server_cpu" => report()?.cpu_s_per_mops().map(|s| s * 1e9),
+            "=server_cpu" => {
+                let reports = || record.server.during.values().map(|load| load.report);
+                let cpu = |it: ServerReport| Some((it.cpu_user_us? + it.cpu_system_us?) as f64);
+                let cpu_us = reports().map(cpu).sum::<Option<f64>>()?;
+                let operations = reports().map(|it| it.operations).sum::<Option<u64>>()?;
+                // Microseconds per operation equal seconds per million.
+                (operations > 0).then(|| 1e9 * cpu_us / operations as f64)
+            }
             "=server_items" => ratio(report()?.items?, 1),
             "=server_bytes" => ratio(report()?.item_bytes?, 1),
             "=server_silent" => ratio(report()?.unanswered, 1),
@@ -202,6 +215,7 @@ pub(super) fn record(law: &mut Law<'_>) {
         law.near("achieved_per_s", achieved, sent / window_s, slack);
         law.near("kinds_per_s", record.rate.kinds_per_s.values().sum(), achieved, slack);
     }
+    costs(law);
     let all = &record.response[&Kind::All];
     let rows = |of: fn(&IntervalRecord) -> u64| record.intervals.iter().map(of).sum::<u64>();
     for (what, sum, whole) in [
@@ -242,7 +256,8 @@ pub(super) fn record(law: &mut Law<'_>) {
     let goals = record.goals.iter().map(|goal| (goal.measured, &goal.why));
     let checks = record.believable.checks.iter().map(|check| (check.measured, &check.message));
     for (measured, sentence) in goals.chain(checks) {
-        let (_, told) = numbers(sentence);
+        // A sign is not looked at.
+        let (_, told) = numbers(&sentence.replace(" -", " −"));
         let is_told =
             measured.is_none_or(|it| told.is_empty() || told.iter().any(|told| told.is(it)));
         law.holds(is_told, || format!("{measured:?} is not in '{sentence}'"));
@@ -250,9 +265,51 @@ pub(super) fn record(law: &mut Law<'_>) {
     seconds(law);
 }
 
-/// The seconds add up to the load.
+/// Rates in keys follow from keys; CPU time is of two kinds; workers are busy at most always.
+fn costs(law: &mut Law<'_>) {
+    let (record, totals) = (law.record, &law.record.totals);
+    if let Some(keys_per_s) = record.rate.keys_per_s.filter(|it| it.is_finite()) {
+        let ops = record.phases.measure.ops.iter();
+        let by_keys = |kind: &Kind| ["get", "gets", "gat", "gats", "cas"].contains(&kind.name());
+        let gets: u64 = ops.filter(|(kind, _)| by_keys(kind)).map(|it| it.1).sum();
+        let keys = (totals.keys_asked + totals.sent - gets) as f64 / totals.sent as f64;
+        let truth = record.rate.achieved_per_s * keys;
+        law.near("keys_per_s", keys_per_s, truth, 0.02 * truth);
+    }
+    let client = &record.client;
+    if let (Some(user), Some(system)) = (client.cpu_user_s, client.cpu_system_s) {
+        law.holds(user != system || user == 0.0, || format!("{user} s of CPU is user and system"));
+    }
+    law.holds(client.worker_busy.iter().all(|it| *it <= 1.0), || {
+        format!("workers are {:?} busy", client.worker_busy)
+    });
+}
+
+/// The seconds add up to the load, and what is in flight at the end of each is what was sent and
+/// has not ended.
 fn seconds(law: &mut Law<'_>) {
     let record = law.record;
+    for second in &record.seconds {
+        let (age, end) = (second.under_way.oldest_due_s, second.start_s + second.length_s);
+        law.holds(age.is_none_or(|age| (0.0..=end).contains(&age)), || {
+            format!("{age:?} s was the age of the backlog {end} s after the load began")
+        });
+    }
+    let mut open = 0i64;
+    for second in &record.seconds {
+        let counts = &second.counts;
+        let ended = counts.answered + counts.failed + counts.timed_out + counts.lost;
+        open += counts.sent as i64 - (ended + counts.unacknowledged) as i64;
+        // What never was sent ends, too; seconds of several processes end at different instants.
+        let is_known = record.shards.is_empty() && counts.abandoned + counts.dropped == 0;
+        if !is_known || record.totals.timed_out_queued > 0 {
+            break;
+        }
+        let in_flight = second.under_way.in_flight;
+        law.holds(in_flight.is_none_or(|it| it as i64 == open), || {
+            format!("{in_flight:?} are in flight at the end of a second, not {open}")
+        });
+    }
     let seconds = law.json["seconds"].as_array().map_or(&[][..], Vec::as_slice);
     let loaded = [&record.phases.warmup, &record.phases.measure, &record.phases.cooldown];
     let loaded = loaded.map(|phase| serde_json::to_value(&phase.totals).unwrap());

@@ -68,6 +68,12 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
     fs::write(folder.join("w.json"), altered).unwrap();
     let damaged = a.replacen("\"histogram\": \"", "\"histogram\": \"AAAA", 1);
     fs::write(folder.join("h.json"), damaged).unwrap();
+    // One figure alone, beside the counts from which it follows.
+    for (name, figure) in [("p.json", "p50_ns"), ("q.json", "achieved_per_s")] {
+        let at = a.find("\"response\"").filter(|_| figure == "p50_ns").unwrap_or(0);
+        let (before, rest) = a[at..].split_once(&format!("\"{figure}\": ")).unwrap();
+        fs::write(folder.join(name), format!("{}{before}\"{figure}\": 7{rest}", &a[..at])).unwrap();
+    }
     let many = "a.json ".repeat(17);
     for (line, words) in [
         ("compare a.json", &["RECORD"][..]),
@@ -78,6 +84,9 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
         ("report w.json", &["w.json", "it contradicts itself"]),
         ("report h.json", &["h.json", "it contradicts itself", "histogram"]),
         ("compare a.json h.json", &["h.json", "it contradicts itself", "histogram"]),
+        ("report p.json", &["p.json", "it contradicts itself", "a histogram of"]),
+        ("compare a.json p.json", &["p.json", "it contradicts itself", "a histogram of"]),
+        ("report q.json", &["q.json", "it contradicts itself", "times a second, not 7"]),
         ("compare a.json none.json", &["none.json", "cannot be read"]),
         ("compare a.json a.json --out plot=x.svg", &["--out plot", "memtide report"]),
         ("compare a.json a.json --out samples=x.csv", &["--out samples", "memtide run"]),
@@ -85,5 +94,8 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
     ] {
         run_in(&folder, line).complains(2, words);
     }
-    assert_eq!(names(&folder), ["a.json", "b.json", "h.json", "s.json", "v.json", "w.json"]);
+    assert_eq!(
+        names(&folder),
+        ["a.json", "b.json", "h.json", "p.json", "q.json", "s.json", "v.json", "w.json"]
+    );
 }
