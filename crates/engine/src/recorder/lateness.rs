@@ -47,7 +47,7 @@ impl Latenesses {
     }
 
     /// Notes an operation that was due at `intended` and was sent `lag` late by memtide's own
-    /// fault. Returns the most by which it may have been delayed at the server by what was sent late.
+    /// fault. Returns the most by which what was sent late may have delayed it at the server.
     #[inline]
     pub(crate) fn sent(&mut self, server: ServerId, intended: Instant, lag: Span) -> Span {
         let towards = &mut self.towards[server.index()];

@@ -91,13 +91,7 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
             (None, _) => law.holds(name == "memtide", || name.clone()),
         }
     }
-    for property in text.split("<property").skip(1) {
-        let [name, value] = ["name", "value"].map(|it| attribute(property, it).unwrap_or_default());
-        let path = field("figures", &name).unwrap_or_default();
-        let size = if path.ends_with("_cpu") && path.starts_with('=') { 1e9 } else { 1.0 };
-        let found = value.parse().unwrap_or(f64::NAN) * size;
-        law.near(&name, found, law.truth(path).unwrap_or(f64::NAN), 1e-6 * found);
-    }
+    properties(law, text);
     let times = cases.iter().filter_map(|case| attribute(case, "time")?.parse::<f64>().ok());
     law.near("times of cases", times.sum(), record.measured_s, 0.0006);
     let reasons: Vec<&str> = record.believable.reasons.iter().map(|it| &*it.message).collect();
@@ -138,6 +132,17 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
     let all = ["believable", "failed", "timed_out", "lost", "dropped", "abandoned", "wrong_values"];
     let is_there = |name: &&str| named.iter().any(|known| known == name);
     law.holds(all.iter().all(is_there), || format!("cases are missing: {named:?}"));
+}
+
+/// Holds the properties of a suite of test cases.
+fn properties(law: &mut Law<'_>, text: &str) {
+    for property in text.split("<property").skip(1) {
+        let [name, value] = ["name", "value"].map(|it| attribute(property, it).unwrap_or_default());
+        let path = field("figures", &name).unwrap_or_default();
+        let size = if path.ends_with("_cpu") && path.starts_with('=') { 1e9 } else { 1.0 };
+        let found = value.parse().unwrap_or(f64::NAN) * size;
+        law.near(&name, found, law.truth(path).unwrap_or(f64::NAN), 1e-6 * found);
+    }
 }
 
 /// The heading of the master's own load.
