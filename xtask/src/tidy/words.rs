@@ -25,9 +25,9 @@ const TERMS: &str = "\
     clock close command completion condition count cpu credential data decision document door \
     ending error event fact failure flag histogram idle influx interrupt json lateness limit \
     loss lowered machine measured message mismatch moment network option pace pacing pause \
-    quantile question rate refusal returns sampled scan script series server serving shape sparse stage stop \
-    stranger stretch submission submitted surrounding tallying trace transport trial trouble \
-    unplannable verify wanted";
+    quantile question rate refusal returns sampled scan script series server serving shape \
+    sparse stage stop stranger stretch submission submitted surrounding tallying trace transport \
+    trial trouble unplannable verify wanted";
 
 /// Every banned phrase and beginning in one Rust file's comments.
 pub(super) fn check(source: &Source, unused: &[Unused]) -> Vec<Finding> {
