@@ -6,6 +6,7 @@
 mod harness;
 mod queues;
 mod arrivals;
+mod belief;
 mod datagrams;
 mod elsewhere;
 mod clients;
