@@ -6,7 +6,6 @@
 mod harness;
 mod queues;
 mod arrivals;
-mod belief;
 mod datagrams;
 mod elsewhere;
 mod clients;
