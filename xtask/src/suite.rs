@@ -1,6 +1,6 @@
 //! The whole suite of tests, as `cargo xtask test` runs it.
 
-use crate::commands::{Kept, cargo, run, told, written};
+use crate::commands::{Kept, cargo, told, written};
 use crate::setup;
 use serde_json::Value;
 use std::env;
@@ -21,21 +21,22 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
     // Tests that measure pauses run alone.
     let threads = 2 * available_parallelism().map_or(1, usize::from);
     let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| threads.to_string());
-    let tests = || {
-        let mut command = cargo(root);
-        command.env("RUST_TEST_THREADS", &threads);
-        command
-    };
-    let failed = failed(tests().args(["test", "--workspace", "--no-fail-fast"]))?;
+    let mut all = cargo(root);
+    all.env("RUST_TEST_THREADS", &threads).args(["test", "--workspace", "--no-fail-fast"]);
+    let failing = failed(&mut all)?;
     let it = integration_tests(root)?;
-    repeat(root, &it, &failed)?;
+    repeat(&failing, || alone(root, &it))?;
     // The default takes io_uring where the kernel offers it; what differs by the driver must hold
     // over epoll too. Modules that choose a driver themselves, and all that is around the engine,
     // hold over either. The program itself is started: `cargo test --package` would compile it
     // again.
-    let mut native = alone(root, &it);
-    native.env("RUST_TEST_THREADS", &threads);
-    run(native.env("IT_IO", "epoll").args(BY_DRIVER))
+    let over_epoll = || {
+        let mut command = alone(root, &it);
+        command.env("IT_IO", "epoll");
+        command
+    };
+    let failing = failed(over_epoll().env("RUST_TEST_THREADS", &threads).args(BY_DRIVER))?;
+    repeat(&failing, over_epoll)
 }
 
 /// Largest number of tests that are repeated alone: more than these fail for a common cause.
@@ -60,14 +61,15 @@ fn failed(command: &mut Command) -> Result<Vec<String>, String> {
     }
 }
 
-/// Repeats integration tests that failed, each alone. They run real programs in real time beside
-/// each other, so a busy machine can fail one of them; what fails alone as well is a fault.
-fn repeat(root: &Path, it: &Path, failed: &[String]) -> Result<(), String> {
+/// Repeats integration tests that failed, each alone in a run of their program. They run real
+/// programs in real time beside each other, so a busy machine can fail one of them; what fails
+/// alone as well is a fault.
+fn repeat(failed: &[String], program: impl Fn() -> Command) -> Result<(), String> {
     if failed.len() > REPEATED_MAX {
         return Err(format!("{} tests failed: {}", failed.len(), failed.join(", ")));
     }
     for name in failed {
-        let told = told(alone(root, it).args([name, "--exact", "--nocapture"]))?;
+        let told = told(program().args([name, "--exact", "--nocapture"]))?;
         // The test of another crate has no such name here, and is no matter of time.
         if !told.contains("1 passed") {
             return Err(format!("the test {name} failed"));

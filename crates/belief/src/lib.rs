@@ -1,17 +1,20 @@
 //! How far a figure of one run can be believed: its 95 % confidence interval from slices of the
-//! window, the part of it that may be memtide's own, and a grade.
+//! window, the part of it that may be memtide's own, a grade, and what the machine does to it.
 //!
-//! Pure statistics: no clock is read, and no record is known here. docs/measurement.md derives the
+//! Pure: no clock is read, and no record is known here. docs/measurement.md derives the
 //! methods and says where they do not hold. The list below is the reading order.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
+pub mod machine;
 pub mod grade;
+mod drift;
 pub mod own;
 pub mod interval;
 mod longrun;
 mod law;
 
+pub use drift::Drift;
 pub use grade::Grade;
 pub use interval::{Interval, Ranks, Refusal, Sample};
-pub use own::{LATE_CLASSES, Own};
+pub use own::Own;

@@ -5,14 +5,8 @@
 //! response time the most that memtide's own lateness may have added to it; docs/measurement.md
 //! derives it and says where it does not hold.
 
-use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;
-
-/// Number of classes of lateness: class *k* holds stretches whose largest lag is from 2^k to
-/// 2^(k+1) times 2 µs; the last has no end.
-pub const LATE_CLASSES: usize = 16;
-/// Lateness up to this, in ns, opens no stretch.
-const LATE_MIN_NS: u64 = 2_000;
+use memtide_metrics::{Histogram, LATE_CLASSES, LATE_MIN_NS};
 
 /// What bounds memtide's own share of response times.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +40,7 @@ impl Own<'_> {
             let edges = self.punctual.edges_at_rank(rank(answered, count));
             edges.map_or(0.0, |(low, high)| {
                 let bucket = if has_others { (high - low) as f64 } else { 0.0 };
-                low as f64 - bucket - delay
+                (low as f64).max(self.punctual.moments().min as f64) - bucket - delay
             })
         });
         bounds.fold(0.0, f64::max)

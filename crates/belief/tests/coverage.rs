@@ -9,7 +9,7 @@
 
 mod servers;
 
-use memtide_belief::{Sample, interval};
+use memtide_belief::{Drift, Sample, interval};
 use servers::{Model, Run, Server};
 
 const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -124,7 +124,7 @@ fn intervals_hold_the_true_values_of_simulated_servers() {
         let truth = server.truth();
         let mut tallies: [Tally; 6] = Default::default();
         for run in 0..runs {
-            observe(&server.run(run as u64, SECONDS, SLICES), &truth, &mut tallies);
+            observe(&server.run(run as u64, SECONDS, SLICES, 0.0), &truth, &mut tallies);
         }
         println!("{model:?} {utilisation}");
         for (figure, tally) in FIGURES.iter().zip(&tallies) {
@@ -149,4 +149,30 @@ fn intervals_hold_the_true_values_of_simulated_servers() {
         }
     }
     assert!(failures.is_empty(), "beyond their bounds: {failures:?}");
+}
+
+/// Of simulated runs, those that grow by 1 % each second are named, and steady ones are not.
+#[test]
+fn drift_is_named_and_steady_runs_are_left_alone() {
+    let asked = std::env::var("MEMTIDE_COVERAGE").ok().and_then(|word| word.parse().ok());
+    let runs: usize = asked.unwrap_or(40);
+    let mut failures = Vec::new();
+    for (model, utilisation) in [(Model::Mm1, 0.5), (Model::Md1, 0.5), (Model::Mm1, 0.7)] {
+        let server = Server { model, utilisation };
+        let named = |growth_per_s: f64| {
+            let drifts = |run: &usize| {
+                let run = server.run(*run as u64, SECONDS, SLICES, growth_per_s);
+                let of = |p| Drift::of_percentile(&run.slices, p);
+                [0.5, 0.99].into_iter().filter_map(of).any(|drift| drift.is_established())
+            };
+            (0..runs).filter(drifts).count() as f64 / runs as f64
+        };
+        let (steady, growing) = (named(0.0), named(0.01));
+        println!("{model:?} {utilisation}: steady {steady:.3}, growing {growing:.3} named");
+        let slack = 3.5 * (0.09 * 0.91 / runs as f64).sqrt();
+        if steady > 0.09 + slack || growing < 0.95 - slack {
+            failures.push((model, utilisation, steady, growing));
+        }
+    }
+    assert!(failures.is_empty(), "not told apart: {failures:?}");
 }

@@ -3,13 +3,13 @@
 //! It is pure. The network answers pings by itself, at once; the code that carries out shares
 //! reports their progress to the agent. The agent returns [`Action`]s for both.
 
-use crate::MASTER_SILENT_MAX;
 use crate::message::from_agent::What as Says;
 use crate::message::to_agent::What as Hears;
 use crate::message::{
     self, Alone, Failed, FromAgent, Note, Prepared, Preparing, Refused, Second, Share, ToAgent,
 };
 use crate::parts::parts;
+use crate::{MASTER_AWAY_MAX, MASTER_SILENT_MAX};
 use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
 use memtide_record::Aborted;
@@ -201,7 +201,7 @@ impl Agent {
         }
         let silent = now.since(heard);
         let most = match &mut self.state {
-            State::Idle => MASTER_SILENT_MAX,
+            State::Idle => MASTER_AWAY_MAX,
             State::Handing { .. } => MASTER_GONE_MAX,
             State::Working(work) => {
                 if silent >= MASTER_SILENT_MAX && !work.is_alone {

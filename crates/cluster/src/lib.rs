@@ -31,6 +31,9 @@ use memtide_record::Exit;
 pub const PROTOCOL: u32 = 3;
 /// The silence of its master after which an agent ends its load.
 pub const MASTER_SILENT_MAX: Span = Span::from_s(5);
+/// The silence of its master after which an agent without a share leaves it. Until an agent has its
+/// share, its master says something every five seconds only: hundreds may wait on one machine.
+pub const MASTER_AWAY_MAX: Span = Span::from_s(15);
 /// The most shares of one run that an agent takes.
 pub const UNITS_MAX: u32 = 1024;
 /// The silence of an agent after which its master gives it up. A busy agent still answers within

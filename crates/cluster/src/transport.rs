@@ -31,8 +31,10 @@ const UNPROVEN_MAX: usize = 64;
 const WAITING_MAX: u32 = 1024;
 /// A peer that reads none of its waiting messages for this long is disconnected.
 const UNREAD_MAX: Duration = Duration::from_secs(10);
-/// The interval at which agents are told that their master is alive, beside all other messages.
+/// The interval at which agents are told that their master is alive, beside all other messages; and
+/// the number of such intervals for an agent that has had no share and heard nothing else.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
+const ALIVE_WAITING: u32 = 10;
 /// If the master's caller takes no event for this long, it counts as hung and not as alive.
 const BUSY_MAX: Duration = Duration::from_secs(30);
 /// The longest time that a closing connection waits for its peer to read the sent bytes.

@@ -1,7 +1,7 @@
 //! The output of a face at one instant, on both streams, and the line that every face can add.
 //! Writes to no stream itself.
 
-use memtide_record::{Distribution, Percentile, Record, Verdict};
+use memtide_record::{Distribution, Percentile, Record};
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
@@ -34,11 +34,11 @@ pub(crate) fn beside(record: &Record) -> String {
         )
     };
     let of = |kinds: &BTreeMap<Kind, Distribution>| pair(kinds.get(&Kind::All));
-    let believable = match (record.believable.verdict, record.believable.reasons.first()) {
-        (Verdict::Yes, _) => "yes".to_owned(),
-        (Verdict::Within, _) => "within the bounds given".to_owned(),
-        (Verdict::No, None) => "no".to_owned(),
-        (Verdict::No, Some(reason)) => format!("no, {}", reason.message),
+    let believable = match (record.believable.holds(), record.believable.reasons.first()) {
+        (true, None) => "yes".to_owned(),
+        (true, Some(_)) => "within the bounds given".to_owned(),
+        (false, None) => "no".to_owned(),
+        (false, Some(reason)) => format!("no, {}", reason.message),
     };
     format!(
         "memtide: p50 / p99 in us: response {}, service {}, lag {}; believable: {believable}\n",

@@ -30,8 +30,9 @@ pub(crate) struct InFlight {
     /// The instant at which it could have been sent; from [`Connection::mark_sent`] on, the instant
     /// at which it was sent.
     pub(crate) sent: Instant,
-    /// The part of its lag that is the generator's.
-    pub(crate) generator: Span,
+    /// The part of its lag that is memtide's own; from [`Connection::mark_sent`] on, the largest such
+    /// part of all operations that may delay this one at its server.
+    pub(crate) own: Span,
     pub(crate) index: u64,
     pub(crate) key: u64,
     pub(crate) segment: u16,
@@ -91,7 +92,7 @@ impl InFlight {
         debug_assert!(now >= self.intended, "sent before it was intended");
         let late = now.since(self.sent);
         self.sent = now;
-        self.generator += late;
+        self.own += late;
         late
     }
 
@@ -151,13 +152,15 @@ impl Ending {
 pub(crate) trait ConnectionEvents {
     /// `entry` was handed to the socket, `late` after it could have been. `outstanding` is the
     /// number of operations in flight on its connection, itself included; zero if it gets no reply.
-    fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize);
+    fn sent(&mut self, entry: &mut InFlight, late: Span, outstanding: usize);
     /// The server answered with an error line.
     fn refused(&mut self, refusal: Refusal);
     /// `entry` has ended. Called once for each.
     fn settle(&mut self, entry: &InFlight, ending: Ending);
     /// A late answer of `bytes` bytes came to an operation that had timed out.
     fn late(&mut self, entry: &InFlight, bytes: u32);
+    /// An operation that had timed out is in flight no more, and has no answer.
+    fn forgotten(&mut self) {}
     /// The first of two answers to `entry` came, with `bytes` bytes.
     fn half_way(&mut self, entry: &InFlight, bytes: u32);
 
@@ -618,8 +621,9 @@ impl Connection {
             if self.pipeline.len() < self.unsent && entry.stage.is_first_request() {
                 entry.sent = Instant::NEVER;
             }
-            if !entry.stage.is_expired() {
-                sink.settle(&entry, Ending::unanswered(fate));
+            match entry.stage.is_expired() {
+                true => sink.forgotten(),
+                false => sink.settle(&entry, Ending::unanswered(fate)),
             }
         }
         self.reset();

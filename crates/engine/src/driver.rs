@@ -448,6 +448,10 @@ pub trait Driver {
     /// The next completion since the last wait, or `None` when there is none left.
     fn completion(&mut self) -> Option<Completion<'_>>;
 
+    /// Time in which the thread that calls this was ready to run and had no CPU, so far; `None` if
+    /// that is unknown.
+    fn kept(&self) -> Option<Span>;
+
     /// Passes a measured operation to the exporter; [`Full`] if the exporter cannot keep up.
     fn export(&mut self, sample: Sample) -> Result<(), Full>;
 }

@@ -1,10 +1,14 @@
 //! Records endings: counters by segment, distributions of the measured segment, rows over time.
 //! Nothing here allocates after the start.
 
+mod lateness;
+
 use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
+use lateness::Latenesses;
+pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
@@ -17,6 +21,10 @@ const _: () = assert!(OpKind::COUNT <= KINDS_MAX, "each kind has its counters");
 /// The most measured operations that wait to be exported. They are drained after each receive,
 /// which returns at most 64 KiB; the shortest reply has three bytes.
 const SAMPLES_WAITING: usize = 64 * 1024 / 3 + 1;
+
+/// If memtide may have added more than a response time divided by this, nothing is known of what
+/// it would have been.
+const OWN_PART: u64 = 4;
 
 /// The counters and distributions of one worker.
 #[derive(Debug)]
@@ -42,6 +50,8 @@ pub(crate) struct Recorder {
     pub(crate) idle: Span,
     /// The end of the last wait while the load runs.
     woken: Instant,
+    lateness: Latenesses,
+    pub(crate) looks: Looks,
     /// The first error line that a server answered with.
     pub(crate) refusal: Option<Refusal>,
     /// If nothing is sent after the window's end: the instant until which operations in flight were
@@ -81,6 +91,8 @@ impl Recorder {
             samples: Vec::with_capacity(waiting),
             idle: Span::ZERO,
             woken: Instant::ZERO,
+            lateness: Latenesses::new(plan.servers.len()),
+            looks: Looks::new(),
             refusal: None,
             awaited_until: Instant::NEVER,
             window: plan.window,
@@ -178,11 +190,12 @@ impl Recorder {
     /// if it gets no reply.
     pub(crate) fn sent(
         &mut self,
-        entry: &InFlight,
+        entry: &mut InFlight,
         late: Span,
         outstanding: usize,
         server: ServerId,
     ) {
+        entry.own = self.lateness.sent(server, entry.intended, entry.own);
         self.count(entry.segment, server, |counters| {
             counters.sent += 1;
             counters.kinds[entry.kind.index()].sent += 1;
@@ -217,6 +230,11 @@ impl Recorder {
             self.window.segment_of(self.start, entry.intended),
             "an intended instant was changed"
         );
+        if let Some((server, _)) = place
+            && (ending.fate == Fate::Answered || ending.fate != Fate::TimedOut && entry.is_sent())
+        {
+            self.left(server, ending.received);
+        }
         let found = Found::of(entry, ending.fate);
         count(&mut self.tally.segments[usize::from(entry.segment)], entry, &ending, found);
         if entry.segment != segment::MEASURE {
@@ -266,6 +284,19 @@ impl Recorder {
         }
     }
 
+    /// Notes that an operation that was sent to `server` is in flight no more, since `at`; never
+    /// stands for the present, which is unknown.
+    #[inline]
+    pub(crate) fn left(&mut self, server: ServerId, at: Instant) {
+        let until = if at == Instant::NEVER { self.woken } else { at };
+        let (window, start) = (self.window, self.start);
+        let within = |from: Instant| {
+            let from = from.max(window.measure_start(start));
+            until.min(window.measure_end(start)).since(from)
+        };
+        self.lateness.left(server, within);
+    }
+
     #[inline]
     fn answered(
         &mut self,
@@ -297,9 +328,19 @@ impl Recorder {
             },
         );
         let times = &mut self.tally.times;
-        times.response_ideal.record(response.saturating_sub(entry.generator).ns());
         if let Some(histogram) = times.servers.get_mut(server) {
             histogram.record(response.ns());
+        }
+        if let Some((unread, stands_for)) = self.looks.unread(received)
+            && let Some(punctual) = &mut times.punctual[slot]
+        {
+            let own = entry.own + unread;
+            let most = Span::from_ns(response.ns() / OWN_PART);
+            let punctual_ns = if own > most { 0 } else { response.saturating_sub(own).ns() };
+            match stands_for {
+                1 => punctual.record(punctual_ns),
+                many => punctual.record_many(punctual_ns, many),
+            }
         }
     }
 
@@ -390,6 +431,17 @@ impl Recorder {
         }
     }
 
+    /// The tally, with all that was counted.
+    pub(crate) fn tally_mut(&mut self) -> &mut Box<Tally> {
+        let Tally { late, segments, servers, .. } = &mut *self.tally;
+        let several = self.several_servers;
+        self.lateness.tell(late, |server| match several {
+            true => servers[server].answered,
+            false => segments[usize::from(segment::MEASURE)].answered,
+        });
+        &mut self.tally
+    }
+
     /// The end of the row over time, or of the segment, of an operation intended at `at`.
     pub(crate) fn row_end(&self, at: Instant) -> Instant {
         let start = self.window.measure_start(self.start);
@@ -438,6 +490,7 @@ impl Recorder {
     /// Counts an answer to an operation that had timed out.
     pub(crate) fn late(&mut self, entry: &InFlight, bytes: u32, server: ServerId) {
         assert!(entry.stage.is_expired(), "only these can be late");
+        self.left(server, Instant::NEVER);
         self.count(entry.segment, server, |counters| {
             counters.late_replies += 1;
             counters.bytes_received += u64::from(bytes);

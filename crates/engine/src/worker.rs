@@ -205,6 +205,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         let waits_from = if acted { self.driver.now() } else { now };
         self.idle.waits_from = waits_from;
+        self.recorder.looks.wait_begins(&self.driver);
         Some(self.agenda.wake_at(waits_from).min(self.course.drain_until))
     }
 
@@ -213,6 +214,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub fn resume(&mut self, until: Instant) -> Instant {
         let woken = self.driver.now();
         debug_assert!(woken >= self.idle.waits_from, "the worker's clock went back");
+        let wait = (self.idle.waits_from, until);
+        self.recorder.looks.wait_ends(&self.driver, wait, woken);
         let idle_until = woken.min(until);
         self.account_wait(idle_until, woken);
         let completed = self.take_completions(woken);
@@ -236,7 +239,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// The tally since the last hand-over; a world replaces it by an empty one.
     pub fn tally_mut(&mut self) -> &mut Box<Tally> {
-        &mut self.recorder.tally
+        self.recorder.tally_mut()
     }
 
     /// The worker's present state.

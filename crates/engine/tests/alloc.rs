@@ -95,6 +95,10 @@ impl Driver for Uncounted {
         counting(false, || self.0.completion())
     }
 
+    fn kept(&self) -> Option<Span> {
+        counting(false, || self.0.kept())
+    }
+
     fn export(&mut self, sample: Sample) -> Result<(), Full> {
         counting(false, || self.0.export(sample))
     }

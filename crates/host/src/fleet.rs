@@ -13,7 +13,7 @@ use crate::driver::uring::UringDriver;
 use crate::export::{SampleQueues, SampleSink};
 use crate::handoff::{Giver, Parcel, Taker, handoff};
 use crate::machine;
-use crate::pin;
+use crate::machine::pin;
 use crate::signal::StopFlag;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::{DriverError, Sample};
@@ -24,6 +24,7 @@ use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
 use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Worker};
 use memtide_metrics::{Tally, TallySum};
 use memtide_workload::{PlannedSource, Source};
+use rustix::io::Errno;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +43,10 @@ const COLLECT_STEP: Span = Span::from_ms(100);
 const OPENED_AT_ONCE: u32 = 256;
 /// The longest wait for replies after silence has ended the load.
 const SILENT_GRACE: Span = Span::from_s(1);
+/// Attempts to make a driver while the process has no descriptor left.
+const DRIVER_ATTEMPTS: usize = 20;
+/// The pause between such attempts.
+const DRIVER_PAUSE: Duration = Duration::from_millis(1);
 /// Measured operations that may wait to be written, per worker.
 const SAMPLES_WAITING: usize = 1 << 16;
 
@@ -388,17 +393,23 @@ impl Job {
         // The default slack of 50 µs would be the largest part of a paced operation's lag. If it
         // cannot be set, the lag shows it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let (connections, samples) = (self.plan.connections_of(self.worker), self.samples.take());
-        let guard = self.guard.clone();
-        let peers = Peers::new(self.clock, self.plan.wait, connections, samples, guard);
+        let connections = self.plan.connections_of(self.worker);
+        let peers = |job: &Self| {
+            let (samples, guard) = (job.samples.clone(), job.guard.clone());
+            Peers::new(job.clock, job.plan.wait, connections, samples, guard)
+        };
         match self.plan.io {
             Io::Epoll => {
                 // Operations due by a schedule must not wait for several receives.
                 let is_closed = matches!(self.plan.pacing, Pacing::Closed);
                 let ahead_max = if is_closed { AHEAD_MAX } else { 1 };
-                self.run_driver(EpollDriver::new(peers, ahead_max)?)
+                let driver = patiently(|| EpollDriver::new(peers(&self), ahead_max))?;
+                self.run_driver(driver)
             }
-            Io::Uring => self.run_driver(UringDriver::new(peers)?),
+            Io::Uring => {
+                let driver = patiently(|| UringDriver::new(peers(&self)))?;
+                self.run_driver(driver)
+            }
             Io::Simulated => panic!("a plan for threads names a door of the kernel"),
         }
     }
@@ -454,6 +465,19 @@ impl Job {
             }
         }
     }
+}
+
+/// Makes a driver. Other threads hold a descriptor for a moment while they read a figure of the
+/// system, so a process that has one left may lack it now and have it a moment later.
+fn patiently<D>(make: impl Fn() -> Result<D, DriverError>) -> Result<D, DriverError> {
+    let lacks = |error: &DriverError| error.code == Errno::MFILE.raw_os_error();
+    for _ in 1..DRIVER_ATTEMPTS {
+        match make() {
+            Err(error) if lacks(&error) => thread::sleep(DRIVER_PAUSE),
+            made => return made,
+        }
+    }
+    make()
 }
 
 /// What a fleet waits for: its worker hands over at once, not when the next hand-over is due.

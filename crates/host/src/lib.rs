@@ -9,20 +9,21 @@ compile_error!("memtide's real world is Linux: it needs epoll, timer slack and /
 
 pub mod fleet;
 pub mod serve;
+pub mod condition;
 pub mod driver;
 mod export;
 mod handoff;
 pub mod barrier;
 pub mod resolve;
 pub mod memory;
+
 pub mod machine;
 pub mod signal;
-mod pin;
 pub mod clock;
 
 pub use clock::Clock;
 pub use driver::ConnectGuard;
 pub use export::{SampleQueues, SampleSink};
 pub use fleet::HostFleet;
-pub use pin::{keep_process_on, stay_off};
+pub use machine::pin::{keep_process_on, stay_off};
 pub use serve::{ServeOptions, Serving};

@@ -1,10 +1,10 @@
 //! Facts about this machine and its load, for the plan and the record.
 
+pub(crate) mod pin;
 mod secrecy;
 
 pub use secrecy::hide_process;
 
-use crate::pin;
 use memtide_base::{Instant, Span};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::termios::tcgetwinsize;

@@ -8,7 +8,7 @@ mod peer;
 mod shared;
 
 use crate::clock::Clock;
-use crate::pin;
+use crate::machine::pin;
 use datagrams::UdpSide;
 use memtide_server::{ProfileState, ServerProfile, Store, StoreOptions};
 use rustix::thread::{Pid, gettid};

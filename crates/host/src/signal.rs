@@ -6,12 +6,14 @@ use crate::clock::monotonic_ns;
 use memtide_base::Span;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{SigId, flag, low_level};
-use std::io;
+use std::io::{self, Read};
 use std::mem::MaybeUninit;
+use std::os::unix::net::UnixStream;
 use std::process;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
 
 /// A flag that is raised when the user asks to stop, or after silence. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -149,6 +151,27 @@ impl StopFlag {
     fn number(&self) -> i32 {
         self.signal.load(Ordering::SeqCst) as i32
     }
+}
+
+/// Calls `act` on a thread of its own after each SIGINT, SIGTERM and SIGHUP, so that a program
+/// which sleeps sees its [`StopFlag`] at once. The flag is made first.
+///
+/// # Errors
+/// If the system does not allow a signal to be caught, or starts no thread.
+pub fn on_each_signal(act: impl Fn() + Send + 'static) -> io::Result<()> {
+    let (mut arrived, signals) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if !is_ignored(signal)? {
+            low_level::pipe::register(signal, signals.try_clone()?)?;
+        }
+    }
+    let wait = move || {
+        let mut byte = [0];
+        while arrived.read_exact(&mut byte).is_ok() {
+            act();
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(wait).map(drop)
 }
 
 /// True in the first process of a container, or of the machine.

@@ -10,7 +10,7 @@ mod tallying;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub use buckets::Count;
 use buckets::{Buckets, VALUE_MAX};
-pub(crate) use buckets::{COARSE_BUCKETS, coarse};
+pub(crate) use buckets::{COARSE_BUCKETS, coarse, coarse_floor};
 pub use tallying::Tallying;
 
 /// A distribution of nanoseconds (or of plain counts), recorded with counters of type `C`.

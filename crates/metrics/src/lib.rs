@@ -26,4 +26,4 @@ pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};
 pub use slices::{Slice, SliceSet};
 pub use summary::{Quantile, quantile};
-pub use times::{Shape, Times};
+pub use times::{LATE_CLASSES, LATE_MIN_NS, Lateness, Shape, Times};

@@ -37,6 +37,11 @@ pub const fn coarse(ns: u64) -> u16 {
     histogram::coarse(ns)
 }
 
+/// The smallest time of a coarse bucket, in ns.
+pub const fn coarse_floor(bucket: u16) -> u64 {
+    histogram::coarse_floor(bucket)
+}
+
 impl Slice {
     /// Adds all of `other`, saturating: counts that were read from a file may be near the end of
     /// their type.

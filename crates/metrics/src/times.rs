@@ -1,7 +1,10 @@
 //! The distributions of the measured operations, in a tally or in a run's sums ([`Times`]), and the
 //! room that a run needs for its measurements ([`Shape`]).
 
+mod lateness;
+
 use crate::histogram::{Histogram, Tallying};
+pub use lateness::{LATE_CLASSES, LATE_MIN_NS, Lateness};
 use memtide_base::Span;
 
 /// The measurements that a run needs. Decides once how much memory a tally has.
@@ -46,9 +49,9 @@ pub struct Times<H> {
     pub service: Vec<Option<H>>,
     /// sent − intended, per slot.
     pub lag: Vec<Option<H>>,
-    /// Response time less the generator's part of the lag: the response time under a perfect
-    /// generator.
-    pub response_ideal: H,
+    /// Response time less the most that memtide may have added to it, per slot; 0 if that is over
+    /// a quarter of it. Of operations drawn at random, each counted as often as it stands for.
+    pub punctual: Vec<Option<H>>,
     /// The part of the lag during which the operation could have been sent.
     pub lag_generator: H,
     /// The part of the lag during which the operation had no room and the worker was busy.
@@ -77,7 +80,7 @@ pub struct Times<H> {
 /// The most distributions of [`Times`].
 pub(crate) const fn histograms_max(slots: u64, servers: u64) -> u64 {
     let of_servers = if servers > 1 { 2 * servers } else { 0 };
-    4 * slots + of_servers + 9
+    5 * slots + of_servers + 8
 }
 
 impl<H: Default> Times<H> {
@@ -89,7 +92,7 @@ impl<H: Default> Times<H> {
             response: slots(),
             service: slots(),
             lag: slots(),
-            response_ideal: H::default(),
+            punctual: slots(),
             lag_generator: H::default(),
             lag_client_busy: H::default(),
             lag_server: H::default(),
@@ -108,9 +111,8 @@ impl<H: Default> Times<H> {
 impl<H> Times<H> {
     /// All distributions but those that cells hold, in one order for every `H`.
     pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut H> {
-        let slots = [&mut self.lag, &mut self.bounds];
+        let slots = [&mut self.lag, &mut self.punctual, &mut self.bounds];
         let of_all = [
-            &mut self.response_ideal,
             &mut self.lag_generator,
             &mut self.lag_client_busy,
             &mut self.lag_server,

@@ -6,6 +6,7 @@
 
 mod figure;
 mod judged;
+mod drift;
 
 pub use figure::{Channel, GradedFigure, LATE};
 pub use judged::joined;
@@ -14,8 +15,8 @@ use crate::record::{
     Distribution, Lateness, LoopKind, OwnShare, Percentile, Record, Slicing, per_second,
 };
 use memtide_base::Span;
-use memtide_belief::{LATE_CLASSES, Own, Ranks, Refusal, Sample, interval, own};
-use memtide_metrics::{Histogram, Slice, slices};
+use memtide_belief::{Own, Ranks, Refusal, Sample, interval, own};
+use memtide_metrics::{Histogram, LATE_CLASSES, Slice, slices};
 use memtide_scenario::Kind;
 
 /// Why a record from before slices were kept has no intervals.
@@ -47,6 +48,7 @@ impl Record {
         let slicing = self.slicing.take();
         let all = slicing.as_ref().and_then(|of| of.channel(of.response.get(&Kind::All)).ok());
         self.set_rate_interval(slicing.as_ref(), all.as_deref());
+        self.find_drift(all.as_deref());
         let set = |times: &mut Distribution,
                    kept: &dyn Fn(&Slicing) -> Option<&String>,
                    of: Option<&Distribution>| {

@@ -4,7 +4,7 @@
 //! Only the data format; the choice and the judgement of steps are elsewhere.
 
 use crate::record::Distribution;
-use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict};
+use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record};
 use memtide_base::Rate;
 use memtide_scenario::Kind;
 #[cfg(test)]
@@ -237,7 +237,7 @@ impl Step {
             lag_p99_ns: at(lag.get(&Kind::All), Percentile::P99),
             goal: self.goal,
             behind: self.behind,
-            believable: self.record.believable.verdict != Verdict::No,
+            believable: self.record.believable.holds(),
         }
     }
 

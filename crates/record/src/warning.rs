@@ -389,10 +389,17 @@ const fn generator_late_remedy(cause: LateCause) -> &'static str {
 }
 
 fn generator_late(percentile: Percentile, seen_ns: f64, ideal_ns: f64) -> String {
+    let seen = format_time(seen_ns);
+    if ideal_ns == 0.0 {
+        return format!(
+            "memtide itself sent late: {percentile} is {seen}, and how much of it is memtide's own \
+             delay is unknown"
+        );
+    }
+    let least = format_time(ideal_ns);
     format!(
-        "memtide itself sent late: {percentile} is {}; without memtide's own delay it is {}",
-        format_time(seen_ns),
-        format_time(ideal_ns)
+        "memtide itself sent late: {percentile} is {seen}; without memtide's own delay it may have \
+         been as little as {least}"
     )
 }
 

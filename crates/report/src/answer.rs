@@ -194,7 +194,7 @@ pub(crate) fn grade(record: &Record, row: &AnswerRow) -> String {
 
 /// True if a check failed that spoils every figure.
 pub(crate) fn is_spoiled(record: &Record) -> bool {
-    !record.believable.reasons.is_empty()
+    record.believable.spoils_all()
 }
 
 /// The reasons for absent intervals, each with the names of the figures, in the order of these.

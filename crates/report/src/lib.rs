@@ -37,4 +37,4 @@ pub use files::{StepsMarkdown, hgrm, markdown};
 #[cfg(feature = "html")]
 pub use html::{StepsPage, comparison_page, page};
 pub use plan::plan_text;
-pub use text::{StepsText, TextOptions, progress_line, step_progress_line, text_for};
+pub use text::{StepsText, TextOptions, facts_text, progress_line, step_progress_line, text_for};

@@ -72,7 +72,7 @@ fn shares(out: &mut TextLayout, record: &Record, alignment: &AlignmentRecord) {
 fn worst(out: &mut TextLayout, ran: &[&ShardRecord]) {
     let mut bad: Vec<(u32, Option<&str>, &str)> = ran
         .iter()
-        .filter(|shard| shard.believable.verdict == Verdict::No)
+        .filter(|shard| !shard.believable.holds())
         .filter_map(|shard| {
             let why = shard.believable.reasons.first().map_or("", |reason| reason.message.as_str());
             Some((shard.share.as_ref()?.number, agents::name(shard), why))

@@ -7,7 +7,9 @@ mod churn;
 mod returns;
 mod progress;
 mod verification;
+mod facts;
 
+pub use facts::facts_text;
 pub use progress::progress_line;
 pub(crate) use steps::StepsRows;
 pub use steps::{StepsText, step_progress_line};
@@ -23,7 +25,8 @@ use crate::plan::{
 use crate::shards::{agents, shards};
 use crate::times::times;
 use churn::{churn, churn_rate};
-use memtide_record::{Aborted, CheckKind, CheckResult, EndedBy, LoopKind, Record};
+use memtide_base::units::format_change;
+use memtide_record::{Aborted, CheckKind, CheckResult, Drifting, EndedBy, LoopKind, Record};
 use memtide_scenario::Explained;
 use returns::returns;
 use verification::verification;
@@ -114,7 +117,11 @@ pub(crate) fn outcome_words(record: &Record) -> String {
         }
     };
     let hits = (totals.keys > 0)
-        .then(|| format!("{} hits", percent(totals.hits as f64 / totals.keys as f64)));
+        .then(|| format!("{} hits", percent(totals.hits as f64 / totals.keys as f64)))
+        .map(|hits| match record.drift.get(&Drifting::HitRatio) {
+            Some(change) => format!("{hits} ({} during the run)", format_change(*change, 0)),
+            None => hits,
+        });
     let checks = record.believable.checks.iter();
     let counters = checks.rev().find(|check| check.code == CheckKind::ServerCounters);
     let agreement = counters.map(|check| match check.result {

@@ -5,10 +5,10 @@ mod errors;
 
 pub(crate) use errors::{Errors, Missed};
 
-use crate::lower::CPUS_OF_A_PAIR;
 use crate::survey::Agreement;
 use memtide_base::units::{format_change, format_percent};
 use memtide_base::{Rate, Span};
+use memtide_belief::machine::{CPUS_OF_A_PAIR, KEPT_MAX, STALL, STALLED_SHARE, STOLEN_MAX};
 use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
@@ -20,14 +20,6 @@ use memtide_record::{LateCause, Warning};
 const RATE_TOLERANCE: f64 = 0.005;
 /// Largest part of a percentile that may be memtide's own delay.
 const GENERATOR_SHARE_MAX: f64 = 0.10;
-/// Above this fraction of time without its CPU, a worker is considered to share it.
-const KEPT_MAX: f64 = 0.05;
-/// A delay of this length is no late wake-up: something kept the worker from running.
-const STALL: Span = Span::from_ms(5);
-/// Above this fraction of time, stalls reach the p99.
-const STALLED_SHARE: f64 = 0.01;
-/// Above this fraction of all CPUs' time, steal time shows in the upper percentiles.
-const STOLEN_MAX: f64 = 0.01;
 /// Above this utilisation, a worker's own queueing shows in the times.
 const BUSY_MAX: f64 = 0.70;
 
@@ -52,8 +44,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) errors: Errors<'a>,
     /// All response times, and the number of operations that rank above them.
     pub(crate) response: (&'a Histogram<u64>, u64),
-    /// Response times minus memtide's own delay.
-    pub(crate) response_ideal: &'a Histogram<u64>,
+    /// Response times less the most that memtide may have added to them.
+    pub(crate) punctual: &'a Histogram<u64>,
     /// Fraction of time in which each worker could have run while another thread had its CPU.
     pub(crate) kept: &'a [f64],
     /// Fraction of time in which each worker neither ran nor waited for a CPU or anything else.
@@ -209,7 +201,7 @@ fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
 /// A percentile of response time, and the same without memtide's own delay.
 fn seen_and_ideal(findings: &Findings<'_>, p: f64) -> (Quantile, Quantile) {
     let (times, unanswered) = findings.response;
-    (quantile(times, unanswered, p), quantile(findings.response_ideal, unanswered, p))
+    (quantile(times, unanswered, p), quantile(findings.punctual, unanswered, p))
 }
 
 /// Checks that workers had time to spare.

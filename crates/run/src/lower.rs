@@ -9,7 +9,6 @@ mod plans;
 mod churn;
 mod memory;
 
-pub(crate) use cpus::CPUS_OF_A_PAIR;
 pub use cpus::CpuPlacement;
 pub use plans::{Planner, Unplannable};
 pub(crate) use plans::{

@@ -341,7 +341,6 @@ impl Ended {
         assert_eq!(sent, measured.sent - measured.unacknowledged, "slices hold all that were sent");
         let times: u64 = totals.times.response.iter().flatten().map(|part| part.count()).sum();
         assert_eq!(times, measured.answered, "each answer has its response time");
-        assert_eq!(totals.times.response_ideal.count(), times, "a perfect generator has as many");
     }
 
     /// Adds an empty row for each quiet stretch of the window.

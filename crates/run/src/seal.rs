@@ -20,7 +20,7 @@ use memtide_engine::fleet::CpuTime;
 use memtide_engine::plan::segment;
 use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
-use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
+use memtide_metrics::{Counters, ErrorClass, Histogram, Lateness, Row, TallySum, Times};
 use memtide_record::{
     Believable, ClientRecord, Counts, Distribution, EndedBy, IntervalRecord, LagSplit, Lanes,
     LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
@@ -210,6 +210,10 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         let bounds = merged(&totals.times.bounds, kind, plan);
         let ranked = Distribution::cut_off(&response, unanswered, at_least, &bounds);
         record.response.insert(kind, ranked);
+        let punctual = merged(&totals.times.punctual, kind, plan);
+        if punctual.count() > 0 {
+            record.punctual.insert(kind, Distribution::of(&punctual, 0, Span::ZERO));
+        }
         if !matches!(kind, Kind::GetHit | Kind::GetMiss) {
             let service = merged(&totals.times.service, kind, plan);
             let lost = sent_unanswered(measured, kind);
@@ -275,7 +279,8 @@ fn judge<W: Observer>(
     let plan = &material.lowered.plan;
     let totals = &ended.totals;
     let measured = ended.measured();
-    let response = merged(&totals.times.response, Kind::All, plan);
+    let [response, punctual] = [&totals.times.response, &totals.times.punctual]
+        .map(|times| merged(times, Kind::All, plan));
     let workers = || ended.workers.iter();
     let kept: Vec<f64> =
         workers().map(|worker| doctor::kept_share(worker, record.measured_s)).collect();
@@ -304,7 +309,7 @@ fn judge<W: Observer>(
             servers_lost: matches!(ended.loss, Some(Loss::Servers | Loss::Silence)),
         },
         response: (&response, measured.unanswered()),
-        response_ideal: &totals.times.response_ideal,
+        punctual: &punctual,
         kept: &kept,
         still: &still,
         stopped: (stopped.as_s_f64() / record.measured_s.max(f64::MIN_POSITIVE), longest),
@@ -414,6 +419,10 @@ fn servers(
             let connections = (&opened).into();
             (Totals { connections, ..(&counters).into() }, response)
         };
+        let mut late = Lateness::default();
+        (0..plan.servers.len())
+            .filter(|&other| is_it(other))
+            .for_each(|same| late += &totals.late[same]);
         let (reconnects, outages) = returns::reconnects(totals, is_it, began);
         ServerRecord {
             name: server.name.clone(),
@@ -421,6 +430,7 @@ fn servers(
             connections: connections as u32,
             totals: ServerTotals::of(counts, &(&totals.no_server).into()),
             response,
+            late: Some((&late).into()),
             reconnects,
             outages,
             ..ServerRecord::default()

@@ -5,7 +5,7 @@ use crate::world::{Delivered, World};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Completion, Driver, DriverError, Event, Sample, Submitted};
 use memtide_engine::{Address, Message, SocketOptions};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -14,6 +14,8 @@ use std::rc::Rc;
 pub struct SimDriver {
     world: Rc<RefCell<World>>,
     worker: u16,
+    /// The run-queue time of the worker's thread, which its fleet keeps.
+    kept: Rc<Cell<Span>>,
     /// The bytes of the completion that was taken last.
     current: Vec<u8>,
     /// The buffer for a message in one slice.
@@ -22,7 +24,13 @@ pub struct SimDriver {
 
 impl SimDriver {
     pub(crate) fn new(world: Rc<RefCell<World>>, worker: u16) -> Self {
-        Self { world, worker, current: Vec::new(), flat: Vec::new() }
+        let kept = Rc::default();
+        Self { world, worker, kept, current: Vec::new(), flat: Vec::new() }
+    }
+
+    /// The run-queue time of the worker's thread, to which its fleet adds.
+    pub(crate) fn kept_time(&self) -> Rc<Cell<Span>> {
+        Rc::clone(&self.kept)
     }
 }
 
@@ -83,6 +91,10 @@ impl Driver for SimDriver {
             }
         };
         Some(Completion { connection, at, event })
+    }
+
+    fn kept(&self) -> Option<Span> {
+        Some(self.kept.get())
     }
 
     fn export(&mut self, sample: Sample) -> Result<(), Full> {

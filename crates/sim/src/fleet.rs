@@ -13,7 +13,7 @@ use memtide_engine::{Plan, ServerPlan, Wait, Worker};
 use memtide_metrics::TallySum;
 use memtide_server::FaultKind;
 use memtide_workload::PlannedSource;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -63,6 +63,8 @@ struct Simulated {
     /// The end of its work on the events that it took last, if work takes time.
     works_until: Option<Instant>,
     meter: Meter,
+    /// Its run-queue time, for its driver.
+    kept: Rc<Cell<Span>>,
 }
 
 impl SimFleet {
@@ -143,13 +145,15 @@ impl Crew {
             if !awake {
                 continue;
             }
+            let pauses = pauses_of(&self.pauses, number, self.start);
+            let kept = at_worker.meter.runs(now, pauses);
+            at_worker.kept.set(at_worker.kept.get() + kept);
             let mut work = Span::ZERO;
             if at_worker.works_until.take().is_none() {
                 at_worker.worker.resume(at_worker.until);
                 work = self.work * mail;
             }
-            let pauses = pauses_of(&self.pauses, number, self.start);
-            at_worker.meter.runs((now, now + work), pauses);
+            at_worker.meter.works(now, now + work);
             if work.is_zero() {
                 at_worker.until = at_worker.worker.prepare().unwrap_or(Instant::NEVER);
             } else {
@@ -215,10 +219,12 @@ impl Fleet for SimFleet {
         let source = PlannedSource::new(&plan.source);
         for number in workers {
             let driver = SimDriver::new(Rc::clone(&self.world), number);
+            let kept = driver.kept_time();
             let mut worker = Worker::new(driver, plan, number, &source);
             worker.open();
             let until = worker.prepare().unwrap_or(Instant::NEVER);
-            let simulated = Simulated { worker, until, works_until: None, meter: Meter::new() };
+            let simulated =
+                Simulated { worker, until, works_until: None, meter: Meter::new(), kept };
             crew.workers[usize::from(number)] = Some(simulated);
         }
         self.own = own;

@@ -52,17 +52,27 @@ impl Meter {
         self.ready.get_or_insert(now);
     }
 
-    /// Notes that the worker runs again, and works until `until`.
+    /// Notes that the worker runs again at `now`. Returns the time for which it was ready to run and
+    /// other threads had its CPU.
     pub(crate) fn runs(
         &mut self,
-        (now, until): Stretch,
+        now: Instant,
         pauses: impl Iterator<Item = (PauseKind, Stretch)>,
-    ) {
-        self.worked += common(self.window, (now, until));
-        let Some(ready) = self.ready.take() else { return };
+    ) -> Span {
+        let Some(ready) = self.ready.take() else { return Span::ZERO };
         let waits = pauses.filter(|(cause, _)| *cause == PauseKind::OtherThreads);
-        let within = |(from, to): Stretch| common(self.window, (from.max(ready), to.min(now)));
-        self.waited += waits.map(|(_, pause)| within(pause)).fold(Span::ZERO, |sum, one| sum + one);
+        let mut kept = Span::ZERO;
+        for (_, (from, to)) in waits {
+            let wait = (from.max(ready), to.min(now));
+            kept += wait.1.since(wait.0);
+            self.waited += common(self.window, wait);
+        }
+        kept
+    }
+
+    /// Notes work from `now` until `until`.
+    pub(crate) fn works(&mut self, now: Instant, until: Instant) {
+        self.worked += common(self.window, (now, until));
     }
 
     /// Adds the kernel's figures up to `now` to `report`. A worker that spins is always ready to

@@ -18,6 +18,9 @@ const KEYS: &str = "1000";
 /// The longest time from the agents' start to a run's end.
 const EXPECT: &str = "120s";
 const JOIN_MAX: Duration = Duration::from_secs(120);
+/// The time after which agents that have joined only wait, and the time for which they are watched.
+const SETTLING: Duration = Duration::from_secs(5);
+const WAITING: Duration = Duration::from_secs(20);
 /// What an agent logs when a master has let it in.
 const CONNECTED: &str = "connected to master ";
 
@@ -31,8 +34,9 @@ pub struct Options {
     pub seconds: u32,
 }
 
-/// Prints the times of runs by many agents, and their memory in a first and a second run; then the
-/// CPU time of an operation by one agent, as a ratio to that of a plain run.
+/// Prints the CPU time of agents that wait; the times of runs by many agents, and their memory in
+/// three runs; then the CPU time of an operation by one agent, as a ratio to that of a
+/// plain run.
 ///
 /// # Errors
 /// If memtide cannot be built, or a run fails.
@@ -43,13 +47,14 @@ pub fn agents(root: &Path, options: &Options) -> Result<(), String> {
     one(&lab("one")?, options, &cpus)
 }
 
-/// A fleet of many agents, which makes two runs.
+/// A fleet of many agents, which makes three runs.
 fn many(lab: &Lab, options: &Options, cpus: &Cpus) -> Result<(), String> {
     let server = Server::memcached(cpus)?;
     let count = options.agents;
     let agents: Vec<Kept> = (0..count).map(|number| lab.agent(number)).collect::<Result<_, _>>()?;
+    waiting(lab, &server.address.to_string(), &agents)?;
     println!("run   joined   load began   merged   PSS of an agent: mean   most");
-    for number in 1..=2 {
+    for number in 1..=3 {
         let rate = 10 * count;
         let words = format!(
             "run -s {} --keys {KEYS} --rate {rate} --duration {}s --warmup 0 --threads 1 \
@@ -75,13 +80,34 @@ fn many(lab: &Lab, options: &Options, cpus: &Cpus) -> Result<(), String> {
             most / 1024.0
         );
         let (shards, totals) = (&record["shards"], &record["totals"]);
+        let skew_ms = record["start_skew_ns"].as_u64().map_or(f64::NAN, |ns| ns as f64 / 1e6);
         println!(
-            "      {} shares, {} operations intended, {} answered",
+            "      {} shares, {} operations intended, {} answered; start skew {skew_ms:.1} ms",
             shards.as_array().map_or(0, Vec::len),
             totals["intended"],
             totals["answered"]
         );
     }
+    Ok(())
+}
+
+/// Prints the CPU time of connected agents whose master waits for one more.
+fn waiting(lab: &Lab, server: &str, agents: &[Kept]) -> Result<(), String> {
+    let (count, before) = (agents.len() as u32, lab.joined());
+    let master = lab.master(&format!("run -s {server} --keys {KEYS} --rate 1"), count + 1)?;
+    lab.await_all(before + count as usize, Instant::now())?;
+    thread::sleep(SETTLING);
+    let all = || agents.iter().map(cpu_ns).sum::<Result<u64, _>>();
+    let (began, before) = (Instant::now(), all()?);
+    thread::sleep(WAITING);
+    let share = (all()? - before) as f64 / began.elapsed().as_nanos() as f64;
+    let of_1000 = share * 1_000.0 / f64::from(count);
+    println!(
+        "{count} agents that wait take {:.2} % of a CPU; 1 000 would take {:.2} %",
+        share * 100.0,
+        of_1000 * 100.0
+    );
+    drop(master);
     Ok(())
 }
 
@@ -196,6 +222,17 @@ fn pss_kib(agent: &Kept) -> Result<f64, String> {
     let pss = text.lines().find_map(|line| line.strip_prefix("Pss:"));
     let pss = pss.and_then(|pss| pss.split_whitespace().next()?.parse().ok());
     pss.ok_or_else(|| format!("{place} has no line Pss"))
+}
+
+/// The CPU time of an agent's threads so far, in nanoseconds.
+fn cpu_ns(agent: &Kept) -> Result<u64, String> {
+    let tasks = PathBuf::from(format!("/proc/{}/task", agent.0.id()));
+    let mut sum = 0;
+    for task in fs::read_dir(&tasks).map_err(at(&tasks))?.flatten() {
+        let text = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+        sum += text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
+    }
+    Ok(sum)
 }
 
 /// A run in progress. Dropping this value ends it.

@@ -13,15 +13,19 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("workload", "base", "rand_distr rand_core strsim"),
     ("metrics", "base", "hdrhistogram flate2 base64"),
     // The logarithm of the gamma function; libm is in the tree by rand_distr.
-    ("belief", "metrics", "libm"),
+    ("belief", "base metrics", "libm serde"),
     ("server", "base codec", ""),
     ("engine", "base codec workload metrics", ""),
     ("scenario", "base workload metrics", "serde serde_json toml strsim sha2"),
     ("record", "base workload metrics belief scenario", "serde serde_json serde_path_to_error"),
     ("host", "base workload metrics engine server", "rustix socket2 signal-hook libc io-uring"),
     ("sim", "base workload metrics engine server", ""),
-    ("run", "base workload metrics engine scenario record", ""),
-    ("report", "base metrics scenario record", "plotters png epaint_default_fonts quick-xml maud"),
+    ("run", "base workload metrics engine scenario record belief", ""),
+    (
+        "report",
+        "base metrics scenario record belief",
+        "plotters png epaint_default_fonts quick-xml maud",
+    ),
     (
         "cluster",
         "base scenario record",
@@ -32,8 +36,9 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("compat", "base metrics scenario record", ""),
     (
         "memtide",
-        "base workload server engine scenario record host run report sinks sim compat cluster",
-        "clap clap_complete clap_mangen glob",
+        "base workload server engine scenario record belief host run report sinks sim compat \
+         cluster",
+        "clap clap_complete clap_mangen glob serde_json",
     ),
     ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),
     (

@@ -21,12 +21,13 @@ const GLOSSARY_CRATES: &[&str] = &["engine", "host", "metrics", "run", "sim", "s
 
 /// Public terms that the glossary need not explain.
 const TERMS: &str = "\
-    absence address answer ask aim available bisect bracket buffer busy busyness caught clock \
-    close command completion count cpu credential data decision document door ending error event \
-    failure flag histogram influx json limit loss lowered machine measured message mismatch moment \
-    network option pace pacing pause quantile question rate refusal returns sampled scan \
-    script series server serving shape sparse stage stop stranger stretch submission submitted \
-    surrounding tallying trace transport trial trouble unplannable verify wanted";
+    absence address aim answer ask asked available bisect bracket buffer busy busyness caught \
+    clock close command completion condition count cpu credential data decision document door \
+    ending error event fact failure flag histogram idle influx interrupt json limit loss lowered \
+    machine measured message mismatch moment network option pace pacing pause quantile question \
+    rate refusal returns sampled scan script series server serving shape sparse stage stop \
+    stranger stretch submission submitted surrounding tallying trace transport trial trouble \
+    unplannable verify wanted";
 
 /// Every banned phrase and beginning in one Rust file's comments.
 pub(super) fn check(source: &Source, unused: &[Unused]) -> Vec<Finding> {

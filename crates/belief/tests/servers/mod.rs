@@ -185,8 +185,8 @@ impl Server {
         }
     }
 
-    /// One run.
-    pub(crate) fn run(&self, seed: u64, seconds: f64, slices: usize) -> Run {
+    /// One run, whose service times grow by the fraction `growth_per_s` of the first ones.
+    pub(crate) fn run(&self, seed: u64, seconds: f64, slices: usize, growth_per_s: f64) -> Run {
         let (service, length) = (self.utilisation * GAP_NS, seconds * 1e9);
         let warm = WARM * length;
         let mut first = Random::of(seed, 0);
@@ -213,6 +213,7 @@ impl Server {
                 Model::Md1 => service,
                 Model::Mm1 | Model::OnOff | Model::Stall => services.exponential(service),
             };
+            let of = of * (1.0 + growth_per_s * (at - warm).max(0.0) / 1e9);
             let is_stalling = self.model == Model::Stall;
             let arrival = if is_stalling { stalls.work_clock(at) } else { at };
             departure = arrival.max(departure) + of;

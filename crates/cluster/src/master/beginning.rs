@@ -11,6 +11,8 @@ use memtide_base::{Instant, Span};
 /// The interval between pings of each agent, which measure its drift and show that its master
 /// lives.
 const PING_EVERY: Span = Span::from_s(1);
+/// The interval between pings of an agent that waits for others.
+const PING_WAITING_EVERY: Span = Span::from_s(5);
 /// The number of pings that compare clocks before the first load.
 const BURST: u32 = 256;
 /// The number of pings that compare clocks again before the load of each later step.
@@ -53,12 +55,13 @@ impl Master {
     ) {
         let part = Span::from_ns(BURSTS_MAX.ns() / self.members.len() as u64);
         let burst_max = BURST_MAX.min(part);
+        let is_gathering = self.phase == Phase::Gathering;
         let member = &mut self.members[number];
         let Some((_, sent)) = member.ping.filter(|(expected, _)| *expected == pong.number) else {
             return;
         };
         member.ping = None;
-        member.ping_at = now + PING_EVERY;
+        member.ping_at = now + if is_gathering { PING_WAITING_EVERY } else { PING_EVERY };
         let RoundTrip { sent, received } = trip.unwrap_or(RoundTrip { sent, received: now });
         member.clock.ping(sent.ns(), received.ns(), pong.clock_ns);
         if member.burst > 0 {

@@ -193,6 +193,7 @@ impl Member {
         (self.burst, self.is_compared, self.notes, self.is_alone) = (0, false, 0, false);
         self.stage = if load_only { Stage::Filling } else { Stage::Preparing };
         (self.record, self.handing_since, self.armed_ns) = (Assembly::default(), None, None);
+        self.ping_at = self.ping_at.min(now);
         self.progress = Progress { told: now, moved: now + rest, report: Preparing::default() };
         true
     }

@@ -111,7 +111,7 @@ impl AgentNet {
     }
 
     /// The instant of the master's last message, by the clock that was passed in; 0 before the
-    /// first. After [`MASTER_SILENT_MAX`] of silence it does not change until the next connection,
+    /// first. After [`MASTER_SILENT_MAX`] of silence it does not change while the caller is busy,
     /// because messages that waited while this process was suspended do not show that the master is
     /// alive.
     #[must_use]
@@ -148,6 +148,11 @@ impl AgentEnd {
         let (hello, heard) = (watch::Sender::new(None), Arc::default());
         let (is_doubted, serves_since) = (AtomicBool::new(false), Mutex::default());
         Self { token: join.token.clone(), hello, clock, heard, is_doubted, serves_since }
+    }
+
+    /// True while the caller carries out a share.
+    fn is_busy(&self) -> bool {
+        self.hello.borrow().as_ref().is_some_and(|hello| hello.busy_since_unix_s.is_some())
     }
 
     /// True if the master has been silent for too long.
@@ -204,7 +209,7 @@ impl End for AgentEnd {
     /// Answers pings, and notes signs of life.
     fn handle(&self, message: &ToAgent) -> ControlFlow<Option<FromAgent>> {
         let clock_ns = (self.clock)();
-        if !self.is_silent() {
+        if !self.is_busy() || !self.is_silent() {
             self.heard.store(clock_ns, Ordering::Relaxed);
             self.is_doubted.store(false, Ordering::Relaxed);
         }

@@ -5,18 +5,23 @@ use super::stream::{self, Driver};
 use super::thread::Stop;
 use super::{CLOSE_MAX, PROOF_MAX, UNREAD_MAX, tls};
 use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::select;
 use tokio::sync::watch;
-use tokio::time::{interval, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::{TlsConnector, TlsStream};
 use tonic::Streaming;
 
 /// The longest time that a connection may take to be made; shorter than that for the proof, so that
 /// the reason is told.
 const CONNECT_MAX: Duration = Duration::from_secs(4);
+/// The interval at which a peer's reading is checked, and that of a peer for which nothing waits.
 const TICK: Duration = Duration::from_secs(1);
+const IDLE_TICK: Duration = Duration::from_secs(10);
 const FULL: &str = "it reads too slowly: 1024 messages or 64 MiB are queued for it";
 
 /// Waits for a proof until its deadline.
@@ -65,16 +70,33 @@ fn unreached(error: &io::Error) -> String {
 pub(super) struct Handle<Out> {
     pub(super) outbox: Outbox<Out>,
     end: watch::Sender<bool>,
+    /// True once the peer has something to do.
+    works: Arc<AtomicBool>,
+    /// The number of messages that had left when this was last asked.
+    left: AtomicU64,
 }
 
 impl<Out: prost::Message> Handle<Out> {
     /// A handle, what shows its end, and its messages; `leaves` sees each just before it is sent.
+    /// `works` is set once the peer has something to do.
     pub(super) fn new(
+        works: Arc<AtomicBool>,
         leaves: impl FnMut(&Out) + Send + 'static,
     ) -> (Self, watch::Receiver<bool>, Outgoing<Out>) {
         let (outbox, outgoing) = outgoing(leaves);
         let (end, ended) = watch::channel(false);
-        (Self { outbox, end }, ended, outgoing)
+        (Self { outbox, end, works, left: AtomicU64::new(0) }, ended, outgoing)
+    }
+
+    /// True once the peer has something to do.
+    pub(super) fn works(&self) -> bool {
+        self.works.load(Ordering::Relaxed)
+    }
+
+    /// True if no message has left since this was last asked.
+    pub(super) fn was_quiet(&self) -> bool {
+        let left = self.outbox.left();
+        self.left.swap(left, Ordering::Relaxed) == left
     }
 
     /// Sends a message. A peer that has no room for it loses the connection.
@@ -112,7 +134,7 @@ impl<In: prost::Message> Link<In> {
         inbox: &Inbox<E>,
         mut take: impl FnMut(In) -> Option<E>,
     ) -> Ended {
-        let mut tick = interval(TICK);
+        let mut tick = pin!(sleep(TICK));
         let (mut taken, mut unread) = (None, Duration::ZERO);
         loop {
             let message = select! {
@@ -120,11 +142,13 @@ impl<In: prost::Message> Link<In> {
                 biased;
                 asked = self.ended.changed() => return asked_or_full(asked.is_ok()),
                 () = self.stop.asked() => return Ended::Asked,
-                _ = tick.tick() => {
+                () = tick.as_mut() => {
                     let now = self.backlog.taken();
                     let stays = now.is_some() && now == taken;
                     unread = if stays { unread + TICK } else { Duration::ZERO };
                     taken = now;
+                    let next = if now.is_some() { TICK } else { IDLE_TICK };
+                    tick.as_mut().reset(Instant::now() + next);
                     if unread >= UNREAD_MAX {
                         let s = UNREAD_MAX.as_secs();
                         return Ended::Unread(format!("it has read nothing for {s} s"));

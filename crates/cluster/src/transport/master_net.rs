@@ -92,6 +92,10 @@ impl End for MasterEnd {
         if why == tls::REFUSED { why } else { Self::UNANSWERED.to_owned() }
     }
 
+    fn engages(message: &ToAgent) -> bool {
+        matches!(message.what, Some(to_agent::What::Share(_)))
+    }
+
     fn ping(message: &ToAgent) -> Option<u64> {
         let Some(to_agent::What::Ping(ping)) = &message.what else { return None };
         Some(ping.number)

@@ -8,14 +8,14 @@ use super::link::{Ended, Handle, Link, connect, within};
 use super::queue::{Events, Inbox, Outgoing, events, locked};
 use super::stream::{Driver, call, serve, why};
 use super::thread::{NetThread, Stop, runtime};
-use super::{ALIVE_EVERY, REDIAL};
+use super::{ALIVE_EVERY, ALIVE_WAITING, REDIAL};
 use crate::clock::RoundTrip;
 use crate::message::Hello;
 use memtide_base::Instant;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{self, Duration};
 use tokio::net::TcpStream;
@@ -68,6 +68,11 @@ pub(super) trait End: Send + Sync + 'static {
     /// The message that shows all peers each second that this end is alive.
     fn alive(&self) -> Option<Self::Out> {
         None
+    }
+    /// True if this message makes the peer work, so that it must hear every second that this end is
+    /// alive.
+    fn engages(_message: &Self::Out) -> bool {
+        false
     }
     /// The number of a ping that leaves.
     fn ping(_message: &Self::Out) -> Option<u64> {
@@ -171,14 +176,17 @@ impl<E: End> Shared<E> {
         Instant::from_ns((self.clock)())
     }
 
-    /// Tells all peers each second that this end is alive, however busy the caller is.
+    /// Tells all peers that work each second that this end is alive, however busy the caller is;
+    /// the others seldom, and only if nothing else was said.
     async fn say_alive(self: Arc<Self>, mut stop: Stop) {
-        loop {
+        for second in 1_u32.. {
             select! {
                 () = sleep(ALIVE_EVERY) => {}
                 () = stop.asked() => return,
             }
-            for handle in locked(&self.peers).values() {
+            let is_for_all = second.is_multiple_of(ALIVE_WAITING);
+            let is_due = |handle: &&Handle<_>| handle.works() || (is_for_all && handle.was_quiet());
+            for handle in locked(&self.peers).values().filter(is_due) {
                 self.end.alive().into_iter().for_each(|alive| handle.send(alive));
             }
         }
@@ -223,7 +231,10 @@ impl<E: End> Shared<E> {
     ) -> Result<(Connected<E>, bool), String> {
         let last_ping = LastPing::default();
         let (clock, stamped) = (self.clock, Arc::clone(&last_ping));
-        let (handle, ended, outgoing) = Handle::new(move |message| {
+        let works = Arc::new(AtomicBool::new(false));
+        let engaged = Arc::clone(&works);
+        let (handle, ended, outgoing) = Handle::new(works, move |message| {
+            engaged.fetch_or(E::engages(message), Ordering::Relaxed);
             if let Some(number) = E::ping(message) {
                 *locked(&stamped) = Some((number, Instant::from_ns(clock())));
             }

@@ -10,10 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tonic::codegen::tokio_stream::Stream;
 
 const BYTES_PER_PLACE: usize = 64 * 1024;
+/// The most messages without room that still wait for a peer.
+const SPARE_MAX: usize = 64;
 
 /// The number of places that a message takes in a queue.
 pub(super) fn places(message: &impl prost::Message) -> u32 {
@@ -78,12 +80,22 @@ pub(super) fn events<E>() -> (Inbox<E>, Events<E>) {
 pub(super) struct Outbox<T> {
     sender: UnboundedSender<(T, OwnedSemaphorePermit)>,
     backlog: Backlog,
+    /// Room for short messages that cannot wait, such as answers to pings, while a caller that does
+    /// wait has filled the queue.
+    spare: Arc<Semaphore>,
 }
 
 impl<T: prost::Message> Outbox<T> {
     /// False if there is no room.
     pub(super) fn try_put(&self, message: T) -> bool {
-        let room = Arc::clone(&self.backlog.room).try_acquire_many_owned(places(&message));
+        let places = places(&message);
+        let room = Arc::clone(&self.backlog.room).try_acquire_many_owned(places);
+        let room = match room {
+            Err(TryAcquireError::NoPermits) if places == 1 => {
+                Arc::clone(&self.spare).try_acquire_owned()
+            }
+            other => other,
+        };
         // If the connection has ended, the message has no reader; the caller learns of the end.
         room.is_ok_and(|room| self.sender.send((message, room)).is_ok())
             || self.backlog.room.is_closed()
@@ -95,6 +107,11 @@ impl<T: prost::Message> Outbox<T> {
         if let Ok(room) = room.blocking_acquire_many_owned(places(&message)) {
             let _ = self.sender.send((message, room));
         }
+    }
+
+    /// The number of messages that have left so far.
+    pub(super) fn left(&self) -> u64 {
+        self.backlog.taken.load(Ordering::Relaxed)
     }
 
     pub(super) fn backlog(&self) -> Backlog {
@@ -151,5 +168,6 @@ pub(super) fn outgoing<T>(leaves: impl FnMut(&T) + Send + 'static) -> (Outbox<T>
     let room = Arc::new(Semaphore::new(WAITING_MAX as usize));
     let backlog = Backlog { room, taken: Arc::clone(&taken) };
     let leaves = Box::new(leaves);
-    (Outbox { sender, backlog }, Outgoing { receiver, taken, leaves })
+    let spare = Arc::new(Semaphore::new(SPARE_MAX));
+    (Outbox { sender, backlog, spare }, Outgoing { receiver, taken, leaves })
 }

@@ -6,7 +6,7 @@ use crate::fleets::check;
 use crate::network::{Fault, Tamper, When, World};
 use crate::node::S;
 use memtide_base::{Instant, Span};
-use memtide_cluster::PROTOCOL;
+use memtide_cluster::agent::{self, Agent};
 use memtide_cluster::master::{Action, Gathered, Master, Round, RoundLoad, Rules, Wanted};
 use memtide_cluster::message::from_agent::What as FromWhat;
 use memtide_cluster::message::to_agent::What as ToWhat;
@@ -14,6 +14,7 @@ use memtide_cluster::message::{
     Alone, Failed, FromAgent, Hello, KeptRecord, Note, Pong, Prepared, Preparing, RecordPart,
     Refused, Second, ToAgent,
 };
+use memtide_cluster::{MASTER_AWAY_MAX, PROTOCOL};
 
 /// Three agents, of which one may be lost.
 fn world() -> World {
@@ -101,6 +102,22 @@ fn a_record_that_drips_is_given_up() {
     assert!(why.contains("did not hand over its record in time: 1 bytes in 30 s"), "{why}");
 }
 
+/// The rules of a master with two agents, of which it may lose one.
+fn rules() -> Rules {
+    Rules {
+        wanted: Wanted::Count(2),
+        expect: Span::from_s(30),
+        prepare_max: PREPARE_MAX,
+        allow_lost: 1,
+        goes_on: false,
+        expect_flag: None,
+        prepare_flag: Some("--prepare-timeout"),
+        own: None,
+        version: VERSION.to_owned(),
+        seed: 5,
+    }
+}
+
 /// Drives a master alone, with one agent that sends what it likes.
 struct Solo {
     master: Master,
@@ -117,20 +134,8 @@ fn kept(run: &[u8]) -> Vec<KeptRecord> {
 impl Solo {
     /// A master with one agent at peer 7 and its round of one share, or a fill.
     fn new(load_only: bool) -> Self {
-        let rules = Rules {
-            wanted: Wanted::Count(2),
-            expect: Span::from_s(30),
-            prepare_max: PREPARE_MAX,
-            allow_lost: 1,
-            goes_on: false,
-            expect_flag: None,
-            prepare_flag: Some("--prepare-timeout"),
-            own: None,
-            version: VERSION.to_owned(),
-            seed: 5,
-        };
         let now = Instant::from_ns(1_000);
-        let mut master = Master::new(rules, now);
+        let mut master = Master::new(rules(), now);
         for (peer, name) in [(PEER, "liar"), (PEER + 1, "other")] {
             master.opened(peer, "10.0.0.1:1", &hello(name), now);
         }
@@ -356,6 +361,34 @@ fn a_merged_record_is_acknowledged_after_a_new_connection() {
         _ => false,
     };
     assert!(solo.said.iter().any(is_told), "{:?}", solo.said);
+}
+
+/// Hundreds of agents may wait on one machine, so few messages wake them.
+#[test]
+fn an_agent_that_waits_is_woken_every_five_seconds_and_leaves_a_silent_master() {
+    let mut rules = rules();
+    rules.expect = Span::from_s(600);
+    let mut now = Instant::from_ns(1_000);
+    let (mut master, mut agent, mut pings) = (Master::new(rules, now), Agent::new(), 0);
+    master.opened(PEER, "10.0.0.1:1", &hello("first"), now);
+    agent.opened();
+    for _ in 0..600 {
+        now += Span::from_ms(100);
+        master.tick(now);
+        while let Some(action) = master.poll() {
+            if let Action::Send(_, ToAgent { what: Some(ToWhat::Ping(ping)) }) = action {
+                pings += 1;
+                let pong = Pong { number: ping.number, clock_ns: now.ns() };
+                master.handle(PEER, from(FromWhat::Pong(pong)), now);
+            }
+        }
+    }
+    assert!((10..=13).contains(&pings), "{pings} pings in a minute");
+    assert_eq!(master.agents().len(), 1);
+    agent.tick(now + Span::from_ms(14_900), now);
+    assert_eq!((agent.poll(), agent.has_master()), (None, true));
+    agent.tick(now + MASTER_AWAY_MAX, now);
+    assert!(matches!(agent.poll(), Some(agent::Action::Close(_))) && !agent.has_master());
 }
 
 /// A message that only an agent at work may send.

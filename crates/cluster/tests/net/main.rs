@@ -7,5 +7,6 @@
 )]
 
 mod hostile;
+mod floods;
 mod peers;
 mod talk;

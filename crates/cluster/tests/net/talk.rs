@@ -6,7 +6,7 @@ use crate::peers::{
 };
 use memtide_base::Span;
 use memtide_cluster::message::{
-    Acknowledged, FromAgent, RecordPart, Stop, ToAgent, from_agent, to_agent,
+    Acknowledged, FromAgent, Hello, RecordPart, Share, Stop, ToAgent, from_agent, to_agent,
 };
 use memtide_cluster::transport::{AgentNet, FromNet, MasterNet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,7 +76,8 @@ fn a_master_dials_its_agents_and_they_talk() {
 /// The clock of an agent's machine, in nanoseconds.
 static CLOCK: AtomicU64 = AtomicU64::new(1);
 
-/// A process that was suspended finds waiting pings when it resumes.
+/// A process that was suspended finds waiting pings when it resumes. They count for an agent that
+/// only waits.
 #[test]
 fn what_waited_through_a_long_silence_does_not_end_it() {
     let keys = Keys::new();
@@ -86,7 +87,12 @@ fn what_waited_through_a_long_silence_does_not_end_it() {
     let (peer, _) = opened(&master);
     opened_at(&agent);
     let heard = agent.heard();
-    for (at, expected) in [(2, 2), (6, 6), (11, 6), (12, 6)] {
+    let busy = |is_busy: bool| {
+        let busy_since_unix_s = is_busy.then_some(1);
+        agent.set_hello(Hello { busy_since_unix_s, ..hello("a1") });
+    };
+    for (at, expected) in [(2, 2), (6, 6), (11, 6), (12, 6), (13, 13), (20, 20)] {
+        busy(at < 13);
         CLOCK.store(Span::from_s(at).ns(), Ordering::Relaxed);
         master.send(peer, ping(at));
         let from_agent::What::Pong(pong) = said(&master) else { panic!("another message") };
@@ -107,8 +113,21 @@ fn a_large_record_arrives_in_parts() {
     thread::scope(|scope| {
         scope.spawn(|| (0..300).for_each(|number| agent.send(part(number))));
         thread::sleep(Duration::from_millis(300));
-        for number in 0..300 {
-            assert_eq!(Some(said(&master)), part(number).what, "part {number}");
+        // The answers of the agent's network have places of their own.
+        (0..10).for_each(|number| master.send(peer, ping(number)));
+        thread::sleep(Duration::from_millis(300));
+        let (mut parts, mut pongs) = (0, 0);
+        while (parts, pongs) != (300, 10) {
+            match said(&master) {
+                from_agent::What::Pong(pong) => {
+                    assert_eq!(pong.number, pongs);
+                    pongs += 1;
+                }
+                other => {
+                    assert_eq!(Some(other), part(parts).what, "part {parts}");
+                    parts += 1;
+                }
+            }
         }
     });
     let acknowledged = Acknowledged { run: b"run".to_vec(), share: 0 };
@@ -158,7 +177,10 @@ fn the_way_of_a_ping_does_not_depend_on_the_callers_time() {
 
 #[test]
 fn an_agent_hears_of_a_master_whose_caller_is_busy() {
-    let (_master, agent, _) = met();
+    let (master, agent, peer) = met();
+    // An agent that has had no share hears less often.
+    master.send(peer, ToAgent { what: Some(to_agent::What::Share(Share::default())) });
+    assert!(matches!(said_at(&agent), to_agent::What::Share(_)));
     let (heard, first) = (agent.heard(), agent.heard().load(Ordering::Relaxed));
     let start = Instant::now();
     while heard.load(Ordering::Relaxed) == first {

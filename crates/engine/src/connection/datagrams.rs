@@ -74,6 +74,7 @@ impl Connection {
         let missing = reassembler.give_up();
         sink.datagrams(now, DatagramClass::Lost, u64::from(missing));
         sink.settle(&entry, Ending::unanswered(Fate::TimedOut));
+        sink.forgotten();
         self.pipeline.pop_front();
         // The next request needs another number than this one.
         self.answered = self.answered.wrapping_add(1);

@@ -39,7 +39,7 @@ struct Seen {
 }
 
 impl ConnectionEvents for Seen {
-    fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
+    fn sent(&mut self, entry: &mut InFlight, late: Span, outstanding: usize) {
         self.outstanding.push(outstanding);
         self.sent.push((entry.index, late));
     }
@@ -109,7 +109,7 @@ impl Talk {
         self.connection.carry(InFlight {
             intended: self.now,
             sent: self.now,
-            generator: Span::ZERO,
+            own: Span::ZERO,
             index: self.issued,
             key: 7,
             segment: 1,
@@ -348,7 +348,7 @@ fn lateness_counts_from_when_an_operation_could_have_been_sent() {
     talk.connection.carry(InFlight {
         intended: Instant::from_ns(10),
         sent: Instant::from_ns(40),
-        generator: Span::from_ns(5),
+        own: Span::from_ns(5),
         index: 0,
         key: 0,
         segment: 1,
@@ -361,5 +361,5 @@ fn lateness_counts_from_when_an_operation_could_have_been_sent() {
     assert_eq!(talk.seen.sent, [(0, Span::from_ns(20))]);
     let entry = talk.connection.pipeline[0];
     assert_eq!((entry.intended, entry.sent), (Instant::from_ns(10), Instant::from_ns(60)));
-    assert_eq!(entry.generator, Span::from_ns(25));
+    assert_eq!(entry.own, Span::from_ns(25));
 }

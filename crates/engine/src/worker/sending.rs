@@ -141,16 +141,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     #[inline(always)]
     pub(super) fn intend(&mut self, op: &Op, at: Instant, ready: Instant) -> InFlight {
         let segment = self.recorder.intended(at);
-        let mut generator = Span::ZERO;
+        let mut own = Span::ZERO;
         if ready > at {
             let wait = self.idle.divide(at, ready);
-            generator = wait.client_busy;
+            own = wait.client_busy;
             self.recorder.waited(segment, wait);
         }
         InFlight {
             intended: at,
             sent: ready,
-            generator,
+            own,
             index: op.index,
             key: op.key,
             segment,
@@ -276,7 +276,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         Some(InFlight {
             intended: at,
             sent: Instant::NEVER,
-            generator: Span::ZERO,
+            own: Span::ZERO,
             index,
             key: 0,
             segment: self.recorder.intended(at),

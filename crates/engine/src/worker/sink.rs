@@ -66,7 +66,7 @@ impl<S: Source> OperationSink<'_, S> {
 }
 
 impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
-    fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
+    fn sent(&mut self, entry: &mut InFlight, late: Span, outstanding: usize) {
         self.recorder.sent(entry, late, outstanding, self.link.server);
     }
 
@@ -83,6 +83,10 @@ impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
 
     fn late(&mut self, entry: &InFlight, bytes: u32) {
         self.recorder.late(entry, bytes, self.link.server);
+    }
+
+    fn forgotten(&mut self) {
+        self.recorder.left(self.link.server, Instant::NEVER);
     }
 
     fn half_way(&mut self, entry: &InFlight, bytes: u32) {

@@ -138,6 +138,10 @@ impl Driver for Watched {
         self.inner.completion()
     }
 
+    fn kept(&self) -> Option<Span> {
+        self.inner.kept()
+    }
+
     fn export(&mut self, sample: Sample) -> Result<(), Full> {
         self.seen.borrow_mut().samples.push(sample);
         self.inner.export(sample)

@@ -338,6 +338,10 @@ impl Driver for EpollDriver {
         Some(Completion { connection, at, event })
     }
 
+    fn kept(&self) -> Option<Span> {
+        self.peers.kept.read()
+    }
+
     fn export(&mut self, sample: Sample) -> Result<(), Full> {
         self.peers.export(sample)
     }

@@ -123,6 +123,10 @@ impl Driver for NullDriver {
         Some(Completion { connection, at: self.now, event })
     }
 
+    fn kept(&self) -> Option<Span> {
+        None
+    }
+
     fn export(&mut self, _sample: Sample) -> Result<(), Full> {
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 use crate::clock::{Clock, SPIN_WINDOW};
 use crate::driver::guard::ConnectGuard;
+use crate::driver::kept::Kept;
 use crate::driver::socket::{self, Connecting};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Completion, ConnectError, Event, Sample, Submitted};
@@ -24,6 +25,8 @@ pub(crate) struct Peers {
     early: VecDeque<(ConnectionId, Event<'static>)>,
     samples: Option<SyncSender<Sample>>,
     guard: ConnectGuard,
+    /// The run-queue time of the worker's thread.
+    pub(crate) kept: Kept,
 }
 
 impl Peers {
@@ -37,7 +40,7 @@ impl Peers {
     ) -> Self {
         let all: Vec<Peer> = (0..connections).map(|_| Peer::default()).collect();
         let early = VecDeque::with_capacity(all.len() + 1);
-        Self { clock, wait, all, early, samples, guard }
+        Self { clock, wait, all, early, samples, guard, kept: Kept::default() }
     }
 
     /// The number of connections.

@@ -530,6 +530,10 @@ impl Driver for UringDriver {
         None
     }
 
+    fn kept(&self) -> Option<Span> {
+        self.peers.kept.read()
+    }
+
     fn export(&mut self, sample: Sample) -> Result<(), Full> {
         self.peers.export(sample)
     }

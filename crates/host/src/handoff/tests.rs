@@ -47,7 +47,7 @@ fn record(tally: &mut Tally, count: u64) {
         tally.segments[0].intended += 1;
         tally.segments[0].settle(0, Fate::Answered);
         tally.intended(Span::ZERO);
-        tally.times.response_ideal.record(1_000);
+
         let (response, service) = (Span::from_us(1), Span::from_us(1));
         let (slot, kind, server) = (0, 0, 0);
         let answer = Answer { slot, kind, server, response, service, hits: 1, misses: 0 };

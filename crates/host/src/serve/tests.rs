@@ -2,7 +2,7 @@
 //! exactly the faults that the server made.
 
 use super::*;
-use crate::pin::inherited;
+use crate::machine::pin::inherited;
 use memtide_server::FaultKind;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};

@@ -15,7 +15,7 @@ fn silence_raises_it_for_good() {
     assert!(!StopFlag::on_silence(Arc::clone(&heard), Span::from_s(60)).is_raised());
     let stop = StopFlag::on_silence(Arc::clone(&heard), Span::from_ns(1));
     let clone = stop.clone();
-    std::thread::sleep(std::time::Duration::from_millis(1));
+    thread::sleep(std::time::Duration::from_millis(1));
     assert!(clone.is_raised());
     // A late message changes nothing.
     heard.store(u64::MAX, Ordering::Relaxed);

@@ -13,7 +13,7 @@ use memtide_cluster::files::{self, Kept};
 use memtide_cluster::join::Join;
 use memtide_cluster::law::{AskedShare, Law};
 use memtide_cluster::message::{Hello, Share as ShareMessage, Step};
-use memtide_cluster::transport::{AgentNet, FromMaster};
+use memtide_cluster::transport::{AgentNet, FromMaster, Waker};
 use memtide_compat::FaceWords;
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
@@ -31,9 +31,9 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Periods at which an agent that nothing wakes checks the time, and whether it was told to end:
-/// with a share, and while it waits for one.
-const LOOK_EVERY: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
+/// Periods at which an agent that nothing wakes checks the time: with a share or a record to hand
+/// over, and while it waits for a share.
+const LOOK_EVERY: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(12)];
 /// Longest time that an agent told to end waits for its record to be acknowledged.
 const HAND_OVER_MAX: Span = Span::from_s(10);
 
@@ -109,6 +109,7 @@ impl Own {
 /// An agent in the process of its master, which carries out the master's own share.
 pub(crate) struct Local {
     stop: StopFlag,
+    waker: Waker,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -120,20 +121,21 @@ impl Local {
         let join = Join { address: address.to_string(), ..join.clone() };
         let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
         let stop = StopFlag::default();
-        let told = stop.clone();
+        let (told, waker) = (stop.clone(), net.waker());
         let work = move || serve(setup, net, &told);
         let thread = thread::Builder::new().name("agent".to_owned()).spawn(work);
         let thread = thread.map_err(|error| {
             let message = format!("the system started no thread for the master's share: {error}");
             Stop { code: crate::exit::FAILED, message }
         })?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { stop, waker, thread: Some(thread) })
     }
 }
 
 impl Drop for Local {
     fn drop(&mut self) {
         self.stop.raise();
+        self.waker.wake();
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has printed its message.
             drop(thread.join());
@@ -208,7 +210,8 @@ impl Shell {
     }
 
     fn turn(&mut self) {
-        match self.net.next(LOOK_EVERY[usize::from(self.busy.is_none())]) {
+        let waits = self.busy.is_none() && !self.agent.is_handing() && self.ending.is_none();
+        match self.net.next(LOOK_EVERY[usize::from(waits)]) {
             Some(FromMaster::Opened { peer, address, .. }) => {
                 self.peer = peer;
                 let key = to_hex(&self.net.master()[..8]);

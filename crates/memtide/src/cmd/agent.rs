@@ -14,7 +14,7 @@ use memtide_cluster::law::{LIMITS, Law, LawWords, Limit};
 use memtide_cluster::transport::AgentNet;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
-use memtide_host::signal::StopFlag;
+use memtide_host::signal::{StopFlag, on_each_signal};
 use memtide_scenario::{Output, OutputKind, Outputs, SpoolPlace};
 use std::path::{Path, PathBuf};
 
@@ -80,6 +80,8 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
         None => AgentNet::dial(&join, monotonic_ns),
     };
     let net = net.map_err(Stop::usage)?;
+    let waker = net.waker();
+    caught(on_each_signal(move || waker.wake()))?;
     let setup = Setup {
         law: Some(law),
         name: matches.get_one::<String>("name").cloned().unwrap_or_else(machine::host_name),

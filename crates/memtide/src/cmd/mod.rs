@@ -7,6 +7,7 @@ mod merge;
 mod steps;
 mod run;
 mod sim;
+mod doctor;
 mod serve;
 #[cfg(feature = "cluster")]
 mod agent;
@@ -24,6 +25,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
         Some(("search", matches)) => steps::search(matches),
         Some(("scan", matches)) => steps::scan(matches),
         Some(("sim", matches)) => sim::sim(matches),
+        Some(("doctor", matches)) => doctor::doctor(matches),
         Some(("merge", matches)) => merge::merge(matches),
         Some(("report", matches)) => report::report(matches),
         Some(("compare", matches)) => compare::compare(matches),

@@ -40,6 +40,7 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommand(report_command())
         .subcommand(compare_command())
         .subcommand(sim_command(length))
+        .subcommand(doctor_command())
         .subcommand(serve_command())
         .subcommands(agents())
         .subcommands(faces())
@@ -284,6 +285,36 @@ fn install_command() -> Command {
     #[cfg(feature = "cluster")]
     let command = command.args(cluster::install_flags());
     command
+}
+
+fn doctor_command() -> Command {
+    Command::new("doctor")
+        .about("Say what this machine does to measurements, before a campaign")
+        .long_about(
+            "Look at this machine for 4 s, and at the servers that are named: CPUs, other load, \
+             stolen time, how late threads wake up, pauses, the clock, files, io_uring, and the \
+             servers' threads and distance. Each fact has its measured effect where that can be \
+             had; what spoils runs has its remedy. A run under such conditions would warn of the \
+             same.",
+        )
+        .after_help(
+            "Exit codes:\n    0  nothing spoils measurements\n    1  something does\n    2  the \
+             command line is wrong\n    3  the name of a server leads nowhere",
+        )
+        .arg(
+            Arg::new("server")
+                .short('s')
+                .long("server")
+                .value_name("HOST[:PORT]")
+                .action(ArgAction::Append)
+                .help("Server to look at, too; may be repeated"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print the facts as JSON"),
+        )
 }
 
 fn merge_command() -> Command {

@@ -227,6 +227,6 @@ fn lanes_text(around: &Surroundings, lowered: &Lowered) -> String {
 /// Cause: The system refused a handler for signals such as Ctrl-C.
 ///
 /// To do: Run memtide without the sandbox that forbids it.
-pub(crate) fn caught(signals: io::Result<StopFlag>) -> Result<StopFlag, Stop> {
+pub(crate) fn caught<T>(signals: io::Result<T>) -> Result<T, Stop> {
     signals.map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))
 }

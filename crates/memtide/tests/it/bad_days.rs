@@ -192,7 +192,7 @@ fn where_io_uring_is_forbidden_epoll_does_the_same_and_the_report_says_why() {
 }
 
 /// Makes the kernel refuse the set-up of an io_uring with "not permitted", as in containers.
-fn forbid_io_uring(command: &mut Command) -> &mut Command {
+pub(crate) fn forbid_io_uring(command: &mut Command) -> &mut Command {
     let statement =
         |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
     let filter = [

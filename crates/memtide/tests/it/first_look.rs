@@ -1,6 +1,8 @@
 //! First contact: a run without any configuration, help, manual and completions, and precedence
 //! when several places set the same field.
 
+mod doctor;
+
 use crate::prelude::*;
 use memtide_record::LoopKind;
 use memtide_scenario::FIELDS;

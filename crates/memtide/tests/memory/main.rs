@@ -125,7 +125,7 @@ fn drawn(random: &mut Random) -> (String, u32) {
         let width = between(random, 10.0, 1e3);
         say(format!(
             "interval = '{width}ms'\nduration = '{}ms'",
-            width * between(random, 1.0, 2e4)
+            width * between(random, 1.0, 1.6e4)
         ));
     } else {
         say(format!("duration = '{}s'", between(random, 1.0, 1e5)));

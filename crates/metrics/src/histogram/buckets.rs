@@ -74,6 +74,11 @@ pub(crate) const fn coarse(value: u64) -> u16 {
     (index(value) >> COARSE_BITS) as u16
 }
 
+/// The smallest value of a coarse bucket.
+pub(crate) const fn coarse_floor(bucket: u16) -> u64 {
+    range((bucket as usize) << COARSE_BITS).0
+}
+
 /// A coarse bucket holds this power of two of buckets.
 const COARSE_BITS: u32 = 4;
 /// The number of coarse buckets.

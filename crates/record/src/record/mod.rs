@@ -20,7 +20,8 @@ pub use count::{
 };
 pub(crate) use count::{add, add_counts};
 pub use distribution::{
-    Bounds, Counts, Distribution, LagSplit, Lateness, Missing, OwnShare, Percentile, Slicing, Wide,
+    Bounds, Counts, Distribution, Drifting, LagSplit, Lateness, Missing, OwnShare, Percentile,
+    Slicing, Wide,
 };
 pub use judgement::{
     Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
@@ -207,6 +208,11 @@ pub struct Record {
     pub intervals: Vec<IntervalRecord>,
     /// The measured window in at most 64 slices, with their full distributions.
     pub slices: Vec<SliceRecord>,
+    /// Figures of all operations that rose or fell during the window, by more than chance explains
+    /// and by more than 3 %: the change from beginning to end, as a fraction. Absent if none did.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, f64>"))]
+    pub drift: BTreeMap<Drifting, f64>,
     /// Slices from which the confidence intervals follow; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slicing: Option<Slicing>,

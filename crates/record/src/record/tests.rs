@@ -103,7 +103,7 @@ fn names_are_the_published_ones() {
     assert_eq!(value["phases"]["measure"]["ops"], json!({ "get": 900, "set": 100 }));
     assert_names(&value["server"], "before after delta");
     assert_names(&value["believable"], "verdict reasons");
-    assert_eq!(value["believable"]["verdict"], "no");
+    assert_eq!(value["believable"]["verdict"], "within");
     assert_eq!(value["goals"][0]["result"], "undecided");
     assert_names(&value["rate"], "target_per_s achieved_per_s");
     let distribution =

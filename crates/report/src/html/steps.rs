@@ -10,7 +10,6 @@ use crate::text::StepsRows;
 use maud::{Markup, html};
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
-use memtide_record::Verdict;
 use memtide_record::steps::{Conclusion, CourseKind, Point, Step};
 
 /// Largest number of steps whose figures the page shows in full; the JSON has every record.
@@ -42,7 +41,7 @@ impl StepsPage {
     /// Adds a step.
     pub fn step(&mut self, step: &Step) {
         let cells = self.table.step(step);
-        if step.record.believable.verdict == Verdict::No {
+        if !step.record.believable.holds() {
             let why = step.record.believable.reasons.first();
             let why = why.map_or("nothing was checked", |reason| reason.message.as_str());
             self.doubts.push(format!("step {} at {}: {why}", cells[0], cells[1]));
@@ -51,9 +50,9 @@ impl StepsPage {
             self.facts = facts::facts(&step.record);
         }
         if self.steps.len() < SHOWN_MAX {
-            let (verdict, class) = match step.record.believable.verdict {
-                Verdict::No => ("not believable", "bad"),
-                Verdict::Yes | Verdict::Within => ("believable", "good"),
+            let (verdict, class) = match step.record.believable.holds() {
+                false => ("not believable", "bad"),
+                true => ("believable", "good"),
             };
             self.steps.push(html! {
                 details {

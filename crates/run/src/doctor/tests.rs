@@ -91,7 +91,7 @@ impl Case {
                 servers_lost: self.servers_lost,
             },
             response: (&self.response, self.unanswered),
-            response_ideal: &self.ideal,
+            punctual: &self.ideal,
             kept: &self.kept,
             still: &self.still,
             stopped: self.stopped,

@@ -3,12 +3,11 @@
 //! It divides the CPUs that the process may use; it does not look at the machine.
 
 use super::{Doors, Surroundings, is_local};
+use memtide_belief::machine::CPUS_OF_A_PAIR;
 use memtide_engine::Wait;
 use memtide_scenario::Scenario;
 use std::collections::BTreeMap;
 
-/// With fewer CPUs, a worker and the embedded server cannot run at the same time.
-pub(crate) const CPUS_OF_A_PAIR: f64 = 2.0;
 const OWN: &str = "the embedded server and each worker have a CPU of their own";
 
 /// CPUs of the workers and of the embedded server.

@@ -4,8 +4,9 @@ use crate::world::{
     Notes, Script, Stretch, WatchedFleet, around, ms, run_in, run_toml, scenario, setting,
 };
 use memtide_base::Law;
-use memtide_record::{CheckKind, EndedBy, Phase, Verdict};
+use memtide_record::{CheckKind, EndedBy, Grade, Phase, Verdict};
 use memtide_run::{lower, run};
+use memtide_scenario::{Kind, Measure};
 use memtide_sim::{Network, Setting};
 
 const SHORT: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '2s'\n\
@@ -198,8 +199,11 @@ fn a_closed_loop_says_what_it_is() {
 fn a_client_that_stands_still_is_not_believed() {
     let stops = (0..40).map(|nth| Stretch::ms(nth * 250, nth * 250 + 100)).collect();
     let ran = run_toml(Script { worker_stops: stops, ..Script::default() }, SHORT);
-    let believable = &ran.record().believable;
-    assert_eq!(believable.verdict, Verdict::No);
+    let record = ran.record();
+    let believable = &record.believable;
+    assert!(believable.verdict == Verdict::Within && !believable.holds() && !record.stands());
+    let p99 = record.response_figure(Kind::All, Measure::Percentile(99.0)).unwrap();
+    assert!(p99.grade == Grade::No && p99.own.is_some_and(|own| own > 0.99), "{p99:?}");
     let late = [CheckKind::GeneratorP50, CheckKind::GeneratorP99];
     assert!(believable.reasons.iter().any(|reason| late.contains(&reason.code)));
     assert!(ran.record().warnings.iter().any(|warning| warning.code == "generator_late"));

@@ -183,6 +183,10 @@ impl Driver for Ends {
         Some(Completion { connection, at, event: Event::Received(&self.current) })
     }
 
+    fn kept(&self) -> Option<Span> {
+        self.world.kept()
+    }
+
     fn export(&mut self, sample: Sample) -> Result<(), Full> {
         self.world.export(sample)
     }

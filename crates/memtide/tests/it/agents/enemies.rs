@@ -19,7 +19,7 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use std::fs;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -316,13 +316,13 @@ fn repeat(array: &mut Value, count: usize) {
     *array = Value::Array(vec![first; count]);
 }
 
-/// An agent that lies to the master at the other end, until that ends the connection.
-fn lie(net: &AgentNet, lie: &Lie, base: &str) {
-    let (began, mut share) = (Instant::now(), None);
+/// An agent that lies to the master at the other end, until that ends the connection or is `over`.
+fn lie(net: &AgentNet, lie: &Lie, base: &str, over: &AtomicBool) {
+    let mut share = None;
     let send = |all: Vec<Says>| {
         all.into_iter().for_each(|what| net.send(FromAgent { what: Some(what) }));
     };
-    while began.elapsed() < LIE_MAX {
+    while !over.load(Ordering::Relaxed) {
         let message = match net.next(Duration::from_millis(50)) {
             Some(FromMaster::Message { message, .. }) => message.what,
             // The master dials again as long as it wants the agent.
@@ -382,16 +382,16 @@ fn against(lab: &Lab, peer: &Peer, it: &Lie, base: &str) {
     let line = format!("run -s {} --quiet --agents {address} --expect 3s {LOAD}", peer.name);
     let master = lab.master(&line);
     let (id, mut peak) = (master.id(), 0);
+    let over = AtomicBool::new(false);
     let finished = thread::scope(|scope| {
-        let liar = scope.spawn(|| lie(&net, it, base));
-        while let Some(kib) = peak_kib(id) {
+        scope.spawn(|| lie(&net, it, base, &over));
+        while let Some(kib) = peak_kib(id).filter(|_| began.elapsed() < LIE_MAX) {
             peak = peak.max(kib);
             thread::sleep(Duration::from_millis(5));
-            assert!(began.elapsed() < LIE_MAX, "{}: it goes on", it.name);
         }
-        let finished = Running::finish(master);
-        drop(liar);
-        finished
+        over.store(true, Ordering::Relaxed);
+        assert!(began.elapsed() < LIE_MAX, "{}: it goes on", it.name);
+        Running::finish(master)
     });
     let Lie { name, code, words, .. } = it;
     assert!(!finished.err.contains("panicked"), "{name}: {finished}");
@@ -402,7 +402,7 @@ fn against(lab: &Lab, peer: &Peer, it: &Lie, base: &str) {
 }
 
 /// Does `act` for each of `all` on a few threads; reports every failure.
-fn on_threads<T: Sync>(all: &[T], threads: usize, act: impl Fn(usize, &T) + Sync) {
+pub(super) fn on_threads<T: Sync>(all: &[T], threads: usize, act: impl Fn(usize, &T) + Sync) {
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(0));
     thread::scope(|scope| {
         for thread in 0..threads {
@@ -429,7 +429,7 @@ fn every_lie_of_an_agent_ends_its_run_in_bounded_time_and_memory() {
     let base = fs::read_to_string(file).unwrap();
     let lies: Vec<Lie> = early().into_iter().chain(late()).collect();
     assert!(lies.len() > 60, "{}", lies.len());
-    on_threads(&lies, 10, |_, it| against(&lab, &peer, it, &base));
+    on_threads(&lies, 24, |_, it| against(&lab, &peer, it, &base));
 }
 
 /// A lie of a master: what it sends, and how the agent answers.

@@ -244,11 +244,12 @@ fn is_untouched(peer: &Peer) {
 /// Length of the load on `peer`: until no operation arrives for half a second.
 fn load_lasts(peer: &Peer) -> Duration {
     let started = Instant::now();
-    let (mut count, mut changed) = (peer.figure("cmd_get"), started);
+    let operations = || peer.figure("cmd_get") + peer.figure("cmd_set");
+    let (mut count, mut changed) = (operations(), started);
     while changed.elapsed() < Duration::from_millis(500) {
         assert!(started.elapsed() < PATIENCE, "the load does not end");
         thread::sleep(LOOK_EVERY);
-        let now = peer.figure("cmd_get");
+        let now = operations();
         if now != count {
             (count, changed) = (now, Instant::now());
         }

@@ -6,6 +6,7 @@ use crate::peer::Peer;
 use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Record, ShareStart};
 use std::path::Path;
 use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
 const WORDS: &str = "--rate 2k --duration 1s --arrival fixed";
 
@@ -33,8 +34,11 @@ fn agents_make_one_run_after_another() {
     }
     for agent in agents {
         assert_eq!(agent.said().matches("done with share").count(), 2, "{}", agent.said());
+        // A signal wakes an agent, which otherwise sleeps for longer.
+        let asked = Instant::now();
         agent.signal(rustix::process::Signal::TERM);
         assert_eq!(agent.code(), Some(0));
+        assert!(asked.elapsed() < Duration::from_secs(6), "{:?}", asked.elapsed());
     }
 }
 

@@ -320,7 +320,8 @@ fn catches_term(id: u32) -> bool {
 
 /// The exit codes that the page implies.
 fn codes(documented: &Documented) -> Vec<i32> {
-    let judged = JUDGES.iter().any(|flag| documented.has(flag)).then_some(1);
+    let judges = documented.verb() == "doctor" || JUDGES.iter().any(|flag| documented.has(flag));
+    let judged = judges.then_some(1);
     let doubted = documented.has("--strict").then_some(4);
     [Some(0), judged, doubted].into_iter().flatten().collect()
 }

@@ -74,7 +74,6 @@ fn note(tally: &mut Tally, operation: &Listed) {
     counters.settle(kind.into(), if times.is_some() { Fate::Answered } else { Fate::TimedOut });
     match times {
         Some((response, service)) => {
-            tally.times.response_ideal.record(response.ns());
             let (hits, misses) = (1, 0);
             let answer = Answer { slot, kind, server, response, service, hits, misses };
             tally.answered(intended, answer);

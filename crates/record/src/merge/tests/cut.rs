@@ -97,7 +97,6 @@ fn note(tally: &mut Tally, operation: &Operation) {
             tally.times.lag[at].as_mut().unwrap().record(lag.ns());
             tally.times.servers[server].record(response.ns());
             tally.times.lag_generator.record(lag.ns());
-            tally.times.response_ideal.record(response.ns());
             let service = response.saturating_sub(lag);
             let (slot, server) = (kind, nth);
             let answer = Answer { slot, kind, server, response, service, hits, misses };

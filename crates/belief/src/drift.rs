@@ -1,0 +1,196 @@
+//! Drift: a figure that rises or falls from the window's beginning to its end is not one number.
+//!
+//! Source of the test: Mann, Econometrica 13 (1945); of the slope: Sen, JASA 63 (1968).
+
+use memtide_metrics::{Slice, slices};
+
+/// Slices are not merged below this number of values.
+const VALUES_MIN: usize = 10;
+/// More slices than this are merged first: each is compared with each.
+const VALUES_MANY: usize = 256;
+/// Neighbours count as correlated above this many standard errors of the lag-1 correlation.
+const SIGNIFICANT: f64 = 1.2816;
+/// A trend counts above this deviate: 2.5 % of steady runs have a larger one, so that about 5 % of
+/// them show one in either of two figures.
+const DEVIATE: f64 = 2.2414;
+/// Smaller changes over the whole run, as a fraction, decide nothing.
+const CHANGE_MIN: f64 = 0.03;
+
+/// The trend of a figure over a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Change from the beginning to the end, as a fraction of the median slice's value.
+    pub change: f64,
+    /// How surprising the trend would be in a steady run, in standard deviations.
+    deviate: f64,
+}
+
+impl Drift {
+    /// The trend of percentile `p` (between 0 and 1) of these times, in order of time; `None` if
+    /// too few slices have one.
+    pub fn of_percentile(slices: &[Slice], p: f64) -> Option<Self> {
+        Self::settled(slices.to_vec(), |slice| percentile(slice, p), Slice::absorb)
+    }
+
+    /// The trend of a ratio, given as numerator and denominator of each slice: operations and
+    /// seconds, or hits and gets. `None` if too few slices have one.
+    pub fn of_ratio(slices: &[(f64, f64)]) -> Option<Self> {
+        let ratio = |&(part, whole): &(f64, f64)| (whole > 0.0).then(|| part / whole);
+        Self::settled(slices.to_vec(), ratio, |sum, more| {
+            *sum = (sum.0 + more.0, sum.1 + more.1);
+        })
+    }
+
+    /// True if the figure drifts: the trend is no accident, and large enough to matter.
+    pub fn is_established(&self) -> bool {
+        self.deviate.abs() > DEVIATE && self.change.abs() > CHANGE_MIN
+    }
+
+    /// The trend of values whose neighbours are independent: slices are merged in pairs until they
+    /// are.
+    fn settled<T: Clone>(
+        mut slices: Vec<T>,
+        value: impl Fn(&T) -> Option<f64>,
+        absorb: impl Fn(&mut T, &T),
+    ) -> Option<Self> {
+        loop {
+            let values: Vec<f64> = slices.iter().filter_map(&value).collect();
+            if values.len() < VALUES_MIN {
+                return None;
+            }
+            if slices.len() <= VALUES_MANY {
+                let (drift, slope) = Self::of(&values);
+                if slices.len() < 2 * VALUES_MIN || are_independent(&values, slope) {
+                    return Some(drift);
+                }
+            }
+            let (count, half) = (slices.len(), slices.len() / 2);
+            let merged = (0..half).map(|number| {
+                let part = &slices[number * count / half..(number + 1) * count / half];
+                let mut sum = part[0].clone();
+                part[1..].iter().for_each(|more| absorb(&mut sum, more));
+                sum
+            });
+            slices = merged.collect();
+        }
+    }
+
+    /// The trend of independent values, and its slope per value.
+    fn of(values: &[f64]) -> (Self, f64) {
+        let n = values.len();
+        let pairs = || (0..n).flat_map(move |i| (i + 1..n).map(move |j| (i, j)));
+        let sign = |(i, j): (usize, usize)| {
+            let difference = values[j] - values[i];
+            if difference == 0.0 { 0.0 } else { difference.signum() }
+        };
+        let rises: f64 = pairs().map(sign).sum();
+        let slope =
+            median(pairs().map(|(i, j)| (values[j] - values[i]) / (j - i) as f64).collect());
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        // Equal values scatter less.
+        let spread = |n: usize| (n * (n - 1) * (2 * n + 5)) as f64;
+        let ties: f64 = sorted.chunk_by(|a, b| a == b).map(|equal| spread(equal.len())).sum();
+        let variance = (spread(n) - ties) / 18.0;
+        let towards_zero = if rises == 0.0 { 0.0 } else { rises - rises.signum() };
+        let deviate = if variance > 0.0 { towards_zero / variance.sqrt() } else { 0.0 };
+        let middle = median(sorted);
+        let change = if middle > 0.0 { slope * n as f64 / middle } else { 0.0 };
+        (Self { change, deviate }, slope)
+    }
+}
+
+/// True if what is left of `values` without their trend shows no correlation of neighbours.
+fn are_independent(values: &[f64], slope: f64) -> bool {
+    let n = values.len() as f64;
+    let left = || values.iter().enumerate().map(|(at, value)| value - slope * at as f64);
+    let mean = left().sum::<f64>() / n;
+    let left: Vec<f64> = left().map(|value| value - mean).collect();
+    let squares: f64 = left.iter().map(|d| d * d).sum();
+    let next: f64 = left.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    squares <= 0.0 || (next / squares + 1.0 / n) * n.sqrt() < SIGNIFICANT
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values.len() % 2 {
+        0 => f64::midpoint(values[half - 1], values[half]),
+        _ => values[half],
+    }
+}
+
+/// A percentile of a slice in ns, between the edges of its bucket; `None` if the slice is empty or
+/// the percentile falls among its unanswered operations.
+fn percentile(slice: &Slice, p: f64) -> Option<f64> {
+    let wanted = p * slice.count() as f64;
+    let mut below = 0.0;
+    for (&bucket, &count) in &slice.buckets {
+        let count = count as f64;
+        if count > 0.0 && below + count >= wanted {
+            let [low, high] = [bucket, bucket + 1].map(|it| slices::coarse_floor(it) as f64);
+            return Some(low + (high - low) * (wanted - below) / count);
+        }
+        below += count;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values that scatter without a trend: multiples of the golden ratio, modulo 1.
+    fn scatter(at: usize) -> f64 {
+        (at as f64 * 0.618_033_988_749_895).fract()
+    }
+
+    #[test]
+    fn a_ratio_that_rises_is_named_with_its_change() {
+        let rising: Vec<_> = (0..64).map(|at| (100.0 + at as f64 + scatter(at), 1.0)).collect();
+        let drift = Drift::of_ratio(&rising).expect("64 slices have a trend");
+        assert!(drift.is_established(), "{drift:?}");
+        assert!((drift.change - 0.48).abs() < 0.02, "{drift:?}");
+        let falling: Vec<_> = rising.into_iter().rev().collect();
+        let drift = Drift::of_ratio(&falling).expect("64 slices have a trend");
+        assert!(drift.is_established() && drift.change < -0.4, "{drift:?}");
+    }
+
+    #[test]
+    fn neither_scatter_nor_a_step_too_small_nor_equal_values_are_drift() {
+        let of = |value: fn(usize) -> f64| {
+            let slices: Vec<_> = (0..64).map(|at| (value(at), 1.0)).collect();
+            Drift::of_ratio(&slices).expect("64 slices have a trend").is_established()
+        };
+        assert!(!of(|at| 100.0 + scatter(at)));
+        assert!(!of(|_| 100.0));
+        assert!(!of(|_| 0.0));
+        assert!(!of(|at| 1_000.0 + at as f64 * 0.4), "2.6 % is below what counts");
+        assert!(of(|at| 1_000.0 + at as f64));
+    }
+
+    #[test]
+    fn slow_waves_are_no_drift() {
+        let wave =
+            |at: usize| 100.0 + 10.0 * (at as f64 / 64.0 * 5.0 * std::f64::consts::TAU).sin();
+        let slices: Vec<_> = (0..64).map(|at| (wave(at), 1.0)).collect();
+        let drift = Drift::of_ratio(&slices).expect("64 slices have a trend");
+        assert!(!drift.is_established(), "{drift:?}");
+    }
+
+    #[test]
+    fn too_few_slices_have_no_trend() {
+        assert_eq!(Drift::of_ratio(&[(1.0, 1.0); 9]), None);
+        assert_eq!(Drift::of_percentile(&vec![Slice::default(); 64], 0.5), None);
+    }
+
+    #[test]
+    fn a_percentile_lies_within_its_bucket_and_not_among_the_unanswered() {
+        let mut slice = Slice { answered: 4, ..Slice::default() };
+        slice.buckets.insert(slices::coarse(100_000), 4);
+        let p50 = percentile(&slice, 0.5).expect("half are in the bucket");
+        assert_eq!(slices::coarse(p50 as u64), slices::coarse(100_000));
+        slice.unanswered = 5;
+        assert_eq!(percentile(&slice, 0.5), None);
+    }
+}

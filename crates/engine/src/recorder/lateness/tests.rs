@@ -1,0 +1,125 @@
+//! What bounds memtide's own share, on a driver whose run-queue time the tests set.
+
+use super::*;
+use crate::driver::{Address, Completion, DriverError, Message, Sample, SocketOptions, Submitted};
+use memtide_base::{ConnectionId, Full};
+use std::cell::Cell;
+use std::net::IpAddr;
+
+/// A driver of which only the run-queue time is asked.
+struct Thread(Cell<Option<Span>>);
+
+impl Driver for Thread {
+    fn now(&self) -> Instant {
+        unreachable!("the tests say the time")
+    }
+    fn connect(&mut self, _: ConnectionId, _: &Address, _: Option<IpAddr>, _: SocketOptions) {}
+    fn send(&mut self, _: ConnectionId, _: Message<'_>) -> Submitted {
+        Submitted::Done
+    }
+    fn close(&mut self, _: ConnectionId, _: Option<Span>) {}
+    fn has_unsent(&self) -> bool {
+        false
+    }
+    fn wait(&mut self, _: Instant) -> Result<(), DriverError> {
+        Ok(())
+    }
+    fn completion(&mut self) -> Option<Completion<'_>> {
+        None
+    }
+    fn kept(&self) -> Option<Span> {
+        self.0.get()
+    }
+    fn export(&mut self, _: Sample) -> Result<(), Full> {
+        Ok(())
+    }
+}
+
+const HERE: ServerId = ServerId(0);
+
+fn us(us: u64) -> Instant {
+    Instant::ZERO + Span::from_us(us)
+}
+
+/// The time for which a reply may have lain unread that is read 1 µs after the end of a wait. The
+/// worker looked last at 100 µs, waited from 110 to 210 µs and should have been awake at `until`;
+/// meanwhile its run-queue time grew by `kept`.
+fn unread(until: u64, kept: Option<u64>) -> Span {
+    let thread = Thread(Cell::new(Some(Span::from_us(7))));
+    let mut looks = Looks::new();
+    looks.wait_begins(&thread);
+    looks.wait_ends(&thread, (us(50), us(100)), us(100));
+    looks.wait_begins(&thread);
+    thread.0.set(kept.map(|us| Span::from_us(7 + us)));
+    looks.wait_ends(&thread, (us(110), us(until)), us(210));
+    looks.unread(us(211)).expect("the first wake-ups are all drawn").0
+}
+
+#[test]
+fn a_reply_lay_unread_while_the_worker_worked_or_could_not_run() {
+    // 10 µs of work before the wait, 1 µs after it.
+    assert_eq!(unread(300, Some(0)), Span::from_us(11));
+    assert_eq!(unread(300, Some(40)), Span::from_us(51));
+    assert_eq!(unread(200, Some(0)), Span::from_us(21), "it woke 10 µs late");
+    assert_eq!(unread(300, Some(5_000)), Span::from_us(111), "no longer than the wait");
+    assert_eq!(unread(300, None), Span::from_us(111), "the whole wait, if nothing is known");
+}
+
+#[test]
+fn a_late_wake_up_that_nothing_explains_counts_as_a_whole() {
+    let thread = Thread(Cell::new(Some(Span::ZERO)));
+    let mut looks = Looks::new();
+    looks.wait_begins(&thread);
+    looks.wait_ends(&thread, (us(0), us(100)), us(3_000));
+    assert_eq!(looks.unread(us(3_000)).expect("it is drawn").0, Span::from_us(3_000));
+}
+
+#[test]
+fn with_many_wake_ups_each_that_is_drawn_stands_for_several() {
+    let thread = Thread(Cell::new(Some(Span::ZERO)));
+    let (mut looks, mut drawn, mut weight) = (Looks::new(), 0u64, 0u64);
+    // 100 000 per second, for 2 s.
+    let wake = |looks: &mut Looks, at: u64| {
+        looks.wait_begins(&thread);
+        looks.wait_ends(&thread, (us(at), us(at)), us(at));
+        looks.unread(us(at)).map_or(0, |(_, stands_for)| stands_for)
+    };
+    for nth in 0..200_000 {
+        let stands_for = wake(&mut looks, nth * 10);
+        drawn += u64::from(stands_for > 0);
+        weight += stands_for;
+    }
+    assert!(drawn < 6_000, "{drawn} readings in 2 s");
+    assert!((190_000..210_000).contains(&weight), "{weight} of 200 000");
+    // 100 per second: soon all of them are drawn again.
+    let calm: Vec<u64> = (0..400).map(|nth| wake(&mut looks, 2_000_000 + nth * 10_000)).collect();
+    assert!(calm[300..].iter().all(|stands_for| *stands_for == 1), "{calm:?}");
+}
+
+#[test]
+fn a_burst_delays_what_follows_until_nothing_is_in_flight() {
+    let mut late = Latenesses::new(1);
+    let lag = |us| Span::from_us(us);
+    assert_eq!(late.sent(HERE, us(0), lag(900)), lag(900));
+    assert_eq!(late.sent(HERE, us(100), lag(800)), lag(900));
+    late.left(HERE, |_| unreachable!("one is in flight"));
+    assert_eq!(late.sent(HERE, us(1_000), lag(0)), lag(900), "it queues behind the burst");
+    late.left(HERE, |_| unreachable!("one is in flight"));
+    late.left(HERE, |since| us(1_500).since(since));
+    assert_eq!(late.sent(HERE, us(2_000), lag(1)), lag(1), "the queue was empty");
+    late.left(HERE, |_| unreachable!("1 µs is not late"));
+    let mut tally = [Lateness::default()];
+    late.tell(&mut tally, |_| 4);
+    // 900 µs are 450 times 2 µs: of class 8.
+    let mut expected = Lateness { operations: 4, ..Lateness::default() };
+    (expected.late_ns[8], expected.weighted_ns[8]) = (1_500_000, 6_000_000);
+    assert_eq!(tally, [expected]);
+    // What is told in parts adds up to the products of the totals.
+    late.tell(&mut tally, |_| 5);
+    assert_eq!((tally[0].operations, tally[0].weighted_ns[8]), (5, 7_500_000));
+    let mut next = [Lateness::default()];
+    late.tell(&mut next, |_| 5);
+    tally[0] += &next[0];
+    (expected.operations, expected.weighted_ns[8]) = (10, 15_000_000);
+    assert_eq!(tally, [expected]);
+}
