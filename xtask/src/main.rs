@@ -104,7 +104,7 @@ fn command() -> Command {
         ])
 }
 
-fn proofs() -> [Command; 4] {
+fn proofs() -> [Command; 5] {
     let word = |name, about| Command::new(name).about(about);
     [
         word("first-run", "Run memtide with defaults; its own delay as a share of p50 and p99")
@@ -114,6 +114,8 @@ fn proofs() -> [Command; 4] {
             .arg(number("lanes", "10", "Lanes of each share"))
             .arg(seeds("seeds", "20", "Number of runs"))
             .arg(seeds("from", "1", "Seed of the first run")),
+        word("bound", "Simulate late workers; does each range hold what a punctual run measures?")
+            .arg(number("runs", "60", "Runs of each world")),
         word("points", "Write the points of many operations to a real InfluxDB").arg(seeds(
             "ops",
             "1000000",
@@ -193,6 +195,7 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
     match words.subcommand().expect("clap demands the name of a proof") {
         ("first-run", words) => proof::first_run(root, given(words, "runs")),
         ("shares", words) => shares(root, words),
+        ("bound", words) => bound(root, given(words, "runs")),
         ("points", words) => points(root, words),
         (_, words) => {
             let [agents, rounds, seconds] =
@@ -228,6 +231,16 @@ fn shares(root: &Path, words: &ArgMatches) -> Result<(), String> {
         .env("MEMTIDE_SHARES_SEEDS", seed("seeds"))
         .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
     run(command.args(["--nocapture", "what_is_left_of_many_shares_is_exact"]))
+}
+
+/// Runs the tests of intervals and ranges in virtual time, with many runs, in a release build.
+fn bound(root: &Path, runs: u32) -> Result<(), String> {
+    let mut command = cargo(root);
+    command
+        .env("MEMTIDE_BELIEF_RUNS", runs.to_string())
+        .env("MEMTIDE_BOUND_RUNS", runs.to_string())
+        .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
+    run(command.args(["--nocapture", "queues::belief::"]))
 }
 
 /// Runs the tests with a real InfluxDB with many operations.

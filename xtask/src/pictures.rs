@@ -18,15 +18,16 @@ const RUN: &str = "sim --rate 800 --behaviour queue:1,exponential:1ms --duration
 const SCAN: &str = "scan --rates 2k,4k,8k,12k --duration 1s --keys 1000 --goal all.p99<5ms --quiet";
 /// Height in CSS pixels of what a reader sees first.
 const FIRST: u32 = 800;
-/// A script that writes into a page's title whether the answer ends within the first pixels: the
+/// A script that writes into a page's title where the answer ends, and whether it is in order: the
 /// verdict, then every row of the figures, then the contents.
 const ORDER: &str = "<script>\
-    const places = [...document.querySelectorAll('.verdict, main > .scroll tr, nav')];\
-    const ends = places.map((it) => it.getBoundingClientRect().bottom);\
-    const last = document.querySelector('main > .scroll tbody tr:last-child');\
-    const end = Math.ceil(last.getBoundingClientRect().bottom);\
-    const sorted = ends.every((it, at) => at === 0 || ends[at - 1] <= it);\
-    parent.document.title = `order sorted=${Number(sorted)} end=${end}`;\
+    const bottom = (it) => it.getBoundingClientRect().bottom;\
+    const answer = document.querySelector('main > .answer .scroll');\
+    const places = [...document.querySelectorAll('.verdict, main > .answer tr, nav')].map(bottom);\
+    const sorted = places.every((it, at) => at === 0 || places[at - 1] <= it);\
+    const cut = answer.scrollWidth - answer.clientWidth;\
+    const end = Math.ceil(bottom(answer));\
+    parent.document.title = `order sorted=${Number(sorted)} end=${end} cut=${cut}`;\
     </script>";
 /// A script that writes facts about a page into its title: the charts' lines read out by keyboard,
 /// and the number of resources loaded.
@@ -139,7 +140,7 @@ fn behaves(browser: &Path, folder: &Path, page: &Path) -> Result<(), String> {
 }
 
 /// Checks that the verdict and all figures stand on the first screen of a run's page, in this order
-/// and before the contents.
+/// and before the contents, and that no column is cut off.
 fn begins_with_answer(
     browser: &Path,
     folder: &Path,
@@ -158,9 +159,9 @@ fn begins_with_answer(
     let words = ["--dump-dom", "--allow-file-access-from-files"].map(str::to_owned);
     let output = browse(browser, &frame, &words)?;
     let shown = text(&output.stdout);
-    let (sorted, end) = (figure(&shown, "sorted="), figure(&shown, "end="));
-    match (sorted, end) {
-        (Some(1), Some(end)) if end <= FIRST => {
+    let [sorted, end, cut] = ["sorted=", "end=", "cut="].map(|name| figure(&shown, name));
+    match (sorted, end, cut) {
+        (Some(1), Some(end), Some(0)) if end <= FIRST => {
             println!("pictures: at {width} px the answer ends at {end} px");
             Ok(())
         }

@@ -2,6 +2,7 @@
 
 use crate::prelude::*;
 use memtide_base::printable::is_obeyed;
+use memtide_scenario::{Kind, Measure};
 use serde_json::{Value, json};
 
 /// The record of a short run with these words, written to a file of this name.
@@ -173,4 +174,40 @@ fn is_harmless(text: &str, what: &str) {
     assert_eq!(obeyed, None, "{what}: {text}");
     assert!(!text.lines().any(|line| line.trim_start().starts_with("FORGED")), "{what}: {text}");
     assert!(text.len() < 20_000_000, "{what}: {} bytes", text.len());
+}
+
+/// Takes out of a record what those from before slices were kept do not have.
+fn grow_old(value: &mut Value) {
+    const NEW: [&str; 6] = ["slicing", "punctual", "own", "n_effective", "no_interval", "late"];
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, _| !NEW.contains(&name.as_str()) && !name.contains("_ci_"));
+            members.values_mut().for_each(grow_old);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(grow_old),
+        _ => {}
+    }
+}
+
+#[test]
+fn records_from_before_slices_were_kept_are_read_everywhere() {
+    let paths = ["1", "2"].map(|seed| {
+        let path = scratch(&format!("old-{seed}.json")).display().to_string();
+        let words = "sim --rate 500 --duration 5s --behaviour queue:1,exponential:100us --quiet";
+        memtide(&format!("{words} --seed {seed} --json {path}")).exits(0);
+        let mut value: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        assert!(value.get("slicing").is_some(), "new records keep slices");
+        grow_old(&mut value);
+        fs::write(&path, value.to_string()).unwrap();
+        path
+    });
+    let [old, other] = &paths;
+    let report = memtide(&format!("report {old} --explain p99")).exits(0);
+    assert!(report.out.contains("kept no slices"), "{report}");
+    assert_eq!(report.err, "", "{report}");
+    memtide(&format!("compare {old} {other}")).exits(0);
+    let merged = memtide(&format!("merge {old} {other} --json -")).exits(0).record();
+    let p99 = merged.response_figure(Kind::All, Measure::Percentile(99.0)).unwrap();
+    assert_eq!((p99.interval, p99.value.is_some()), (None, true));
+    assert!(p99.reason.is_some_and(|why| why.contains("no common slices")));
 }

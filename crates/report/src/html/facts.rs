@@ -59,13 +59,15 @@ fn began(record: &Record) -> String {
 
 /// The verdict in a line, and why the record is partial, if it is.
 pub(super) fn verdict(record: &Record) -> Markup {
+    let words = believable(record);
     let class = match record.believable.verdict {
-        Verdict::Yes => "verdict",
-        Verdict::Within => "verdict within",
         Verdict::No => "verdict no",
+        // The figures' grades may be worse than the checks.
+        Verdict::Yes if words == "yes" => "verdict",
+        Verdict::Yes | Verdict::Within => "verdict within",
     };
     html! {
-        p class=(class) { strong { "believable: " } (unbroken(&believable(record))) }
+        p class=(class) { strong { "believable: " } (unbroken(&words)) }
         @if record.partial { p { strong { "partial: " } (unbroken(&why_partial(record))) } }
     }
 }

@@ -150,7 +150,7 @@ pub(super) fn answer(record: &Record) -> Markup {
                         None => (row.words),
                     }
                 }
-                td.figure title=[graded.reason.as_ref()] {
+                td.interval title=[graded.reason.as_ref()] {
                     @match (graded.interval, interval) {
                         (Some([low, high]), Some([from, to])) => {
                             span data-name=(ends[0]) { data value=(low) { (from) } } " – "
@@ -166,7 +166,7 @@ pub(super) fn answer(record: &Record) -> Markup {
     };
     let headings = ["figure", "all", "95 % interval", "memtide", "believable"];
     let rows: Vec<Markup> = rows.iter().map(row).collect();
-    grid(&outcome_words(record), &headings, false, &rows)
+    html! { div.answer { (grid(&outcome_words(record), &headings, false, &rows)) } }
 }
 
 /// Times of a run: response by kind, service, lag and its causes, and connections.

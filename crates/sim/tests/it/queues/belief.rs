@@ -1,0 +1,260 @@
+//! How far a record's figures can be believed, through the whole simulator: intervals hold what
+//! queueing theory says, slices of shares add up, and ranges hold what a punctual run measured.
+
+use crate::prelude::*;
+use memtide_metrics::Slice;
+use memtide_metrics::slices::from_text;
+use memtide_record::{ClockRecord, Distribution, Merging, Percentile, Wide};
+use memtide_scenario::Measure;
+use std::io::Write;
+
+/// The number in this environment variable, or a small one.
+fn number(name: &str, few: u64) -> u64 {
+    let word = std::env::var(name).ok();
+    word.map_or(few, |word| word.parse().unwrap_or_else(|_| panic!("{name}: '{word}'")))
+}
+
+fn say(line: &str) {
+    drop(writeln!(std::io::stderr(), "{line}"));
+}
+
+/// The least share of runs that must hold if 93 % do: less 3.5 deviations of a binomial count.
+fn least(runs: u64) -> f64 {
+    0.93 - 3.5 * (0.95 * 0.05 / runs as f64).sqrt()
+}
+
+fn merged(shares: impl IntoIterator<Item = Record>) -> Record {
+    let mut merging = Merging::new(Scenarios::Same);
+    for record in shares {
+        merging.add(record).unwrap_or_else(|error| panic!("{error:?}"));
+    }
+    merging.finish().unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+/// The records of two shares that began together by one clock, each with a server of its own.
+fn two_shares(world: impl Fn() -> World) -> [Record; 2] {
+    [0, 1].map(|share| {
+        let mut record = World { share: Some(Share::one(share, 2)), ..world() }.rehearse().record;
+        record.clock = Some(ClockRecord {
+            window_start_monotonic_ns: Some(Wide(7)),
+            boot_id: Some("one".to_owned()),
+            time_namespace: Some(1),
+            synchronised: None,
+            error_max_ns: None,
+            reference: None,
+        });
+        record
+    })
+}
+
+fn slices(record: &Record) -> Vec<Slice> {
+    let slicing = record.slicing.as_ref().expect("slices are kept");
+    assert_eq!(slicing.unusable, None);
+    from_text(&slicing.response[&Kind::All], slicing.count as usize).expect("it is their text")
+}
+
+#[test]
+fn the_slices_of_two_shares_add_up_exactly() {
+    let shares = two_shares(|| {
+        World::of("rate=4k duration=2s connections=8 mix=get=1 load=never")
+            .behaviour("queue:1,exponential:200us")
+            .seed(3)
+    });
+    let [mut sum, other] = [0, 1].map(|share: usize| slices(&shares[share]));
+    for (slice, part) in sum.iter_mut().zip(&other) {
+        slice.absorb(part);
+    }
+    let merged = merged(shares);
+    assert_eq!(slices(&merged), sum);
+    assert!(merged.rate.achieved_ci_low_per_s.is_some(), "they have an interval");
+}
+
+/// An M/M/1 queue: utilisation, and whether two shares have one each.
+#[derive(Debug)]
+struct Queue {
+    utilisation: f64,
+    are_shares: bool,
+}
+
+/// Mean service time of a queue, in ns.
+const SERVICE_NS: f64 = 1e6;
+
+impl Queue {
+    fn run(&self, seed: u64, seconds: u64) -> Record {
+        let parts = if self.are_shares { 2.0 } else { 1.0 };
+        let rate = self.utilisation * 1e9 / SERVICE_NS * parts;
+        let words = format!(
+            "rate={rate} arrival=poisson duration={seconds}s warmup=2s mix=get=1 load=never \
+             connections=512 timeout=60s"
+        );
+        let world = || World {
+            keeps_samples: false,
+            ..World::of(&words).behaviour("queue:1,exponential:1ms").seed(seed)
+        };
+        if self.are_shares { merged(two_shares(world)) } else { world().rehearse().record }
+    }
+
+    /// p50, p90, p99 and mean of the response time in ns, and the rate.
+    fn truth(&self) -> [f64; 5] {
+        let mean = SERVICE_NS / (1.0 - self.utilisation);
+        let [p50, p90, p99] = [0.5f64, 0.1, 0.01].map(|above| -above.ln() * mean);
+        let parts = if self.are_shares { 2.0 } else { 1.0 };
+        [p50, p90, p99, mean, self.utilisation * 1e9 / SERVICE_NS * parts]
+    }
+}
+
+/// The intervals of p50, p90, p99, mean and rate.
+fn intervals(record: &Record) -> [Option<[f64; 2]>; 5] {
+    let of = |measure| record.response_figure(Kind::All, measure)?.interval;
+    let [p50, p90, p99] = [50.0, 90.0, 99.0].map(|percent| of(Measure::Percentile(percent)));
+    [p50, p90, p99, of(Measure::Mean), record.rate_figure().interval]
+}
+
+/// With `MEMTIDE_BELIEF_RUNS=50`, each run is as long as 100 000 operations take.
+#[test]
+fn intervals_hold_what_queueing_theory_says() {
+    let runs = number("MEMTIDE_BELIEF_RUNS", 4);
+    let seconds = if runs < 50 { 20 } else { 120 };
+    let queue = |utilisation, are_shares| Queue { utilisation, are_shares };
+    for queue in [queue(0.5, false), queue(0.7, false), queue(0.8, false), queue(0.5, true)] {
+        let (mut held, mut printed) = ([0.0; 5], [0.0; 5]);
+        for seed in 1..=runs {
+            let each = intervals(&queue.run(seed, seconds)).into_iter().zip(queue.truth());
+            for (at, (interval, truth)) in each.enumerate() {
+                let Some([low, high]) = interval else { continue };
+                printed[at] += 1.0;
+                held[at] += f64::from(u8::from(low <= truth && truth <= high));
+            }
+        }
+        say(&format!("{queue:?}: held {held:?} of {printed:?}"));
+        for (at, (held, printed)) in held.into_iter().zip(printed).enumerate() {
+            // p99 of a short run may have too few effective operations.
+            assert!(held >= least(runs) * printed, "{queue:?}: figure {at} holds in {held}");
+            assert!(at == 2 || printed >= 0.9 * runs as f64, "{queue:?}: figure {at} {printed}");
+        }
+    }
+}
+
+/// A world whose workers are late: how many there are, who is paused, how long and how often, and
+/// the work that each event takes.
+struct Late {
+    name: &'static str,
+    workers: u16,
+    who: Range<u16>,
+    every: Span,
+    length: Span,
+    kind: PauseKind,
+    work_us: u64,
+    utilisation: f64,
+    are_shares: bool,
+}
+
+impl Late {
+    const SECONDS: u64 = 4;
+
+    fn world(&self, seed: u64, is_late: bool) -> World {
+        // Each share has a server of its own.
+        let rate = self.utilisation * 1e4 * if self.are_shares { 2.0 } else { 1.0 };
+        let words = format!(
+            "rate={rate} arrival=poisson duration={}s mix=get=1 load=never timeout=60s \
+             connections=64 threads={}",
+            Self::SECONDS,
+            self.workers
+        );
+        let mut world = World::of(&words).behaviour("queue:1,exponential:100us").seed(seed);
+        world.keeps_samples = false;
+        if is_late {
+            world.work = Span::from_us(self.work_us);
+            let pauses = Self::SECONDS * 1_000_000_000 / self.every.ns();
+            let mut random = Random::new(seed);
+            for nth in 0..pauses {
+                let jitter = Span::from_ns(random.below(self.every.ns() / 2));
+                let from = self.every * nth + jitter;
+                world.pauses.extend(self.who.clone().map(|worker| WorkerPause {
+                    worker,
+                    from,
+                    length: self.length,
+                    kind: self.kind,
+                }));
+            }
+        }
+        world
+    }
+
+    fn record(&self, seed: u64, is_late: bool) -> Record {
+        let world = || self.world(seed, is_late);
+        if self.are_shares { merged(two_shares(world)) } else { world().rehearse().record }
+    }
+}
+
+/// The worlds: pauses stop sending and reading alike.
+fn late_worlds() -> Vec<Late> {
+    let pauses = [
+        ("60 µs each 3 ms", 3_000, 60, PauseKind::OtherThreads),
+        ("1 ms each 50 ms", 50_000, 1_000, PauseKind::OtherThreads),
+        ("4 ms each 1 s", 1_000_000, 4_000, PauseKind::Stopped),
+        ("hog: 10 ms each 100 ms", 100_000, 10_000, PauseKind::OtherThreads),
+        ("steal: 2 ms each 500 ms", 500_000, 2_000, PauseKind::Steal),
+    ];
+    let case = |(name, every, length, kind), workers, who, utilisation| Late {
+        name,
+        workers,
+        who,
+        every: Span::from_us(every),
+        length: Span::from_us(length),
+        kind,
+        work_us: 0,
+        utilisation,
+        are_shares: false,
+    };
+    let one = pauses.iter().map(|of| case(*of, 1, 0..1, 0.2));
+    let two = pauses.iter().map(|of| case(*of, 2, 0..1, 0.2));
+    let four = pauses[..3].iter().map(|of| case(*of, 4, 1..2, 0.7));
+    let slow = [5, 20].map(|work_us| Late { work_us, ..case(pauses[2], 1, 0..0, 0.2) });
+    let shares = pauses[1..3].iter().map(|of| Late { are_shares: true, ..case(*of, 1, 0..1, 0.5) });
+    one.chain(two).chain(four).chain(slow).chain(shares).collect()
+}
+
+/// The range of each figure holds what a punctual run of the same arrivals measured, in 95 % of the
+/// runs, and none is wrongly a yes.
+#[test]
+fn ranges_hold_what_a_punctual_run_measures() {
+    let runs = number("MEMTIDE_BOUND_RUNS", 1);
+    let figures = [(Percentile::P50, 50.0), (Percentile::P99, 99.0), (Percentile::P999, 99.9)];
+    let worlds = late_worlds();
+    let few = if runs > 1 { worlds.len() } else { 3 };
+    for late in worlds.into_iter().step_by(if runs > 1 { 1 } else { 5 }).take(few) {
+        let mut of: [[u64; 4]; 3] = Default::default();
+        for seed in 1..=runs {
+            let (truth, record) = (late.record(seed, false), late.record(seed, true));
+            let truth: &Distribution = &truth.response[&Kind::All];
+            for ((percentile, percent), counts) in figures.into_iter().zip(&mut of) {
+                let measure = Measure::Percentile(percent);
+                let graded = record.response_figure(Kind::All, measure).expect("it is there");
+                let (Some(truth), Some([low, high])) = (truth.percentile(percentile), graded.range)
+                else {
+                    continue;
+                };
+                // The truth is the middle of a bucket.
+                let bucket = truth as f64 / 128.0;
+                let holds = low <= truth as f64 + bucket && truth as f64 - bucket <= high;
+                let is_spoiled = record.believable.verdict == Verdict::No;
+                let is_yes = !is_spoiled && graded.grade.to_string() == "yes";
+                let is_stated = !is_spoiled && graded.grade.to_string() != "no";
+                let of = [true, holds, is_yes && !holds, is_stated && !holds];
+                counts.iter_mut().zip(of).for_each(|(count, is)| *count += u64::from(is));
+            }
+        }
+        let (name, workers) = (late.name, late.workers);
+        let more = format!("work {} µs, shares {}", late.work_us, late.are_shares);
+        say(&format!(
+            "{name}, {workers} workers, load {}, {more}: [ranges, hold, false yes, false range] \
+             of p50, p99, p99.9 {of:?}",
+            late.utilisation
+        ));
+        for [ranges, holds, false_yes, _] in of {
+            assert!(false_yes == 0, "{name}: {false_yes} false yes");
+            assert!(holds as f64 >= 0.95 * ranges as f64, "{name}: {holds}");
+        }
+    }
+}
