@@ -40,7 +40,7 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
 }
 
 /// Largest number of tests that are repeated alone: more than these fail for a common cause.
-const REPEATED_MAX: usize = 2;
+const REPEATED_MAX: usize = 4;
 
 /// Names of the tests that fail. Each line of the tests' output is passed on.
 fn failed(command: &mut Command) -> Result<Vec<String>, String> {

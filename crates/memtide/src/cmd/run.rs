@@ -121,7 +121,7 @@ impl Front for Native {
             return Ok(FAILED);
         }
         let unbelievable = !self.load_only && !record.stands();
-        Ok(if settings.scenario.trust.strict && unbelievable { UNBELIEVABLE } else { 0 })
+        Ok(if settings.scenario.trust.strict.is_some() && unbelievable { UNBELIEVABLE } else { 0 })
     }
 }
 

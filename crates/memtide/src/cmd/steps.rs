@@ -235,7 +235,7 @@ impl Front for NativeSteps {
         };
         Ok(match conclusion.exit {
             0 if !ended.trouble.is_empty() => FAILED,
-            0 if settings.scenario.trust.strict && doubtful => UNBELIEVABLE,
+            0 if settings.scenario.trust.strict.is_some() && doubtful => UNBELIEVABLE,
             code => code,
         })
     }

@@ -113,6 +113,16 @@ fn strict_turns_a_no_into_an_exit_code_and_nothing_else_does() {
 }
 
 #[test]
+fn strict_takes_a_bound_of_its_own() {
+    let line = "sim --rate 4k --duration 4s --goal all.p99<1s --seed 5 --json -";
+    for wrong in ["0%", "often", "200%"] {
+        memtide(&format!("{line} --strict={wrong}")).complains(2, &["strict", wrong, "10%"]);
+    }
+    let run = memtide(&format!("{line} --strict=20%"));
+    assert_eq!((run.code, &run.record().scenario["strict"]), (Some(0), &"20%".into()), "{run}");
+}
+
+#[test]
 fn a_quiet_end_belongs_to_the_window() {
     let _turn = shared();
     let peer = Peer::embedded("");

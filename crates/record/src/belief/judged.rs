@@ -39,11 +39,13 @@ impl Record {
         }
     }
 
-    /// True if every figure on which the run is judged is known within ± 30 %, and no check
-    /// spoils all (`--strict`). A record from before slices were kept is judged by its verdict.
+    /// True if every figure on which the run is judged is known within ± 30 %, or the bound that a
+    /// strict run has (`--strict`), and no check spoils all. A record from before slices were kept
+    /// is judged by its verdict.
     pub fn stands(&self) -> bool {
         let record = self.judged();
-        let known = |figure: &GradedFigure| figure.half_width.is_some_and(|x| x <= WITHIN_MAX);
+        let bound = self.strict().unwrap_or(WITHIN_MAX);
+        let known = |figure: &GradedFigure| figure.half_width.is_some_and(|x| x <= bound);
         self.believable.verdict != Verdict::No
             && (record.slicing.is_none() || record.judged_figures().iter().all(known))
     }

@@ -173,3 +173,17 @@ fn hits_and_the_rate_of_a_closed_loop_can_drift() {
     assert!(record.drift[&Drifting::Rate] > 1.0, "{:?}", record.drift);
     assert_ne!(record.rate_figure().grade, Grade::Yes);
 }
+
+#[test]
+fn a_strict_run_may_ask_for_a_bound_of_its_own() {
+    let stands = |word: serde_json::Value| {
+        let mut record = record(20);
+        record.scenario.insert("strict".to_owned(), word);
+        (record.is_strict(), record.stands())
+    };
+    // Its own delay makes p50 uncertain by ± 7 %.
+    assert_eq!(stands(false.into()), (false, true));
+    assert_eq!(stands(true.into()), (true, true));
+    assert_eq!(stands("10%".into()), (true, true));
+    assert_eq!(stands("5%".into()), (true, false));
+}

@@ -46,6 +46,7 @@ use memtide_base::printable::printable;
 use memtide_base::{Rate, Span};
 use memtide_scenario::Kind;
 use memtide_scenario::Tags;
+use memtide_scenario::{STRICT, parse_strict};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -505,7 +506,15 @@ impl Record {
 
     /// True if a verdict of no fails the run (`--strict`).
     pub fn is_strict(&self) -> bool {
-        self.scenario.get("strict").and_then(serde_json::Value::as_bool) == Some(true)
+        self.strict().is_some()
+    }
+
+    /// How far the judged figures must be known (`--strict`); none if the run is not strict.
+    pub(crate) fn strict(&self) -> Option<f64> {
+        match self.scenario.get("strict")? {
+            serde_json::Value::Bool(on) => on.then_some(STRICT),
+            word => parse_strict(word.as_str()?).ok().flatten(),
+        }
     }
 
     /// Operations sent during the measured window, by kind; all copies of a write count as one.

@@ -4,7 +4,7 @@
 
 use super::parse::{bits, count, fraction, fraction_words, given, output_path, span};
 use super::{AgentRule, Field, Section, member};
-use crate::scenario::{parse_list, parse_switch};
+use crate::scenario::{parse_list, parse_strict, parse_switch, strict_words};
 
 const MEASUREMENT: Field = Field::of(Section::Measurement, AgentRule::Allowed);
 
@@ -58,9 +58,11 @@ pub(super) const MEASUREMENT_FIELDS: &[Field] = &[
         name: "strict",
         default: "off",
         help: "Exit with code 4 if the result is not believable",
-        long: "Use it in scripts and CI. Without it, the exit code does not depend on the last \
-               line of the report (`believable: yes`, or no with its reasons).",
-        member: member!(scenario.trust.strict, parse_switch),
+        long: "Use it in scripts and CI. Each figure that a goal names (without goals: p50, p90, \
+               p99 and the rate) must be known within ± 30 %, or within the bound that is given, \
+               such as `--strict=10%`, and no check may fail that spoils all. Without it, the exit \
+               code does not depend on the last line of the report.",
+        member: member!(scenario.trust.strict, parse_strict, strict_words),
         ..MEASUREMENT
     },
     Field {

@@ -250,7 +250,8 @@ impl Field {
     fn value_of(&self, mut words: Vec<String>) -> Option<serde_json::Value> {
         if self.many {
             Some(words.into())
-        } else if self.value.is_none() {
+        } else if self.value.is_none() && words.iter().all(|word| word == "true" || word == "false")
+        {
             Some((words == ["true"]).into())
         } else {
             words.pop().map(Into::into)

@@ -22,7 +22,7 @@ fn values_may_stand_as_toml_has_them() {
     assert_eq!(scenario.servers.len(), 2);
     assert_eq!(scenario.key_size.to_string(), "fixed:40");
     assert_eq!((scenario.expiry, scenario.seed, scenario.multiget), (-1, 255, 10));
-    assert!(scenario.trust.strict);
+    assert_eq!(scenario.trust.strict, Some(crate::STRICT));
     assert_eq!(read("rate = 1.5e4").unwrap().rate, Some(15_000.0));
     assert_eq!(read("").unwrap(), Scenario::default());
     assert_eq!(read("server = []").unwrap(), Scenario::default());

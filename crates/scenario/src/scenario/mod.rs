@@ -34,7 +34,8 @@ pub use outputs::{
 pub(crate) use outputs::{parse_outputs, parse_tags};
 pub use placement::{BarrierWord, Placement, ShardWord, StartAt};
 pub use target::Target;
-pub(crate) use word::{parse_list, parse_switch};
+pub use word::{STRICT, parse_strict};
+pub(crate) use word::{parse_list, parse_switch, strict_words};
 
 use memtide_base::{SocketOptions, Span};
 use memtide_workload::{
@@ -185,8 +186,9 @@ pub struct Trust {
     pub abort_on: Vec<Goal>,
     /// Largest fraction of operations without a good answer in a believable result.
     pub errors_max: Option<f64>,
-    /// True if an unbelievable result is an error.
-    pub strict: bool,
+    /// Largest half width of a judged figure's range in a result that is no error; none if an
+    /// unbelievable result is no error.
+    pub strict: Option<f64>,
     /// True to never query the servers' statistics.
     pub no_stats: bool,
 }

@@ -94,7 +94,7 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
     properties(law, text);
     let times = cases.iter().filter_map(|case| attribute(case, "time")?.parse::<f64>().ok());
     law.near("times of cases", times.sum(), record.measured_s, 0.0006);
-    let reasons: Vec<&str> = record.believable.reasons.iter().map(|it| &*it.message).collect();
+    let reasons = text::reasons(record);
     let is_search = text.contains("name=\"memtide: step ");
     let mut named = Vec::new();
     for case in cases {

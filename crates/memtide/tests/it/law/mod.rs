@@ -401,7 +401,8 @@ const FOUND: [(&str, f64); 14] = [
     ("s.csv", 0.5),
     ("s.jsonl", 0.5),
     ("influx", 0.9),
-    ("c.json", 0.7),
+    // Few digits, most of them of absent percentiles.
+    ("c.json", 0.5),
 ];
 
 #[test]

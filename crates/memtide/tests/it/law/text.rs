@@ -263,6 +263,14 @@ pub(super) fn spoiled(record: &Record) -> bool {
     record.believable.spoils_all()
 }
 
+/// The reasons that the verdict names: all of a no, and the missing shares otherwise.
+pub(super) fn reasons(record: &Record) -> Vec<&str> {
+    let is_no = record.believable.verdict == memtide_record::Verdict::No;
+    let all = record.believable.reasons.iter();
+    let named = all.filter(|reason| is_no || reason.code == CheckKind::Shares);
+    named.map(|reason| &*reason.message).collect()
+}
+
 /// The verdict in words, from the grades of all figures.
 pub(super) fn verdict(record: &Record) -> String {
     let mut all = figures(record);
@@ -341,7 +349,7 @@ fn sentences(law: &Law<'_>, label: &str, text: &str) -> Option<bool> {
     let record = law.record;
     let records = || law.steps.iter().flat_map(|it| &it.steps).map(|step| &step.record);
     let records = || records().chain([record]);
-    let why: Vec<&str> = record.believable.reasons.iter().map(|it| &*it.message).collect();
+    let why = reasons(record);
     let ends = |message: &str| text.ends_with(message);
     Some(match (label, &law.steps) {
         ("goal", _) => record.goals.iter().any(|goal| {

@@ -41,9 +41,9 @@ fn killed_and_started(mut peers: Vec<Peer>, line: &str) {
     assert!(again.figure("cmd_get") > 100 && again.figure("cmd_set") > 20, "{}", ran.run);
     let lost = format!("Server {name} disconnect\n");
     assert_eq!(ran.run.err.matches(&lost).count(), 1, "{}", ran.run);
-    let back = format!("Server {name} reconnect after 2s\n");
-    let later = format!("Server {name} reconnect after 3s\n");
-    assert!(ran.run.err.contains(&back) || ran.run.err.contains(&later), "{}", ran.run);
+    // The server takes a while to start on a busy machine.
+    let back = |seconds| format!("Server {name} reconnect after {seconds}s\n");
+    assert!((2..=5).any(|seconds| ran.run.err.contains(&back(seconds))), "{}", ran.run);
     let (lost, said) = (ran.record.totals.lost, ran.output.line.ops);
     assert!(lost > 0 && said > 4_000, "{lost} {said}: {}", ran.run);
 }
