@@ -3,7 +3,7 @@
 use super::NO_SLICES;
 use crate::record::{Distribution, Percentile, Record};
 use memtide_belief::Sample;
-use memtide_belief::grade::{self, Grade, half_width};
+use memtide_belief::grade::{Grade, YES_MAX, half_width};
 use memtide_metrics::{Quantile, quantile};
 use memtide_scenario::{Kind, Measure};
 use std::collections::BTreeMap;
@@ -91,8 +91,12 @@ impl GradedFigure {
         self.reason = match (self.half_width, self.grade) {
             (_, Grade::Yes) => None,
             (None, _) => Some(missing.to_owned()),
-            // What is left without memtide's lateness is better than half of what is there.
-            (Some(x), _) if by_sampling < x / 2.0 || Grade::of(by_sampling) == Grade::Yes => {
+            // What is left without memtide's lateness is better than half of what is there. Without
+            // any, the bound is known of drawn operations alone, and scatters.
+            (Some(x), _)
+                if self.own.is_some_and(|own| own > YES_MAX)
+                    && (by_sampling < x / 2.0 || Grade::of(by_sampling) == Grade::Yes) =>
+            {
                 Some(LATE.to_owned())
             }
             (Some(_), _) => Some(match (self.n_effective, self.measure) {
@@ -200,7 +204,7 @@ impl Record {
         figure = figure.graded(missing.as_deref().unwrap_or(self.no_slices()));
         figure = self.with_drift(figure);
         if figure.grade == Grade::Yes && self.is_unbounded() {
-            figure.grade = Grade::Within(grade::YES_MAX);
+            figure.grade = Grade::Within(YES_MAX);
             figure.reason = Some("workers of a closed loop were late".to_owned());
         }
         figure
