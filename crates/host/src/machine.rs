@@ -1,8 +1,10 @@
 //! Facts about this machine and its load, for the plan and the record.
 
 pub(crate) mod pin;
+mod kept;
 mod secrecy;
 
+pub(crate) use kept::Kept;
 pub use secrecy::hide_process;
 
 use memtide_base::{Instant, Span};
@@ -127,9 +129,7 @@ pub(crate) fn thread_cpu() -> (Span, Span) {
 /// Time in which the calling thread was ready to run and had no processor, so far; 0 if the kernel
 /// does not say.
 pub(crate) fn thread_run_delay() -> Span {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let field = text.split(' ').nth(1).and_then(|word| word.parse().ok());
-    Span::from_ns(field.unwrap_or(0))
+    Kept::default().read().unwrap_or_default()
 }
 
 /// The busy shares of the processors since the first reading.

@@ -6,7 +6,6 @@ mod null;
 pub(crate) mod peer;
 pub(crate) mod guard;
 pub(crate) mod socket;
-mod kept;
 
 pub use guard::ConnectGuard;
 pub use null::NullDriver;

@@ -3,8 +3,8 @@
 
 use crate::clock::{Clock, SPIN_WINDOW};
 use crate::driver::guard::ConnectGuard;
-use crate::driver::kept::Kept;
 use crate::driver::socket::{self, Connecting};
+use crate::machine::Kept;
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Completion, ConnectError, Event, Sample, Submitted};
 use memtide_engine::{Address, Message, SendBuffer, SocketOptions, Wait};
