@@ -298,7 +298,8 @@ impl Recorder {
     #[cold]
     fn ended_late(&mut self, server: ServerId, since: Instant, at: Instant) {
         let until = if at == Instant::NEVER { self.woken } else { at };
-        self.lateness.ended(server, self.measured(since, until));
+        let length = self.measured(since, until);
+        self.lateness.ended(server, length, &mut self.tally.late);
     }
 
     #[inline]

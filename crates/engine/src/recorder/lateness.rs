@@ -22,8 +22,7 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 pub(crate) struct Latenesses {
     /// What every operation changes, by server.
     towards: Vec<Towards>,
-    /// What was counted so far, by server, and what the tallies have of it.
-    counted: Vec<Lateness>,
+    /// All that the tallies have been told so far, by server.
     told: Vec<Lateness>,
 }
 
@@ -42,8 +41,7 @@ struct Towards {
 impl Latenesses {
     pub(crate) fn new(servers: usize) -> Self {
         let none = Towards { largest: Span::ZERO, since: Instant::NEVER, in_flight: 0 };
-        let counted = vec![Lateness::default(); servers];
-        Self { towards: vec![none; servers], told: counted.clone(), counted }
+        Self { towards: vec![none; servers], told: vec![Lateness::default(); servers] }
     }
 
     /// Notes an operation that was due at `intended` and was sent `lag` late by memtide's own
@@ -73,26 +71,25 @@ impl Latenesses {
     }
 
     /// Counts a stretch of lateness that has just ended, of which `length` counts.
-    pub(crate) fn ended(&mut self, server: ServerId, length: Span) {
+    pub(crate) fn ended(&mut self, server: ServerId, length: Span, tally: &mut [Lateness]) {
         let largest = self.towards[server.index()].largest;
         let class = (largest.ns() / LATE_MIN_NS).checked_ilog2().unwrap_or(0) as usize;
-        self.counted[server.index()].late_ns[class.min(LATE_CLASSES - 1)] += length.ns();
+        for lateness in [&mut self.told[server.index()], &mut tally[server.index()]] {
+            lateness.late_ns[class.min(LATE_CLASSES - 1)] += length.ns();
+        }
     }
 
-    /// Adds what was counted since the last call to `tally`, which has an entry for each server;
-    /// `answered` gives the operations of a server that were answered since the tally was empty.
+    /// Brings `tally`, which has an entry for each server, up to date; `answered` gives the
+    /// operations of a server that were answered since the tally was empty.
     pub(crate) fn tell(&mut self, tally: &mut [Lateness], answered: impl Fn(usize) -> u64) {
-        for (server, (counted, tally)) in self.counted.iter_mut().zip(tally).enumerate() {
-            let more = answered(server) - tally.operations;
-            counted.operations += more;
-            tally.operations += more;
+        for (server, (told, tally)) in self.told.iter_mut().zip(tally).enumerate() {
+            told.operations += answered(server) - tally.operations;
+            tally.operations = answered(server);
             for class in 0..LATE_CLASSES {
                 // The products of this worker's own totals add up over hand-overs by their growth.
-                let (late, told) = (counted.late_ns[class], &mut self.told[server]);
-                let weighted = u128::from(late) * u128::from(counted.operations);
-                tally.late_ns[class] += late - told.late_ns[class];
+                let weighted = u128::from(told.late_ns[class]) * u128::from(told.operations);
                 tally.weighted_ns[class] += weighted - told.weighted_ns[class];
-                (told.late_ns[class], told.weighted_ns[class]) = (late, weighted);
+                told.weighted_ns[class] = weighted;
             }
         }
     }
