@@ -23,7 +23,7 @@ const LATE_WAKE: Span = Span::from_ms(1);
 const SLOW_READING: Span = Span::from_ns(500);
 /// Files that memtide needs besides its connections, and a few hundred connections.
 const FILES_MIN: u64 = 512;
-/// The trial and the server's own threads are compared with this many CPUs at least.
+/// CPUs that memtide itself keeps busy, beside the threads of a server on the same machine.
 const WORKERS: f64 = 1.0;
 
 /// What was seen of a machine. Fractions are from 0 to 1.

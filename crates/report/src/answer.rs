@@ -187,14 +187,9 @@ pub(crate) fn answer(out: &mut TextLayout, record: &Record) {
 pub(crate) fn grade(record: &Record, row: &AnswerRow) -> String {
     match record.slicing {
         None => NONE.to_owned(),
-        Some(_) if is_spoiled(record) => Grade::No.to_string(),
+        Some(_) if record.believable.spoils_all() => Grade::No.to_string(),
         Some(_) => row.graded.grade.to_string(),
     }
-}
-
-/// True if a check failed that spoils every figure.
-pub(crate) fn is_spoiled(record: &Record) -> bool {
-    record.believable.spoils_all()
 }
 
 /// The reasons for absent intervals, each with the names of the figures, in the order of these.

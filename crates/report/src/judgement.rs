@@ -2,7 +2,7 @@
 //!
 //! It words the judgements; it makes none.
 
-use crate::answer::{check_name, is_spoiled, next, verdict_figures};
+use crate::answer::{check_name, next, verdict_figures};
 use crate::layout::{TextLayout, continued, labelled, unbroken, wrapped};
 use crate::number::counted;
 use memtide_record::{
@@ -100,7 +100,7 @@ fn subject(code: CheckKind) -> String {
 /// each.
 pub(crate) fn believable(record: &Record) -> String {
     let is_graded = record.slicing.is_some() && record.measured_s > 0.0;
-    if is_graded && !is_spoiled(record) {
+    if is_graded && !record.believable.spoils_all() {
         return grades(record);
     }
     match record.believable.verdict {

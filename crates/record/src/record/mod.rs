@@ -179,8 +179,9 @@ pub struct Record {
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
     pub response: BTreeMap<Kind, Distribution>,
     /// Received − intended without the most that memtide itself may have added, by kind of
-    /// operation: of all answered operations, or of a part drawn at random. 0 where memtide may
-    /// have added more than a quarter. Absent in older records.
+    /// operation. At many wake-ups per second a part of them is drawn, and each operation counts as
+    /// often as it stands for. 0 where memtide may have added more than a quarter. Absent in older
+    /// records.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Distribution>"))]
     pub punctual: BTreeMap<Kind, Distribution>,
