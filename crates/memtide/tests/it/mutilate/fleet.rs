@@ -3,6 +3,7 @@
 
 mod elsewhere;
 mod homes;
+mod log;
 mod networks;
 mod sequences;
 mod twelve;
