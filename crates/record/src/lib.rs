@@ -37,7 +37,7 @@ mod prose;
 
 pub use belief::{Channel, GradedFigure, LATE, joined};
 pub use compare::{Comparison, Rule, compare};
-pub use event::{Event, Interval, LoadSoFar, Progress, StepBegun, TimesSoFar};
+pub use event::{Event, Interval, LoadSoFar, Progress, Shared, StepBegun, TimesSoFar};
 pub use exit::Exit;
 pub use judge::judge;
 pub use memtide_belief::Grade;
