@@ -4,7 +4,7 @@
 use super::shown::numbers;
 use super::text::{self, labelled};
 use super::truth::{BUCKET, Law, PERCENTILES, at, decoded, field, fields, ranked};
-use memtide_record::compare::Comparison;
+use memtide_record::compare::{Comparison, FigureRow, Unit};
 use memtide_record::{CheckResult, GoalResult};
 use memtide_scenario::Kind;
 use serde_json::Value;
@@ -331,7 +331,7 @@ pub(super) fn comparison(law: &mut Law<'_>, other: &Law<'_>, text: &str) {
             // Reports of a part of the load are no CPU time.
             let is_unknown = row.name == "server_cpu" && value.value.is_none();
             let of = if number == 0 { &*law } else { other };
-            let end = |at: usize| near(value.ci.map(|it| it[at]), interval(of, &row.name)[at]);
+            let end = |at: usize| near(value.ci.map(|it| it[at]), interval(of, row)[at]);
             let is_interval = value.value.is_none() || (end(0) && end(1));
             let is_so = near(value.value, truth) && near(value.ratio, ratio) || is_unknown;
             let is_so = is_so && is_interval;
@@ -342,14 +342,16 @@ pub(super) fn comparison(law: &mut Law<'_>, other: &Law<'_>, text: &str) {
     }
 }
 
-/// The ends of the interval of a time in a comparison, which has none of other figures.
-fn interval(law: &Law<'_>, name: &str) -> [Option<f64>; 2] {
-    ["low", "high"].map(|end| match name.split_once('.') {
+/// The ends of the interval of a time or of the rate of operations in a comparison, which has none
+/// of other figures.
+fn interval(law: &Law<'_>, row: &FigureRow) -> [Option<f64>; 2] {
+    ["low", "high"].map(|end| match row.name.split_once('.') {
         Some((kind, figure)) => {
             let judged = if law.record.own.is_some() { "own." } else { "" };
             let figure = figure.replace('.', "");
             law.truth(&format!("{judged}response.{kind}.{figure}_ci_{end}_ns"))
         }
+        None if row.unit == Unit::PerS => law.truth(&format!("rate.achieved_ci_{end}_per_s")),
         None => None,
     })
 }
@@ -400,6 +402,10 @@ pub(super) fn comparison_shown(law: &mut Law<'_>, [json, text, markdown, page]: 
             ("Markdown", markdown.lines().find(|line| line.starts_with(&format!("| {begin}")))),
         ] {
             let line = line.unwrap_or_default().trim_start_matches("| ");
+            let is_marked = row.values[1].apart == Some(false) && ratio.is_some();
+            law.holds(line.contains('~') == is_marked, || {
+                format!("{} as {sort} is marked: {}", row.name, !is_marked)
+            });
             let told = line.strip_prefix(&*row.name).unwrap_or_default().replace('~', "");
             text::shown(law, &format!("{} as {sort}: {told}", row.name), &told, &truths);
         }

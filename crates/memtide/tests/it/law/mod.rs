@@ -30,6 +30,9 @@ const OUTS: &str = "--full --out json=r.json --out md=r.md --out html=r.html --o
 /// Outputs of a run, and of no search.
 const OUTS_OF_RUN: &str = "--out hgrm=r.hgrm --out samples=s";
 
+/// Outputs for people, which say whether a run was simulated.
+const SAY_SO: [&str; 4] = ["text", "r.md", "r.html", "r.xml"];
+
 /// The outputs of a run by their names: `text` is stdout, `influx` the points.
 struct Outputs(BTreeMap<String, String>);
 
@@ -64,6 +67,9 @@ impl Outputs {
         let mut law = Law::new(&record, &json);
         let (rows, samples) = (csv(self.get("r.csv")), csv(self.get("s.csv")));
         let log = rows::log(&mut law, self.get("r.hlog"));
+        let is_simulated = record.plan.io == "simulated";
+        let says_so = !SAY_SO.contains(&name) || text.contains("simulated") == is_simulated;
+        law.holds(says_so, || format!("simulated: {is_simulated}, which it does not say"));
         match name {
             "r.json" => truth::record(&mut law),
             "text" => text::text(&mut law, text),
