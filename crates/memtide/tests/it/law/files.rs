@@ -4,7 +4,9 @@
 use super::shown::numbers;
 use super::text::{self, labelled};
 use super::truth::{BUCKET, Law, PERCENTILES, at, decoded, field, fields, ranked};
+use memtide_base::Rate;
 use memtide_record::compare::{Comparison, FigureRow, Unit};
+use memtide_record::steps::CourseKind;
 use memtide_record::{CheckResult, GoalResult};
 use memtide_scenario::Kind;
 use serde_json::Value;
@@ -66,6 +68,15 @@ pub(super) fn inner(text: &str) -> String {
 
 /// Holds the suite of a run in a file of test cases.
 pub(super) fn junit(law: &mut Law<'_>, text: &str) {
+    suite(law, text, None);
+}
+
+/// Holds the suite of a step at this rate, of a search or a scan.
+pub(super) fn junit_of_step(law: &mut Law<'_>, text: &str, (rate, kind): (Rate, CourseKind)) {
+    suite(law, text, Some((rate.per_s, kind)));
+}
+
+fn suite(law: &mut Law<'_>, text: &str, step: Option<(f64, CourseKind)>) {
     let record = law.record;
     let cases: Vec<&str> = text.split("<testcase").skip(1).collect();
     let having = |sign: &str| cases.iter().filter(|case| case.contains(sign)).count();
@@ -79,9 +90,9 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
         law.near("time", time, record.measured_s, 0.0006);
         let name = attribute(head, "name").unwrap_or_default();
         match (name.strip_prefix("memtide: "), name.split_once(" at ")) {
-            (Some(step), Some((_, rate))) if step.starts_with("step ") => {
-                let truth = record.rate.target_per_s.unwrap_or(record.achieved().per_s);
-                law.holds(numbers(rate).1[0].is(truth), || name.clone());
+            (Some(what), Some((_, rate))) if what.starts_with("step ") => {
+                let is_so = step.is_some_and(|(truth, _)| numbers(rate).1[0].is(truth));
+                law.holds(is_so, || format!("{name}, not {step:?}"));
             }
             (Some(what), _) => {
                 let whose = [", the agents' load", ", the master's own load"];
@@ -95,7 +106,7 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
     let times = cases.iter().filter_map(|case| attribute(case, "time")?.parse::<f64>().ok());
     law.near("times of cases", times.sum(), record.measured_s, 0.0006);
     let reasons = text::reasons(record);
-    let is_search = text.contains("name=\"memtide: step ");
+    let is_search = step.is_some_and(|(_, kind)| kind == CourseKind::Search);
     let mut named = Vec::new();
     for case in cases {
         let [class, name] = ["classname", "name"].map(|it| attribute(case, it).unwrap_or_default());
