@@ -54,6 +54,8 @@ pub struct Fetching<'a> {
     peers: BTreeMap<u64, Peer>,
     /// The runs and shares of records that were asked for and not refused.
     asked: BTreeSet<(Vec<u8>, u32)>,
+    /// The runs and shares of records that their agents keep, because they could not be fetched.
+    missed: BTreeSet<(Vec<u8>, u32)>,
     /// The number of records written.
     pub written: usize,
     /// The number of agents that have handed over all their records.
@@ -70,8 +72,13 @@ struct Peer {
 impl<'a> Fetching<'a> {
     /// Nothing fetched yet. Records go to `folder`, and sentences about agents to `say`.
     pub fn new(net: &'a MasterNet, folder: Kept, say: &'a dyn Fn(&str)) -> Self {
-        let (peers, asked) = (BTreeMap::new(), BTreeSet::new());
-        Self { net, folder, say, peers, asked, written: 0, done: 0 }
+        let (peers, asked, missed) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        Self { net, folder, say, peers, asked, missed, written: 0, done: 0 }
+    }
+
+    /// True if each record that an agent had was fetched.
+    pub fn is_whole(&self) -> bool {
+        self.missed.is_empty()
     }
 
     /// Fetches until `wanted` agents have handed over their records, none has come within `expect`,
@@ -140,6 +147,7 @@ impl<'a> Fetching<'a> {
             Ok(Some(record)) => match self.keep(&run, share, &record) {
                 Ok(()) => {
                     self.written += 1;
+                    self.missed.remove(&(run.clone(), share));
                     self.send(peer, Asks::Acknowledged(Acknowledged { run, share }));
                     self.next(peer);
                 }
@@ -166,7 +174,7 @@ impl<'a> Fetching<'a> {
             Some(kept) if kept == record => Ok(()),
             _ => Err(match written {
                 Err(error) => format!("its record cannot be written: {error}"),
-                Ok(()) => "its record was damaged on the disk".to_owned(),
+                Ok(()) => "its record cannot be read back from the disk".to_owned(),
             }),
         }
     }
@@ -178,6 +186,7 @@ impl<'a> Fetching<'a> {
         (self.say)(&format!("{}: {why}", of.name));
         if let Some(KeptRecord { run, share, .. }) = of.left.front() {
             self.asked.remove(&(run.clone(), *share));
+            self.missed.insert((run.clone(), *share));
         }
         self.next(peer);
     }

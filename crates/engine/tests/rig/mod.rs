@@ -194,6 +194,11 @@ impl Ran {
         let rows = self.totals.series.rows();
         let of = |field: fn(&memtide_metrics::Row) -> u64| rows.iter().map(field).sum::<u64>();
         let measured = self.measured();
+        let mut divided = self.totals.no_server.clone();
+        self.totals.servers.iter().for_each(|server| divided += server);
+        let counts = |of: &Counters| [of.intended, of.sent, of.settled(), of.timed_out_queued];
+        let several = self.totals.servers.len() > 1;
+        assert!(!several || counts(&divided) == counts(measured), "{divided:?} of {measured:?}");
         assert_eq!(of(|row| row.intended), measured.intended);
         assert_eq!(of(|row| row.answered), measured.answered);
         assert_eq!(of(|row| row.unanswered), measured.unanswered());

@@ -11,7 +11,8 @@ fn silent_from(from: u64) -> Script {
 #[test]
 fn what_cannot_be_sent_by_its_deadline_times_out_in_the_queue() {
     let timeout = Span::from_ms(200);
-    let plan = Plan { connections: 2, depth: 8, timeout, ..plan() };
+    let mut plan = Plan { connections: 2, depth: 8, timeout, ..plan() };
+    plan.servers.push(plan.servers[0].clone());
     let ran = run(&plan, silent_from(650));
     let measured = ran.measured();
     // The window ends at 1 150 ms; operations due in its last 500 ms are never answered.

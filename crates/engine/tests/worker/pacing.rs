@@ -140,6 +140,9 @@ fn load_goes_on_after_the_window_until_its_last_operation_has_ended_or_nothing_d
     let after = loaded.segment(segment::COOLDOWN).intended;
     assert!((240..=270).contains(&after), "{after} operations in 250 ms and a little");
     plan.window.cooldown = Cooldown::Drain;
+    let narrow = Plan { connections: 1, depth: 1, ..plan.clone() };
+    let sent = run(&narrow, script.clone()).totals.sent_in_window.iter().sum::<u64>();
+    assert!(sent.abs_diff(951) <= 1, "{sent} in the window, the others after the stall");
     let drained = run(&plan, script);
     assert_eq!(drained.segment(segment::COOLDOWN).intended, 0);
     assert_eq!(drained.measured().answered, loaded.measured().answered);

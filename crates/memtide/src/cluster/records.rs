@@ -88,9 +88,13 @@ pub(crate) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
     if !fetching.run(wanted, Duration::from_nanos(expect.ns()), || stop.is_raised()) {
         return Ok(INTERRUPTED);
     }
-    let Fetching { written, done, .. } = fetching;
+    let (written, done) = (fetching.written, fetching.done);
     drop(show(&format!("fetched {written} records of {done} agents\n")));
-    Ok(if done < wanted { UNREACHABLE } else { 0 })
+    Ok(match fetching.is_whole() {
+        _ if done < wanted => UNREACHABLE,
+        true => 0,
+        false => FAILED,
+    })
 }
 
 /// The network side of a master that only queries agents.

@@ -225,7 +225,7 @@ impl Front for AgentFront {
             files = files.without_samples();
         }
         let files = Settings { outputs: files, ..settings.clone() };
-        let mut opened = open(&files, false)?;
+        let mut opened = open(&files, OutputSubject::Run, false)?;
         if let Some(rows) = &self.rows {
             rows.add_to(&mut opened.samples)?;
         }

@@ -23,8 +23,8 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches, false),
         Some(("load", matches)) => run::run(matches, true),
-        Some(("search", matches)) => steps::search(matches),
-        Some(("scan", matches)) => steps::scan(matches),
+        Some(("search", matches)) => steps::search(matches, false),
+        Some(("scan", matches)) => steps::scan(matches, false),
         Some(("ab", matches)) => ab::ab(matches),
         Some(("sim", matches)) => sim::sim(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),

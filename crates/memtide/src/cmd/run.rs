@@ -8,7 +8,7 @@ use crate::flags;
 use crate::output::{complain, show_part, text_options};
 use crate::placement::{division, variable};
 use crate::session::host::HostWorld;
-use crate::session::outlets::open;
+use crate::session::outlets::{check_all_places, open};
 use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
@@ -19,7 +19,7 @@ use memtide_report::{TextOptions, text_for};
 use memtide_run::RunOutcome;
 use memtide_run::steps::RunTask;
 use memtide_scenario::{OutputKind, Outputs, Settings};
-use memtide_sinks::{Sink, check_places};
+use memtide_sinks::{OutputSubject, Sink};
 use std::io;
 
 /// Runs a scenario once, or only fills its servers.
@@ -87,12 +87,11 @@ impl Front for Native {
     }
 
     fn check_outputs(&self, outputs: &Outputs) -> Result<(), Stop> {
-        let trace = self.trace.as_deref().filter(|place| *place != "-");
-        Ok(check_places(outputs, &[("--trace", trace)])?)
+        check_all_places(outputs, self.trace.as_deref())
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
-        open(settings, self.is_simulated)
+        open(settings, OutputSubject::Run, self.is_simulated)
     }
 
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {

@@ -1,8 +1,8 @@
-//! `memtide sim`: a run in virtual time, against simulated servers. A week of load takes seconds,
-//! and equal seeds give equal traces.
+//! `memtide sim`: a run, a search or a scan in virtual time, against simulated servers. A week of
+//! load takes seconds, and equal seeds give equal traces.
 
 use super::run::Native;
-use super::serve;
+use super::{serve, steps};
 use crate::exit::Stop;
 use crate::flags;
 use crate::session::simulated::SimWorld;
@@ -11,8 +11,7 @@ use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_run::steps::RunTask;
-use memtide_scenario::Scenario;
-use memtide_scenario::{Placement, ShardWord, Target, Transport};
+use memtide_scenario::{Placement, Scenario, Settings, ShardWord, Target, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Script, Setting, SimServer};
 
@@ -21,17 +20,31 @@ const PORT_FIRST: u16 = 11_211;
 const MEMORY_BYTES_MAX: u64 = 1 << 40;
 
 pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
+    match matches.subcommand() {
+        Some(("search", matches)) => return steps::search(matches, true),
+        Some(("scan", matches)) => return steps::scan(matches, true),
+        _ => {}
+    }
     let settings = flags::settings(matches)?;
+    let world = world(matches, &settings)?;
+    let front = Box::new(Native { load_only: false, is_simulated: true, trace: trace(matches) });
+    Ok(Session { settings, task: Task::Run(RunTask::Whole), front, world }.run())
+}
+
+/// The world that the command line describes.
+pub(super) fn world(matches: &ArgMatches, settings: &Settings) -> Result<SimWorld, Stop> {
     check_whole(&settings.placement)?;
     let scenario = &settings.scenario;
     let datagrams = scenario.transport != Transport::Tcp;
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
     let servers = servers(scenario);
     let setting = setting(matches, scenario, &servers);
-    let trace = matches.get_one::<String>("trace").cloned();
-    let front = Native { load_only: false, is_simulated: true, trace: trace.clone() };
-    let world = SimWorld::new(servers, setting, trace);
-    Ok(Session { settings, task: Task::Run(RunTask::Whole), front: Box::new(front), world }.run())
+    Ok(SimWorld::new(servers, setting, trace(matches)))
+}
+
+/// Destination of the trace.
+pub(super) fn trace(matches: &ArgMatches) -> Option<String> {
+    matches.get_one::<String>("trace").cloned()
 }
 
 /// Refuses a share: a simulation needs no second machine.

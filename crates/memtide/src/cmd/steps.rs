@@ -1,6 +1,7 @@
 //! `memtide search` and `memtide scan`: runs at one rate after another, a row for each as it ends,
-//! and the rate found.
+//! and the rate found. Both also run in the simulated world of `memtide sim`.
 
+use super::sim;
 #[cfg(feature = "cluster")]
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
@@ -8,7 +9,7 @@ use crate::flags;
 use crate::output::{columns, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
-use crate::session::outlets::{facts, opened};
+use crate::session::outlets::{check_all_places, open};
 use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Steps, Task, room,
 };
@@ -22,7 +23,7 @@ use memtide_report::StepsText;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
 use memtide_scenario::{Goal, Relation, Subject};
 use memtide_scenario::{Output, OutputKind, Outputs, Settings};
-use memtide_sinks::{Outlets, OutputSubject, Sink, check_places};
+use memtide_sinks::{OutputSubject, Sink};
 use memtide_workload::Wave;
 use std::io;
 
@@ -32,7 +33,7 @@ const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 /// Runs the search that the command line describes.
 ///
 /// Cause: A search has no goal, or a goal that a higher rate does not make harder to meet.
-pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
+pub(crate) fn search(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Stop> {
     let limits = limits(matches)?;
     let settings = settings(matches, ("search", "search looks for"))?;
     let scenario = &settings.scenario;
@@ -49,15 +50,16 @@ pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
     let steps_max = matches.get_one::<u32>("steps-max").copied();
     let highest = limits.rate_max.or(limits.rate_min);
     check(&settings, highest.unwrap_or(0.0))?;
-    Ok(perform(matches, settings, CourseKind::Search, Box::new(Bracket::new(limits)), steps_max))
+    let course = Box::new(Bracket::new(limits));
+    perform((matches, is_simulated), settings, CourseKind::Search, course, steps_max)
 }
 
-pub(crate) fn scan(matches: &ArgMatches) -> Result<u8, Stop> {
+pub(crate) fn scan(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Stop> {
     let rates = matches.get_one::<Rates>("rates").expect("it is required");
     let settings = settings(matches, ("scan", "scan varies"))?;
     check(&settings, rates.highest())?;
     let course = Box::new(Scan::new(rates.clone(), settings.scenario.rate_unit));
-    Ok(perform(matches, settings, CourseKind::Scan, course, None))
+    perform((matches, is_simulated), settings, CourseKind::Scan, course, None)
 }
 
 /// The settings of every step of `command`. `varies` says what sets the rate.
@@ -146,45 +148,57 @@ fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
 }
 
 fn perform(
-    matches: &ArgMatches,
+    (matches, is_simulated): (&ArgMatches, bool),
     settings: Settings,
     kind: CourseKind,
     course: Box<dyn Course>,
     steps_max: Option<u32>,
-) -> u8 {
+) -> Result<u8, Stop> {
     let data = match matches.get_one::<String>("data").map(String::as_str) {
         Some("anew") => Data::Anew,
         _ => Data::Kept,
     };
-    let (aim, counts_own, command) = (Aim::Goals, false, command(matches, kind));
+    let (aim, counts_own, command) = (Aim::Goals, false, command((matches, is_simulated), kind));
     let task = Task::Steps(Steps { course, aim, data, steps_max, counts_own, command });
     let goals = settings.scenario.goals.iter().map(Goal::to_string).collect();
-    let front = Box::new(NativeSteps { kind, goals });
+    let trace = if is_simulated { sim::trace(matches) } else { None };
+    let front = Box::new(NativeSteps { kind, goals, is_simulated, trace });
+    if is_simulated {
+        let world = sim::world(matches, &settings)?;
+        return Ok(Session { settings, task, front, world }.run());
+    }
     #[cfg(feature = "cluster")]
     if settings.placement.agents.which.is_some() {
-        return Session { settings, task, front, world: MasterWorld }.run();
+        return Ok(Session { settings, task, front, world: MasterWorld }.run());
     }
-    Session { settings, task, front, world: HostWorld::new(None) }.run()
+    Ok(Session { settings, task, front, world: HostWorld::new(None) }.run())
 }
 
 /// The command that carries the same steps out again, with the scenario in a file.
-fn command(matches: &ArgMatches, kind: CourseKind) -> String {
+fn command((matches, is_simulated): (&ArgMatches, bool), kind: CourseKind) -> String {
     let own: &[&str] = match kind {
         CourseKind::Search => &["rate-min", "rate-max", "resolution", "steps-max", "data"],
         CourseKind::Scan => &["rates", "data"],
     };
+    let (sim, world): (_, &[&str]) = match is_simulated {
+        true => ("sim ", &["behaviour", "fault", "delay", "loss", "duplicates"]),
+        false => ("", &[]),
+    };
     let flag = |name: &&&str| matches.value_source(name) == Some(ValueSource::CommandLine);
-    let words = own.iter().filter(flag).filter_map(|name| {
+    let words = own.iter().chain(world).filter(flag).filter_map(|name| {
         let word = matches.get_raw(name)?.next_back()?;
         Some(format!(" --{name} {}", word.to_string_lossy()))
     });
-    format!("memtide {} scenario.toml", kind.name()) + &words.collect::<String>()
+    format!("memtide {sim}{} scenario.toml", kind.name()) + &words.collect::<String>()
 }
 
 /// The front of a search or a scan with memtide's own output.
 struct NativeSteps {
     kind: CourseKind,
     goals: Vec<String>,
+    is_simulated: bool,
+    /// Destination of a simulation's trace, which is an output, too.
+    trace: Option<String>,
 }
 
 impl Front for NativeSteps {
@@ -198,7 +212,7 @@ impl Front for NativeSteps {
     }
 
     fn check_outputs(&self, outputs: &Outputs) -> Result<(), Stop> {
-        Ok(check_places(outputs, &[])?)
+        check_all_places(outputs, self.trace.as_deref())
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
@@ -206,7 +220,7 @@ impl Front for NativeSteps {
         let shown = OutputSubject::Steps(self.kind, &settings.scenario.goals);
         let reader = outputs.files().into_iter().find(Output::is_stdout);
         let reader = reader.map(|output| output.name());
-        Ok(Opened { reader, ..opened(Outlets::default(), &facts(settings, shown)?)? })
+        Ok(Opened { reader, ..open(settings, shown, self.is_simulated)? })
     }
 
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {

@@ -55,6 +55,14 @@ pub(super) struct Page {
     pub(super) exit_codes: &'static [(u8, &'static str)],
 }
 
+impl Page {
+    /// The words of the usage that name the command.
+    fn command(&self) -> String {
+        let is_name = |word: &&str| word.starts_with(|letter: char| letter.is_ascii_lowercase());
+        self.usage.split(' ').take_while(is_name).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Gives `command` its help of this length, and the flag `--help-all`.
 pub(super) fn with_help(command: Command, page: &Page, length: Length) -> Command {
     let all = Arg::new("help-all")
@@ -105,7 +113,7 @@ fn text(command: &Command, page: &Page, length: Length) -> String {
     parts.push(example);
     match length {
         Length::Summary => {
-            let name = command.get_name();
+            let name = page.command();
             parts.push(format!(
                 "memtide {name} --help says more about these flags and names the others;\n\
                  memtide {name} --help-all describes every flag."

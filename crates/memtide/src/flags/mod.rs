@@ -35,8 +35,8 @@ pub(crate) fn command(length: Length) -> Command {
         .args_override_self(true)
         .subcommand(run_command(length))
         .subcommand(load_command(length))
-        .subcommand(steps::search_command(length))
-        .subcommand(steps::scan_command(length))
+        .subcommand(steps::search_command(length, false))
+        .subcommand(steps::scan_command(length, false))
         .subcommand(ab::ab_command(length))
         .subcommand(merge_command())
         .subcommand(report_command())
@@ -515,18 +515,27 @@ fn some_bytes(word: &str) -> Result<u64, String> {
     }
 }
 
-/// `memtide sim`: a scenario's fields, and the simulated world.
+/// `memtide sim`: a scenario's fields, and the simulated world; and a search or a scan in it.
 fn sim_command(length: Length) -> Command {
     let about = "Simulate a scenario in virtual time, with simulated servers";
     let long = "Simulate a scenario: the same engine with a virtual clock, network and servers. \
          The same seed gives the same trace, whose hash is printed at the end.";
-    let own = profile().into_iter().chain(world()).map(|arg| arg.help_heading("Simulation"));
     let page = Page {
-        usage: "sim [OPTIONS] [SCENARIO.toml]",
+        usage: "sim [search|scan] [OPTIONS] [SCENARIO.toml]",
         example: "memtide sim --rate 700 --behaviour queue:1,exponential:1ms --duration 1h",
         exit_codes: &EXIT_CODES,
     };
-    with_help(scenario_command("sim", about, long).args(own), &page, length)
+    with_help(scenario_command("sim", about, long).args(simulation()), &page, length)
+        .subcommand(steps::search_command(length, true))
+        .subcommand(steps::scan_command(length, true))
+        .args_conflicts_with_subcommands(true)
+        .disable_help_subcommand(true)
+}
+
+/// Flags for the simulated world.
+fn simulation() -> Vec<Arg> {
+    let all = profile().into_iter().chain(world());
+    all.map(|arg| arg.help_heading("Simulation")).collect()
 }
 
 /// Flags for a simulation's network and its trace.

@@ -1,7 +1,7 @@
 //! Flags of searches and scans besides those of their scenario.
 
 use super::help::{Length, Page, with_help};
-use super::scenario_command;
+use super::{scenario_command, simulation};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, value_parser};
 use memtide_base::units;
@@ -17,23 +17,30 @@ const EXIT_CODES: [(u8, &str); 6] = [
     (130, "interrupted; the results so far are shown"),
 ];
 
-/// `memtide search`
-pub(super) fn search_command(length: Length) -> Command {
+/// `memtide search`, or `memtide sim search`.
+pub(super) fn search_command(length: Length, is_simulated: bool) -> Command {
     let about = "Find the highest rate that meets goals";
     let long = "Find the highest rate that meets all goals, such as --goal 'all.p95<10ms'. Each \
          step is a full run at one rate, with its warm-up; the servers are filled once. memtide \
          prints a row after each step, and the result at the end.";
-    let page = Page {
-        usage: "search --goal <GOAL> [OPTIONS] [SCENARIO.toml]",
-        example: "memtide search -s cache1:11211 --goal 'all.p95<10ms' --duration 20s",
-        exit_codes: &EXIT_CODES,
+    let (usage, example) = match is_simulated {
+        false => (
+            "search --goal <GOAL> [OPTIONS] [SCENARIO.toml]",
+            "memtide search -s cache1:11211 --goal 'all.p95<10ms' --duration 20s",
+        ),
+        true => (
+            "sim search --goal <GOAL> [OPTIONS] [SCENARIO.toml]",
+            "memtide sim search --goal 'all.p95<10ms' --behaviour queue:1,exponential:1ms",
+        ),
     };
+    let page = Page { usage, example, exit_codes: &EXIT_CODES };
     let own = bounds().into_iter().chain([data()]).map(|arg| arg.help_heading("Search"));
+    let own = own.chain(simulation().into_iter().filter(|_| is_simulated));
     with_help(scenario_command("search", about, long).args(own), &page, length)
 }
 
-/// `memtide scan`
-pub(super) fn scan_command(length: Length) -> Command {
+/// `memtide scan`, or `memtide sim scan`.
+pub(super) fn scan_command(length: Length, is_simulated: bool) -> Command {
     let about = "Run a scenario at a series of rates";
     let long = "Run a scenario at a series of rates. Each step is a full run at one rate, with its \
          warm-up; the servers are filled once. memtide prints a row after each step. With goals, \
@@ -50,12 +57,19 @@ pub(super) fn scan_command(length: Length) -> Command {
              such as 10k,20k,50k. With a STEP of 0 the scan repeats one rate until you interrupt \
              it: 10k..10k+0. A rate of 0 is a closed loop.",
         );
-    let page = Page {
-        usage: "scan --rates <RATES> [OPTIONS] [SCENARIO.toml]",
-        example: "memtide scan -s cache1:11211 --rates 10k..100k+10k --duration 20s",
-        exit_codes: &EXIT_CODES,
+    let (usage, example) = match is_simulated {
+        false => (
+            "scan --rates <RATES> [OPTIONS] [SCENARIO.toml]",
+            "memtide scan -s cache1:11211 --rates 10k..100k+10k --duration 20s",
+        ),
+        true => (
+            "sim scan --rates <RATES> [OPTIONS] [SCENARIO.toml]",
+            "memtide sim scan --rates 100..900+100 --behaviour queue:1,exponential:1ms",
+        ),
     };
-    let own = [rates, data()].map(|arg| arg.help_heading("Scan"));
+    let page = Page { usage, example, exit_codes: &EXIT_CODES };
+    let own = [rates, data()].into_iter().map(|arg| arg.help_heading("Scan"));
+    let own = own.chain(simulation().into_iter().filter(|_| is_simulated));
     with_help(scenario_command("scan", about, long).args(own), &page, length)
 }
 

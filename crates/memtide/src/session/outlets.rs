@@ -10,25 +10,34 @@ use memtide_host::clock;
 use memtide_record::{Event, Sample, SampleOutcome};
 use memtide_scenario::RUN_TAG;
 use memtide_scenario::{OutputKind, Outputs, Settings};
-use memtide_sinks::{Outlets, OutputFacts, OutputStop, OutputSubject, Samples};
+use memtide_sinks::{Outlets, OutputFacts, OutputStop, OutputSubject, Samples, check_places};
 use memtide_workload::Outcome;
 
-/// Opens the files of a run and the sinks that write to them. A simulation has no time of day, and
-/// can wait for its outputs.
-pub(crate) fn open(settings: &Settings, is_simulated: bool) -> Result<Opened, Stop> {
-    let mut facts = facts(settings, OutputSubject::Run)?;
+/// Opens the files of a command about `shown` and the sinks that write to them. A simulation has no
+/// time of day, and can wait for its outputs.
+pub(crate) fn open<'a>(
+    settings: &'a Settings,
+    shown: OutputSubject<'a>,
+    is_simulated: bool,
+) -> Result<Opened, Stop> {
+    let mut facts = facts(settings, shown)?;
     let mut outlets = Outlets::default();
     if is_simulated {
         refuse_points(&settings.outputs)?;
         outlets = Outlets::waiting();
         facts.unix_ns = None;
     }
-    let opened = opened(outlets, &facts)?;
-    Ok(opened)
+    opened(outlets, &facts)
+}
+
+/// Refuses two outputs to one file; the `trace` of a simulation is an output, too.
+pub(crate) fn check_all_places(outputs: &Outputs, trace: Option<&str>) -> Result<(), Stop> {
+    let trace = trace.filter(|place| *place != "-");
+    Ok(check_places(outputs, &[("--trace", trace)])?)
 }
 
 /// Opens all outputs of a command, and that of wrong values. The first failure counts.
-pub(crate) fn opened(mut outlets: Outlets, facts: &OutputFacts<'_>) -> Result<Opened, Stop> {
+fn opened(mut outlets: Outlets, facts: &OutputFacts<'_>) -> Result<Opened, Stop> {
     let mut samples = Samples::default();
     let failed = memtide_sinks::open_all(&mut outlets, &mut samples, facts);
     failed.into_iter().next().map_or(Ok(()), Err)?;

@@ -92,7 +92,7 @@ pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
         RateUnit::Operations => Unit::PerS,
         RateUnit::Keys => Unit::KeysPerS,
     };
-    row("rate".to_owned(), per_s, &|record| of_goal(Subject::Rate, record, counted));
+    row("rate".to_owned(), per_s, &|record| rate(record, counted));
     row("errors".to_owned(), Unit::Fraction, &|record| of_goal(Subject::Errors, record, counted));
     let is_cost = |figure: &RunFigure| figure.unit == Unit::CpuSPerMops;
     let (results, cost) = FIGURES.split_at(FIGURES.iter().position(is_cost).unwrap_or(0));
@@ -133,6 +133,13 @@ fn of_goal(subject: Subject, record: &Record, unit: RateUnit) -> Value {
         Measured::Missing(why) => missing(&why),
         Measured::Unanswered => missing("it falls among unanswered operations"),
     }
+}
+
+/// The rate. A record has an interval of the rate of operations, and none of the rate of keys.
+fn rate(record: &Record, unit: RateUnit) -> Value {
+    let value = of_goal(Subject::Rate, record, unit);
+    let is_known = value.value.is_some() && unit == RateUnit::Operations;
+    Value { ci: record.rate_figure().interval.filter(|_| is_known), ..value }
 }
 
 fn hit_ratio(record: &Record) -> Value {

@@ -201,6 +201,26 @@ fn figures_are_the_records_and_ratios_their_quotients() {
 }
 
 #[test]
+fn rates_of_operations_have_intervals_that_overlap_or_are_apart() {
+    let second = |low: f64, unit: Option<&str>| {
+        let mut records = both(|_| ());
+        for (low, (_, record)) in [900.0, low].into_iter().zip(&mut records) {
+            let rate = &mut record.rate;
+            rate.achieved_ci_low_per_s = Some(low);
+            rate.achieved_ci_high_per_s = Some(low + 200.0);
+            rate.keys_per_s = Some(4_000.0);
+            record.plan.rate_unit = unit.map(str::to_owned);
+        }
+        let mut figures = compare(&records, &[]).figures.into_iter();
+        figures.find(|row| row.name == "rate").unwrap().values.remove(1)
+    };
+    let of = |value: Value| (value.ci, value.apart);
+    assert_eq!(of(second(1_099.0, None)), (Some([1_099.0, 1_299.0]), Some(false)));
+    assert_eq!(of(second(1_101.0, None)), (Some([1_101.0, 1_301.0]), Some(true)));
+    assert_eq!(of(second(1_101.0, Some("keys"))), (None, None), "it is of operations");
+}
+
+#[test]
 fn the_json_schema_is_the_written_one_and_holds_a_comparison() {
     let rules = ["all.p99>+5%".parse().unwrap()];
     let comparison = compare(&both(|record| record.machine.cpus += 1), &rules);

@@ -223,6 +223,8 @@ fn operations_that_need_no_answer_end_the_window_and_are_missing_from_no_service
     let sets = run_toml(Script::default(), &toml.replace("get=1,", ""));
     assert_eq!(sets.record().totals.unacknowledged, 1_000);
     assert_eq!(sets.record().window_ns, 999_000_000, "from the first operation to the last");
+    let lengths: Vec<f64> = sets.record().intervals.iter().map(|row| row.length_s).collect();
+    assert_eq!(lengths, [0.999], "the last row ends with the window");
 }
 
 /// The window's start, exact to the gap before its first operation.

@@ -16,6 +16,7 @@ mod backlog;
 mod batches;
 mod check;
 mod errors;
+mod fleets;
 mod keys;
 mod recount;
 mod draw;

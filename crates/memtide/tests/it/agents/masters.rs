@@ -56,7 +56,50 @@ fn the_load_ends_when_its_master_is_killed_and_its_records_are_kept() {
     let lasts = load_lasts(&peer);
     assert!(lasts < ALONE_MAX, "{lasts:?}");
     drop(master);
+    are_kept_until_read_back(&lab, &agents);
     are_fetched(&lab, &agents);
+}
+
+/// Asserts that agents keep their records if a fetched one cannot be read back: its folder cannot be
+/// listed, or already has a damaged copy.
+fn are_kept_until_read_back(lab: &Lab, agents: &[Agent]) {
+    let is_kept = || agents.iter().all(|agent| agent.kept().len() == 1);
+    until(is_kept, || agents.iter().map(Agent::said).collect());
+    let [closed, damaged] = ["closed", "damaged"].map(|name| lab.path(name));
+    for folder in [&closed, &damaged] {
+        fs::create_dir(folder).unwrap();
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    for record in agents.iter().flat_map(Agent::kept) {
+        let half = &fs::read(&record).unwrap()[..100];
+        fs::write(damaged.join(record.file_name().unwrap()), half).unwrap();
+    }
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o300)).unwrap();
+    for (folder, why) in [(&closed, "cannot be read back"), (&damaged, "cannot be written")] {
+        let line = format!(
+            "{} agent records --key {} --agents {} {}",
+            env!("CARGO_BIN_EXE_memtide"),
+            lab.key(),
+            agents.len(),
+            folder.display()
+        );
+        let fetched = Running::of(discreet().args(line.split_whitespace())).finish();
+        fetched.fails(1, &[why]);
+        assert!(fetched.out.starts_with("fetched 0 records"), "{fetched}");
+        assert!(is_kept(), "{why}: {}", agents.iter().map(Agent::said).collect::<String>());
+    }
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(kept(&closed).len(), agents.len(), "only their reading back failed");
+}
+
+/// A command that carries out its words, without the right of root to list any folder.
+fn discreet() -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return cleared(Command::new("env"));
+    }
+    let mut command = cleared(Command::new("setpriv"));
+    command.args(["--bounding-set", "-dac_override,-dac_read_search"]);
+    command
 }
 
 #[test]

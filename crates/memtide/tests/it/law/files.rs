@@ -4,7 +4,9 @@
 use super::shown::numbers;
 use super::text::{self, labelled};
 use super::truth::{BUCKET, Law, PERCENTILES, at, decoded, field, fields, ranked};
-use memtide_record::compare::Comparison;
+use memtide_base::Rate;
+use memtide_record::compare::{Comparison, FigureRow, Unit};
+use memtide_record::steps::CourseKind;
 use memtide_record::{CheckResult, GoalResult};
 use memtide_scenario::Kind;
 use serde_json::Value;
@@ -66,6 +68,15 @@ pub(super) fn inner(text: &str) -> String {
 
 /// Holds the suite of a run in a file of test cases.
 pub(super) fn junit(law: &mut Law<'_>, text: &str) {
+    suite(law, text, None);
+}
+
+/// Holds the suite of a step at this rate, of a search or a scan.
+pub(super) fn junit_of_step(law: &mut Law<'_>, text: &str, (rate, kind): (Rate, CourseKind)) {
+    suite(law, text, Some((rate.per_s, kind)));
+}
+
+fn suite(law: &mut Law<'_>, text: &str, step: Option<(f64, CourseKind)>) {
     let record = law.record;
     let cases: Vec<&str> = text.split("<testcase").skip(1).collect();
     let having = |sign: &str| cases.iter().filter(|case| case.contains(sign)).count();
@@ -79,9 +90,9 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
         law.near("time", time, record.measured_s, 0.0006);
         let name = attribute(head, "name").unwrap_or_default();
         match (name.strip_prefix("memtide: "), name.split_once(" at ")) {
-            (Some(step), Some((_, rate))) if step.starts_with("step ") => {
-                let truth = record.rate.target_per_s.unwrap_or(record.achieved().per_s);
-                law.holds(numbers(rate).1[0].is(truth), || name.clone());
+            (Some(what), Some((_, rate))) if what.starts_with("step ") => {
+                let is_so = step.is_some_and(|(truth, _)| numbers(rate).1[0].is(truth));
+                law.holds(is_so, || format!("{name}, not {step:?}"));
             }
             (Some(what), _) => {
                 let whose = [", the agents' load", ", the master's own load"];
@@ -95,7 +106,7 @@ pub(super) fn junit(law: &mut Law<'_>, text: &str) {
     let times = cases.iter().filter_map(|case| attribute(case, "time")?.parse::<f64>().ok());
     law.near("times of cases", times.sum(), record.measured_s, 0.0006);
     let reasons = text::reasons(record);
-    let is_search = text.contains("name=\"memtide: step ");
+    let is_search = step.is_some_and(|(_, kind)| kind == CourseKind::Search);
     let mut named = Vec::new();
     for case in cases {
         let [class, name] = ["classname", "name"].map(|it| attribute(case, it).unwrap_or_default());
@@ -331,7 +342,7 @@ pub(super) fn comparison(law: &mut Law<'_>, other: &Law<'_>, text: &str) {
             // Reports of a part of the load are no CPU time.
             let is_unknown = row.name == "server_cpu" && value.value.is_none();
             let of = if number == 0 { &*law } else { other };
-            let end = |at: usize| near(value.ci.map(|it| it[at]), interval(of, &row.name)[at]);
+            let end = |at: usize| near(value.ci.map(|it| it[at]), interval(of, row)[at]);
             let is_interval = value.value.is_none() || (end(0) && end(1));
             let is_so = near(value.value, truth) && near(value.ratio, ratio) || is_unknown;
             let is_so = is_so && is_interval;
@@ -342,14 +353,16 @@ pub(super) fn comparison(law: &mut Law<'_>, other: &Law<'_>, text: &str) {
     }
 }
 
-/// The ends of the interval of a time in a comparison, which has none of other figures.
-fn interval(law: &Law<'_>, name: &str) -> [Option<f64>; 2] {
-    ["low", "high"].map(|end| match name.split_once('.') {
+/// The ends of the interval of a time or of the rate of operations in a comparison, which has none
+/// of other figures.
+fn interval(law: &Law<'_>, row: &FigureRow) -> [Option<f64>; 2] {
+    ["low", "high"].map(|end| match row.name.split_once('.') {
         Some((kind, figure)) => {
             let judged = if law.record.own.is_some() { "own." } else { "" };
             let figure = figure.replace('.', "");
             law.truth(&format!("{judged}response.{kind}.{figure}_ci_{end}_ns"))
         }
+        None if row.unit == Unit::PerS => law.truth(&format!("rate.achieved_ci_{end}_per_s")),
         None => None,
     })
 }
@@ -400,6 +413,10 @@ pub(super) fn comparison_shown(law: &mut Law<'_>, [json, text, markdown, page]: 
             ("Markdown", markdown.lines().find(|line| line.starts_with(&format!("| {begin}")))),
         ] {
             let line = line.unwrap_or_default().trim_start_matches("| ");
+            let is_marked = row.values[1].apart == Some(false) && ratio.is_some();
+            law.holds(line.contains('~') == is_marked, || {
+                format!("{} as {sort} is marked: {}", row.name, !is_marked)
+            });
             let told = line.strip_prefix(&*row.name).unwrap_or_default().replace('~', "");
             text::shown(law, &format!("{} as {sort}: {told}", row.name), &told, &truths);
         }

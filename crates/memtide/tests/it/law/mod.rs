@@ -30,6 +30,9 @@ const OUTS: &str = "--full --out json=r.json --out md=r.md --out html=r.html --o
 /// Outputs of a run, and of no search.
 const OUTS_OF_RUN: &str = "--out hgrm=r.hgrm --out samples=s";
 
+/// Outputs for people, which say whether a run was simulated.
+const SAY_SO: [&str; 4] = ["text", "r.md", "r.html", "r.xml"];
+
 /// The outputs of a run by their names: `text` is stdout, `influx` the points.
 struct Outputs(BTreeMap<String, String>);
 
@@ -64,6 +67,9 @@ impl Outputs {
         let mut law = Law::new(&record, &json);
         let (rows, samples) = (csv(self.get("r.csv")), csv(self.get("s.csv")));
         let log = rows::log(&mut law, self.get("r.hlog"));
+        let is_simulated = record.plan.io == "simulated";
+        let says_so = !SAY_SO.contains(&name) || text.contains("simulated") == is_simulated;
+        law.holds(says_so, || format!("simulated: {is_simulated}, which it does not say"));
         match name {
             "r.json" => truth::record(&mut law),
             "text" => text::text(&mut law, text),
@@ -333,19 +339,56 @@ fn overwrites(live: &Stub, folder: &Path) {
     }
 }
 
+/// A search of three steps: at 2 000/s the server answers late, and the goal is missed.
+const SEARCH: &str = "--rate-min 500 --rate-max 2k --steps-max 3 --duration 400ms --keys 300 \
+                      --goal all.p50<30ms --warmup 100ms --resolution 50%";
+const LATE_AT_2K: &str = "--behaviour queue:1,fixed:800us";
+
 #[test]
 fn a_search_is_the_same_in_all_outputs() {
     let _turn = shared();
-    // At 2 000/s it answers late, and the goal is missed.
-    let peer = Peer::embedded("--behaviour queue:1,fixed:800us");
-    let words = "--rate-min 500 --rate-max 2k --steps-max 3 --duration 400ms --keys 300";
-    let goal = "--goal all.p50<30ms --warmup 100ms --resolution 50%";
+    let peer = Peer::embedded(LATE_AT_2K);
     let folder = fresh_folder("law-search");
     let database = Stub::start(|_, _| Reply::Whole(204, "", ""));
     let points = format!("--out influx={}", database.url("/write?db=x"));
-    let words = format!("search -s {} --quiet {words} {goal} {OUTS} {points}", peer.name);
-    let run = run_in(&folder, &words);
-    let outputs = Outputs::of(&folder, &run);
+    let run = run_in(&folder, &format!("search -s {} --quiet {SEARCH} {OUTS} {points}", peer.name));
+    steps_hold(&folder, &run, Some(lines_of(&database)));
+}
+
+/// Simulated searches and scans: what the steps meet, and the world in which they do.
+const STEPS: [(&str, &str, &str); 7] = [
+    ("search", SEARCH, LATE_AT_2K),
+    // The highest rate meets the goal, or none does.
+    ("search", SEARCH, "--behaviour exponential:50us"),
+    ("search", SEARCH, "--behaviour queue:1,fixed:6ms"),
+    ("search", "--steps-max 5 --duration 1200ms --keys 100 --goal all.p99<9ms", LATE_AT_2K),
+    ("scan", "--rates 500,2k,1k --duration 400ms --keys 300 --goal all.p50<30ms", LATE_AT_2K),
+    (
+        "scan",
+        "--rates 500..1500+500 --duration 1300ms --timeout 40ms --errors-max 1 --load never",
+        "--behaviour exponential:200us --fault server-error:8%,stall:0.2%",
+    ),
+    ("scan", "--rates 2k,0,1k --rate-unit keys --multiget 2 --duration 600ms", LATE_AT_2K),
+];
+
+#[test]
+fn simulated_searches_and_scans_are_the_same_in_all_outputs() {
+    let _turn = shared();
+    for (number, (command, words, world)) in STEPS.iter().enumerate() {
+        let folder = fresh_folder(&format!("law-steps-{number}"));
+        let run = run_in(&folder, &format!("sim {command} --quiet {words} {world} {OUTS}"));
+        let steps = steps_hold(&folder, &run, None);
+        assert!(steps.steps.len() > 1, "{run}");
+        for name in ["r.html", "r.md"] {
+            let text = fs::read_to_string(folder.join(name)).unwrap();
+            assert!(text.contains(&format!("memtide sim {command} scenario.toml --")), "{run}");
+        }
+    }
+}
+
+/// Asserts the law for all outputs of a search or a scan, whose points are `lines`.
+fn steps_hold(folder: &Path, run: &Finished, lines: Option<Vec<String>>) -> Steps {
+    let outputs = Outputs::of(folder, run);
     let steps = Steps::from_json(outputs.get("r.json")).unwrap();
     let json: Value = serde_json::from_str(outputs.get("r.json")).unwrap();
     let mut law = Law { steps: Some(&steps), ..Law::new(&steps.steps[0].record, &json) };
@@ -356,10 +399,12 @@ fn a_search_is_the_same_in_all_outputs() {
     cells[1..].iter().for_each(|row| text::row(&mut law, &cells[0], row));
     let log = rows::log(&mut law, outputs.get("r.hlog"));
     let all = csv(outputs.get("r.csv"));
-    let lines = lines_of(&database);
-    let (seconds, operations): (Vec<String>, Vec<String>) =
-        lines.into_iter().partition(|line| line.starts_with("memtide_interval"));
-    rows::points(&mut law, &seconds.join("\n"), &all, &[]);
+    let points = lines.map(|lines| -> (Vec<String>, Vec<String>) {
+        lines.into_iter().partition(|line| line.starts_with("memtide_interval"))
+    });
+    if let Some((seconds, _)) = &points {
+        rows::points(&mut law, &seconds.join("\n"), &all, &[]);
+    }
     let is_same = rows::are_equal(&json_lines(outputs.get("r.jsonl")), &all);
     law.holds(is_same, || "other rows than as CSV".to_owned());
     let mut wrong = law.wrong;
@@ -368,20 +413,26 @@ fn a_search_is_the_same_in_all_outputs() {
     };
     let (suites, pages) = (parts("r.xml", "<testsuite "), parts("r.html", "<details>"));
     assert_eq!(suites.len(), steps.steps.len() + 1, "a suite for each step, and the result");
+    let mut before_s = 0.0;
     for (number, step) in steps.steps.iter().enumerate() {
         let mut law = Law::new(&step.record, &json["steps"][number]["record"]);
         let own = Some((number + 1).to_string());
         let of_step = all.iter().filter(|row| row.get("step") == own.as_ref());
-        let (rows, log) = (of_step.cloned().collect::<Vec<_>>(), rows::of_step(&log, number + 1));
+        let rows: Vec<_> = of_step.cloned().collect();
+        let log = rows::of_step(&log, number + 1, before_s);
+        before_s += rows::end_s(&rows);
         truth::record(&mut law);
-        rows::samples(&mut law, &rows::operations_of(&operations, number + 1));
+        if let Some((_, operations)) = &points {
+            rows::samples(&mut law, &rows::operations_of(operations, number + 1));
+        }
         rows::seconds(&mut law, &rows, &log);
         rows::logged(&mut law, &log, &rows);
-        files::junit(&mut law, &suites[number]);
+        files::junit_of_step(&mut law, &suites[number], (step.rate(), steps.course));
         files::figures(&mut law, &pages[number]);
         wrong.extend(law.wrong.into_iter().map(|why| format!("step {own:?}: {why}")));
     }
     assert!(wrong.is_empty(), "{run}\n{} faults:\n{}", wrong.len(), wrong.join("\n"));
+    steps
 }
 
 /// The least part of the digits of each output of which a change is found. The rest say nothing

@@ -239,17 +239,22 @@ pub(super) fn log(law: &mut Law<'_>, text: &str) -> Vec<LogLine> {
     lines
 }
 
-/// The lines of a step, as of a run.
-pub(super) fn of_step(log: &[LogLine], step: usize) -> Vec<LogLine> {
+/// The lines of a step, as of a run; its load began `before_s` after the first one in the log.
+pub(super) fn of_step(log: &[LogLine], step: usize, before_s: f64) -> Vec<LogLine> {
     let prefix = format!("step{step}.");
-    let own = || log.iter().filter(|line| line.tag.starts_with(&prefix));
-    let first = own().map(|line| line.start_s).reduce(f64::min).unwrap_or(0.0);
+    let own = log.iter().filter(|line| line.tag.starts_with(&prefix));
     let line = |line: &LogLine| LogLine {
         tag: line.tag[prefix.len()..].to_owned(),
-        start_s: line.start_s - first,
+        start_s: line.start_s - before_s,
         ..line.clone()
     };
-    own().map(line).collect()
+    own.map(line).collect()
+}
+
+/// The end of a step's last row, in seconds after the beginning of its load.
+pub(super) fn end_s(rows: &[Row]) -> f64 {
+    let end = |row: &Row| Some(number(row, "start_s")? + number(row, "length_s")?);
+    rows.iter().filter_map(end).fold(0.0, f64::max)
 }
 
 /// Holds the log of a run against its record, and its places against those of the rows.

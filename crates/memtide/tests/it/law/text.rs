@@ -179,7 +179,7 @@ pub(super) fn cells_of(
         let verdict = if is_step { &root["record"] } else { root };
         let word = match &**column {
             "believable" if !is_step && root["ended_by"] == "not_run" => Some("did not run"),
-            "believable" if is_step && verdict["believable"]["verdict"] != "no" => Some("yes"),
+            "believable" if is_step => Some(if stands(verdict) { "yes" } else { "no" }),
             "believable" => verdict["believable"]["verdict"].as_str(),
             "goal" if root["behind"] == true => Some("behind"),
             "goal" => Some(root["goal"].as_str().unwrap_or("—")),
@@ -201,6 +201,13 @@ pub(super) fn cells_of(
             shown(law, &format!("{column} of {}: {cell}", row[0]), cell, &truths);
         }
     }
+}
+
+/// True if a step can be believed as a whole: nothing spoils it, and memtide's own delay is small.
+fn stands(record: &Value) -> bool {
+    let reasons = record["believable"]["reasons"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_late = |it: &Value| it["code"].as_str().is_some_and(|it| it.starts_with("generator_"));
+    record["believable"]["verdict"] != "no" && !reasons.iter().any(is_late)
 }
 
 /// Holds a row of the answer: the figure of all operations and of kinds, its interval and memtide's
