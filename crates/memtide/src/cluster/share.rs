@@ -24,7 +24,7 @@ use memtide_host::{Clock, ConnectGuard, keep_process_on};
 use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
 use memtide_record::{Event, Phase, Progress};
 use memtide_run::steps::RunTask;
-use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, Share};
+use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, SampledServers, Share};
 use memtide_scenario::{Outputs, Settings, Target};
 use memtide_sinks::{OutputFacts, OutputSubject, Sink};
 use std::cell::Cell;
@@ -123,8 +123,8 @@ pub(super) struct Work {
     pub(super) complains: bool,
     /// True to query the servers' statistics during the load.
     pub(super) watches: bool,
-    /// True if the master wants servers that are not to be filled looked at.
-    pub(super) looks_unfilled: bool,
+    /// The servers that the master wants sampled beside the load.
+    pub(super) sampled: SampledServers,
     /// Addresses of servers as the master knows them.
     pub(super) servers: Vec<message::Server>,
     /// The words of the agent's face; none for memtide's own.
@@ -150,7 +150,7 @@ impl Work {
             points: (share.number, step),
             complains: self.complains,
             watches: self.watches,
-            looks_unfilled: self.looks_unfilled,
+            sampled: self.sampled,
             words: self.words,
             told: Arc::clone(&told),
             events: events.clone(),
@@ -192,7 +192,7 @@ struct AgentFront {
     points: (u32, Option<u32>),
     complains: bool,
     watches: bool,
-    looks_unfilled: bool,
+    sampled: SampledServers,
     words: Option<&'static FaceWords>,
     told: Arc<Told>,
     events: Reports,
@@ -210,8 +210,8 @@ impl Front for AgentFront {
     /// values are looked at before the load, as its front decides on a single machine.
     fn profile(&self, settings: &Settings) -> FrontProfile {
         let native = FrontProfile::native(settings);
-        let (watches_servers, looks_unfilled) = (self.watches, self.looks_unfilled);
-        FrontProfile { words: self.words, repeats: true, watches_servers, looks_unfilled, ..native }
+        let (watches_servers, sampled) = (self.watches, self.sampled);
+        FrontProfile { words: self.words, repeats: true, watches_servers, sampled, ..native }
     }
 
     /// A face does not judge memory on a single machine, either.

@@ -36,6 +36,32 @@ fn values_of_other_lengths_are_loaded_as_they_are() {
     }
 }
 
+/// The originals load blindly, and take every answer to a set for a success.
+#[test]
+fn a_fill_asks_a_server_for_no_key() {
+    let _turn = shared();
+    let user = User::new();
+    for (tool, agent) in
+        [("mutilate", "mutilate -A -T 2"), ("mcperf", "mcperf -A"), ("mcperf-dynamic", "mcperf -A")]
+    {
+        let agent = user.agent(agent);
+        for at in [String::new(), agent.at()] {
+            // The server refuses the longer values, and does not count them.
+            for (words, stored) in [("-V 2000", 10_000), ("-r 20 -V 1100000", 0)] {
+                let peer = Peer::memcached("");
+                let fill = format!("{tool} -s {} {at} {words}", peer.name);
+                let ran = user.master(&format!("{fill} --loadonly")).finish().exits(0);
+                assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""), "{ran}");
+                let figures = ["cmd_get", "cmd_set", "curr_items"].map(|name| peer.figure(name));
+                assert_eq!(figures, [0, stored, stored], "{ran}");
+                // A run fills as blindly.
+                let (ran, report, _) = user.run(&format!("{fill} -t 1 -q 500"));
+                assert_eq!(report.total.ops, peer.figure("cmd_get"), "{ran}");
+            }
+        }
+    }
+}
+
 /// Milliseconds since 1970.
 fn unix_ms() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64
