@@ -67,7 +67,6 @@ fn check(stage: &str, words: &str, reach: fn(&Scene)) {
     scene.await_still();
     let before = Tally::of(&[peer]);
     let line = format!("mcperf -s {} {} --noload -t 1 -q 1000", peer.name, super::listed(agents));
-    eprintln!("next after {stage}");
     let (ran, report, record) = user.run(&line);
     let took = killed.elapsed();
     assert!(took < NEXT_MAX, "{stage}: {took:?}: {ran}");
