@@ -94,8 +94,8 @@ impl OwnRate {
     }
 
     /// The agents' parts of the rates of a profile's intervals. The originals' agents never leave
-    /// an interval of which the master leaves them nothing, or the first one of a profile of zeros:
-    /// until the run ends, they send as fast as answers come, and all of it counts in that interval.
+    /// an interval of which the master leaves them nothing, or the first one of a profile of
+    /// zeros: until the run ends, they send as fast as answers come, and all of it counts there.
     fn of_intervals(self, targets: &[f64]) -> Vec<f64> {
         if is_idle(targets) {
             return unbounded(targets);

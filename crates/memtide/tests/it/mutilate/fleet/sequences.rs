@@ -160,7 +160,7 @@ pub(super) fn printed_instants_are_those_at_which_the_server_is_loaded() {
     });
 }
 
-/// The original's agents never leave the first interval, in which they send as fast as answers come.
+/// The original's agents never leave the first interval, and send as fast as answers come.
 #[test]
 fn a_profile_of_zeros_leaves_agents_without_a_rate() {
     let _turn = shared();
