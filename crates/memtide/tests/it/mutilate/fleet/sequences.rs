@@ -139,7 +139,9 @@ pub(super) fn printed_instants_are_those_at_which_the_server_is_loaded() {
         let at = if has_agents { listed(&agents) } else { String::new() };
         let name = &peer.name;
         user.master(&format!("mcperf -s {name} --loadonly")).finish().exits(0);
-        for line in lines {
+        // Without a load of its own, a master prints the instants of its agents.
+        let alone = has_agents.then_some("-T 0 -t 1 -q 1000");
+        for line in lines.into_iter().chain(alone) {
             let line = format!("mcperf-dynamic -s {name} --noload {line} {at}");
             let (ran, loads) = stretches(&peer, || user.master(&line).finish().exits(0));
             let mut printed = printed(&line, &ran);
