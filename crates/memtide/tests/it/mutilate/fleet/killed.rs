@@ -25,9 +25,12 @@ const STILL: Duration = Duration::from_millis(300);
 /// Number of stages at a time.
 const LANES: usize = 5;
 
+/// Waits until a stage is reached.
+type Reach = fn(&Scene);
+
 /// Name of a stage, the words of its master, and how it is awaited. The master reaches its first
 /// agent through a gate.
-const STAGES: [(&str, &str, fn(&Scene)); 9] = [
+const STAGES: [(&str, &str, Reach); 9] = [
     ("dial", "mutilate @A -t 30", Scene::await_dial),
     ("hello", "mcperf @A @N -t 30", Scene::await_hello),
     ("prepare", "mcperf-dynamic @A -t 30 -r 5000000", Scene::await_fill),
@@ -54,7 +57,7 @@ fn a_killed_master_leaves_its_agents_to_the_next_one() {
     });
 }
 
-fn check(stage: &str, words: &str, reach: fn(&Scene)) {
+fn check(stage: &str, words: &str, reach: Reach) {
     let scene = Scene::new(stage == "dial");
     let master = scene.user.master(&scene.line(words));
     reach(&scene);
