@@ -45,6 +45,7 @@ pub fn from_agent(data: &[u8]) {
         samples: false,
         points: false,
         looks_unfilled: true,
+        looks_filled: true,
         servers: Vec::new(),
         load_max,
     };

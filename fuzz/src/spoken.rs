@@ -55,6 +55,7 @@ pub static TO_AGENT: LazyLock<Vec<&'static [u8]>> = LazyLock::new(|| {
             points: true,
             units: of,
             looks_unfilled: true,
+            looks_filled: true,
             servers: Vec::new(),
         })
     };

@@ -157,6 +157,9 @@ pub struct Share {
     /// The servers' addresses as the master knows them, for agents that cannot resolve a name.
     #[prost(message, repeated, tag = "11")]
     pub servers: ::prost::alloc::vec::Vec<Server>,
+    /// Ask servers that were filled whether they keep the items.
+    #[prost(bool, tag = "12")]
+    pub looks_filled: bool,
 }
 /// A server of the scenario, and its addresses: IP:PORT.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

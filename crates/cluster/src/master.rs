@@ -75,6 +75,8 @@ pub struct Round {
     pub points: bool,
     /// True to sample servers that are not to be filled, and to refuse values of other lengths.
     pub looks_unfilled: bool,
+    /// True to ask servers that were filled whether they keep the items.
+    pub looks_filled: bool,
     /// The addresses of servers, for agents that cannot resolve a name.
     pub servers: Vec<message::Server>,
     /// The longest time from the beginning of the load until every share's load has ended and its
@@ -349,6 +351,7 @@ impl Master {
                 samples: round.samples,
                 points: round.points,
                 looks_unfilled: round.looks_unfilled,
+                looks_filled: round.looks_filled,
                 servers: round.servers.clone(),
             };
             let member = &mut self.members[member as usize];

@@ -76,8 +76,7 @@ fn carry_out<F: Fleet>(
         Load::Auto if survey.unreachable => Load::Never,
         load => load,
     };
-    let looks = lowered.looks_unfilled && scenario.load == Load::Never;
-    let filled = fill(fleet, scenario, plan, (load, looks), observer)?;
+    let filled = fill(fleet, scenario, plan, (load, lowered.sampled), observer)?;
     let mut commands = ServerCommands::default();
     let start = barrier.as_ref().map_or(ShareStart::WhenReady, |barrier| barrier.kind());
     let mut monitor = Monitor::new(plan, watched(lowered, plan, &survey), began);

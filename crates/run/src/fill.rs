@@ -7,7 +7,7 @@ mod probe;
 mod room;
 
 use crate::failure::{Failure, FillFault};
-use crate::lower::{compares_lengths, keys_own, needs_keys, plan_of};
+use crate::lower::{SampledServers, compares_lengths, keys_own, needs_keys, plan_of};
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, run_plan};
 use memtide_base::{Instant, Sentence, ServerId};
@@ -60,18 +60,20 @@ impl Held {
     }
 }
 
-/// Fills each server that needs it, according to `load`. With `looks`, servers that are not to be
-/// filled are sampled, too, and values of other lengths than the scenario's are refused.
+/// Fills each server that needs it, according to `load`.
 pub(crate) fn fill<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
     plan: &Plan,
-    (load, looks): (Load, bool),
+    (load, sampled): (Load, SampledServers),
     observer: &mut impl Observer,
 ) -> Result<Filled, Failure> {
     let mut filled = Filled::default();
     // Under connection churn, a failed connection is a result and no reason to end the run.
-    let looks = looks && load == Load::Never && compares_lengths(plan) && plan.churn().is_none();
+    let looks = sampled.unfilled
+        && scenario.load == Load::Never
+        && compares_lengths(plan)
+        && plan.churn().is_none();
     let wanted = match (load, &plan.source.window) {
         (Load::Always, _) => true,
         (Load::Never, _) => false,
@@ -106,7 +108,8 @@ pub(crate) fn fill<F: Fleet>(
             continue;
         }
         observer.on(&Event::Note(format!("filling server {} with {keys} keys", server.name)));
-        fill_server(fleet, scenario, (plan, server), &mut filled, observer)?;
+        let room = sampled.filled.then(|| Room::new(fleet, plan, server, &mut filled));
+        fill_server(fleet, scenario, (plan, server, room), &mut filled, observer)?;
     }
     Ok(filled)
 }
@@ -152,18 +155,18 @@ fn server_number(plan: &Plan, server: &ServerPlan) -> ServerId {
     ServerId(number.expect("it is a server of the plan") as u16)
 }
 
-/// Fills `server` and checks that it keeps the items. A long fill is done in portions, so that it
-/// stops early on a server that evicts the first keys when it receives the last.
+/// Fills `server` and, with `room`, checks that it keeps the items. A long fill is then done in
+/// portions, so that it stops early on a server that evicts the first keys when it receives the
+/// last.
 fn fill_server<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
-    (plan, server): (&Plan, &ServerPlan),
+    (plan, server, mut room): (&Plan, &ServerPlan, Option<Room<'_>>),
     filled: &mut Filled,
     observer: &mut impl Observer,
 ) -> Result<(), Failure> {
     let total = keys_own(plan);
-    let mut room = Room::new(fleet, plan, server, filled);
-    let portion = room::portion(plan);
+    let portion = room.as_ref().map_or(total, |_| room::portion(plan));
     let (mut first, mut refused) = (0, Refused::default());
     while first < total && !filled.interrupted {
         let end = (first + portion).min(total);
@@ -180,7 +183,10 @@ fn fill_server<F: Fleet>(
         if end < total && scenario.load_partial {
             continue; // Whatever is found at the end is accepted.
         }
-        room.check(fleet, scenario, end, filled)?;
+        match &mut room {
+            Some(room) => room.check(fleet, scenario, end, filled)?,
+            None => filled.held.note(total, total - refused.keys),
+        }
     }
     if refused.keys > 0 {
         let (server, stored) = (server.name.clone(), total - refused.keys);

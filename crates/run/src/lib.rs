@@ -23,7 +23,8 @@ mod prose;
 pub use controller::{RunOutcome, run};
 pub use failure::Failure;
 pub use lower::{
-    CpuPlacement, Doors, Lowered, PlanSizes, Planner, Surroundings, Unplannable, Wanted, lower,
+    CpuPlacement, Doors, Lowered, PlanSizes, Planner, SampledServers, Surroundings, Unplannable,
+    Wanted, lower,
 };
 pub use observer::Observer;
 pub use run_plan::load_max;

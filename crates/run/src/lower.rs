@@ -113,13 +113,22 @@ pub struct Lowered {
     pub placement: CpuPlacement,
     /// Share of the run that is carried out here; none if the run is not divided.
     pub share: Option<Share>,
-    /// True if a server that is not to be filled is sampled, so that values of other lengths than
-    /// the scenario's are found.
-    pub looks_unfilled: bool,
+    /// The servers that are sampled beside the load.
+    pub sampled: SampledServers,
     /// True if the servers' statistics are queried during the load.
     pub watches_servers: bool,
     /// The user's tags of the run.
     pub tags: Tags,
+}
+
+/// Which servers are asked for a sample of keys beside the load. Without any, a server is filled
+/// blindly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampledServers {
+    /// Those that are not to be filled: values of other lengths than the scenario's are refused.
+    pub unfilled: bool,
+    /// Those that were filled: a server that does not keep the items is refused.
+    pub filled: bool,
 }
 
 const DEPTH_WITH_RATE: u32 = 64;
@@ -192,7 +201,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         record,
         placement,
         share: around.share,
-        looks_unfilled: false,
+        sampled: SampledServers { unfilled: false, filled: true },
         watches_servers: around.watches_servers(),
         tags: around.outputs.tags.clone(),
     })

@@ -125,8 +125,16 @@ impl Conductor {
         let parts =
             vec![RoundLoad { scenario: String::new(), digest: String::new(), step: None, members }];
         let load_max = Some(LOAD_MAX);
-        let (samples, points, looks_unfilled, servers) = (false, false, false, Vec::new());
-        let round = Round { parts, load_only, samples, points, looks_unfilled, servers, load_max };
+        let round = Round {
+            parts,
+            load_only,
+            samples: false,
+            points: false,
+            looks_unfilled: false,
+            looks_filled: true,
+            servers: Vec::new(),
+            load_max,
+        };
         self.master.begin(&round, now);
     }
 

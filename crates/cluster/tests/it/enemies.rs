@@ -150,6 +150,7 @@ impl Solo {
             samples: false,
             points: false,
             looks_unfilled: false,
+            looks_filled: true,
             servers: Vec::new(),
             load_max,
         };

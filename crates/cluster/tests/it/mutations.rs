@@ -256,10 +256,20 @@ fn armed() -> Master {
         digest: String::new(),
         members: vec![(0, 1)],
     };
-    let (load_only, samples, points, looks_unfilled) = (false, false, false, false);
+    let (load_only, samples, points) = (false, false, false);
     let parts = vec![load];
     let (load_max, servers) = (None, Vec::new());
-    let round = Round { parts, load_only, samples, points, looks_unfilled, servers, load_max };
+    let (looks_unfilled, looks_filled) = (false, true);
+    let round = Round {
+        parts,
+        load_only,
+        samples,
+        points,
+        looks_unfilled,
+        looks_filled,
+        servers,
+        load_max,
+    };
     master.begin(&round, now);
     master.handle(1, from(FromWhat::Prepared(Prepared {})), now);
     while master.loading().is_empty() {

@@ -30,7 +30,12 @@ const FATAL: u8 = 255;
 /// # Errors
 /// If no machine could carry it out; the sentence names the field of the scenario.
 pub fn lower(options: &Options, targets: &[u32]) -> Result<Settings, Stop> {
-    part(options, &Part::whole(options, targets))
+    let mut whole = Part::whole(options, targets);
+    if options.agents.is_some() {
+        // A profile of zeros is no load of one process.
+        whole.targets = whole.targets.map(|all| if is_idle(&all) { unbounded(&all) } else { all });
+    }
+    part(options, &whole)
 }
 
 /// The values in which the loads of a run by several processes differ.
@@ -195,6 +200,16 @@ fn pace(words: &mut Said, options: &Options, part: &Part) {
     if let Some(gap) = paced.answer_gap {
         words.say("pause-after-reply", nanoseconds(gap));
     }
+}
+
+/// True if no interval has a rate.
+fn is_idle(targets: &[f64]) -> bool {
+    targets.iter().all(|target| *target <= 0.0)
+}
+
+/// The rates of a load that never leaves its first interval, and sends as fast as answers come.
+fn unbounded(targets: &[f64]) -> Vec<f64> {
+    (0..targets.len()).map(|at| if at == 0 { UNBOUNDED_OPS } else { 0.0 }).collect()
 }
 
 fn mean(targets: &[f64]) -> f64 {

@@ -26,7 +26,7 @@ use memtide_record::steps::LostAgent;
 use memtide_record::{EndedBy, PlannedServer};
 use memtide_record::{Event, Phase, PlanRecord, Shared, WrongValues};
 use memtide_run::steps::{RestedStep, RunTask, Runner};
-use memtide_run::{Failure, Lowered, Observer, RunOutcome, Surroundings, load_max};
+use memtide_run::{Failure, Lowered, Observer, RunOutcome, SampledServers, Surroundings, load_max};
 use memtide_scenario::{Agents, AgentsWord, Placement, Tags, Target};
 use memtide_scenario::{OutputKind, Outputs, Scenario, Settings, scenario_digest};
 use std::io::IsTerminal;
@@ -49,8 +49,8 @@ pub(crate) struct MasterRunner {
     samples: bool,
     /// True if agents write points of measured operations.
     points: bool,
-    /// True if agents look at servers that are not to be filled.
-    looks_unfilled: bool,
+    /// The servers that agents sample beside the load.
+    sampled: SampledServers,
     /// Addresses of the servers that this machine can resolve.
     servers: Vec<message::Server>,
     tags: Tags,
@@ -137,7 +137,7 @@ impl MasterRunner {
             around,
             samples: settings.outputs.first(OutputKind::Samples).is_some(),
             points: settings.outputs.wants_agents_points(),
-            looks_unfilled: profile.looks_unfilled,
+            sampled: profile.sampled,
             servers: settings.scenario.servers.iter().filter_map(resolved).collect(),
             tags: settings.outputs.tags.clone(),
             is_quiet: settings.outputs.quiet,
@@ -262,10 +262,16 @@ impl MasterRunner {
         let longest = all.iter().map(|(_, lowered)| load_max(&lowered.plan));
         let longest = longest.reduce(|a, b| Some(a?.max(b?))).flatten();
         let (parts, mut lowered): (_, Vec<_>) = all.into_iter().unzip();
-        let (samples, points, looks_unfilled) = (self.samples, self.points, self.looks_unfilled);
-        let load_max = longest.filter(|_| !load_only);
-        let servers = self.servers.clone();
-        let round = Round { parts, load_only, samples, points, looks_unfilled, servers, load_max };
+        let round = Round {
+            parts,
+            load_only,
+            samples: self.samples,
+            points: self.points,
+            looks_unfilled: self.sampled.unfilled,
+            looks_filled: self.sampled.filled,
+            servers: self.servers.clone(),
+            load_max: longest.filter(|_| !load_only),
+        };
         Ok((round, lowered.pop().expect("a round has a load")))
     }
 

@@ -18,8 +18,8 @@ use memtide_compat::FaceWords;
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
-use memtide_run::Share;
 use memtide_run::steps::{RestedStep, RunTask};
+use memtide_run::{SampledServers, Share};
 use memtide_scenario::{Layer, Outputs, Scenario, Settings, scenario_digest};
 use memtide_scenario::{Secret, Wait};
 use std::ffi::OsStr;
@@ -342,7 +342,7 @@ impl Shell {
             rows: self.setup.rows.clone(),
             complains: self.setup.complains,
             watches: self.setup.watches,
-            looks_unfilled: share.looks_unfilled,
+            sampled: SampledServers { unfilled: share.looks_unfilled, filled: share.looks_filled },
             servers: share.servers.clone(),
             words: self.setup.words,
             told: Arc::clone(&told),

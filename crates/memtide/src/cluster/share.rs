@@ -24,7 +24,7 @@ use memtide_host::{Clock, ConnectGuard, keep_process_on};
 use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
 use memtide_record::{Event, Phase, Progress};
 use memtide_run::steps::RunTask;
-use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, Share};
+use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, SampledServers, Share};
 use memtide_scenario::{Outputs, Settings, Target};
 use memtide_sinks::{OutputFacts, OutputSubject, Sink};
 use std::cell::Cell;
@@ -121,8 +121,8 @@ pub(super) struct Work {
     pub(super) complains: bool,
     /// True to query the servers' statistics during the load.
     pub(super) watches: bool,
-    /// True if the master wants servers that are not to be filled looked at.
-    pub(super) looks_unfilled: bool,
+    /// The servers that the master wants sampled beside the load.
+    pub(super) sampled: SampledServers,
     /// Addresses of servers as the master knows them.
     pub(super) servers: Vec<message::Server>,
     /// The words of the agent's face; none for memtide's own.
@@ -168,9 +168,9 @@ impl Front for AgentFront {
     /// values are looked at before the load, as its front decides on a single machine.
     fn profile(&self, settings: &Settings) -> FrontProfile {
         let native = FrontProfile::native(settings);
-        let Work { words, watches, looks_unfilled, .. } = *self.0;
+        let Work { words, watches, sampled, .. } = *self.0;
         let watches_servers = watches;
-        FrontProfile { words, repeats: true, watches_servers, looks_unfilled, ..native }
+        FrontProfile { words, repeats: true, watches_servers, sampled, ..native }
     }
 
     /// A face does not judge memory on a single machine, either.

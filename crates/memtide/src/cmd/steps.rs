@@ -20,6 +20,7 @@ use memtide_base::choice::RateUnit;
 use memtide_record::Event;
 use memtide_record::steps::{Conclusion, CourseKind};
 use memtide_report::StepsText;
+use memtide_run::SampledServers;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
 use memtide_scenario::{Goal, Relation, Subject};
 use memtide_scenario::{Output, OutputKind, Outputs, Settings};
@@ -203,8 +204,8 @@ struct NativeSteps {
 
 impl Front for NativeSteps {
     fn profile(&self, settings: &Settings) -> FrontProfile {
-        let (looks_unfilled, keeps_partial) = (false, false);
-        FrontProfile { looks_unfilled, keeps_partial, ..FrontProfile::native(settings) }
+        let sampled = SampledServers { unfilled: false, filled: true };
+        FrontProfile { sampled, keeps_partial: false, ..FrontProfile::native(settings) }
     }
 
     fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {

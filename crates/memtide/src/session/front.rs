@@ -14,7 +14,7 @@ use memtide_compat::FaceWords;
 use memtide_host::signal::StopFlag;
 use memtide_record::Warning;
 use memtide_run::steps::StepsOutcome;
-use memtide_run::{Failure, RunOutcome};
+use memtide_run::{Failure, RunOutcome, SampledServers};
 use memtide_scenario::Problem;
 use memtide_scenario::{Outputs, Scenario, Settings};
 use memtide_sinks::{Outlets, Samples, Sink};
@@ -86,8 +86,8 @@ pub(crate) struct FrontProfile {
     pub(crate) words: Option<&'static FaceWords>,
     /// True if a server may be repeated, which gives it more connections.
     pub(crate) repeats: bool,
-    /// True to check whether a server that is not to be filled holds values of other lengths.
-    pub(crate) looks_unfilled: bool,
+    /// The servers that are sampled beside the load. The older load generators load blindly.
+    pub(crate) sampled: SampledServers,
     /// True to query the servers' statistics during the load. The older load generators do not.
     pub(crate) watches_servers: bool,
     /// True if the measured operations of a failed run are kept.
@@ -112,7 +112,10 @@ impl FrontProfile {
         Self {
             words: None,
             repeats: false,
-            looks_unfilled: scenario.value_size != Scenario::default().value_size,
+            sampled: SampledServers {
+                unfilled: scenario.value_size != Scenario::default().value_size,
+                filled: true,
+            },
             watches_servers: true,
             keeps_partial: true,
             manner: Manner::Asks,

@@ -136,7 +136,7 @@ impl<W: World> Session<W> {
         let around = Surroundings { repeats: profile.repeats, outputs: wanted, ..around };
         let scenario = &settings.scenario;
         let lowered = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
-        let lowered = Lowered { looks_unfilled: profile.looks_unfilled, ..lowered };
+        let lowered = Lowered { sampled: profile.sampled, ..lowered };
         let outputs = world.own_outputs(&settings.outputs);
         front.check_outputs(&outputs)?;
         if settings.outputs.plan {

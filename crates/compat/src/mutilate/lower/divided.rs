@@ -5,7 +5,7 @@
 //! is subtracted first, and is the master's alone. Unlike theirs, the rates always add up to the
 //! requested one.
 
-use super::{Part, UNBOUNDED_OPS, part};
+use super::{Part, UNBOUNDED_OPS, is_idle, part, unbounded};
 use crate::Stop;
 use crate::mutilate::fleet::{Fleet, OwnLoad};
 use crate::mutilate::numbers::{Connections, Sinusoid};
@@ -94,9 +94,12 @@ impl OwnRate {
     }
 
     /// The agents' parts of the rates of a profile's intervals. The originals' agents never leave
-    /// an interval of which the master leaves them nothing: until the run ends, they send as fast
-    /// as answers come, and all of it counts in that interval.
+    /// an interval of which the master leaves them nothing, or the first one of a profile of
+    /// zeros: until the run ends, they send as fast as answers come, and all of it counts there.
     fn of_intervals(self, targets: &[f64]) -> Vec<f64> {
+        if is_idle(targets) {
+            return unbounded(targets);
+        }
         let own = if let Self::Fixed(Some(own)) = self { own } else { 0.0 };
         let last = targets.iter().position(|target| own > 0.0 && *target <= own);
         let rate = |(at, &target): (usize, &f64)| match last {
@@ -130,11 +133,13 @@ impl OwnLoad {
 
     fn part(&self, options: &Options, whole: Part, rate: OwnRate) -> Part {
         let Part { targets, sinusoid, .. } = whole;
-        // With -Q, the agents' rate follows the wave.
+        // With -Q, the agents' rate follows the wave. Of zeros, the master has no rate, either.
         let (targets, sinusoid) = match rate {
             OwnRate::Fixed(_) => (None, None),
             OwnRate::Fraction { .. } => (
-                targets.map(|all| all.iter().map(|&target| rate.of_master(target)).collect()),
+                targets
+                    .filter(|all| !is_idle(all))
+                    .map(|all| all.iter().map(|&target| rate.of_master(target)).collect()),
                 sinusoid.map(|swing| Sinusoid {
                     mean_ops: rate.of_master(swing.mean_ops),
                     amplitude_ops: rate.of_master(swing.amplitude_ops),

@@ -50,6 +50,11 @@ pub(super) fn sentence(options: &Options, field: &str, message: &str) -> String 
             "it and --password (-P) have no blanks, and no more than 250 bytes",
         ),
         "wave" | "interval" => match &options.mode {
+            Mode::Dynamic(dynamic) if !dynamic.has_rate() => (
+                "--qps_target",
+                "0".to_owned(),
+                "without --agent (-a), at least one interval has a rate above 0",
+            ),
             Mode::Dynamic(dynamic) => (
                 "--qps_interval",
                 dynamic.interval.as_s_f64().to_string(),

@@ -37,6 +37,14 @@ const MODULUS: u64 = 2_147_483_647;
 const MULTIPLIER: u64 = 16_807;
 
 impl Dynamic {
+    /// False if all rates are 0.
+    pub fn has_rate(&self) -> bool {
+        match &self.waveform {
+            Waveform::Supplied(targets) => targets.iter().any(|target| *target > 0),
+            Waveform::Random { max, .. } => *max > 0,
+        }
+    }
+
     /// The total rate of each interval. `fresh_seed` is used if the waveform is random and has no
     /// seed of its own.
     pub fn targets(&self, fresh_seed: u64) -> Vec<u32> {

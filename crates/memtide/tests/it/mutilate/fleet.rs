@@ -8,6 +8,7 @@ mod networks;
 mod sequences;
 mod twelve;
 mod machines;
+mod killed;
 
 use super::parser::{self, Dialect, Report};
 use super::{Tally, dialect, fresh, record_at, records};

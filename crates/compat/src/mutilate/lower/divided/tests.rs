@@ -106,6 +106,15 @@ fn an_interval_that_the_master_takes_whole_is_the_agents_last_one() {
         assert_eq!(both.agents.scenario.wave.to_string(), wave);
         assert_eq!(both.own.unwrap().scenario.rate, Some(1000.0), "{words}");
     }
+    // Of a profile of zeros, agents never leave the first interval; without -Q, the master follows
+    // its connections, which have no rate.
+    for (words, own) in [("-Q 1000", Some(1000.0)), ("-Q 0", None), ("", None)] {
+        let line = format!("-s h -a a --qps_interval 2 --qps_target 0,0 {words}");
+        let both = divide(&options(&line), &[0, 0], &[2]).unwrap();
+        assert_eq!(both.agents.scenario.wave.to_string(), "step:1000000000,0@2s", "{line}");
+        assert_eq!(rate(&both.own.unwrap()), own, "{line}");
+        assert!(super::super::lower(&options(&line), &[0, 0]).is_ok(), "{line}");
+    }
     // Nothing that is due there times out while the run lasts.
     let long = "--qps_max 900 --qps_min 10 -t 90";
     let both = profile(long, &[20; 45]);

@@ -36,6 +36,38 @@ fn values_of_other_lengths_are_loaded_as_they_are() {
     }
 }
 
+/// The originals load blindly, and take every answer to a set for a success.
+#[test]
+fn a_fill_asks_a_server_for_no_key() {
+    let _turn = shared();
+    let fills = |tool: &str| {
+        let user = User::new();
+        let agent = user.agent(&format!("{tool} -A -T 2"));
+        for at in [String::new(), agent.at()] {
+            // The server refuses the longer values, and does not count them.
+            for (words, stored) in [("-r 20 -V 1048576", 0), ("-V 2000", 10_000)] {
+                let peer = Peer::memcached("");
+                let fill = format!("{tool} -s {} {at} {words}", peer.name);
+                let ran = user.master(&format!("{fill} --loadonly")).finish().exits(0);
+                let out = ran.out.replace("Warning! Detected max cpu usage > 95%\n", "");
+                assert_eq!((out.as_str(), ran.err.as_str()), ("", ""), "{ran}");
+                let figures = ["cmd_get", "cmd_set", "curr_items"].map(|name| peer.figure(name));
+                assert_eq!(figures, [0, stored, stored], "{ran}");
+                if stored > 0 {
+                    // A run fills as blindly.
+                    let (ran, report, _) = user.run(&format!("{fill} -t 1 -q 500"));
+                    assert_eq!(report.total.ops, peer.figure("cmd_get"), "{ran}");
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let tools = ["mutilate", "mcperf", "mcperf-dynamic"];
+        let lanes = tools.map(|tool| scope.spawn(move || within_turn(|| fills(tool))));
+        lanes.into_iter().for_each(|lane| lane.join().unwrap());
+    });
+}
+
 /// Milliseconds since 1970.
 fn unix_ms() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64
@@ -107,7 +139,9 @@ pub(super) fn printed_instants_are_those_at_which_the_server_is_loaded() {
         let at = if has_agents { listed(&agents) } else { String::new() };
         let name = &peer.name;
         user.master(&format!("mcperf -s {name} --loadonly")).finish().exits(0);
-        for line in lines {
+        // Without a load of its own, a master prints the instants of its agents.
+        let alone = has_agents.then_some("-T 0 -t 1 -q 1000");
+        for line in lines.into_iter().chain(alone) {
             let line = format!("mcperf-dynamic -s {name} --noload {line} {at}");
             let (ran, loads) = stretches(&peer, || user.master(&line).finish().exits(0));
             let mut printed = printed(&line, &ran);
@@ -126,6 +160,30 @@ pub(super) fn printed_instants_are_those_at_which_the_server_is_loaded() {
         let each = [false, true].map(|is| scope.spawn(move || within_turn(|| check(is))));
         each.into_iter().for_each(|lane| lane.join().unwrap());
     });
+}
+
+/// The original's agents never leave the first interval, and send as fast as answers come.
+#[test]
+fn a_profile_of_zeros_leaves_agents_without_a_rate() {
+    let _turn = shared();
+    let (user, peer) = (User::new(), Peer::memcached(""));
+    let agent = user.agent("mcperf-dynamic -A");
+    for own in ["-Q 200", "-T 0 -Q 200", ""] {
+        let words = format!("--qps_interval 0.5 --qps_target 0,0 --noload {own} {}", agent.at());
+        let before = peer.figure("cmd_get");
+        let line = format!("mcperf-dynamic -s {} {words}", peer.name);
+        let ran = user.master(&line).finish().exits(0);
+        let wave = parser::waveform(&ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
+        assert_eq!((wave.targets_per_s.as_slice(), wave.rows.len()), (&[0, 0][..], 2), "{ran}");
+        assert_eq!(wave.total.ops, peer.figure("cmd_get") - before, "{ran}");
+        let [first, second] = [0, 1].map(|row| wave.rows[row].rate_per_s);
+        assert!(first > 1500.0, "{ran}");
+        assert_eq!(second > 0.0, !own.contains("-T 0"), "{ran}");
+        assert!(own != "-Q 200" || second < 400.0, "{ran}");
+    }
+    let line = format!("mcperf-dynamic -s {} --qps_interval 0.5 --qps_target 0,0", peer.name);
+    let refused = user.master(&line).finish().exits(255);
+    assert!(refused.err.starts_with("--qps_target '0'"), "{refused}");
 }
 
 /// The original's agents get a rate of 0 or less, at which they send as fast as answers come.
