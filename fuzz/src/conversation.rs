@@ -83,7 +83,11 @@ fn obey_master(master: &mut Master, now: Instant) {
                 _ => master.unfit(number, "it is no record".to_owned(), now),
             },
             Some(master::Action::Note(_) | master::Action::Trouble(_)) => {}
-            Some(master::Action::Begins(_) | master::Action::Waiting(_)) => {}
+            Some(
+                master::Action::Prepared(_)
+                | master::Action::Begins(_)
+                | master::Action::Waiting(_),
+            ) => {}
         }
     }
     panic!("a master has ever more to do");

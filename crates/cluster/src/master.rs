@@ -116,6 +116,9 @@ pub enum Action {
     Trouble(String),
     /// The run waits for these agents, as a sentence without its full stop. Comes seldom.
     Waiting(String),
+    /// All agents that are still there have prepared their shares, this number outside the master's
+    /// own process. Their clocks are compared next.
+    Prepared(u32),
     /// The load of all agents begins at this instant of the master's clock.
     Begins(Instant),
     /// Another second of the load of the agent with this number is over: its interval, as

@@ -21,6 +21,11 @@ use std::collections::BTreeMap;
 pub enum Event {
     /// The plan is decided and the run begins.
     Started(Box<PlanRecord>),
+    /// A master hands its agents their shares of a load.
+    Shared(Box<Shared>),
+    /// The agents have prepared their shares, and the master agrees with them on the beginning of
+    /// the load; their number.
+    Prepared(u32),
     /// The load begins; its instant, in nanoseconds since 1970.
     LoadBegun(u64),
     /// A phase begins.
@@ -49,6 +54,16 @@ pub enum Event {
     StepDone(Box<Step>),
     /// The search or the scan is over.
     StepsDone(Conclusion),
+}
+
+/// The shares of a load that agents make.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shared {
+    /// The plan of the master's own load; that of the agents' load if the master makes none.
+    pub plan: PlanRecord,
+    /// The number of equal shares of each agent, in the agents' order; none of an agent that did
+    /// not come, and without which the run begins.
+    pub agents: Vec<Option<u32>>,
 }
 
 /// A step of a search or scan that begins.

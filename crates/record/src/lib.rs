@@ -17,6 +17,8 @@ pub mod compare;
 
 pub mod judge;
 
+mod agreement;
+
 pub mod belief;
 
 pub mod warning;
@@ -35,9 +37,10 @@ mod pages;
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
 
+pub use agreement::{Agreement, Circumstances, Readings};
 pub use belief::{Channel, GradedFigure, LATE, joined};
 pub use compare::{Comparison, Rule, compare};
-pub use event::{Event, Interval, LoadSoFar, Progress, StepBegun, TimesSoFar};
+pub use event::{Event, Interval, LoadSoFar, Progress, Shared, StepBegun, TimesSoFar};
 pub use exit::Exit;
 pub use judge::judge;
 pub use memtide_belief::Grade;

@@ -8,17 +8,16 @@ use crate::observer::Observer;
 use crate::run_plan::{EACH_MAX, Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
 use crate::seal::{Began, Material, none_opened, seal, service_so_far, wrong_values};
 use crate::share::{Barrier, Share};
-use crate::survey::{
-    Agreement, QueryFilter, ServerCommands, Survey, compare, expected_of_share, figures, is_closed,
-};
+use crate::survey::{QueryFilter, ServerCommands, Survey, compare, figures, is_closed};
 use memtide_base::{Instant, Sentence, ServerId, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Closed, Plan, ServerPlan};
 use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
-use memtide_record::{Event, Progress, Record, TimesSoFar, WrongValues, natively};
-use memtide_record::{Phase, ShareStart};
+use memtide_record::{
+    Agreement, Event, Phase, Progress, Record, ShareStart, TimesSoFar, WrongValues, natively,
+};
 use memtide_scenario::Scenario;
 use memtide_scenario::{Goal, Load};
 
@@ -101,7 +100,7 @@ fn carry_out<F: Fleet>(
     let agreement = take_leave(fleet, &farewell(plan, interrupted), &mut survey, (&all, opened));
     survey.passed = fleet.now().since(began.at);
     monitor.finish((main.as_ref(), fleet.now()), &survey, observer);
-    survey.expected = expected_of_share(&survey, plan, (&all, opened));
+    survey.expected = survey.expected_of_share(plan, (&all, opened));
     let failure = main.as_ref().and_then(|ended| failure(plan, ended));
     let (record, warnings) = seal(Material {
         scenario,
@@ -308,7 +307,7 @@ fn take_leave<F: Fleet>(
         let mut agreement = compare(survey, plan, all, opened);
         let Agreement::Differs(_, theirs, ours) = agreement else { return agreement };
         if theirs > ours as i64 {
-            let counted = survey.commands(plan);
+            let counted = survey.readings().commands();
             survey.is_moving = *surplus.get_or_insert(counted) < counted;
             agreement = compare(survey, plan, all, opened);
         }

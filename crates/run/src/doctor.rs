@@ -5,15 +5,15 @@ mod errors;
 
 pub(crate) use errors::{Errors, Missed};
 
-use crate::survey::Agreement;
 use memtide_base::units::{format_change, format_percent};
 use memtide_base::{Rate, Span};
 use memtide_belief::machine::{CPUS_OF_A_PAIR, KEPT_MAX, STALL, STALLED_SHARE, STOLEN_MAX};
 use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
-use memtide_record::{Check, CheckKind, CheckResult, MachineCpu, Percentile};
-use memtide_record::{LateCause, Warning};
+use memtide_record::{
+    Agreement, Check, CheckKind, CheckResult, LateCause, MachineCpu, Percentile, Warning,
+};
 
 /// Largest difference between achieved and target rate, as a fraction; 4 σ of the arrival
 /// distribution if that is more.
@@ -72,7 +72,7 @@ pub(crate) fn examine(findings: &Findings<'_>) -> Vec<Check> {
         generator(findings, 0.99, CheckKind::GeneratorP99),
         busy(findings),
         own_cpus(findings),
-        agreement(findings),
+        findings.agreement.check(),
     ]
 }
 
@@ -257,42 +257,6 @@ fn own_cpus(findings: &Findings<'_>) -> Check {
             judged(code, false, Warning::SharedCpu { cpus }.message(), cpus, CPUS_OF_A_PAIR)
         }
         None => skipped(code, "no embedded server shares a CPU with the workers"),
-    }
-}
-
-/// Checks the servers' counters.
-///
-/// Cause: `server_counters`: memtide and the servers counted different numbers of commands.
-///
-/// To do: Report this: a counter of memtide or of the server is wrong. A proxy may change commands.
-fn agreement(findings: &Findings<'_>) -> Check {
-    let code = CheckKind::ServerCounters;
-    match findings.agreement {
-        Agreement::Equal(count) => Check {
-            code,
-            result: CheckResult::Passed,
-            message: format!("{count} server counters equal memtide's"),
-            measured: None,
-            allowed: None,
-        },
-        Agreement::Differs(name, theirs, ours) => Check {
-            code,
-            result: CheckResult::Failed,
-            message: format!("the servers counted {theirs} in {name}, but memtide sent {ours}"),
-            measured: Some(*theirs as f64),
-            allowed: Some(*ours as f64),
-        },
-        Agreement::Skipped(why) => skipped(code, why),
-        Agreement::OfShares => skipped(
-            code,
-            "the servers count the operations of all shares, which memtide merge compares",
-        ),
-        Agreement::OtherClients(commands) => skipped(
-            code,
-            &format!(
-                "other clients used the servers during the run (at least {commands} commands)"
-            ),
-        ),
     }
 }
 

@@ -14,19 +14,19 @@ use crate::run_plan::{
     Ended, Loss, Seconds, keys_sent, kinds, merged, sent_unanswered, unanswered,
 };
 use crate::share::{NotRun, Share};
-use crate::survey::{Agreement, ServerCommands, Survey, whole};
+use crate::survey::{ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::CpuTime;
 use memtide_engine::plan::segment;
 use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Lateness, Row, TallySum, Times};
+use memtide_record::{Agreement, Record, Warning};
 use memtide_record::{
     Believable, ClientRecord, Counts, Distribution, EndedBy, IntervalRecord, LagSplit, Lanes,
     LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
     ShareRecord, ShareStart, SliceRecord, Totals, WarningRecord, Wide, per_second,
 };
-use memtide_record::{Record, Warning};
 use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;
 
@@ -536,20 +536,9 @@ fn server_warnings<W: Observer>(record: &Record, material: &Material<'_, W>) -> 
         }
     }
     warnings.extend(upsets::servers(survey, material.commands));
-    let server = || match &material.lowered.plan.servers[..] {
-        [server] => server.name.clone(),
-        servers => format!("the {} servers", servers.len()),
-    };
-    match &material.agreement {
-        Agreement::OtherClients(commands) => {
-            warnings.push(Warning::OtherClients { server: server(), commands: *commands });
-        }
-        // With `--no-stats` a comparison is not expected.
-        Agreement::Skipped(_) if material.scenario.trust.no_stats => {}
-        Agreement::Skipped(why) => {
-            warnings.push(Warning::StatsUnavailable { server: server(), why: why.clone() });
-        }
-        Agreement::Equal(_) | Agreement::Differs(..) | Agreement::OfShares => {}
-    }
+    // With `--no-stats` a comparison is not expected.
+    let is_expected = !material.scenario.trust.no_stats;
+    let told = material.agreement.warning(&record.plan.servers);
+    warnings.extend(told.filter(|it| is_expected || matches!(it, Warning::OtherClients { .. })));
     warnings
 }

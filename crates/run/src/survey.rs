@@ -1,13 +1,10 @@
 //! The servers' `stats` before and after the load, and their comparison with memtide's counts.
 
-use memtide_record::natively;
 mod query_filter;
 mod commands;
-mod share;
 
 pub(crate) use commands::ServerCommands;
 pub(crate) use query_filter::{QueryFilter, is_closed};
-pub(crate) use share::expected_of_share;
 
 use crate::failure::{Failure, Fault};
 use memtide_base::{Sentence, Span};
@@ -15,7 +12,9 @@ use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan, Transport};
 use memtide_metrics::{Counters, ErrorClass, ReplyClass};
-use memtide_record::{ExpectedCounters, Figure};
+use memtide_record::{
+    Agreement, Circumstances, ExpectedCounter, ExpectedCounters, Figure, Readings, natively,
+};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
@@ -48,53 +47,33 @@ pub(crate) fn whole(figures: &ServerStatistics, name: &str) -> i64 {
     }
 }
 
-/// One of memcached's counters, with its expected value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Expected {
-    name: &'static str,
-    ours: u64,
-    /// Number by which the server's count may be lower.
-    fewer: u64,
-    /// True if it counts commands. A counter of outcomes would count these again.
-    is_of_commands: bool,
-}
-
-impl Expected {
-    /// A counter of commands.
-    fn commands(name: &'static str, ours: u64) -> Self {
-        Self { name, ours, fewer: 0, is_of_commands: true }
-    }
-
-    /// A counter of outcomes, whose commands another counter counts.
-    fn endings(name: &'static str, ours: u64) -> Self {
-        Self { is_of_commands: false, ..Self::commands(name, ours) }
-    }
-}
-
 /// memcached's counters with their expected values, computed from our counts.
 /// cmd_get counts the keys of pure reads, cmd_set all storage commands whatever their outcome,
 /// cmd_touch commands that set a new expiry, even if they read as well.
-pub(crate) fn expected(counters: &Counters) -> Vec<Expected> {
+fn expected(counters: &Counters) -> BTreeMap<String, ExpectedCounter> {
     let sends = |action| of_action(action).any(|kind| counters.kinds[kind.index()].sent > 0);
     // memcached does not count stores refused for their size or for lack of memory.
     let refused = counters.errors[ErrorClass::ServerError as usize];
-    let mut expected = vec![
-        Expected::commands("cmd_get", counters.keys_asked),
-        Expected { fewer: refused, ..Expected::commands("cmd_set", counters.storage_commands) },
-        Expected::commands("cmd_touch", counters.touch_commands),
-    ];
+    let mut expected = BTreeMap::new();
+    let mut expect = |name: &str, ours, fewer, of_commands| {
+        expected.insert(name.to_owned(), ExpectedCounter { ours, fewer, of_commands });
+    };
+    expect("cmd_get", counters.keys_asked, 0, true);
+    expect("cmd_set", counters.storage_commands, refused, true);
+    expect("cmd_touch", counters.touch_commands, 0, true);
+    // Counters of outcomes, whose commands are in those of commands.
     // Hits and misses are known only of answered operations.
     let all_answered = counters.unanswered() == 0 && counters.late_replies == 0;
     if all_answered && !sends(Action::CompareAndStore) && !sends(Action::ReadAndTouch) {
-        expected.push(Expected::endings("get_hits", counters.hits));
-        expected.push(Expected::endings("get_misses", counters.misses));
+        expect("get_hits", counters.hits, 0, false);
+        expect("get_misses", counters.misses, 0, false);
     }
     if all_answered && counters.unacknowledged == 0 {
         let replies = |class: ReplyClass| counters.replies[class as usize];
         // There is no counter of all deletions.
-        expected.push(Expected::commands("delete_hits", replies(ReplyClass::Deleted)));
+        expect("delete_hits", replies(ReplyClass::Deleted), 0, true);
         let touched = replies(ReplyClass::Touched) + touching_hits(counters);
-        expected.push(Expected::endings("touch_hits", touched));
+        expect("touch_hits", touched, 0, false);
     }
     expected
 }
@@ -109,76 +88,20 @@ fn touching_hits(counters: &Counters) -> u64 {
     reads.sum::<u64>() - counters.touching_misses
 }
 
-/// Comparison of the servers' counters with memtide's.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Agreement {
-    /// Equal; with the number of counters compared.
-    Equal(usize),
-    /// Different, although no other client was seen: the counter, the servers' value, and
-    /// memtide's.
-    Differs(&'static str, i64, u64),
-    /// Not compared, for this reason.
-    Skipped(String),
-    /// Not comparable here: they count the operations of all shares, and this process knows only
-    /// its own.
-    OfShares,
-    /// Other clients used the servers during the run: at least this many commands were theirs.
-    OtherClients(u64),
-}
-
-/// Compares the sums over all servers.
+/// Compares the servers' counters with the counts of this process.
 pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64) -> Agreement {
     if plan.here.is_some() {
-        return Agreement::OfShares;
+        let why = "the servers count the operations of all shares, which memtide merge compares";
+        return Agreement::OfShares(why.to_owned());
     }
-    if let Some(why) = &survey.unavailable {
-        return Agreement::Skipped(why.clone());
-    }
-    let replied = all.answered + all.failed + all.unacknowledged + all.late_replies;
-    if all.sent > replied {
-        return Agreement::Skipped(format!(
-            "{} operations got no reply, and whether they reached the servers is unknown",
-            all.sent - replied
-        ));
-    }
-    if let Some(server) = survey.servers(plan).find(|server| survey.is_restarted(&server.name)) {
-        let name = &server.name;
-        return Agreement::Skipped(format!(
-            "server {name} was restarted, which reset its counters"
-        ));
-    }
-    let told = |of: &Expected| survey.tells(plan, of.name);
-    let expected: Vec<Expected> = expected(all).into_iter().filter(told).collect();
-    if expected.is_empty() {
-        let why = "the servers report none of the counters that memtide compares";
-        return Agreement::Skipped(why.to_owned());
-    }
-    let surplus = |of: &Expected| survey.delta(plan, of.name).saturating_sub_unsigned(of.ours);
-    let agrees = |of: &Expected| (-(of.fewer as i64)..=0).contains(&surplus(of));
-    let Some(differs) = expected.iter().find(|of| !agrees(of)) else {
-        return Agreement::Equal(expected.len());
+    let turned_away = all.errors[ErrorClass::TooManyConnections as usize] > 0;
+    let known = Circumstances {
+        counts_connections: plan.requests.transport == Transport::Stream && !turned_away,
+        is_moving: survey.is_moving,
+        unclear: survey.unclear(),
     };
-    if survey.is_touched {
-        let why = Sentence::new(format!("{} differs, and the commands of ", differs.name));
-        let why = why.field("before").text(" and ").field("after");
-        return Agreement::Skipped(natively(&why.text(" may have changed it")));
-    }
-    let connected = survey.delta(plan, "total_connections");
-    let due = (opened + survey.asked_between) as i64;
-    if let Some(name) = survey.reset(plan, &expected, all, connected < due) {
-        return Agreement::Skipped(format!(
-            "the counters of {name} were reset during the run (stats reset)"
-        ));
-    }
-    let others = connected > due || survey.is_moving;
-    // Other clients can only add to a server's counts.
-    let only_more = expected.iter().all(|of| surplus(of) >= -(of.fewer as i64));
-    let of_commands = expected.iter().filter(|of| of.is_of_commands);
-    let more: i64 = of_commands.map(|of| surplus(of).max(0)).sum();
-    if others && only_more && more > 0 {
-        return Agreement::OtherClients(more as u64);
-    }
-    Agreement::Differs(differs.name, survey.delta(plan, differs.name), differs.ours)
+    let expected = survey.expected_counters(plan, (all, opened));
+    Agreement::of(&expected, survey.readings(), &known)
 }
 
 /// The servers' replies to all queries of a run.
@@ -286,67 +209,55 @@ impl Survey {
     }
 }
 
-/// Counters that only grow, and that `stats reset` sets to zero.
-const GROWING: [&str; 4] = ["cmd_get", "cmd_set", "cmd_touch", "total_connections"];
-
 impl Survey {
-    /// True if every server reports this counter, before and after.
-    fn tells(&self, plan: &Plan, name: &str) -> bool {
-        self.servers(plan).all(|server| self.both(server, name).is_some())
+    /// Both readings of the servers' counters.
+    pub(crate) fn readings(&self) -> Readings<'_> {
+        Readings { before: &self.before, after: &self.after }
     }
 
-    /// Growth of a counter over all servers.
-    fn delta(&self, plan: &Plan, name: &str) -> i64 {
-        let of = |side: &BTreeMap<String, ServerStatistics>, server: &ServerPlan| {
-            side.get(&server.name).map_or(0, |figures| whole(figures, name))
+    /// Reason why a difference of counters shows nothing; none if it does.
+    fn unclear(&self) -> Option<String> {
+        let why = Sentence::new("the commands of ").field("before").text(" and ").field("after");
+        let why = why.text(" may have changed the counters");
+        self.is_touched.then(|| natively(&why))
+    }
+
+    /// Counts that the servers should have of this process, whose sums are `all` and which opened
+    /// `opened` connections.
+    fn expected_counters(&self, plan: &Plan, (all, opened): (&Counters, u64)) -> ExpectedCounters {
+        let replied = all.answered + all.failed + all.unacknowledged + all.late_replies;
+        let unknown = || {
+            let count = all.sent.checked_sub(replied).filter(|count| *count > 0)?;
+            Some(format!(
+                "{count} operations got no reply, and whether they reached the servers is unknown"
+            ))
         };
-        let servers = self.servers(plan);
-        servers.map(|server| of(&self.after, server) - of(&self.before, server)).sum()
+        let restarted = || {
+            let mut servers = self.servers(plan);
+            let server = servers.find(|server| self.is_restarted(&server.name))?;
+            Some(format!("server {} was restarted, which reset its counters", server.name))
+        };
+        ExpectedCounters {
+            counters: expected(all),
+            // The first query of each server also lies between the two of the whole run.
+            connections: opened + self.asked_between + self.servers(plan).count() as u64,
+            not_compared: self.unavailable.clone().or_else(unknown).or_else(restarted),
+        }
     }
 
-    /// Number of commands that the servers have counted so far.
-    pub(crate) fn commands(&self, plan: &Plan) -> i64 {
-        GROWING[..3].iter().map(|name| self.delta(plan, name)).sum()
-    }
-
-    /// A figure before and after, if the server reports it.
-    fn both<'a>(&'a self, server: &ServerPlan, name: &str) -> Option<(&'a Figure, &'a Figure)> {
-        let of = |side: &'a BTreeMap<String, ServerStatistics>| side.get(&server.name)?.get(name);
-        of(&self.before).zip(of(&self.after))
-    }
-
-    fn went_back(&self, server: &ServerPlan, name: &str) -> bool {
-        let pair = self.both(server, name);
-        pair.is_some_and(|pair| matches!(pair, (Figure::Whole(a), Figure::Whole(b)) if b < a))
-    }
-
-    /// Name of the server whose counters were reset, if one was: a counter is lower than before; or
-    /// all are too low, connections included (`are_connections_short`), although none of our
-    /// connections was refused.
-    fn reset(
+    /// Counts that the servers should have of this share; none if the run is not divided.
+    pub(crate) fn expected_of_share(
         &self,
         plan: &Plan,
-        expected: &[Expected],
-        all: &Counters,
-        are_connections_short: bool,
-    ) -> Option<String> {
-        let back = |server: &&ServerPlan| GROWING.iter().any(|name| self.went_back(server, name));
-        if let Some(server) = plan.servers.iter().find(back) {
-            return Some(format!("server {}", server.name));
+        counted: (&Counters, u64),
+    ) -> Option<ExpectedCounters> {
+        plan.here.as_ref()?;
+        if self.before.is_empty() && self.unavailable.is_none() {
+            return None;
         }
-        let counts = |server: &ServerPlan| self.both(server, "total_connections").is_some();
-        let turned_away = all.errors[ErrorClass::TooManyConnections as usize] > 0;
-        let streams = plan.requests.transport == Transport::Stream;
-        let short = expected.iter().all(|of| self.delta(plan, of.name) <= of.ours as i64);
-        let is_reset = are_connections_short
-            && short
-            && streams
-            && !turned_away
-            && plan.servers.iter().all(counts);
-        is_reset.then(|| match &plan.servers[..] {
-            [server] => format!("server {}", server.name),
-            _ => "a server".to_owned(),
-        })
+        let expected = self.expected_counters(plan, counted);
+        let not_compared = expected.not_compared.or_else(|| self.unclear());
+        Some(ExpectedCounters { not_compared, ..expected })
     }
 }
 

@@ -1,7 +1,7 @@
 //! From shares to the beginning of the load: preparation, comparison of clocks, one instant for
 //! all.
 
-use super::member::{Lost, Stage};
+use super::member::{Lost, Member, Stage};
 use super::{Action, Master, Phase};
 use crate::clock::RoundTrip;
 use crate::message::to_agent::What as Says;
@@ -92,11 +92,13 @@ impl Master {
             let waits = stages.any(|stage| !is_prepared(stage) && *stage != Stage::Done);
             if !waits && self.members.iter().any(|member| member.stage == Stage::Prepared) {
                 self.phase = Phase::Comparing;
+                let is_there = |member: &&Member| member.stage == Stage::Prepared && !member.is_own;
+                let prepared = self.members.iter().filter(is_there).count();
+                self.act(Action::Prepared(prepared as u32));
             }
         }
         if self.phase == Phase::Comparing {
-            let is_next =
-                |member: &super::Member| member.stage == Stage::Prepared && !member.is_compared;
+            let is_next = |member: &Member| member.stage == Stage::Prepared && !member.is_compared;
             match self.members.iter().position(is_next) {
                 Some(number) => self.compare(number, now),
                 None => self.arm(now),

@@ -93,14 +93,6 @@ impl Master {
         own == usize::from(self.rules.own.is_some()) && self.members.len() > own
     }
 
-    /// The addresses that the master dials and at which no agent takes part.
-    pub fn missing_listed(&self) -> Vec<String> {
-        let is_there =
-            |address: &&String| self.members.iter().any(|member| member.address == **address);
-        let listed = self.rules.wanted.listed().iter();
-        listed.filter(|address| !is_there(address)).cloned().collect()
-    }
-
     /// Records that the agent at `address` could not take part; `why` is a sentence without its
     /// full stop.
     pub fn turned(&mut self, address: &str, why: &str) {

@@ -154,6 +154,7 @@ impl Conductor {
             Action::Note(text) | Action::Trouble(text) | Action::Waiting(text) => {
                 self.notes.push(text);
             }
+            Action::Prepared(_) => {}
             Action::Begins(at) => found.expect("a round").begins = Some(at.ns()),
             Action::Second(number, bytes) => match <[u8; 8]>::try_from(&bytes[..]) {
                 Ok(count) => {

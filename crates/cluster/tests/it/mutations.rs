@@ -8,7 +8,9 @@ use memtide_base::Instant;
 use memtide_cluster::master::{Action, Gathered, Master, Round, RoundLoad};
 use memtide_cluster::message::from_agent::What as FromWhat;
 use memtide_cluster::message::to_agent::What as ToWhat;
-use memtide_cluster::message::{Failed, FromAgent, Hello, Note, Pong, Prepared, Second, ToAgent};
+use memtide_cluster::message::{
+    Failed, FromAgent, Hello, Note, Pong, Prepared, RecordPart, Second, ToAgent,
+};
 use memtide_cluster::{PROTOCOL, UNITS_MAX};
 
 /// A run of two rounds by three agents, one of which may be lost.
@@ -46,6 +48,40 @@ fn agent_hears(tamper: impl FnMut(&ToWhat) -> Option<Vec<ToAgent>> + 'static) ->
     world
 }
 
+/// Asserts that the first agent is lost for a reason with `word` if `tamper` replaces what it says.
+fn loses(word: &str, tamper: impl FnMut(&FromWhat) -> Option<Vec<FromAgent>> + 'static) {
+    let why = lost(&agent_says(tamper));
+    assert!(why.contains(word), "{word}: {why}");
+}
+
+/// Replaces each part of a record by one that is changed.
+fn parts(change: fn(&mut RecordPart)) -> impl FnMut(&FromWhat) -> Option<Vec<FromAgent>> {
+    move |what| {
+        let FromWhat::Record(part) = what else { return None };
+        let mut part = part.clone();
+        change(&mut part);
+        Some(vec![from(FromWhat::Record(part))])
+    }
+}
+
+/// Replaces the messages that `is_it` accepts by `those`.
+fn replaced(
+    is_it: fn(&FromWhat) -> bool,
+    those: Vec<FromAgent>,
+) -> impl FnMut(&FromWhat) -> Option<Vec<FromAgent>> {
+    move |what| is_it(what).then(|| those.clone())
+}
+
+/// Sends `second` behind each part of a record.
+fn followed(
+    second: impl Fn(&FromWhat) -> FromWhat,
+) -> impl FnMut(&FromWhat) -> Option<Vec<FromAgent>> {
+    move |what| {
+        let is_record = matches!(what, FromWhat::Record(_));
+        is_record.then(|| vec![from(what.clone()), from(second(what))])
+    }
+}
+
 /// The reason why the first agent was lost; asserts that no other was.
 fn lost(world: &World) -> String {
     let ends = world.conductor.rounds.iter().filter_map(|found| found.end.as_ref());
@@ -72,25 +108,9 @@ fn an_acknowledgement_that_does_not_arrive_leaves_the_record_kept() {
 
 #[test]
 fn a_record_that_is_not_the_shares_is_refused() {
-    let twice = agent_says(|what| {
-        let FromWhat::Record(part) = what else { return None };
-        Some(vec![from(FromWhat::Record(part.clone())), from(FromWhat::Record(part.clone()))])
-    });
-    assert!(lost(&twice).contains("record twice"));
-    let damaged = agent_says(|what| {
-        let FromWhat::Record(part) = what else { return None };
-        let mut part = part.clone();
-        part.data[5] ^= 1;
-        Some(vec![from(FromWhat::Record(part))])
-    });
-    assert!(lost(&damaged).contains("digest"));
-    let old = agent_says(|what| {
-        let FromWhat::Record(part) = what else { return None };
-        let mut part = part.clone();
-        part.run[3] ^= 1;
-        Some(vec![from(FromWhat::Record(part))])
-    });
-    assert!(lost(&old).contains("another run"));
+    loses("record twice", followed(FromWhat::clone));
+    loses("digest", parts(|part| part.data[5] ^= 1));
+    loses("another run", parts(|part| part.run[3] ^= 1));
     let mut lies = world();
     lies.nodes[0].lies = true;
     lies.run();
@@ -100,13 +120,7 @@ fn a_record_that_is_not_the_shares_is_refused() {
 
 #[test]
 fn a_record_that_never_ends_holds_nobody_up() {
-    let half = agent_says(|what| {
-        let FromWhat::Record(part) = what else { return None };
-        let mut part = part.clone();
-        part.data.truncate(4);
-        Some(vec![from(FromWhat::Record(part))])
-    });
-    assert!(lost(&half).contains("hand over"));
+    loses("hand over", parts(|part| part.data.truncate(4)));
 }
 
 /// Its network answers, but its load never ends.
@@ -133,32 +147,17 @@ fn a_beginning_in_the_past_gives_a_record_without_load() {
 
 #[test]
 fn what_comes_at_the_wrong_time_is_refused() {
-    let seconds = agent_says(|what| {
-        let FromWhat::Record(part) = what else { return None };
-        let second = FromWhat::Second(Second { interval: vec![0; 8] });
-        Some(vec![from(FromWhat::Record(part.clone())), from(second)])
-    });
-    assert!(lost(&seconds).contains("was not running"));
-    let garbage = agent_says(|what| {
-        let FromWhat::Second(_) = what else { return None };
-        Some(vec![from(FromWhat::Second(Second { interval: vec![0; 3] }))])
-    });
-    assert!(lost(&garbage).contains("no second"));
-    let hello = agent_says(|what| {
-        let FromWhat::Prepared(_) = what else { return None };
-        Some(vec![from(FromWhat::Hello(Hello::default()))])
-    });
-    assert!(lost(&hello).contains("unknown message"));
-    let prepared = agent_says(|what| {
-        let FromWhat::Prepared(_) = what else { return None };
-        Some(vec![from(FromWhat::Prepared(Prepared {})), from(FromWhat::Prepared(Prepared {}))])
-    });
-    assert!(lost(&prepared).contains("without a share"));
-    let empty = agent_says(|what| {
-        let FromWhat::Prepared(_) = what else { return None };
-        Some(vec![FromAgent { what: None }])
-    });
-    assert!(lost(&empty).contains("unknown message"));
+    let second = |count| FromWhat::Second(Second { interval: vec![0; count] });
+    loses("was not running", followed(move |_| second(8)));
+    loses("no second", replaced(|it| matches!(it, FromWhat::Second(_)), vec![from(second(3))]));
+    let prepared = from(FromWhat::Prepared(Prepared {}));
+    for (word, those) in [
+        ("unknown message", vec![from(FromWhat::Hello(Hello::default()))]),
+        ("without a share", vec![prepared.clone(), prepared]),
+        ("unknown message", vec![FromAgent { what: None }]),
+    ] {
+        loses(word, replaced(|it| matches!(it, FromWhat::Prepared(_)), those));
+    }
 }
 
 #[test]
@@ -174,28 +173,22 @@ fn an_agent_that_leaves_at_a_breach_is_named() {
 /// An agent may send any number of messages: only answers to pings count for its clock.
 #[test]
 fn pings_without_answers_hold_nobody_up() {
-    let silent = agent_says(|what| {
-        let FromWhat::Pong(_) = what else { return None };
-        let note = Note { text: "here".to_owned(), is_trouble: false };
-        Some(vec![from(FromWhat::Note(note))])
-    });
-    assert!(!lost(&silent).is_empty());
-    let wrong = agent_says(|what| {
-        let FromWhat::Pong(Pong { number, clock_ns }) = what else { return None };
-        let pong = Pong { number: number + 1, clock_ns: *clock_ns };
-        Some(vec![from(FromWhat::Pong(pong))])
-    });
-    assert!(!lost(&wrong).is_empty());
-    let jumps = agent_says({
-        let mut count = 0;
-        move |what| {
-            let FromWhat::Pong(Pong { number, clock_ns }) = what else { return None };
-            count += 1;
-            let clock_ns = if count % 7 == 0 { clock_ns / 2 } else { *clock_ns };
-            Some(vec![from(FromWhat::Pong(Pong { number: *number, clock_ns }))])
+    let note = from(FromWhat::Note(Note { text: "here".to_owned(), is_trouble: false }));
+    loses("", replaced(|it| matches!(it, FromWhat::Pong(_)), vec![note]));
+    let pongs = |mut change: Box<dyn FnMut(&mut Pong)>| {
+        move |what: &FromWhat| {
+            let FromWhat::Pong(mut pong) = *what else { return None };
+            change(&mut pong);
+            Some(vec![from(FromWhat::Pong(pong))])
         }
-    });
-    assert!(lost(&jumps).contains("clock has jumped"));
+    };
+    loses("", pongs(Box::new(|pong| pong.number += 1)));
+    let mut count = 0;
+    let jumps = move |pong: &mut Pong| {
+        count += 1;
+        pong.clock_ns /= if count % 7 == 0 { 2 } else { 1 };
+    };
+    loses("clock has jumped", pongs(Box::new(jumps)));
 }
 
 /// The number of shares of an agent had no bound, so that the sum of all agents' could overflow.

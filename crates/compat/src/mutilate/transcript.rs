@@ -65,10 +65,9 @@ impl Transcript {
         self.log.wait(wait)
     }
 
-    /// The log of `-v` and `-vv` on stderr for `event`, before its other texts; `unix_s` is the
-    /// time of day, in seconds since 1970.
-    pub fn log(&mut self, event: &Event, unix_s: f64) -> String {
-        self.log.on(event, unix_s)
+    /// The log of `-v` and `-vv` on stderr for `event`, before its other texts.
+    pub fn log(&mut self, event: &Event) -> String {
+        self.log.on(event)
     }
 
     /// The text before the first event.
@@ -207,7 +206,7 @@ pub fn agent_rows(agent: &AgentOptions, record: &Record) -> Result<String, Strin
 
 /// The text of the original on stderr when it continues without the agent with this number, from 1;
 /// `face` is the master's.
-pub fn skipped(face: Face, number: usize) -> String {
+pub fn skipped(face: Face, number: u32) -> String {
     let line = match face {
         Face::Mutilate | Face::Mcperf => 400,
         Face::McperfDynamic => 319,

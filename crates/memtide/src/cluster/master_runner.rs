@@ -12,21 +12,21 @@ use crate::session::{Front, FrontProfile, LostAgents};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::files;
 use memtide_cluster::master::{
-    Action, Gathered, Lost, Master, Round, RoundEnd, RoundLoad, Rules, Wanted,
+    Action, AgentFacts, Gathered, Lost, Master, Round, RoundEnd, RoundLoad, Rules, Wanted,
 };
 use memtide_cluster::message::{self, Step};
 use memtide_cluster::taking::{Row, Taking, lost_sentences};
 use memtide_cluster::transport::{FromNet, MasterNet};
-use memtide_engine::plan::StepTask;
+use memtide_engine::plan::{StepTask, Window};
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::clock::monotonic_ns;
 use memtide_host::resolve;
 use memtide_host::signal::StopFlag;
-use memtide_record::EndedBy;
 use memtide_record::steps::LostAgent;
-use memtide_record::{Event, WrongValues};
+use memtide_record::{EndedBy, PlannedServer};
+use memtide_record::{Event, Phase, PlanRecord, Shared, WrongValues};
 use memtide_run::steps::{RestedStep, RunTask, Runner};
-use memtide_run::{Failure, Observer, RunOutcome, Surroundings, load_max};
+use memtide_run::{Failure, Lowered, Observer, RunOutcome, Surroundings, load_max};
 use memtide_scenario::{Agents, AgentsWord, Placement, Tags, Target};
 use memtide_scenario::{OutputKind, Outputs, Scenario, Settings, scenario_digest};
 use std::io::IsTerminal;
@@ -61,6 +61,12 @@ pub(crate) struct MasterRunner {
     begins: Option<Instant>,
     /// That instant by this machine's time of day.
     began_unix_ns: Option<u64>,
+    /// The window of the present round, and the phases of its load that are to come, last first.
+    window: Option<Window>,
+    phases: Vec<(Instant, Phase)>,
+    /// Addresses of the agents of the next round, in their order; of the first round also those
+    /// that did not come.
+    enlisted: Vec<String>,
     /// End of the last round.
     end: RoundEnd,
     /// Failures of agents outside the load, such as of their outputs.
@@ -138,6 +144,9 @@ impl MasterRunner {
             rows,
             begins: None,
             began_unix_ns: None,
+            window: None,
+            phases: Vec::new(),
+            enlisted: Vec::new(),
             end: RoundEnd::default(),
             trouble: Vec::new(),
             _own: own,
@@ -164,19 +173,14 @@ impl MasterRunner {
                 Gathered::Waiting => self.turn(None, observer),
             }
         }
-        front.missed(&self.missing());
         let agents = self.master.agents();
+        self.enlisted = match &settings.placement.agents.which {
+            Some(AgentsWord::Listed(all)) => all.clone(),
+            _ => others(&agents).map(|agent| agent.address.clone()).collect(),
+        };
         let shares = agents.iter().filter(|agent| !agent.is_own).map(|agent| agent.units);
         self.division = front.divide(settings, shares.collect())?;
         Ok(())
-    }
-
-    /// Agents that did not come, and without which the run continues.
-    fn missing(&self) -> LostAgents {
-        let addresses = self.master.missing_listed();
-        let sentence = |address: &String| format!("agent {address} did not connect in time");
-        let sentences = addresses.iter().map(sentence).collect();
-        LostAgents { addresses, sentences }
     }
 
     /// Carries out a round; returns its end, and what the agents sent.
@@ -185,8 +189,10 @@ impl MasterRunner {
         task: RunTask,
         observer: &mut impl Observer,
     ) -> Result<(RoundEnd, Taking), Failure> {
-        let round = self.loads(task)?;
+        let (round, lowered) = self.loads(task)?;
         (self.begins, self.began_unix_ns) = (None, None);
+        (self.window, self.phases) = (Some(lowered.plan.window), Vec::new());
+        observer.on(&Event::Shared(Box::new(self.shared(lowered.record))));
         self.master.begin(&round, now());
         let mut taking = Taking::new(&self.division.agents, &round, &self.master);
         let end = loop {
@@ -200,11 +206,40 @@ impl MasterRunner {
         };
         // Acknowledgements must be sent before the round ends.
         self.turn(Some(&mut taking), observer);
+        let there = self.present(&end);
+        self.enlisted.retain(|address| there.iter().any(|agent| agent.address == *address));
         Ok((end, taking))
     }
 
-    /// The loads of a round. A fill involves all agents, including the master's own.
-    fn loads(&self, task: RunTask) -> Result<Round, Failure> {
+    /// The shares of a round, and the plan of the master's own load or of the agents'.
+    fn shared(&self, plan: PlanRecord) -> Shared {
+        let there = self.present(&self.end);
+        let units = |address: &String| {
+            there.iter().find(|agent| agent.address == *address).map(|agent| agent.units)
+        };
+        let agents = self.enlisted.iter().map(units).collect();
+        let servers = plan.servers.into_iter().map(|server| self.with_addresses(server)).collect();
+        Shared { plan: PlanRecord { servers, ..plan }, agents }
+    }
+
+    /// The agents elsewhere that the round with this `end` has not lost.
+    fn present(&self, end: &RoundEnd) -> Vec<AgentFacts> {
+        let is_lost = |number: u32| end.lost.iter().any(|(lost, ..)| *lost == number);
+        let agents = self.master.agents();
+        others(&agents).filter(|agent| !is_lost(agent.number)).cloned().collect()
+    }
+
+    /// A planned server with the addresses that this machine knows; names are resolved where the
+    /// load is made.
+    fn with_addresses(&self, server: PlannedServer) -> PlannedServer {
+        let known = self.servers.iter().find(|known| known.name == server.name);
+        let addresses = known.map_or_else(Vec::new, |known| known.addresses.clone());
+        PlannedServer { addresses, ..server }
+    }
+
+    /// The loads of a round, and the plan of the master's own, or of its agents'. A fill involves
+    /// all agents, including the master's own.
+    fn loads(&self, task: RunTask) -> Result<(Round, Lowered), Failure> {
         let Division { agents, shares, own } = &self.division;
         let facts = self.master.agents();
         let load_only = matches!(task, RunTask::Fill);
@@ -224,29 +259,30 @@ impl MasterRunner {
         if let Some((OwnPart { scenario, .. }, agent)) = own {
             all.push(self.load(scenario, ours, vec![(agent.number, 1)])?);
         }
-        let longest = all.iter().map(|(_, max)| *max).reduce(|a, b| Some(a?.max(b?))).flatten();
-        let parts = all.into_iter().map(|(load, _)| load).collect();
+        let longest = all.iter().map(|(_, lowered)| load_max(&lowered.plan));
+        let longest = longest.reduce(|a, b| Some(a?.max(b?))).flatten();
+        let (parts, mut lowered): (_, Vec<_>) = all.into_iter().unzip();
         let (samples, points, looks_unfilled) = (self.samples, self.points, self.looks_unfilled);
         let load_max = longest.filter(|_| !load_only);
         let servers = self.servers.clone();
-        Ok(Round { parts, load_only, samples, points, looks_unfilled, servers, load_max })
+        let round = Round { parts, load_only, samples, points, looks_unfilled, servers, load_max };
+        Ok((round, lowered.pop().expect("a round has a load")))
     }
 
-    /// A load of a round, with the decisions that all its shares have in common, and the longest
-    /// time that it may take; none if unknown.
+    /// A load of a round, with the decisions that all its shares have in common, and its plan.
     fn load(
         &self,
         scenario: &Scenario,
         task: RunTask,
         members: Vec<(u32, u32)>,
-    ) -> Result<(RoundLoad, Option<Span>), Failure> {
+    ) -> Result<(RoundLoad, Lowered), Failure> {
         let lowered = task.lower(scenario, &self.around).map_err(|problem| {
             let sentence = Sentence::new(problem.to_string());
             Failure { exit: USAGE, sentence }
         })?;
         let (digest, step) = (scenario_digest(&lowered.document), step_message(task));
         let scenario = document(scenario, &self.tags);
-        Ok((RoundLoad { scenario, digest, step, members }, load_max(&lowered.plan)))
+        Ok((RoundLoad { scenario, digest, step, members }, lowered))
     }
 
     /// Closes the output of the master's own load. Returns its failure, and those of agents outside
@@ -301,8 +337,20 @@ impl MasterRunner {
         self.act(taking.as_deref_mut(), observer);
         if let Some(taking) = taking {
             self.show_seconds(taking, observer);
+            self.show_phases(at, observer);
         }
         observer.tick(at);
+    }
+
+    /// Announces the phases of the load that have begun by `at`. A load that ends early has no
+    /// further ones.
+    fn show_phases(&mut self, at: Instant, observer: &mut impl Observer) {
+        let is_next = |(begins, _): &mut (Instant, Phase)| *begins <= at;
+        while !self.master.is_stopping()
+            && let Some((_, phase)) = self.phases.pop_if(is_next)
+        {
+            observer.on(&Event::Phase(phase));
+        }
     }
 
     fn act(&mut self, mut taking: Option<&mut Taking>, observer: &mut impl Observer) {
@@ -313,8 +361,10 @@ impl MasterRunner {
                 Action::Note(text) => observer.on(&Event::Note(text)),
                 Action::Waiting(text) => self.tell_waiting(text, observer),
                 Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
+                Action::Prepared(count) => observer.on(&Event::Prepared(count)),
                 Action::Begins(at) => {
                     self.begins = Some(at);
+                    self.phases = self.window.map_or_else(Vec::new, |window| phases(window, at));
                     let ahead = at.since(Instant::ZERO).ns();
                     let passed = now().since(Instant::ZERO).ns();
                     let began = unix_ns().saturating_add(ahead) - passed;
@@ -395,11 +445,10 @@ impl Runner for MasterRunner {
             return Vec::new();
         }
         let agents = self.master.agents();
-        let others = || agents.iter().filter(|agent| !agent.is_own);
-        let of = others().count() as u32;
+        let of = others(&agents).count() as u32;
         let lost = self.end.lost.iter();
-        let lost: Vec<_> =
-            lost.filter(|(number, ..)| others().any(|agent| agent.number == *number)).collect();
+        let is_other = |number: u32| others(&agents).any(|agent| agent.number == number);
+        let lost: Vec<_> = lost.filter(|(number, ..)| is_other(*number)).collect();
         let left = of - lost.len() as u32;
         let each = lost.into_iter().map(|(_, agent, Lost { why, .. })| LostAgent {
             step: 0,
@@ -410,6 +459,22 @@ impl Runner for MasterRunner {
         });
         each.collect()
     }
+}
+
+/// The phases of a load with this window that begins at `at`, the last one first.
+fn phases(window: Window, at: Instant) -> Vec<(Instant, Phase)> {
+    let measured = at + window.warmup;
+    let mut phases =
+        vec![(measured + window.duration, Phase::Cooldown), (measured, Phase::Measure)];
+    if !window.warmup.is_zero() {
+        phases.push((at, Phase::Warmup));
+    }
+    phases
+}
+
+/// The agents outside the master's own process.
+fn others(agents: &[AgentFacts]) -> impl Iterator<Item = &AgentFacts> {
+    agents.iter().filter(|agent| !agent.is_own)
 }
 
 /// The addresses of a server that is named, if this machine knows them.

@@ -332,7 +332,6 @@ impl Shell {
         let waker = self.net.waker();
         let (told, (events, heard)) = (Arc::new(Told::new(stop)), channel());
         let work = Work {
-            settings,
             sent,
             task: task_of(share),
             share: Share { number: share.number, of: share.of, units: share.units },
@@ -350,7 +349,7 @@ impl Shell {
             events: Reports { events, waker: waker.clone() },
         };
         let spawned = thread::Builder::new().name("share".to_owned()).spawn(move || {
-            work.run();
+            work.run(settings);
             // A share that ended without an event is noticed at once, too.
             waker.wake();
         });

@@ -103,8 +103,6 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// A share, with everything needed to carry it out.
 pub(super) struct Work {
-    /// The master's settings, with the agent's own outputs and credentials.
-    pub(super) settings: Settings,
     /// The master's settings as it sent them; in a step, with the step's rate.
     pub(super) sent: Settings,
     pub(super) task: RunTask,
@@ -134,43 +132,22 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Carries out the share; the agent receives its events.
-    pub(super) fn run(self) {
-        let Self { settings, sent, task, share, law, cpus, name, servers, told, events, .. } = self;
+    /// Carries out the share with the master's `settings`, completed by the agent's own outputs and
+    /// credentials; the agent receives its events.
+    pub(super) fn run(self, settings: Settings) {
         // The previous share may have used other CPUs for its workers.
-        keep_process_on(&cpus);
-        let step = match task {
-            RunTask::Step(step) => Some(step.task.number),
-            RunTask::Fill | RunTask::Whole => None,
-        };
-        let front = AgentFront {
-            name,
-            run: self.run,
-            rows: self.rows,
-            points: (share.number, step),
-            complains: self.complains,
-            watches: self.watches,
-            looks_unfilled: self.looks_unfilled,
-            words: self.words,
-            told: Arc::clone(&told),
-            events: events.clone(),
-        };
-        let guard = law.as_ref().map_or_else(ConnectGuard::default, guard);
-        let load_only = matches!(task, RunTask::Fill);
-        let memory_bytes = Cell::default();
-        let agent = AgentSupervisor {
-            share,
-            sent,
-            load_only,
-            law,
-            cpus,
-            servers,
-            told,
-            events,
-            memory_bytes,
-        };
-        let world = HostWorld::new(Some(Division::of(share))).under(guard, Rc::new(agent));
-        Session { settings, task: Task::Run(task), front: Box::new(front), world }.run();
+        keep_process_on(&self.cpus);
+        let guard = self.law.as_ref().map_or_else(ConnectGuard::default, guard);
+        let (task, work) = (Task::Run(self.task), Rc::new(self));
+        let agent = AgentSupervisor { work: Rc::clone(&work), memory_bytes: Cell::default() };
+        let division = Some(Division::of(work.share));
+        let world = HostWorld::new(division).under(guard, Rc::new(agent));
+        Session { settings, task, front: Box::new(AgentFront(work)), world }.run();
+    }
+
+    /// Sends a report; an agent that no longer listens is about to end.
+    fn tell(&self, report: Report) {
+        drop(self.events.send(report));
     }
 }
 
@@ -184,52 +161,38 @@ fn guard(law: &Arc<Law>) -> ConnectGuard {
 }
 
 /// The front of a share: it reports to the agent instead of a user.
-struct AgentFront {
-    name: String,
-    run: String,
-    rows: Option<OwnRows>,
-    /// Number of the share whose operations are written as points, and of the step.
-    points: (u32, Option<u32>),
-    complains: bool,
-    watches: bool,
-    looks_unfilled: bool,
-    words: Option<&'static FaceWords>,
-    told: Arc<Told>,
-    events: Reports,
-}
-
-impl AgentFront {
-    /// Sends a report; an agent that no longer listens is about to end.
-    fn tell(&self, report: Report) {
-        drop(self.events.send(report));
-    }
-}
+struct AgentFront(Rc<Work>);
 
 impl Front for AgentFront {
     /// The master has already refused a repeated server where it is a mistake, and decides whether
     /// values are looked at before the load, as its front decides on a single machine.
     fn profile(&self, settings: &Settings) -> FrontProfile {
         let native = FrontProfile::native(settings);
-        let (watches_servers, looks_unfilled) = (self.watches, self.looks_unfilled);
-        FrontProfile { words: self.words, repeats: true, watches_servers, looks_unfilled, ..native }
+        let Work { words, watches, looks_unfilled, .. } = *self.0;
+        let watches_servers = watches;
+        FrontProfile { words, repeats: true, watches_servers, looks_unfilled, ..native }
     }
 
     /// A face does not judge memory on a single machine, either.
     fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {
-        if self.words.is_some() { Ok(()) } else { check_whole(settings, servers_within) }
+        if self.0.words.is_some() { Ok(()) } else { check_whole(settings, servers_within) }
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
         let mut files = Outputs { out: Vec::new(), ..settings.outputs.clone() };
-        if self.rows.is_some() {
+        if self.0.rows.is_some() {
             files = files.without_samples();
         }
         let files = Settings { outputs: files, ..settings.clone() };
         let mut opened = open(&files, OutputSubject::Run, false)?;
-        if let Some(rows) = &self.rows {
+        if let Some(rows) = &self.0.rows {
             rows.add_to(&mut opened.samples)?;
         }
-        let (share, step) = (Some(self.points.0), self.points.1);
+        let step = match self.0.task {
+            RunTask::Step(step) => Some(step.task.number),
+            RunTask::Fill | RunTask::Whole => None,
+        };
+        let share = Some(self.0.share.number);
         let facts = facts(settings, OutputSubject::Run)?;
         open_points(&mut opened, &OutputFacts { share, step, has_seconds: false, ..facts })?;
         Ok(opened)
@@ -238,26 +201,26 @@ impl Front for AgentFront {
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
         vec![InStep {
             name: "the master",
-            screen: Box::new(Reporting { events: &self.events, done: 0 }),
+            screen: Box::new(Reporting { events: &self.0.events, done: 0 }),
         }]
     }
 
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
-        ended.trouble.iter().for_each(|stop| self.tell(Report::Trouble(stop.message.clone())));
+        ended.trouble.iter().for_each(|stop| self.0.tell(Report::Trouble(stop.message.clone())));
         let Came::Run(outcome) = ended.came else { return Ok(0) };
         if let Some(failure) = &outcome.failure {
-            self.tell(Report::Note(failed_in(self.words, failure).message));
+            self.0.tell(Report::Note(failed_in(self.0.words, failure).message));
         }
         let mut record = outcome.record;
         if let Some(share) = &mut record.share {
-            let (name, run) = (self.name.clone(), self.run.clone());
+            let (name, run) = (self.0.name.clone(), self.0.run.clone());
             let window = record.clock.as_ref().and_then(|clock| clock.window_start_monotonic_ns);
             let warmup = settings.scenario.warmup;
-            let began_late_ns = window.and_then(|start| self.told.late_ns(start, warmup));
-            let armed_ns = self.told.armed();
+            let began_late_ns = window.and_then(|start| self.0.told.late_ns(start, warmup));
+            let armed_ns = self.0.told.armed();
             share.agent = Some(AgentRecord { name, run, armed_ns, began_late_ns });
         }
-        self.tell(Report::Ended(record.to_json().into_bytes()));
+        self.0.tell(Report::Ended(record.to_json().into_bytes()));
         Ok(0)
     }
 
@@ -266,10 +229,10 @@ impl Front for AgentFront {
             Ok(code) => code,
             Err(stop) => {
                 let code = stop.code;
-                if self.complains {
+                if self.0.complains {
                     complain(&printable(&stop.message, LINE_CHARS_MAX));
                 }
-                self.tell(Report::Failed { exit: code, why: stop.message });
+                self.0.tell(Report::Failed { exit: code, why: stop.message });
                 code
             }
         }
@@ -312,16 +275,7 @@ impl Sink for Reporting<'_> {
 
 /// Directs a share on this machine, within the agent's limits.
 struct AgentSupervisor {
-    share: Share,
-    sent: Settings,
-    load_only: bool,
-    law: Option<Arc<Law>>,
-    /// CPUs that this process may use.
-    cpus: Vec<usize>,
-    /// Addresses of servers as the master knows them.
-    servers: Vec<message::Server>,
-    told: Arc<Told>,
-    events: Reports,
+    work: Rc<Work>,
     /// The estimated memory of the share, once it is known.
     memory_bytes: Cell<u64>,
 }
@@ -347,15 +301,15 @@ impl AgentSupervisor {
         connections: u64,
         threads: u64,
     ) -> Result<(), Stop> {
-        let Some(law) = &self.law else { return Ok(()) };
+        let Some(law) = &self.work.law else { return Ok(()) };
         let asked = Asked {
-            settings: &self.sent,
+            settings: &self.work.sent,
             servers,
-            own_part: f64::from(self.share.units) / f64::from(self.share.of),
+            own_part: f64::from(self.work.share.units) / f64::from(self.work.share.of),
             connections,
             threads,
             memory_bytes: self.memory_bytes.get(),
-            load_only: self.load_only,
+            load_only: matches!(self.work.task, RunTask::Fill),
         };
         law.check(&asked).map_err(Stop::usage)
     }
@@ -364,7 +318,7 @@ impl AgentSupervisor {
 impl Supervisor for AgentSupervisor {
     fn server(&self, target: &Target) -> Option<ServerPlan> {
         let name = target.to_string();
-        let known = self.servers.iter().find(|server| server.name == name)?;
+        let known = self.work.servers.iter().find(|server| server.name == name)?;
         let parsed = known.addresses.iter().take(ADDRESSES_MAX).filter_map(|it| it.parse().ok());
         let addresses: Vec<Address> = parsed.map(Address::Tcp).collect();
         (!addresses.is_empty()).then_some(ServerPlan { name, addresses })
@@ -373,17 +327,17 @@ impl Supervisor for AgentSupervisor {
     /// What follows from the settings is asked before a plan allocates anything; the shares of a
     /// run are equal.
     fn permit(&self) -> Result<(), Stop> {
-        let scenario = &self.sent.scenario;
+        let scenario = &self.work.sent.scenario;
         let Some(sizes) = PlanSizes::of(scenario, scenario.servers.len() as u32) else {
             return Ok(());
         };
-        let own = sizes.plan.of_share(self.share.units, self.share.of);
+        let own = sizes.plan.of_share(self.work.share.units, self.work.share.of);
         self.memory_bytes.set(own.bytes());
         self.check(&[], own.connections, own.workers)
     }
 
     fn obey(&self, lowered: &mut Lowered) -> Result<(), Stop> {
-        let Some(law) = &self.law else { return Ok(()) };
+        let Some(law) = &self.work.law else { return Ok(()) };
         let plan = &lowered.plan;
         let connections = u64::from(plan.own_connections());
         // The servers' statistics are read over a connection of their own to each.
@@ -392,7 +346,7 @@ impl Supervisor for AgentSupervisor {
         if watches && !lowered.watches_servers {
             let note = "no connection is left for the servers' statistics during the load \
                         (connections-max)";
-            drop(self.events.send(Report::Note(note.to_owned())));
+            self.work.tell(Report::Note(note.to_owned()));
         }
         let servers: Vec<AskedServer<'_>> = plan.servers.iter().map(asked).collect();
         self.check(&servers, connections, plan.own_workers().len() as u64)
@@ -401,22 +355,22 @@ impl Supervisor for AgentSupervisor {
     fn settle(&self, placement: &CpuPlacement) {
         // The threads of network and agent use the CPUs that pinned workers leave.
         if !placement.workers.is_empty() {
-            let left = self.cpus.iter().filter(|cpu| !placement.workers.contains(cpu));
+            let left = self.work.cpus.iter().filter(|cpu| !placement.workers.contains(cpu));
             keep_process_on(&left.copied().collect::<Vec<_>>());
         }
     }
 
     fn stop(&self) -> StopFlag {
-        self.told.stop.clone()
+        self.work.told.stop.clone()
     }
 
     fn barrier(&self, clock: Clock) -> Box<dyn Barrier> {
-        let (told, events) = (Arc::clone(&self.told), self.events.clone());
+        let (told, events) = (Arc::clone(&self.work.told), self.work.events.clone());
         Box::new(AtMaster { told, events, clock })
     }
 
     fn reference(&self, monotonic_ns: u64) -> Option<ReferenceClock> {
-        let best = locked(&self.told.clock).best(monotonic_ns)?;
+        let best = locked(&self.work.told.clock).best(monotonic_ns)?;
         Some(ReferenceClock { ahead_ns: best.ahead_ns, error_max_ns: best.error_ns })
     }
 }

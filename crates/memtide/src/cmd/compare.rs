@@ -1,11 +1,10 @@
 //! `memtide compare`: records side by side, and rules that can fail the comparison. It measures and
 //! judges nothing else.
 
-use super::merge::outputs;
+use super::merge::{outputs, write_all};
 use super::report::{Found, read};
-use crate::exit::{FAILED, Stop, unwritable};
-use crate::output::{columns, complain, show};
-use crate::session::outlets::close;
+use crate::exit::{FAILED, Stop};
+use crate::output::columns;
 use clap::ArgMatches;
 use memtide_record::compare::RECORDS_MAX;
 use memtide_record::{Comparison, Record, Rule};
@@ -13,7 +12,7 @@ use memtide_record::{Comparison, Record, Rule};
 use memtide_report::comparison_page;
 use memtide_report::{comparison_markdown, comparison_text};
 use memtide_scenario::{Output, OutputKind, Outputs};
-use memtide_sinks::{Outlets, open_text};
+use memtide_sinks::open_text;
 
 /// Compares the records on the command line with the first of them.
 pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -83,23 +82,19 @@ fn publish(
     records: &[(String, Record)],
     outputs: &Outputs,
 ) -> Result<u8, Stop> {
-    let mut trouble = Vec::new();
-    if !outputs.is_on_stdout()
-        && let Err(error) = show(&comparison_text(comparison, records, columns()))
-    {
-        trouble.push(unwritable("stdout", &error));
-    }
-    let mut outlets = Outlets::default();
-    for output in outputs.files() {
-        let text = match output.kind {
-            OutputKind::Json => comparison.to_json(),
-            #[cfg(feature = "html")]
-            OutputKind::Html => comparison_page(comparison, records),
-            _ => comparison_markdown(comparison, records),
-        };
-        trouble.extend(open_text(&mut outlets, &output, &text).err().map(Stop::from));
-    }
-    trouble.extend(close(outlets));
-    trouble.iter().for_each(|stop| complain(&stop.message));
-    Ok(if trouble.is_empty() && comparison.has_passed() { 0 } else { FAILED })
+    let text = || comparison_text(comparison, records, columns());
+    let is_written = write_all(outputs, text, |outlets| {
+        let mut failed = Vec::new();
+        for output in outputs.files() {
+            let text = match output.kind {
+                OutputKind::Json => comparison.to_json(),
+                #[cfg(feature = "html")]
+                OutputKind::Html => comparison_page(comparison, records),
+                _ => comparison_markdown(comparison, records),
+            };
+            failed.extend(open_text(outlets, &output, &text).err().map(Stop::from));
+        }
+        Ok(failed)
+    })?;
+    Ok(if is_written && comparison.has_passed() { 0 } else { FAILED })
 }

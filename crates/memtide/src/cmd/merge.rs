@@ -173,24 +173,38 @@ pub(super) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Sto
     failed.into_iter().map(Stop::from).collect()
 }
 
-/// Writes the result to every output; an output that fails does not affect the others.
-fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop> {
+/// Prints `text`, unless an output goes to stdout, and writes the outputs that `add` opens; an output
+/// that fails does not affect the others. True if none failed. `add` returns those that cannot be
+/// opened.
+pub(super) fn write_all(
+    outputs: &Outputs,
+    text: impl FnOnce() -> String,
+    add: impl FnOnce(&mut Outlets) -> Result<Vec<Stop>, Stop>,
+) -> Result<bool, Stop> {
     let mut trouble = Vec::new();
     if !outputs.is_on_stdout()
-        && let Err(error) = show(&text_for(record, &text_options(outputs)))
+        && let Err(error) = show(&text())
     {
         trouble.push(unwritable("stdout", &error));
     }
     let mut outlets = Outlets::default();
-    trouble.extend(add_of_record(&mut outlets, outputs));
-    outlets.on(&Event::Done(Box::new(record.clone())));
+    trouble.extend(add(&mut outlets)?);
     trouble.extend(close(outlets));
-    for stop in &trouble {
-        complain(&stop.message);
-    }
+    trouble.iter().for_each(|stop| complain(&stop.message));
+    Ok(trouble.is_empty())
+}
+
+/// Writes the result to every output; returns the exit code.
+fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop> {
+    let text = || text_for(record, &text_options(outputs));
+    let is_written = write_all(outputs, text, |outlets| {
+        let failed = add_of_record(outlets, outputs);
+        outlets.on(&Event::Done(Box::new(record.clone())));
+        Ok(failed)
+    })?;
     let goals_met = record.goals.iter().all(|goal| goal.result == GoalResult::Met);
     let values_right = record.phases.verification().wrong() == 0;
     let missing = record.missing.as_ref().map_or(0, |missing| missing.shares.len());
     let all_there = missing <= allowed as usize;
-    Ok(if trouble.is_empty() && goals_met && values_right && all_there { 0 } else { FAILED })
+    Ok(if is_written && goals_met && values_right && all_there { 0 } else { FAILED })
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod face;
 mod compare;
+mod ab;
 mod report;
 mod merge;
 mod steps;
@@ -29,6 +30,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
             Some(("scan", matches)) => steps::scan(matches, true),
             _ => sim::sim(matches),
         },
+        Some(("ab", matches)) => ab::ab(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some(("merge", matches)) => merge::merge(matches),
         Some(("report", matches)) => report::report(matches),

@@ -1,10 +1,9 @@
 //! `memtide report`: the report and the outputs of an existing result: a record, or the steps of a
 //! search or scan. It measures and judges nothing.
 
-use super::merge::{add_of_record, outputs, read_text};
-use crate::exit::{FAILED, Stop, unwritable};
-use crate::output::{columns, complain, show, text_options};
-use crate::session::outlets::close;
+use super::merge::{add_of_record, outputs, read_text, write_all};
+use crate::exit::{FAILED, Stop};
+use crate::output::{columns, show, text_options};
 use clap::ArgMatches;
 use memtide_record::steps::Steps;
 use memtide_record::{Event, Record};
@@ -13,7 +12,7 @@ use memtide_scenario::Goal;
 use memtide_scenario::{Output, OutputKind, Outputs, Settings};
 #[cfg(feature = "influx")]
 use memtide_sinks::deliver_spool;
-use memtide_sinks::{Outlets, OutputFacts, OutputSubject, Samples, open_all};
+use memtide_sinks::{OutputFacts, OutputSubject, Samples, open_all};
 use std::iter;
 use std::path::{Path, PathBuf};
 
@@ -115,35 +114,32 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
     if let Found::Steps(_) = found {
         check_steps(outputs)?;
     }
-    let mut trouble = Vec::new();
-    if !outputs.is_on_stdout()
-        && let Err(error) = show(&text(found, outputs))
-    {
-        trouble.push(unwritable("stdout", &error));
-    }
-    let mut outlets = Outlets::default();
-    match found {
-        Found::Run(record) => {
-            trouble.extend(add_of_record(&mut outlets, outputs));
-            outlets.on(&Event::Done(record.clone()));
-        }
-        Found::Steps(steps) => {
-            let goals: Result<Vec<Goal>, String> =
-                steps.goals.iter().map(|goal| goal.parse()).collect();
-            let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
-            let shown = OutputSubject::Steps(steps.course, &goals.map_err(Stop::usage)?);
-            let facts = OutputFacts::new(&settings, shown);
-            let failed = open_all(&mut outlets, &mut Samples::default(), &facts);
-            failed.into_iter().next().map_or(Ok(()), Err)?;
-            for step in &steps.steps {
-                outlets.on(&Event::StepDone(Box::new(step.clone())));
+    let is_written = write_all(
+        outputs,
+        || text(found, outputs),
+        |outlets| match found {
+            Found::Run(record) => {
+                let failed = add_of_record(outlets, outputs);
+                outlets.on(&Event::Done(record.clone()));
+                Ok(failed)
             }
-            outlets.on(&Event::StepsDone(steps.conclusion.clone()));
-        }
-    }
-    trouble.extend(close(outlets));
-    trouble.iter().for_each(|stop| complain(&stop.message));
-    Ok(if trouble.is_empty() { 0 } else { FAILED })
+            Found::Steps(steps) => {
+                let goals: Result<Vec<Goal>, String> =
+                    steps.goals.iter().map(|goal| goal.parse()).collect();
+                let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
+                let shown = OutputSubject::Steps(steps.course, &goals.map_err(Stop::usage)?);
+                let facts = OutputFacts::new(&settings, shown);
+                let failed = open_all(outlets, &mut Samples::default(), &facts);
+                failed.into_iter().next().map_or(Ok(()), Err)?;
+                for step in &steps.steps {
+                    outlets.on(&Event::StepDone(Box::new(step.clone())));
+                }
+                outlets.on(&Event::StepsDone(steps.conclusion.clone()));
+                Ok(Vec::new())
+            }
+        },
+    )?;
+    Ok(if is_written { 0 } else { FAILED })
 }
 
 /// Refuses outputs that show a single run.

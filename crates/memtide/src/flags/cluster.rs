@@ -1,5 +1,6 @@
 //! The commands about agents: their flags and help.
 
+use super::{argument, option, path, switch};
 use clap::{Arg, ArgAction, Command, value_parser};
 use memtide_cluster::law::{LIMITS, Limit};
 use std::path::PathBuf;
@@ -14,25 +15,23 @@ const AGENT_CODES: &str = "Exit codes:\n    0  ended by a signal, or with --once
 
 /// `memtide key`.
 pub(super) fn key_command() -> Command {
-    let folder = Arg::new("folder")
-        .required(true)
-        .value_name("DIR")
-        .value_parser(value_parser!(PathBuf))
-        .help("Folder for the key and the join file; it must not hold any yet");
-    let address = Arg::new("address")
-        .long("address")
-        .value_name("HOST:PORT")
-        .default_value("127.0.0.1:11298")
-        .help("Where agents reach the master; it is in the join file");
-    let bind = Arg::new("bind")
-        .long("bind")
-        .value_name("IP:PORT")
-        .help("Where the master listens, if not at its address (NAT) [default: --address]");
-    let agents = Arg::new("agents")
-        .long("agents")
-        .value_name("HOST")
-        .num_args(1..)
-        .help("Machines of agents: prints the commands that take the join file there");
+    let folder =
+        argument("folder", "DIR", "Folder for the key and the join file; it must not hold any yet")
+            .value_parser(value_parser!(PathBuf));
+    let address =
+        option("address", "HOST:PORT", "Where agents reach the master; it is in the join file")
+            .default_value("127.0.0.1:11298");
+    let bind = option(
+        "bind",
+        "IP:PORT",
+        "Where the master listens, if not at its address (NAT) [default: --address]",
+    );
+    let agents = option(
+        "agents",
+        "HOST",
+        "Machines of agents: prints the commands that take the join file there",
+    )
+    .num_args(1..);
     let new = Command::new("new")
         .about("Make a master's key, and the join file of its agents")
         .long_about(
@@ -57,9 +56,6 @@ pub(super) fn key_command() -> Command {
 
 /// `memtide agent`.
 pub(super) fn agent_command() -> Command {
-    let path = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).value_parser(value_parser!(PathBuf)).help(help)
-    };
     Command::new("agent")
         .about("Make load for a master: memtide run --agents")
         .long_about(
@@ -75,19 +71,15 @@ pub(super) fn agent_command() -> Command {
         .args_conflicts_with_subcommands(true)
         .arg(path("join", "FILE", "Join file, made by memtide key new"))
         .arg(
-            Arg::new("listen")
-                .long("listen")
-                .value_name("IP:PORT")
-                .requires("join")
-                .help("Wait for the master at this address, do not connect to it; needs --join"),
+            option(
+                "listen",
+                "IP:PORT",
+                "Wait for the master at this address, do not connect to it; needs --join",
+            )
+            .requires("join"),
         )
         .args(limits())
-        .arg(
-            Arg::new("name")
-                .long("name")
-                .value_name("NAME")
-                .help("Name of the agent in reports [default: the machine's name]"),
-        )
+        .arg(option("name", "NAME", "Name of the agent in reports [default: the machine's name]"))
         .args(agent_outputs())
         .arg(path(
             "records",
@@ -95,56 +87,39 @@ pub(super) fn agent_command() -> Command {
             "Where records are kept until a master has them [default: the user's state folder]",
         ))
         .arg(
-            Arg::new("shares")
-                .long("shares")
-                .value_name("N")
-                .value_parser(value_parser!(u32).range(1..=SHARES_MAX))
-                .default_value("1")
-                .help("Take N of a run's equal shares, each with the run's --threads workers")
-                .long_help(
-                    "Take N of a run's shares, each with the run's --threads workers and its part \
-                     of rate and connections. All shares of a run are equal, so let a machine \
-                     that is twice as fast as the others take 2.",
-                ),
+            option(
+                "shares",
+                "N",
+                "Take N of a run's equal shares, each with the run's --threads workers",
+            )
+            .value_parser(value_parser!(u32).range(1..=SHARES_MAX))
+            .default_value("1")
+            .long_help(
+                "Take N of a run's shares, each with the run's --threads workers and its part \
+                 of rate and connections. All shares of a run are equal, so let a machine \
+                 that is twice as fast as the others take 2.",
+            ),
         )
-        .arg(
-            Arg::new("once")
-                .long("once")
-                .action(ArgAction::SetTrue)
-                .help("End after the runs of one master"),
-        )
-        .arg(
-            Arg::new("quiet")
-                .long("quiet")
-                .action(ArgAction::SetTrue)
-                .help("Print only errors on stderr"),
-        )
+        .arg(switch("once", "End after the runs of one master"))
+        .arg(switch("quiet", "Print only errors on stderr"))
         .subcommand(status_command())
         .subcommand(records_command())
 }
 
 /// Flags for the outputs that an agent writes for its master.
 fn agent_outputs() -> [Arg; 3] {
-    let samples = Arg::new("samples")
-        .long("samples")
-        .value_name("DIR")
-        .value_parser(value_parser!(PathBuf))
-        .help("Write samples into this folder if a master asks for them");
-    let influx = Arg::new("influx")
-        .long("influx")
-        .value_name("URL")
-        .help("Send points to this InfluxDB if a master asks for them")
+    let samples =
+        path("samples", "DIR", "Write samples into this folder if a master asks for them");
+    let influx = option("influx", "URL", "Send points to this InfluxDB if a master asks for them")
         .long_help(
             "Send points to this InfluxDB if a master asks for them with `--out influx=agents`. \
              The URL has the form that `memtide run --out influx=URL` takes. The agent \
              authenticates with its own MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER and \
              MEMTIDE_INFLUX_PASSWORD.",
         );
-    let spool = Arg::new("spool")
-        .long("spool")
-        .value_name("DIR,SIZE")
-        .requires("influx")
-        .help("Keep points here while the database does not accept them");
+    let spool =
+        option("spool", "DIR,SIZE", "Keep points here while the database does not accept them")
+            .requires("influx");
     [samples, influx, spool]
 }
 
@@ -157,13 +132,7 @@ fn status_command() -> Command {
              reached.",
         )
         .arg(key())
-        .arg(
-            Arg::new("agent")
-                .required(true)
-                .num_args(1..)
-                .value_name("HOST:PORT")
-                .help("Addresses of agents"),
-        )
+        .arg(argument("agent", "HOST:PORT", "Addresses of agents").num_args(1..))
 }
 
 fn records_command() -> Command {
@@ -177,61 +146,46 @@ fn records_command() -> Command {
         )
         .arg(key())
         .arg(
-            Arg::new("agents")
-                .long("agents")
-                .value_name("N|LIST")
-                .required(true)
-                .help("How many agents to wait for, or their addresses"),
+            option("agents", "N|LIST", "How many agents to wait for, or their addresses")
+                .required(true),
         )
+        .arg(option("expect", "TIME", "How long to wait for them").default_value("30s"))
         .arg(
-            Arg::new("expect")
-                .long("expect")
-                .value_name("TIME")
-                .default_value("30s")
-                .help("How long to wait for them"),
-        )
-        .arg(
-            Arg::new("folder")
-                .required(true)
-                .value_name("DIR")
-                .value_parser(value_parser!(PathBuf))
-                .help("Folder for the records, made if it is missing"),
+            argument("folder", "DIR", "Folder for the records, made if it is missing")
+                .value_parser(value_parser!(PathBuf)),
         )
 }
 
 fn key() -> Arg {
-    Arg::new("key")
-        .long("key")
-        .value_name("DIR")
-        .value_parser(value_parser!(PathBuf))
-        .help("Folder with the master's key [default: the key of your own agents]")
+    path("key", "DIR", "Folder with the master's key [default: the key of your own agents]")
 }
 
 /// Flags of `memtide install-faces` that concern agents.
 pub(super) fn install_flags() -> Vec<Arg> {
-    let join = Arg::new("join")
-        .long("join")
-        .value_name("FILE")
-        .value_parser(value_parser!(PathBuf))
-        .help("Join file for the masters (-a) and agents (-A) of these links")
-        .long_help(
-            "Join file with which masters (-a) and agents (-A) of these links authenticate each \
-             other. On the master's machine, name the file in the folder that memtide key new \
-             made. The folder of the links gets a link to it, memtide.join, or, with limits such \
-             as --allow-target, a copy that contains them. The variable MEMTIDE_JOIN overrides it. \
-             Without a join file, agents work for your own masters on this machine.",
-        );
+    let join = path(
+        "join",
+        "FILE",
+        "Join file for the masters (-a) and agents (-A) of these links",
+    )
+    .long_help(
+        "Join file with which masters (-a) and agents (-A) of these links authenticate each \
+         other. On the master's machine, name the file in the folder that memtide key new \
+         made. The folder of the links gets a link to it, memtide.join, or, with limits such \
+         as --allow-target, a copy that contains them. The variable MEMTIDE_JOIN overrides it. \
+         Without a join file, agents work for your own masters on this machine.",
+    );
     let limits = limits().into_iter().map(|limit| limit.requires("join").hide_short_help(true));
     std::iter::once(join).chain(limits).collect()
 }
 
 /// Flags for an agent's limits.
 fn limits() -> Vec<Arg> {
-    let targets = Arg::new("allow-target")
-        .long("allow-target")
-        .value_name("CIDR:PORT")
-        .help("Servers that may be loaded: 10.0.0.0/8:11211, [fd00::]/8:*, unix:PATH")
-        .action(ArgAction::Append);
+    let targets = option(
+        "allow-target",
+        "CIDR:PORT",
+        "Servers that may be loaded: 10.0.0.0/8:11211, [fd00::]/8:*, unix:PATH",
+    )
+    .action(ArgAction::Append);
     let limit = |limit: Limit| {
         Arg::new(limit.name).long(limit.name).value_name(limit.value).help(limit.help)
     };

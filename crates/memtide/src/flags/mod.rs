@@ -1,6 +1,7 @@
 //! The command line, made from the table of fields: flags, help, and parsing into a layer.
 
 mod steps;
+mod ab;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod help;
@@ -36,6 +37,7 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommand(load_command(length))
         .subcommand(steps::search_command(length, false))
         .subcommand(steps::scan_command(length, false))
+        .subcommand(ab::ab_command(length))
         .subcommand(merge_command())
         .subcommand(report_command())
         .subcommand(compare_command())
@@ -63,11 +65,8 @@ fn agents() -> [Command; 0] {
 /// Commands that generate documents from this description.
 #[cfg(feature = "documents")]
 fn documents() -> [Command; 2] {
-    let shell = Arg::new("shell")
-        .required(true)
-        .value_name("SHELL")
-        .value_parser(value_parser!(clap_complete::Shell))
-        .help("Shell to print completions for");
+    let shell = argument("shell", "SHELL", "Shell to print completions for")
+        .value_parser(value_parser!(clap_complete::Shell));
     [
         Command::new("completions").about("Print shell completions").arg(shell),
         Command::new("man").about("Print the manual page"),
@@ -78,6 +77,26 @@ fn documents() -> [Command; 2] {
 #[cfg(not(feature = "documents"))]
 fn documents() -> [Command; 0] {
     []
+}
+
+/// A flag with a value.
+fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(help)
+}
+
+/// A flag whose value is the path of a file or folder.
+fn path(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    option(name, value, help).value_parser(value_parser!(PathBuf))
+}
+
+/// A flag without a value.
+fn switch(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+}
+
+/// An argument that must be given.
+fn argument(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).required(true).value_name(value).help(help)
 }
 
 /// Meaning of the exit codes of a run.
@@ -262,25 +281,27 @@ fn faces() -> impl Iterator<Item = Command> {
 }
 
 fn install_command() -> Command {
-    let which = Arg::new("mcperf")
-        .long("mcperf")
-        .value_name("WHICH")
-        .value_parser(|word: &str| word.parse::<Mcperf>())
-        .help("Program that the link mcperf stands for: dynamic, 0.3 or twemperf")
-        .long_help(
-            "Program that the link mcperf stands for: dynamic, 0.3 or twemperf. By default, the \
-             options decide: an option that only one of the three programs has selects that \
-             program; otherwise it is 0.3. The variable MEMTIDE_MCPERF overrides both.",
-        );
+    let which = option(
+        "mcperf",
+        "WHICH",
+        "Program that the link mcperf stands for: dynamic, 0.3 or twemperf",
+    )
+    .value_parser(|word: &str| word.parse::<Mcperf>())
+    .long_help(
+        "Program that the link mcperf stands for: dynamic, 0.3 or twemperf. By default, the \
+         options decide: an option that only one of the three programs has selects that \
+         program; otherwise it is 0.3. The variable MEMTIDE_MCPERF overrides both.",
+    );
     let command = Command::new("install-faces")
         .about("Create links so that scripts run memtide as mutilate, mcperf, twemperf or memaslap")
         .arg(which)
         .arg(
-            Arg::new("folder")
-                .required(true)
-                .value_name("DIR")
-                .value_parser(value_parser!(PathBuf))
-                .help("Directory for the links, created if missing; put it first in PATH"),
+            argument(
+                "folder",
+                "DIR",
+                "Directory for the links, created if missing; put it first in PATH",
+            )
+            .value_parser(value_parser!(PathBuf)),
         );
     #[cfg(feature = "cluster")]
     let command = command.args(cluster::install_flags());
@@ -302,19 +323,11 @@ fn doctor_command() -> Command {
              command line is wrong\n    3  the name of a server leads nowhere",
         )
         .arg(
-            Arg::new("server")
+            option("server", "HOST[:PORT]", "Server to look at, too; may be repeated")
                 .short('s')
-                .long("server")
-                .value_name("HOST[:PORT]")
-                .action(ArgAction::Append)
-                .help("Server to look at, too; may be repeated"),
+                .action(ArgAction::Append),
         )
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("Print the facts as JSON"),
-        )
+        .arg(switch("json", "Print the facts as JSON"))
 }
 
 fn merge_command() -> Command {
@@ -336,45 +349,42 @@ fn merge_command() -> Command {
              2  a file is not a record, or the records do not belong together",
         )
         .arg(
-            Arg::new("record")
-                .required(true)
-                .num_args(1..)
-                .value_name("PATH")
-                .help("Records that memtide run --json wrote: files, folders or patterns"),
+            argument(
+                "record",
+                "PATH",
+                "Records that memtide run --json wrote: files, folders or patterns",
+            )
+            .num_args(1..),
         )
         .arg(
-            Arg::new("allow-missing")
-                .long("allow-missing")
-                .num_args(0..=1)
-                .require_equals(true)
-                .default_missing_value("4294967295")
-                .value_name("N")
-                .value_parser(value_parser!(u32))
-                .help("Exit with 0 if shares are missing; with N, at most this number"),
+            option(
+                "allow-missing",
+                "N",
+                "Exit with 0 if shares are missing; with N, at most this number",
+            )
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("4294967295")
+            .value_parser(value_parser!(u32)),
         )
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .value_name("FILE")
-                .help("Write the merged record as JSON; - for stdout, in place of the report"),
-        )
+        .arg(option(
+            "json",
+            "FILE",
+            "Write the merged record as JSON; - for stdout, in place of the report",
+        ))
         .arg(out_argument())
         .args(report_arguments())
-        .arg(
-            Arg::new("force")
-                .long("force")
-                .action(ArgAction::SetTrue)
-                .help("Merge even if the runs had different scenarios"),
-        )
+        .arg(switch("force", "Merge even if the runs had different scenarios"))
 }
 
 /// The flag for outputs of a command that makes them from records.
 fn out_argument() -> Arg {
-    Arg::new("out")
-        .long("out")
-        .value_name("KIND=WHERE")
-        .action(ArgAction::Append)
-        .help("Write an output, such as md=run.md; repeat it for more (see memtide run)")
+    option(
+        "out",
+        "KIND=WHERE",
+        "Write an output, such as md=run.md; repeat it for more (see memtide run)",
+    )
+    .action(ArgAction::Append)
 }
 
 /// The flags that say how much of a report is printed.
@@ -402,13 +412,9 @@ fn report_command() -> Command {
                 .help("Files that --json wrote; with --out, a single one"),
         )
         .arg(
-            Arg::new("from-spool")
-                .long("from-spool")
-                .value_name("DIR")
+            path("from-spool", "DIR", "Deliver the points that --spool kept to --out influx=URL")
                 .conflicts_with("record")
-                .requires("out")
-                .value_parser(value_parser!(PathBuf))
-                .help("Deliver the points that --spool kept to --out influx=URL"),
+                .requires("out"),
         )
         .arg(out_argument())
         .args(report_arguments())
@@ -433,19 +439,21 @@ fn compare_command() -> Command {
              2  a file is not a record, or a rule or an output is not allowed",
         )
         .arg(
-            Arg::new("record")
-                .required(true)
-                .num_args(2..)
-                .value_name("RECORD")
-                .help("Records that --json wrote; each is compared with the first"),
+            argument(
+                "record",
+                "RECORD",
+                "Records that --json wrote; each is compared with the first",
+            )
+            .num_args(2..),
         )
         .arg(
-            Arg::new("fail-on")
-                .long("fail-on")
-                .value_name("RULE")
-                .action(ArgAction::Append)
-                .value_parser(|word: &str| word.parse::<Rule>())
-                .help("Exit with 1 if RULE holds, such as 'all.p99>+5%'; repeat it for more"),
+            option(
+                "fail-on",
+                "RULE",
+                "Exit with 1 if RULE holds, such as 'all.p99>+5%'; repeat it for more",
+            )
+            .action(ArgAction::Append)
+            .value_parser(|word: &str| word.parse::<Rule>()),
         )
         .arg(
             out_argument()
@@ -461,46 +469,32 @@ fn serve_command() -> Command {
 
 fn serve_place() -> [Arg; 3] {
     [
-        Arg::new("listen")
-            .long("listen")
-            .value_name("ADDRESS")
+        option("listen", "ADDRESS", "Address to listen on; there is no access control")
             .value_parser(value_parser!(IpAddr))
-            .default_value("127.0.0.1")
-            .help("Address to listen on; there is no access control"),
-        Arg::new("port")
+            .default_value("127.0.0.1"),
+        option("port", "PORT", "Port to listen on; 0 chooses a free one")
             .short('p')
-            .long("port")
-            .value_name("PORT")
             .value_parser(value_parser!(u16))
-            .default_value("11211")
-            .help("Port to listen on; 0 chooses a free one"),
-        Arg::new("udp")
-            .long("udp")
-            .action(ArgAction::SetTrue)
-            .help("Serve UDP too, on the same port"),
+            .default_value("11211"),
+        switch("udp", "Serve UDP too, on the same port"),
     ]
 }
 
 fn serve_size() -> [Arg; 3] {
     [
-        Arg::new("threads")
-            .long("threads")
-            .value_name("COUNT")
+        option("threads", "COUNT", "Server threads")
             .value_parser(value_parser!(u16).range(1..=1024))
-            .default_value("1")
-            .help("Server threads"),
-        Arg::new("memory")
-            .long("memory")
-            .value_name("SIZE")
+            .default_value("1"),
+        option(
+            "memory",
+            "SIZE",
+            "Memory for items; when it is full, the least recently used are evicted",
+        )
+        .value_parser(some_bytes)
+        .default_value("64MiB"),
+        option("item-max", "SIZE", "Largest item to store")
             .value_parser(some_bytes)
-            .default_value("64MiB")
-            .help("Memory for items; when it is full, the least recently used are evicted"),
-        Arg::new("item-max")
-            .long("item-max")
-            .value_name("SIZE")
-            .value_parser(some_bytes)
-            .default_value("1MiB")
-            .help("Largest item to store"),
+            .default_value("1MiB"),
     ]
 }
 
@@ -539,58 +533,37 @@ fn simulation() -> Vec<Arg> {
 /// Flags for a simulation's network and its trace.
 fn world() -> [Arg; 4] {
     [
-        Arg::new("delay")
-            .long("delay")
-            .value_name("SPAN")
+        option("delay", "SPAN", "Network delay, one way")
             .value_parser(|word: &str| units::parse_span(word))
-            .default_value("10us")
-            .help("Network delay, one way"),
-        Arg::new("loss")
-            .long("loss")
-            .value_name("FRACTION")
+            .default_value("10us"),
+        option("loss", "FRACTION", "Fraction of writes lost; over TCP: 200ms late")
             .value_parser(|word: &str| units::parse_fraction(word))
-            .default_value("0")
-            .help("Fraction of writes lost; over TCP: 200ms late"),
-        Arg::new("duplicates")
-            .long("duplicates")
-            .value_name("FRACTION")
+            .default_value("0"),
+        option("duplicates", "FRACTION", "Fraction of datagrams that arrive twice")
             .value_parser(|word: &str| units::parse_fraction(word))
-            .default_value("0")
-            .help("Fraction of datagrams that arrive twice"),
-        Arg::new("trace")
-            .long("trace")
-            .value_name("FILE")
-            .help("Write every event, one per line; - for stderr"),
+            .default_value("0"),
+        option("trace", "FILE", "Write every event, one per line; - for stderr"),
     ]
 }
 
 /// Flags for a server's service times and faults.
 fn profile() -> [Arg; 2] {
     [
-        Arg::new("behaviour")
-            .long("behaviour")
-            .value_name("WORD")
+        option("behaviour", "WORD", "When replies leave: after a delay, queue or pause")
             .value_parser(|word: &str| word.parse::<Behaviour>())
             .default_value("instant")
-            .help("When replies leave: after a delay, queue or pause")
             .long_help(BEHAVIOUR_HELP),
-        Arg::new("fault")
-            .long("fault")
-            .value_name("LIST")
+        option("fault", "LIST", "Faults, such as flip:0.001@get,reset:1%")
             .value_parser(|word: &str| word.parse::<Faults>())
             .default_value("none")
-            .help("Faults, such as flip:0.001@get,reset:1%")
             .long_help(FAULT_HELP),
     ]
 }
 
 fn serve_seed() -> Arg {
-    Arg::new("seed")
-        .long("seed")
-        .value_name("NUMBER")
+    option("seed", "NUMBER", "Seed of behaviour and faults")
         .value_parser(value_parser!(u64))
         .default_value("1")
-        .help("Seed of behaviour and faults")
 }
 
 const BEHAVIOUR_HELP: &str = "When the server sends its replies. One of these, or several joined \

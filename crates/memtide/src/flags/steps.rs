@@ -1,7 +1,7 @@
 //! Flags of searches and scans besides those of their scenario.
 
 use super::help::{Length, Page, with_help};
-use super::{scenario_command, simulation};
+use super::{option, scenario_command, simulation};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, value_parser};
 use memtide_base::units;
@@ -46,12 +46,9 @@ pub(super) fn scan_command(length: Length, is_simulated: bool) -> Command {
          warm-up; the servers are filled once. memtide prints a row after each step. With goals, \
          the result is the highest rate that meets them.";
 
-    let rates = Arg::new("rates")
-        .long("rates")
-        .value_name("RATES")
+    let rates = option("rates", "RATES", "Rates: FROM..TO+STEP or a list, such as 10k..100k+10k")
         .required(true)
         .value_parser(|word: &str| word.parse::<Rates>())
-        .help("Rates: FROM..TO+STEP or a list, such as 10k..100k+10k")
         .long_help(
             "Operations per second: FROM..TO+STEP with both ends, such as 10k..100k+10k, or a list \
              such as 10k,20k,50k. With a STEP of 0 the scan repeats one rate until you interrupt \
@@ -85,33 +82,24 @@ fn bounds() -> [Arg; 4] {
         rate("rate-min", "Lowest rate to test [default: rate-max / 100]"),
         rate("rate-max", "Highest rate to test [default: measured peak]")
             .long_help("Without it, a closed loop measures the maximum throughput first."),
-        Arg::new("resolution")
-            .long("resolution")
-            .value_name("FRACTION")
+        option("resolution", "FRACTION", "Precision of the result, as a fraction of the rate")
             .value_parser(|word: &str| units::parse_fraction(word))
             .default_value("2%")
-            .help("Precision of the result, as a fraction of the rate")
             .long_help(
                 "The search ends when the lowest rate that missed the goals is at most this \
                  fraction above the highest rate that met them.",
             ),
-        Arg::new("steps-max")
-            .long("steps-max")
-            .value_name("COUNT")
+        option("steps-max", "COUNT", "End the search after this number of steps")
             .value_parser(value_parser!(u32).range(1..=10_000))
             .default_value("40")
-            .help("End the search after this number of steps")
             .long_help("The result is then the best one found so far."),
     ]
 }
 
 fn data() -> Arg {
-    Arg::new("data")
-        .long("data")
-        .value_name("WORD")
+    option("data", "WORD", "Fill for the first step only, or for each")
         .value_parser(PossibleValuesParser::new(["kept", "anew"]))
         .default_value("kept")
-        .help("Fill for the first step only, or for each")
         .long_help(
             "kept: only the first step checks what the servers hold, and fills them. anew: every \
              step does what --load says. Use anew if the mix deletes keys or items expire.",

@@ -1,11 +1,9 @@
 //! The servers' counters over all shards: from the first `before` to the last `after`, by the
 //! servers' own clock and counters. Those of shares are compared with what all shares sent.
 
-use crate::record::{
-    Check, CheckKind, CheckResult, ExpectedCounter, ExpectedCounters, Figure, Record,
-    ServerCounters, ShardRecord, WarningRecord,
-};
-use crate::warning::Warning;
+use crate::agreement::{Agreement, Circumstances, Readings};
+use crate::record::{CheckKind, ExpectedCounters, Figure, Record, ServerCounters, ShardRecord};
+use memtide_metrics::ErrorClass;
 use std::collections::BTreeMap;
 
 /// Warnings of a share about counters, which only all shares together can judge.
@@ -102,112 +100,26 @@ fn join(
     Some(joined)
 }
 
-/// The result of the comparison, with a warning if there is cause.
-pub(super) fn judged(record: &Record, ran: &[&ShardRecord]) -> (Check, Option<WarningRecord>) {
-    let code = CheckKind::ServerCounters;
-    let skipped = |message: String| {
-        let result = CheckResult::Skipped;
-        Check { code, result, message, measured: None, allowed: None }
-    };
+/// Compares the counters with what all shares sent.
+pub(super) fn agreement(record: &Record, ran: &[&ShardRecord]) -> Agreement {
     if record.missing.is_some() {
         let why = "shares are missing, so the total that was sent is unknown";
-        return (skipped(why.to_owned()), None);
+        return Agreement::OfShares(why.to_owned());
     }
-    let Some(expected) = &record.server.expected else {
+    let ServerCounters { before, after, expected, .. } = &record.server;
+    let Some(expected) = expected else {
         let of = |shard: &&&ShardRecord| shard.share.as_ref().is_some_and(|s| s.number == 0);
         let checks = ran.iter().find(of).into_iter().flat_map(|of| &of.believable.checks);
-        let own = checks.into_iter().find(|check| check.code == code);
+        let own = checks.into_iter().find(|check| check.code == CheckKind::ServerCounters);
         let why =
             own.map_or("no share contains the counts to compare with", |check| &check.message);
-        return (skipped(why.to_owned()), None);
+        return Agreement::OfShares(why.to_owned());
     };
-    let server = match record.plan.servers.as_slice() {
-        [one] => one.name.clone(),
-        servers => format!("the {} servers", servers.len()),
-    };
-    let unavailable = |why: String| {
-        let warning = Warning::StatsUnavailable { server: server.clone(), why: why.clone() };
-        (skipped(why), Some((&warning).into()))
-    };
-    if let Some(why) = &expected.not_compared {
-        return unavailable(why.clone());
-    }
-    let told = |name: &str| {
-        let both = record.server.before.keys().filter(|of| record.server.after.contains_key(*of));
-        let mut both = both.peekable();
-        both.peek().is_some() && both.all(|of| grown(record, of, name).is_some())
-    };
-    let counters: Vec<_> = expected.counters.iter().filter(|(name, _)| told(name)).collect();
-    if counters.is_empty() {
-        return unavailable("the servers report none of the counters that memtide compares".into());
-    }
-    let back = |name: &String| delta(record, name) < 0;
-    if counters.iter().any(|(name, _)| back(name)) {
-        return unavailable("a server's counters were reset during the run (stats reset)".into());
-    }
-    match compared(record, expected, &counters) {
-        Ok(check) => (check, None),
-        Err(commands) => {
-            let message = format!(
-                "other clients used the servers during the run (at least {commands} commands)"
-            );
-            (skipped(message), Some((&Warning::OtherClients { server, commands }).into()))
-        }
-    }
-}
-
-/// Checks that the `counters` are as expected; an error is the number of other clients' commands.
-///
-/// Cause: The servers counted other operations than the shares sent.
-///
-/// To do: Report this: a counter of memtide or of the server is wrong.
-fn compared(
-    record: &Record,
-    expected: &ExpectedCounters,
-    counters: &[(&String, &ExpectedCounter)],
-) -> Result<Check, u64> {
-    let code = CheckKind::ServerCounters;
-    let surplus = |name: &str, ours: u64| delta(record, name).saturating_sub_unsigned(ours);
-    let allowed = |of: u64| -i64::try_from(of).unwrap_or(i64::MAX)..=0;
-    let differs =
-        counters.iter().find(|(name, of)| !allowed(of.fewer).contains(&surplus(name, of.ours)));
-    let Some((name, of)) = differs else {
-        let message = format!("{} server counters equal memtide's", counters.len());
-        let result = CheckResult::Passed;
-        return Ok(Check { code, result, message, measured: None, allowed: None });
-    };
-    // The first query of a run precedes all figures.
-    let due = expected.connections.saturating_sub(record.server.before.len() as u64);
-    let connected = surplus("total_connections", due);
-    let only_more = counters
-        .iter()
-        .all(|(name, of)| surplus(name, of.ours) >= -i64::try_from(of.fewer).unwrap_or(i64::MAX));
-    let of_commands = counters.iter().filter(|(_, of)| of.of_commands);
-    let more =
-        of_commands.fold(0i64, |sum, (name, of)| sum.saturating_add(surplus(name, of.ours).max(0)));
-    if connected > 0 && only_more && more > 0 {
-        return Err(more.unsigned_abs());
-    }
-    let theirs = delta(record, name);
-    Ok(Check {
-        code,
-        result: CheckResult::Failed,
-        message: format!("the servers counted {theirs} in {name}, but memtide sent {}", of.ours),
-        measured: Some(theirs as f64),
-        allowed: Some(of.ours as f64),
-    })
-}
-
-/// Growth of one counter of a server; none if the server does not report it.
-fn grown(record: &Record, server: &str, name: &str) -> Option<i64> {
-    match record.server.delta.get(server)?.get(name)? {
-        Figure::Whole(grown) => Some(*grown),
-        Figure::Real(_) | Figure::Text(_) => None,
-    }
-}
-
-/// Growth of a counter over all servers.
-fn delta(record: &Record, name: &str) -> i64 {
-    let each = record.server.delta.keys().filter_map(|server| grown(record, server, name));
-    each.fold(0i64, i64::saturating_add)
+    let refused = record.phases.each().into_iter().any(|(_, of)| {
+        of.totals.errors.get(ErrorClass::TooManyConnections.name()).is_some_and(|count| *count > 0)
+    });
+    let is_stream = record.scenario.get("transport").is_none_or(|word| word != "udp");
+    let counts_connections = is_stream && !refused;
+    let known = Circumstances { counts_connections, ..Circumstances::default() };
+    Agreement::of(expected, Readings { before, after }, &known)
 }

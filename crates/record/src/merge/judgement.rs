@@ -29,12 +29,13 @@ pub(super) fn judge(record: &mut Record, all: &[&ShardRecord], ran: &[&ShardReco
 /// servers' counters for all of them together, which replaces their own comparisons.
 pub(super) fn conclude(record: &mut Record, ran: &[&ShardRecord], mut checks: Vec<Check>) {
     if record.alignment.is_some() {
-        let (check, warning) = counters::judged(record, ran);
+        let agreement = counters::agreement(record, ran);
+        let (check, warning) = (agreement.check(), agreement.warning(&record.plan.servers));
         checks.retain(|of| of.code != check.code);
         let behind = checks.iter().position(|of| of.code == CheckKind::Shares);
         checks.insert(behind.unwrap_or(checks.len()), check);
         record.warnings.retain(|it| !counters::JUDGED_ANEW.contains(&it.code.as_str()));
-        record.warnings.extend(warning);
+        record.warnings.extend(warning.iter().map(WarningRecord::from));
     }
     let judged = Believable::from_checks(checks);
     let worst = ran.iter().map(|shard| shard.believable.verdict).max();

@@ -328,7 +328,7 @@ fn a_closed_loop_is_judged_by_its_workers_and_counters_alone() {
 #[test]
 fn counters_that_differ_fail_and_those_of_others_do_not() {
     let with = |agreement| Case { agreement, ..Case::new() }.result(CheckKind::ServerCounters);
-    assert_eq!(with(Agreement::Differs("cmd_get", 9, 10)), CheckResult::Failed);
+    assert_eq!(with(Agreement::Differs("cmd_get".to_owned(), 9, 10)), CheckResult::Failed);
     assert_eq!(with(Agreement::OtherClients(3)), CheckResult::Skipped);
     assert_eq!(with(Agreement::Skipped("no".to_owned())), CheckResult::Skipped);
 }

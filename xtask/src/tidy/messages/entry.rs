@@ -165,7 +165,7 @@ fn is_failure(before: &str) -> bool {
     let before = before.split_whitespace().collect::<Vec<_>>().join(" ");
     let last = |words: &[&str]| words.iter().filter_map(|word| before.rfind(word)).max();
     let failing = last(&["code, false,", "message =", "Failed,", "Some(", "let mut text"]);
-    let other = last(&["skipped(", "code, true,", "Passed,"]);
+    let other = last(&["skipped(", "Skipped,", "code, true,", "Passed,"]);
     failing > other
 }
 

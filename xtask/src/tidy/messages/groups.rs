@@ -41,6 +41,7 @@ pub(super) const GROUPS: [Group; 8] = [
         files: &[
             "crates/run/src/doctor",
             "crates/run/src/survey",
+            "crates/record/src/agreement",
             "crates/record/src/merge/judgement",
         ],
         words_min: 2,

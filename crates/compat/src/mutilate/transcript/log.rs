@@ -1,13 +1,16 @@
 //! The originals' log with `-v` and `-vv` during a run, each line with the place in their sources
-//! that prints it. The lines of `-vv` about single requests are left out.
+//! that prints it. The lines of `-vv` about single requests and messages are left out.
+
+mod agents;
 
 use super::generators::{self, Generators};
 use crate::mutilate::numbers::Law;
 use crate::mutilate::options::{Keys, Mode, Options, Verbosity};
 use crate::mutilate::rows::Face;
+use agents::Agents;
 use memtide_base::Span;
 use memtide_record::Event;
-use memtide_record::{LoopKind, Phase, PlanRecord};
+use memtide_record::{LoopKind, Phase, PlanRecord, Record};
 
 /// The log of one command line.
 #[derive(Clone, Debug)]
@@ -28,6 +31,13 @@ pub(super) struct Log {
     is_filled: bool,
     time: Span,
     phase: Option<Phase>,
+    /// The agents that make load, too.
+    agents: Option<Agents>,
+    /// The beginning of the load in seconds since 1970, and its length before and during the
+    /// measurement.
+    began_s: f64,
+    warmup_s: f64,
+    measured_s: f64,
 }
 
 /// A line number in the sources of mutilate, mcperf and the dynamic mcperf; 0 where a program does
@@ -72,6 +82,10 @@ impl Log {
             is_filled: options.load.is_filled,
             time: options.paced.time,
             phase: None,
+            agents: options.agents.as_ref().map(|fleet| Agents::new(options, fleet)),
+            began_s: 0.0,
+            warmup_s: 0.0,
+            measured_s: 0.0,
         }
     }
 
@@ -107,23 +121,48 @@ impl Log {
         self.line(SLEEPING, &words)
     }
 
-    /// The log for `event`, `unix_s` seconds after 1970.
-    pub(super) fn on(&mut self, event: &Event, unix_s: f64) -> String {
-        if !self.is_verbose() {
-            return String::new();
-        }
+    /// The log for `event`.
+    pub(super) fn on(&mut self, event: &Event) -> String {
         match event {
+            Event::Shared(shared) if !self.is_verbose() => self.missed(shared),
+            _ if !self.is_verbose() => String::new(),
             Event::Started(plan) => {
-                self.phase = None;
-                if self.is_debug() { self.planned(plan) } else { String::new() }
+                self.keep(plan);
+                if self.is_debug() { self.planned(plan) + &self.made(plan) } else { String::new() }
             }
-            Event::Phase(phase) => self.phase(*phase, unix_s),
-            Event::Done(_) => self.phase(Phase::Cooldown, unix_s),
+            Event::StepBegun(step) => {
+                self.step(*step);
+                String::new()
+            }
+            Event::Shared(shared) => {
+                self.keep(&shared.plan);
+                self.shared(shared)
+            }
+            Event::LoadBegun(unix_ns) => {
+                self.began_s = Span::from_ns(*unix_ns).as_s_f64();
+                String::new()
+            }
+            Event::Prepared(agents) => self.prepared(*agents),
+            Event::Phase(phase) => self.phase(*phase),
+            Event::Done(record) => {
+                // A load that was cut short ended earlier than planned.
+                if self.phase == Some(Phase::Measure) {
+                    self.measured_s = Span::from_ns(record.window_ns).as_s_f64();
+                }
+                self.phase(Phase::Cooldown) + &self.ended(record)
+            }
             _ => String::new(),
         }
     }
 
-    /// Logs the numbers of a run, its servers and its connections.
+    /// Keeps what `plan` says of the load that begins.
+    fn keep(&mut self, plan: &PlanRecord) {
+        self.phase = None;
+        self.warmup_s = plan.warmup_s;
+        self.measured_s = plan.duration_s.unwrap_or(0.0);
+    }
+
+    /// Logs the numbers of a run, and its servers.
     fn planned(&self, plan: &PlanRecord) -> String {
         let mut text = String::new();
         let connections = self.connections;
@@ -133,11 +172,18 @@ impl Log {
             text += &self.line(NUMBERS, &format!("{rate} {each} {connections} {own:.6}"));
         }
         text += &self.line(RECORDS, &format!("options->records = {}", self.records));
+        text += &self.added();
         for server in &plan.servers {
             let host = server.name.rsplit_once(':').map_or(&*server.name, |(host, _)| host);
             let address = server.addresses.first().unwrap_or(&server.name);
             text += &self.line(RESOLVED, &format!("Resolved {host} to {address}"));
         }
+        text
+    }
+
+    /// Logs the threads of a run and their connections.
+    fn made(&self, plan: &PlanRecord) -> String {
+        let mut text = String::new();
         if !self.face.is_mutilate() && self.threads > 1 {
             let words = format!("Starting {} threads.", self.threads);
             text += &self.line(THREADS_STARTED, &words);
@@ -146,7 +192,8 @@ impl Log {
         }
         // One thread after the other, although the originals' threads log concurrently.
         let shares = u64::from(self.servers) * u64::from(self.threads);
-        let each = connections.div_ceil(shares.max(1));
+        let made = self.agents.as_ref().map_or(self.connections, Agents::own_connections);
+        let each = made.div_ceil(shares.max(1));
         let of_connection = self.connection(plan);
         for _ in 0..self.threads {
             text += &self.connected(plan, each, &of_connection);
@@ -160,8 +207,9 @@ impl Log {
         let mut text = String::new();
         for server in &plan.servers {
             if is_mcperf {
+                let own = self.agents.as_ref().map_or(0, Agents::own_each);
                 let all = self.connections_each;
-                let words = format!("Connections req {} {each} [0/{all}]", server.name);
+                let words = format!("Connections req {} {each} [{own}/{all}]", server.name);
                 text += &self.line(CONNECTIONS_ASKED, &words);
             }
             (0..each).for_each(|_| text += of_connection);
@@ -198,54 +246,77 @@ impl Log {
     }
 
     /// Logs the end of the phase before, and the beginning of `phase`.
-    fn phase(&mut self, phase: Phase, unix_s: f64) -> String {
-        let before = self.phase.replace(phase);
+    fn phase(&mut self, phase: Phase) -> String {
+        let before = self.phase;
         if before == Some(phase) {
             return String::new();
         }
+        let measured_s = self.began_s + self.warmup_s;
         let mut text = match before {
-            Some(Phase::Load) if self.is_debug() => {
-                let line = self.line_of_connection(LOADED, "Finished loading.");
-                line.repeat(self.threads as usize * self.servers as usize)
+            Some(Phase::Load) => self.loaded(),
+            Some(Phase::Warmup) if self.threads > 0 => {
+                self.line(WARMUP_STOPPED, "Warmup stop.") + &self.synchronizing(false)
             }
-            Some(Phase::Warmup) => self.line(WARMUP_STOPPED, "Warmup stop."),
             _ => String::new(),
         };
+        self.phase = Some(phase);
         match phase {
             // The mcperfs log it only with -vv.
             Phase::Load if self.is_filled && (self.face.is_mutilate() || self.is_debug()) => {
                 let line = self.line(LOADING, "Loading database.");
                 text += &line.repeat(self.threads as usize);
             }
+            Phase::Warmup if self.agents.is_some() => text += &self.synchronized(true),
             Phase::Warmup => text += &self.line(WARMUP_STARTED, "Warmup start."),
-            Phase::Measure if self.is_single => {
-                text += &self.line(STARTED, &format!("started at {unix_s:.6}"));
+            Phase::Measure => {
+                if before != Some(Phase::Warmup) || self.threads > 0 {
+                    text += &self.synchronized(false);
+                }
+                if self.is_single && self.threads > 0 {
+                    text += &self.line(STARTED, &format!("started at {measured_s:.6}"));
+                }
             }
             // Each thread of the mcperfs logs it, even in searches and scans.
             Phase::Cooldown if before.is_some_and(|before| before == Phase::Measure) => {
                 let times = match self.face {
-                    Face::Mutilate => u32::from(self.is_single),
+                    Face::Mutilate => u32::from(self.is_single && self.threads > 0),
                     Face::Mcperf | Face::McperfDynamic => self.threads,
                 };
+                let stopped_s = measured_s + self.measured_s;
                 let whole_s = self.time.ns() / 1_000_000_000;
-                let words = format!("stopped at {unix_s:.6}  options.time = {whole_s}");
+                let words = format!("stopped at {stopped_s:.6}  options.time = {whole_s}");
                 text += &self.line(STOPPED, &words).repeat(times as usize);
-                text += &self.joined();
             }
-            Phase::Cooldown => text += &self.joined(),
-            Phase::Load | Phase::Measure => {}
+            Phase::Cooldown | Phase::Load => {}
         }
         text
     }
 
-    /// The mcperfs' log of threads that have ended.
-    fn joined(&self) -> String {
-        if self.face.is_mutilate() || !self.is_debug() {
+    /// The log of the end of a fill.
+    fn loaded(&self) -> String {
+        if self.phase != Some(Phase::Load) || !self.is_debug() {
             return String::new();
         }
+        let line = self.line_of_connection(LOADED, "Finished loading.");
+        line.repeat(self.threads as usize * self.servers as usize)
+    }
+
+    /// True if the load has a warm-up.
+    fn has_warmup(&self) -> bool {
+        self.warmup_s > 0.0
+    }
+
+    /// Logs the end of a run.
+    fn ended(&self, record: &Record) -> String {
+        let is_told = !self.face.is_mutilate() && self.is_debug();
         let wait = |thread| self.line(THREAD_AWAITED, &format!("Waiting for thread {thread}."));
-        let waits: String = (1..self.threads).map(wait).collect();
-        waits + &self.line(ENDED, "End of go()")
+        let mut text: String =
+            if is_told { (1..self.threads).map(wait).collect() } else { String::new() };
+        text += &self.agents_ended(record);
+        if is_told {
+            text += &self.line(ENDED, "End of go()");
+        }
+        text
     }
 }
 

@@ -4,12 +4,13 @@ use super::super::Face;
 use super::super::args::tests::load;
 use super::*;
 use crate::tests::words;
-use memtide_base::Span;
+use memtide_base::choice::RateUnit;
+use memtide_base::{Rate, Span};
 use memtide_metrics::histogram::Histogram;
 use memtide_record::steps::Conclusion;
 use memtide_record::{
     CheckKind, Counts, Distribution, IntervalRecord, IntervalTimes, MachineCpu, Phase, PlanRecord,
-    Reason, Totals, Verdict,
+    PlannedServer, Reason, Shared, StepBegun, Totals, Verdict,
 };
 use memtide_scenario::Kind;
 
@@ -215,4 +216,104 @@ fn a_search_that_ends_before_its_first_step_has_no_table() {
     let options = load(Face::Mutilate, "mutilate", &argv).unwrap();
     let mut transcript = Transcript::new(&options, &[]);
     assert_eq!(transcript.on(&over().1).unwrap(), Printed::default());
+}
+
+/// The log on stderr of the command line `line` for `events`.
+fn logged(face: Face, line: &str, events: &[Event]) -> String {
+    let options = load(face, "program", &words(line)).unwrap();
+    let mut transcript = Transcript::new(&options, &[]);
+    let log: String = events.iter().map(|event| transcript.log(event)).collect();
+    assert!(log.is_empty() || log.ends_with('\n'), "{line}: lines are whole");
+    format!("$ {line}\n{log}")
+}
+
+/// The plan of a load with a second of measurement.
+fn plan(warmup_s: f64) -> PlanRecord {
+    let server =
+        PlannedServer { name: "h:1".to_owned(), addresses: vec!["192.0.2.1:1".to_owned()] };
+    PlanRecord { servers: vec![server], duration_s: Some(1.0), warmup_s, ..PlanRecord::default() }
+}
+
+/// The events of a load by agents of these numbers of shares, all of which prepare it.
+fn by_agents(warmup_s: f64, agents: &[Option<u32>]) -> Vec<Event> {
+    let shared = Shared { plan: plan(warmup_s), agents: agents.to_vec() };
+    let prepared = agents.iter().flatten().count() as u32;
+    let mut events = vec![
+        Event::Shared(Box::new(shared)),
+        Event::Prepared(prepared),
+        Event::LoadBegun(1_700_000_000_250_000_000),
+        Event::Phase(Phase::Warmup),
+        Event::Phase(Phase::Measure),
+        Event::Phase(Phase::Cooldown),
+        Event::Done(Box::new(Record { own: Some(Box::new(record(200))), ..record(1800) })),
+    ];
+    events.retain(|event| *event != Event::Phase(Phase::Warmup) || warmup_s > 0.0);
+    events
+}
+
+const FAMILY: [Face; 3] = [Face::Mutilate, Face::Mcperf, Face::McperfDynamic];
+
+/// Two agents with two threads and one, and a third that does not come.
+#[test]
+fn log_of_a_master() {
+    let at = "-s h:1 -a 192.0.2.2:5 -a 192.0.2.3:5 -c 2 -t 1";
+    let two = [Some(2), Some(1)];
+    let mut text = String::new();
+    for face in FAMILY {
+        for (words, warmup_s, agents) in [
+            ("-q 2000 -v", 0.0, &two[..]),
+            ("-q 2000 -T 2 -Q 600 -C 1 -w 2 -v --noload", 2.0, &two),
+            ("-q 2000 -T 0 -v", 0.0, &two),
+            ("-q 2000 -T 2 -Q 200 -C 1 -vv", 0.0, &[None, Some(1)]),
+            ("-q 2000", 0.0, &[Some(2), None]),
+            ("-q 2000 --quiet", 0.0, &[Some(2), None]),
+        ] {
+            text += &logged(face, &format!("{at} {words}"), &by_agents(warmup_s, agents));
+        }
+    }
+    crate::tests::expect("mutilate/transcript/expect/log-agents.txt", &text);
+}
+
+#[test]
+fn log_of_a_master_with_several_loads_or_none() {
+    let at = "-s h:1 -a 192.0.2.2:5 -T 1";
+    let mut text = String::new();
+    let step = |number, per_s| {
+        let rate = Some(Rate::new(per_s, RateUnit::Operations));
+        let begun = StepBegun { number, rate, role: StepRole::Scan };
+        [vec![Event::StepBegun(begun)], by_agents(0.0, &[Some(4)])].concat()
+    };
+    for face in FAMILY {
+        let steps = [step(1, 200.0), step(2, 600.0)].concat();
+        let line = format!("{at} --scan 200:600:400 -Q 100 -v");
+        text += &logged(face, &line, &steps);
+        let shared = Shared { plan: plan(0.0), agents: vec![Some(2)] };
+        let filled = [Event::Shared(Box::new(shared)), done(0).1];
+        text += &logged(face, &format!("{at} --loadonly -v"), &filled);
+    }
+    crate::tests::expect("mutilate/transcript/expect/log-agents-steps.txt", &text);
+}
+
+/// The instants are those of the load, and not those at which it is heard of.
+#[test]
+fn log_of_a_load_that_is_cut_short() {
+    let cut = Record { window_ns: 500_000_000, ..record(200) };
+    let events = [
+        Event::Started(Box::new(plan(1.0))),
+        Event::LoadBegun(1_700_000_000_250_000_000),
+        Event::Phase(Phase::Warmup),
+        Event::Phase(Phase::Measure),
+        Event::Done(Box::new(cut)),
+    ];
+    let log = logged(Face::Mutilate, "-s h -t 1 -w 1 -v", &events);
+    let lines: Vec<&str> = log.lines().skip(1).collect();
+    assert_eq!(
+        lines,
+        [
+            "mutilate.cc(876): Warmup start.",
+            "mutilate.cc(951): Warmup stop.",
+            "mutilate.cc(979): started at 1700000001.250000",
+            "mutilate.cc(1011): stopped at 1700000001.750000  options.time = 1",
+        ]
+    );
 }

@@ -23,8 +23,7 @@ use std::path::Path;
 /// Turns events into a face's text.
 pub(super) trait FormatEvents: Send {
     fn begin(&self) -> Printed;
-    /// The text for `event`, which happens `unix_s` seconds after 1970.
-    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Printed, String>;
+    fn on(&mut self, event: &Event) -> Result<Printed, String>;
     fn looks_every(&self) -> Option<Span> {
         None
     }
@@ -35,8 +34,8 @@ impl FormatEvents for mutilate::Transcript {
         self.begin()
     }
 
-    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Printed, String> {
-        let log = self.log(event, unix_s);
+    fn on(&mut self, event: &Event) -> Result<Printed, String> {
+        let log = self.log(event);
         let printed = self.on(event)?;
         Ok(Printed { stderr: log + &printed.stderr, ..printed })
     }
@@ -47,7 +46,7 @@ impl FormatEvents for memaslap::Transcript<'_> {
         self.begin()
     }
 
-    fn on(&mut self, event: &Event, _unix_s: f64) -> Result<Printed, String> {
+    fn on(&mut self, event: &Event) -> Result<Printed, String> {
         self.on(event)
     }
 
@@ -100,8 +99,7 @@ impl<T: FormatEvents> Screen for Text<T> {
 
 impl<T: FormatEvents> Sink for Text<T> {
     fn on(&mut self, event: &Event) -> io::Result<()> {
-        let unix_s = clock::since_unix().as_s_f64();
-        let printed = self.transcript.on(event, unix_s).map_err(damaged)?;
+        let printed = self.transcript.on(event).map_err(damaged)?;
         self.tell(&printed);
         Ok(())
     }

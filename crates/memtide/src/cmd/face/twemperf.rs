@@ -117,7 +117,7 @@ impl FormatEvents for Report<'_> {
         Printed::default()
     }
 
-    fn on(&mut self, event: &Event, _unix_s: f64) -> Result<Printed, String> {
+    fn on(&mut self, event: &Event) -> Result<Printed, String> {
         let Event::Done(record) = event else { return Ok(Printed::default()) };
         let output = &self.options.output;
         let text = report(&Material::of(record)?, output.is_histogram_shown);

@@ -42,16 +42,22 @@ fn are_fetched(lab: &Lab, agents: &[Agent]) {
     assert_eq!((names(&merged), merged.ended_by), (vec!["a0".into(), "a1".into()], ENDED));
 }
 
+/// A lab with two agents whose master's load runs.
+fn loading(name: &str) -> (Lab, Peer, Vec<Agent>, Running) {
+    let (lab, peer) = (Lab::new(name), Peer::memcached(""));
+    let agents = lab.agents(2);
+    let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
+    peer.await_figure("cmd_get", 9_000);
+    (lab, peer, agents, master)
+}
+
 /// Reason for the end of a load whose master is gone.
 const ENDED: EndedBy = EndedBy::Interrupted;
 
 #[test]
 fn the_load_ends_when_its_master_is_killed_and_its_records_are_kept() {
     let _turn = shared();
-    let (lab, peer) = (Lab::new("orphans"), Peer::memcached(""));
-    let agents = lab.agents(2);
-    let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
-    peer.await_figure("cmd_get", 9_000);
+    let (lab, peer, agents, master) = loading("orphans");
     master.signal(Signal::KILL);
     let lasts = load_lasts(&peer);
     assert!(lasts < ALONE_MAX, "{lasts:?}");
@@ -132,10 +138,7 @@ fn agents_that_share_a_folder_keep_a_record_each_and_none_is_lost() {
 #[test]
 fn the_load_ends_when_its_master_is_silent() {
     let _turn = shared();
-    let (lab, peer) = (Lab::new("silent"), Peer::memcached(""));
-    let agents = lab.agents(2);
-    let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
-    peer.await_figure("cmd_get", 9_000);
+    let (lab, peer, agents, master) = loading("silent");
     master.signal(Signal::STOP);
     let lasts = load_lasts(&peer);
     assert!(lasts < ALONE_MAX, "{lasts:?}");
@@ -146,11 +149,8 @@ fn the_load_ends_when_its_master_is_silent() {
 #[test]
 fn an_interrupted_master_has_the_record_so_far_and_its_agents_are_free() {
     let _turn = shared();
-    let (lab, peer) = (Lab::new("interrupted"), Peer::memcached(""));
-    let _agents = lab.agents(2);
+    let (lab, peer, _agents, master) = loading("interrupted");
     let json = lab.path("run.json");
-    let master = lab.start(&peer, "2", LONG, &json);
-    peer.await_figure("cmd_get", 9_000);
     master.signal(Signal::INT);
     master.finish().fails(130, &[]);
     let partial = record(&json);
@@ -168,10 +168,7 @@ fn an_interrupted_master_has_the_record_so_far_and_its_agents_are_free() {
 #[test]
 fn a_second_interrupt_ends_the_master_at_once_and_the_load_with_it() {
     let _turn = shared();
-    let (lab, peer) = (Lab::new("twice"), Peer::memcached(""));
-    let agents = lab.agents(2);
-    let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
-    peer.await_figure("cmd_get", 9_000);
+    let (lab, peer, agents, master) = loading("twice");
     // The master waits for this agent's record, which leaves time for the second signal.
     agents[1].signal(Signal::STOP);
     master.signal(Signal::INT);

@@ -3,6 +3,7 @@
 
 mod elsewhere;
 mod homes;
+mod log;
 mod networks;
 mod sequences;
 mod twelve;
@@ -198,9 +199,12 @@ fn one_master_after_another() {
         assert_eq!(report.total.ops, theirs + own, "{finished}");
         assert_eq!((record.totals.misses, report.counts.connections), (0, Some(1)), "{finished}");
         // Each connection carries the same load: the master has one, its agents one and two.
-        let shares: Vec<f64> = record.shards.iter().map(|it| it.rate.achieved_per_s).collect();
-        // On a busy machine a depth of 1 slows them all alike.
-        assert!((shares[1] / shares[0] - 2.0).abs() < 0.7, "{shares:?}: {finished}");
+        // On a busy machine each sends less of what is due, but no less is due.
+        for (shard, due) in record.shards.iter().zip([500.0, 1000.0]) {
+            let planned = shard.planned.expect("a schedule") as f64;
+            assert!((planned - due).abs() < 6.0 * f64::sqrt(due), "{planned}: {finished}");
+            assert!(shard.rate.achieved_per_s > 0.0, "{finished}");
+        }
         assert_intended(&record, 2000.0, &finished);
         // The row of reads covers all processes; the others are the master's alone.
         assert!(report.rows[0][0] > 0.0 && report.rows[2][0] >= 1.0, "{finished}");

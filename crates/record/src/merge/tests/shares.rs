@@ -563,6 +563,27 @@ fn the_servers_counters_are_those_of_all_shares_together() {
     assert!(counters(&restarted).message.contains("was restarted"), "{:?}", counters(&restarted));
 }
 
+/// One server's reset was hidden in the sum over all servers, and was a fault of memtide.
+#[test]
+fn a_reset_of_one_server_of_several_is_no_difference_of_shares() {
+    let mut shares = counted([(100, 800), (300, 1_100)], [600, 400]);
+    for record in &mut shares {
+        let side = |gets, connections| {
+            let figures = [("cmd_get", gets), ("total_connections", connections), ("pid", 7)];
+            figures.map(|(name, count)| (name.to_owned(), Figure::Whole(count))).into()
+        };
+        let (mut before, mut after) = (record.server.before.clone(), record.server.after.clone());
+        before.insert("b:11211".to_owned(), side(500, 60));
+        after.insert("b:11211".to_owned(), side(200, 4));
+        let expected = record.server.expected.take();
+        record.server = ServerCounters { expected, ..ServerCounters::new(before, after) };
+    }
+    let merged = merged(&shares);
+    let check = counters(&merged);
+    assert_eq!(check.result, CheckResult::Skipped, "{check:?}");
+    assert!(check.message.contains("server b:11211 were reset"), "{check:?}");
+}
+
 #[test]
 fn a_schema_holds_what_is_merged_from_shares() {
     let schema = serde_json::to_value(schemars::schema_for!(Record)).unwrap();
