@@ -25,8 +25,12 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
         Some(("load", matches)) => run::run(matches, true),
         Some(("search", matches)) => steps::search(matches, false),
         Some(("scan", matches)) => steps::scan(matches, false),
+        Some(("sim", matches)) => match matches.subcommand() {
+            Some(("search", matches)) => steps::search(matches, true),
+            Some(("scan", matches)) => steps::scan(matches, true),
+            _ => sim::sim(matches),
+        },
         Some(("ab", matches)) => ab::ab(matches),
-        Some(("sim", matches)) => sim::sim(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some(("merge", matches)) => merge::merge(matches),
         Some(("report", matches)) => report::report(matches),

@@ -8,7 +8,7 @@ use crate::flags;
 use crate::output::{complain, show_part, text_options};
 use crate::placement::{division, variable};
 use crate::session::host::HostWorld;
-use crate::session::outlets::{check_all_places, open};
+use crate::session::outlets::open;
 use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
@@ -19,7 +19,7 @@ use memtide_report::{TextOptions, text_for};
 use memtide_run::RunOutcome;
 use memtide_run::steps::RunTask;
 use memtide_scenario::{OutputKind, Outputs, Settings};
-use memtide_sinks::{OutputSubject, Sink};
+use memtide_sinks::{OutputSubject, Sink, check_places};
 use std::io;
 
 /// Runs a scenario once, or only fills its servers.
@@ -65,6 +65,12 @@ fn check_share(settings: &Settings, load_only: bool) -> Result<(), Stop> {
         return Ok(());
     };
     Err(Stop::usage(problem))
+}
+
+/// Refuses two outputs to one file; the `trace` of a simulation is an output, too.
+pub(super) fn check_all_places(outputs: &Outputs, trace: Option<&str>) -> Result<(), Stop> {
+    let trace = trace.filter(|place| *place != "-");
+    Ok(check_places(outputs, &[("--trace", trace)])?)
 }
 
 /// The front of a run with memtide's own output.

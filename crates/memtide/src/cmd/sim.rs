@@ -1,8 +1,8 @@
-//! `memtide sim`: a run, a search or a scan in virtual time, against simulated servers. A week of
-//! load takes seconds, and equal seeds give equal traces.
+//! `memtide sim`: a run in virtual time, against simulated servers, and the world of a search or a
+//! scan there. A week of load takes seconds, and equal seeds give equal traces.
 
 use super::run::Native;
-use super::{serve, steps};
+use super::serve;
 use crate::exit::Stop;
 use crate::flags;
 use crate::session::simulated::SimWorld;
@@ -20,11 +20,6 @@ const PORT_FIRST: u16 = 11_211;
 const MEMORY_BYTES_MAX: u64 = 1 << 40;
 
 pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
-    match matches.subcommand() {
-        Some(("search", matches)) => return steps::search(matches, true),
-        Some(("scan", matches)) => return steps::scan(matches, true),
-        _ => {}
-    }
     let settings = flags::settings(matches)?;
     let world = world(matches, &settings)?;
     let front = Box::new(Native { load_only: false, is_simulated: true, trace: trace(matches) });

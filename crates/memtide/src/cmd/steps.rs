@@ -1,6 +1,7 @@
 //! `memtide search` and `memtide scan`: runs at one rate after another, a row for each as it ends,
 //! and the rate found. Both also run in the simulated world of `memtide sim`.
 
+use super::run::check_all_places;
 use super::sim;
 #[cfg(feature = "cluster")]
 use crate::cluster::master_world::MasterWorld;
@@ -9,7 +10,7 @@ use crate::flags;
 use crate::output::{columns, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
-use crate::session::outlets::{check_all_places, open};
+use crate::session::outlets::open;
 use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Steps, Task, room,
 };

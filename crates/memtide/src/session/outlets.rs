@@ -10,7 +10,7 @@ use memtide_host::clock;
 use memtide_record::{Event, Sample, SampleOutcome};
 use memtide_scenario::RUN_TAG;
 use memtide_scenario::{OutputKind, Outputs, Settings};
-use memtide_sinks::{Outlets, OutputFacts, OutputStop, OutputSubject, Samples, check_places};
+use memtide_sinks::{Outlets, OutputFacts, OutputStop, OutputSubject, Samples};
 use memtide_workload::Outcome;
 
 /// Opens the files of a command about `shown` and the sinks that write to them. A simulation has no
@@ -28,12 +28,6 @@ pub(crate) fn open<'a>(
         facts.unix_ns = None;
     }
     opened(outlets, &facts)
-}
-
-/// Refuses two outputs to one file; the `trace` of a simulation is an output, too.
-pub(crate) fn check_all_places(outputs: &Outputs, trace: Option<&str>) -> Result<(), Stop> {
-    let trace = trace.filter(|place| *place != "-");
-    Ok(check_places(outputs, &[("--trace", trace)])?)
 }
 
 /// Opens all outputs of a command, and that of wrong values. The first failure counts.

@@ -1,6 +1,6 @@
-//! Drawn fleets: the shares of one run, each in a world with pauses and faults of its own, merged as
-//! agents' records are. The seconds of all shares are where their operations ended, and their sums
-//! are what the whole load came to.
+//! Drawn fleets: the shares of one run, each in a world with pauses and faults of its own, merged
+//! as agents' records are. The seconds of all shares are where their operations ended, and their
+//! sums are what the whole load came to.
 
 use crate::check::is_answered;
 use crate::harness::{Rehearsal, World};
@@ -16,7 +16,7 @@ use memtide_run::Share;
 use memtide_sim::{PauseKind, SimFleet, WorkerPause};
 use std::ops::Range;
 
-/// A machine that stands still: whoever collects then goes on at the end of the stretch.
+/// A machine that stands still: a collection that falls into the stretch ends with it.
 struct StandsStill {
     fleet: SimFleet,
     stretch: Range<Instant>,

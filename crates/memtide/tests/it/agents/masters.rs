@@ -66,8 +66,8 @@ fn the_load_ends_when_its_master_is_killed_and_its_records_are_kept() {
     are_fetched(&lab, &agents);
 }
 
-/// Asserts that agents keep their records if a fetched one cannot be read back: its folder cannot be
-/// listed, or already has a damaged copy.
+/// Asserts that agents keep their records if a fetched one cannot be read back: its folder cannot
+/// be listed, or already has a damaged copy.
 fn are_kept_until_read_back(lab: &Lab, agents: &[Agent]) {
     let is_kept = || agents.iter().all(|agent| agent.kept().len() == 1);
     until(is_kept, || agents.iter().map(Agent::said).collect());
