@@ -60,20 +60,6 @@ fn empty_names_are_banned() {
 }
 
 #[test]
-fn flags_are_named_where_a_front_speaks_with_the_user() {
-    let text = "fn f() -> &'static str { \"wait longer with --timeout\" }";
-    for part in ["engine", "run", "host", "codec"] {
-        let path = format!("crates/{part}/src/a.rs");
-        assert_eq!(found(&path, text), ["`--timeout`"], "{part}");
-    }
-    for path in ["crates/record/src/a.rs", "crates/compat/src/a.rs", "crates/run/tests/it/a.rs"] {
-        assert!(found(path, text).is_empty(), "{path}");
-    }
-    let path = "crates/engine/src/a.rs";
-    assert!(found(path, "/// As `--timeout` says.\nfn f() { a - -b; \"--\"; }").is_empty());
-}
-
-#[test]
 fn sentences_name_what_they_are_about() {
     let unused = unused();
     assert_said(CASES, "sentences", |text| {

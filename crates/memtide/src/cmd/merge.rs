@@ -173,7 +173,7 @@ pub(super) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Sto
     failed.into_iter().map(Stop::from).collect()
 }
 
-/// Prints `text`, unless an output goes to stdout, and writes the outputs that `add` opens; an output
+/// Prints `text`, unless an output goes to stdout, and writes the outputs that `add` opens; one
 /// that fails does not affect the others. True if none failed. `add` returns those that cannot be
 /// opened.
 pub(super) fn write_all(

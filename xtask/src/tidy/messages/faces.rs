@@ -7,14 +7,13 @@ use crate::tidy::source::Source;
 use std::collections::BTreeSet;
 
 /// Sources that only memtide's own commands run; faces share all others.
-const NATIVE: [&str; 7] = [
+const NATIVE: [&str; 6] = [
     "crates/belief/src/machine",
     "crates/memtide/src/cmd/",
     "crates/memtide/src/flags/",
     "crates/memtide/src/exit/foreign",
     "crates/scenario/src/",
     "crates/report/src/",
-    "crates/server/src/",
 ];
 
 /// Texts with flags in the other sources: their path, a part of the text, and why no face's user
