@@ -59,6 +59,11 @@ pub enum Malformed {
         /// The beginning of the line.
         line: Excerpt,
     },
+    /// A line is not an answer of the meta protocol.
+    UnknownAnswer {
+        /// The beginning of the line.
+        line: Excerpt,
+    },
     /// A number of a reply is missing, not decimal or out of range.
     ///
     /// To do: Check the port, and connect to the server without a proxy.
@@ -104,6 +109,11 @@ impl fmt::Display for Malformed {
                 f,
                 "sent {line} where a memcached text reply such as STORED, VALUE or \
                  END was expected; is it a memcached with the text protocol?"
+            ),
+            Self::UnknownAnswer { line } => write!(
+                f,
+                "sent {line} where a meta reply of memcached such as HD, VA or EN was \
+                 expected; does it know the meta protocol?"
             ),
             Self::BadNumber { line, expected } => {
                 write!(f, "sent {line} where {expected} was expected")

@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 pub mod binary;
+pub mod meta;
 pub mod text;
 pub mod sasl;
 pub mod udp;
 mod print;
+mod stream;
 mod error;
 mod request;
 mod reply;

@@ -72,6 +72,11 @@ impl fmt::Display for Reply<'_> {
             Self::Stat { name, value } => {
                 write!(f, "STAT {}={}", name.escape_ascii(), value.escape_ascii())
             }
+            Self::Done => f.write_str("DONE"),
+            Self::Noop => f.write_str("NOOP"),
+            Self::Item { key, figures } => {
+                write!(f, "ITEM {} {}", key.escape_ascii(), figures.escape_ascii())
+            }
             Self::Error(error) => error.fmt(f),
         }
     }

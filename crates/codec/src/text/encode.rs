@@ -107,6 +107,9 @@ pub fn reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
             key(out, value);
             line_end(out, false);
         }
+        Reply::Done | Reply::Noop | Reply::Item { .. } => {
+            unreachable!("a reply of the meta protocol")
+        }
         Reply::Error(ErrorReply { kind, message }) => {
             out.extend_from_slice(kind.word().as_bytes());
             if !message.is_empty() {
@@ -215,7 +218,7 @@ fn key(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Writes decimal digits, two at a time from the right.
-fn digits(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn digits(out: &mut Vec<u8>, mut value: u64) {
     let mut room = [0u8; 20];
     let mut at = room.len();
     while value >= 100 {
