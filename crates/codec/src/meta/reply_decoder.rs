@@ -226,13 +226,13 @@ fn parse_value(words: &[u8]) -> Option<Answer<'_>> {
     Some(found.answer(usize::try_from(bytes).ok()?, rest))
 }
 
-/// Reads a classic reply, such as VERSION or an error. Values and numbers have forms of their own
-/// here.
+/// Reads a classic reply, such as VERSION or an error.
 fn parse_classic(line: &[u8]) -> Result<Answer<'_>, Malformed> {
-    match text::parse_line(line) {
-        Ok(Reply::Value { .. } | Reply::Number(_)) | Err(_) => {
-            Err(Malformed::UnknownAnswer { line: Excerpt::of(line) })
-        }
-        Ok(reply) => Ok(reply.into()),
-    }
+    text::parse_line(line).map(Answer::from).map_err(|error| match error {
+        Malformed::UnknownReply { line } => Malformed::UnknownAnswer { line },
+        error => error,
+    })
 }
+
+#[cfg(test)]
+mod tests;

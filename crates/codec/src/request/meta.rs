@@ -249,7 +249,7 @@ impl SetHead {
         let Some(key) = scan::word(rest) else {
             return Err(refused(BadRequest::answer(crate::reply::ErrorKind::Error, b""), None));
         };
-        if Flags::spaced(words).count() + 1 > WORDS_MAX {
+        if key.len() <= KEY_BYTES_MAX && Flags::spaced(words).count() + 1 > WORDS_MAX {
             return Err(refused(TOO_MANY_ELSEWHERE, None));
         }
         let bytes = scan::word(rest).filter(|_| key.len() <= KEY_BYTES_MAX);

@@ -326,7 +326,8 @@ impl Shard {
                 let before = item.value().len();
                 // An empty value is no number, whatever its cas number.
                 let expected = options.compare_cas.filter(|cas| *cas != 0);
-                if !item.value().is_empty() && expected.is_some_and(|cas| cas != item.cas) {
+                let is_empty = item.value().is_empty();
+                if !is_empty && expected.is_some_and(|cas| cas != item.cas) {
                     return asked.answer(Reply::Exists, out);
                 }
                 match self.count_found(target, at, (up, options.delta)) {
