@@ -5,9 +5,14 @@ pub(crate) const NORMAL_975: f64 = 1.959_963_984_540_054;
 
 /// Quantile of 97.5 % of Student's distribution with `freedom` degrees of freedom, at least 1.
 pub(crate) fn student_975(freedom: f64) -> f64 {
+    student(0.05, freedom)
+}
+
+/// The bound beyond which, on both sides together, Student's distribution has the part `beyond`.
+pub(crate) fn student(beyond: f64, freedom: f64) -> f64 {
     let freedom = freedom.max(1.0);
-    // Two tails of 2.5 % each: ν ÷ (ν + t²) has a beta distribution.
-    let rest = beta_quantile(0.05, freedom / 2.0, 0.5);
+    // ν ÷ (ν + t²) has a beta distribution.
+    let rest = beta_quantile(beyond, freedom / 2.0, 0.5);
     (freedom * (1.0 - rest) / rest).sqrt()
 }
 

@@ -1,5 +1,6 @@
 //! How far a figure of one run can be believed: its 95 % confidence interval from slices of the
-//! window, the part of it that may be memtide's own, a grade, and what the machine does to it.
+//! window, the part of it that may be memtide's own, a grade, and what the machine does to it. Of
+//! several runs, by how much two arms differ.
 //!
 //! Pure: no clock is read, and no record is known here. docs/measurement.md derives the
 //! methods and says where they do not hold. The list below is the reading order.
@@ -9,6 +10,7 @@
 pub mod machine;
 pub mod grade;
 mod drift;
+pub mod paired;
 pub mod own;
 pub mod interval;
 mod longrun;
@@ -18,3 +20,4 @@ pub use drift::Drift;
 pub use grade::Grade;
 pub use interval::{Interval, Ranks, Refusal, Sample};
 pub use own::Own;
+pub use paired::Paired;

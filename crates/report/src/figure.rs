@@ -49,7 +49,7 @@ impl Figure {
 }
 
 /// Formats a figure with its unit.
-fn in_unit(unit: Unit, figure: f64) -> String {
+pub(crate) fn in_unit(unit: Unit, figure: f64) -> String {
     match unit {
         Unit::Ns => time(figure),
         Unit::PerS => Rate::new(figure, RateUnit::Operations).to_string(),

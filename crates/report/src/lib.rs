@@ -31,6 +31,7 @@ mod number;
 mod fixture;
 
 pub use compare::{comparison_markdown, comparison_text};
+pub use compare::{pair_line, trial_heading, trial_markdown, trial_text};
 #[cfg(feature = "junit")]
 pub use files::{StepsJunit, junit};
 pub use files::{StepsMarkdown, hgrm, markdown};

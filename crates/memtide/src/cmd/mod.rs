@@ -2,6 +2,7 @@
 
 pub(crate) mod face;
 mod compare;
+mod ab;
 mod report;
 mod merge;
 mod steps;
@@ -24,6 +25,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
         Some(("load", matches)) => run::run(matches, true),
         Some(("search", matches)) => steps::search(matches),
         Some(("scan", matches)) => steps::scan(matches),
+        Some(("ab", matches)) => ab::ab(matches),
         Some(("sim", matches)) => sim::sim(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some(("merge", matches)) => merge::merge(matches),

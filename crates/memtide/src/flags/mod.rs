@@ -1,6 +1,7 @@
 //! The command line, made from the table of fields: flags, help, and parsing into a layer.
 
 mod steps;
+mod ab;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod help;
@@ -36,6 +37,7 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommand(load_command(length))
         .subcommand(steps::search_command(length))
         .subcommand(steps::scan_command(length))
+        .subcommand(ab::ab_command(length))
         .subcommand(merge_command())
         .subcommand(report_command())
         .subcommand(compare_command())

@@ -6,12 +6,16 @@
 
 mod differences;
 mod figures;
+mod named;
 mod rule;
+mod trial;
 #[cfg(test)]
 mod tests;
 
 pub use figures::{FIGURES, RunFigure};
+pub use named::Named;
 pub use rule::Rule;
+pub use trial::{Pair, Trial, TrialEnd, TrialFigure, TrialFinding, TrialName};
 
 use crate::record::{Record, Verdict};
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! Rules that fail a comparison, such as `all.p99>+5%`: the figures of goals and the other rows of
 //! a comparison, with a bound on the change since the first record.
 
-mod named;
-
-use super::{RuleOutcome, RuleResult};
+use super::{Named, RuleOutcome, RuleResult};
 use crate::judge::Measured;
 use crate::record::{PlanRecord, Record};
 use memtide_base::choice::RateUnit;
@@ -11,8 +9,6 @@ use memtide_base::units;
 use memtide_scenario::{Goal, Relation};
 use std::fmt;
 use std::str::FromStr;
-
-use named::Named;
 
 const GRAMMAR: &str = "a rule such as all.p99>+5%, rate<-3%, hit_ratio<95% or server_cpu>+10%";
 

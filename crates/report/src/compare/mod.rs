@@ -4,8 +4,10 @@
 //! Every figure and ratio comes from the comparison.
 
 mod markdown;
+mod trial;
 
 pub use markdown::comparison_markdown;
+pub use trial::{pair_line, trial_heading, trial_markdown, trial_text};
 
 use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled, unbroken, wrapped};

@@ -4,6 +4,7 @@
 
 mod world;
 mod scale;
+mod ab;
 mod pages;
 
 use crate::prelude::*;

@@ -48,6 +48,10 @@ enum Rule {
     Instant,
     /// A free port.
     Port,
+    /// Fields of a set-up, of which a server becomes one of this test.
+    Fields,
+    /// A command for another machine: here it does nothing.
+    Shell,
 }
 
 /// Flags of memtide's own commands.
@@ -66,6 +70,9 @@ const NATIVE: &[(&[&str], Rule)] = &[
     (&["--allow-target"], Rule::Targets),
     (&["--start-at"], Rule::Instant),
     (&["--port"], Rule::Port),
+    (&["--at-most"], Rule::Span),
+    (&["--a", "--b"], Rule::Fields),
+    (&["--a-before", "--b-before"], Rule::Shell),
 ];
 /// Flags of mutilate and the mcperfs that came of it.
 const MUTILATE: &[(&[&str], Rule)] = &[
@@ -152,6 +159,7 @@ fn more(command: &Command, world: &mut World) -> String {
         "search" if lacks(&["--rate-max"]) => {
             "--rate-max 400 --rate-min 100 --resolution 50%".to_owned()
         }
+        "ab" if lacks(&["--at-most"]) => format!("--at-most {SPAN}"),
         "twemperf" if lacks(&["-s", "--server"]) => {
             let address = world.server("localhost").parse::<std::net::SocketAddr>().unwrap();
             format!("--server={} --port={}", address.ip(), address.port())
@@ -165,7 +173,7 @@ fn more(command: &Command, world: &mut World) -> String {
 /// Values of fields that a page leaves to their defaults.
 pub(super) fn defaults(command: &Command) -> Vec<(&'static str, &'static str)> {
     match command.verb() {
-        "run" | "search" | "scan" | "load" | "sim" => {
+        "run" | "search" | "scan" | "ab" | "load" | "sim" => {
             vec![("MEMTIDE_DURATION", SPAN), ("MEMTIDE_KEYS", "1000")]
         }
         _ => Vec::new(),
@@ -214,6 +222,11 @@ fn scaled(rule: Rule, word: &str, world: &mut World) -> String {
         Rule::Targets => "127.0.0.0/8:*".to_owned(),
         Rule::Instant => world.instant(),
         Rule::Port => crate::peer::free_port().to_string(),
+        Rule::Fields => match word.split_once("server=") {
+            Some((before, server)) => format!("{before}server={}", world.server(server)),
+            None => word.to_owned(),
+        },
+        Rule::Shell => "true".to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a rule can name: a figure of goals, or another row of a comparison.
+//! What a rule or a trial can name: a figure of goals, or another row of a comparison.
 
 use crate::compare::{FIGURES, RunFigure, Unit};
 use crate::judge::{Measured, figure_word, measured};
@@ -10,7 +10,7 @@ use std::fmt;
 
 /// A figure, by its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Named {
+pub enum Named {
     /// One that goals can name.
     Goal(Subject),
     /// One that they cannot.
@@ -19,7 +19,7 @@ pub(super) enum Named {
 
 impl Named {
     /// Parses a name. The error is a clause that says what is allowed.
-    pub(super) fn parse(name: &str) -> Result<Self, String> {
+    pub fn parse(name: &str) -> Result<Self, String> {
         if let Some(figure) = FIGURES.iter().find(|figure| figure.name == name) {
             return Ok(Self::Plain(figure));
         }
@@ -30,6 +30,25 @@ impl Named {
                 format!("{why}; other figures are {}", names.join(", "))
             }
         })
+    }
+
+    /// Its unit, where a rate counts `counted`.
+    pub(super) fn unit(self, counted: RateUnit) -> Unit {
+        match (self, counted) {
+            (Self::Plain(plain), _) => plain.unit,
+            (Self::Goal(Subject::Errors), _) => Unit::Fraction,
+            (Self::Goal(Subject::Rate), RateUnit::Operations) => Unit::PerS,
+            (Self::Goal(Subject::Rate), RateUnit::Keys) => Unit::KeysPerS,
+            (Self::Goal(Subject::Response { .. } | Subject::StartSkew), _) => Unit::Ns,
+        }
+    }
+
+    /// True if a higher figure is better: rates and what was found; not times, errors and costs.
+    pub(super) fn more_is_better(self) -> bool {
+        match self {
+            Self::Goal(subject) => subject == Subject::Rate,
+            Self::Plain(plain) => ["answered", "hits", "hit_ratio"].contains(&plain.name),
+        }
     }
 
     /// True if it is a fraction, whose bound in percent is the figure itself.

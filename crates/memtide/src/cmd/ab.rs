@@ -1,0 +1,313 @@
+//! `memtide ab`: two set-ups compared by pairs of runs, in random order and with the same arrivals.
+
+#[cfg(feature = "cluster")]
+use crate::cluster::master_world::MasterWorld;
+use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
+use crate::flags;
+use crate::output::{columns, complain, show_part};
+use crate::placement::{check_undivided, variable};
+use crate::session::host::HostWorld;
+use crate::session::outlets::close;
+use crate::session::{
+    Came, Ended, Front, FrontProfile, InStep, Opened, Session, Task, caught, check_whole,
+};
+use clap::ArgMatches;
+use memtide_base::{Random, Span};
+use memtide_host::clock::monotonic_ns;
+use memtide_host::signal::StopFlag;
+use memtide_record::Record;
+use memtide_record::compare::{Named, Trial, TrialEnd};
+use memtide_report::{pair_line, trial_heading, trial_markdown, trial_text};
+use memtide_run::steps::RunTask;
+use memtide_scenario::{Layer, Origin, Output, OutputKind, Outputs, Settings, field};
+use memtide_sinks::{Outlets, check_places, open_text};
+use std::cell::RefCell;
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+
+/// Useful differences: smaller ones take days, and larger ones need no trial.
+const DIFFERENCES: std::ops::RangeInclusive<f64> = 0.001..=1.0;
+
+/// The arms' letters.
+const ARMS: [char; 2] = ['A', 'B'];
+
+/// Compares two set-ups.
+///
+/// Cause: The asked difference is out of range.
+pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
+    let difference = *matches.get_one::<f64>("difference").expect("it has a default");
+    if !DIFFERENCES.contains(&difference) {
+        return Err(Stop::usage(format!(
+            "difference {difference} is out of range: use a fraction from 0.1% to 100%"
+        )));
+    }
+    let settings = flags::settings(matches)?;
+    check(&settings)?;
+    let arms = [arm(matches, &settings, 'A')?, arm(matches, &settings, 'B')?];
+    let names: Vec<Named> =
+        matches.get_many::<Named>("figures").into_iter().flatten().copied().collect();
+    let trial = Trial::new(arms.each_ref().map(Arm::words), difference, &names);
+    let at_most = *matches.get_one::<Span>("at-most").expect("it has a default");
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
+    let shows = !settings.outputs.is_on_stdout();
+    let seed = settings.scenario.seed;
+    let mut running = Running { arms, trial, shows, stop, random: Random::new(seed), seed };
+    let code = running.pairs(at_most);
+    publish(&running.trial, &settings.outputs, shows, code)
+}
+
+/// Refuses what belongs to a single run.
+///
+/// Cause: The field is about a single run, and a trial has many.
+///
+/// To do: Leave it out, or use `memtide run`.
+fn check(settings: &Settings) -> Result<(), Stop> {
+    let Settings { scenario, outputs, placement } = settings;
+    check_undivided("ab", placement.shard, &variable)?;
+    let is_other = |output: &&Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
+    let files = outputs.files();
+    let unfit = [
+        (!scenario.goals.is_empty(), "goal judges a single run; name figures with --figures"),
+        (scenario.trust.strict.is_some(), "strict judges a single run; leave it out"),
+        (outputs.plan, "plan shows a single run; use memtide run --plan"),
+        (outputs.explain.is_some(), "explain is about a single run; use memtide run --explain"),
+        (
+            outputs.verify_details.is_some(),
+            "verify-details would mix the values of all runs; use memtide run --verify-details",
+        ),
+        (
+            files.iter().any(|output| is_other(&output)),
+            "a trial is written as --json FILE, or as --out json=FILE or md=FILE; for other \
+             outputs use memtide run",
+        ),
+    ];
+    match unfit.iter().find(|(is_unfit, _)| *is_unfit) {
+        Some((_, message)) => Err(Stop::usage(*message)),
+        None => Ok(check_places(outputs, &[])?),
+    }
+}
+
+/// One of the two set-ups.
+struct Arm {
+    letter: char,
+    settings: Settings,
+    /// The fields that it has of its own, as the user wrote them.
+    fields: Vec<String>,
+    /// What a shell carries out before each of its runs.
+    before: Option<String>,
+}
+
+/// The set-up with this letter.
+///
+/// Cause: A field of `--a` or `--b` does not exist, has no value, or is about outputs.
+///
+/// To do: Write fields as NAME=VALUE, with the names that `memtide run --help-all` shows, and give
+/// outputs once, outside of `--a` and `--b`.
+fn arm(matches: &ArgMatches, common: &Settings, letter: char) -> Result<Arm, Stop> {
+    let flag = letter.to_ascii_lowercase().to_string();
+    let words = matches.get_many::<String>(&flag).into_iter().flatten();
+    let fields: Vec<String> =
+        words.flat_map(|word| word.split_whitespace()).map(str::to_owned).collect();
+    let mut layer = Layer::new();
+    for word in &fields {
+        let (name, value) = word.split_once('=').ok_or_else(|| {
+            Stop::usage(format!("--{flag} '{word}' is not NAME=VALUE, such as server=cache1"))
+        })?;
+        let field = field::find(name).ok_or_else(|| {
+            Stop::usage(format!(
+                "--{flag} '{word}': there is no field {name}; memtide run --help-all names all"
+            ))
+        })?;
+        layer.push(field, vec![value.to_owned()], Origin::Flag);
+    }
+    let mut settings = common.clone();
+    settings.apply(&layer)?;
+    check(&settings)?;
+    if settings.outputs != common.outputs {
+        return Err(Stop::usage(format!("--{flag} sets an output, but both set-ups have one")));
+    }
+    settings.outputs = Outputs { quiet: common.outputs.quiet, ..Outputs::default() };
+    check_whole(&settings, u64::from(settings.scenario.servers.is_empty()))?;
+    let before = matches.get_one::<String>(&format!("{flag}-before")).cloned();
+    Ok(Arm { letter, settings, fields, before })
+}
+
+impl Arm {
+    /// What sets it apart, in the user's words.
+    fn words(&self) -> String {
+        let before = self.before.iter().map(|command| format!("before each run: {command}"));
+        let fields = Some(self.fields.join(" ")).filter(|fields| !fields.is_empty());
+        let words: Vec<String> = fields.into_iter().chain(before).collect();
+        if words.is_empty() { "nothing of its own".to_owned() } else { words.join("; ") }
+    }
+
+    /// True if another seed leaves the servers' items as they are. If not, all pairs have one.
+    fn keeps_items(&self) -> bool {
+        let scenario = &self.settings.scenario;
+        let (least, most) = scenario.value_size.bounds();
+        let has_one_size = most == Some(least) && !scenario.value_size.ascends();
+        has_one_size && scenario.verify == 0.0 && !scenario.verify_expiry
+    }
+
+    /// Carries out the command before a run.
+    ///
+    /// Cause: The command of `--a-before` or `--b-before` could not be started, or failed.
+    fn prepare(&self) -> Result<(), Stop> {
+        let Some(command) = &self.before else { return Ok(()) };
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).stdin(Stdio::null()).stdout(std::io::stderr());
+        let why = match shell.status() {
+            Ok(status) if status.success() => return Ok(()),
+            Ok(status) => format!("it ended with {status}"),
+            Err(error) => error.to_string(),
+        };
+        let flag = self.letter.to_ascii_lowercase();
+        Err(Stop { code: FAILED, message: format!("--{flag}-before '{command}': {why}") })
+    }
+
+    /// Runs once with this seed. `None` if there is no record; the reason was then said.
+    fn run(&self, seed: u64) -> Result<Record, u8> {
+        let mut settings = self.settings.clone();
+        settings.scenario.seed = seed;
+        let record = Rc::new(RefCell::new(None));
+        let front = Box::new(ArmFront { record: Rc::clone(&record) });
+        let task = Task::Run(RunTask::Whole);
+        #[cfg(feature = "cluster")]
+        let is_by_agents = settings.placement.agents.which.is_some();
+        #[cfg(not(feature = "cluster"))]
+        let is_by_agents = false;
+        let code = match is_by_agents {
+            #[cfg(feature = "cluster")]
+            true => Session { settings, task, front, world: MasterWorld }.run(),
+            _ => Session { settings, task, front, world: HostWorld::new(None) }.run(),
+        };
+        record.take().filter(|_| code == 0).ok_or(if code == 0 { FAILED } else { code })
+    }
+}
+
+/// A trial under way.
+struct Running {
+    arms: [Arm; 2],
+    trial: Trial,
+    /// True if the trial is shown on stdout.
+    shows: bool,
+    stop: StopFlag,
+    random: Random,
+    seed: u64,
+}
+
+impl Running {
+    /// Runs pairs until the trial is exact or the time is over; returns the exit code.
+    fn pairs(&mut self, at_most: Span) -> u8 {
+        let begun = monotonic_ns();
+        let mut longest = 0;
+        loop {
+            let from = monotonic_ns();
+            if let Err(code) = self.pair() {
+                let is_interrupted = code == INTERRUPTED;
+                let end = if is_interrupted { TrialEnd::Interrupted } else { TrialEnd::Failed };
+                self.trial.ended_by = Some(end);
+                return code;
+            }
+            if self.trial.pairs.len() == 1 {
+                self.tell(&trial_heading(&self.trial, columns()));
+            }
+            self.tell(&pair_line(&self.trial));
+            longest = longest.max(monotonic_ns() - from);
+            if self.trial.is_exact() {
+                self.trial.ended_by = Some(TrialEnd::Exact);
+                return 0;
+            }
+            if monotonic_ns() - begun + longest > at_most.ns() {
+                self.trial.ended_by = Some(TrialEnd::Time);
+                return 0;
+            }
+        }
+    }
+
+    /// A run of each arm, in random order. The error is the exit code.
+    fn pair(&mut self) -> Result<(), u8> {
+        let bits = self.random.bits();
+        let first = (bits & 1) as usize;
+        let seed = if self.arms.iter().all(Arm::keeps_items) { bits } else { self.seed };
+        let mut records = [None, None];
+        for arm in [first, 1 - first] {
+            if let Err(stop) = self.arms[arm].prepare() {
+                complain(&stop.message);
+                return Err(if self.stop.is_raised() { INTERRUPTED } else { stop.code });
+            }
+            if self.stop.is_raised() {
+                return Err(INTERRUPTED);
+            }
+            records[arm] = Some(self.arms[arm].run(seed)?);
+        }
+        if let [Some(a), Some(b)] = records {
+            self.trial.add(ARMS[first], seed, &[a, b]);
+        }
+        Ok(())
+    }
+
+    /// Shows a part of the trial on stdout. A reader that has gone away is no reason to end.
+    fn tell(&mut self, text: &str) {
+        if self.shows && show_part(text).is_err() {
+            self.shows = false;
+        }
+    }
+}
+
+/// Shows the result and writes its outputs; returns the exit code.
+fn publish(trial: &Trial, outputs: &Outputs, shows: bool, code: u8) -> Result<u8, Stop> {
+    // Why was said already.
+    if trial.pairs.is_empty() {
+        return Ok(code);
+    }
+    let mut trouble = Vec::new();
+    if shows && let Err(error) = show_part(&format!("\n{}", trial_text(trial, columns()))) {
+        trouble.push(unwritable("stdout", &error));
+    }
+    let mut outlets = Outlets::default();
+    for output in outputs.files() {
+        let text = match output.kind {
+            OutputKind::Json => trial.to_json(),
+            _ => trial_markdown(trial),
+        };
+        trouble.extend(open_text(&mut outlets, &output, &text).err().map(Stop::from));
+    }
+    trouble.extend(close(outlets));
+    trouble.iter().for_each(|stop| complain(&stop.message));
+    Ok(if code == 0 && !trouble.is_empty() { FAILED } else { code })
+}
+
+/// The front of one run of an arm: it shows nothing and keeps the record.
+struct ArmFront {
+    record: Rc<RefCell<Option<Record>>>,
+}
+
+impl Front for ArmFront {
+    fn profile(&self, settings: &Settings) -> FrontProfile {
+        FrontProfile::native(settings)
+    }
+
+    fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {
+        check_whole(settings, servers_within)
+    }
+
+    fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
+        Ok(Opened::default())
+    }
+
+    fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
+        Vec::new()
+    }
+
+    fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+        ended.complain();
+        let Came::Run(outcome) = ended.came else { return Ok(0) };
+        if let Some(failure) = outcome.failure {
+            return Err(failure.into());
+        }
+        let exit = outcome.record.exit;
+        *self.record.borrow_mut() = Some(outcome.record);
+        Ok(exit)
+    }
+}

@@ -1,0 +1,90 @@
+//! Flags of `memtide ab` besides those of its scenario.
+
+use super::help::{Length, Page, with_help};
+use super::scenario_command;
+use clap::{Arg, ArgAction, Command};
+use memtide_base::units;
+use memtide_record::compare::Named;
+
+/// Meaning of the exit codes of a trial.
+const EXIT_CODES: [(u8, &str); 5] = [
+    (0, "done, whatever the answer is"),
+    (1, "an output could not be written, or a command before a run failed"),
+    (2, "the command line, environment or scenario is wrong; nothing was sent"),
+    (3, "a server cannot be reached, refused the fill, or was lost"),
+    (130, "interrupted; the pairs so far are shown"),
+];
+
+/// `memtide ab`
+pub(super) fn ab_command(length: Length) -> Command {
+    let about = "Find out which of two set-ups is better";
+    let long = "Compare two set-ups, A and B, by pairs of runs: one of each in random order, with \
+         the same arrivals. The trial ends as soon as it could find the difference that you ask \
+         for, or after --at-most. For each figure it says whether B is better, worse, equal, or \
+         undecided, with a range that knows how much runs differ by themselves.";
+    let page = Page {
+        usage: "ab [--a FIELDS] [--b FIELDS] [OPTIONS] [SCENARIO.toml]",
+        example: "memtide ab --a server=cache1 --b server=cache2 --rate 20k --difference 5%",
+        exit_codes: &EXIT_CODES,
+    };
+    let own = arms().into_iter().chain(aims()).map(|arg| arg.help_heading("A against B"));
+    with_help(scenario_command("ab", about, long).args(own), &page, length)
+}
+
+fn arms() -> [Arg; 4] {
+    let fields = |name: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name("FIELDS")
+            .action(ArgAction::Append)
+            .help(help)
+            .long_help(
+                "Fields of a scenario as NAME=VALUE, separated by spaces, such as 'server=cache2 \
+                 protocol=binary'. They override flags and files. Repeat the flag for a value with \
+                 spaces.",
+            )
+    };
+    let before = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("COMMAND").help(help).long_help(
+            "A shell carries it out before each run of this set-up, for example to restart a \
+             server with other options. Its output goes to stderr. The trial ends if it fails.",
+        )
+    };
+    [
+        fields("a", "What set-up A has of its own, such as server=cache1"),
+        fields("b", "What set-up B has of its own, such as server=cache2"),
+        before("a-before", "Command before each run of A"),
+        before("b-before", "Command before each run of B"),
+    ]
+}
+
+fn aims() -> [Arg; 3] {
+    [
+        Arg::new("difference")
+            .long("difference")
+            .value_name("FRACTION")
+            .value_parser(|word: &str| units::parse_fraction(word))
+            .default_value("5%")
+            .help("The smallest difference to find; less is equal")
+            .long_help(
+                "From 0.1% to 100%. Half the difference takes about four times as many pairs.",
+            ),
+        Arg::new("at-most")
+            .long("at-most")
+            .value_name("TIME")
+            .value_parser(|word: &str| units::parse_span(word))
+            .default_value("10m")
+            .help("Begin no pair that would end later than this"),
+        Arg::new("figures")
+            .long("figures")
+            .value_name("NAMES")
+            .value_delimiter(',')
+            .value_parser(|word: &str| Named::parse(word))
+            .default_value("all.p50,all.p99,rate")
+            .help("Figures to compare, as in goals or in memtide compare")
+            .long_help(
+                "Separated by commas. Each further figure makes the ranges of all of them wider, \
+                 because all must hold together.",
+            ),
+    ]
+}

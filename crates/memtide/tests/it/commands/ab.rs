@@ -1,0 +1,83 @@
+//! `memtide ab` as its user meets it: a slower server is worse, a server is equal to itself, and
+//! what cannot be compared is refused.
+
+use crate::prelude::*;
+use memtide_record::compare::{Trial, TrialEnd, TrialFinding};
+
+const FLAGS: &str = "--rate 400 --keys 100 --duration 400ms --warmup 0s --quiet";
+
+fn trial(path: &Path) -> Trial {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_slower_server_is_worse() {
+    let _turn = alone();
+    let quick = Peer::embedded("--behaviour fixed:5ms");
+    let slow = Peer::embedded("--behaviour fixed:8ms");
+    let (json, page) = (scratch("ab.json"), scratch("ab.md"));
+    let line = format!(
+        "ab --a server={} --b server={} {FLAGS} --figures all.p50 --difference 20% --at-most 60s \
+         --json {} --out md={}",
+        quick.name,
+        slow.name,
+        json.display(),
+        page.display()
+    );
+    let run = Running::start(&line).finish().exits(0);
+    let trial = trial(&json);
+    let counted = trial.pairs.len() - trial.left_out();
+    // On a busy machine the time can be over before six pairs count.
+    if trial.ended_by == Some(TrialEnd::Exact) {
+        assert!(counted >= 6, "{run}");
+        assert_eq!(trial.figures[0].finding, TrialFinding::Worse, "{run}");
+        let [low, high] = trial.figures[0].range.unwrap();
+        assert!(low > 0.0 && high < 1.0, "8 ms are 60 % more than 5 ms: {run}");
+        assert!(run.out.contains("worse"), "{run}");
+    }
+    assert_eq!(run.out.matches("\npair ").count(), trial.pairs.len(), "{run}");
+    assert!(fs::read_to_string(page).unwrap().contains("| all.p50 |"), "{run}");
+    // Both runs of a pair have the same arrivals, and pairs differ.
+    let seeds: std::collections::BTreeSet<u64> = trial.pairs.iter().map(|pair| pair.seed).collect();
+    assert_eq!(seeds.len(), trial.pairs.len(), "{run}");
+}
+
+#[test]
+fn a_command_before_a_run_can_fail_and_is_named() {
+    let _turn = shared();
+    let server = Peer::embedded("");
+    let line = format!("ab {FLAGS} -s {} --at-most 1s", server.name);
+    let with = |flag: &str, command: &str| {
+        let words = line.split(' ').chain([flag, command]);
+        Running::of(program().args(words)).finish()
+    };
+    with("--a-before", "exit 7").complains(1, &["--a-before 'exit 7'", "7"]);
+    let marks = scratch("marks");
+    let mark = format!("echo mark >> {}", marks.display());
+    let run = with("--b-before", &mark).exits(0);
+    let count = fs::read_to_string(marks).unwrap().lines().count();
+    assert_eq!(count, run.out.matches("\npair ").count(), "{run}");
+}
+
+#[test]
+fn what_is_about_a_single_run_is_refused() {
+    let _turn = shared();
+    for (words, named) in [
+        ("--a server", "NAME=VALUE"),
+        ("--b speed=1", "no field speed"),
+        ("--b rate=fast", "rate"),
+        ("--difference 0", "difference"),
+        ("--difference 200%", "difference"),
+        ("--figures speed", "speed"),
+        ("--goal all.p99<1ms", "--figures"),
+        ("--samples x.csv", "memtide run"),
+        ("--a json=x.json", "output"),
+        ("--plan", "memtide run --plan"),
+        ("--shard 0/2", "ab"),
+    ] {
+        let run = Running::start(&format!("ab {words}")).finish();
+        run.complains(2, &[named]);
+    }
+    let gone = Running::start("ab --a server=127.0.0.1:1 --b server=127.0.0.1:2 --quiet").finish();
+    gone.complains(3, &["127.0.0.1:"]);
+}

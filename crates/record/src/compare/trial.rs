@@ -1,0 +1,214 @@
+//! Two arms compared by pairs of runs (`memtide.ab/1`): what each pair measured, and per figure
+//! whether B is better than A, worse, equal, or undecided.
+
+use super::{Named, Unit};
+use crate::judge::Measured;
+use crate::record::{PlanRecord, Record, Verdict};
+use memtide_base::choice::RateUnit;
+use memtide_belief::Paired;
+use memtide_belief::paired::{Finding, PAIRS_MIN};
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the JSON format of trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub enum TrialName {
+    /// The first version.
+    #[default]
+    #[serde(rename = "memtide.ab/1")]
+    V1,
+}
+
+/// A trial of two arms by pairs of runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Trial {
+    /// Name and version of this format.
+    pub schema: TrialName,
+    /// What sets the arms A and B apart, in the user's words.
+    pub arms: [String; 2],
+    /// The smallest change that the trial is to find, as a fraction. Arms that differ by less are
+    /// equal.
+    pub difference: f64,
+    /// The pairs, in the order in which they ran.
+    pub pairs: Vec<Pair>,
+    /// The figures that are compared. All intervals together hold in 95 % of the trials.
+    pub figures: Vec<TrialFigure>,
+    /// Why there are no more pairs; none while the trial runs.
+    pub ended_by: Option<TrialEnd>,
+    /// The figures by their names.
+    #[serde(skip)]
+    names: Vec<Named>,
+}
+
+/// A run of each arm, one after the other, with the same arrivals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Pair {
+    /// The arm that ran first: `A` or `B`.
+    pub first: char,
+    /// The seed of both runs.
+    pub seed: u64,
+    /// The figures of arm A and of arm B, in the order of the trial's figures; none if unknown.
+    pub values: [Vec<Option<f64>>; 2],
+    /// Why the pair does not count: one of its runs was not the load that was asked for.
+    pub left_out: Option<String>,
+}
+
+/// A figure of both arms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct TrialFigure {
+    /// Name of the figure, as in rules.
+    pub name: String,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// Pairs that have it in both arms and count.
+    pub pairs: u64,
+    /// The median of each arm; none if unknown.
+    pub medians: [Option<f64>; 2],
+    /// Mean change from A to B, as a fraction of A; none with fewer than two pairs.
+    pub change: Option<f64>,
+    /// Interval of the change, by Student's distribution of the logarithms.
+    pub range: Option<[f64; 2]>,
+    /// The smallest change that this many pairs find in more than nine of ten trials.
+    pub visible: Option<f64>,
+    /// The answer.
+    pub finding: TrialFinding,
+}
+
+/// What a trial says about a figure of arm B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TrialFinding {
+    /// Better than in arm A.
+    Better,
+    /// Worse than in arm A.
+    Worse,
+    /// It differs by less than the asked difference.
+    Equal,
+    /// The pairs do not tell.
+    Undecided,
+}
+
+/// Why a trial has no more pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TrialEnd {
+    /// Each figure is exact enough.
+    Exact,
+    /// The time is over.
+    Time,
+    /// The user interrupted it.
+    Interrupted,
+    /// A run failed.
+    Failed,
+}
+
+impl Trial {
+    /// A trial without pairs. `difference` is above 0.
+    pub fn new(arms: [String; 2], difference: f64, names: &[Named]) -> Self {
+        let figure = |named: &Named| TrialFigure {
+            name: named.to_string(),
+            unit: named.unit(RateUnit::Operations),
+            pairs: 0,
+            medians: [None; 2],
+            change: None,
+            range: None,
+            visible: None,
+            finding: TrialFinding::Undecided,
+        };
+        Self {
+            schema: TrialName::V1,
+            arms,
+            difference,
+            pairs: Vec::new(),
+            figures: names.iter().map(figure).collect(),
+            ended_by: None,
+            names: names.to_vec(),
+        }
+    }
+
+    /// Adds the runs of arm A and arm B, of which `first` ran first, and looks at all figures anew.
+    pub fn add(&mut self, first: char, seed: u64, records: &[Record; 2]) {
+        let unit = PlanRecord::common_unit(records.iter().map(|record| &record.plan));
+        let value = |named: &Named, record: &Record| match named.of(record, unit) {
+            Measured::Known(value) => Some(value),
+            Measured::Missing(_) | Measured::Unanswered => None,
+        };
+        let values = records
+            .each_ref()
+            .map(|record| self.names.iter().map(|named| value(named, record)).collect::<Vec<_>>());
+        let left_out = ['A', 'B'].into_iter().zip(records).find_map(|(arm, record)| {
+            let mut checks = record.believable.checks.iter();
+            let spoils = checks.find(|check| check.verdict() == Verdict::No)?;
+            Some(format!("{arm}: {}", spoils.message))
+        });
+        self.pairs.push(Pair { first, seed, values, left_out });
+        for (at, named) in self.names.iter().enumerate() {
+            self.figures[at].unit = named.unit(unit);
+            let counted = self.pairs.iter().filter(|pair| pair.left_out.is_none());
+            let both = counted.filter_map(|Pair { values: [a, b], .. }| Some((a[at]?, b[at]?)));
+            let (a, b): (Vec<f64>, Vec<f64>) = both.unzip();
+            let more_is_better = named.more_is_better();
+            self.figures[at].look(&a, &b, (self.names.len(), self.difference), more_is_better);
+        }
+    }
+
+    /// True once more pairs are not needed to find the asked difference in any figure.
+    pub fn is_exact(&self) -> bool {
+        self.figures.iter().all(|figure| {
+            let is_visible = figure.visible.is_some_and(|visible| visible <= self.difference);
+            is_visible && figure.pairs as usize >= PAIRS_MIN
+        })
+    }
+
+    /// Pairs that do not count.
+    pub fn left_out(&self) -> usize {
+        self.pairs.iter().filter(|pair| pair.left_out.is_some()).count()
+    }
+
+    /// The trial as JSON for files and pipes: indented, ending with a line break.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a trial has only names as keys") + "\n"
+    }
+}
+
+impl TrialFigure {
+    /// Compares the values of both arms, pair by pair.
+    fn look(
+        &mut self,
+        a: &[f64],
+        b: &[f64],
+        (figures, difference): (usize, f64),
+        more_is_better: bool,
+    ) {
+        self.pairs = a.len() as u64;
+        self.medians = [median(a), median(b)];
+        let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| b / a).collect();
+        let Some(paired) = Paired::of(&ratios, figures) else { return };
+        self.change = Some(paired.change());
+        self.range = Some(paired.range());
+        self.visible = Some(paired.visible());
+        self.finding = match (paired.finding(difference), more_is_better) {
+            (Finding::Higher, true) | (Finding::Lower, false) => TrialFinding::Better,
+            (Finding::Higher, false) | (Finding::Lower, true) => TrialFinding::Worse,
+            (Finding::Equal, _) => TrialFinding::Equal,
+            (Finding::Undecided, _) => TrialFinding::Undecided,
+        };
+    }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.get(sorted.len() / 2)?;
+    Some(match sorted.len() % 2 {
+        0 => f64::midpoint(sorted[sorted.len() / 2 - 1], *middle),
+        _ => *middle,
+    })
+}

@@ -1,0 +1,165 @@
+//! A trial of two arms as text and as Markdown: a row for each pair as it ends, then what both arms
+//! measured, by how much they differ, and what that means.
+
+use crate::figure::in_unit;
+use crate::files::{escaped, table as markdown_table};
+use crate::layout::{TextLayout, TextTable, labelled, wrapped};
+use crate::number::{NONE, counted};
+use memtide_record::compare::{Pair, Trial, TrialEnd, TrialFigure, TrialFinding};
+
+/// The lines before the first pair: what sets the arms apart, and what the trial looks for.
+pub fn trial_heading(trial: &Trial, columns: Option<usize>) -> String {
+    let mut out = TextLayout::new(columns);
+    for (letter, arm) in ["A", "B"].into_iter().zip(&trial.arms) {
+        labelled(&mut out, letter, arm);
+    }
+    let goal = format!("a difference of {}", percent(trial.difference));
+    labelled(&mut out, "find", &goal);
+    out.into_text()
+}
+
+/// The line of the last pair, with what is known so far.
+pub fn pair_line(trial: &Trial) -> String {
+    let Some(pair) = trial.pairs.last() else { return String::new() };
+    let number = trial.pairs.len();
+    if let Some(why) = &pair.left_out {
+        return format!("pair {number}: left out ({why})\n");
+    }
+    let figures = trial.figures.iter().enumerate().map(|(at, figure)| {
+        let [a, b] = [0, 1].map(|arm: usize| shown(figure, pair.values[arm][at]));
+        let so_far = figure.range.map(|range| format!(" ({} so far)", span(range)));
+        format!("{} {a} and {b}{}", figure.name, so_far.unwrap_or_default())
+    });
+    format!("pair {number}: {}\n", figures.collect::<Vec<_>>().join("; "))
+}
+
+/// The result for a terminal of `columns` columns, or for none.
+pub fn trial_text(trial: &Trial, columns: Option<usize>) -> String {
+    let mut out = TextLayout::new(columns);
+    let rows = rows(trial);
+    let mut table = TextTable::new(&rows[0], &[]);
+    rows[1..].iter().for_each(|row| table.row(row.clone()));
+    table.render(&mut out);
+    for sentence in sentences(trial) {
+        wrapped(&mut out, "", "", &sentence);
+    }
+    out.into_text()
+}
+
+/// The result as Markdown, ending in a line break.
+pub fn trial_markdown(trial: &Trial) -> String {
+    let mut out = "### memtide: A against B\n\n".to_owned();
+    for (letter, arm) in ["A", "B"].into_iter().zip(&trial.arms) {
+        out += &format!("- **{letter}:** {}\n", escaped(arm));
+    }
+    out += &format!("\n{}\n", markdown_table(&rows(trial)));
+    for sentence in sentences(trial) {
+        out += &format!("- {}\n", escaped(&sentence));
+    }
+    let each = |pair: &Pair| {
+        let cells =
+            trial.figures.iter().enumerate().flat_map(|(at, figure)| {
+                [0, 1].map(|arm: usize| shown(figure, pair.values[arm][at]))
+            });
+        let note = pair.left_out.clone().unwrap_or_default();
+        [pair.first.to_string()].into_iter().chain(cells).chain([note]).collect()
+    };
+    let names = trial.figures.iter().flat_map(|figure| ["A", "B"].map(|arm| (figure, arm)));
+    let names = names.map(|(figure, arm)| format!("{} {arm}", figure.name));
+    let heading = ["first".to_owned()].into_iter().chain(names).chain(["left out".to_owned()]);
+    let pairs: Vec<Vec<String>> =
+        [heading.collect()].into_iter().chain(trial.pairs.iter().map(each)).collect();
+    out + &format!("\n<details><summary>pairs</summary>\n\n{}</details>\n", markdown_table(&pairs))
+}
+
+/// The rows of the result, heading first.
+fn rows(trial: &Trial) -> Vec<Vec<String>> {
+    let heading = ["figure", "A", "B", "change", "95 % range", "B is"].map(str::to_owned);
+    let row = |figure: &TrialFigure| {
+        let [a, b] = figure.medians.map(|median| shown(figure, median));
+        let change = figure.change.map_or_else(|| NONE.to_owned(), signed_percent);
+        let range = figure.range.map_or_else(|| NONE.to_owned(), span);
+        vec![figure.name.clone(), a, b, change, range, answer(figure).to_owned()]
+    };
+    [heading.to_vec()].into_iter().chain(trial.figures.iter().map(row)).collect()
+}
+
+const fn answer(figure: &TrialFigure) -> &'static str {
+    match figure.finding {
+        TrialFinding::Better => "better",
+        TrialFinding::Worse => "worse",
+        TrialFinding::Equal => "equal",
+        TrialFinding::Undecided => "undecided",
+    }
+}
+
+/// What the answers mean, and what limits them.
+fn sentences(trial: &Trial) -> Vec<String> {
+    let counts = trial.pairs.len() - trial.left_out();
+    let mut sentences = vec![format!(
+        "{} counted; {}. The ranges are by pairs, and hold together in 95 % of trials.",
+        counted(counts as u64, "pair"),
+        match trial.ended_by {
+            Some(TrialEnd::Exact) => "more are not needed",
+            Some(TrialEnd::Time) | None => "then the time was over (--at-most)",
+            Some(TrialEnd::Interrupted) => "then it was interrupted",
+            Some(TrialEnd::Failed) => "then a run failed",
+        }
+    )];
+    if trial.figures.iter().any(|figure| figure.finding == TrialFinding::Equal) {
+        let bound = percent(trial.difference);
+        sentences.push(format!("equal: the arms differ by less than {bound}."));
+    }
+    for figure in &trial.figures {
+        if figure.finding != TrialFinding::Undecided {
+            continue;
+        }
+        let name = &figure.name;
+        sentences.push(match figure.visible {
+            Some(visible) => format!(
+                "{name} is undecided: these pairs find a change of {} or more; for less, allow \
+                 more time with --at-most, or a longer --duration.",
+                signed_percent(visible).trim_start_matches('+')
+            ),
+            None => format!("{name} is undecided: fewer than two pairs measured it in both arms."),
+        });
+    }
+    if trial.left_out() > 0 {
+        let why = trial.pairs.iter().rev().find_map(|pair| pair.left_out.as_deref());
+        sentences.push(format!(
+            "{} left out, because a run was not the load that was asked for; the last: {}.",
+            counted(trial.left_out() as u64, "pair"),
+            why.unwrap_or_default()
+        ));
+    }
+    sentences
+}
+
+fn shown(figure: &TrialFigure, value: Option<f64>) -> String {
+    value.map_or_else(|| NONE.to_owned(), |value| in_unit(figure.unit, value))
+}
+
+/// A fraction above 0 in percent, with two significant digits.
+fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    match percent {
+        ..10.0 => format!("{} %", (percent * 10.0).round() / 10.0),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
+/// A change in percent with its sign; beyond tenfold, no figure is of use.
+fn signed_percent(fraction: f64) -> String {
+    if fraction > 9.0 {
+        return "> +900 %".to_owned();
+    }
+    let tenths = (fraction * 1000.0).round() as i64;
+    let sign = if tenths < 0 { "−" } else { "+" };
+    format!("{sign}{:.1} %", tenths.unsigned_abs() as f64 / 10.0)
+}
+
+/// A range of changes: `−1.2 to +3.4 %`.
+fn span([low, high]: [f64; 2]) -> String {
+    let low = signed_percent(low);
+    format!("{} to {}", low.trim_end_matches(" %"), signed_percent(high))
+}
