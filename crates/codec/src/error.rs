@@ -60,6 +60,8 @@ pub enum Malformed {
         line: Excerpt,
     },
     /// A line is not an answer of the meta protocol.
+    ///
+    /// To do: Check the port, and that the server is memcached 1.6 or later.
     UnknownAnswer {
         /// The beginning of the line.
         line: Excerpt,
@@ -113,7 +115,7 @@ impl fmt::Display for Malformed {
             Self::UnknownAnswer { line } => write!(
                 f,
                 "sent {line} where a meta reply of memcached such as HD, VA or EN was \
-                 expected; does it know the meta protocol?"
+                 expected"
             ),
             Self::BadNumber { line, expected } => {
                 write!(f, "sent {line} where {expected} was expected")

@@ -6,7 +6,7 @@ use crate::counter::{Counters, Snapshot};
 use crate::shard::{Incoming, KeyAccess, Shard};
 use crate::table::{self, ReplyBuffer};
 use memtide_base::Random;
-use memtide_codec::{KEY_BYTES_MAX, Reply, Verb, meta};
+use memtide_codec::{Reply, Verb, base64, meta};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
@@ -133,7 +133,7 @@ impl Store {
         request: &meta::Request<'_>,
         out: &mut impl ReplyBuffer,
     ) {
-        let mut raw = [0; KEY_BYTES_MAX];
+        let mut raw = [0; base64::RAW_BYTES_MAX];
         let mut target = self.target(clock, request.raw_key(&mut raw));
         target.cas = request.options.new_cas;
         self.shard(target.hash).meta(&target, clock, request, out);

@@ -305,8 +305,8 @@ impl Theirs {
         let mut child =
             Command::new(std::env::var("MEMTIDE_TEST_MEMCACHED").as_deref().unwrap_or("memcached"))
                 .args(["-l", "127.0.0.1", "-u", "nobody", "-t", "1", "-m", "64"])
-                // Without its background threads, which sometimes hold an item, so that decr makes a
-                // new, shorter item instead of padding with spaces.
+                // Without its background threads, which sometimes hold an item, so that decr makes
+                // a new, shorter item instead of padding with spaces.
                 .args(["-o", "no_modern"])
                 .args(["-p", &port.to_string()])
                 .spawn()

@@ -2,24 +2,17 @@
 //! formatting machinery; does not check keys, values and flags.
 
 use super::reply_decoder::Answer;
-use super::{Command, Flag};
-use crate::base64;
+use super::{Command, Flag, OPAQUE_BYTES_MAX};
 use crate::reply::Reply;
 use crate::text::encode as text;
 use crate::write::digits;
 
-pub use crate::text::encode::{key_with, meta_request as request};
+pub use crate::text::encode::key_with;
 
-/// Writes the command's word. A key follows, except for `mn`: [`key_with`] or [`key_base64`].
+/// Writes the command's word. A key follows, except for `mn`: [`key_with`].
 #[inline]
 pub fn command(out: &mut Vec<u8>, command: Command) {
     out.extend_from_slice(command.word());
-}
-
-/// Writes a space and the text of a key of 1 to [`base64::RAW_BYTES_MAX`] raw bytes. The flag
-/// [`Flag::Base64`] must follow.
-pub fn key_base64(out: &mut Vec<u8>, raw: &[u8]) {
-    key_with(out, |out| base64::encode(out, raw));
 }
 
 /// Writes the length of the value of an `ms`, directly after the key. The value and its CRLF must
@@ -55,6 +48,7 @@ pub fn flag_signed(out: &mut Vec<u8>, one: Flag, value: i64) {
 /// Writes a flag and a word.
 #[inline]
 pub fn flag_word(out: &mut Vec<u8>, one: Flag, token: &[u8]) {
+    debug_assert!(one != Flag::Opaque || token.len() <= OPAQUE_BYTES_MAX, "the caller bounds it");
     flag(out, one);
     out.extend_from_slice(token);
 }

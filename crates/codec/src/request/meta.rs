@@ -3,8 +3,9 @@
 
 use super::KEY_BYTES_MAX;
 pub use super::flags::{Command, Flag, Flags, OPAQUE_BYTES_MAX, Word};
+use crate::base64::{self, RAW_BYTES_MAX};
 use crate::error::{BadLine, BadRequest};
-use crate::{base64, scan};
+use crate::scan;
 
 /// The most words of a line of memcached, without the end.
 const WORDS_MAX: usize = 19;
@@ -163,7 +164,7 @@ impl Options {
         if !is_base64 {
             return Ok(Self::NONE);
         }
-        base64::decode(key, &mut [0; KEY_BYTES_MAX]).ok_or(BAD_LINE)?;
+        base64::decode(key, &mut [0; RAW_BYTES_MAX]).ok_or(BAD_LINE)?;
         Ok(Self { flags: 1 << Flag::Base64 as u8, ..Self::NONE })
     }
 
@@ -190,7 +191,7 @@ impl Options {
         match flag {
             Flag::Base64 => {
                 let bad = BadRequest::client(b"error decoding key");
-                base64::decode(key, &mut [0; KEY_BYTES_MAX]).ok_or(bad)?;
+                base64::decode(key, &mut [0; RAW_BYTES_MAX]).ok_or(bad)?;
             }
             Flag::Vivify => self.vivify = Some(signed()?),
             Flag::Expiry => self.expiry = Some(signed()?),

@@ -70,7 +70,7 @@ pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
 }
 
 /// Writes a request of the meta protocol; its options are those that its flags say.
-pub fn meta_request(out: &mut Vec<u8>, request: &meta::Request<'_>) {
+fn meta_request(out: &mut Vec<u8>, request: &meta::Request<'_>) {
     let meta::Request { command, key: name, flags, value, .. } = *request;
     out.extend_from_slice(command.word());
     if command == meta::Command::Noop {

@@ -1,6 +1,7 @@
 //! Decodes a client's bytes into requests; rejects what memcached rejects, and continues the stream
 //! as memcached does. A request that arrives whole is decoded in place. Answers nothing.
 
+use crate::base64::RAW_BYTES_MAX;
 use crate::error::{BadLine, BadRequest, Then};
 use crate::reply::ErrorKind;
 use crate::request::meta::{self, Command, Flag, SetHead};
@@ -37,8 +38,8 @@ const HANG_UP: BadRequest =
 pub struct RequestDecoder {
     item_bytes_max: usize,
     expect: Expect,
-    /// The beginning of a line; or the words of a store that are kept and the part of its value that
-    /// has arrived; or a request that was just returned.
+    /// The beginning of a line; or the words of a store that are kept and the part of its value
+    /// that has arrived; or a request that was just returned.
     buffer: Vec<u8>,
     /// True if `buffer` was returned and must be cleared.
     buffer_spent: bool,
@@ -276,7 +277,7 @@ impl RequestDecoder {
         let (verb, silent) = match head {
             Head::Classic(head) => (head.verb, head.noreply),
             Head::Meta(head) => {
-                let key = head.with(&self.buffer, &[]).raw_key(&mut [0; KEY_BYTES_MAX]).to_vec();
+                let key = head.with(&self.buffer, &[]).raw_key(&mut [0; RAW_BYTES_MAX]).to_vec();
                 self.buffer = key;
                 (Verb::Set, false)
             }
@@ -326,7 +327,7 @@ impl RequestDecoder {
         let (key_bytes, flags) = match head {
             Head::Classic(head) => (head.key_bytes, head.flags),
             Head::Meta(head) if head.options.has(Flag::Base64) => {
-                let raw = head.with(kept, &[]).raw_key(&mut [0; KEY_BYTES_MAX]).len();
+                let raw = head.with(kept, &[]).raw_key(&mut [0; RAW_BYTES_MAX]).len();
                 (raw, head.options.client_flags)
             }
             Head::Meta(head) => (head.key_bytes, head.options.client_flags),
