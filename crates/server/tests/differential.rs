@@ -37,6 +37,9 @@ const COUNTERS: &str = "cmd_get cmd_set cmd_flush cmd_touch get_hits get_misses 
                         cas_hits cas_badval touch_hits touch_misses store_too_large \
                         store_no_memory bytes curr_items total_items evictions";
 
+/// A miss that memcached 1.6.18 refuses, because it does not know a flag.
+const PROBE: &[u8] = b"mg a E1\r\n";
+
 /// A process whose addresses have a minus sign is followed by another, up to this number. A real
 /// difference between the servers shows in every process.
 const PROCESSES_MAX: u64 = 3;
@@ -51,6 +54,10 @@ fn answer_and_count() {
     let mut theirs = Theirs::start();
     let newest = theirs.is_newest();
     let mut ours = Ours::new();
+    if newest {
+        // The counters must be equal.
+        ours.ask(PROBE);
+    }
     let mut cas = CasPairs::default();
     // By hand, `MEMTIDE_TEST_SEQUENCES` asks for more.
     let sequences = std::env::var("MEMTIDE_TEST_SEQUENCES").ok();
@@ -59,7 +66,8 @@ fn answer_and_count() {
         let mut random = Random::new(SEED + sequence);
         for step in 0..REQUESTS {
             let place = format!("seed {}, step {step}", SEED + sequence);
-            let in_meta = random.below(2) == 0;
+            // Later versions refuse other classic lines; meta is what they are compared in.
+            let in_meta = newest || random.below(2) == 0;
             let (to_them, to_us) = match in_meta {
                 true => meta::draw(&mut random, &cas, newest),
                 false => draw(&mut random, &cas),
@@ -327,8 +335,7 @@ impl Theirs {
 
     /// True if it knows every flag of the meta protocol.
     fn is_newest(&mut self) -> bool {
-        self.stream.write_all(b"mg a E1 C1\r\n").unwrap();
-        self.ask(b"").starts_with(b"EN")
+        self.ask(PROBE).starts_with(b"EN")
     }
 
     /// All answers; the answer to `version` marks their end.

@@ -46,7 +46,8 @@ pub fn draw(random: &mut Random, cas: &CasPairs, newest: bool) -> (Vec<u8>, Vec<
 }
 
 fn command(random: &mut Random, word: &str, cas: &CasPairs, newest: bool) -> (Vec<u8>, Vec<u8>) {
-    let in_base64 = random.below(5) == 0;
+    // Versions from 1.6.19 on do not decode the key of `me`.
+    let in_base64 = random.below(5) == 0 && !(newest && word == "me");
     let mut key = key(random).to_owned();
     let mut flags = Vec::new();
     if in_base64 {
@@ -117,18 +118,33 @@ fn others(random: &mut Random, word: &str, newest: bool) -> Vec<String> {
             flags.push(format!("{letter}{}", token(random, letter, word)));
         }
     }
-    if random.below(30) == 0 {
+    if newest && word == "ma" && flags.iter().any(|flag| flag.starts_with('N')) {
+        // Later versions do not answer a quiet one that creates the key.
+        flags.retain(|flag| flag != "q");
+    }
+    // Later versions have other messages.
+    if random.below(30) == 0 && !newest {
         let long = format!("O{}", "o".repeat([31, 32][pick(random, 2)]));
-        let mut bad =
-            vec!["!", "D", "Dx", "Tx", "T", "Nx", "Rx", "Cx", "Fx", "Jx", "kk", "q q", "y"];
+        let mut bad = vec![
+            "!",
+            "D",
+            "Dx",
+            "Tx",
+            "T",
+            "Nx",
+            "Rx",
+            "Cx",
+            "Fx",
+            "Jx",
+            "kk",
+            "q q",
+            "y",
+            "Mxx",
+            "M",
+            "a b c d e g i j m n o p r w y z A B",
+        ];
         if matches!(word, "ms" | "md") && !flags.iter().any(|flag| flag.starts_with('O')) {
             bad.push(&long);
-        }
-        if !newest {
-            // Later versions have other messages.
-            bad.extend(["Mxx", "M", "a b c d e g i j m n o p r w y z A B"]);
-        } else if word == "md" {
-            return flags;
         }
         flags.extend(bad[pick(random, bad.len())].split(' ').map(str::to_owned));
     }
