@@ -203,8 +203,17 @@ impl ProfileState {
             let then = match kind {
                 FaultKind::Reset => Then::Reset,
                 FaultKind::Stall => Then::Stall,
-                _ if scene.strike(kind, keys, &mut random, (out, from)) => Then::Answer,
-                _ => continue,
+                _ => {
+                    let answer = (&mut *out, from);
+                    let struck = match request {
+                        Request::Meta(asked) => scene.strike_meta(kind, asked, &mut random, answer),
+                        _ => scene.strike(kind, keys, &mut random, answer),
+                    };
+                    if !struck {
+                        continue;
+                    }
+                    Then::Answer
+                }
             };
             if then != Then::Answer {
                 out.truncate(from);
@@ -249,8 +258,16 @@ fn verb_with_key(request: &Request<'_>) -> Option<Verb> {
 fn meta_verb(request: &meta::Request<'_>) -> Option<Verb> {
     let meta::Request { command, options, .. } = request;
     match (command, options.mode) {
-        (Command::Get, _) if options.expiry.is_some() => Some(Verb::Gat),
-        (Command::Get, _) => Some(Verb::Get),
+        (Command::Get, _) => {
+            let with_cas = options.has(Flag::ReturnCas);
+            Some(match (options.expiry.is_some(), options.has(Flag::Value)) {
+                (true, false) => Verb::Touch,
+                (true, true) if with_cas => Verb::Gats,
+                (true, true) => Verb::Gat,
+                (false, _) if with_cas => Verb::Gets,
+                (false, _) => Verb::Get,
+            })
+        }
         (Command::Set, _) if options.compare_cas.is_some() => Some(Verb::Cas),
         (Command::Set, Mode::Add) => Some(Verb::Add),
         (Command::Set, Mode::Append) => Some(Verb::Append),
