@@ -2,7 +2,7 @@
 //! where the stream is split, and decoded messages are decoded again after they were encoded.
 
 use crate::generate::pieces;
-use memtide_codec::{Malformed, Then, binary, text};
+use memtide_codec::{BadRequest, Malformed, Then, binary, meta, text};
 use std::fmt::Debug;
 
 /// The largest item that a request decoder accepts: small, so that larger ones occur.
@@ -23,6 +23,18 @@ pub fn reply_decoder(data: &[u8]) {
         let (mut decoder, mut out) = (text::ReplyDecoder::new(), Vec::new());
         let end = drive(pieces, |input| {
             Ok(decoder.next(input)?.map(|reply| text::encode::reply(&mut out, &reply)).is_some())
+        });
+        (out, end.map(|()| decoder.is_idle()))
+    });
+}
+
+/// A server's bytes, as a client of the meta protocol reads them.
+pub fn meta_answers(data: &[u8]) {
+    check_replies(data, |pieces| {
+        let (mut decoder, mut out) = (meta::ReplyDecoder::new(), Vec::new());
+        let end = drive(pieces, |input| {
+            let answer = decoder.next(input)?;
+            Ok(answer.map(|answer| meta::encode::answer(&mut out, &answer)).is_some())
         });
         (out, end.map(|()| decoder.is_idle()))
     });
@@ -50,7 +62,7 @@ pub fn request_decoder(data: &[u8]) {
                 Ok(request.map(|request| text::encode::request(&mut out, &request)).is_some())
             }
             Err(bad) => {
-                refused.push(refusal(out.len(), &bad, bad.then, decoder.refused()));
+                refused.push(refusal(out.len(), &bad, is_too_large(&bad), decoder.refused()));
                 Ok(true)
             }
         });
@@ -68,7 +80,12 @@ pub fn request_frames(data: &[u8]) {
                 Ok(request.map(|request| binary::encode::request(&mut out, &request)).is_some())
             }
             Err(bad) => {
-                refused.push(refusal(out.len(), &bad, bad.then, decoder.refused()));
+                refused.push(refusal(
+                    out.len(),
+                    &bad,
+                    bad.then == Then::SwallowedValue,
+                    decoder.refused(),
+                ));
                 Ok(true)
             }
         });
@@ -76,8 +93,13 @@ pub fn request_frames(data: &[u8]) {
     });
 }
 
-fn refusal(at: usize, bad: &impl Debug, then: Then, key: Option<impl Debug>) -> (usize, String) {
-    assert_eq!(key.is_some(), then == Then::SwallowedValue);
+/// True for a store whose key the decoder still knows.
+fn is_too_large(bad: &BadRequest) -> bool {
+    bad.reply.message == b"object too large for cache"
+}
+
+fn refusal(at: usize, bad: &impl Debug, has_key: bool, key: Option<impl Debug>) -> (usize, String) {
+    assert_eq!(key.is_some(), has_key);
     (at, format!("{bad:?} {key:?}"))
 }
 

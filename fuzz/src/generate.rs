@@ -11,6 +11,11 @@ pub type Words = LazyLock<Vec<&'static [u8]>>;
 pub static REQUESTS: Words = LazyLock::new(|| words(include_str!("../words/requests.txt")));
 /// Replies, and parts of them.
 pub static REPLIES: Words = LazyLock::new(|| words(include_str!("../words/replies.txt")));
+/// Requests of the meta protocol, and parts of them.
+pub static META_REQUESTS: Words =
+    LazyLock::new(|| words(include_str!("../words/meta_requests.txt")));
+/// Replies of the meta protocol, and parts of them.
+pub static META_ANSWERS: Words = LazyLock::new(|| words(include_str!("../words/meta_answers.txt")));
 /// Request frames, and parts of them.
 pub static REQUEST_FRAMES: Words =
     LazyLock::new(|| words(include_str!("../words/request_frames.txt")));

@@ -15,9 +15,9 @@ mod scenario;
 mod server;
 pub mod generate;
 
-pub use codec::{answer_frames, reply_decoder, request_decoder, request_frames};
+pub use codec::{answer_frames, meta_answers, reply_decoder, request_decoder, request_frames};
 pub use conversation::{from_agent, to_agent};
 pub use join::join_file;
 pub use law::law_words;
 pub use scenario::scenario_toml;
-pub use server::{frames_session, session};
+pub use server::{frames_session, meta_session, session};

@@ -5,7 +5,7 @@ use crate::generate::pieces;
 use memtide_base::Instant;
 use memtide_codec::Malformed;
 use memtide_codec::binary::{self, Opcode};
-use memtide_codec::text::ReplyDecoder;
+use memtide_codec::meta::ReplyDecoder;
 use memtide_server::{Clock, Flow, Session, Store, StoreOptions};
 
 /// Small, so that items are refused and evicted.
@@ -21,11 +21,18 @@ pub fn session(data: &[u8]) {
     assert_eq!(serve(pieces(data)), (flow, answer.clone()), "answers depend on the cuts");
     let mut decoder = ReplyDecoder::new();
     let mut input = &answer[..];
-    while let Some(reply) = decoder.next(&mut input).expect("the server's own answers are lawful") {
+    while let Some(answer) = decoder.next(&mut input).expect("the server's own answers are lawful")
+    {
         // A trace must be able to show it on one line.
-        assert!(!reply.to_string().contains('\n'), "a reply is shown on more than one line");
+        assert!(!answer.reply.to_string().contains('\n'), "a reply is shown on more than one line");
     }
     assert!(decoder.is_idle(), "an answer breaks off");
+}
+
+/// A client's meta commands, as the server answers them. As memcached does, it may repeat a key
+/// whose bytes are no key of a line.
+pub fn meta_session(data: &[u8]) {
+    assert_eq!(serve(pieces(data)), serve([data]), "answers depend on the cuts");
 }
 
 /// A client's frames, as the server answers them.

@@ -2,7 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "seeds come from outside")]
 
 use memtide_fuzz::generate::{
-    ANSWER_FRAMES, Generator, JOINS, LAWS, REPLIES, REQUEST_FRAMES, REQUESTS, SCENARIOS, Words,
+    ANSWER_FRAMES, Generator, JOINS, LAWS, META_ANSWERS, META_REQUESTS, REPLIES, REQUEST_FRAMES,
+    REQUESTS, SCENARIOS, Words,
 };
 use memtide_fuzz::spoken::{FROM_AGENT, TO_AGENT};
 use std::panic::{self, AssertUnwindSafe};
@@ -37,6 +38,21 @@ fn reply_decoder() {
 #[test]
 fn request_decoder() {
     run(memtide_fuzz::request_decoder, &REQUESTS);
+}
+
+#[test]
+fn meta_answers() {
+    run(memtide_fuzz::meta_answers, &META_ANSWERS);
+}
+
+#[test]
+fn meta_requests() {
+    run(memtide_fuzz::request_decoder, &META_REQUESTS);
+}
+
+#[test]
+fn meta_session() {
+    run(memtide_fuzz::meta_session, &META_REQUESTS);
 }
 
 #[test]

@@ -59,6 +59,13 @@ pub enum Malformed {
         /// The beginning of the line.
         line: Excerpt,
     },
+    /// A line is not an answer of the meta protocol.
+    ///
+    /// To do: Check the port, and that the server is memcached 1.6 or later.
+    UnknownAnswer {
+        /// The beginning of the line.
+        line: Excerpt,
+    },
     /// A number of a reply is missing, not decimal or out of range.
     ///
     /// To do: Check the port, and connect to the server without a proxy.
@@ -105,6 +112,11 @@ impl fmt::Display for Malformed {
                 "sent {line} where a memcached text reply such as STORED, VALUE or \
                  END was expected; is it a memcached with the text protocol?"
             ),
+            Self::UnknownAnswer { line } => write!(
+                f,
+                "sent {line} where a meta reply of memcached such as HD, VA or EN was \
+                 expected"
+            ),
             Self::BadNumber { line, expected } => {
                 write!(f, "sent {line} where {expected} was expected")
             }
@@ -140,6 +152,21 @@ pub struct BadRequest {
     pub silent: bool,
     /// The continuation of the stream.
     pub then: Then,
+}
+
+/// A line that is refused.
+pub(crate) struct BadLine {
+    /// The answer.
+    pub bad: BadRequest,
+    /// The length of a value that follows and is skipped.
+    pub value_bytes: Option<usize>,
+}
+
+impl From<BadRequest> for BadLine {
+    /// A line without a value.
+    fn from(bad: BadRequest) -> Self {
+        Self { bad, value_bytes: None }
+    }
 }
 
 /// The continuation of a stream after a bad request.

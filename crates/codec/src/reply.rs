@@ -52,6 +52,17 @@ pub enum Reply<'a> {
         /// The rest of the line.
         value: &'a [u8],
     },
+    /// Meta: carried out, whatever was asked ("Meta Set" and others).
+    Done,
+    /// Meta: the answer to `mn` ("Meta No-Op").
+    Noop,
+    /// Meta: all about one item, for people ("Meta Debug").
+    Item {
+        /// The key as written.
+        key: &'a [u8],
+        /// The rest of the line: names and values.
+        figures: &'a [u8],
+    },
     /// The request was refused ("Error strings").
     Error(ErrorReply<'a>),
 }

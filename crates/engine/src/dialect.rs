@@ -347,6 +347,9 @@ pub(crate) fn name(reply: &Reply<'_>) -> &'static str {
         Reply::Number(_) => "a number",
         Reply::Version(_) => "VERSION",
         Reply::Stat { .. } => "STAT",
+        Reply::Done => "HD",
+        Reply::Noop => "MN",
+        Reply::Item { .. } => "ME",
         Reply::Error(_) => "an error",
     }
 }

@@ -6,4 +6,5 @@ mod reply_decoder;
 mod request_decoder;
 
 pub use reply_decoder::ReplyDecoder;
+pub(crate) use reply_decoder::{may_become_reply, parse_line};
 pub use request_decoder::{RequestDecoder, item_bytes};

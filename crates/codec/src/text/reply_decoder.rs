@@ -1,48 +1,17 @@
-//! Decodes a server's bytes into replies. A reply that arrives whole is decoded in place; values
-//! pass through in pieces and are counted, never read. Only a line that is cut in two is copied.
-//! Does not know which request a reply belongs to.
+//! Decodes a server's bytes into replies. A reply that arrives whole is decoded in place. Does not
+//! know which request a reply belongs to.
 
 use crate::error::{Excerpt, Malformed};
 use crate::reply::{ErrorKind, ErrorReply, Reply};
 use crate::request::KEY_BYTES_MAX;
 use crate::scan;
-
-/// The longest line, in bytes, without its CRLF.
-const LINE_BYTES_MAX: usize = 2048;
-/// The longest line with its CRLF.
-const LINE_ENDED_BYTES_MAX: usize = LINE_BYTES_MAX + 2;
-/// The longest value: the maximum of memcached's `-I`.
-const VALUE_BYTES_MAX: u64 = 1 << 30;
-/// The memory for cut lines that the decoder keeps between them, in bytes.
-const PARTIAL_BYTES_KEPT: usize = 96;
+use crate::stream::{Expect, Lines, VALUE_BYTES_MAX};
 
 /// Decodes what a server sends on one connection.
 #[derive(Debug, Default)]
 pub struct ReplyDecoder {
     expect: Expect,
-    /// The beginning of a line whose end has not arrived, or a cut line that was just returned.
-    partial: Vec<u8>,
-    /// True if `partial` was returned as a whole line and must be cleared.
-    partial_spent: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-enum Expect {
-    #[default]
-    Line,
-    /// The given number of bytes of a value, then its CRLF.
-    Value(usize),
-    /// The LF that ends a value.
-    ValueLineFeed,
-}
-
-impl Expect {
-    fn after(reply: &Reply<'_>) -> Self {
-        match reply {
-            Reply::Value { bytes, .. } => Self::Value(*bytes),
-            _ => Self::Line,
-        }
-    }
+    lines: Lines,
 }
 
 impl ReplyDecoder {
@@ -63,32 +32,25 @@ impl ReplyDecoder {
         }
         match self.expect {
             Expect::Line => self.next_line(input),
-            // Most values have arrived whole.
-            Expect::Value(left) => match input.split_at_checked(left) {
-                Some((bytes, [b'\r', b'\n', rest @ ..])) => {
-                    self.expect = Expect::Line;
-                    *input = rest;
-                    Ok(Some(Reply::Data { bytes, ends: true }))
-                }
-                _ => self.next_data(left, input),
-            },
-            Expect::ValueLineFeed => self.close_value(input),
+            _ => self.expect.next_data(input),
         }
     }
 
     /// True if the stream stands between replies: no line is partly read and no value is open.
     pub fn is_idle(&self) -> bool {
-        matches!(self.expect, Expect::Line) && (self.partial.is_empty() || self.partial_spent)
+        matches!(self.expect, Expect::Line) && self.lines.is_idle()
     }
 
     /// Checks the beginning of a line whose end has not arrived. An error if no reply can begin
     /// like this: a server of another kind is recognised by its first bytes, not by a timeout.
     #[inline]
     pub fn check_partial(&self) -> Result<(), Malformed> {
-        if self.partial.is_empty() || self.partial_spent || may_become_reply(&self.partial) {
-            return Ok(());
+        match self.lines.partial() {
+            Some(partial) if !may_become_reply(partial) => {
+                Err(Malformed::UnknownReply { line: Excerpt::of(partial) })
+            }
+            _ => Ok(()),
         }
-        Err(Malformed::UnknownReply { line: Excerpt::of(&self.partial) })
     }
 
     #[inline(always)]
@@ -96,10 +58,7 @@ impl ReplyDecoder {
         &'a mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<Reply<'a>>, Malformed> {
-        if self.partial_spent {
-            self.forget_partial();
-        }
-        if self.partial.is_empty() {
+        if self.lines.at_start() {
             // The replies that make up most traffic are compared whole.
             if let Some(rest) = input.strip_prefix(b"STORED\r\n") {
                 *input = rest;
@@ -125,102 +84,10 @@ impl ReplyDecoder {
         &'a mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<Reply<'a>>, Malformed> {
-        if self.partial.is_empty() {
-            return match take_line(input, LINE_ENDED_BYTES_MAX) {
-                Ok(Some(line)) => {
-                    let reply = parse_line(line)?;
-                    self.expect = Expect::after(&reply);
-                    Ok(Some(reply))
-                }
-                Ok(None) => {
-                    self.keep(input);
-                    Ok(None)
-                }
-                Err(TooLong) => Err(too_long(input)),
-            };
-        }
-        debug_assert!(self.partial.len() < LINE_ENDED_BYTES_MAX, "a longer line is an error");
-        let room = LINE_ENDED_BYTES_MAX - self.partial.len();
-        match take_line(input, room) {
-            Ok(Some(tail)) => self.partial.extend_from_slice(tail),
-            Ok(None) => {
-                self.keep(input);
-                return Ok(None);
-            }
-            Err(TooLong) => {
-                self.partial.extend_from_slice(&input[..room]);
-                return Err(too_long(&self.partial));
-            }
-        }
-        self.partial_spent = true;
-        let reply = parse_line(&self.partial)?;
+        let Some(line) = self.lines.take(input)? else { return Ok(None) };
+        let reply = parse_line(line)?;
         self.expect = Expect::after(&reply);
         Ok(Some(reply))
-    }
-
-    #[inline(never)]
-    fn next_data<'i>(
-        &mut self,
-        left: usize,
-        input: &mut &'i [u8],
-    ) -> Result<Option<Reply<'i>>, Malformed> {
-        debug_assert!(left as u64 <= VALUE_BYTES_MAX, "a longer value is an error");
-        let (bytes, rest) = input.split_at(left.min(input.len()));
-        match rest {
-            [b'\r', b'\n', rest @ ..] => {
-                self.expect = Expect::Line;
-                *input = rest;
-                Ok(Some(Reply::Data { bytes, ends: true }))
-            }
-            [] => {
-                self.expect = Expect::Value(left - bytes.len());
-                *input = rest;
-                Ok(Some(Reply::Data { bytes, ends: false }))
-            }
-            [b'\r'] => {
-                self.expect = Expect::ValueLineFeed;
-                *input = &[];
-                let piece = Reply::Data { bytes, ends: false };
-                Ok((!bytes.is_empty()).then_some(piece))
-            }
-            // The bytes before the error are returned first, as if they had arrived alone.
-            _ if !bytes.is_empty() => {
-                self.expect = Expect::Value(left - bytes.len());
-                *input = rest;
-                Ok(Some(Reply::Data { bytes, ends: false }))
-            }
-            [b'\r', got, ..] | [got, ..] => Err(Malformed::ValueNotClosed { got: *got }),
-        }
-    }
-
-    #[inline(never)]
-    fn close_value<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'i>>, Malformed> {
-        match *input {
-            [b'\n', rest @ ..] => {
-                self.expect = Expect::Line;
-                *input = rest;
-                Ok(Some(Reply::Data { bytes: &[], ends: true }))
-            }
-            [] => Ok(None),
-            [got, ..] => Err(Malformed::ValueNotClosed { got: *got }),
-        }
-    }
-
-    /// Keeps the beginning of a line, which is all that is left of the input.
-    fn keep(&mut self, input: &mut &[u8]) {
-        if self.partial.capacity() == 0 {
-            self.partial.reserve_exact(input.len().max(PARTIAL_BYTES_KEPT));
-        }
-        self.partial.extend_from_slice(input);
-        *input = &[];
-    }
-
-    fn forget_partial(&mut self) {
-        self.partial.clear();
-        if self.partial.capacity() > PARTIAL_BYTES_KEPT {
-            self.partial = Vec::new();
-        }
-        self.partial_spent = false;
     }
 }
 
@@ -241,7 +108,7 @@ fn plain_value(input: &[u8]) -> Option<(Reply<'_>, &[u8])> {
 }
 
 /// True if a line that begins with `partial` can be a reply.
-fn may_become_reply(partial: &[u8]) -> bool {
+pub(crate) fn may_become_reply(partial: &[u8]) -> bool {
     const REPLIES: [&[u8]; 15] = [
         b"VALUE ",
         b"STORED\r\n",
@@ -263,28 +130,8 @@ fn may_become_reply(partial: &[u8]) -> bool {
     partial.first().is_some_and(u8::is_ascii_digit) || REPLIES.iter().any(is_begun)
 }
 
-/// The line has no end within the limit.
-struct TooLong;
-
-/// Takes a line with its LF from the front of `input`. `None` if the LF has not arrived.
-fn take_line<'i>(input: &mut &'i [u8], bytes_max: usize) -> Result<Option<&'i [u8]>, TooLong> {
-    match scan::find(b'\n', &input[..input.len().min(bytes_max)]) {
-        Some(at) => {
-            let (line, rest) = input.split_at(at + 1);
-            *input = rest;
-            Ok(Some(line))
-        }
-        None if input.len() >= bytes_max => Err(TooLong),
-        None => Ok(None),
-    }
-}
-
-fn too_long(line: &[u8]) -> Malformed {
-    Malformed::LineTooLong { line: Excerpt::of(line), bytes_max: LINE_BYTES_MAX }
-}
-
 /// Reads one line with its CRLF.
-fn parse_line(line: &[u8]) -> Result<Reply<'_>, Malformed> {
+pub(crate) fn parse_line(line: &[u8]) -> Result<Reply<'_>, Malformed> {
     let unknown = || Malformed::UnknownReply { line: Excerpt::of(line) };
     let text = line.strip_suffix(b"\r\n").ok_or_else(unknown)?;
     if let Some(rest) = text.strip_prefix(b"VALUE ") {

@@ -3,7 +3,7 @@
 
 use memtide_base::Random;
 use memtide_codec::binary::{self, Answer, Extras, Opcode, Status};
-use memtide_codec::{ErrorKind, ErrorReply, Keys, Reply, Request, Verb};
+use memtide_codec::{ErrorKind, ErrorReply, Keys, Reply, Request, Verb, meta};
 
 /// The memory that one draw borrows from.
 pub struct Words {
@@ -51,6 +51,9 @@ fn number(random: &mut Random) -> u64 {
 }
 
 pub fn request<'a>(random: &mut Random, words: &'a Words) -> Request<'a> {
+    if random.below(4) == 0 {
+        return Request::Meta(meta_request(random, words));
+    }
     let verb = Verb::ALL[random.below(Verb::ALL.len() as u64) as usize];
     let noreply = random.below(4) == 0;
     let expiry = number(random) as i64;
@@ -79,6 +82,31 @@ pub fn request<'a>(random: &mut Random, words: &'a Words) -> Request<'a> {
         Verb::Verbosity => Request::Verbosity { level: number(random) as u32, noreply },
         Verb::Quit => Request::Quit,
     }
+}
+
+/// One request of the meta protocol, with any of its flags.
+fn meta_request<'a>(random: &mut Random, words: &'a Words) -> meta::Request<'a> {
+    const FLAGS: [&str; 6] = [
+        "c f h k l O31 q s t u v",
+        "T30 N-1 R0 Ppath Llog",
+        "q C18446744073709551615 E0 F4294967295 I MA",
+        "MD D9 J0",
+        "x",
+        "",
+    ];
+    let command = meta::Command::ALL[random.below(6) as usize];
+    let mut flags = FLAGS[random.below(6) as usize];
+    if flags.contains("MA") != (command == meta::Command::Set) {
+        flags = "q O1 k";
+    }
+    if flags.contains("MD") && command != meta::Command::Arithmetic {
+        flags = "k";
+    }
+    let is_noop = command == meta::Command::Noop;
+    let key = if is_noop { &[][..] } else { &words.key };
+    let flags = meta::Flags::spaced(if is_noop { b"" } else { flags.as_bytes() });
+    let value = if command == meta::Command::Set { &words.value[..] } else { &[] };
+    meta::Request::new(command, key, flags, value).expect("memcached accepts these flags")
 }
 
 /// One reply; for a value its head and one piece.

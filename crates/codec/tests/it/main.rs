@@ -4,6 +4,7 @@
 mod binary;
 mod events;
 mod generate;
+mod meta;
 mod round_trip;
 mod udp;
 mod wire;

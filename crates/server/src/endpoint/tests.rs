@@ -232,6 +232,33 @@ fn a_refused_connection_has_no_endpoint() {
 }
 
 #[test]
+fn faults_strike_meta_commands_too() {
+    let store = "ms a 10 q F7\r\n0123456789\r\nms b 5 q\r\nother\r\n";
+    let ask = |fault: &str| {
+        let mut world = World::with_faults(&format!("{fault}:1@get"));
+        assert_eq!(world.answer(store), "");
+        let answer = world.answer("mg a v k f O1\r\n");
+        (answer, world.counts().get(fault).copied().unwrap_or(0))
+    };
+    let (whole, none) = ("VA 10 ka f7 O1\r\n0123456789\r\n", "EN ka O1\r\n");
+    assert_eq!(ask("expire-early"), (none.to_owned(), 1));
+    assert_eq!(ask("other-key"), ("VA 5 ka f7 O1\r\nother\r\n".to_owned(), 1));
+    let (answer, count) = ask("server-error");
+    assert!(answer.starts_with("SERVER_ERROR ") && count == 1, "{answer}");
+    for fault in ["truncate", "flip"] {
+        let (answer, count) = ask(fault);
+        assert!(answer.contains(" ka f7 O1\r\n") && answer != whole && count == 1, "{answer}");
+    }
+    // What has no value has none that could be wrong; a quiet miss has no answer at all.
+    let mut world = World::with_faults("flip:1");
+    assert_eq!(
+        world.answer("mg a v q\r\nmg a\r\nma a N0 v\r\nmn\r\n"),
+        "EN\r\nVA 1\r\n0\r\nMN\r\n"
+    );
+    assert!(world.counts().is_empty());
+}
+
+#[test]
 fn a_truncated_value_is_well_formed() {
     let mut world = World::with_faults("truncate:1");
     world.answer("set a 7 0 10\r\n0123456789\r\nset empty 0 0 0\r\n\r\n");

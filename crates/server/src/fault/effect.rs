@@ -5,8 +5,9 @@ use super::FaultKind;
 use crate::clock::Clock;
 use crate::store::Store;
 use memtide_base::{Instant, Random, Span};
+use memtide_codec::meta::{self, Command, Flag, Flags};
 use memtide_codec::text::{ReplyDecoder, encode};
-use memtide_codec::{ErrorKind, ErrorReply, Keys, Reply};
+use memtide_codec::{ErrorKind, ErrorReply, Keys, Reply, base64};
 use std::collections::HashMap;
 
 const SERVER_ERROR: Reply<'static> =
@@ -68,23 +69,8 @@ impl Scene<'_> {
         random: &mut Random,
         (out, from): (&mut Vec<u8>, usize),
     ) -> bool {
-        if out.len() == from {
-            return false; // The client wants no answer, so there is none to be wrong.
-        }
-        match kind {
-            FaultKind::ServerError => {
-                out.truncate(from);
-                encode::reply(out, &SERVER_ERROR);
-                return true;
-            }
-            FaultKind::Garbage => {
-                out.truncate(from);
-                out.extend_from_slice(b"?");
-                out.extend((0..16).map(|_| b'a' + random.below(26) as u8));
-                out.extend_from_slice(b"\r\n");
-                return true;
-            }
-            _ => {}
+        if let Some(done) = strike_whole(kind, random, (out, from)) {
+            return done;
         }
         let Some((keys, mut values)) = keys.zip(values_in(&out[from..])) else { return false };
         if !self.change(kind, keys, random, &mut values) {
@@ -97,6 +83,47 @@ impl Scene<'_> {
             encode::reply(out, &Reply::Data { bytes, ends: true });
         }
         encode::reply(out, &Reply::End);
+        true
+    }
+
+    /// Applies `kind` to the answer to a request of the meta protocol: see [`Self::strike`]. A
+    /// value that has expired is not returned late.
+    pub fn strike_meta(
+        &self,
+        kind: FaultKind,
+        request: &meta::Request<'_>,
+        random: &mut Random,
+        (out, from): (&mut Vec<u8>, usize),
+    ) -> bool {
+        if let Some(done) = strike_whole(kind, random, (out, from)) {
+            return done;
+        }
+        if request.command != Command::Get {
+            return false;
+        }
+        let Some((flags, bytes)) = meta_value(&out[from..]) else { return false };
+        let key = request.raw_key(&mut [0; base64::RAW_BYTES_MAX]).to_vec();
+        let mut value = Value { key, flags: 0, cas: None, bytes };
+        if !self.change_one(kind, random, &mut value) {
+            return false;
+        }
+        out.truncate(from);
+        if kind != FaultKind::ExpireEarly {
+            meta::encode::value_head(out, value.bytes.len());
+            out.extend_from_slice(&flags);
+            meta::encode::line_end(out);
+            encode::reply(out, &Reply::Data { bytes: &value.bytes, ends: true });
+        } else if !request.options.has(Flag::Quiet) {
+            meta::encode::code(out, Reply::End);
+            let repeated = [Flag::Opaque, Flag::Key, Flag::Base64];
+            let words = Flags::spaced(&flags);
+            for word in words.filter(|word| repeated.iter().any(|flag| *flag as u8 == word.letter))
+            {
+                out.extend_from_slice(&[b' ', word.letter]);
+                out.extend_from_slice(word.token);
+            }
+            meta::encode::line_end(out);
+        }
         true
     }
 
@@ -172,6 +199,42 @@ impl Late {
             at += usize::from(is_here);
         }
         false
+    }
+}
+
+/// Replaces a whole answer, if `kind` does that; returns whether it could. `None` for other faults.
+fn strike_whole(
+    kind: FaultKind,
+    random: &mut Random,
+    (out, from): (&mut Vec<u8>, usize),
+) -> Option<bool> {
+    if out.len() == from {
+        return Some(false); // The client wants no answer, so there is none to be wrong.
+    }
+    match kind {
+        FaultKind::ServerError => {
+            out.truncate(from);
+            encode::reply(out, &SERVER_ERROR);
+        }
+        FaultKind::Garbage => {
+            out.truncate(from);
+            out.extend_from_slice(b"?");
+            out.extend((0..16).map(|_| b'a' + random.below(26) as u8));
+            out.extend_from_slice(b"\r\n");
+        }
+        _ => return None,
+    }
+    Some(true)
+}
+
+/// The flags and the value of an answer to `mg`; `None` if it has no value.
+fn meta_value(mut answer: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let mut decoder = meta::ReplyDecoder::new();
+    let head = decoder.next(&mut answer).ok()??;
+    let flags = matches!(head.reply, Reply::Value { .. }).then(|| head.flags.rest().to_vec())?;
+    match decoder.next(&mut answer).ok()??.reply {
+        Reply::Data { bytes, ends: true } => Some((flags, bytes.to_vec())),
+        _ => None,
     }
 }
 

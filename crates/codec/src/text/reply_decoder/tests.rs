@@ -1,6 +1,7 @@
 //! Guarantees beside the meaning: where the returned bytes lie, and how much memory is kept.
 
 use super::*;
+use crate::stream::PARTIAL_BYTES_KEPT;
 
 #[test]
 fn what_arrives_whole_is_not_copied() {
@@ -16,7 +17,7 @@ fn what_arrives_whole_is_not_copied() {
             other => panic!("{other}"),
         }
     }
-    assert_eq!(decoder.partial.capacity(), 0);
+    assert_eq!(decoder.lines.capacity(), 0);
 }
 
 #[test]
@@ -33,7 +34,7 @@ fn a_cut_line_leaves_little_memory_behind() {
         assert!(decoder.is_idle());
         let mut next = &b"STORED\r\n"[..];
         assert_eq!(decoder.next(&mut next), Ok(Some(Reply::Stored)));
-        assert!(decoder.partial.capacity() <= PARTIAL_BYTES_KEPT);
+        assert!(decoder.lines.capacity() <= PARTIAL_BYTES_KEPT);
     }
 }
 

@@ -1,0 +1,238 @@
+//! Decodes a server's bytes into the answers of the meta protocol, and into the classic replies
+//! that come on the same connection. Does not know which request an answer belongs to.
+
+use super::{Flag, Flags};
+use crate::error::{Excerpt, Malformed};
+use crate::reply::Reply;
+use crate::request::KEY_BYTES_MAX;
+use crate::scan;
+use crate::stream::{Expect, Lines, VALUE_BYTES_MAX};
+use crate::text;
+
+/// One answer, or one piece of it. A value comes as `Value, Data, …`; nothing marks its end but the
+/// last `Data`. Codes are replies: `HD` is `Done`, `EN` is `End`, `NS` is `NotStored`, `EX` is
+/// `Exists`, `NF` is `NotFound`, `MN` is `Noop` and `ME` is `Item`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer<'a> {
+    /// The meaning of the code. Key, client's flags and cas number of a value are those that its
+    /// flags `k`, `f` and `c` say; empty, 0 and none without them. The key is as written: in base64
+    /// if there is a flag `b`.
+    pub reply: Reply<'a>,
+    /// The returned flags; empty for the pieces of a value.
+    pub flags: Flags<'a>,
+}
+
+/// Decodes what a server sends on one connection.
+#[derive(Debug, Default)]
+pub struct ReplyDecoder {
+    expect: Expect,
+    lines: Lines,
+}
+
+impl ReplyDecoder {
+    /// A decoder at the beginning of a stream. It allocates nothing until a line is cut in two.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next answer from the front of `input`. `None` means that more bytes are needed;
+    /// `input` is then empty. An error is the server's fault, and nothing can be decoded after it.
+    #[inline(always)]
+    pub fn next<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Answer<'a>>, Malformed> {
+        if input.is_empty() {
+            return Ok(None);
+        }
+        match self.expect {
+            Expect::Line => self.next_line(input),
+            _ => Ok(self.expect.next_data(input)?.map(Answer::from)),
+        }
+    }
+
+    /// True if the stream stands between answers: no line is partly read and no value is open.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.expect, Expect::Line) && self.lines.is_idle()
+    }
+
+    /// Checks the beginning of a line whose end has not arrived. An error if no answer can begin
+    /// like this.
+    #[inline]
+    pub fn check_partial(&self) -> Result<(), Malformed> {
+        match self.lines.partial() {
+            Some(partial) if !may_become_answer(partial) => {
+                Err(Malformed::UnknownAnswer { line: Excerpt::of(partial) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    fn next_line<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Answer<'a>>, Malformed> {
+        if self.lines.at_start()
+            && let Some((answer, rest)) = usual(input)
+        {
+            *input = rest;
+            self.expect = Expect::after(&answer.reply);
+            return Ok(Some(answer));
+        }
+        self.next_unusual_line(input)
+    }
+
+    /// Reads a line that is none of the usual ones, or that arrives in pieces. A function of its
+    /// own, so that the usual lines do not pay for it.
+    #[inline(never)]
+    fn next_unusual_line<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Answer<'a>>, Malformed> {
+        let Some(line) = self.lines.take(input)? else { return Ok(None) };
+        let answer = parse_line(line)?;
+        self.expect = Expect::after(&answer.reply);
+        Ok(Some(answer))
+    }
+}
+
+impl<'a> From<Reply<'a>> for Answer<'a> {
+    /// An answer without flags.
+    #[inline(always)]
+    fn from(reply: Reply<'a>) -> Self {
+        Self { reply, flags: Flags::default() }
+    }
+}
+
+/// Reads the lines that make up most traffic in one pass: a code without flags, or the head of a
+/// value. Returns the answer and the rest; `None` for every other line, which the general parser
+/// reads.
+#[inline(always)]
+fn usual(input: &[u8]) -> Option<(Answer<'_>, &[u8])> {
+    if let Some(rest) = input.strip_prefix(b"VA ") {
+        let (bytes, rest) = scan::short_decimal(rest)?;
+        let (value, at) = Returned::read(rest)?;
+        let [b'\r', b'\n', after @ ..] = &rest[at..] else { return None };
+        return Some((value.answer(bytes as usize, &rest[..at]), after));
+    }
+    let (code, rest) = input.split_first_chunk::<4>()?;
+    let reply = match code {
+        b"HD\r\n" => Reply::Done,
+        b"EN\r\n" => Reply::End,
+        b"MN\r\n" => Reply::Noop,
+        _ => return None,
+    };
+    Some((reply.into(), rest))
+}
+
+/// The flags of a value that have a place in [`Reply::Value`].
+#[derive(Default)]
+struct Returned<'a> {
+    key: &'a [u8],
+    flags: u32,
+    cas: Option<u64>,
+}
+
+impl<'a> Returned<'a> {
+    /// Reads flags, each after one space, up to a byte that is no part of a word; returns them and
+    /// the number of bytes. `None` if one has no letter, has a number that is none, or is long.
+    #[inline(always)]
+    fn read(bytes: &'a [u8]) -> Option<(Self, usize)> {
+        let mut found = Self::default();
+        let mut at = 0;
+        while let [b' ', letter, rest @ ..] = &bytes[at..] {
+            let within = &rest[..rest.len().min(KEY_BYTES_MAX + 1)];
+            let token = &within[..scan::find_end_of_key(within)?];
+            found.note(*letter, token)?;
+            at += 2 + token.len();
+        }
+        Some((found, at))
+    }
+
+    /// Takes a flag into account. `None` if its number is none.
+    #[inline(always)]
+    fn note(&mut self, letter: u8, token: &'a [u8]) -> Option<()> {
+        match Flag::from_letter(letter) {
+            Some(Flag::Key) => self.key = token,
+            Some(Flag::ReturnFlags) => self.flags = u32::try_from(scan::decimal(token)?).ok()?,
+            Some(Flag::ReturnCas) => self.cas = Some(scan::decimal(token)?),
+            _ if letter <= b' ' => return None,
+            _ => {}
+        }
+        Some(())
+    }
+
+    #[inline(always)]
+    fn answer(self, bytes: usize, words: &'a [u8]) -> Answer<'a> {
+        let Self { key, flags, cas } = self;
+        Answer { reply: Reply::Value { key, flags, bytes, cas }, flags: Flags::spaced(words) }
+    }
+}
+
+/// True if a line that begins with `partial` can be an answer.
+fn may_become_answer(partial: &[u8]) -> bool {
+    const CODES: [&[u8]; 8] = [b"VA ", b"HD", b"EN", b"NS", b"EX", b"NF", b"MN\r\n", b"ME "];
+    let is_begun = |code: &&[u8]| code.starts_with(partial) || partial.starts_with(code);
+    CODES.iter().any(is_begun) || text::may_become_reply(partial)
+}
+
+/// Reads one line with its CRLF.
+fn parse_line(line: &[u8]) -> Result<Answer<'_>, Malformed> {
+    let unknown = || Malformed::UnknownAnswer { line: Excerpt::of(line) };
+    let text = line.strip_suffix(b"\r\n").ok_or_else(unknown)?;
+    let (code, words) = match text.split_first_chunk::<2>() {
+        Some((code, words @ ([] | [b' ', ..]))) => (code, words),
+        _ => return parse_classic(line),
+    };
+    let reply = match code {
+        b"VA" => {
+            return parse_value(words).ok_or(Malformed::BadNumber {
+                line: Excerpt::of(line),
+                expected: "VA, a size of at most 1 GiB and flags, in which f is 32 bits and c is \
+                           64 bits",
+            });
+        }
+        b"ME" => {
+            let rest = words.strip_prefix(b" ").ok_or_else(unknown)?;
+            let at = scan::find(b' ', rest).unwrap_or(rest.len());
+            let (key, figures) = rest.split_at(at);
+            let figures = figures.strip_prefix(b" ").unwrap_or(figures);
+            return Ok(Reply::Item { key, figures }.into());
+        }
+        b"HD" => Reply::Done,
+        b"EN" => Reply::End,
+        b"NS" => Reply::NotStored,
+        b"EX" => Reply::Exists,
+        b"NF" => Reply::NotFound,
+        b"MN" => Reply::Noop,
+        // `OK` is a classic reply.
+        _ => return parse_classic(line),
+    };
+    Ok(Answer { reply, flags: Flags::spaced(words) })
+}
+
+/// `<size> <flags>*` of "Meta Get".
+fn parse_value(words: &[u8]) -> Option<Answer<'_>> {
+    let mut rest = words;
+    let bytes = scan::decimal(scan::word(&mut rest)?)?;
+    if bytes > VALUE_BYTES_MAX {
+        return None;
+    }
+    let mut found = Returned::default();
+    for word in Flags::spaced(rest) {
+        found.note(word.letter, word.token)?;
+    }
+    Some(found.answer(usize::try_from(bytes).ok()?, rest))
+}
+
+/// Reads a classic reply, such as VERSION or an error.
+fn parse_classic(line: &[u8]) -> Result<Answer<'_>, Malformed> {
+    text::parse_line(line).map(Answer::from).map_err(|error| match error {
+        Malformed::UnknownReply { line } => Malformed::UnknownAnswer { line },
+        error => error,
+    })
+}
+
+#[cfg(test)]
+mod tests;

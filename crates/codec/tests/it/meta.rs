@@ -1,0 +1,120 @@
+//! The meta protocol from outside: vectors, and answers that survive, whole and cut. Requests go
+//! with those of the text protocol.
+
+use crate::events::{self, every_cut};
+use crate::generate::{self, Words};
+use crate::wire::check_all;
+use memtide_base::Random;
+use memtide_codec::meta::{Answer, Flag, Flags, ReplyDecoder, Word, encode};
+use memtide_codec::{Malformed, Reply};
+
+const ROUNDS: u64 = 4000;
+const SEED: u64 = 0x6d65_7461_0000;
+
+#[test]
+fn every_vector_of_meta_means_what_it_says_however_it_is_cut() {
+    check_all("tests/wire/meta", 30, events::requests, answers);
+}
+
+/// Decodes a server's stream from these pieces; returns the events and the stream encoded again.
+fn answers(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
+    let mut decoder = ReplyDecoder::new();
+    let (mut events, mut again, mut value) = (Vec::new(), Vec::new(), Vec::new());
+    for piece in pieces {
+        let mut input = *piece;
+        loop {
+            match decoder.next(&mut input) {
+                Ok(Some(answer)) => {
+                    encode::answer(&mut again, &answer);
+                    match answer.reply {
+                        Reply::Data { bytes, ends } => {
+                            value.extend_from_slice(bytes);
+                            if ends {
+                                events.push(format!("data '{}'", value.escape_ascii()));
+                                value.clear();
+                            }
+                        }
+                        reply => {
+                            events.push(format!("{reply}{}", answer.flags));
+                            let is_head = matches!(reply, Reply::Value { .. });
+                            assert_eq!(decoder.is_idle(), !is_head);
+                        }
+                    }
+                }
+                Ok(None) => break assert!(input.is_empty(), "more bytes than it could use"),
+                Err(bad) => return (broken(events, &value, &bad), again),
+            }
+        }
+    }
+    if !decoder.is_idle() {
+        events.push(format!("cut after data '{}'", value.escape_ascii()));
+    }
+    (events, again)
+}
+
+fn broken(mut events: Vec<String>, value: &[u8], bad: &Malformed) -> Vec<String> {
+    if !value.is_empty() {
+        events.push(format!("part of data '{}'", value.escape_ascii()));
+    }
+    events.push(format!("malformed: {bad}"));
+    events
+}
+
+fn drawn<'a>(random: &mut Random, words: &'a Words, flags: &'a str) -> Vec<Answer<'a>> {
+    let flags = Flags::spaced(flags.as_bytes());
+    let answer = |reply| Answer { reply, flags };
+    let codes =
+        [Reply::Done, Reply::End, Reply::NotStored, Reply::Exists, Reply::NotFound, Reply::Noop];
+    match random.below(10) {
+        0..4 => {
+            let bytes = words.value.len();
+            let key = flags.find(Flag::Key).map_or(&b""[..], |word| word.token);
+            let number = |flag| flags.find(flag).and_then(Word::number);
+            let cas = number(Flag::ReturnCas);
+            let client = number(Flag::ReturnFlags).unwrap_or(0) as u32;
+            let head = Reply::Value { key, flags: client, bytes, cas };
+            vec![answer(head), Reply::Data { bytes: &words.value, ends: true }.into()]
+        }
+        4 => vec![Reply::Item { key: &words.key, figures: b"exp=-1 la=0" }.into()],
+        5 => vec![Reply::Version(&words.text).into()],
+        _ => vec![answer(codes[random.below(6) as usize])],
+    }
+}
+
+fn flags(random: &mut Random) -> String {
+    let all = "f7 c18446744073709551615 kkey b O31 t-1 h1 l99999999999 s5 W X Z";
+    let some = all.split(' ').filter(|_| random.below(3) == 0);
+    some.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn answers_of_meta_survive() {
+    for seed in SEED..SEED + ROUNDS {
+        let mut random = Random::new(seed);
+        let (words, flags) = (generate::words(&mut random), flags(&mut random));
+        let drawn = drawn(&mut random, &words, &flags);
+        let mut wire = Vec::new();
+        drawn.iter().for_each(|answer| encode::answer(&mut wire, answer));
+        let (mut decoder, mut input) = (ReplyDecoder::new(), &wire[..]);
+        for answer in drawn {
+            assert_eq!(decoder.next(&mut input), Ok(Some(answer)), "seed {seed}");
+        }
+        assert_eq!(decoder.next(&mut input), Ok(None), "seed {seed}");
+        assert!(decoder.is_idle(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_stream_of_meta_means_the_same_wherever_it_is_cut() {
+    for seed in SEED..SEED + 40 {
+        let mut random = Random::new(seed);
+        let mut wire = Vec::new();
+        for _ in 0..4 {
+            let (words, flags) = (generate::words(&mut random), flags(&mut random));
+            let drawn = drawn(&mut random, &words, &flags);
+            drawn.iter().for_each(|answer| encode::answer(&mut wire, answer));
+        }
+        let whole = answers(&[&wire]);
+        every_cut(&wire, |cut| assert_eq!(answers(cut), whole, "seed {seed}"));
+    }
+}
