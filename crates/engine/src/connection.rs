@@ -2,7 +2,7 @@
 //! Bytes go in and endings come out; it has no socket and no clock.
 //!
 //! memcached answers in order, whatever the protocol, so matching is a queue; in frames, the number
-//! that each reply repeats is checked against it. An operation that timed out keeps its place: its
+//! that each reply repeats is checked against it. Meta replies may be matched by number instead. An operation that timed out keeps its place: its
 //! answer may still come, and is then recognised as late. Datagrams are reassembled first.
 
 mod datagrams;
@@ -11,7 +11,7 @@ mod outgoing;
 
 use crate::dialect::{self, Dialect, Rejection, Role, WireFormat, in_format_of, name};
 use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
-use crate::plan::{OPERATION_BYTES, Place, Plan, Transport};
+use crate::plan::{Matching, OPERATION_BYTES, Place, Plan, Transport};
 use link::Wrap;
 pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
@@ -100,6 +100,12 @@ impl InFlight {
     pub(crate) fn is_sent(&self) -> bool {
         let is_half_way = matches!(self.stage, InFlightStage::Second);
         self.sent != Instant::NEVER || is_half_way
+    }
+
+    /// A number that no other request in flight on its connection has. It follows from the
+    /// operation, so that replies in any order find it; a cas has one for each of its requests.
+    pub(crate) fn opaque(&self) -> u32 {
+        (self.index as u32) << 1 | u32::from(self.stage.is_second())
     }
 
     pub(crate) fn op(&self) -> Op {
@@ -234,6 +240,7 @@ pub(crate) struct Connection {
     timeout: Span,
     pipeline: VecDeque<InFlight>,
     unsent: usize,
+    matching: Matching,
     /// Requests that were answered, modulo 2^32: the number (opaque) of the next answer.
     answered: u32,
     /// The unique number that the gets of the oldest operation returned.
@@ -267,6 +274,7 @@ impl Connection {
             timeout: plan.timeout,
             pipeline: VecDeque::with_capacity(plan.depth as usize),
             unsent: 0,
+            matching: plan.requests.matching,
             answered: 0,
             cas_unique: 0,
             reply_bytes: 0,
@@ -315,7 +323,7 @@ impl Connection {
     ) -> Result<Issued, TooLong> {
         let before = out.bytes.len();
         self.link.begin_request(&mut out.bytes);
-        let opaque = self.next_opaque();
+        let opaque = self.opaque_of(&entry);
         dialect.request(&entry.op(), source, (version, opaque), &mut out.bytes);
         let bytes = self.link.check_request(before, &mut out.bytes)?;
         let awaits_reply = !dialect.is_noreply(entry.kind);
@@ -339,7 +347,7 @@ impl Connection {
     ) -> Result<usize, TooLong> {
         let before = out.bytes.len();
         self.link.begin_request(&mut out.bytes);
-        let said = (version, self.next_opaque());
+        let said = (version, self.opaque_of(&follow_up.entry));
         dialect.cas((follow_up.entry.key, follow_up.unique), said, &mut out.bytes);
         let bytes = self.link.check_request(before, &mut out.bytes)?;
         self.carry(follow_up.entry);
@@ -353,8 +361,17 @@ impl Connection {
         self.unsent += 1;
     }
 
-    /// The number (opaque) that the answer to the next request will repeat.
-    fn next_opaque(&self) -> u32 {
+    /// The number (opaque) that the answer to the next request, which is that of `entry`, will
+    /// repeat.
+    fn opaque_of(&self, entry: &InFlight) -> u32 {
+        match self.matching {
+            Matching::Order => self.next_turn(),
+            Matching::Opaque => entry.opaque(),
+        }
+    }
+
+    /// The number of the next request, counted in the order of answers.
+    fn next_turn(&self) -> u32 {
         self.answered.wrapping_add(self.pipeline.len() as u32)
     }
 
@@ -492,7 +509,10 @@ impl Connection {
                 }
                 Err(error) => return Err(PeerError::of(error, bytes)),
             };
-            let turn = (!self.pipeline.is_empty()).then_some(self.answered);
+            if T::MAY_BE_DISORDERED && self.matching == Matching::Opaque {
+                bring_forward::<T>(&mut self.pipeline, self.unsent, (answer_head, reply))?;
+            }
+            let turn = self.pipeline.front().map(|head| (self.answered, head));
             match heed(T::role(answer_head, reply, turn)?, reply, &mut self.part_failed, sink) {
                 Heeded::Answer => {}
                 Heeded::FailedPart => continue,
@@ -512,6 +532,7 @@ impl Connection {
             let Some(head) = self.pipeline.front_mut() else {
                 return Err(unasked(reply));
             };
+            let reply = T::meaning(head, reply);
             let verdict = match *reply {
                 Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
                     sink.value(head, key, bytes);
@@ -520,9 +541,18 @@ impl Connection {
                     self.cas_unique = cas.unwrap_or(0);
                     continue;
                 }
+                // The number that an increment returns, which is not looked at.
+                Reply::Value { .. } | Reply::Data { .. }
+                    if T::ends_with_value(head) && head.kind.is_numeric() =>
+                {
+                    continue;
+                }
                 Reply::Data { bytes, ends } => {
                     sink.data(head, bytes, ends);
-                    continue;
+                    if !(ends && T::ends_with_value(head)) {
+                        continue;
+                    }
+                    verdict(head, &Reply::End)?
                 }
                 Reply::Error(ref error) => {
                     self.stray_error = error.is_bad_data_chunk();
@@ -648,6 +678,26 @@ impl Connection {
     }
 }
 
+/// Makes the operation that a reply answers the oldest one. An error means that no request that was
+/// sent awaits this reply.
+#[inline(never)]
+fn bring_forward<T: WireFormat>(
+    pipeline: &mut VecDeque<InFlight>,
+    unsent: usize,
+    (answer_head, reply): (T::AnswerHead, &Reply<'_>),
+) -> Result<(), PeerError> {
+    let sent = pipeline.len() - unsent;
+    let place = T::place(answer_head, reply, pipeline.iter().take(sent));
+    match place.ok_or(PeerError::Unmatched { got: name(reply) })? {
+        0 => {}
+        place => {
+            let entry = pipeline.remove(place).expect("it was found there");
+            pipeline.push_front(entry);
+        }
+    }
+    Ok(())
+}
+
 /// True if one more value can belong to the reply that `head` awaits.
 fn is_asked_for(head: &InFlight) -> bool {
     head.kind.reads() && !head.stage.is_second() && head.hits < head.keys
@@ -761,6 +811,7 @@ impl From<Closed> for ErrorClass {
             | Closed::Unheard
             | Closed::Other(_) => Self::Closed,
             Closed::Broken(PeerError::TooManyConnections) => Self::TooManyConnections,
+            Closed::Broken(PeerError::Unmatched { .. }) => Self::Unmatched,
             Closed::Broken(_) => Self::Protocol,
         }
     }

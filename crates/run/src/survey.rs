@@ -13,7 +13,7 @@ use crate::failure::{Failure, Fault};
 use memtide_base::{Sentence, Span};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan, Transport};
+use memtide_engine::{Plan, Protocol, ServerPlan, Transport};
 use memtide_metrics::{Counters, ErrorClass, ReplyClass};
 use memtide_record::{ExpectedCounters, Figure};
 use memtide_workload::{Action, OpKind};
@@ -73,27 +73,35 @@ impl Expected {
 
 /// memcached's counters with their expected values, computed from our counts.
 /// cmd_get counts the keys of pure reads, cmd_set all storage commands whatever their outcome,
-/// cmd_touch commands that set a new expiry, even if they read as well.
-pub(crate) fn expected(counters: &Counters) -> Vec<Expected> {
+/// cmd_touch commands that set a new expiry, even if they read as well. Over the meta protocol, a
+/// command that should set an expiry and finds no item counts as a read that missed.
+pub(crate) fn expected(counters: &Counters, protocol: Protocol) -> Vec<Expected> {
     let sends = |action| of_action(action).any(|kind| counters.kinds[kind.index()].sent > 0);
     // memcached does not count stores refused for their size or for lack of memory.
     let refused = counters.errors[ErrorClass::ServerError as usize];
-    let mut expected = vec![
-        Expected::commands("cmd_get", counters.keys_asked),
-        Expected { fewer: refused, ..Expected::commands("cmd_set", counters.storage_commands) },
-        Expected::commands("cmd_touch", counters.touch_commands),
-    ];
     // Hits and misses are known only of answered operations.
     let all_answered = counters.unanswered() == 0 && counters.late_replies == 0;
+    let touched = counters.replies[ReplyClass::Touched as usize] + touching_hits(counters);
+    let as_reads = match protocol {
+        Protocol::Meta => counters.touch_commands.saturating_sub(touched),
+        Protocol::Text | Protocol::Binary => 0,
+    };
+    let mut expected = vec![Expected {
+        fewer: refused,
+        ..Expected::commands("cmd_set", counters.storage_commands)
+    }];
+    if as_reads == 0 || all_answered {
+        expected.push(Expected::commands("cmd_get", counters.keys_asked + as_reads));
+        expected.push(Expected::commands("cmd_touch", counters.touch_commands - as_reads));
+    }
     if all_answered && !sends(Action::CompareAndStore) && !sends(Action::ReadAndTouch) {
         expected.push(Expected::endings("get_hits", counters.hits));
-        expected.push(Expected::endings("get_misses", counters.misses));
+        expected.push(Expected::endings("get_misses", counters.misses + as_reads));
     }
     if all_answered && counters.unacknowledged == 0 {
         let replies = |class: ReplyClass| counters.replies[class as usize];
         // There is no counter of all deletions.
         expected.push(Expected::commands("delete_hits", replies(ReplyClass::Deleted)));
-        let touched = replies(ReplyClass::Touched) + touching_hits(counters);
         expected.push(Expected::endings("touch_hits", touched));
     }
     expected
@@ -148,7 +156,7 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
         ));
     }
     let told = |of: &Expected| survey.tells(plan, of.name);
-    let expected: Vec<Expected> = expected(all).into_iter().filter(told).collect();
+    let expected: Vec<Expected> = expected(all, plan.requests.protocol).into_iter().filter(told).collect();
     if expected.is_empty() {
         let why = "the servers report none of the counters that memtide compares";
         return Agreement::Skipped(why.to_owned());

@@ -40,7 +40,7 @@ pub(crate) fn expected_of_share(
         }
         None => restarted(),
     };
-    let counters = expected(all).into_iter().map(|of| {
+    let counters = expected(all, plan.requests.protocol).into_iter().map(|of| {
         let counter =
             ExpectedCounter { ours: of.ours, fewer: of.fewer, of_commands: of.is_of_commands };
         (of.name.to_owned(), counter)
