@@ -13,8 +13,8 @@ use crate::plan::{Plan, Protocol};
 pub(crate) use binary::Binary;
 use content::Content;
 use memtide_codec::{ErrorReply, Malformed, Reply};
-pub(crate) use meta::Meta;
 use memtide_workload::{Op, OpKind, Source, Version};
+pub(crate) use meta::Meta;
 pub(crate) use text::Text;
 
 /// The encoder of a plan's protocol, shared by all connections of a worker. It appends to a buffer

@@ -9,7 +9,8 @@ use crate::run_plan::{EACH_MAX, Ended, Loss, Rows, Seconds, Watch, oldest_due, r
 use crate::seal::{Began, Material, none_opened, seal, service_so_far, wrong_values};
 use crate::share::{Barrier, Share};
 use crate::survey::{
-    Agreement, QueryFilter, ServerCommands, Survey, compare, expected_of_share, figures, is_closed,
+    Agreement, QueryFilter, ServerCommands, Survey, check_abilities, compare, expected_of_share,
+    figures, is_closed,
 };
 use memtide_base::{Instant, Sentence, ServerId, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
@@ -194,6 +195,7 @@ fn first_survey<F: Fleet>(
     plan: &Plan,
     observer: &mut impl Observer,
 ) -> Result<Survey, Failure> {
+    check_abilities(fleet, plan)?;
     let mut survey = Survey::default();
     for (number, server) in plan.servers.iter().enumerate() {
         let name = &server.name;

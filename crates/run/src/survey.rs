@@ -3,8 +3,10 @@
 use memtide_record::natively;
 mod query_filter;
 mod commands;
+mod abilities;
 mod share;
 
+pub(crate) use abilities::check_abilities;
 pub(crate) use commands::ServerCommands;
 pub(crate) use query_filter::{QueryFilter, is_closed};
 pub(crate) use share::expected_of_share;
@@ -156,7 +158,8 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
         ));
     }
     let told = |of: &Expected| survey.tells(plan, of.name);
-    let expected: Vec<Expected> = expected(all, plan.requests.protocol).into_iter().filter(told).collect();
+    let expected: Vec<Expected> =
+        expected(all, plan.requests.protocol).into_iter().filter(told).collect();
     if expected.is_empty() {
         let why = "the servers report none of the counters that memtide compares";
         return Agreement::Skipped(why.to_owned());

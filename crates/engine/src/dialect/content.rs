@@ -3,9 +3,7 @@
 use crate::driver::{SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::{Credentials, Plan};
 use memtide_codec::text::encode;
-use memtide_workload::{
-    Action, Expiring, KeySpace, OpKind, ValueSpace, Version, numeric_value,
-};
+use memtide_workload::{Action, Expiring, KeySpace, OpKind, ValueSpace, Version, numeric_value};
 use std::sync::Arc;
 
 /// The contents of a plan's requests.

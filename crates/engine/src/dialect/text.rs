@@ -139,7 +139,11 @@ impl WireFormat for Text {
     }
 
     #[inline(always)]
-    fn role<'a>(_: NoHead, _: &Reply<'a>, _: Option<(u32, &InFlight)>) -> Result<Role<'a>, PeerError> {
+    fn role<'a>(
+        _: NoHead,
+        _: &Reply<'a>,
+        _: Option<(u32, &InFlight)>,
+    ) -> Result<Role<'a>, PeerError> {
         Ok(Role::Answer)
     }
 

@@ -8,7 +8,8 @@ mod replication;
 mod transport;
 
 use super::{
-    Goal, Matching, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject, Transport, ValueFill, span_word,
+    Goal, Matching, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject, Transport, ValueFill,
+    span_word,
 };
 use crate::kind::Kind;
 use memtide_base::Span;
@@ -142,13 +143,11 @@ impl Scenario {
         }
         let has_space = self.password.as_ref().is_some_and(|word| word.reveal().contains(' '));
         if has_space && self.protocol != Protocol::Binary {
-            problems.say(
-                format!(
+            problems.say(format!(
                 "password contains a space, which protocol {} cannot send: use protocol binary \
                  or another password",
                 self.protocol
-            ),
-            );
+            ));
         }
         let lines = [("before", &self.before), ("after", &self.after)];
         if let Some((field, _)) = lines.into_iter().find(|(_, line)| line.is_some())
