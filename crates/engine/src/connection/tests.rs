@@ -2,6 +2,7 @@
 //! bytes received and endings seen, repeated with the bytes cut at several widths.
 
 mod binary;
+mod meta;
 
 use super::*;
 use crate::dialect::tests::plan;

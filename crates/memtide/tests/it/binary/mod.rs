@@ -32,20 +32,51 @@ fn memcached_counts_every_kind_of_meta_command_as_it_was_sent() {
     }
 }
 
+/// Replies in any order are verified each for its own request.
+#[test]
+fn values_are_verified_over_meta_in_either_way_of_matching() {
+    let peer = Peer::memcached("-t 2");
+    for flags in ["--multiget 4 --depth 8", "--match opaque --depth 16", "--expiry 1000"] {
+        let line = format!(
+            "run -s {} --protocol meta --mix get=4,gets=1,set=2,cas=1,delete=1 --keys 300 \
+             --ops-max 6k --verify 1 --timeout 50s --json - {flags}",
+            peer.name
+        );
+        let record = memtide(&line).exits(0).record();
+        assert_eq!(record.totals.answered, 6_000, "{flags}");
+        assert_counters_equal(&record);
+    }
+}
+
+/// Quiet commands over UDP, and several keys where replies have no order.
+#[test]
+fn what_meta_cannot_carry_is_refused_with_what_works() {
+    let peer = Peer::memcached("-t 1");
+    for (flags, word) in [
+        ("--transport udp --multiget 2", "multiget 2 cannot be sent with protocol meta"),
+        ("--transport udp --noreply", "noreply cannot be sent with protocol meta"),
+        ("--match opaque --multiget 2", "match opaque needs single keys"),
+    ] {
+        let line = format!("run -s {} --protocol meta --ops-max 10 {flags}", peer.name);
+        let ran = memtide(&line).exits(2);
+        assert!(ran.err.contains(word), "{ran}");
+    }
+    let ran = memtide("run --match opaque --ops-max 10").exits(2);
+    assert!(ran.err.contains("match opaque needs protocol meta"), "{ran}");
+}
+
 #[test]
 fn meta_works_pipelined_over_several_workers_at_a_rate_and_without_replies() {
     let peer = Peer::memcached("-t 2");
-    {
-        for flags in [
-            "--threads 2 --connections 6 --depth 16",
-            "--threads 2 --connections 6 --depth 16 --match opaque",
-            "--rate 10k --schedule connection",
-            "--threads 2 --noreply",
-            "--threads 2 --noreply --match opaque",
-        ] {
-            let record = every_kind(&peer, &format!("--protocol meta {flags}"));
-            assert_eq!(record.totals.failed, 0, "{flags}");
-        }
+    for flags in [
+        "--threads 2 --connections 6 --depth 16",
+        "--threads 2 --connections 6 --depth 16 --match opaque",
+        "--rate 10k --schedule connection",
+        "--threads 2 --noreply",
+        "--threads 2 --noreply --match opaque",
+    ] {
+        let record = every_kind(&peer, &format!("--protocol meta {flags}"));
+        assert_eq!(record.totals.failed, 0, "{flags}");
     }
 }
 
