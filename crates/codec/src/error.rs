@@ -152,6 +152,21 @@ pub struct BadRequest {
     pub then: Then,
 }
 
+/// A line that is refused.
+pub(crate) struct BadLine {
+    /// The answer.
+    pub bad: BadRequest,
+    /// The length of a value that follows and is skipped.
+    pub value_bytes: Option<usize>,
+}
+
+impl From<BadRequest> for BadLine {
+    /// A line without a value.
+    fn from(bad: BadRequest) -> Self {
+        Self { bad, value_bytes: None }
+    }
+}
+
 /// The continuation of a stream after a bad request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {

@@ -13,8 +13,10 @@ pub mod sasl;
 pub mod udp;
 mod print;
 mod stream;
-mod error;
+mod write;
 mod request;
+pub mod base64;
+mod error;
 mod reply;
 mod scan;
 

@@ -2,7 +2,7 @@
 //! values are only counted, and nothing can be parsed back.
 
 use crate::reply::{ErrorReply, Reply};
-use crate::request::Request;
+use crate::request::{Request, meta};
 use std::fmt;
 
 impl fmt::Display for Request<'_> {
@@ -44,7 +44,22 @@ impl fmt::Display for Request<'_> {
                 unanswered(f, noreply)
             }
             Self::Quit => f.write_str("quit"),
+            Self::Meta(ref request) => request.fmt(f),
         }
+    }
+}
+
+impl fmt::Display for meta::Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { command, key, flags, value, .. } = *self;
+        write!(f, "{}", command.word().escape_ascii())?;
+        if command != meta::Command::Noop {
+            write!(f, " {}{flags}", key.escape_ascii())?;
+        }
+        if command == meta::Command::Set {
+            write!(f, " value={} bytes", value.len())?;
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,9 @@
 //! A client's requests to memcached, in any protocol. Only valid requests decode into these types.
 //! They own no memory and do not check keys.
 
+mod flags;
+pub mod meta;
+
 /// The longest key, in bytes ("Keys").
 pub const KEY_BYTES_MAX: usize = 250;
 
@@ -156,6 +159,8 @@ pub enum Request<'a> {
     },
     /// Close the connection ("Other commands").
     Quit,
+    /// A command of the meta protocol ("Meta Commands").
+    Meta(meta::Request<'a>),
 }
 
 /// The keys of one retrieval, in order: an iterator over borrowed words.

@@ -8,6 +8,7 @@ use crate::session::{self, Retrieval};
 use crate::store::Store;
 use memtide_base::rng::Stream;
 use memtide_base::{Instant, Random};
+use memtide_codec::meta::{self, Command, Flag, Mode};
 use memtide_codec::text::encode;
 use memtide_codec::{ErrorKind, ErrorReply, Reply, Request, Verb};
 
@@ -239,7 +240,27 @@ fn verb_with_key(request: &Request<'_>) -> Option<Verb> {
         | Request::Arithmetic { verb, .. } => Some(verb),
         Request::Delete { .. } => Some(Verb::Delete),
         Request::Touch { .. } => Some(Verb::Touch),
+        Request::Meta(ref request) => meta_verb(request),
         _ => None,
+    }
+}
+
+/// The command whose faults strike a request of the meta protocol.
+fn meta_verb(request: &meta::Request<'_>) -> Option<Verb> {
+    let meta::Request { command, options, .. } = request;
+    match (command, options.mode) {
+        (Command::Get, _) if options.expiry.is_some() => Some(Verb::Gat),
+        (Command::Get, _) => Some(Verb::Get),
+        (Command::Set, _) if options.compare_cas.is_some() => Some(Verb::Cas),
+        (Command::Set, Mode::Add) => Some(Verb::Add),
+        (Command::Set, Mode::Append) => Some(Verb::Append),
+        (Command::Set, Mode::Prepend) => Some(Verb::Prepend),
+        (Command::Set, Mode::Replace) => Some(Verb::Replace),
+        (Command::Set, _) => Some(Verb::Set),
+        (Command::Delete, _) => Some(Verb::Delete),
+        (Command::Arithmetic, Mode::Decrement) => Some(Verb::Decr),
+        (Command::Arithmetic, _) => Some(Verb::Incr),
+        (Command::Noop | Command::Debug, _) => None,
     }
 }
 
@@ -249,6 +270,11 @@ fn key_to_change<'a>(request: &Request<'a>) -> Option<&'a [u8]> {
         Request::Store { key, .. }
         | Request::Arithmetic { key, .. }
         | Request::Delete { key, .. } => Some(key),
+        Request::Meta(meta::Request { command, key, options, .. })
+            if command != Command::Get && !options.has(Flag::Base64) =>
+        {
+            Some(key)
+        }
         _ => None,
     }
 }

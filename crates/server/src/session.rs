@@ -11,7 +11,7 @@ use crate::shard::Incoming;
 use crate::store::Store;
 use crate::table::{Outgoing, ReplyBuffer};
 use memtide_codec::text::{RequestDecoder, encode};
-use memtide_codec::{BadRequest, ErrorKind, ErrorReply, Keys, Reply, Request, Then, Verb};
+use memtide_codec::{BadRequest, ErrorKind, ErrorReply, Keys, Reply, Request, Then, Verb, meta};
 
 pub(crate) use frames::{Frames, Read};
 pub(crate) use rest::Rest;
@@ -307,6 +307,10 @@ pub(crate) fn answer(
         }
         // The server writes no log, so the level has no effect.
         Request::Verbosity { noreply, .. } => (noreply, Reply::Ok),
+        Request::Meta(ref request) => match request.command {
+            meta::Command::Noop => return meta::encode::answer(out.bytes(), &Reply::Noop.into()),
+            _ => return store.meta(clock, request, out),
+        },
         Request::Quit => unreachable!("quit is not answered"),
     };
     write_unless(silent, out.bytes(), reply);

@@ -1,8 +1,10 @@
 //! The commands on the keys of one shard: what memcached answers, counts and evicts. The caller
 //! holds the lock and passes the time.
 
+mod meta;
+
 use crate::counter::Counters;
-use crate::table::{At, Item, ItemTable, ReplyBuffer};
+use crate::table::{At, Item, ItemTable, Marks, ReplyBuffer};
 use memtide_base::Random;
 use memtide_codec::text::{self, encode};
 use memtide_codec::{ErrorKind, ErrorReply, Reply, Verb};
@@ -12,6 +14,8 @@ const NON_NUMERIC: Reply<'static> = Reply::Error(ErrorReply {
     kind: ErrorKind::Client,
     message: b"cannot increment or decrement non-numeric value",
 });
+/// memcached records the time of a use if the last recorded one is older than these seconds.
+const USES_APART_S_MIN: u64 = 60;
 /// The most items that are searched for another value.
 const OTHERS_MAX: usize = 64;
 const NO_MEMORY: Reply<'static> =
@@ -30,11 +34,13 @@ pub(crate) struct KeyAccess<'a> {
     pub flush_s: u64,
     /// The source of new cas numbers.
     pub cas_source: &'a AtomicU64,
+    /// The cas number that the request gives the item instead of a new one.
+    pub cas: Option<u64>,
 }
 
 impl KeyAccess<'_> {
     fn new_cas(&self) -> u64 {
-        self.cas_source.fetch_add(1, Ordering::Relaxed)
+        self.cas.unwrap_or_else(|| self.cas_source.fetch_add(1, Ordering::Relaxed))
     }
 
     fn has_expired(&self, item: &Item) -> bool {
@@ -106,7 +112,7 @@ impl Shard {
         match self.find(target) {
             Some(at) => {
                 self.counters.get_hits += 1;
-                self.table.use_now(at);
+                self.read_now(target, at);
                 write_value(self.table.item(at), with_cas, out);
             }
             None => self.counters.get_misses += 1,
@@ -164,7 +170,7 @@ impl Shard {
             (Verb::Set, Some(at)) | (Verb::Replace, Some(at)) => self.replace(target, at, incoming),
             (Verb::Set, None) | (Verb::Add, None) => self.make(target, incoming),
             (Verb::Add, Some(at)) => {
-                self.table.use_now(at);
+                self.use_now(target, at);
                 Reply::NotStored
             }
             (Verb::Append, Some(at)) => {
@@ -200,19 +206,35 @@ impl Shard {
             *misses += 1;
             return Reply::NotFound;
         };
-        let Some(before) = number_in(self.table.item(at).value()) else { return NON_NUMERIC };
+        self.count_found(target, at, (up, delta)).map_or(NON_NUMERIC, Reply::Number)
+    }
+
+    /// Adds to the number of an item or subtracts from it; returns the new number. `None` if the
+    /// value is none.
+    fn count_found(
+        &mut self,
+        target: &KeyAccess<'_>,
+        at: At,
+        (up, delta): (bool, u64),
+    ) -> Option<u64> {
+        let before = number_in(self.table.item(at).value())?;
         let Counters { incr_hits, decr_hits, .. } = &mut self.counters;
         *if up { incr_hits } else { decr_hits } += 1;
         let after = if up { before.wrapping_add(delta) } else { before.saturating_sub(delta) };
         let mut digits = after.to_string().into_bytes();
-        let value_bytes = self.table.item(at).value().len();
+        let item = self.table.item(at);
+        let value_bytes = item.value().len();
         if digits.len() > value_bytes {
             self.counters.total_items += 1;
+            self.rewrite(target, at, &digits);
         } else {
+            // The item stays, with its marks.
+            let marks = item.marks;
             digits.resize(value_bytes, b' ');
+            self.rewrite(target, at, &digits);
+            self.table.update(at, |item| item.marks = marks);
         }
-        self.rewrite(target, at, &digits);
-        Reply::Number(after)
+        Some(after)
     }
 
     /// The value of the key; the access is neither counted nor a use.
@@ -264,7 +286,7 @@ impl Shard {
             Some(at) => {
                 self.counters.touch_hits += 1;
                 self.table.update(at, |item| item.ends_s = ends_s);
-                self.table.use_now(at);
+                self.read_now(target, at);
             }
             None => self.counters.touch_misses += 1,
         }
@@ -280,6 +302,7 @@ impl Shard {
         item.cas = target.new_cas();
         item.ends_s = incoming.ends_s;
         item.stored_s = target.now_s;
+        item.used_s = target.now_s;
         item.flags = incoming.flags;
         self.counters.total_items += 1;
         self.table.insert(item);
@@ -323,9 +346,27 @@ impl Shard {
             item.set_value(value);
             item.cas = target.new_cas();
             item.stored_s = target.now_s;
+            item.used_s = target.now_s;
+            item.marks = Marks::default();
         });
         self.table.use_now(at);
         self.make_room(target);
+    }
+
+    /// Records that an item was read.
+    fn read_now(&mut self, target: &KeyAccess<'_>, at: At) {
+        self.use_now(target, at);
+        self.table.update(at, |item| item.marks.read = true);
+    }
+
+    /// Records that an item was used.
+    fn use_now(&mut self, target: &KeyAccess<'_>, at: At) {
+        self.table.update(at, |item| {
+            if item.used_s + USES_APART_S_MIN < target.now_s {
+                item.used_s = target.now_s;
+            }
+        });
+        self.table.use_now(at);
     }
 
     fn has_room_for(&mut self, target: &KeyAccess<'_>, incoming: &Incoming<'_>) -> bool {
@@ -357,8 +398,13 @@ fn write_value(item: &Item, with_cas: bool, out: &mut impl ReplyBuffer) {
     let (key, value) = (item.key(), item.value());
     let cas = with_cas.then_some(item.cas);
     encode::reply(out.bytes(), &Reply::Value { key, flags: item.flags, bytes: value.len(), cas });
+    finish_value(item, out);
+}
+
+/// Writes the value's bytes and their CRLF.
+fn finish_value(item: &Item, out: &mut impl ReplyBuffer) {
     match item.large_value() {
-        None => encode::reply(out.bytes(), &Reply::Data { bytes: value, ends: true }),
+        None => encode::reply(out.bytes(), &Reply::Data { bytes: item.value(), ends: true }),
         Some(value) => {
             out.push_large(value);
             encode::reply(out.bytes(), &Reply::Data { bytes: &[], ends: true });

@@ -6,7 +6,7 @@ use crate::counter::{Counters, Snapshot};
 use crate::shard::{Incoming, KeyAccess, Shard};
 use crate::table::{self, ReplyBuffer};
 use memtide_base::Random;
-use memtide_codec::{Reply, Verb};
+use memtide_codec::{KEY_BYTES_MAX, Reply, Verb, meta};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
@@ -126,6 +126,19 @@ impl Store {
         self.shard(target.hash).touch(&target, clock.ends_s(expiry))
     }
 
+    /// Carries out a request of the meta protocol on a key, and writes the reply.
+    pub(crate) fn meta(
+        &self,
+        clock: Clock,
+        request: &meta::Request<'_>,
+        out: &mut impl ReplyBuffer,
+    ) {
+        let mut raw = [0; KEY_BYTES_MAX];
+        let mut target = self.target(clock, request.raw_key(&mut raw));
+        target.cas = request.options.new_cas;
+        self.shard(target.hash).meta(&target, clock, request, out);
+    }
+
     /// Carries out flush_all: at once, or with the second before the delay ends.
     pub(crate) fn flush(&self, clock: Clock, delay: Option<i64>) {
         self.cmd_flush.fetch_add(1, Relaxed);
@@ -211,7 +224,14 @@ impl Store {
     fn target<'a>(&'a self, clock: Clock, key: &'a [u8]) -> KeyAccess<'a> {
         let flush_s = self.flush_s.load(Relaxed);
         let hash = table::hash(key);
-        KeyAccess { key, hash, now_s: clock.unix_s, flush_s, cas_source: &self.cas_source }
+        KeyAccess {
+            key,
+            hash,
+            now_s: clock.unix_s,
+            flush_s,
+            cas_source: &self.cas_source,
+            cas: None,
+        }
     }
 
     fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {

@@ -35,10 +35,27 @@ pub(crate) struct Item {
     pub ends_s: u64,
     /// The Unix second in which it was last stored.
     pub stored_s: u64,
+    /// The Unix second of the last use, exact to a minute.
+    pub used_s: u64,
     /// The client's flags.
     pub flags: u32,
+    /// The marks of the meta protocol, and that it was read.
+    pub marks: Marks,
     key_bytes: u32,
     bytes: Bytes,
+}
+
+/// What an item remembers beside its value, as memcached does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// It was read.
+    pub read: bool,
+    /// It is stale ("Meta Delete").
+    pub stale: bool,
+    /// A client has won the right to replace it ("Meta Get").
+    pub won: bool,
+    /// Its key was written in base64.
+    pub base64: bool,
 }
 
 /// A key and its value.
@@ -72,8 +89,17 @@ impl Bytes {
 impl Item {
     /// An item without flags, expiry and cas number.
     pub fn new(hash: u64, key: &[u8], value: &[u8]) -> Self {
-        let (cas, ends_s, stored_s, flags, key_bytes) = (0, 0, 0, 0, key.len() as u32);
-        Self { hash, cas, ends_s, stored_s, flags, key_bytes, bytes: Bytes::new(key, value) }
+        Self {
+            hash,
+            cas: 0,
+            ends_s: 0,
+            stored_s: 0,
+            used_s: 0,
+            flags: 0,
+            marks: Marks::default(),
+            key_bytes: key.len() as u32,
+            bytes: Bytes::new(key, value),
+        }
     }
 
     /// Its key.
@@ -113,7 +139,7 @@ impl Item {
     }
 
     /// The bytes that memcached would count for it.
-    fn counted_bytes(&self) -> u64 {
+    pub fn counted_bytes(&self) -> u64 {
         text::item_bytes(self.key().len(), self.value().len(), self.flags) as u64
     }
 }

@@ -1,13 +1,14 @@
 //! Encodes requests and replies of the meta protocol. Appends to the caller's buffer without
 //! formatting machinery; does not check keys, values and flags.
 
-use super::base64;
-use super::flags::{Command, Flag, Flags};
 use super::reply_decoder::Answer;
+use super::{Command, Flag};
+use crate::base64;
 use crate::reply::Reply;
 use crate::text::encode as text;
+use crate::write::digits;
 
-pub use crate::text::encode::key_with;
+pub use crate::text::encode::{key_with, meta_request as request};
 
 /// Writes the command's word. A key follows, except for `mn`: [`key_with`] or [`key_base64`].
 #[inline]
@@ -38,7 +39,7 @@ pub fn flag(out: &mut Vec<u8>, flag: Flag) {
 #[inline]
 pub fn flag_number(out: &mut Vec<u8>, one: Flag, value: u64) {
     flag(out, one);
-    text::digits(out, value);
+    digits(out, value);
 }
 
 /// Writes a flag and a number, with its sign if negative.
@@ -48,7 +49,7 @@ pub fn flag_signed(out: &mut Vec<u8>, one: Flag, value: i64) {
     if value < 0 {
         out.push(b'-');
     }
-    text::digits(out, value.unsigned_abs());
+    digits(out, value.unsigned_abs());
 }
 
 /// Writes a flag and a word.
@@ -70,40 +71,47 @@ pub fn noop(out: &mut Vec<u8>) {
     out.extend_from_slice(b"mn\r\n");
 }
 
-/// Writes a whole answer, or one decoded piece of it. Its flags go as they are: the key, flags and
-/// cas number of a value are not written beside them.
-pub fn answer(out: &mut Vec<u8>, answer: &Answer<'_>) {
-    let Answer { reply, flags } = *answer;
-    let code = match reply {
-        Reply::Value { bytes, .. } => {
-            out.extend_from_slice(b"VA");
-            text::number(out, bytes as u64);
-            b""
-        }
-        Reply::Item { key, figures } => {
-            out.extend_from_slice(b"ME ");
-            out.extend_from_slice(key);
-            out.push(b' ');
-            out.extend_from_slice(figures);
-            b""
-        }
-        Reply::Done => &b"HD"[..],
+/// Writes the code and the length of a value, whose flags, end of line and bytes must follow.
+#[inline]
+pub fn value_head(out: &mut Vec<u8>, bytes: usize) {
+    out.extend_from_slice(b"VA");
+    text::number(out, bytes as u64);
+}
+
+/// Writes the code of a reply that has one without a value. Flags and the end of the line must
+/// follow.
+pub fn code(out: &mut Vec<u8>, reply: Reply<'_>) {
+    out.extend_from_slice(match reply {
+        Reply::Done => b"HD",
         Reply::End => b"EN",
         Reply::NotStored => b"NS",
         Reply::Exists => b"EX",
         Reply::NotFound => b"NF",
         Reply::Noop => b"MN",
-        _ => return text::reply(out, &reply),
-    };
-    out.extend_from_slice(code);
-    words(out, flags);
-    line_end(out);
+        _ => unreachable!("a reply without a code of its own"),
+    });
 }
 
-/// Writes flags, each after a space.
-pub(crate) fn words(out: &mut Vec<u8>, flags: Flags<'_>) {
-    for word in flags {
-        out.extend_from_slice(&[b' ', word.letter]);
-        out.extend_from_slice(word.token);
+/// Writes a whole answer, or one decoded piece of it. Its flags go as they are: the key, flags and
+/// cas number of a value are not written beside them.
+pub fn answer(out: &mut Vec<u8>, answer: &Answer<'_>) {
+    let Answer { reply, flags } = *answer;
+    match reply {
+        Reply::Value { bytes, .. } => value_head(out, bytes),
+        Reply::Item { key, figures } => {
+            out.extend_from_slice(b"ME ");
+            out.extend_from_slice(key);
+            out.push(b' ');
+            out.extend_from_slice(figures);
+        }
+        Reply::Done
+        | Reply::End
+        | Reply::NotStored
+        | Reply::Exists
+        | Reply::NotFound
+        | Reply::Noop => code(out, reply),
+        _ => return text::reply(out, &reply),
     }
+    text::meta_flags(out, flags);
+    line_end(out);
 }

@@ -4,10 +4,10 @@
 //! Replies come in the order of requests. A quiet request (flag `q`) is answered only if there is
 //! something to report, so a later `mn`, which is always answered, marks the end of the replies.
 
-pub mod base64;
 pub mod encode;
 mod reply_decoder;
-mod flags;
 
-pub use flags::{Command, Flag, Flags, OPAQUE_BYTES_MAX, Word};
+pub use crate::request::meta::{
+    Command, Flag, Flags, Mode, OPAQUE_BYTES_MAX, Options, Request, Word,
+};
 pub use reply_decoder::{Answer, ReplyDecoder};

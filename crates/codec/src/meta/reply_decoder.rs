@@ -1,7 +1,7 @@
 //! Decodes a server's bytes into the answers of the meta protocol, and into the classic replies
 //! that come on the same connection. Does not know which request an answer belongs to.
 
-use super::flags::{Flag, Flags};
+use super::{Flag, Flags};
 use crate::error::{Excerpt, Malformed};
 use crate::reply::Reply;
 use crate::request::KEY_BYTES_MAX;

@@ -2,7 +2,11 @@
 //! machinery; does not check keys and values.
 
 use crate::reply::{ErrorReply, Reply};
-use crate::request::{KEY_BYTES_MAX, Request, Verb};
+use crate::request::meta::{self, Flags};
+use crate::request::{Request, Verb};
+use crate::write::digits;
+
+pub use crate::write::{key_with, number, signed};
 
 /// Writes a whole request ("Commands").
 pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
@@ -61,6 +65,34 @@ pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
             line_end(out, noreply);
         }
         Request::Quit => bare(out, Verb::Quit),
+        Request::Meta(ref request) => meta_request(out, request),
+    }
+}
+
+/// Writes a request of the meta protocol; its options are those that its flags say.
+pub fn meta_request(out: &mut Vec<u8>, request: &meta::Request<'_>) {
+    let meta::Request { command, key: name, flags, value, .. } = *request;
+    out.extend_from_slice(command.word());
+    if command == meta::Command::Noop {
+        return line_end(out, false);
+    }
+    key(out, name);
+    if command == meta::Command::Set {
+        number(out, value.len() as u64);
+    }
+    meta_flags(out, flags);
+    line_end(out, false);
+    if command == meta::Command::Set {
+        out.extend_from_slice(value);
+        line_end(out, false);
+    }
+}
+
+/// Writes flags, each after a space.
+pub(crate) fn meta_flags(out: &mut Vec<u8>, flags: Flags<'_>) {
+    for word in flags {
+        out.extend_from_slice(&[b' ', word.letter]);
+        out.extend_from_slice(word.token);
     }
 }
 
@@ -131,27 +163,6 @@ pub fn command(out: &mut Vec<u8>, verb: Verb) {
     }
 }
 
-/// Writes a space, then the key that the closure appends: 1 to 250 bytes without space, CR or LF
-/// ("Keys").
-pub fn key_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    out.push(b' ');
-    let begin = out.len();
-    write(out);
-    debug_assert!((1..=KEY_BYTES_MAX).contains(&(out.len() - begin)), "the caller bounds the key");
-}
-
-/// Writes a space and a decimal number.
-pub fn number(out: &mut Vec<u8>, value: u64) {
-    out.push(b' ');
-    digits(out, value);
-}
-
-/// Writes a space and a decimal number, with its sign if negative.
-pub fn signed(out: &mut Vec<u8>, value: i64) {
-    out.extend_from_slice(if value < 0 { b" -" } else { b" " });
-    digits(out, value.unsigned_abs());
-}
-
 /// The part of a storage command's line after the key ("Storage commands").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreTail {
@@ -216,37 +227,6 @@ fn key(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b' ');
     out.extend_from_slice(bytes);
 }
-
-/// Writes decimal digits, two at a time from the right.
-pub(crate) fn digits(out: &mut Vec<u8>, mut value: u64) {
-    let mut room = [0u8; 20];
-    let mut at = room.len();
-    while value >= 100 {
-        let pair = PAIRS[(value % 100) as usize];
-        value /= 100;
-        at -= 2;
-        room[at..at + 2].copy_from_slice(&pair);
-    }
-    let [tens, ones] = PAIRS[value as usize];
-    at -= 1;
-    room[at] = ones;
-    if value >= 10 {
-        at -= 1;
-        room[at] = tens;
-    }
-    out.extend_from_slice(&room[at..]);
-}
-
-/// The two digits of each number from 0 to 99.
-const PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut value = 0;
-    while value < 100 {
-        pairs[value] = [b'0' + value as u8 / 10, b'0' + value as u8 % 10];
-        value += 1;
-    }
-    pairs
-};
 
 #[cfg(test)]
 mod tests;

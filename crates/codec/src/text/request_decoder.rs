@@ -1,8 +1,9 @@
 //! Decodes a client's bytes into requests; rejects what memcached rejects, and continues the stream
 //! as memcached does. A request that arrives whole is decoded in place. Answers nothing.
 
-use crate::error::{BadRequest, Then};
+use crate::error::{BadLine, BadRequest, Then};
 use crate::reply::ErrorKind;
+use crate::request::meta::{self, Command, Flag, SetHead};
 use crate::request::{KEY_BYTES_MAX, Keys, Request, Verb};
 use crate::scan;
 
@@ -36,8 +37,8 @@ const HANG_UP: BadRequest =
 pub struct RequestDecoder {
     item_bytes_max: usize,
     expect: Expect,
-    /// The beginning of a line; or the key of a store and the part of its value that has arrived;
-    /// or a request that was just returned.
+    /// The beginning of a line; or the words of a store that are kept and the part of its value that
+    /// has arrived; or a request that was just returned.
     buffer: Vec<u8>,
     /// True if `buffer` was returned and must be cleared.
     buffer_spent: bool,
@@ -46,16 +47,12 @@ pub struct RequestDecoder {
 #[derive(Clone, Copy, Debug)]
 enum Expect {
     Line,
-    /// The value of this store, whose key is at the front of the buffer.
-    Value(StoreHead),
+    /// The value of this store, whose kept words are at the front of the buffer.
+    Value(Head),
     /// The rest of a refused store, to skip; the buffer holds its key.
-    Refused {
-        verb: Verb,
-        silent: bool,
-        left: usize,
-    },
+    Refused(Refusal),
     /// A refused store that was just returned; the buffer holds its key.
-    RefusedTold(Verb),
+    RefusedTold(Refusal),
     /// Nothing more.
     Closed,
 }
@@ -63,6 +60,59 @@ enum Expect {
 impl Expect {
     fn after(bad: &BadRequest) -> Self {
         if bad.then == Then::Close { Self::Closed } else { Self::Line }
+    }
+}
+
+/// A refused store.
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    bad: BadRequest,
+    /// The verb of a store that was too large.
+    verb: Option<Verb>,
+    /// The bytes of its value and CRLF that are not skipped yet.
+    left: usize,
+}
+
+/// A store, classic or meta, without the bytes of its words and its value.
+#[derive(Clone, Copy, Debug)]
+enum Head {
+    /// The key is kept.
+    Classic(StoreHead),
+    /// All words from the key on are kept.
+    Meta(SetHead),
+}
+
+impl Head {
+    /// The place of the words to keep until the value has arrived, in a line of this length.
+    fn kept(&self, line_bytes: usize) -> std::ops::Range<usize> {
+        match self {
+            Self::Classic(head) => head.key_start..head.key_start + head.key_bytes,
+            Self::Meta(head) => line_bytes - head.words_bytes..line_bytes,
+        }
+    }
+
+    fn kept_bytes(&self) -> usize {
+        match self {
+            Self::Classic(head) => head.key_bytes,
+            Self::Meta(head) => head.words_bytes,
+        }
+    }
+
+    fn value_bytes(&self) -> usize {
+        match self {
+            Self::Classic(head) => head.value_bytes,
+            Self::Meta(head) => head.value_bytes,
+        }
+    }
+
+    /// The request, once the value and the two bytes after it have arrived.
+    fn with<'a>(&self, kept: &'a [u8], closed: &'a [u8]) -> Result<Request<'a>, BadRequest> {
+        match (self, closed.strip_suffix(b"\r\n")) {
+            (Self::Classic(head), Some(value)) => Ok(head.with(kept, value)),
+            (Self::Meta(head), Some(value)) => Ok(Request::Meta(head.with(kept, value))),
+            (Self::Classic(head), None) => Err(BAD_CHUNK.silent_if(head.noreply)),
+            (Self::Meta(_), None) => Err(BAD_CHUNK),
+        }
     }
 }
 
@@ -80,17 +130,9 @@ struct StoreHead {
 }
 
 impl StoreHead {
-    fn key<'a>(&self, line: &'a [u8]) -> &'a [u8] {
-        &line[self.key_start..self.key_start + self.key_bytes]
-    }
-
-    /// The request, once the value and the two bytes after it have arrived.
-    fn with<'a>(&self, key: &'a [u8], closed: &'a [u8]) -> Result<Request<'a>, BadRequest> {
-        let Some(value) = closed.strip_suffix(b"\r\n") else {
-            return Err(BAD_CHUNK.silent_if(self.noreply));
-        };
+    fn with<'a>(&self, key: &'a [u8], value: &'a [u8]) -> Request<'a> {
         let Self { verb, flags, expiry, cas, noreply, .. } = *self;
-        Ok(Request::Store { verb, key, flags, expiry, value, cas, noreply })
+        Request::Store { verb, key, flags, expiry, value, cas, noreply }
     }
 }
 
@@ -111,7 +153,7 @@ impl RequestDecoder {
         match self.expect {
             Expect::Line | Expect::RefusedTold(_) => self.next_line(input),
             Expect::Value(head) => self.next_value(head, input),
-            Expect::Refused { verb, silent, left } => self.swallow(verb, silent, left, input),
+            Expect::Refused(refusal) => self.swallow(refusal, input),
             Expect::Closed => {
                 *input = &[];
                 Ok(None)
@@ -119,11 +161,11 @@ impl RequestDecoder {
         }
     }
 
-    /// The verb and key of a store that was too large. Available only directly after an error with
-    /// [`Then::SwallowedValue`]. memcached removes the old value of a set that it refuses.
+    /// The verb and key of a store that was too large. Available only directly after such an error.
+    /// memcached removes the old value of a set that it refuses, and of every `ms`.
     pub fn refused(&self) -> Option<(Verb, &[u8])> {
         match self.expect {
-            Expect::RefusedTold(verb) => Some((verb, &self.buffer)),
+            Expect::RefusedTold(refusal) => Some((refusal.verb?, &self.buffer)),
             _ => None,
         }
     }
@@ -161,19 +203,22 @@ impl RequestDecoder {
         line: &'i [u8],
         input: &mut &'i [u8],
     ) -> Result<Option<Request<'a>>, BadRequest> {
-        let verb = verb_of(line).inspect_err(|bad| self.expect = Expect::after(bad))?;
-        if !is_store(verb) {
-            return parse_simple(verb, line).map(Some);
+        let spoken = command_of(line).inspect_err(|bad| self.expect = Expect::after(bad))?;
+        if !spoken.is_store() {
+            return parse_line(spoken, line).map(Some);
         }
-        let head = parse_store(verb, line)?;
-        let key = head.key(line);
-        match input.split_at_checked(head.value_bytes + 2) {
-            Some((closed, rest)) if self.fits(&head) => {
+        let head = match parse_head(spoken, line) {
+            Ok(head) => head,
+            Err(bad) => return self.refuse(bad, input),
+        };
+        let kept = &line[head.kept(line.len())];
+        match input.split_at_checked(head.value_bytes() + 2) {
+            Some((closed, rest)) if self.fits(&head, kept) => {
                 *input = rest;
-                head.with(key, closed).map(Some)
+                head.with(kept, closed).map(Some)
             }
             _ => {
-                self.buffer.extend_from_slice(key);
+                self.buffer.extend_from_slice(kept);
                 self.open_value(head, input)
             }
         }
@@ -186,39 +231,67 @@ impl RequestDecoder {
     ) -> Result<Option<Request<'a>>, BadRequest> {
         self.buffer_spent = true;
         self.buffer.truncate(without_cr(&self.buffer).len());
-        let verb = verb_of(&self.buffer).inspect_err(|bad| self.expect = Expect::after(bad))?;
-        if !is_store(verb) {
-            return parse_simple(verb, &self.buffer).map(Some);
+        let spoken =
+            command_of(&self.buffer).inspect_err(|bad| self.expect = Expect::after(bad))?;
+        if !spoken.is_store() {
+            return parse_line(spoken, &self.buffer).map(Some);
         }
-        let head = parse_store(verb, &self.buffer)?;
+        let head = match parse_head(spoken, &self.buffer) {
+            Ok(head) => head,
+            Err(bad) => return self.refuse(bad, input),
+        };
         self.buffer_spent = false;
-        self.buffer.copy_within(head.key_start..head.key_start + head.key_bytes, 0);
-        self.buffer.truncate(head.key_bytes);
+        let kept = head.kept(self.buffer.len());
+        self.buffer.copy_within(kept, 0);
+        self.buffer.truncate(head.kept_bytes());
         self.open_value(head, input)
     }
 
-    /// Begins to read the value of a store; the buffer holds its key.
+    /// Reports a refused line, or first skips the value that it announces.
+    fn refuse<'a>(
+        &'a mut self,
+        bad: BadLine,
+        input: &mut &[u8],
+    ) -> Result<Option<Request<'a>>, BadRequest> {
+        match bad {
+            BadLine { bad, value_bytes: None } => Err(bad),
+            BadLine { bad, value_bytes: Some(bytes) } => {
+                let bad = BadRequest { then: Then::SwallowedValue, ..bad };
+                self.swallow(Refusal { bad, verb: None, left: bytes + 2 }, input)
+            }
+        }
+    }
+
+    /// Begins to read the value of a store; the buffer holds the kept words.
     fn open_value<'a, 'i: 'a>(
         &'a mut self,
-        head: StoreHead,
+        head: Head,
         input: &mut &'i [u8],
     ) -> Result<Option<Request<'a>>, BadRequest> {
-        let left = head.value_bytes + 2;
-        debug_assert!(head.key_bytes <= KEY_BYTES_MAX, "a longer key is an error");
-        if self.fits(&head) {
+        let left = head.value_bytes() + 2;
+        if self.fits(&head, &self.buffer) {
             self.buffer.reserve_exact(left);
-            self.next_value(head, input)
-        } else {
-            self.swallow(head.verb, head.noreply, left, input)
+            return self.next_value(head, input);
         }
+        let (verb, silent) = match head {
+            Head::Classic(head) => (head.verb, head.noreply),
+            Head::Meta(head) => {
+                let key = head.with(&self.buffer, &[]).raw_key(&mut [0; KEY_BYTES_MAX]).to_vec();
+                self.buffer = key;
+                (Verb::Set, false)
+            }
+        };
+        debug_assert!(self.buffer.len() <= KEY_BYTES_MAX, "a longer key is an error");
+        let bad = TOO_LARGE.silent_if(silent);
+        self.swallow(Refusal { bad, verb: Some(verb), left }, input)
     }
 
     fn next_value<'a, 'i: 'a>(
         &'a mut self,
-        head: StoreHead,
+        head: Head,
         input: &mut &'i [u8],
     ) -> Result<Option<Request<'a>>, BadRequest> {
-        let left = head.key_bytes + head.value_bytes + 2 - self.buffer.len();
+        let left = head.kept_bytes() + head.value_bytes() + 2 - self.buffer.len();
         let (piece, rest) = input.split_at(left.min(input.len()));
         self.buffer.extend_from_slice(piece);
         *input = rest;
@@ -228,31 +301,37 @@ impl RequestDecoder {
         }
         self.expect = Expect::Line;
         self.buffer_spent = true;
-        let (key, closed) = self.buffer.split_at(head.key_bytes);
-        head.with(key, closed).map(Some)
+        let (kept, closed) = self.buffer.split_at(head.kept_bytes());
+        head.with(kept, closed).map(Some)
     }
 
     fn swallow<'a>(
         &'a mut self,
-        verb: Verb,
-        silent: bool,
-        left: usize,
+        refusal: Refusal,
         input: &mut &[u8],
     ) -> Result<Option<Request<'a>>, BadRequest> {
-        let taken = left.min(input.len());
+        let taken = refusal.left.min(input.len());
         *input = &input[taken..];
-        if taken < left {
-            self.expect = Expect::Refused { verb, silent, left: left - taken };
+        let left = refusal.left - taken;
+        if left > 0 {
+            self.expect = Expect::Refused(Refusal { left, ..refusal });
             return Ok(None);
         }
-        self.expect = Expect::RefusedTold(verb);
+        self.expect = Expect::RefusedTold(refusal);
         self.buffer_spent = true;
-        Err(TOO_LARGE.silent_if(silent))
+        Err(refusal.bad)
     }
 
-    fn fits(&self, head: &StoreHead) -> bool {
-        let flags_bytes = if head.flags == 0 { 0 } else { 4 };
-        head.key_bytes + head.value_bytes + ITEM_BYTES_OVERHEAD + flags_bytes <= self.item_bytes_max
+    fn fits(&self, head: &Head, kept: &[u8]) -> bool {
+        let (key_bytes, flags) = match head {
+            Head::Classic(head) => (head.key_bytes, head.flags),
+            Head::Meta(head) if head.options.has(Flag::Base64) => {
+                let raw = head.with(kept, &[]).raw_key(&mut [0; KEY_BYTES_MAX]).len();
+                (raw, head.options.client_flags)
+            }
+            Head::Meta(head) => (head.key_bytes, head.options.client_flags),
+        };
+        item_bytes(key_bytes, head.value_bytes(), flags) <= self.item_bytes_max
     }
 
     fn forget_buffer(&mut self) {
@@ -292,13 +371,47 @@ fn is_store(verb: Verb) -> bool {
     matches!(verb, Set | Add | Replace | Append | Prepend | Cas)
 }
 
-/// The command of a line ("Commands").
-fn verb_of(line: &[u8]) -> Result<Verb, BadRequest> {
+/// The command of a line.
+#[derive(Clone, Copy)]
+enum Spoken {
+    Classic(Verb),
+    Meta(Command),
+}
+
+impl Spoken {
+    /// True if a value follows the line.
+    fn is_store(self) -> bool {
+        match self {
+            Self::Classic(verb) => is_store(verb),
+            Self::Meta(command) => command == Command::Set,
+        }
+    }
+}
+
+/// The command of a line ("Commands", "Meta Commands").
+fn command_of(line: &[u8]) -> Result<Spoken, BadRequest> {
     let word = scan::word(&mut &*line).unwrap_or(b"");
-    Verb::from_word(word).ok_or_else(|| {
+    let verb = Verb::from_word(word).map(Spoken::Classic);
+    verb.or_else(|| Command::from_word(word).map(Spoken::Meta)).ok_or_else(|| {
         let last = Keys::spaced(line).last().unwrap_or(b"");
         if last.starts_with(b"HTTP/") { HANG_UP } else { UNKNOWN }
     })
+}
+
+/// Reads the line of a store.
+fn parse_head(spoken: Spoken, line: &[u8]) -> Result<Head, BadLine> {
+    match spoken {
+        Spoken::Classic(verb) => Ok(Head::Classic(parse_store(verb, line)?)),
+        Spoken::Meta(_) => SetHead::read(scan::trimmed_start(arguments(line))).map(Head::Meta),
+    }
+}
+
+/// Reads a command that consists of one line.
+fn parse_line(spoken: Spoken, line: &[u8]) -> Result<Request<'_>, BadRequest> {
+    match spoken {
+        Spoken::Classic(verb) => parse_simple(verb, line),
+        Spoken::Meta(command) => meta::Request::read(command, arguments(line)).map(Request::Meta),
+    }
 }
 
 /// "Storage commands": `<key> <flags> <exptime> <bytes> [<cas unique>] [noreply]`. As in memcached,

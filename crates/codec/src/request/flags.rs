@@ -129,6 +129,13 @@ flags! {
     Waiting = b'Z',
 }
 
+impl Flag {
+    /// True if only replies have it.
+    pub(crate) const fn is_returned_only(self) -> bool {
+        matches!(self, Self::Won | Self::Stale | Self::Waiting)
+    }
+}
+
 /// A flag as written: its letter and the rest of its word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Word<'a> {
@@ -147,6 +154,16 @@ impl Word<'_> {
     /// The token as a decimal number with an optional sign.
     pub fn signed(self) -> Option<i64> {
         crate::scan::signed_decimal(self.token)
+    }
+
+    /// The token as a decimal number of 32 bits with an optional sign, as servers read it.
+    pub(crate) fn signed_32(self) -> Option<i64> {
+        self.signed().filter(|number| i32::try_from(*number).is_ok())
+    }
+
+    /// The token as a decimal number of 64 bits, before which servers allow a plus sign.
+    pub(crate) fn number_signless(self) -> Option<u64> {
+        crate::scan::decimal(self.token.strip_prefix(b"+").unwrap_or(self.token))
     }
 }
 

@@ -1,0 +1,102 @@
+//! Keys in base64 with the alphabet and padding of RFC 4648, section 4. Decodes as memcached does,
+//! which skips bytes that are no letters.
+
+use crate::request::KEY_BYTES_MAX;
+
+/// The longest key before encoding, in bytes: its text has 248 of the 250 bytes of a key.
+pub const RAW_BYTES_MAX: usize = 186;
+
+/// The memory for a decoded key.
+pub type Raw = [u8; KEY_BYTES_MAX];
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// The value of each letter; 0 for the padding and [`NO_LETTER`] for other bytes.
+const VALUES: [u8; 256] = {
+    let mut values = [NO_LETTER; 256];
+    values[b'=' as usize] = 0;
+    let mut at = 0;
+    while at < 64 {
+        values[ALPHABET[at] as usize] = at as u8;
+        at += 1;
+    }
+    values
+};
+const NO_LETTER: u8 = 64;
+
+/// Appends the text of `raw`.
+pub fn encode(out: &mut Vec<u8>, raw: &[u8]) {
+    for group in raw.chunks(3) {
+        let [a, b, c] = [0, 1, 2].map(|at| group.get(at).copied().unwrap_or(0));
+        let bits = u32::from_be_bytes([0, a, b, c]);
+        let mut text = [18, 12, 6, 0].map(|shift| ALPHABET[(bits >> shift) as usize & 63]);
+        text[group.len() + 1..].fill(b'=');
+        out.extend_from_slice(&text);
+    }
+}
+
+/// The bytes that a key's `text` means, written to `raw`. `None` if they are none: without letters,
+/// if the number of letters is not a multiple of four, or with three letters of padding.
+pub fn decode<'o>(text: &[u8], raw: &'o mut Raw) -> Option<&'o [u8]> {
+    let is_letter = |byte: &u8| VALUES[usize::from(*byte)] != NO_LETTER;
+    let count = text.iter().copied().filter(is_letter).count();
+    if count == 0 || count % 4 != 0 || count / 4 * 3 > text.len().min(raw.len()) {
+        return None;
+    }
+    let mut letters = text.iter().copied().filter(is_letter);
+    let (mut len, mut padding) = (0, 0);
+    while let (0, Some(first)) = (padding, letters.next()) {
+        let mut next = || letters.next().expect("the number of letters is a multiple of four");
+        let group = [first, next(), next(), next()];
+        let bits = group
+            .iter()
+            .fold(0, |bits, letter| bits << 6 | u32::from(VALUES[usize::from(*letter)]));
+        raw[len..len + 3].copy_from_slice(&bits.to_be_bytes()[1..]);
+        padding = group.iter().filter(|letter| **letter == b'=').count();
+        len += 3_usize.checked_sub(padding).filter(|kept| *kept > 0)?;
+    }
+    Some(&raw[..len])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vectors_of_rfc_4648_hold_both_ways() {
+        let vectors = [
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("\0\u{7f}", "AH8="),
+        ];
+        for (raw, text) in vectors {
+            let mut out = Vec::new();
+            encode(&mut out, raw.as_bytes());
+            assert_eq!(out, text.as_bytes());
+            assert_eq!(decode(text.as_bytes(), &mut [0; KEY_BYTES_MAX]), Some(raw.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_base64_is_refused() {
+        for text in ["", "A", "AAA", "====", "A===", "AAAAA", "!!!!"] {
+            assert_eq!(decode(text.as_bytes(), &mut [0; KEY_BYTES_MAX]), None, "{text}");
+        }
+        // memcached skips other bytes, and what follows the padding.
+        assert_eq!(decode(b"Z!m9v", &mut [0; KEY_BYTES_MAX]), Some(&b"foo"[..]));
+        assert_eq!(decode(b"Zg==Zm9v", &mut [0; KEY_BYTES_MAX]), Some(&b"f"[..]));
+    }
+
+    #[test]
+    fn the_longest_key_fits() {
+        for (bytes, letters) in [(RAW_BYTES_MAX, 248), (RAW_BYTES_MAX + 1, 252)] {
+            let mut text = Vec::new();
+            encode(&mut text, &vec![0xff; bytes]);
+            assert_eq!(
+                (text.len(), text.len() <= KEY_BYTES_MAX),
+                (letters, bytes <= RAW_BYTES_MAX)
+            );
+        }
+    }
+}
