@@ -9,9 +9,9 @@ mod rig;
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, Message, OnFull,
-    Pace, Pacing, Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, SocketOptions,
-    Submitted, Transport, Verify, Window, Worker,
+    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, Matching, Message,
+    OnFull, Pace, Pacing, Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing,
+    SocketOptions, Submitted, Transport, Verify, Window, Worker,
 };
 use memtide_metrics::TallySum;
 use memtide_workload::{
@@ -200,6 +200,11 @@ fn turns_allocate_nothing() {
     let mut frames = wide.clone();
     frames.requests.protocol = Protocol::Binary;
     frames.source.multiget = 3;
+    let mut meta = frames.clone();
+    meta.requests.protocol = Protocol::Meta;
+    let mut opaque = wide.clone();
+    opaque.requests.protocol = Protocol::Meta;
+    opaque.requests.matching = Matching::Opaque;
     let sizes = "uniform:1,300000".parse::<SizeLaw>().expect("a size law");
     let values = ValueSpace::new(sizes, 1 << 20, rig::SEED);
     let large = Plan { values, ..wide.clone() };
@@ -225,6 +230,8 @@ fn turns_allocate_nothing() {
             ("walks and pauses", &walking, usual()),
             ("verified", &verified, usual()),
             ("frames", &frames, usual()),
+            ("meta", &meta, usual()),
+            ("meta by opaque", &opaque, usual()),
             ("datagrams", &datagrams, usual()),
             ("late datagrams and long requests", &late, stopped.clone()),
             ("large values", &large, usual()),

@@ -92,6 +92,7 @@ fn a_multiget_is_one_operation_of_many_keys() {
         (Peer::memcached("-t 2"), "binary"),
         (Peer::embedded(""), "binary"),
         (Peer::memcached("-t 2"), "meta"),
+        (Peer::embedded(""), "meta"),
     ] {
         let line = format!(
             "run -s {} --protocol {protocol} --mix get=1,gets=1 --multiget 10 --keys 1k \

@@ -67,16 +67,17 @@ fn what_meta_cannot_carry_is_refused_with_what_works() {
 
 #[test]
 fn meta_works_pipelined_over_several_workers_at_a_rate_and_without_replies() {
-    let peer = Peer::memcached("-t 2");
-    for flags in [
-        "--threads 2 --connections 6 --depth 16",
-        "--threads 2 --connections 6 --depth 16 --match opaque",
-        "--rate 10k --schedule connection",
-        "--threads 2 --noreply",
-        "--threads 2 --noreply --match opaque",
-    ] {
-        let record = every_kind(&peer, &format!("--protocol meta {flags}"));
-        assert_eq!(record.totals.failed, 0, "{flags}");
+    for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
+        for flags in [
+            "--threads 2 --connections 6 --depth 16",
+            "--threads 2 --connections 6 --depth 16 --match opaque",
+            "--rate 10k --schedule connection",
+            "--threads 2 --noreply",
+            "--threads 2 --noreply --match opaque",
+        ] {
+            let record = every_kind(&peer, &format!("--protocol meta {flags}"));
+            assert_eq!(record.totals.failed, 0, "{flags}");
+        }
     }
 }
 
