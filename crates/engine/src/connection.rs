@@ -1,117 +1,26 @@
 //! One connection: the operations in flight on it, in order, and the meaning of received bytes.
 //! Bytes go in and endings come out; it has no socket and no clock.
 //!
-//! memcached answers in order, whatever the protocol, so matching is a queue; in frames, the number
-//! that each reply repeats is checked against it. Meta replies may be matched by number instead. An operation that timed out keeps its place: its
-//! answer may still come, and is then recognised as late. Datagrams are reassembled first.
+//! memcached answers in order, so matching is a queue; in frames, the number that each reply
+//! repeats is checked against it, and meta replies can be matched by it. An operation that timed
+//! out keeps its place: its late answer is recognised. Datagrams are reassembled first.
 
 mod datagrams;
 mod link;
 mod outgoing;
 
 use crate::dialect::{self, Dialect, Rejection, Role, WireFormat, in_format_of, name};
+pub(crate) use crate::dialect::{InFlight, InFlightStage};
 use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
-use crate::plan::{Matching, OPERATION_BYTES, Place, Plan, Transport};
+use crate::plan::{Matching, Place, Plan, Transport};
 use link::Wrap;
 pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
 use memtide_codec::{ErrorKind, Excerpt, Reply};
 use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
-use memtide_workload::{Action, Op, OpKind, Outcome, Source, Version};
+use memtide_workload::{Action, Outcome, Source, Version};
 pub(crate) use outgoing::{Outgoing, TooLong};
 use std::collections::VecDeque;
-
-/// An operation in flight, from the schedule to the histogram. At most 48 bytes: there may be
-/// thousands on each of thousands of connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InFlight {
-    /// When it was due. Nothing rewrites this.
-    pub(crate) intended: Instant,
-    /// The instant at which it could have been sent; from [`Connection::mark_sent`] on, the instant
-    /// at which it was sent.
-    pub(crate) sent: Instant,
-    /// The part of its lag that is memtide's own; from [`Connection::mark_sent`] on, the largest
-    /// such part of all operations that may delay this one at its server.
-    pub(crate) own: Span,
-    pub(crate) index: u64,
-    pub(crate) key: u64,
-    pub(crate) segment: u16,
-    pub(crate) keys: u16,
-    /// Keys found so far.
-    pub(crate) hits: u16,
-    pub(crate) kind: OpKind,
-    pub(crate) stage: InFlightStage,
-}
-
-const _: () = assert!(size_of::<InFlight>() as u64 <= OPERATION_BYTES, "an entry in flight grew");
-
-/// The stage of an operation in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InFlightStage {
-    /// Its (first) answer is awaited.
-    First,
-    /// A cas whose gets was answered and whose cas is awaited.
-    Second,
-    /// A cas that reads nothing first: it is one request, and its one answer is awaited.
-    Alone,
-    /// It has timed out and is counted; its late answer will be discarded.
-    Expired,
-    /// Timed out in the second half of a cas, whose reply is awaited.
-    ExpiredSecond,
-}
-
-impl InFlightStage {
-    /// The stage of an operation whose first request was issued. `is_cas_alone`: a cas that reads
-    /// nothing first.
-    pub(crate) const fn begun(is_cas_alone: bool) -> Self {
-        if is_cas_alone { Self::Alone } else { Self::First }
-    }
-
-    pub(crate) const fn is_expired(self) -> bool {
-        matches!(self, Self::Expired | Self::ExpiredSecond)
-    }
-
-    /// True if the next reply answers the cas itself and not its gets.
-    pub(crate) const fn is_second(self) -> bool {
-        matches!(self, Self::Second | Self::Alone | Self::ExpiredSecond)
-    }
-
-    /// True if the operation counts as sent once this request is sent.
-    const fn is_first_request(self) -> bool {
-        matches!(self, Self::First | Self::Alone)
-    }
-
-    const fn expired(self) -> Self {
-        if self.is_second() { Self::ExpiredSecond } else { Self::Expired }
-    }
-}
-
-impl InFlight {
-    /// Records that it was sent at `now`; returns how long after it could have been.
-    pub(crate) fn hand_over(&mut self, now: Instant) -> Span {
-        debug_assert!(now >= self.intended, "sent before it was intended");
-        let late = now.since(self.sent);
-        self.sent = now;
-        self.own += late;
-        late
-    }
-
-    /// True if it was sent, once it has ended. A cas in its second half was sent as a gets.
-    pub(crate) fn is_sent(&self) -> bool {
-        let is_half_way = matches!(self.stage, InFlightStage::Second);
-        self.sent != Instant::NEVER || is_half_way
-    }
-
-    /// A number that no other request in flight on its connection has. It follows from the
-    /// operation, so that replies in any order find it; a cas has one for each of its requests.
-    pub(crate) fn opaque(&self) -> u32 {
-        (self.index as u32) << 1 | u32::from(self.stage.is_second())
-    }
-
-    pub(crate) fn op(&self) -> Op {
-        Op { index: self.index, key: self.key, kind: self.kind, keys: self.keys }
-    }
-}
 
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -541,12 +450,7 @@ impl Connection {
                     self.cas_unique = cas.unwrap_or(0);
                     continue;
                 }
-                // The number that an increment returns, which is not looked at.
-                Reply::Value { .. } | Reply::Data { .. }
-                    if T::ends_with_value(head) && head.kind.is_numeric() =>
-                {
-                    continue;
-                }
+                Reply::Value { .. } | Reply::Data { .. } if is_number::<T>(head) => continue,
                 Reply::Data { bytes, ends } => {
                     sink.data(head, bytes, ends);
                     if !(ends && T::ends_with_value(head)) {
@@ -696,6 +600,13 @@ fn bring_forward<T: WireFormat>(
         }
     }
     Ok(())
+}
+
+/// True if a value in the answer to `head` is the number that an increment returns, which is not
+/// looked at.
+#[inline(always)]
+fn is_number<T: WireFormat>(head: &InFlight) -> bool {
+    T::ends_with_value(head) && head.kind.is_numeric()
 }
 
 /// True if one more value can belong to the reply that `head` awaits.

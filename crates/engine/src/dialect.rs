@@ -4,14 +4,15 @@
 
 mod binary;
 mod content;
+mod in_flight;
 mod meta;
 mod text;
 
-use crate::connection::InFlight;
 use crate::driver::{Closed, ConnectError, PeerError, SendBuffer};
 use crate::plan::{Plan, Protocol};
 pub(crate) use binary::Binary;
 use content::Content;
+pub(crate) use in_flight::{InFlight, InFlightStage};
 use memtide_codec::{ErrorReply, Malformed, Reply};
 use memtide_workload::{Op, OpKind, Source, Version};
 pub(crate) use meta::Meta;

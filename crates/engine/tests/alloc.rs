@@ -170,6 +170,19 @@ fn the_count_is_a_count() {
 }
 
 #[test]
+fn turns_over_meta_allocate_nothing() {
+    let mut plan = rig::plan().mixing("get=9,gets=1,set=2,cas=1,delete=1,incr=1,touch=1,gat=1");
+    plan.requests.protocol = Protocol::Meta;
+    for (matching, multiget) in [(Matching::Order, 3), (Matching::Opaque, 1)] {
+        plan.requests.matching = matching;
+        plan.source.multiget = multiget;
+        let (allocations, settled) = allocations(&plan, (DELAY, Script::default()));
+        assert_eq!(allocations, 0, "{matching}");
+        assert!(settled > 500, "{matching}: {settled} operations ended");
+    }
+}
+
+#[test]
 fn turns_allocate_nothing() {
     let wide = rig::plan().mixing("get=9,gets=1,set=2,cas=1,delete=1,incr=1,touch=1,gat=1");
     let closed = Plan { connections: 2, depth: 4, ..wide.clone() }.closed();
@@ -200,11 +213,6 @@ fn turns_allocate_nothing() {
     let mut frames = wide.clone();
     frames.requests.protocol = Protocol::Binary;
     frames.source.multiget = 3;
-    let mut meta = frames.clone();
-    meta.requests.protocol = Protocol::Meta;
-    let mut opaque = wide.clone();
-    opaque.requests.protocol = Protocol::Meta;
-    opaque.requests.matching = Matching::Opaque;
     let sizes = "uniform:1,300000".parse::<SizeLaw>().expect("a size law");
     let values = ValueSpace::new(sizes, 1 << 20, rig::SEED);
     let large = Plan { values, ..wide.clone() };
@@ -230,8 +238,6 @@ fn turns_allocate_nothing() {
             ("walks and pauses", &walking, usual()),
             ("verified", &verified, usual()),
             ("frames", &frames, usual()),
-            ("meta", &meta, usual()),
-            ("meta by opaque", &opaque, usual()),
             ("datagrams", &datagrams, usual()),
             ("late datagrams and long requests", &late, stopped.clone()),
             ("large values", &large, usual()),

@@ -9,6 +9,7 @@ use crate::dialect::tests::plan;
 use crate::plan::{Protocol, Transport};
 use memtide_base::{ClientId, ServerId};
 use memtide_codec::binary::{Opcode, Status};
+use memtide_workload::OpKind;
 use memtide_workload::OpKind::*;
 
 /// The first connection of a run, in a stream.

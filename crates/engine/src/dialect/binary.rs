@@ -3,8 +3,8 @@
 //! operation carry the same number (opaque).
 
 use super::content::Content;
+use super::in_flight::InFlight;
 use super::{GET_KEY, Question, Reader, Role, WireFormat};
-use crate::connection::InFlight;
 use crate::driver::{ConnectError, PeerError, Refusal, SendBuffer};
 use crate::plan::Plan;
 use memtide_codec::binary::encode::{self, Head};

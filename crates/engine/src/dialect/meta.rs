@@ -3,8 +3,8 @@
 //! opaque that no other has, so that a reply to it answers no operation in flight.
 
 use super::content::{Content, write_key};
+use super::in_flight::InFlight;
 use super::{GET_KEY, Question, Reader, Role, Text, WireFormat};
-use crate::connection::InFlight;
 use crate::driver::{ConnectError, PeerError, SendBuffer};
 use crate::plan::{Matching, Plan};
 use memtide_codec::meta::encode;

@@ -1,8 +1,8 @@
 //! The text protocol: operations as lines, and the lines that servers answer with.
 
 use super::content::{Content, write_key};
+use super::in_flight::InFlight;
 use super::{GET_KEY, Question, Reader, Role, WireFormat};
-use crate::connection::InFlight;
 use crate::driver::{ConnectError, PeerError, Refusal, SendBuffer};
 use crate::plan::Plan;
 use memtide_codec::text::ReplyDecoder;

@@ -15,29 +15,25 @@ pub(crate) enum Lacking {
 
 impl Lacking {
     /// The sentence: what `server`, which gave this `answer`, lacks, since when memcached has it,
-    /// and what to use instead.
+    /// what needs it, and what to use instead.
+    ///
+    /// Cause: The server does not know the meta protocol, or not this flag of it.
+    ///
+    /// To do: Use `--protocol text`, leave out what needs the flag, or use a memcached that has it.
     pub(crate) fn sentence(self, server: &str, answer: &str) -> Sentence {
-        let begin = |what| Sentence::new(format!("server {server} answered '{answer}' to {what}"));
-        match self {
-            Self::Meta => begin("mn: it lacks the meta protocol, which memcached has since 1.6.0")
-                .text("; use ")
-                .field("protocol")
-                .text(" text"),
-            Self::Key => begin("an mg with flag k, which memcached has since 1.6.0 and which ")
-                .field("multiget")
-                .text(" and ")
-                .field("verify")
-                .text(" need; leave them out, or use ")
-                .field("protocol")
-                .text(" text"),
-            Self::Opaque => {
-                begin("an mg with flag O, which memcached repeats at least since 1.6.18, as ")
-                    .field("match")
-                    .text(" opaque and ")
-                    .field("noreply")
-                    .text(" need; leave them out, or use ")
-                    .field("protocol")
-                    .text(" text")
+        let (what, since, needed_by) = match self {
+            Self::Meta => ("mn", "since 1.6.0", None),
+            Self::Key => ("mg k", "since 1.6.0", Some(("multiget", "verify"))),
+            Self::Opaque => ("mg O", "at the latest since 1.6.18", Some(("match", "noreply"))),
+        };
+        let sentence = Sentence::new(format!(
+            "server {server} answered '{answer}' to {what}, which memcached has {since}; use "
+        ));
+        let sentence = sentence.field("protocol").text(" text");
+        match needed_by {
+            None => sentence,
+            Some((one, other)) => {
+                sentence.text(", or leave out ").field(one).text(" and ").field(other)
             }
         }
     }

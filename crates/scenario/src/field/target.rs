@@ -85,9 +85,9 @@ pub(super) const TARGET_FIELDS: &[Field] = &[
         value: Some("NAME"),
         help: "User name for authentication; needs password",
         long: "Each connection authenticates before it sends anything else: over `protocol text` \
-               and `meta` with memcached's ASCII authentication (`memcached -Y`), over `protocol binary` with \
-               SASL PLAIN. Name and password are sent unencrypted. At most 250 bytes, without \
-               spaces and line ends. Example: `tim`.",
+               and `meta` with memcached's ASCII authentication (`memcached -Y`), over `protocol \
+               binary` with SASL PLAIN. Name and password are sent unencrypted. At most 250 \
+               bytes, without spaces and line ends. Example: `tim`.",
         member: member!(scenario.user, some user),
         agents: AgentRule::Credential,
         ..TARGET

@@ -1,5 +1,5 @@
-//! The binary and meta protocols and authentication: the load and the counts are the same as over text, and
-//! no output shows a password.
+//! The binary and meta protocols and authentication: the load and the counts are the same as over
+//! text, and no output shows a password.
 
 use crate::operations::every_kind;
 use crate::prelude::*;
