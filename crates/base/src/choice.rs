@@ -214,6 +214,20 @@ choice! {
         Text = "text",
         /// The binary protocol. Every request except touch has a form without a reply.
         Binary = "binary",
+        /// The meta protocol: commands of two letters with flags.
+        Meta = "meta",
+    }
+}
+
+choice! {
+    /// How replies find the operations that they answer.
+    #[derive(Default)]
+    Matching {
+        /// By their order, which is that of the requests.
+        #[default]
+        Order = "order",
+        /// By the opaque that each reply repeats, in any order.
+        Opaque = "opaque",
     }
 }
 

@@ -1,111 +1,26 @@
 //! One connection: the operations in flight on it, in order, and the meaning of received bytes.
 //! Bytes go in and endings come out; it has no socket and no clock.
 //!
-//! memcached answers in order, whatever the protocol, so matching is a queue; in frames, the number
-//! that each reply repeats is checked against it. An operation that timed out keeps its place: its
-//! answer may still come, and is then recognised as late. Datagrams are reassembled first.
+//! memcached answers in order, so matching is a queue; in frames, the number that each reply
+//! repeats is checked against it, and meta replies can be matched by it. An operation that timed
+//! out keeps its place: its late answer is recognised. Datagrams are reassembled first.
 
 mod datagrams;
 mod link;
 mod outgoing;
 
 use crate::dialect::{self, Dialect, Rejection, Role, WireFormat, in_format_of, name};
+pub(crate) use crate::dialect::{InFlight, InFlightStage};
 use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
-use crate::plan::{OPERATION_BYTES, Place, Plan, Transport};
+use crate::plan::{Matching, Place, Plan, Transport};
 use link::Wrap;
 pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
 use memtide_codec::{ErrorKind, Excerpt, Reply};
 use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
-use memtide_workload::{Action, Op, OpKind, Outcome, Source, Version};
+use memtide_workload::{Action, Outcome, Source, Version};
 pub(crate) use outgoing::{Outgoing, TooLong};
 use std::collections::VecDeque;
-
-/// An operation in flight, from the schedule to the histogram. At most 48 bytes: there may be
-/// thousands on each of thousands of connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InFlight {
-    /// When it was due. Nothing rewrites this.
-    pub(crate) intended: Instant,
-    /// The instant at which it could have been sent; from [`Connection::mark_sent`] on, the instant
-    /// at which it was sent.
-    pub(crate) sent: Instant,
-    /// The part of its lag that is memtide's own; from [`Connection::mark_sent`] on, the largest
-    /// such part of all operations that may delay this one at its server.
-    pub(crate) own: Span,
-    pub(crate) index: u64,
-    pub(crate) key: u64,
-    pub(crate) segment: u16,
-    pub(crate) keys: u16,
-    /// Keys found so far.
-    pub(crate) hits: u16,
-    pub(crate) kind: OpKind,
-    pub(crate) stage: InFlightStage,
-}
-
-const _: () = assert!(size_of::<InFlight>() as u64 <= OPERATION_BYTES, "an entry in flight grew");
-
-/// The stage of an operation in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InFlightStage {
-    /// Its (first) answer is awaited.
-    First,
-    /// A cas whose gets was answered and whose cas is awaited.
-    Second,
-    /// A cas that reads nothing first: it is one request, and its one answer is awaited.
-    Alone,
-    /// It has timed out and is counted; its late answer will be discarded.
-    Expired,
-    /// Timed out in the second half of a cas, whose reply is awaited.
-    ExpiredSecond,
-}
-
-impl InFlightStage {
-    /// The stage of an operation whose first request was issued. `is_cas_alone`: a cas that reads
-    /// nothing first.
-    pub(crate) const fn begun(is_cas_alone: bool) -> Self {
-        if is_cas_alone { Self::Alone } else { Self::First }
-    }
-
-    pub(crate) const fn is_expired(self) -> bool {
-        matches!(self, Self::Expired | Self::ExpiredSecond)
-    }
-
-    /// True if the next reply answers the cas itself and not its gets.
-    pub(crate) const fn is_second(self) -> bool {
-        matches!(self, Self::Second | Self::Alone | Self::ExpiredSecond)
-    }
-
-    /// True if the operation counts as sent once this request is sent.
-    const fn is_first_request(self) -> bool {
-        matches!(self, Self::First | Self::Alone)
-    }
-
-    const fn expired(self) -> Self {
-        if self.is_second() { Self::ExpiredSecond } else { Self::Expired }
-    }
-}
-
-impl InFlight {
-    /// Records that it was sent at `now`; returns how long after it could have been.
-    pub(crate) fn hand_over(&mut self, now: Instant) -> Span {
-        debug_assert!(now >= self.intended, "sent before it was intended");
-        let late = now.since(self.sent);
-        self.sent = now;
-        self.own += late;
-        late
-    }
-
-    /// True if it was sent, once it has ended. A cas in its second half was sent as a gets.
-    pub(crate) fn is_sent(&self) -> bool {
-        let is_half_way = matches!(self.stage, InFlightStage::Second);
-        self.sent != Instant::NEVER || is_half_way
-    }
-
-    pub(crate) fn op(&self) -> Op {
-        Op { index: self.index, key: self.key, kind: self.kind, keys: self.keys }
-    }
-}
 
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,6 +149,7 @@ pub(crate) struct Connection {
     timeout: Span,
     pipeline: VecDeque<InFlight>,
     unsent: usize,
+    matching: Matching,
     /// Requests that were answered, modulo 2^32: the number (opaque) of the next answer.
     answered: u32,
     /// The unique number that the gets of the oldest operation returned.
@@ -267,6 +183,7 @@ impl Connection {
             timeout: plan.timeout,
             pipeline: VecDeque::with_capacity(plan.depth as usize),
             unsent: 0,
+            matching: plan.requests.matching,
             answered: 0,
             cas_unique: 0,
             reply_bytes: 0,
@@ -315,7 +232,7 @@ impl Connection {
     ) -> Result<Issued, TooLong> {
         let before = out.bytes.len();
         self.link.begin_request(&mut out.bytes);
-        let opaque = self.next_opaque();
+        let opaque = self.opaque_of(&entry);
         dialect.request(&entry.op(), source, (version, opaque), &mut out.bytes);
         let bytes = self.link.check_request(before, &mut out.bytes)?;
         let awaits_reply = !dialect.is_noreply(entry.kind);
@@ -339,7 +256,7 @@ impl Connection {
     ) -> Result<usize, TooLong> {
         let before = out.bytes.len();
         self.link.begin_request(&mut out.bytes);
-        let said = (version, self.next_opaque());
+        let said = (version, self.opaque_of(&follow_up.entry));
         dialect.cas((follow_up.entry.key, follow_up.unique), said, &mut out.bytes);
         let bytes = self.link.check_request(before, &mut out.bytes)?;
         self.carry(follow_up.entry);
@@ -353,8 +270,17 @@ impl Connection {
         self.unsent += 1;
     }
 
-    /// The number (opaque) that the answer to the next request will repeat.
-    fn next_opaque(&self) -> u32 {
+    /// The number (opaque) that the answer to the next request, which is that of `entry`, will
+    /// repeat.
+    fn opaque_of(&self, entry: &InFlight) -> u32 {
+        match self.matching {
+            Matching::Order => self.next_turn(),
+            Matching::Opaque => entry.opaque(),
+        }
+    }
+
+    /// The number of the next request, counted in the order of answers.
+    fn next_turn(&self) -> u32 {
         self.answered.wrapping_add(self.pipeline.len() as u32)
     }
 
@@ -492,7 +418,10 @@ impl Connection {
                 }
                 Err(error) => return Err(PeerError::of(error, bytes)),
             };
-            let turn = (!self.pipeline.is_empty()).then_some(self.answered);
+            if T::MAY_BE_DISORDERED && self.matching == Matching::Opaque {
+                bring_forward::<T>(&mut self.pipeline, self.unsent, (answer_head, reply))?;
+            }
+            let turn = self.pipeline.front().map(|head| (self.answered, head));
             match heed(T::role(answer_head, reply, turn)?, reply, &mut self.part_failed, sink) {
                 Heeded::Answer => {}
                 Heeded::FailedPart => continue,
@@ -512,6 +441,7 @@ impl Connection {
             let Some(head) = self.pipeline.front_mut() else {
                 return Err(unasked(reply));
             };
+            let reply = T::meaning(head, reply);
             let verdict = match *reply {
                 Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
                     sink.value(head, key, bytes);
@@ -520,9 +450,13 @@ impl Connection {
                     self.cas_unique = cas.unwrap_or(0);
                     continue;
                 }
+                Reply::Value { .. } | Reply::Data { .. } if is_number::<T>(head) => continue,
                 Reply::Data { bytes, ends } => {
                     sink.data(head, bytes, ends);
-                    continue;
+                    if !(ends && T::ends_with_value(head)) {
+                        continue;
+                    }
+                    verdict(head, &Reply::End)?
                 }
                 Reply::Error(ref error) => {
                     self.stray_error = error.is_bad_data_chunk();
@@ -648,6 +582,33 @@ impl Connection {
     }
 }
 
+/// Makes the operation that a reply answers the oldest one. An error means that no request that was
+/// sent awaits this reply.
+#[inline(never)]
+fn bring_forward<T: WireFormat>(
+    pipeline: &mut VecDeque<InFlight>,
+    unsent: usize,
+    (answer_head, reply): (T::AnswerHead, &Reply<'_>),
+) -> Result<(), PeerError> {
+    let sent = pipeline.len() - unsent;
+    let place = T::place(answer_head, reply, pipeline.iter().take(sent));
+    match place.ok_or(PeerError::Unmatched { got: name(reply) })? {
+        0 => {}
+        place => {
+            let entry = pipeline.remove(place).expect("it was found there");
+            pipeline.push_front(entry);
+        }
+    }
+    Ok(())
+}
+
+/// True if a value in the answer to `head` is the number that an increment returns, which is not
+/// looked at.
+#[inline(always)]
+fn is_number<T: WireFormat>(head: &InFlight) -> bool {
+    T::ends_with_value(head) && head.kind.is_numeric()
+}
+
 /// True if one more value can belong to the reply that `head` awaits.
 fn is_asked_for(head: &InFlight) -> bool {
     head.kind.reads() && !head.stage.is_second() && head.hits < head.keys
@@ -761,6 +722,7 @@ impl From<Closed> for ErrorClass {
             | Closed::Unheard
             | Closed::Other(_) => Self::Closed,
             Closed::Broken(PeerError::TooManyConnections) => Self::TooManyConnections,
+            Closed::Broken(PeerError::Unmatched { .. }) => Self::Unmatched,
             Closed::Broken(_) => Self::Protocol,
         }
     }

@@ -4,14 +4,18 @@
 
 mod binary;
 mod content;
+mod in_flight;
+mod meta;
 mod text;
 
 use crate::driver::{Closed, ConnectError, PeerError, SendBuffer};
 use crate::plan::{Plan, Protocol};
 pub(crate) use binary::Binary;
 use content::Content;
+pub(crate) use in_flight::{InFlight, InFlightStage};
 use memtide_codec::{ErrorReply, Malformed, Reply};
 use memtide_workload::{Op, OpKind, Source, Version};
+pub(crate) use meta::Meta;
 pub(crate) use text::Text;
 
 /// The encoder of a plan's protocol, shared by all connections of a worker. It appends to a buffer
@@ -28,6 +32,7 @@ pub(crate) struct Dialect {
 enum Speaker {
     Text(Text),
     Binary(Binary),
+    Meta(Meta),
 }
 
 /// The decoder of a plan's protocol, one for each connection.
@@ -35,6 +40,7 @@ enum Speaker {
 pub(crate) enum Reader {
     Text(<Text as WireFormat>::Decoder),
     Binary(<Binary as WireFormat>::Decoder),
+    Meta(<Meta as WireFormat>::Decoder),
 }
 
 /// Evaluates `$does` with `$format` as the wire format of `$reader`, so that a loop over replies
@@ -50,6 +56,10 @@ macro_rules! in_format_of {
                 type $format = $crate::dialect::Binary;
                 $does
             }
+            $crate::dialect::Reader::Meta(_) => {
+                type $format = $crate::dialect::Meta;
+                $does
+            }
         }
     };
 }
@@ -62,6 +72,7 @@ macro_rules! spoken {
         match &$dialect.format {
             Speaker::Text($format) => $does,
             Speaker::Binary($format) => $does,
+            Speaker::Meta($format) => $does,
         }
     }};
 }
@@ -75,6 +86,8 @@ pub(crate) trait WireFormat {
 
     /// A head that [`Self::next`] has not written yet.
     const NO_HEAD: Self::AnswerHead;
+    /// True if replies may come in another order than requests, if the plan says so.
+    const MAY_BE_DISORDERED: bool = false;
 
     /// True if an operation of this kind can be sent so that the server does not answer it.
     fn has_quiet_form(&self, kind: OpKind) -> bool;
@@ -121,13 +134,36 @@ pub(crate) trait WireFormat {
     /// cannot become one.
     fn check_partial(decoder: &Self::Decoder) -> Result<(), Malformed>;
 
-    /// The relation of a reply to the operations in flight. `turn` is the number of the oldest one
-    /// (the head); `None` if none is in flight.
+    /// The relation of a reply to the operations in flight. `turn` is the oldest one (the head)
+    /// with its number; `None` if none is in flight.
     fn role<'a>(
         answer_head: Self::AnswerHead,
         reply: &Reply<'a>,
-        turn: Option<u32>,
+        turn: Option<(u32, &InFlight)>,
     ) -> Result<Role<'a>, PeerError>;
+
+    /// What a reply means to the operation that it answers, in the words of the classic protocol.
+    #[inline(always)]
+    fn meaning<'r, 'a>(_entry: &InFlight, reply: &'r Reply<'a>) -> &'r Reply<'a> {
+        reply
+    }
+
+    /// True if the answer to this operation ends with its value, and no reply follows that says so.
+    #[inline(always)]
+    fn ends_with_value(_entry: &InFlight) -> bool {
+        false
+    }
+
+    /// The operation, counted from the oldest one, that a reply answers; `None` if it answers none
+    /// of those `sent`. Asked only if the plan matches by opaques.
+    #[inline(always)]
+    fn place<'e>(
+        _answer_head: Self::AnswerHead,
+        _reply: &Reply<'_>,
+        _sent: impl Iterator<Item = &'e InFlight>,
+    ) -> Option<usize> {
+        Some(0)
+    }
 
     /// The result of authentication if `reply` is its answer, else `None`.
     fn welcome(
@@ -190,6 +226,7 @@ impl Dialect {
         let format = match protocol {
             Protocol::Text => Speaker::Text(Text::new(plan)),
             Protocol::Binary => Speaker::Binary(Binary::new(plan)),
+            Protocol::Meta => Speaker::Meta(Meta::new(plan)),
         };
         Self { content: Content::new(plan), format }
     }
@@ -199,6 +236,7 @@ impl Dialect {
         match self.format {
             Speaker::Text(_) => Protocol::Text,
             Speaker::Binary(_) => Protocol::Binary,
+            Speaker::Meta(_) => Protocol::Meta,
         }
     }
 
@@ -207,6 +245,7 @@ impl Dialect {
         match self.format {
             Speaker::Text(_) => Reader::Text(Default::default()),
             Speaker::Binary(_) => Reader::Binary(Default::default()),
+            Speaker::Meta(_) => Reader::Meta(Default::default()),
         }
     }
 
@@ -256,6 +295,7 @@ impl Dialect {
         match self.format {
             Speaker::Text(_) => Text::authenticate(user, password, out.bytes_mut()),
             Speaker::Binary(_) => Binary::authenticate(user, password, out.bytes_mut()),
+            Speaker::Meta(_) => Meta::authenticate(user, password, out.bytes_mut()),
         }
         true
     }
@@ -265,6 +305,7 @@ impl Dialect {
         match self.format {
             Speaker::Text(_) => Text::ask(question, out.bytes_mut()),
             Speaker::Binary(_) => Binary::ask(question, out.bytes_mut()),
+            Speaker::Meta(_) => Meta::ask(question, out.bytes_mut()),
         }
     }
 }
@@ -275,6 +316,7 @@ impl Reader {
         match self {
             Self::Text(decoder) => *decoder = Default::default(),
             Self::Binary(decoder) => *decoder = Default::default(),
+            Self::Meta(decoder) => *decoder = Default::default(),
         }
     }
 

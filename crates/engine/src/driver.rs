@@ -287,6 +287,14 @@ pub enum PeerError {
         /// The number that the reply repeats.
         got: u32,
     },
+    /// A reply repeats an opaque that no request in flight has, or none: it is a second answer, or
+    /// something between memtide and the server changed it.
+    ///
+    /// To do: Find out what stands between memtide and the server; without it, use `--match order`.
+    Unmatched {
+        /// The reply's name.
+        got: &'static str,
+    },
     /// A reply came although no request waited for one.
     ///
     /// To do: Check the port, and connect to the server without a proxy.
@@ -315,7 +323,9 @@ impl PeerError {
     /// named.
     pub(crate) fn of(error: Malformed, rest: &[u8]) -> Self {
         let begun = match &error {
-            Malformed::UnknownReply { line } | Malformed::LineTooLong { line, .. } => line.bytes(),
+            Malformed::UnknownReply { line }
+            | Malformed::UnknownAnswer { line }
+            | Malformed::LineTooLong { line, .. } => line.bytes(),
             Malformed::NoFrame { .. } => rest,
             _ => return Self::Malformed(error),
         };
@@ -349,6 +359,9 @@ impl PeerError {
             Self::OutOfTurn { expected, got } => Sentence::new(format!(
                 "answered request {got} of a connection when it was request {expected}'s turn"
             )),
+            Self::Unmatched { got } => {
+                Sentence::new(format!("sent {got} without the opaque of a request in flight"))
+            }
             Self::Unasked { got } => {
                 Sentence::new(format!("sent {got} although nothing was asked"))
             }

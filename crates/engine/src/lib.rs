@@ -26,8 +26,8 @@ pub use driver::{
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{
-    ChurnPlan, Clients, ConnectionTurn, Contents, Cooldown, Credentials, Io, OnFull, Pace, Pacing,
-    Plan, Protocol, RateUnit, Reach, Reconnect, Refill, Replicate, ServerPlan, Sharing, Task,
-    Transport, Verify, Wait, Window,
+    ChurnPlan, Clients, ConnectionTurn, Contents, Cooldown, Credentials, Io, Matching, OnFull,
+    Pace, Pacing, Plan, Protocol, RateUnit, Reach, Reconnect, Refill, Replicate, ServerPlan,
+    Sharing, Task, Transport, Verify, Wait, Window,
 };
 pub use worker::Worker;

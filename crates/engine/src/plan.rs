@@ -9,7 +9,7 @@ use crate::driver::{Address, FilterPlan, SocketOptions};
 pub use memory::{CONNECTION_BYTES, PlanMemory};
 pub(crate) use memory::{OPERATION_BYTES, WATCHED_BYTES, WATCHED_MAX};
 pub use memtide_base::choice::{
-    Backoff, ConnectionTurn, Cooldown, Io, OnFull, Protocol, RateUnit, Reconnect, Refill,
+    Backoff, ConnectionTurn, Cooldown, Io, Matching, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
 };
 use memtide_base::{Instant, Span};
@@ -163,6 +163,8 @@ pub struct ServerPlan {
 pub struct RequestPlan {
     /// The protocol of requests and replies.
     pub protocol: Protocol,
+    /// How replies find their operations; by opaque over the meta protocol only.
+    pub matching: Matching,
     /// The transport of requests and replies.
     pub transport: Transport,
     /// True to request no answer where the protocol allows it.

@@ -397,6 +397,7 @@ impl Listener {
                 Reply::Stat { name, value } => self.rows.push((text(name), text(value))),
                 Reply::Value { .. } if self.found == Some(false) => self.found = Some(true),
                 Reply::Data { .. } => {}
+                Reply::Done if self.found.is_some() => return Ok(Some(Answer::Found(true))),
                 Reply::End if self.found.is_some() => {
                     return Ok(Some(Answer::Found(self.found == Some(true))));
                 }

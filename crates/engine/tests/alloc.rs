@@ -9,9 +9,9 @@ mod rig;
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, Message, OnFull,
-    Pace, Pacing, Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, SocketOptions,
-    Submitted, Transport, Verify, Window, Worker,
+    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, Matching, Message,
+    OnFull, Pace, Pacing, Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing,
+    SocketOptions, Submitted, Transport, Verify, Window, Worker,
 };
 use memtide_metrics::TallySum;
 use memtide_workload::{
@@ -167,6 +167,19 @@ fn the_count_is_a_count() {
     COUNT.set(0);
     let held = counting(true, || vec![Box::new(1), Box::new(2)]);
     assert_eq!(COUNT.get(), 1 + held.len() as u64);
+}
+
+#[test]
+fn turns_over_meta_allocate_nothing() {
+    let mut plan = rig::plan().mixing("get=9,gets=1,set=2,cas=1,delete=1,incr=1,touch=1,gat=1");
+    plan.requests.protocol = Protocol::Meta;
+    for (matching, multiget) in [(Matching::Order, 3), (Matching::Opaque, 1)] {
+        plan.requests.matching = matching;
+        plan.source.multiget = multiget;
+        let (allocations, settled) = allocations(&plan, (DELAY, Script::default()));
+        assert_eq!(allocations, 0, "{matching}");
+        assert!(settled > 500, "{matching}: {settled} operations ended");
+    }
 }
 
 #[test]

@@ -150,6 +150,8 @@ fn a_healthy_server_is_never_accused() {
         (20_000, "etc-value", 1, 1, Protocol::Text),
         (20_000, "uniform:0,64", KEYS, 1, Protocol::Binary),
         (10_000, "fixed:200", KEYS / 3, 10, Protocol::Binary),
+        (20_000, "uniform:0,64", KEYS, 1, Protocol::Meta),
+        (10_000, "fixed:200", KEYS / 3, 10, Protocol::Meta),
     ] {
         let mut plan = plan(ops, keys_max, values);
         plan.requests.protocol = protocol;
@@ -248,6 +250,7 @@ fn late_and_unacknowledged_writes_accuse_nobody() {
         (true, Span::from_s(5), Protocol::Text),
         (false, Span::from_ms(6), Protocol::Binary),
         (true, Span::from_s(5), Protocol::Binary),
+        (false, Span::from_ms(6), Protocol::Meta),
     ] {
         let mut plan = plan(40_000, KEYS, "fixed:100");
         let mut fleet = fleet("server-error:0.01", Law::Exponential(0.002));

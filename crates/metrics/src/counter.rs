@@ -89,6 +89,8 @@ classes! {
         ServerError = "server_error";
         /// Bytes that violate the protocol; the connection is closed.
         Protocol = "protocol";
+        /// A reply that no request in flight awaits, or a second one; the connection is closed.
+        Unmatched = "unmatched";
         /// The server closed or reset a connection.
         Closed = "closed";
         /// The server turned a connection away: too many are open.

@@ -8,7 +8,9 @@ use crate::observer::Observer;
 use crate::run_plan::{EACH_MAX, Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
 use crate::seal::{Began, Material, none_opened, seal, service_so_far, wrong_values};
 use crate::share::{Barrier, Share};
-use crate::survey::{QueryFilter, ServerCommands, Survey, compare, figures, is_closed};
+use crate::survey::{
+    QueryFilter, ServerCommands, Survey, check_abilities, compare, figures, is_closed,
+};
 use memtide_base::{Instant, Sentence, ServerId, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
@@ -192,6 +194,7 @@ fn first_survey<F: Fleet>(
     plan: &Plan,
     observer: &mut impl Observer,
 ) -> Result<Survey, Failure> {
+    check_abilities(fleet, plan)?;
     let mut survey = Survey::default();
     for (number, server) in plan.servers.iter().enumerate() {
         let name = &server.name;

@@ -1,8 +1,10 @@
 //! Failures: why a run cannot continue.
 
 mod fault;
+mod lacking;
 
 pub(crate) use fault::{Fault, FillFault, Lengths, NoRoom};
+pub(crate) use lacking::Lacking;
 
 use memtide_base::Sentence;
 use memtide_record::{Exit, natively};

@@ -248,6 +248,7 @@ fn source(scenario: &Scenario, data: &Data, walkers: u32) -> SourcePlan {
 fn requests(scenario: &Scenario) -> RequestPlan {
     RequestPlan {
         protocol: scenario.protocol,
+        matching: scenario.wire.matching,
         transport: match scenario.transport {
             word::Transport::Tcp | word::Transport::Split => Transport::Stream,
             word::Transport::Udp => {

@@ -2,12 +2,14 @@
 //! bytes received and endings seen, repeated with the bytes cut at several widths.
 
 mod binary;
+mod meta;
 
 use super::*;
 use crate::dialect::tests::plan;
 use crate::plan::{Protocol, Transport};
 use memtide_base::{ClientId, ServerId};
 use memtide_codec::binary::{Opcode, Status};
+use memtide_workload::OpKind;
 use memtide_workload::OpKind::*;
 
 /// The first connection of a run, in a stream.

@@ -3,6 +3,7 @@
 //! operation carry the same number (opaque).
 
 use super::content::Content;
+use super::in_flight::InFlight;
 use super::{GET_KEY, Question, Reader, Role, WireFormat};
 use crate::driver::{ConnectError, PeerError, Refusal, SendBuffer};
 use crate::plan::Plan;
@@ -135,7 +136,7 @@ impl WireFormat for Binary {
     fn role<'a>(
         head: AnswerHead,
         reply: &Reply<'a>,
-        turn: Option<u32>,
+        turn: Option<(u32, &InFlight)>,
     ) -> Result<Role<'a>, PeerError> {
         match *reply {
             // The server sends it before any request, so it repeats no request's fields.
@@ -144,7 +145,7 @@ impl WireFormat for Binary {
             _ => {}
         }
         match (turn, *reply) {
-            (Some(expected), _) if expected != head.opaque => {
+            (Some((expected, _)), _) if expected != head.opaque => {
                 Err(PeerError::OutOfTurn { expected, got: head.opaque })
             }
             (Some(_), Reply::Error(error)) if head.opcode.is_quiet() => Ok(Role::FailedPart(error)),

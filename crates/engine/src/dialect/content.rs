@@ -1,7 +1,9 @@
 //! The contents of requests in every protocol: keys, values and their expiry.
 
+use crate::driver::{SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::{Credentials, Plan};
-use memtide_workload::{Action, Expiring, KeySpace, OpKind, ValueSpace};
+use memtide_codec::text::encode;
+use memtide_workload::{Action, Expiring, KeySpace, OpKind, ValueSpace, Version, numeric_value};
 use std::sync::Arc;
 
 /// The contents of a plan's requests.
@@ -47,4 +49,41 @@ impl Content {
     pub(super) fn expiry_of(&self, key: u64) -> i64 {
         if self.expiring.includes(self.seed, key) { self.expiry } else { 0 }
     }
+
+    /// Appends the line of a store, which `line` writes for the value's length, the value of `key`
+    /// in this version, if it has one, and the line's end behind it.
+    #[inline(always)]
+    pub(super) fn line_and_value(
+        &self,
+        key: u64,
+        version: Option<Version>,
+        out: &mut SendBuffer,
+        line: impl Fn(&mut Vec<u8>, usize),
+    ) {
+        let values = &self.values;
+        if key >= self.numeric_from {
+            let number = numeric_value(key, self.seed);
+            line(out.bytes_mut(), number.len());
+            out.bytes_mut().extend_from_slice(&number);
+        } else if let Some(version) = version {
+            line(out.bytes_mut(), values.len(key));
+            values.write(key, version, out.bytes_mut());
+        } else {
+            let place = values.pooled(key);
+            let pool = values.pool();
+            line(out.bytes_mut(), place.len());
+            if place.len() < SPLICE_BYTES_MIN {
+                out.bytes_mut().extend_from_slice(&pool[place]);
+            } else {
+                out.push_pooled(pool, place);
+            }
+        }
+        out.bytes_mut().extend_from_slice(b"\r\n");
+    }
+}
+
+/// Appends a space and the key with this number.
+#[inline]
+pub(super) fn write_key(content: &Content, id: u64, out: &mut Vec<u8>) {
+    encode::key_with(out, |out| content.keys.write(id, out));
 }

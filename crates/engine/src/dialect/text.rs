@@ -1,13 +1,14 @@
 //! The text protocol: operations as lines, and the lines that servers answer with.
 
-use super::content::Content;
+use super::content::{Content, write_key};
+use super::in_flight::InFlight;
 use super::{GET_KEY, Question, Reader, Role, WireFormat};
-use crate::driver::{ConnectError, PeerError, Refusal, SPLICE_BYTES_MIN, SendBuffer};
+use crate::driver::{ConnectError, PeerError, Refusal, SendBuffer};
 use crate::plan::Plan;
 use memtide_codec::text::ReplyDecoder;
 use memtide_codec::text::encode::{self, LineEnd, StoreTail};
 use memtide_codec::{Keys, Malformed, Reply, Request, Verb};
-use memtide_workload::{Action, Op, OpKind, Source, Version, numeric_value};
+use memtide_workload::{Action, Op, OpKind, Source, Version};
 
 /// Encodes and decodes lines.
 #[derive(Debug)]
@@ -138,7 +139,11 @@ impl WireFormat for Text {
     }
 
     #[inline(always)]
-    fn role<'a>(_: NoHead, _: &Reply<'a>, _: Option<u32>) -> Result<Role<'a>, PeerError> {
+    fn role<'a>(
+        _: NoHead,
+        _: &Reply<'a>,
+        _: Option<(u32, &InFlight)>,
+    ) -> Result<Role<'a>, PeerError> {
         Ok(Role::Answer)
     }
 
@@ -200,25 +205,8 @@ impl Text {
         version: Option<Version>,
         out: &mut SendBuffer,
     ) {
-        let values = &content.values;
-        if key >= content.numeric_from {
-            let number = numeric_value(key, content.seed);
-            self.store_head(content, command, key, number.len(), out.bytes_mut());
-            out.bytes_mut().extend_from_slice(&number);
-        } else if let Some(version) = version {
-            self.store_head(content, command, key, values.len(key), out.bytes_mut());
-            values.write(key, version, out.bytes_mut());
-        } else {
-            let place = values.pooled(key);
-            let pool = values.pool();
-            self.store_head(content, command, key, place.len(), out.bytes_mut());
-            if place.len() < SPLICE_BYTES_MIN {
-                out.bytes_mut().extend_from_slice(&pool[place]);
-            } else {
-                out.push_pooled(pool, place);
-            }
-        }
-        out.bytes_mut().extend_from_slice(b"\r\n");
+        let head = |out: &mut Vec<u8>, bytes| self.store_head(content, command, key, bytes, out);
+        content.line_and_value(key, version, out, head);
     }
 
     fn store_head(
@@ -236,11 +224,6 @@ impl Text {
         let (flags, expiry) = (content.flags, content.expiry_of(key));
         encode::store_tail(out, StoreTail { flags, expiry, bytes, cas, end });
     }
-}
-
-#[inline]
-fn write_key(content: &Content, id: u64, out: &mut Vec<u8>) {
-    encode::key_with(out, |out| content.keys.write(id, out));
 }
 
 /// The command of a kind of operation, which is named after it.

@@ -3,7 +3,7 @@
 //! the first bytes of a value, and allocates nothing after the start.
 
 use crate::connection::InFlight;
-use crate::plan::{Plan, Verify, WATCHED_BYTES, WATCHED_MAX};
+use crate::plan::{Matching, Plan, Verify, WATCHED_BYTES, WATCHED_MAX};
 use crate::recorder::Recorder;
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{ConnectionId, Instant, Link, ServerId, Table};
@@ -26,6 +26,7 @@ pub(super) struct Verifier {
     values: ValueSpace,
     numeric_from: u64,
     seed: u64,
+    matching: Matching,
     /// By the worker's connections.
     watches: Table<ConnectionId, Watch>,
     key: Vec<u8>,
@@ -85,6 +86,7 @@ impl Verifier {
             values: plan.values.clone(),
             numeric_from: plan.numeric_from,
             seed: plan.seed,
+            matching: plan.requests.matching,
             watches: (0..connections).map(watch).collect(),
             key: Vec::with_capacity(2 * KEY_BYTES_MAX),
         })
@@ -241,8 +243,13 @@ impl Verifier {
         now: Instant,
     ) {
         let watch = &mut self.watches[connection];
-        while watch.oldest.front().is_some_and(|oldest| oldest.index == entry.index) {
-            watch.oldest.pop_front();
+        match self.matching {
+            Matching::Order => {
+                while watch.oldest.front().is_some_and(|oldest| oldest.index == entry.index) {
+                    watch.oldest.pop_front();
+                }
+            }
+            Matching::Opaque => watch.oldest.retain(|oldest| oldest.index != entry.index),
         }
         watch.begin();
         if entry.kind.does(Action::CompareAndStore) && !entry.stage.is_second() {

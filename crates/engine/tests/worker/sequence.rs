@@ -5,7 +5,7 @@ use crate::prelude::*;
 use memtide_engine::fleet::TroubleKind;
 use memtide_engine::plan::slot;
 use memtide_engine::probe::{Answer, AskError, Question, ask};
-use memtide_engine::{ConnectError, Credentials, SocketOptions};
+use memtide_engine::{ConnectError, Credentials, Matching, SocketOptions};
 use std::sync::Arc;
 
 #[test]
@@ -63,7 +63,7 @@ fn the_same_seed_gives_the_same_bytes_at_the_same_instants() {
     assert_ne!(sent(&first), sent(&other));
 }
 
-const PROTOCOLS: [Protocol; 2] = [Protocol::Text, Protocol::Binary];
+const PROTOCOLS: [Protocol; 3] = [Protocol::Text, Protocol::Binary, Protocol::Meta];
 const EVERYTHING: &str = "get=5,gets=1,set=5,add=1,replace=1,append=1,prepend=1,cas=2,delete=1,\
                           incr=1,decr=1,touch=1,gat=1";
 
@@ -83,20 +83,26 @@ fn the_servers_counters_equal_ours_over_the_full_mix() {
             let ran = run(&plan, Script::default());
             let all = ran.all();
             assert_eq!((all.answered, all.failed), (all.intended, 0));
-            assert_eq!(ran.server_says("cmd_get"), all.keys_asked);
+            // A meta command that should set an expiry and finds no item counts as a get.
+            let as_reads = match protocol {
+                Protocol::Meta => all.touch_commands - ran.server_says("touch_hits"),
+                Protocol::Text | Protocol::Binary => 0,
+            };
+            assert_eq!(ran.server_says("cmd_get"), all.keys_asked + as_reads, "{protocol}");
             assert_eq!(ran.server_says("cmd_set"), all.storage_commands);
-            assert_eq!(ran.server_says("cmd_touch"), all.touch_commands);
+            assert_eq!(ran.server_says("cmd_touch"), all.touch_commands - as_reads, "{protocol}");
         }
     }
 }
 
 /// Neither the requests nor the hits depend on the protocol.
 #[test]
-fn both_protocols_come_to_the_same() {
-    let counted = |protocol| {
+fn all_protocols_come_to_the_same() {
+    let counted = |protocol, matching, multiget| {
         let mut plan = plan().mixing(EVERYTHING);
         plan.requests.protocol = protocol;
-        plan.source.multiget = 3;
+        plan.requests.matching = matching;
+        plan.source.multiget = multiget;
         // One operation at a time, so that answers depend only on earlier requests.
         let ran = run(&Plan { connections: 1, depth: 1, ..plan }, Script::default());
         let all = ran.all();
@@ -104,7 +110,11 @@ fn both_protocols_come_to_the_same() {
         assert_eq!(frames, protocol == Protocol::Binary);
         (all.answered, all.hits, all.misses, all.replies)
     };
-    assert_eq!(counted(Protocol::Binary), counted(Protocol::Text));
+    let [order, opaque] = [Matching::Order, Matching::Opaque];
+    let text = counted(Protocol::Text, order, 3);
+    assert_eq!(counted(Protocol::Binary, order, 3), text);
+    assert_eq!(counted(Protocol::Meta, order, 3), text);
+    assert_eq!(counted(Protocol::Meta, opaque, 1), counted(Protocol::Text, order, 1));
 }
 
 /// A get of several keys is timed with the hits only if it finds all of them.
@@ -216,23 +226,27 @@ fn a_line_is_told_as_it_is_and_answered_by_a_line() {
 fn noreply_leaves_only_reads_to_be_answered() {
     let mut plan = plan().mixing(EVERYTHING);
     plan.requests.noreply = true;
-    let mut frames = plan.clone();
-    frames.requests.protocol = Protocol::Binary;
-    for plan in [plan.clone(), small(plan), frames.clone(), small(frames)] {
-        let ran = run(&plan, Script::default());
-        let measured = ran.measured();
-        let sent = |kinds: &[OpKind]| -> u64 {
-            kinds.iter().map(|kind| measured.kinds[kind.index()].sent).sum()
-        };
-        let mut reads = sent(&[OpKind::Get, OpKind::Gets, OpKind::Cas, OpKind::Gat]);
-        if plan.requests.protocol == Protocol::Binary {
-            reads += sent(&[OpKind::Touch]); // It has no quiet form.
-        }
-        assert_eq!(measured.answered, reads);
-        assert_eq!(measured.unacknowledged, measured.intended - reads);
-        assert!(measured.unacknowledged > 0);
-        assert_eq!(ran.server_says("cmd_set"), ran.all().storage_commands);
+    for protocol in PROTOCOLS {
+        plan.requests.protocol = protocol;
+        noreply_of(&plan);
+        noreply_of(&small(plan.clone()));
     }
+}
+
+fn noreply_of(plan: &Plan) {
+    let ran = run(plan, Script::default());
+    let measured = ran.measured();
+    let sent = |kinds: &[OpKind]| -> u64 {
+        kinds.iter().map(|kind| measured.kinds[kind.index()].sent).sum()
+    };
+    let mut reads = sent(&[OpKind::Get, OpKind::Gets, OpKind::Cas, OpKind::Gat]);
+    if plan.requests.protocol != Protocol::Text {
+        reads += sent(&[OpKind::Touch]); // It has no quiet form.
+    }
+    assert_eq!(measured.answered, reads);
+    assert_eq!(measured.unacknowledged, measured.intended - reads);
+    assert!(measured.unacknowledged > 0);
+    assert_eq!(ran.server_says("cmd_set"), ran.all().storage_commands);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Faults that can end a run, each with its sentence and exit code. A clause at the end of a
 //! sentence (`said`, `why`, `so_far`) begins with its own punctuation, or is empty.
 
-use super::Failure;
+use super::{Failure, Lacking};
 use memtide_base::{Remedy, Sentence, Span};
 use memtide_engine::Protocol;
 use memtide_engine::fleet::{FleetError, TroubleKind};
@@ -29,6 +29,10 @@ pub(crate) enum Fault {
     ///
     /// To do: Follow the advice for `{error}`, above.
     Unasked { server: String, error: AskError },
+    /// A server lacks a command or flag of the meta protocol that the load needs.
+    ///
+    /// To do: Use what the sentence names, or a server that has it.
+    Lacks { server: String, lacking: Lacking, answer: String },
     /// A connection could not be opened, or was lost while others were opened.
     ///
     /// To do: Follow the advice for `{what}`, above.
@@ -161,6 +165,7 @@ impl Fault {
             Self::Unasked { server, error } => {
                 Sentence::new(format!("server {server} ")).and(&error.sentence())
             }
+            Self::Lacks { server, lacking, answer } => lacking.sentence(server, answer),
             Self::Opening { server, what, so_far } => {
                 Sentence::new(format!("server {server} ")).and(&what.sentence()).text(so_far)
             }

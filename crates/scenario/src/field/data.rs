@@ -310,7 +310,7 @@ pub(super) const FIELDS: &[Field] = &[
         long: "Stores, delete, incr, decr and touch then end as `unacknowledged` when they are \
                sent. They have no response time, and their error replies can be taken for replies \
                of other operations. Reads and cas are answered as always; so is touch over \
-               `protocol binary`, which has no quiet touch.",
+               `protocol binary` and `meta`, which have no quiet touch.",
         member: member!(scenario.noreply, parse_switch),
         ..DATA
     },

@@ -29,11 +29,27 @@ pub(super) const TARGET_FIELDS: &[Field] = &[
         name: "protocol",
         value: Some("PROTOCOL"),
         default: "text",
-        help: "Wire protocol: text or binary",
+        help: "Wire protocol: text, binary or meta",
         long: "`text`: memcached's classic line protocol. `binary`: the binary protocol, which \
-               servers with SASL (`memcached -S`) require. Over `binary`, a get of several keys is \
-               sent as quiet gets and a noop, and `noreply` operations as quiet commands.",
+               servers with SASL (`memcached -S`) require. `meta`: the commands mg, ms, md and ma \
+               of memcached 1.6 and its proxy. Over `binary` and `meta`, a get of several keys is \
+               sent as quiet gets and a noop, and `noreply` operations as quiet commands. Before \
+               the load, memtide checks that the servers know the meta commands and flags that it \
+               needs.",
         member: member!(scenario.protocol, parsed),
+        ..TARGET
+    },
+    Field {
+        name: "match",
+        value: Some("HOW"),
+        default: "order",
+        help: "How meta replies find their requests: order or opaque",
+        long: "`order`: servers answer in the order of requests. `opaque`: each request carries an \
+               opaque (flag O), which its reply repeats, so that replies are matched in any order, \
+               as some proxies send them. A reply that matches no request in flight, or a second \
+               time, is an error (`unmatched`) and closes the connection. Error lines repeat no \
+               opaque; they end the oldest operation. Only with `protocol meta` and single keys.",
+        member: member!(scenario.wire.matching, parsed),
         ..TARGET
     },
     Field {
@@ -69,9 +85,9 @@ pub(super) const TARGET_FIELDS: &[Field] = &[
         value: Some("NAME"),
         help: "User name for authentication; needs password",
         long: "Each connection authenticates before it sends anything else: over `protocol text` \
-               with memcached's ASCII authentication (`memcached -Y`), over `protocol binary` with \
-               SASL PLAIN. Name and password are sent unencrypted. At most 250 bytes, without \
-               spaces and line ends. Example: `tim`.",
+               and `meta` with memcached's ASCII authentication (`memcached -Y`), over `protocol \
+               binary` with SASL PLAIN. Name and password are sent unencrypted. At most 250 \
+               bytes, without spaces and line ends. Example: `tim`.",
         member: member!(scenario.user, some user),
         agents: AgentRule::Credential,
         ..TARGET
@@ -83,7 +99,7 @@ pub(super) const TARGET_FIELDS: &[Field] = &[
         long: "Every user of this machine can read a command line, so set the environment variable \
                `MEMTIDE_PASSWORD` instead. No output shows the password: plans and records show \
                `***`, and a scenario made from a record needs the password again. At most 250 \
-               bytes without line ends; over `protocol text` also without spaces.",
+               bytes without line ends; over `protocol text` and `meta` also without spaces.",
         member: member!(scenario.password, some password),
         agents: AgentRule::Credential,
         ..TARGET

@@ -8,7 +8,8 @@ mod replication;
 mod transport;
 
 use super::{
-    Goal, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject, Transport, ValueFill, span_word,
+    Goal, Matching, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject, Transport, ValueFill,
+    span_word,
 };
 use crate::kind::Kind;
 use memtide_base::Span;
@@ -141,11 +142,12 @@ impl Scenario {
             problems.say(format!("{given} needs {missing}: give both"));
         }
         let has_space = self.password.as_ref().is_some_and(|word| word.reveal().contains(' '));
-        if has_space && self.protocol == Protocol::Text {
-            problems.say(
-                "password contains a space, which protocol text cannot send: use protocol binary \
+        if has_space && self.protocol != Protocol::Binary {
+            problems.say(format!(
+                "password contains a space, which protocol {} cannot send: use protocol binary \
                  or another password",
-            );
+                self.protocol
+            ));
         }
         let lines = [("before", &self.before), ("after", &self.after)];
         if let Some((field, _)) = lines.into_iter().find(|(_, line)| line.is_some())
@@ -247,6 +249,42 @@ impl Scenario {
         }
     }
 
+    /// Checks the fields that only the meta protocol has, and those that it excludes.
+    ///
+    /// Cause: The meta protocol cannot carry these requests in this way.
+    fn check_meta(&self, problems: &mut Problems) {
+        if self.protocol != Protocol::Meta {
+            if self.wire.matching == Matching::Opaque {
+                problems.say(format!(
+                    "match opaque needs protocol meta, since protocol {} has no opaques to choose: \
+                     use protocol meta, or remove match",
+                    self.protocol
+                ));
+            }
+            return;
+        }
+        if self.wire.matching == Matching::Opaque && self.multiget > 1 {
+            problems.say(format!(
+                "match opaque needs single keys, because the reply that ends a multiget has no \
+                 opaque: remove multiget {}, or use match order",
+                self.multiget
+            ));
+        }
+        if self.transport != Transport::Tcp && self.multiget > 1 {
+            problems.say(format!(
+                "multiget {} cannot be sent with protocol meta over transport {}, where each \
+                 command is a request of its own: remove multiget, or use protocol text",
+                self.multiget, self.transport
+            ));
+        }
+        if self.transport == Transport::Udp && self.noreply {
+            problems.say(
+                "noreply cannot be sent with protocol meta over transport udp, where a quiet \
+                 command may still be answered: remove noreply, or use transport tcp",
+            );
+        }
+    }
+
     /// Checks the fields of requests and sockets against mix, protocol and servers.
     ///
     /// Cause: A field about requests or sockets is out of range, or has no effect with this mix or
@@ -272,11 +310,16 @@ impl Scenario {
                 problems.say(format!("{field} {given} is too large: use at most 1GiB"));
             }
         }
-        if self.wire.trailing_blank && self.protocol == Protocol::Binary {
-            problems.say(
-                "trailing-space applies to lines, and protocol binary has none: remove one of them",
-            );
+        if self.wire.trailing_blank && self.protocol != Protocol::Text {
+            problems.say(match self.protocol {
+                Protocol::Binary => {
+                    "trailing-space applies to lines, and protocol binary has none: remove one of \
+                     them"
+                }
+                _ => "trailing-space needs protocol text: remove one of them",
+            });
         }
+        self.check_meta(problems);
         let numbers = self.mix.uses_numeric();
         let names_cas = self.mix.kinds().any(|kind| kind == OpKind::Cas);
         let one = SizeLaw::fixed(1);

@@ -23,7 +23,7 @@ pub(crate) use goal::fraction_word;
 pub use goal::parse_subject;
 pub use goal::{Explained, Goal, Measure, Relation, Subject};
 pub use memtide_base::choice::{
-    Backoff, ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit,
+    Backoff, ConnectionTurn, Cooldown, Io, Load, Matching, NumericKeys, OnFull, Protocol, RateUnit,
     Reconnect, Refill, Replicate, Sharing, Transport, Wait,
 };
 pub(crate) use memtide_base::units::span_word;
@@ -268,6 +268,8 @@ pub struct Replication {
 /// Wire options that only some clients use. Each member is a field with its own name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireOptions {
+    /// How replies find their operations.
+    pub matching: Matching,
     /// When a full connection takes operations again.
     pub refill: Refill,
     /// True to end the lines of requests that expect an answer with a space.

@@ -104,13 +104,14 @@ fn both(words: &[(&'static str, &str)], servers: usize) -> [Rehearsal; 2] {
 #[test]
 fn a_run_that_is_planned_elsewhere_is_the_same_run() {
     let verified = ("mix", "get=6,gets=1,set=2,cas=1,delete=1,touch=1,incr=1");
-    let cases: [(&[(&str, &str)], usize); 7] = [
+    let cases: [(&[(&str, &str)], usize); 8] = [
         // Probed, filled, probed again, with a schedule and without.
         (&[("rate", "3k"), ("warmup", "200ms"), ("keys", "3000"), ("threads", "3")], 2),
         (&[("rate", "0"), ("connections", "3"), ("depth", "4"), ("keys", "1000")], 1),
         // Verified: later plans know what earlier ones have stored.
         (&[("rate", "4k"), ("keys", "800"), ("verify", "1"), verified], 2),
         (&[("rate", "0"), ("verify", "0.5"), verified, ("protocol", "binary")], 1),
+        (&[("rate", "0"), ("verify", "0.5"), verified, ("protocol", "meta")], 1),
         (
             &[
                 ("ops-max", "4k"),

@@ -72,6 +72,9 @@ pub fn world(seed: u64) -> World {
     if !churns && draw.chance(0.25) {
         world.words.push(("rate-unit", "keys".to_owned()));
     }
+    if draw.chance(0.3) {
+        speak_meta(&mut draw, &mut world.words);
+    }
     world
 }
 
@@ -91,6 +94,16 @@ pub fn described(seed: u64) -> String {
 }
 
 type Words = Vec<(&'static str, String)>;
+
+/// Replaces the protocol by meta; replies of single keys may be matched by their opaques.
+fn speak_meta(draw: &mut Draw, words: &mut Words) {
+    words.retain(|(field, _)| *field != "protocol");
+    words.push(("protocol", "meta".to_owned()));
+    let is_single = words.iter().all(|(field, _)| *field != "multiget");
+    if is_single && draw.chance(0.5) {
+        words.push(("match", "opaque".to_owned()));
+    }
+}
 
 fn load(draw: &mut Draw, words: &mut Words) {
     let connections = draw.between(1, 12);

@@ -35,9 +35,9 @@ fn failed(opcode: Opcode, opaque: u32, status: Status) -> Vec<u8> {
 #[test]
 fn answers_meet_their_operations_by_order_and_number() {
     talks_in_frames(|talk| {
-        assert_eq!(talk.connection.next_opaque(), 0);
+        assert_eq!(talk.connection.next_turn(), 0);
         [Get, Set, Delete, Incr, Touch].into_iter().for_each(|kind| talk.send(kind));
-        assert_eq!(talk.connection.next_opaque(), 5);
+        assert_eq!(talk.connection.next_turn(), 5);
         talk.recv(&value(Opcode::Get, 0, 1));
         talk.recv(&well(Opcode::Set, 1, Reply::Stored));
         talk.recv(&frame(Opcode::Delete, 2, Status::KEY_NOT_FOUND, Reply::NotFound));
@@ -51,7 +51,7 @@ fn answers_meet_their_operations_by_order_and_number() {
             "refused: SERVER_ERROR no",
             "4 touch: Failed Failed, ServerError, 0 hits, 26 bytes",
         ]);
-        assert_eq!(talk.connection.next_opaque(), 5);
+        assert_eq!(talk.connection.next_turn(), 5);
     });
 }
 

@@ -203,7 +203,7 @@ fn scrambling(plan: Plan) -> Plan {
 #[test]
 fn a_server_hears_the_same_through_a_filter() {
     let mix = "get=5,gets=1,set=3,cas=1,delete=1,incr=1,touch=1";
-    for protocol in [Protocol::Text, Protocol::Binary] {
+    for protocol in [Protocol::Text, Protocol::Binary, Protocol::Meta] {
         for case in 0..3 {
             let mut plan = Plan { connections: 3, ..plan() }.mixing(mix);
             plan.requests.protocol = protocol;
@@ -229,7 +229,7 @@ fn a_server_hears_the_same_through_a_filter() {
 /// The filter's own bytes do not wait for the next request.
 #[test]
 fn what_a_filter_says_by_itself_leaves_at_once() {
-    for protocol in [Protocol::Text, Protocol::Binary] {
+    for protocol in [Protocol::Text, Protocol::Binary, Protocol::Meta] {
         let mut plan = Plan { connections: 2, ..plan() }.mixing("get=1,cas=1").lasting(LASTING);
         plan.requests.protocol = protocol;
         for plan in [plan.clone().open(10.0, Arrival::Fixed, Sharing::Shared), plan.closed()] {
@@ -251,7 +251,7 @@ const LASTING: Span = Span::from_ms(500);
 
 #[test]
 fn questions_and_greetings_go_through_a_filter() {
-    for protocol in [Protocol::Text, Protocol::Binary] {
+    for protocol in [Protocol::Text, Protocol::Binary, Protocol::Meta] {
         let mut plan = scrambling(plan());
         plan.requests.protocol = protocol;
         let world = World::new(&plan, Script::default());

@@ -1,5 +1,5 @@
-//! The binary protocol and authentication: the load and the counts are the same as over text, and
-//! no output shows a password.
+//! The binary and meta protocols and authentication: the load and the counts are the same as over
+//! text, and no output shows a password.
 
 use crate::operations::every_kind;
 use crate::prelude::*;
@@ -19,6 +19,68 @@ fn memcached_counts_every_kind_of_frame_as_it_was_sent() {
     }
 }
 
+/// A meta command that should set an expiry and finds no item counts as a get that missed.
+#[test]
+fn memcached_counts_every_kind_of_meta_command_as_it_was_sent() {
+    for flags in ["", "--match opaque"] {
+        let peer = Peer::memcached("-t 2");
+        let record = every_kind(&peer, &format!("--protocol meta {flags}"));
+        let ops = &record.phases.measure.ops;
+        let [touched, missed] = ["touch_hits", "touch_misses"].map(|name| peer.figure(name));
+        assert_eq!((peer.figure("cmd_touch"), missed), (touched, 0));
+        assert!(touched < ops[&Kind::Touch] + ops[&Kind::Gat] + ops[&Kind::Gats], "none missed");
+    }
+}
+
+/// Replies in any order are verified each for its own request.
+#[test]
+fn values_are_verified_over_meta_in_either_way_of_matching() {
+    let peer = Peer::memcached("-t 2");
+    for flags in ["--multiget 4 --depth 8", "--match opaque --depth 16", "--expiry 1000"] {
+        let line = format!(
+            "run -s {} --protocol meta --mix get=4,gets=1,set=2,cas=1,delete=1 --keys 300 \
+             --ops-max 6k --verify 1 --timeout 50s --json - {flags}",
+            peer.name
+        );
+        let record = memtide(&line).exits(0).record();
+        assert_eq!(record.totals.answered, 6_000, "{flags}");
+        assert_counters_equal(&record);
+    }
+}
+
+/// Quiet commands over UDP, and several keys where replies have no order.
+#[test]
+fn what_meta_cannot_carry_is_refused_with_what_works() {
+    let peer = Peer::memcached("-t 1");
+    for (flags, word) in [
+        ("--transport udp --multiget 2", "multiget 2 cannot be sent with protocol meta"),
+        ("--transport udp --noreply", "noreply cannot be sent with protocol meta"),
+        ("--match opaque --multiget 2", "match opaque needs single keys"),
+    ] {
+        let line = format!("run -s {} --protocol meta --ops-max 10 {flags}", peer.name);
+        let ran = memtide(&line).exits(2);
+        assert!(ran.err.contains(word), "{ran}");
+    }
+    let ran = memtide("run --match opaque --ops-max 10").exits(2);
+    assert!(ran.err.contains("match opaque needs protocol meta"), "{ran}");
+}
+
+#[test]
+fn meta_works_pipelined_over_several_workers_at_a_rate_and_without_replies() {
+    for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
+        for flags in [
+            "--threads 2 --connections 6 --depth 16",
+            "--threads 2 --connections 6 --depth 16 --match opaque",
+            "--rate 10k --schedule connection",
+            "--threads 2 --noreply",
+            "--threads 2 --noreply --match opaque",
+        ] {
+            let record = every_kind(&peer, &format!("--protocol meta {flags}"));
+            assert_eq!(record.totals.failed, 0, "{flags}");
+        }
+    }
+}
+
 #[test]
 fn frames_work_pipelined_over_several_workers_at_a_rate_and_without_replies() {
     for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
@@ -34,7 +96,7 @@ fn frames_work_pipelined_over_several_workers_at_a_rate_and_without_replies() {
 }
 
 #[test]
-fn both_protocols_find_the_same() {
+fn all_protocols_find_the_same() {
     let found = |protocol: &str| {
         let peer = Peer::memcached("");
         let line = "--threads 1 --connections 1 --depth 1";
@@ -42,6 +104,8 @@ fn both_protocols_find_the_same() {
         (record.totals.replies, record.totals.hits, record.totals.misses)
     };
     assert_eq!(found("binary"), found("text"));
+    assert_eq!(found("meta"), found("text"));
+    assert_eq!(found("meta --match opaque"), found("text"));
 }
 
 #[test]
@@ -56,6 +120,7 @@ fn sasl_is_said_on_every_connection() {
 fn credentials_in_lines_are_said_on_every_connection() {
     let guarded = Guarded::lines();
     guarded.takes_the_right_password_only("--protocol text");
+    guarded.takes_the_right_password_only("--protocol meta");
     let nobody = guarded.run("", None).exits(3);
     assert!(nobody.err.contains("requires authentication"), "{nobody}");
 }
@@ -63,7 +128,7 @@ fn credentials_in_lines_are_said_on_every_connection() {
 #[test]
 fn credentials_that_nobody_asks_for_are_refused() {
     let peer = Peer::memcached("");
-    for protocol in ["text", "binary"] {
+    for protocol in ["text", "binary", "meta"] {
         let line = format!("run -s {} --protocol {protocol} --user tim --ops-max 10", peer.name);
         let ran = memtide_with("MEMTIDE_PASSWORD", PASSWORD, &line).exits(3);
         assert!(ran.err.contains("does not take credentials"), "{ran}");

@@ -17,7 +17,7 @@ fn over_udp(peer: &Peer, flags: &str) -> Finished {
 #[test]
 fn memcached_answers_datagrams_in_lines_and_in_frames_over_either_io() {
     let peer = Peer::memcached_udp("");
-    for protocol in ["text", "binary"] {
+    for protocol in ["text", "binary", "meta"] {
         for io in ["epoll", "auto"] {
             let flags = format!("--protocol {protocol} --io {io} --keys 2k --rate 3k --verify 1");
             let mixed = totals(over_udp(&peer, &format!("{flags} --mix get=8,set=1,cas=1")));

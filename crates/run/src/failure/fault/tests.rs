@@ -41,6 +41,11 @@ fn every_fault() -> Vec<Fault> {
         Fault::NoneOpened { server: of_server(), what: what() },
         Fault::Fill(FillFault::Gone { who: of_server(), said: Sentence::default() }),
         Fault::Fleet(FleetError::NotAllowed { address: server() }),
+        Fault::Lacks {
+            server: server(),
+            lacking: Lacking::Opaque,
+            answer: "CLIENT_ERROR invalid flag".to_owned(),
+        },
     ]
 }
 
@@ -61,6 +66,7 @@ fn place(fault: &Fault) -> usize {
         Fault::NoneOpened { .. } => 12,
         Fault::Fill(_) => 13,
         Fault::Fleet(FleetError::NotAllowed { .. }) => 14,
+        Fault::Lacks { .. } => 15,
     }
 }
 
@@ -126,7 +132,7 @@ fn place_of_fill(fault: &FillFault) -> usize {
 #[test]
 fn every_fault_reads_as_a_sentence_with_its_exit_code() {
     let faults = every_fault();
-    assert_eq!(faults.iter().map(place).collect::<Vec<_>>(), (0..15).collect::<Vec<_>>());
+    assert_eq!(faults.iter().map(place).collect::<Vec<_>>(), (0..16).collect::<Vec<_>>());
     let mut all = faults;
     for said in ["", "; it answered 'SERVER_ERROR out of memory'"] {
         let of_fill = every_fault_of_a_fill(said);

@@ -7,7 +7,7 @@ use crate::scenario::Secret;
 fn the_digest_is_of_the_load_alone() {
     let plain = Scenario { rate: Some(1e4), ..Scenario::default() };
     let digest = scenario_digest(&plain);
-    assert_eq!(digest, "790b6d0af01a5f402e7730104eb2238cffdc458313cfd6c581c8dda9853cb1a6");
+    assert_eq!(digest, "d06948a6bf399fe19bf2f05b2f31c10cb59ad5bfcb3dea7ab14644bc21bd3a44");
     let local = Scenario {
         password: Some(Secret::new("tan staaf")),
         threads: Some(7),

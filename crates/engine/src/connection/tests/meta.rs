@@ -1,0 +1,115 @@
+//! A conversation in meta commands: values that end answers, quiet requests, and replies that are
+//! matched by their opaques.
+
+use super::*;
+
+/// Repeats a conversation, with bytes cut at several widths.
+fn talks_in_meta(matching: Matching, talk: impl Fn(&mut Talk)) {
+    for width in [usize::MAX, 1, 3, 7] {
+        let mut talking = Talk::speaking(Protocol::Meta, width);
+        talking.connection.matching = matching;
+        talk(&mut talking);
+    }
+}
+
+#[test]
+fn every_code_means_what_was_asked() {
+    talks_in_meta(Matching::Order, |talk| {
+        [Get, Get, Set, Add, Delete, Touch, Touch, Incr, Incr, Gats]
+            .into_iter()
+            .for_each(|kind| talk.send(kind));
+        talk.recv(b"VA 2 k\r\nhi\r\nEN\r\nHD\r\nNS\r\nNF\r\nHD\r\nEN\r\nVA 1\r\n8\r\nNF\r\n");
+        talk.recv(b"SERVER_ERROR out of memory writing get response\r\n");
+        talk.sees(&[
+            "0 get: Answered Hit, Values, 1 hits, 12 bytes",
+            "1 get: Answered Miss, Values, 0 hits, 4 bytes",
+            "2 set: Answered Stored, Stored, 0 hits, 4 bytes",
+            "3 add: Answered NotStored, NotStored, 0 hits, 4 bytes",
+            "4 delete: Answered NotFound, NotFound, 0 hits, 4 bytes",
+            "5 touch: Answered Touched, Touched, 0 hits, 4 bytes",
+            "6 touch: Answered NotFound, NotFound, 0 hits, 4 bytes",
+            "7 incr: Answered Number, Number, 0 hits, 9 bytes",
+            "8 incr: Answered NotFound, NotFound, 0 hits, 4 bytes",
+            "refused: SERVER_ERROR out of memory writing get response",
+            "9 gats: Failed Failed, ServerError, 0 hits, 49 bytes",
+        ]);
+    });
+}
+
+#[test]
+fn several_keys_end_with_mn_whatever_is_missing() {
+    talks_in_meta(Matching::Order, |talk| {
+        talk.send_keys(Get, 3);
+        talk.send_keys(Get, 2);
+        talk.send_keys(Get, 2);
+        talk.recv(b"VA 1 k7\r\na\r\nVA 1 k7\r\nb\r\n");
+        talk.sees(&[]);
+        talk.recv(b"MN\r\nMN\r\nSERVER_ERROR no\r\nMN\r\n");
+        talk.sees(&[
+            "0 get: Answered Miss, Values, 2 hits, 28 bytes",
+            "1 get: Answered Miss, Values, 0 hits, 4 bytes",
+            "refused: SERVER_ERROR no",
+            "2 get: Failed Failed, ServerError, 0 hits, 21 bytes",
+        ]);
+    });
+}
+
+/// A quiet delete reports a missing key, although nothing waits for it.
+#[test]
+fn a_reply_to_a_quiet_request_answers_no_other() {
+    talks_in_meta(Matching::Order, |talk| {
+        talk.send(Delete);
+        talk.recv(b"NF Oq\r\nNS Oq\r\nHD\r\n");
+        talk.sees(&["0 delete: Answered Deleted, Deleted, 0 hits, 4 bytes"]);
+    });
+}
+
+#[test]
+fn a_cas_reads_and_then_stores() {
+    talks_in_meta(Matching::Order, |talk| {
+        talk.send(Cas);
+        talk.recv(b"VA 1 c77\r\na\r\n");
+        assert_eq!(talk.follow_up(), [77]);
+        talk.recv(b"EX\r\n");
+        talk.sees(&["0 cas: Answered Exists, Exists, 1 hits, 4 bytes"]);
+    });
+}
+
+/// The opaque of operation `index` is `2 × index`, and one more for the second request of a cas.
+#[test]
+fn replies_in_another_order_find_their_operations() {
+    talks_in_meta(Matching::Opaque, |talk| {
+        [Get, Set, Delete, Cas].into_iter().for_each(|kind| talk.send(kind));
+        talk.recv(b"NF O4\r\nVA 2 O6 c9\r\nhi\r\n");
+        assert_eq!(talk.follow_up(), [9]);
+        talk.recv(b"HD O7\r\nHD O2\r\nVA 2 O0 k7\r\nhi\r\n");
+        talk.sees(&[
+            "2 delete: Answered NotFound, NotFound, 0 hits, 7 bytes",
+            "3 cas: Answered Stored, Stored, 1 hits, 7 bytes",
+            "1 set: Answered Stored, Stored, 0 hits, 7 bytes",
+            "0 get: Answered Hit, Values, 1 hits, 16 bytes",
+        ]);
+    });
+}
+
+#[test]
+fn a_reply_that_matches_nothing_or_twice_breaks_the_connection() {
+    let lies: [(&[u8], &str); 6] = [
+        (b"HD O9\r\n", "HD"),
+        (b"HD\r\n", "HD"),
+        (b"HD Ox2\r\n", "HD"),
+        (b"NS O2\r\nNS O2\r\n", "NOT_STORED"),
+        (b"VA 2 O1\r\nhi\r\n", "VALUE"),
+        (b"MN\r\n", "MN"),
+    ];
+    for (bytes, got) in lies {
+        talks_in_meta(Matching::Opaque, |talk| {
+            talk.send(Set);
+            talk.send(Set);
+            let read = talk.try_recv(bytes);
+            assert_eq!(read, Err(PeerError::Unmatched { got }), "{}", bytes.escape_ascii());
+        });
+    }
+    let closed = Closed::Broken(PeerError::Unmatched { got: "HD" });
+    assert_eq!(ErrorClass::from(closed), ErrorClass::Unmatched);
+}
