@@ -9,6 +9,7 @@
 pub mod machine;
 pub mod grade;
 mod drift;
+mod warmup;
 pub mod own;
 pub mod interval;
 mod longrun;
@@ -18,3 +19,4 @@ pub use drift::Drift;
 pub use grade::Grade;
 pub use interval::{Interval, Ranks, Refusal, Sample};
 pub use own::Own;
+pub use warmup::{Settling, WarmupSlice};
