@@ -24,8 +24,13 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
     let mut all = cargo(root);
     all.env("RUST_TEST_THREADS", &threads).args(["test", "--workspace", "--no-fail-fast"]);
     let failing = failed(&mut all)?;
+    let again = || {
+        let mut again = cargo(root);
+        again.args(["test", "--workspace", "--quiet", "--"]);
+        again
+    };
+    repeat(&failing, again)?;
     let it = integration_tests(root)?;
-    repeat(&failing, || alone(root, &it))?;
     // The default takes io_uring where the kernel offers it; what differs by the driver must hold
     // over epoll too. Modules that choose a driver themselves, and all that is around the engine,
     // hold over either. The program itself is started: `cargo test --package` would compile it
@@ -61,18 +66,16 @@ fn failed(command: &mut Command) -> Result<Vec<String>, String> {
     }
 }
 
-/// Repeats integration tests that failed, each alone in a run of their program. They run real
-/// programs in real time beside each other, so a busy machine can fail one of them; what fails
-/// alone as well is a fault.
-fn repeat(failed: &[String], program: impl Fn() -> Command) -> Result<(), String> {
+/// Repeats tests that failed, each alone. Many run real programs in real time beside each other,
+/// so a busy machine can fail one of them; what fails alone as well is a fault.
+fn repeat(failed: &[String], tests: impl Fn() -> Command) -> Result<(), String> {
     if failed.len() > REPEATED_MAX {
         return Err(format!("{} tests failed: {}", failed.len(), failed.join(", ")));
     }
     for name in failed {
-        let told = told(program().args([name, "--exact", "--nocapture"]))?;
-        // The test of another crate has no such name here, and is no matter of time.
+        let told = told(tests().args([name, "--exact", "--nocapture"]))?;
         if !told.contains("1 passed") {
-            return Err(format!("the test {name} failed"));
+            return Err(format!("the test {name} failed, and no test of this name ran again"));
         }
         println!("xtask: {name} FAILED beside other tests and passed alone");
     }
