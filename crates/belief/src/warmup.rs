@@ -1,8 +1,8 @@
 //! The end of a warm-up: the instant from which a load is steady, found while it runs.
 //!
-//! Source of the rule: White, Simulation 69 (1997), MSER: of all beginnings, the one after which the
-//! mean has the least standard error. It stops where what is left of a transient is as small as the
-//! noise, so as much again is left out: a load is steady once the rule cuts nothing in the later
+//! Source of the rule: White, Simulation 69 (1997), MSER: of all beginnings, the one after which
+//! the mean has the least standard error. It stops where what is left of a transient is as small as
+//! the noise, so as much again is left out: a load is steady once the rule cuts nothing in the later
 //! half of what is known.
 
 /// With fewer slices nothing is said.
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_transient_is_left_out_twice() {
         let step = |at: usize| timed(if at < 15 { 200 } else { 100 } + scatter(at));
-        // Nobody can know after ten equal slices that a step will come.
+        // Ten equal slices do not show that a step will come.
         let mut settling = Settling::default();
         (0..25).for_each(|at| settling.take(step(at)));
         assert!(!settling.is_settled());

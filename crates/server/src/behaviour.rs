@@ -68,7 +68,8 @@ const WORD: Word = Word {
     what: "a behaviour",
     forms: "instant, fixed:SPAN, exponential:MEAN, lognormal:MEDIAN,SIGMA, queue:K,LAW with one \
             of these three laws, slowing:PERCENT/s, warming:PERCENT,SPAN, pause:EVERY,LENGTH or \
-            pause:AT,LENGTH,once, or several joined by + (such as queue:1,exponential:1ms+pause:2s,500ms)",
+            pause:AT,LENGTH,once, or several joined by + (such as \
+            queue:1,exponential:1ms+pause:2s,500ms)",
 };
 /// The longest span that a behaviour may name.
 const SPAN_MAX: Span = Span::from_s(3600);

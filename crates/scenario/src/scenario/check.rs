@@ -87,8 +87,8 @@ impl Scenario {
 
     /// Checks that a warm-up can be found, if it is to be.
     ///
-    /// Cause: Only a load that is the same all the time, and that ends by time, has a transient that
-    /// can be told from the rest.
+    /// Cause: Only a load that is the same all the time, and that ends by time, has a transient
+    /// that can be told from the rest.
     ///
     /// To do: Say how long the warm-up is, such as `--warmup 2s`.
     fn check_warmup(&self, problems: &mut Problems) {

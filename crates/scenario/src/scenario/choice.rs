@@ -12,7 +12,7 @@ use std::str::FromStr;
 pub enum Warmup {
     /// This long.
     Fixed(Span),
-    /// Until the load is steady, and at most [`Warmup::PART_MAX`] of the duration.
+    /// Until the load is steady, and at most 30 % of the duration.
     Auto,
 }
 
@@ -21,7 +21,7 @@ impl Warmup {
     pub const NONE: Self = Self::Fixed(Span::ZERO);
 
     /// The longest warm-up that is found, as a fraction of the duration.
-    pub const PART_MAX: f64 = 0.3;
+    const PART_MAX: f64 = 0.3;
 
     /// The longest that it may take before a window of `duration`.
     pub fn longest(self, duration: Option<Span>) -> Span {
