@@ -1,9 +1,8 @@
 //! The end of a warm-up: the instant from which a load is steady, found while it runs.
 //!
 //! Source of the rule: White, Simulation 69 (1997), MSER: of all beginnings, the one after which
-//! the mean has the least standard error. It stops where what is left of a transient is as small as
-//! the noise, so as much again is left out: a load is steady once the rule cuts nothing in the later
-//! half of what is known.
+//! the mean has the least standard error. It stops where the rest of a transient is as small as the
+//! noise, so as much again is left out: a load is steady once it cuts nothing in the later half.
 
 /// With fewer slices nothing is said.
 const SLICES_MIN: usize = 10;
