@@ -179,7 +179,11 @@ impl Taking {
             names: agents.iter().map(|agent| agent.name.clone()).collect(),
             own: agents.iter().find(|agent| agent.is_own).map(|agent| agent.number),
             seconds: Seconds::default(),
-            so_far: LoadSoFar::new(scenario.warmup, scenario.duration, scenario.ops_max),
+            so_far: LoadSoFar::new(
+                scenario.warmup.longest(scenario.duration),
+                scenario.duration,
+                scenario.ops_max,
+            ),
             abort_on: scenario.trust.abort_on.clone(),
             timeout: scenario.timeout,
         }

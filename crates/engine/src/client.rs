@@ -1,6 +1,6 @@
 //! The unit that makes load: one schedule, one source, and the connections it may use.
 
-use crate::plan::{ChurnPlan, Cooldown, OnFull, Pacing, Plan, RateUnit, Seat};
+use crate::plan::{ChurnPlan, OnFull, Pacing, Plan, RateUnit, Seat};
 use crate::route::Route;
 use memtide_base::rng::Stream;
 use memtide_base::{Instant, Span};
@@ -141,18 +141,12 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
+    /// An offer from `start` on, until further notice.
     pub(crate) fn new(plan: &Plan, start: Instant) -> Self {
-        let end = match plan.window.cooldown {
-            Cooldown::Load => Instant::NEVER,
-            Cooldown::Drain | Cooldown::Stop => plan.window.measure_end(start),
-        };
-        let stop = match plan.window.cooldown {
-            Cooldown::Load | Cooldown::Drain => Instant::NEVER,
-            Cooldown::Stop => end,
-        };
         let ops_end = plan.window.ops_max.unwrap_or(u64::MAX);
         let keys_max = if plan.unit == RateUnit::Keys { plan.source.multiget } else { 1 };
-        Self { start, ops_end, end, stop, keys_max }
+        let never = Instant::NEVER;
+        Self { start, ops_end, end: never, stop: never, keys_max }
     }
 }
 

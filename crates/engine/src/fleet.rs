@@ -67,6 +67,9 @@ pub struct ServerAnswer {
 pub enum Command {
     /// Start the schedules.
     Begin,
+    /// Open the measured window, in a plan whose window is opened by command. The instant lies
+    /// before the latest one, and so far in the future that no worker is past it.
+    Open,
     /// Make no more operations; wait for those in flight, but no longer than `grace`.
     Stop {
         /// The longest wait for operations in flight.

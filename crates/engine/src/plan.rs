@@ -23,6 +23,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 pub use task::{StepTask, Task, Work};
 pub(crate) use topology::{Place, Seat};
 
@@ -53,6 +54,8 @@ pub struct Plan {
     pub pause: Span,
     /// The measured window, and the end of the load.
     pub window: Window,
+    /// The window's opening, if a command opens it; a fleet starts each plan with one of its own.
+    pub opening: WindowOpening,
     /// The source of operations and their keys.
     pub source: SourcePlan,
     /// The keys' bytes.
@@ -322,14 +325,45 @@ pub struct Pace {
 /// The measured window, and the end of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The length of the load before the window.
+    /// The length of the load before the window; the longest if a command may open it.
     pub warmup: Span,
+    /// True if [`Command::Open`](crate::fleet::Command::Open) may open the window earlier.
+    pub commanded: bool,
     /// The length of the window; [`Span::MAX`] if only `ops_max` ends the run.
     pub duration: Span,
     /// The number of operations offered; `None` for no limit.
     pub ops_max: Option<u64>,
     /// The load after the window.
     pub cooldown: Cooldown,
+}
+
+/// The instant at which a command opens the window of a running load. The workers of a fleet share
+/// it, so that all see one instant: an operation is counted after its intended instant, and the
+/// command comes before the instant that it names.
+#[derive(Clone, Debug)]
+pub struct WindowOpening(Arc<AtomicU64>);
+
+impl WindowOpening {
+    /// An opening that was not commanded yet.
+    pub fn new() -> Self {
+        Self(Arc::new(AtomicU64::new(Instant::NEVER.ns())))
+    }
+
+    /// Commands the window to open at `at`, an instant to come.
+    pub fn command(&self, at: Instant) {
+        self.0.store(at.ns(), Ordering::Release);
+    }
+
+    /// The commanded instant; never before the command.
+    pub fn at(&self) -> Instant {
+        Instant::from_ns(self.0.load(Ordering::Acquire))
+    }
+}
+
+impl Default for WindowOpening {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// The rows over time.

@@ -6,7 +6,7 @@ mod lateness;
 use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
-use crate::plan::{Plan, Window, segment, slot};
+use crate::plan::{Plan, Window, WindowOpening, segment, slot};
 use lateness::Latenesses;
 pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
@@ -58,6 +58,8 @@ pub(crate) struct Recorder {
     /// awaited; else never.
     pub(crate) awaited_until: Instant,
     window: Window,
+    /// The command that may still open the window; none once its instant is known.
+    opening: Option<WindowOpening>,
     start: Instant,
     sampling: bool,
     several_servers: bool,
@@ -96,6 +98,7 @@ impl Recorder {
             refusal: None,
             awaited_until: Instant::NEVER,
             window: plan.window,
+            opening: plan.window.commanded.then(|| plan.opening.clone()),
             start: Instant::NEVER,
             sampling: plan.samples,
             several_servers: plan.servers.len() > 1,
@@ -107,10 +110,44 @@ impl Recorder {
         self.start = start;
     }
 
+    /// The segment of `at`, which is not in the future.
+    #[inline]
+    fn segment_of(&mut self, at: Instant) -> u16 {
+        if self.opening.is_some() {
+            self.look_for_opening(at);
+        }
+        self.window.segment_of(self.start, at)
+    }
+
+    /// Takes over the command to open the window, if it was given by `now`. Without one, the window
+    /// opens at the latest instant. A separate function for the reason given at `ended_late`.
+    #[cold]
+    fn look_for_opening(&mut self, now: Instant) {
+        let Some(at) = self.opening.as_ref().map(WindowOpening::at) else { return };
+        let latest = self.window.measure_start(self.start);
+        if at < latest {
+            self.window.warmup = at.since(self.start);
+        }
+        if at < latest || now >= latest {
+            self.opening = None;
+        }
+    }
+
+    /// The measured window, once its beginning is known at `now`.
+    pub(crate) fn measured_window(&mut self, now: Instant) -> Option<(Instant, Instant)> {
+        if self.start == Instant::NEVER {
+            return None;
+        }
+        self.look_for_opening(now);
+        let (window, start) = (&self.window, self.start);
+        let known = self.opening.is_none();
+        known.then(|| (window.measure_start(start), window.measure_end(start)))
+    }
+
     /// Counts one intended operation; returns its segment.
     #[inline]
     pub(crate) fn intended(&mut self, at: Instant) -> u16 {
-        let segment = self.window.segment_of(self.start, at);
+        let segment = self.segment_of(at);
         self.tally.segments[usize::from(segment)].intended += 1;
         if segment == segment::MEASURE {
             self.measured_open += 1;
@@ -123,7 +160,7 @@ impl Recorder {
     /// Counts `entry`, made at `now`, as a copy of a write beyond the first.
     pub(crate) fn copied(&mut self, entry: &InFlight, now: Instant) {
         self.tally.segments[usize::from(entry.segment)].copies += 1;
-        if self.window.segment_of(self.start, now) == segment::MEASURE {
+        if self.segment_of(now) == segment::MEASURE {
             self.tally.copies_in_window[entry.kind.index()] += 1;
         }
     }
@@ -200,7 +237,7 @@ impl Recorder {
             counters.sent += 1;
             counters.kinds[entry.kind.index()].sent += 1;
         });
-        if self.window.segment_of(self.start, entry.sent) == segment::MEASURE {
+        if self.segment_of(entry.sent) == segment::MEASURE {
             self.tally.sent_in_window[entry.kind.index()] += 1;
         }
         if entry.segment == segment::MEASURE {
@@ -238,6 +275,10 @@ impl Recorder {
         let found = Found::of(entry, ending.fate);
         count(&mut self.tally.segments[usize::from(entry.segment)], entry, &ending, found);
         if entry.segment != segment::MEASURE {
+            if ending.fate == Fate::Answered {
+                let response = ending.received.since(entry.intended);
+                self.tally.segments[usize::from(entry.segment)].unmeasured_ns += response.ns();
+            }
             if self.several_servers {
                 let apart = &mut self.tally.unmeasured;
                 let at = match place {
@@ -521,7 +562,7 @@ impl Recorder {
         count: u64,
         server: ServerId,
     ) {
-        let segment = self.window.segment_of(self.start, now);
+        let segment = self.segment_of(now);
         self.count(segment, server, |counters| counters.datagrams[class as usize] += count);
     }
 
@@ -573,7 +614,7 @@ impl Recorder {
     /// Counts `count` intended connections of connection churn, due from `at` on; returns
     /// their segment.
     pub(crate) fn churn_intended(&mut self, at: Instant, count: u64) -> u16 {
-        let segment = self.window.segment_of(self.start, at);
+        let segment = self.segment_of(at);
         if segment == segment::MEASURE {
             self.measured_open += count;
             self.last_intended = self.last_intended.max(at);
@@ -672,7 +713,7 @@ impl Recorder {
     /// Records the client's delay of a reply received at `at` by a worker that woke up at `woken`.
     #[inline]
     pub(crate) fn received(&mut self, at: Instant, woken: Instant) {
-        if self.window.segment_of(self.start, at) == segment::MEASURE {
+        if self.segment_of(at) == segment::MEASURE {
             self.tally.times.client_delay.record(at.since(woken).ns());
         }
     }
@@ -684,7 +725,7 @@ impl Recorder {
 
     /// Counts an error that belongs to no operation, in the segment of its instant.
     fn fault(&mut self, server: ServerId, now: Instant, class: ErrorClass) {
-        let segment = self.window.segment_of(self.start, now);
+        let segment = self.segment_of(now);
         self.count(segment, server, |counters| counters.errors[class as usize] += 1);
     }
 

@@ -158,16 +158,32 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub fn begin(&mut self, plan: &Plan, start: Instant) {
         self.course.begin(plan, start);
         self.recorder.begin(start);
+        self.follow_window(start);
         if self.churn.is_some() {
             self.agenda.arm(start, Timer::Opening);
             return;
         }
-        if self.course.offer.stop != Instant::NEVER {
-            self.agenda.arm(self.course.offer.stop, Timer::WindowEnd);
-        }
         for client in self.clients.ids() {
             self.schedule(client, start);
         }
+    }
+
+    /// Ends the offer with the measured window, once the window is known.
+    fn follow_window(&mut self, now: Instant) {
+        if self.course.knows_window {
+            return;
+        }
+        let Some((_, end)) = self.recorder.measured_window(now) else { return };
+        self.course.ends_with_window(end);
+        if self.course.offer.stop != Instant::NEVER {
+            self.agenda.arm(self.course.offer.stop, Timer::WindowEnd);
+        }
+    }
+
+    /// The measured window, once its beginning is known.
+    pub fn measured_window(&mut self) -> Option<(Instant, Instant)> {
+        let now = self.driver.now();
+        self.recorder.measured_window(now)
     }
 
     /// Stops at `at`, or at once if that is past: makes no more operations, and waits up to `grace`
@@ -196,6 +212,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let now = self.driver.now();
         self.outbox.fresh = Some(now);
         debug_assert!(now >= self.idle.waits_from, "the worker's clock went back");
+        self.follow_window(now);
         let acted = self.run_due(now);
         self.outbox.fresh = None;
         let course = &self.course;
@@ -214,6 +231,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub fn resume(&mut self, until: Instant) -> Instant {
         let woken = self.driver.now();
         debug_assert!(woken >= self.idle.waits_from, "the worker's clock went back");
+        self.follow_window(woken);
         let wait = (self.idle.waits_from, until);
         self.recorder.looks.wait_ends(&self.driver, wait, woken);
         let idle_until = woken.min(until);

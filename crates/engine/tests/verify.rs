@@ -9,7 +9,7 @@ mod rig;
 use memtide_base::{ConnectionId, Instant, Law, Span};
 use memtide_engine::fleet::{Command, Fleet};
 use memtide_engine::{
-    Address, Cooldown, Pacing, Plan, Protocol, ServerPlan, Stage, Verify, Window,
+    Address, Cooldown, Pacing, Plan, Protocol, ServerPlan, Stage, Verify, Window, WindowOpening,
 };
 use memtide_metrics::{Counters, Mismatch, TallySum, VerifyClass};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
@@ -30,6 +30,7 @@ fn plan(ops: u64, keys_max: u64, values: &str) -> Plan {
     let values: SizeLaw = values.parse().expect("a law");
     let window = Window {
         warmup: Span::ZERO,
+        commanded: false,
         duration: Span::MAX,
         ops_max: Some(ops),
         cooldown: Cooldown::Drain,
@@ -40,6 +41,7 @@ fn plan(ops: u64, keys_max: u64, values: &str) -> Plan {
         depth: 8,
         pacing: Pacing::Closed,
         window,
+        opening: WindowOpening::new(),
         source: SourcePlan {
             mix: MIX.parse().expect("a mix"),
             popularity: Popularity::Zipf(0.9),

@@ -21,7 +21,7 @@ use memtide_engine::fleet::{
     Command, CpuTime, Fleet, FleetError, Interval, STOP_MIN, WorkerReport,
 };
 use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
-use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Worker};
+use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, WindowOpening, Worker};
 use memtide_metrics::{Tally, TallySum};
 use memtide_workload::{PlannedSource, Source};
 use rustix::io::Errno;
@@ -189,7 +189,8 @@ impl Fleet for HostFleet {
 
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         assert!(self.workers.iter().all(|worker| worker.handle.is_none()), "one plan at a time");
-        let plan = Arc::new(plan.clone());
+        // The opening of an earlier plan is past.
+        let plan = Arc::new(Plan { opening: WindowOpening::new(), ..plan.clone() });
         (self.stops, self.plan) = (Stops::default(), Some(Arc::clone(&plan)));
         self.workers.clear();
         let mut receivers = Vec::new();
@@ -213,14 +214,23 @@ impl Fleet for HostFleet {
         if let (Command::Begin, Some(watched)) = (command, &self.watched) {
             watched.begin(at);
         }
-        if let (Command::Begin, Some(plan)) = (command, &self.plan) {
-            self.stops.window = (plan.window.measure_start(at), plan.window.measure_end(at));
+        match (command, &self.plan) {
+            (Command::Begin, Some(plan)) => {
+                self.stops.window = (plan.window.measure_start(at), plan.window.measure_end(at));
+            }
+            (Command::Open, Some(plan)) => {
+                plan.opening.command(at);
+                self.stops.window = (at, at + plan.window.duration);
+            }
+            _ => {}
         }
         for worker in &self.workers {
             let begun = worker.mailbox.begin_ns.load(Ordering::Relaxed) != NEVER_NS;
             assert!(!begun || command != Command::Begin, "a load begins once");
             match command {
                 Command::Begin => worker.mailbox.begin_ns.store(at.ns(), Ordering::Release),
+                // All workers share the plan's opening.
+                Command::Open => {}
                 Command::Stop { grace } => worker.mailbox.stop(at, grace),
             }
         }
@@ -428,9 +438,10 @@ impl Job {
             let begin_ns = self.mailbox.begin_ns.load(Ordering::Acquire);
             if !begun && begin_ns != NEVER_NS {
                 begun = true;
-                let start = Instant::from_ns(begin_ns);
-                meter.window(&self.plan, start);
-                worker.begin(&self.plan, start);
+                worker.begin(&self.plan, Instant::from_ns(begin_ns));
+            }
+            if begun && !meter.knows_window() {
+                worker.measured_window().into_iter().for_each(|window| meter.window(window));
             }
             let stop_at = Instant::from_ns(self.mailbox.stop_ns.load(Ordering::Acquire));
             if stop_at < stops_at {
@@ -531,10 +542,13 @@ impl Default for CpuMeter {
 }
 
 impl CpuMeter {
-    fn window(&mut self, plan: &Plan, start: Instant) {
-        assert!(self.start == Instant::NEVER, "a worker begins its load once");
-        self.start = plan.window.measure_start(start);
-        self.end = plan.window.measure_end(start);
+    fn knows_window(&self) -> bool {
+        self.start != Instant::NEVER
+    }
+
+    fn window(&mut self, (start, end): (Instant, Instant)) {
+        assert!(!self.knows_window(), "a window opens once");
+        (self.start, self.end) = (start, end);
     }
 
     fn pass(&mut self, now: Instant) {

@@ -82,6 +82,8 @@ macro_rules! counters {
                 touch_commands;
                 /// Keys of answered get-and-touch requests that were not found.
                 touching_misses;
+                /// Response times of answers to operations that are not measured, in nanoseconds.
+                unmeasured_ns;
                 /// Values that were verified.
                 verified;
                 /// Keys whose values were to be verified and that were not found, without those

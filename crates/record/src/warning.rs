@@ -12,7 +12,8 @@ pub use upset::{Upset, exact_percent, stretches};
 pub use words::natively;
 
 use crate::record::{Distribution, Missing, Percentile, WarningRecord};
-use memtide_base::units::{format_count, format_percent, format_rate, format_time};
+use memtide_base::Span;
+use memtide_base::units::{format_count, format_percent, format_rate, format_span, format_time};
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
@@ -64,6 +65,11 @@ pub enum Warning {
         needed: u64,
         /// Number of operations measured.
         has: u64,
+    },
+    /// The warm-up was to end when the load is steady, and ended before.
+    UnsteadyWarmup {
+        /// Its length in seconds.
+        length_s: f64,
     },
     /// The limit of open files is below what the connections need.
     FileLimit {
@@ -217,6 +223,7 @@ impl Warning {
             Self::SharedCpu { .. } => "shared_cpu",
             Self::CpuStolen { .. } => "cpu_stolen",
             Self::TooFewSamples { .. } => "too_few_samples",
+            Self::UnsteadyWarmup { .. } => "unsteady_warmup",
             Self::FileLimit { .. } => "file_limit",
             Self::Evictions { .. } => "evictions",
             Self::FewConnections { .. } => "few_connections",
@@ -253,6 +260,11 @@ impl Warning {
             Self::CpuStolen { share } => cpu_stolen(*share),
             Self::TooFewSamples { kind, percentile, needed, has } => format!(
                 "too few operations for {percentile} of {kind}: {needed} needed, {has} measured"
+            ),
+            Self::UnsteadyWarmup { length_s } => format!(
+                "the load was not steady after {} of warm-up: the transient may be longer than \
+                 the run",
+                format_span(Span::from_s_f64(*length_s))
             ),
             Self::FileLimit { needed, allowed } => {
                 format!("the run needs {needed} open files, but the limit is {allowed}")
@@ -323,6 +335,9 @@ impl Warning {
                 "use the record for totals; memtide agent records fetches what a living agent kept"
             }
             Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
+            Self::UnsteadyWarmup { .. } => {
+                "measure longer (--duration), or give the warm-up that the server needs (--warmup)"
+            }
             Self::FileLimit { .. } => {
                 "raise the hard limit (ulimit -Hn) or use fewer --connections"
             }

@@ -4,7 +4,7 @@
 
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
-use memtide_record::{ChurnPlanRecord, LoopKind, PlanRecord, Record};
+use memtide_record::{ChurnPlanRecord, LoopKind, PlanRecord, Record, WarmupEnd};
 use memtide_scenario::{FIELDS, Scenario};
 
 /// Fields that have no effect in a closed loop.
@@ -254,9 +254,13 @@ fn stop_words(plan: &PlanRecord) -> String {
 
 /// The warm-up, if there is one, as the end of a sentence.
 pub(crate) fn warmup_words(plan: &PlanRecord) -> String {
-    match plan.warmup_s > 0.0 {
-        true => format!(" after {} of warm-up", seconds(plan.warmup_s)),
-        false => String::new(),
+    let length = seconds(plan.warmup_s);
+    match plan.warmup_end {
+        WarmupEnd::Fixed if plan.warmup_s > 0.0 => format!(" after {length} of warm-up"),
+        WarmupEnd::Fixed => String::new(),
+        WarmupEnd::Open => format!(" after a warm-up of at most {length} (auto)"),
+        WarmupEnd::Steady => format!(" after {length} of warm-up (found)"),
+        WarmupEnd::Unsteady => format!(" after {length} of warm-up (not steady by then)"),
     }
 }
 

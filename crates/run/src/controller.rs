@@ -5,7 +5,9 @@ use crate::failure::{Failure, Fault};
 use crate::fill::{Filled, fill};
 use crate::lower::{Lowered, signed};
 use crate::observer::Observer;
-use crate::run_plan::{EACH_MAX, Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
+use crate::run_plan::{
+    EACH_MAX, Ended, Loss, Rows, Seconds, WarmupEnded, Watch, oldest_due, run_plan_unless,
+};
 use crate::seal::{Began, Material, none_opened, seal, service_so_far, wrong_values};
 use crate::share::{Barrier, Share};
 use crate::survey::{
@@ -15,13 +17,15 @@ use memtide_base::{Instant, Sentence, ServerId, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
-use memtide_engine::{Closed, Plan, ServerPlan};
+use memtide_engine::{Closed, Plan, ServerPlan, Window};
 use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
 use memtide_record::{
-    Agreement, Event, Phase, Progress, Record, ShareStart, TimesSoFar, WrongValues, natively,
+    Agreement, Event, Phase, Progress, Record, ShareStart, TimesSoFar, WarmupEnd, WrongValues,
+    natively,
 };
 use memtide_scenario::Scenario;
 use memtide_scenario::{Goal, Load};
+use std::borrow::Cow;
 
 /// A run that has ended, by its plan or early.
 #[derive(Debug)]
@@ -103,9 +107,10 @@ fn carry_out<F: Fleet>(
     monitor.finish((main.as_ref(), fleet.now()), &survey, observer);
     survey.expected = survey.expected_of_share(plan, (&all, opened));
     let failure = main.as_ref().and_then(|ended| failure(plan, ended));
+    let lowered = with_warmup(lowered, main.as_ref().and_then(|main| main.warmup));
     let (record, warnings) = seal(Material {
         scenario,
-        lowered,
+        lowered: &lowered,
         filled: &filled,
         main: main.as_ref(),
         seconds: &monitor.seconds,
@@ -128,6 +133,16 @@ fn carry_out<F: Fleet>(
     observer.on(&Event::WrongValues(Box::new(wrong_values.clone())));
     observer.on(&Event::Done(Box::new(record.clone())));
     Ok(RunOutcome { record, failure, wrong_values })
+}
+
+/// `lowered`, once the warm-up has `ended` whose length it left open.
+fn with_warmup(lowered: &Lowered, ended: Option<WarmupEnded>) -> Cow<'_, Lowered> {
+    let Some(WarmupEnded { length, found }) = ended else { return Cow::Borrowed(lowered) };
+    let mut known = lowered.clone();
+    known.plan.window.warmup = length;
+    known.record.warmup_s = length.as_s_f64();
+    known.record.warmup_end = if found { WarmupEnd::Steady } else { WarmupEnd::Unsteady };
+    Cow::Owned(known)
 }
 
 /// The plan for the servers' final query.
@@ -269,8 +284,9 @@ fn main_phase<F: Fleet>(
         fleet,
         plan,
         (Watch::new(abort_on), barrier),
-        &mut |start, looked, totals| {
-            monitor.watch(start, looked, totals, observer);
+        &mut |plan, start, looked, totals| {
+            monitor.window = plan.window;
+            monitor.watch(plan, start, looked, totals, observer);
         },
     );
     fleet.watch_servers(plan, &[]);
@@ -337,6 +353,8 @@ fn all_counters(filled: &Filled, main: Option<&Ended>) -> Counters {
 /// Turns the intervals of a fleet into progress events and ticks.
 struct Monitor<'a> {
     plan: &'a Plan,
+    /// The measured window, as far as it is known.
+    window: Window,
     /// Servers whose statistics are queried during the load.
     watched: Vec<ServerId>,
     /// The beginning of the run.
@@ -360,6 +378,7 @@ impl<'a> Monitor<'a> {
     fn new(plan: &'a Plan, watched: Vec<ServerId>, began: Began) -> Self {
         Self {
             plan,
+            window: plan.window,
             watched,
             began,
             phase: None,
@@ -376,12 +395,13 @@ impl<'a> Monitor<'a> {
 
     fn watch(
         &mut self,
+        plan: &Plan,
         start: Instant,
         looked: &Interval,
         totals: &TallySum,
         observer: &mut impl Observer,
     ) {
-        let (window, now) = (self.plan.window, looked.at);
+        let (window, now) = (self.window, looked.at);
         let (phase, since) = match window.segment_of(start, now) {
             segment::WARMUP => (Phase::Warmup, start),
             segment::MEASURE => (Phase::Measure, window.measure_start(start)),
@@ -394,14 +414,14 @@ impl<'a> Monitor<'a> {
             self.phase = Some(phase);
             observer.on(&Event::Phase(phase));
         }
-        self.seconds.timeline.take(self.plan, &looked.polled);
+        self.seconds.timeline.take(plan, &looked.polled);
         if now >= start {
             self.tick(phase, now, observer);
             self.show_times(start, now, totals, observer);
-            if let Some(second) = self.seconds.look(self.plan, start, looked, totals) {
+            if let Some(second) = self.seconds.look(plan, start, looked, totals) {
                 observer.on(&Event::Interval(Box::new(second)));
             }
-            for row in self.rows.look(self.plan, start, looked, totals) {
+            for row in self.rows.look(plan, start, looked, totals) {
                 observer.on(&Event::Row(Box::new(row)));
             }
         }
@@ -496,7 +516,7 @@ impl Monitor<'_> {
         observer: &mut impl Observer,
     ) {
         let Some(every) = observer.looks_every().filter(|every| !every.is_zero()) else { return };
-        let window = self.plan.window;
+        let window = self.window;
         let passed = now.since(window.measure_start(start)).min(window.duration);
         let looks = passed.ns() / every.ns();
         if looks > self.looks {

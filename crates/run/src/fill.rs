@@ -130,7 +130,7 @@ fn fill_windows<F: Fleet>(
     )));
     let fill = plan_of(plan, Work::FillWindows);
     let copies = plan.copies();
-    let ended = run_plan(fleet, &fill, &mut |start, looked, totals| {
+    let ended = run_plan(fleet, &fill, &mut |_, start, looked, totals| {
         observer.on(&progress((start, looked.at), totals, (0, total * copies)));
     })?;
     let counters = filled.absorb(&ended, ("every server", "sets of the windows"), &fill)?;
@@ -228,7 +228,7 @@ fn store<F: Fleet>(
     let (total, count) = (keys_own(plan), ids.end - ids.start);
     let server_id = server_number(plan, server);
     let fill = plan_of(plan, Work::Fill { server: server_id, first: ids.start, end: ids.end });
-    let ended = run_plan(fleet, &fill, &mut |start, looked, totals| {
+    let ended = run_plan(fleet, &fill, &mut |_, start, looked, totals| {
         observer.on(&progress((start, looked.at), totals, (ids.start, total)));
     })?;
     let counters = filled.absorb(&ended, (&of_server(server), "sets of the fill"), &fill)?;

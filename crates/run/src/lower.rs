@@ -23,12 +23,14 @@ use layout::{ClientLayout, Data};
 pub use memory::PlanSizes;
 use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
-use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window};
+use memtide_engine::{
+    Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window, WindowOpening,
+};
 use memtide_record::natively;
 use memtide_record::{LoopKind, PlanRecord, PlannedServer};
 use memtide_scenario as word;
 use memtide_scenario::Scenario;
-use memtide_scenario::{DEPTH_MAX, OutputKind, Outputs, Problem, TIMEOUT_MAX, Tags};
+use memtide_scenario::{DEPTH_MAX, OutputKind, Outputs, Problem, TIMEOUT_MAX, Tags, Warmup};
 use memtide_workload::{
     Expiring, Lifetimes, Mix, OpKind, Oracle, RateCurve, SourcePlan, Wave, WindowPlan,
 };
@@ -166,6 +168,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         pacing: pacing(scenario, window),
         pause: scenario.pause_after_reply,
         window,
+        opening: WindowOpening::new(),
         source: source(scenario, &data, layout.workers_max),
         keys: data.keys,
         values: data.values,
@@ -351,7 +354,9 @@ fn is_local(around: &Surroundings) -> bool {
 fn window(scenario: &Scenario) -> Window {
     let duration = scenario.duration.unwrap_or(Span::MAX);
     let Scenario { warmup, ops_max, cooldown, .. } = *scenario;
-    Window { warmup, duration, ops_max, cooldown }
+    let commanded = warmup == Warmup::Auto;
+    let warmup = warmup.longest(scenario.duration);
+    Window { warmup, commanded, duration, ops_max, cooldown }
 }
 
 fn pacing(scenario: &Scenario, window: Window) -> Pacing {

@@ -3,6 +3,7 @@
 
 mod abort;
 mod beginning;
+mod opening;
 mod rows;
 mod seconds;
 mod timeline;
@@ -10,6 +11,7 @@ mod kinds;
 
 pub(crate) use abort::Watch;
 pub(crate) use kinds::{keys_sent, kinds, merged, merged_slice, sent_unanswered, unanswered};
+pub(crate) use opening::WarmupEnded;
 pub(crate) use rows::Rows;
 pub(crate) use seconds::{EACH_MAX, Seconds, oldest_due};
 
@@ -22,6 +24,8 @@ use memtide_engine::plan::segment;
 use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage, Window};
 use memtide_metrics::{Counters, ErrorClass, TallySum};
 use memtide_record::Aborted;
+use opening::Opening;
+use std::borrow::Cow;
 
 /// Period at which workers are polled.
 const LOOK_EVERY: Span = Span::from_ms(100);
@@ -63,6 +67,8 @@ pub(crate) struct Ended {
     pub(crate) aborted: Option<Aborted>,
     /// Reason why the load never began, if the shares of the run did not begin together.
     pub(crate) not_run: Option<NotRun>,
+    /// The end of the warm-up, unless its length was fixed or the load ended before.
+    pub(crate) warmup: Option<WarmupEnded>,
 }
 
 /// Losses without which a plan cannot continue.
@@ -78,11 +84,15 @@ pub(crate) enum Loss {
     Unserved,
 }
 
+/// What sees the plan, the start of its schedules and the totals about ten times a second. The
+/// plan's window is the one that is known by then.
+pub(crate) type Look<'a> = &'a mut dyn FnMut(&Plan, Instant, &Interval, &TallySum);
+
 /// Carries out `plan`; `watch` sees the totals about ten times a second.
 pub(crate) fn run_plan<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    watch: &mut dyn FnMut(Instant, &Interval, &TallySum),
+    watch: Look<'_>,
 ) -> Result<Ended, Failure> {
     carry_out(fleet, plan, (Watch::new(&[]), Liveness::Answers, None), watch)
 }
@@ -93,7 +103,7 @@ pub(crate) fn run_plan_unless<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     (unless, barrier): (Watch<'_>, Option<&mut dyn Barrier>),
-    watch: &mut dyn FnMut(Instant, &Interval, &TallySum),
+    watch: Look<'_>,
 ) -> Result<Ended, Failure> {
     carry_out(fleet, plan, (unless, Liveness::Endings, barrier), watch)
 }
@@ -111,7 +121,7 @@ fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     (mut unless, liveness, mut barrier): (Watch<'_>, Liveness, Option<&mut dyn Barrier>),
-    watch: &mut dyn FnMut(Instant, &Interval, &TallySum),
+    watch: Look<'_>,
 ) -> Result<Ended, Failure> {
     let mut totals = TallySum::new(&plan.shape());
     fleet.start(plan, plan.own_workers())?;
@@ -121,9 +131,15 @@ fn carry_out<F: Fleet>(
     let (mut loss, mut aborted, mut is_used_up) = (None, None, false);
     let mut heard = Heard { liveness, count: 0, at: start };
     let last_deadline = plan.window.measure_end(start) + plan.timeout + OVERTIME;
+    let (mut plan, mut opening) = (Cow::Borrowed(plan), Opening::new(plan));
     loop {
         let interval = fleet.collect(fleet.now() + LOOK_EVERY, &mut totals)?;
-        watch(start, &interval, &totals);
+        let look = |it: &mut Opening| it.look(&plan, start, interval.at, &totals);
+        if let Some(at) = opening.as_mut().filter(|_| stopped.is_none()).and_then(look) {
+            fleet.command(at, Command::Open)?;
+            plan.to_mut().window.warmup = at.since(start);
+        }
+        watch(&plan, start, &interval, &totals);
         if interval.workers.iter().all(|worker| worker.stage == Stage::Finished) {
             let stopped = stopped.unwrap_or(interval.at);
             let Interval { workers, interrupted, .. } = interval;
@@ -137,9 +153,10 @@ fn carry_out<F: Fleet>(
                 loss,
                 aborted,
                 not_run,
+                warmup: opening.and_then(|opening| opening.ended),
             };
             ended.check_books();
-            return Ok(ended.with_all_rows(plan));
+            return Ok(ended.with_all_rows(&plan));
         }
         if stopped.is_some() {
             continue;
@@ -150,13 +167,13 @@ fn carry_out<F: Fleet>(
         } else if plan.reconnect == Reconnect::Never && totals.all_connections().lost > 0 {
             loss = Some(Loss::Connection);
             stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if is_unserved(plan, &totals, interval.at.since(start)) {
+        } else if is_unserved(&plan, &totals, interval.at.since(start)) {
             loss = Some(Loss::Unserved);
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if disconnected(&interval, plan.timeout) {
             loss = Some(Loss::Servers);
             stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if heard.is_stuck(plan, &totals, interval.at) {
+        } else if heard.is_stuck(&plan, &totals, interval.at) {
             loss = Some(Loss::Silence);
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if (is_measured(&interval)
@@ -166,7 +183,7 @@ fn carry_out<F: Fleet>(
             stop(fleet, plan.timeout, &mut stopped)?;
         } else {
             aborted = unless
-                .look(plan, start, interval.at, &totals)
+                .look(&plan, start, interval.at, &totals)
                 .or_else(|| barrier.as_mut().and_then(|barrier| barrier.aborted()));
             if aborted.is_some() {
                 stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;

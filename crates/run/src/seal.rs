@@ -25,7 +25,7 @@ use memtide_record::{Agreement, Record, Warning};
 use memtide_record::{
     Believable, ClientRecord, Counts, Distribution, EndedBy, IntervalRecord, LagSplit, Lanes,
     LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
-    ShareRecord, ShareStart, SliceRecord, Totals, WarningRecord, Wide, per_second,
+    ShareRecord, ShareStart, SliceRecord, Totals, WarmupEnd, WarningRecord, Wide, per_second,
 };
 use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;
@@ -476,6 +476,9 @@ fn measurement_warnings<W: Observer>(
     warnings.extend(churn::warnings(ended));
     warnings.extend(upsets::away(record));
     warnings.extend(upsets::hits(record, material));
+    if record.plan.warmup_end == WarmupEnd::Unsteady {
+        warnings.push(Warning::UnsteadyWarmup { length_s: record.plan.warmup_s });
+    }
     if ended.totals.samples_lost > 0 {
         warnings.push(Warning::SampleOverflow { lost: ended.totals.samples_lost });
     }

@@ -20,6 +20,8 @@ use std::str::FromStr;
 ///   is done.
 /// - `slowing:PERCENT/s`: service times grow each second by this percentage of their value at the
 ///   server's start. Without a law they start at 10 us.
+/// - `warming:PERCENT,SPAN`: at the server's start service times are longer by this percentage of
+///   their later value; the excess falls to 37 % in each SPAN. It goes with a law.
 /// - `pause:EVERY,LENGTH`: answers due within a pause leave at its end; work continues. The first
 ///   pause begins EVERY after the server's start. `pause:AT,LENGTH,once` is a single pause.
 ///
@@ -29,7 +31,15 @@ pub struct Behaviour {
     service: Service,
     /// The growth of service times per second, in percent; 0 for none.
     slowing_percent: f64,
+    warming: Option<Warming>,
     pause: Option<Pause>,
+}
+
+/// An excess of service times that fades.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Warming {
+    percent: f64,
+    span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -57,8 +67,9 @@ struct Pause {
 const WORD: Word = Word {
     what: "a behaviour",
     forms: "instant, fixed:SPAN, exponential:MEAN, lognormal:MEDIAN,SIGMA, queue:K,LAW with one \
-            of these three laws, slowing:PERCENT/s, pause:EVERY,LENGTH or pause:AT,LENGTH,once, \
-            or several joined by + (such as queue:1,exponential:1ms+pause:2s,500ms)",
+            of these three laws, slowing:PERCENT/s, warming:PERCENT,SPAN, pause:EVERY,LENGTH or \
+            pause:AT,LENGTH,once, or several joined by + (such as \
+            queue:1,exponential:1ms+pause:2s,500ms)",
 };
 /// The longest span that a behaviour may name.
 const SPAN_MAX: Span = Span::from_s(3600);
@@ -70,7 +81,8 @@ const SLOWED: ServiceLaw = ServiceLaw::Fixed(Span::from_us(10));
 
 impl Behaviour {
     /// Every answer leaves at once.
-    const INSTANT: Self = Self { service: Service::Instant, slowing_percent: 0.0, pause: None };
+    const INSTANT: Self =
+        Self { service: Service::Instant, slowing_percent: 0.0, warming: None, pause: None };
 
     /// True if every answer leaves at once.
     pub fn is_instant(&self) -> bool {
@@ -88,11 +100,12 @@ impl FromStr for Behaviour {
     type Err = WordError;
 
     fn from_str(word: &str) -> Result<Self, WordError> {
-        let (mut service, mut slowing, mut pause) = (None, None, None);
+        let (mut service, mut slowing, mut warming, mut pause) = (None, None, None, None);
         for part in word.split('+').map(str::trim) {
             let (name, arguments) = part.split_once(':').unwrap_or((part, ""));
             let again = match name.trim() {
                 "slowing" => slowing.replace(read_slowing(word, arguments)?).is_some(),
+                "warming" => warming.replace(read_warming(word, arguments)?).is_some(),
                 "pause" => pause.replace(read_pause(word, arguments)?).is_some(),
                 _ => service.replace(read_service(word, part)?).is_some(),
             };
@@ -106,9 +119,12 @@ impl FromStr for Behaviour {
             (Some(Service::Instant), Some(_)) => {
                 return Err(WORD.wrong(word, "a service time of 0 cannot grow"));
             }
+            (None | Some(Service::Instant), None) if warming.is_some() => {
+                return Err(WORD.wrong(word, "warming needs a law of service times"));
+            }
             (service, _) => service.unwrap_or(Service::Instant),
         };
-        Ok(Self { service, slowing_percent: slowing.unwrap_or(0.0), pause })
+        Ok(Self { service, slowing_percent: slowing.unwrap_or(0.0), warming, pause })
     }
 }
 
@@ -156,6 +172,19 @@ fn read_slowing(word: &str, text: &str) -> Result<f64, WordError> {
     WORD.number(word, percent, PERCENT_MAX)
 }
 
+fn read_warming(word: &str, text: &str) -> Result<Warming, WordError> {
+    let Some((percent, span)) = text.split_once(',') else {
+        return Err(WORD.wrong(word, "warming needs a number of percent and a span"));
+    };
+    let percent = percent.trim();
+    let percent = percent.strip_suffix('%').unwrap_or(percent);
+    let percent = WORD.number(word, percent, PERCENT_MAX)?;
+    match WORD.span(word, span, SPAN_MAX)? {
+        Span::ZERO => Err(WORD.wrong(word, "the span of a warming is above 0")),
+        span => Ok(Warming { percent, span }),
+    }
+}
+
 fn read_pause(word: &str, text: &str) -> Result<Pause, WordError> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let (every, length, once) = match parts[..] {
@@ -182,6 +211,9 @@ impl fmt::Display for Behaviour {
         }
         if self.slowing_percent > 0.0 {
             write!(f, "+slowing:{}%/s", self.slowing_percent)?;
+        }
+        if let Some(Warming { percent, span }) = self.warming {
+            write!(f, "+warming:{percent}%,{}", span_word(span))?;
         }
         if let Some(Pause { every, length, once }) = self.pause {
             let once = if once { ",once" } else { "" };
@@ -273,7 +305,10 @@ impl ReplyTiming {
 
     fn draw(&self, law: &ServiceLaw, number: u64, start: Instant) -> Span {
         let u = rng::unit(rng::hash(self.seed, Stream::SERVICE, number));
-        let growth = 1.0 + self.behaviour.slowing_percent / 100.0 * (start.ns() as f64 / 1e9);
+        let mut growth = 1.0 + self.behaviour.slowing_percent / 100.0 * (start.ns() as f64 / 1e9);
+        if let Some(Warming { percent, span }) = self.behaviour.warming {
+            growth += percent / 100.0 * (-(start.ns() as f64) / span.ns() as f64).exp();
+        }
         // The cast saturates if the tail of a lognormal law exceeds all bounds.
         Span::from_ns((law.draw_ns(u) * growth).round() as u64)
     }

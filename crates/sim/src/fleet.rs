@@ -9,7 +9,7 @@ use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::Sample;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, ServerAnswer};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
-use memtide_engine::{Plan, ServerPlan, Wait, Worker};
+use memtide_engine::{Plan, ServerPlan, Wait, WindowOpening, Worker};
 use memtide_metrics::TallySum;
 use memtide_server::FaultKind;
 use memtide_workload::PlannedSource;
@@ -216,11 +216,13 @@ impl Fleet for SimFleet {
             self.world.borrow_mut().forget_workers(plan.workers);
         }
         assert!(own.end <= crew.workers.len(), "a fleet makes workers of the plan");
+        // The opening of an earlier plan is past.
+        let plan = Plan { opening: WindowOpening::new(), ..plan.clone() };
         let source = PlannedSource::new(&plan.source);
         for number in workers {
             let driver = SimDriver::new(Rc::clone(&self.world), number);
             let kept = driver.kept_time();
-            let mut worker = Worker::new(driver, plan, number, &source);
+            let mut worker = Worker::new(driver, &plan, number, &source);
             worker.open();
             let until = worker.prepare().unwrap_or(Instant::NEVER);
             let simulated =
@@ -228,7 +230,7 @@ impl Fleet for SimFleet {
             crew.workers[usize::from(number)] = Some(simulated);
         }
         self.own = own;
-        self.plan = Some(plan.clone());
+        self.plan = Some(plan);
         Ok(())
     }
 
@@ -241,14 +243,24 @@ impl Fleet for SimFleet {
             self.watched.due = now;
             self.watched.poll(&self.world.borrow(), at);
         }
+        if command == Command::Open {
+            plan.opening.command(at);
+        }
         for simulated in crew.range(&self.own) {
             if simulated.worker.is_finished() {
                 continue;
             }
             match command {
                 Command::Begin => {
-                    simulated.meter.begin(plan, at);
+                    simulated
+                        .meter
+                        .begin((plan.window.measure_start(at), plan.window.measure_end(at)));
                     simulated.worker.begin(plan, at);
+                }
+                Command::Open => {
+                    simulated.meter.begin((at, at + plan.window.duration));
+                    // The workers share the plan's opening, and need not wake for it.
+                    continue;
                 }
                 Command::Stop { grace } => simulated.worker.stop(at, grace),
             }

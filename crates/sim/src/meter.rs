@@ -4,7 +4,7 @@
 use crate::world::{PauseKind, WorkerPause};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{CpuTime, STOP_MIN};
-use memtide_engine::{Plan, Wait, WorkerReport};
+use memtide_engine::{Wait, WorkerReport};
 
 /// A stretch of the world's time.
 type Stretch = (Instant, Instant);
@@ -42,9 +42,9 @@ impl Meter {
         Self { window, worked: Span::ZERO, waited: Span::ZERO, ready: None }
     }
 
-    /// Notes the measured window of `plan`, whose schedules start at `start`.
-    pub(crate) fn begin(&mut self, plan: &Plan, start: Instant) {
-        self.window = (plan.window.measure_start(start), plan.window.measure_end(start));
+    /// Notes the measured window, which lies in the future.
+    pub(crate) fn begin(&mut self, window: (Instant, Instant)) {
+        self.window = window;
     }
 
     /// Notes that the worker is ready to run.

@@ -208,7 +208,7 @@ fn check_duration(most_ns: f64, asked: &Asked<'_>) -> Result<(), String> {
             "the scenario has no duration, so its load has no end, and {allowed}; add a duration"
         ));
     };
-    let length = duration + scenario.warmup;
+    let length = duration + scenario.warmup.longest(Some(duration));
     if length <= most {
         return Ok(());
     }

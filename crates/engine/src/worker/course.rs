@@ -3,7 +3,7 @@
 
 use crate::client::Offer;
 use crate::fleet::Stage;
-use crate::plan::Plan;
+use crate::plan::{Cooldown, Plan};
 use memtide_base::{Instant, Span};
 
 /// The progress of one worker through its plan.
@@ -15,12 +15,21 @@ pub(super) struct Course {
     pub(super) drain_until: Instant,
     /// How long operations in flight are awaited after a stop command.
     pub(super) grace: Span,
+    /// True once it is known when the measured window begins.
+    pub(super) knows_window: bool,
+    cooldown: Cooldown,
 }
 
 impl Course {
     pub(super) fn new(plan: &Plan) -> Self {
-        let offer = Offer::new(plan, Instant::NEVER);
-        Self { stage: Stage::Opening, offer, drain_until: Instant::NEVER, grace: Span::ZERO }
+        Self {
+            stage: Stage::Opening,
+            offer: Offer::new(plan, Instant::NEVER),
+            drain_until: Instant::NEVER,
+            grace: Span::ZERO,
+            knows_window: false,
+            cooldown: plan.window.cooldown,
+        }
     }
 
     /// Starts the schedules at `start`.
@@ -28,6 +37,17 @@ impl Course {
         debug_assert!(self.stage < Stage::Running, "a worker begins its load once");
         self.offer = Offer::new(plan, start);
         self.stage = Stage::Running;
+    }
+
+    /// Notes that the measured window ends at `end`: some offers end with it.
+    pub(super) fn ends_with_window(&mut self, end: Instant) {
+        self.knows_window = true;
+        if self.cooldown != Cooldown::Load {
+            self.offer.end = end;
+        }
+        if self.cooldown == Cooldown::Stop {
+            self.offer.stop = end;
+        }
     }
 
     /// Ends the offer; operations in flight are awaited until `until`.

@@ -27,6 +27,7 @@ fn churn() -> ChurnPlan {
 fn plan_of(planned: ChurnPlan) -> Plan {
     let window = Window {
         warmup: Span::ZERO,
+        commanded: false,
         duration: Span::MAX,
         ops_max: None,
         cooldown: Cooldown::Drain,

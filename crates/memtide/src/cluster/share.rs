@@ -205,7 +205,7 @@ impl Front for AgentFront {
         }]
     }
 
-    fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+    fn end(&self, _: &Settings, ended: Ended) -> Result<u8, Stop> {
         ended.trouble.iter().for_each(|stop| self.0.tell(Report::Trouble(stop.message.clone())));
         let Came::Run(outcome) = ended.came else { return Ok(0) };
         if let Some(failure) = &outcome.failure {
@@ -215,7 +215,7 @@ impl Front for AgentFront {
         if let Some(share) = &mut record.share {
             let (name, run) = (self.0.name.clone(), self.0.run.clone());
             let window = record.clock.as_ref().and_then(|clock| clock.window_start_monotonic_ns);
-            let warmup = settings.scenario.warmup;
+            let warmup = Span::from_s_f64(record.plan.warmup_s);
             let began_late_ns = window.and_then(|start| self.0.told.late_ns(start, warmup));
             let armed_ns = self.0.told.armed();
             share.agent = Some(AgentRecord { name, run, armed_ns, began_late_ns });

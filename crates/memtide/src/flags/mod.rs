@@ -578,6 +578,8 @@ by +:
                            service at a time; LAW is one of the three above
   slowing:PERCENT/s        service times grow by PERCENT of the initial ones
                            per second; without a LAW they start at 10us
+  warming:PERCENT,SPAN     service times begin PERCENT above those of the LAW;
+                           the excess falls to 37 % in each SPAN
   pause:EVERY,LENGTH       replies due in a pause leave at its end; the first
                            pause begins EVERY after the start; work continues
   pause:AT,LENGTH,once     a single pause

@@ -2,6 +2,7 @@
 //! the servers' counts equal those of the requests, and every operation is accounted for.
 
 use crate::prelude::*;
+use memtide_record::WarmupEnd;
 
 const EVERY_KIND: &str = "get=5,gets=1,set=2,add=1,replace=1,append=1,prepend=1,cas=1,delete=1,\
                           incr=1,decr=1,touch=1,gat=1,gats=1";
@@ -122,6 +123,28 @@ fn counts_of_all_phases_together_are_the_servers() {
     assert_counters_equal(&record);
     let phases = &record.phases;
     assert!(phases.warmup.totals.intended > 0 && phases.measure.totals.intended > 0, "{run}");
+    let of = |kind| -> u64 { phases.each().iter().filter_map(|(_, p)| p.ops.get(&kind)).sum() };
+    assert_eq!(peer.figure("cmd_get"), of(Kind::Get), "{run}");
+    assert_eq!(peer.figure("cmd_set"), of(Kind::Set), "{run}");
+}
+
+#[test]
+fn a_window_that_is_opened_by_command_keeps_every_count() {
+    let peer = Peer::memcached("");
+    let load = "--rate 4k --arrival fixed --threads 2 --keys 300 --timeout 20s";
+    let window = "--warmup auto --duration 5s";
+    let run = memtide(&format!("run -s {} {load} {window} --json -", peer.name)).exits(0);
+    let record = run.record();
+    assert_counters_equal(&record);
+    let (plan, phases) = (&record.plan, &record.phases);
+    // A busy machine may not be steady; the window then opens after 30 % of the duration.
+    let is_latest = plan.warmup_end == WarmupEnd::Unsteady && plan.warmup_s == 1.5;
+    assert!(is_latest || plan.warmup_end == WarmupEnd::Steady && plan.warmup_s > 1.0, "{run}");
+    assert!(is_latest == record.warnings.iter().any(|it| it.code == "unsteady_warmup"), "{run}");
+    // Operation i is due at i × 250 us, whichever thread makes it.
+    let before = (plan.warmup_s * 4_000.0).ceil() as u64;
+    assert_eq!((phases.warmup.totals.intended, record.totals.intended), (before, 20_000), "{run}");
+    assert_eq!((record.planned, record.measured_s), (Some(20_000), 5.0), "{run}");
     let of = |kind| -> u64 { phases.each().iter().filter_map(|(_, p)| p.ops.get(&kind)).sum() };
     assert_eq!(peer.figure("cmd_get"), of(Kind::Get), "{run}");
     assert_eq!(peer.figure("cmd_set"), of(Kind::Set), "{run}");

@@ -5,8 +5,8 @@
 
 use memtide_base::choice::RateUnit;
 use memtide_base::{Rate, Span};
-use memtide_scenario::Scenario;
 use memtide_scenario::field::find;
+use memtide_scenario::{Scenario, Warmup};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,28 @@ impl fmt::Display for LoopKind {
             Self::Open => "open",
             Self::Closed => "closed",
         })
+    }
+}
+
+/// What ended the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WarmupEnd {
+    /// Its fixed length.
+    #[default]
+    Fixed,
+    /// Not known yet: the load ended before, or did not begin. `warmup_s` is the longest.
+    Open,
+    /// The load was steady.
+    Steady,
+    /// The longest length of a warm-up, and the load was not steady yet.
+    Unsteady,
+}
+
+impl WarmupEnd {
+    fn is_fixed(&self) -> bool {
+        *self == Self::Fixed
     }
 }
 
@@ -60,6 +82,9 @@ pub struct PlanRecord {
     pub duration_s: Option<f64>,
     /// Length of the warm-up.
     pub warmup_s: f64,
+    /// What ended the warm-up.
+    #[serde(default, skip_serializing_if = "WarmupEnd::is_fixed")]
+    pub warmup_end: WarmupEnd,
     /// Number of operations to issue; none if the duration ends the run.
     pub ops_max: Option<u64>,
     /// Plan of connection churn; none without it.
@@ -218,7 +243,11 @@ impl PlanRecord {
         let duration = decided.duration.filter(|duration| *duration != Span::MAX);
         Self {
             duration_s: duration.map(Span::as_s_f64),
-            warmup_s: decided.warmup.as_s_f64(),
+            warmup_s: decided.warmup.longest(duration).as_s_f64(),
+            warmup_end: match decided.warmup {
+                Warmup::Fixed(_) => WarmupEnd::Fixed,
+                Warmup::Auto => WarmupEnd::Open,
+            },
             ops_max: decided.ops_max,
             timeout_s: decided.timeout.as_s_f64(),
             multiget: decided.multiget,

@@ -24,6 +24,7 @@ fn every_warning() -> Vec<Warning> {
         Warning::FileLimit { needed: 4100, allowed: 1024 },
         Warning::Evictions { server: server(), count: 77, own: None },
         Warning::FewConnections { connections: 64, server_threads: 4, rate_per_s: 2e5 },
+        Warning::UnsteadyWarmup { length_s: 3.0 },
         Warning::TooManyConnections { server: server(), refused: 3 },
         Warning::SampleOverflow { lost: 12 },
         Warning::OtherClients { server: server(), commands: 42 },

@@ -135,7 +135,7 @@ fn probe<F: Fleet>(
     filled: &mut Filled,
 ) -> Result<Probed, Failure> {
     let probe = plan_of(plan, work);
-    let ended = run_plan(fleet, &probe, &mut |_, _, _| {})?;
+    let ended = run_plan(fleet, &probe, &mut |_, _, _, _| {})?;
     let counters =
         filled.absorb(&ended, (&of_server(server), "gets of a sample of keys"), &probe)?;
     // A run may be about some errors; a server that mostly replies with errors is no memcached.

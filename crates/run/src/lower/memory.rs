@@ -81,7 +81,9 @@ fn rate(scenario: &Scenario) -> f64 {
 
 /// The largest number of operations that the scenario can make.
 fn operations(scenario: &Scenario) -> u64 {
-    let length = (scenario.warmup + scenario.duration.unwrap_or(Span::ZERO)).as_s_f64();
+    let length = (scenario.warmup.longest(scenario.duration)
+        + scenario.duration.unwrap_or(Span::ZERO))
+    .as_s_f64();
     let by_time = (rate(scenario) * length) as u64;
     let connections = scenario.churn.connections_total;
     let by_calls =

@@ -244,6 +244,7 @@ fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
         refill: Refill::Each,
         window: Window {
             warmup: Span::ZERO,
+            commanded: false,
             duration: Span::MAX,
             ops_max: Some(ops),
             cooldown: Cooldown::Drain,

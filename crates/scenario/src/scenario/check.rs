@@ -9,7 +9,7 @@ mod transport;
 
 use super::{
     Goal, Matching, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject, Transport, ValueFill,
-    span_word,
+    Warmup, span_word,
 };
 use crate::kind::Kind;
 use memtide_base::Span;
@@ -68,6 +68,7 @@ impl Scenario {
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(Vec::new());
         self.check_bounds(&mut problems);
+        self.check_warmup(&mut problems);
         self.check_credentials(&mut problems);
         self.check_transport(&mut problems);
         self.check_replication(&mut problems);
@@ -84,6 +85,28 @@ impl Scenario {
         problems.0
     }
 
+    /// Checks that a warm-up can be found, if it is to be.
+    ///
+    /// Cause: Only a load that is the same all the time, and that ends by time, has a transient
+    /// that can be told from the rest.
+    ///
+    /// To do: Say how long the warm-up is, such as `--warmup 2s`.
+    fn check_warmup(&self, problems: &mut Problems) {
+        if self.warmup != Warmup::Auto {
+            return;
+        }
+        let with = if self.is_churn() {
+            "connection churn"
+        } else if self.ops_max.is_some() {
+            "ops-max"
+        } else if self.wave != Wave::Constant {
+            "a wave"
+        } else {
+            return;
+        };
+        problems.say(format!("warmup auto is not possible with {with}: use a time such as 2s"));
+    }
+
     /// Checks single fields against their limits.
     ///
     /// Cause: A number, time or size is outside the range that memtide accepts.
@@ -98,7 +121,8 @@ impl Scenario {
         if self.duration == Some(Span::ZERO) {
             problems.say("duration 0 measures nothing: use a time such as 10s");
         }
-        for (field, span) in [("duration", self.duration), ("warmup", Some(self.warmup))] {
+        let warmup = Some(self.warmup.longest(self.duration));
+        for (field, span) in [("duration", self.duration), ("warmup", warmup)] {
             if let Some(span) = span.filter(|span| *span > DURATION_MAX) {
                 let given = span_word(span);
                 problems.say(format!("{field} {given} is too long: use at most 366d"));

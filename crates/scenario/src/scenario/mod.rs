@@ -16,7 +16,7 @@ mod word;
 
 pub use agents::{Agents, AgentsWord};
 pub use check::{DEPTH_MAX, Problem, TIMEOUT_MAX};
-pub use choice::{Secret, ValueFill};
+pub use choice::{Secret, ValueFill, Warmup};
 pub use digest::NOT_HASHED;
 pub use digest::scenario_digest;
 pub(crate) use goal::fraction_word;
@@ -75,7 +75,7 @@ pub struct Scenario {
     /// Length of the measured window.
     pub duration: Option<Span>,
     /// Length of the load before the measured window.
-    pub warmup: Span,
+    pub warmup: Warmup,
     /// Number of operations to issue, warm-up included.
     pub ops_max: Option<u64>,
     /// Number of workers.
@@ -316,7 +316,7 @@ impl Default for Scenario {
             wave: Wave::Constant,
             churn: Churn::default(),
             duration: None,
-            warmup: Span::ZERO,
+            warmup: Warmup::NONE,
             ops_max: None,
             threads: None,
             pin: false,

@@ -9,7 +9,7 @@ pub use output::{Output, OutputKind, RowForm, RowText};
 
 use super::check::{Problem, Problems};
 use super::goal::Explained;
-use super::{Placement, Scenario, parse_list};
+use super::{Placement, Scenario, Warmup, parse_list};
 use memtide_base::units::parse_size;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -156,6 +156,13 @@ impl Settings {
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(self.scenario.check());
         self.placement.check(&mut problems);
+        let parts = self.placement.parts().filter(|_| self.scenario.warmup == Warmup::Auto);
+        if let Some(parts) = parts {
+            problems.say(format!(
+                "warmup auto is not possible with {parts}, because each part of the run would find \
+                 another one: use a time such as 5s"
+            ));
+        }
         if let [(_, first), .., (field, last)] = &self.outputs.on_stdout()[..] {
             problems.add(
                 field,

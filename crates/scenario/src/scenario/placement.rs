@@ -48,6 +48,12 @@ impl Default for Placement {
 }
 
 impl Placement {
+    /// The field that divides the run into parts; none if it is one part.
+    pub(super) fn parts(&self) -> Option<&'static str> {
+        let is_divided = self.shard.is_some_and(|shard| shard != ShardWord::Whole);
+        is_divided.then_some("shard").or(self.agents.which.is_some().then_some("agents"))
+    }
+
     /// Reports contradictions.
     pub(super) fn check(&self, problems: &mut Problems) {
         self.agents.check(problems);

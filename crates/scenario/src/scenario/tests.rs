@@ -176,3 +176,33 @@ fn a_named_server_without_a_rate_means_a_closed_loop() {
     scenario = Scenario { rate: Some(0.0), ..Scenario::default() };
     assert!(scenario.is_closed_loop());
 }
+
+#[test]
+fn a_warmup_is_found_only_where_a_load_can_be_steady() {
+    let problems = |words: &[(&str, &str)]| -> Vec<String> {
+        let mut layer = crate::Layer::new();
+        for &(name, word) in words.iter().chain(&[("warmup", "auto")]) {
+            layer.push(find(name).unwrap(), vec![word.to_owned()], crate::Origin::Flag);
+        }
+        let mut settings = Settings::default();
+        settings.apply(&layer).unwrap();
+        settings.check().into_iter().map(|problem| problem.message).collect()
+    };
+    assert_eq!(problems(&[("rate", "1k")]), [""; 0]);
+    for (field, word, named) in [
+        ("ops-max", "1k", "ops-max"),
+        ("wave", "ramp:1k,2k", "a wave"),
+        ("calls", "9", "connection churn"),
+        ("shard", "0/2", "shard"),
+        ("agents", "2", "agents"),
+    ] {
+        let begins = format!("warmup auto is not possible with {named}");
+        let found = problems(&[(field, word)]);
+        assert!(found.iter().any(|problem| problem.starts_with(&begins)), "{field}: {found:?}");
+        let fixed = Settings::default();
+        assert_eq!(fixed.scenario.warmup, Warmup::NONE);
+    }
+    let longest = |word: &str| word.parse::<Warmup>().unwrap().longest(Some(Span::from_s(10)));
+    assert_eq!([longest("2s"), longest("auto")], [Span::from_s(2), Span::from_s(3)]);
+    assert_eq!([Warmup::Auto.to_string(), Warmup::NONE.to_string()], ["auto", "0s"]);
+}

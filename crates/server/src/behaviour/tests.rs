@@ -52,7 +52,8 @@ fn nonsense_is_refused_with_every_form() {
          lognormal:1ms,11|queue|queue:1|queue:0,fixed:1ms|queue:1025,fixed:1ms|\
          queue:1,instant|queue:1,queue:1,fixed:1ms|pause:1s|pause:1s,1s|\
          pause:1s,100ms,twice|pause:0s,1s,once|slowing:5|slowing:-5%/s|slowing:inf/s|\
-         instant+slowing:5%/s|fixed:1ms+fixed:1ms|pause:2s,1s+pause:3s,1s|uniform:1ms";
+         instant+slowing:5%/s|instant+warming:5%,1s|warming:5%,1s|fixed:1ms+warming:5%|\
+         fixed:1ms+warming:5%,0s|fixed:1ms+fixed:1ms|pause:2s,1s+pause:3s,1s|uniform:1ms";
     for word in words.split('|') {
         let error = word.parse::<Behaviour>().expect_err(word).to_string();
         assert!(error.starts_with(&format!("'{word}' is not a behaviour: ")), "{error}");
@@ -123,6 +124,18 @@ fn draws_have_their_law_and_depend_on_seed_and_number_alone() {
     }
     let mut other = ReplyTiming::new(behaviour("exponential:1ms"), SEED + 1);
     assert_ne!(other.finish(0, Instant::ZERO).since(Instant::ZERO), exponential[0]);
+}
+
+#[test]
+fn a_warming_server_begins_slow_and_its_excess_fades() {
+    let mut timing = timing("fixed:1ms+warming:100%,1s");
+    let mut at = |ms: u64| {
+        let arrival = at_us(ms * 1000);
+        timing.finish(0, arrival).since(arrival).as_s_f64() * 1e3
+    };
+    for (ms, expected) in [(0, 2.0), (1000, 1.0 + (-1f64).exp()), (20_000, 1.0)] {
+        assert!((at(ms) - expected).abs() < 1e-6, "{ms} ms");
+    }
 }
 
 #[test]

@@ -209,7 +209,8 @@ impl World {
     fn stolen(&self) -> Option<f64> {
         let of_steal = self.pauses.iter().filter(|pause| pause.kind == PauseKind::Steal);
         let stolen_s: f64 = of_steal.map(|pause| pause.length.as_s_f64()).sum();
-        let length = self.scenario().warmup + self.scenario().duration?;
+        let scenario = self.scenario();
+        let length = scenario.warmup.longest(scenario.duration) + scenario.duration?;
         (!self.pauses.is_empty()).then(|| stolen_s / (2.0 * length.as_s_f64()))
     }
 

@@ -9,17 +9,17 @@ use memtide_scenario::Measure;
 use std::io::Write;
 
 /// The number in this environment variable, or a small one.
-fn number(name: &str, few: u64) -> u64 {
+pub(super) fn number(name: &str, few: u64) -> u64 {
     let word = std::env::var(name).ok();
     word.map_or(few, |word| word.parse().unwrap_or_else(|_| panic!("{name}: '{word}'")))
 }
 
-fn say(line: &str) {
+pub(super) fn say(line: &str) {
     drop(writeln!(std::io::stderr(), "{line}"));
 }
 
 /// The least share of runs that must hold if 93 % do: less 3.5 deviations of a binomial count.
-fn least(runs: u64) -> f64 {
+pub(super) fn least(runs: u64) -> f64 {
     0.93 - 3.5 * (0.95 * 0.05 / runs as f64).sqrt()
 }
 

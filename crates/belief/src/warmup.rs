@@ -1,0 +1,200 @@
+//! The end of a warm-up: the instant from which a load is steady, found while it runs.
+//!
+//! Source of the rule: White, Simulation 69 (1997), MSER: of all beginnings, the one after which
+//! the mean has the least standard error. It stops where the rest of a transient is as small as the
+//! noise, so as much again is left out: a load is steady once it cuts nothing in the later half.
+
+/// With fewer slices nothing is said.
+const SLICES_MIN: usize = 10;
+/// More slices are merged in pairs.
+const SLICES_MAX: usize = 256;
+/// Slices that a cut leaves at least.
+const LEFT_MIN: usize = 3;
+/// Two parts differ if their means do by more than this many standard errors: noise invites a cut
+/// in many steady loads.
+const DIFFERS: f64 = 2.25;
+
+/// What was answered in one slice of a warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WarmupSlice {
+    /// Answered operations.
+    pub answered: u64,
+    /// The sum of their response times, in nanoseconds.
+    pub response_ns: u64,
+    /// Keys that were read.
+    pub keys: u64,
+    /// Keys that were found.
+    pub hits: u64,
+}
+
+impl WarmupSlice {
+    fn absorb(&mut self, more: Self) {
+        self.answered += more.answered;
+        self.response_ns += more.response_ns;
+        self.keys += more.keys;
+        self.hits += more.hits;
+    }
+}
+
+/// A warm-up so far.
+#[derive(Clone, Debug)]
+pub struct Settling {
+    slices: Vec<WarmupSlice>,
+    /// Slices that were taken for each that is kept.
+    each: usize,
+    /// Slices that were taken for the last that is kept.
+    in_last: usize,
+}
+
+impl Default for Settling {
+    fn default() -> Self {
+        Self { slices: Vec::new(), each: 1, in_last: 1 }
+    }
+}
+
+impl Settling {
+    /// Adds the next slice; all are equally long. One without an answer says nothing.
+    pub fn take(&mut self, slice: WarmupSlice) {
+        match self.slices.last_mut() {
+            Some(last) if self.in_last < self.each || last.answered == 0 => {
+                last.absorb(slice);
+                self.in_last += 1;
+            }
+            _ => {
+                self.slices.push(slice);
+                self.in_last = 1;
+            }
+        }
+        if self.slices.len() == SLICES_MAX && self.in_last >= self.each {
+            let pairs = self.slices.chunks_exact(2).map(|pair| {
+                let mut sum = pair[0];
+                sum.absorb(pair[1]);
+                sum
+            });
+            self.slices = pairs.collect();
+            self.each *= 2;
+            self.in_last = self.each;
+        }
+    }
+
+    /// True if the load has been steady for at least as long as it was not: its mean response time,
+    /// and its hit ratio.
+    pub fn is_settled(&self) -> bool {
+        let ratios = |part: fn(&WarmupSlice) -> (u64, u64)| -> Vec<f64> {
+            let of = self.slices.iter().map(part).filter(|(_, whole)| *whole > 0);
+            of.map(|(part, whole)| part as f64 / whole as f64).collect()
+        };
+        let response = ratios(|slice| (slice.response_ns, slice.answered));
+        let hits = ratios(|slice| (slice.hits, slice.keys));
+        response.len() >= SLICES_MIN && is_level(&response) && is_level(&hits)
+    }
+}
+
+/// True if no beginning that ends in the later half of `values` differs from the rest, and the
+/// later half has no trend.
+fn is_level(values: &[f64]) -> bool {
+    let (cut, half) = (cut_of(values), values.len() / 2);
+    let late = &values[half..];
+    let (first, rest) = late.split_at(late.len() / 2);
+    let is_cut = cut > half && differ(&values[..cut], &values[cut..], noise(values));
+    !is_cut && !differ(first, rest, noise(late))
+}
+
+/// How many of the first values MSER leaves out.
+fn cut_of(values: &[f64]) -> usize {
+    let most = values.len().saturating_sub(LEFT_MIN);
+    let error = |cut: usize| {
+        let left = &values[cut..];
+        squares(left) / (left.len() as f64).powi(2)
+    };
+    (0..=most).min_by(|&a, &b| error(a).total_cmp(&error(b))).unwrap_or(0)
+}
+
+/// True if the means of two parts differ by more than values of this variance explain.
+fn differ(first: &[f64], rest: &[f64], variance: f64) -> bool {
+    let parts = 1.0 / (first.len() as f64).max(1.0) + 1.0 / (rest.len() as f64).max(1.0);
+    let difference = mean(first) - mean(rest);
+    difference.powi(2) > DIFFERS.powi(2) * variance * parts
+}
+
+/// The variance of single values, from the differences of neighbours: a trend adds little to it.
+fn noise(values: &[f64]) -> f64 {
+    let next = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));
+    next.sum::<f64>() / (2.0 * (values.len() as f64 - 1.0)).max(1.0)
+}
+
+/// The sum of squared differences from the mean.
+fn squares(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / (values.len() as f64).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values that scatter without a trend: multiples of the golden ratio, modulo 1.
+    fn scatter(at: usize) -> u64 {
+        ((at as f64 * 0.618_033_988_749_895).fract() * 10.0) as u64
+    }
+
+    /// The number of slices after which a load is found steady, if it is within 100.
+    fn settled(of: impl Fn(usize) -> WarmupSlice) -> Option<usize> {
+        let mut settling = Settling::default();
+        (1..=100).find(|&count| {
+            settling.take(of(count - 1));
+            settling.is_settled()
+        })
+    }
+
+    fn timed(response_ns: u64) -> WarmupSlice {
+        WarmupSlice { answered: 1, response_ns, keys: 1, hits: 1 }
+    }
+
+    #[test]
+    fn a_steady_load_is_steady_after_the_fewest_slices() {
+        assert_eq!(settled(|at| timed(100 + scatter(at))), Some(SLICES_MIN));
+        assert_eq!(settled(|_| timed(100)), Some(SLICES_MIN));
+    }
+
+    #[test]
+    fn a_transient_is_left_out_twice() {
+        let step = |at: usize| timed(if at < 15 { 200 } else { 100 } + scatter(at));
+        // Ten equal slices do not show that a step will come.
+        let mut settling = Settling::default();
+        (0..25).for_each(|at| settling.take(step(at)));
+        assert!(!settling.is_settled());
+        (25..30).for_each(|at| settling.take(step(at)));
+        assert!(settling.is_settled());
+        let fading =
+            |at: usize| timed(100 + scatter(at) + (200.0 * (-(at as f64) / 10.0).exp()) as u64);
+        let count = settled(fading).expect("it fades");
+        assert!((30..=90).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn a_hit_ratio_that_still_rises_is_not_steady() {
+        let rising = |at: usize| WarmupSlice {
+            answered: 1_000,
+            response_ns: 100_000,
+            keys: 1_000,
+            hits: 8 * at as u64 + scatter(at),
+        };
+        assert_eq!(settled(rising), None);
+    }
+
+    #[test]
+    fn many_slices_are_merged_and_slices_without_an_answer_join_the_next() {
+        let mut settling = Settling::default();
+        (0..10_000).for_each(|_| settling.take(timed(100)));
+        assert!(settling.slices.len() < SLICES_MAX);
+        let answered: u64 = settling.slices.iter().map(|slice| slice.answered).sum();
+        assert_eq!(answered, 10_000);
+        let rare = |at: usize| if at % 4 == 3 { timed(100) } else { WarmupSlice::default() };
+        assert_eq!(settled(rare), Some(4 * SLICES_MIN));
+    }
+}
