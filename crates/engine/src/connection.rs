@@ -539,7 +539,8 @@ impl Connection {
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
-        if entry.hits > 0 && !entry.stage.is_second() {
+        let has_values = verdict.reply != Some(ReplyClass::Unchanged);
+        if entry.hits > 0 && !entry.stage.is_second() && has_values {
             sink.values(&entry, std::mem::take(&mut self.value_bytes));
         }
         sink.replied(&entry, verdict.outcome, now);

@@ -190,8 +190,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         self.flush();
         if freed > 0 {
-            let client = self.connections[connection].place.client;
-            self.clients[client].route.free(connection, freed);
+            let at_connection = &mut self.connections[connection];
+            at_connection.free_since = now;
+            self.clients[at_connection.place.client].route.free(connection, freed);
             self.made_room(connection, now);
         }
     }
