@@ -473,12 +473,8 @@ impl Connection {
                 Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
                     if T::HAS_MARKS {
                         self.marks = T::marks(answer_head);
-                        if self.marks != Marks::NONE {
-                            let is_placeholder = bytes == 0 && self.marks.is_placeholder();
-                            sink.marked(head, &self.marks, is_placeholder);
-                            if is_placeholder {
-                                continue;
-                            }
+                        if !self.marks.is_empty() && is_placeholder(self.marks, head, bytes, sink) {
+                            continue;
                         }
                     }
                     sink.value(head, key, bytes);
@@ -553,14 +549,8 @@ impl Connection {
             sink.late(&entry, bytes);
             return;
         }
-        let marks = std::mem::take(&mut self.marks);
-        let goes_on = entry.kind.stores_second()
-            && match entry.kind.does(Action::Recache) {
-                true => marks.won,
-                false => verdict.outcome == Outcome::Hit,
-            };
-        if goes_on {
-            let is_cas = entry.kind.does(Action::CompareAndStore);
+        let is_cas = verdict.outcome == Outcome::Hit && entry.kind.does(Action::CompareAndStore);
+        if is_cas || entry.stage == InFlightStage::Won {
             let unique = if is_cas { self.cas_unique } else { 0 };
             entry.stage = InFlightStage::Second;
             sink.half_way(&entry, bytes);
@@ -683,6 +673,24 @@ fn is_number<T: WireFormat>(head: &InFlight) -> bool {
     T::ends_with_value(head) && head.kind.is_numeric()
 }
 
+/// Reports what the server says of the item whose value of `bytes` bytes begins. True if that is no
+/// value, because a client that has won makes it.
+#[inline(never)]
+fn is_placeholder(
+    marks: Marks,
+    head: &mut InFlight,
+    bytes: usize,
+    sink: &mut impl ConnectionEvents,
+) -> bool {
+    let is_placeholder = bytes == 0 && marks.has(Marks::WON | Marks::WAITING);
+    sink.marked(head, &marks, is_placeholder);
+    let is_first = head.stage == InFlightStage::First;
+    if marks.has(Marks::WON) && is_first && head.kind.does(Action::Recache) {
+        head.stage = InFlightStage::Won;
+    }
+    is_placeholder
+}
+
 /// True if one more value can belong to the reply that `head` awaits.
 fn is_asked_for(head: &InFlight) -> bool {
     head.kind.reads() && !head.stage.is_second() && head.hits < head.keys
@@ -706,8 +714,8 @@ impl Marks {
     #[inline(always)]
     fn add_to(self, verdict: Verdict) -> Verdict {
         let reply = match self {
-            Self { stale: true, .. } => Some(ReplyClass::Stale),
-            Self { waiting: true, .. } => Some(ReplyClass::Waiting),
+            _ if self.has(Self::STALE) => Some(ReplyClass::Stale),
+            _ if self.has(Self::WAITING) => Some(ReplyClass::Waiting),
             _ => verdict.reply,
         };
         Verdict { reply, ..verdict }

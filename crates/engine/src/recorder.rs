@@ -225,9 +225,9 @@ impl Recorder {
                 ..
             } = &mut self.tally.times
         {
-            marks.age_s.into_iter().for_each(|age_s| ages.record(age_s.into()));
-            marks.ttl_s.into_iter().for_each(|ttl_s| ttls.record(ttl_s.into()));
-            marks.read.into_iter().for_each(|read| reads.record(read.into()));
+            marks.age_s().into_iter().for_each(|age_s| ages.record(age_s.into()));
+            marks.ttl_s().into_iter().for_each(|ttl_s| ttls.record(ttl_s.into()));
+            marks.read().into_iter().for_each(|read| reads.record(read.into()));
         }
     }
 

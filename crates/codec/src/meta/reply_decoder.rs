@@ -42,12 +42,24 @@ impl ReplyDecoder {
         &'a mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<Answer<'a>>, Malformed> {
+        let mut flags = Flags::default();
+        Ok(self.next_reply(input, &mut flags)?.map(|reply| Answer { reply, flags }))
+    }
+
+    /// Takes the next answer as [`Self::next`] does, and writes its flags to `flags`, which must be
+    /// empty: returned beside the reply, they would have each reply copied.
+    #[inline(always)]
+    pub fn next_reply<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+        flags: &mut Flags<'a>,
+    ) -> Result<Option<Reply<'a>>, Malformed> {
         if input.is_empty() {
             return Ok(None);
         }
         match self.expect {
-            Expect::Line => self.next_line(input),
-            _ => Ok(self.expect.next_data(input)?.map(Answer::from)),
+            Expect::Line => self.next_line(input, flags),
+            _ => self.expect.next_data(input),
         }
     }
 
@@ -72,15 +84,16 @@ impl ReplyDecoder {
     fn next_line<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
-    ) -> Result<Option<Answer<'a>>, Malformed> {
+        flags: &mut Flags<'a>,
+    ) -> Result<Option<Reply<'a>>, Malformed> {
         if self.lines.at_start()
-            && let Some((answer, rest)) = usual(input)
+            && let Some((reply, rest)) = usual(input, flags)
         {
             *input = rest;
-            self.expect = Expect::after(&answer.reply);
-            return Ok(Some(answer));
+            self.expect = Expect::after(&reply);
+            return Ok(Some(reply));
         }
-        self.next_unusual_line(input)
+        self.next_unusual_line(input, flags)
     }
 
     /// Reads a line that is none of the usual ones, or that arrives in pieces. A function of its
@@ -89,11 +102,13 @@ impl ReplyDecoder {
     fn next_unusual_line<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
-    ) -> Result<Option<Answer<'a>>, Malformed> {
+        flags: &mut Flags<'a>,
+    ) -> Result<Option<Reply<'a>>, Malformed> {
         let Some(line) = self.lines.take(input)? else { return Ok(None) };
         let answer = parse_line(line)?;
         self.expect = Expect::after(&answer.reply);
-        Ok(Some(answer))
+        *flags = answer.flags;
+        Ok(Some(answer.reply))
     }
 }
 
@@ -106,15 +121,16 @@ impl<'a> From<Reply<'a>> for Answer<'a> {
 }
 
 /// Reads the lines that make up most traffic in one pass: a code without flags, or the head of a
-/// value. Returns the answer and the rest; `None` for every other line, which the general parser
+/// value, whose flags it writes. Returns the reply and the rest; `None` for every other line, which the general parser
 /// reads.
 #[inline(always)]
-fn usual(input: &[u8]) -> Option<(Answer<'_>, &[u8])> {
+fn usual<'a, 'i: 'a>(input: &'i [u8], flags: &mut Flags<'a>) -> Option<(Reply<'a>, &'i [u8])> {
     if let Some(rest) = input.strip_prefix(b"VA ") {
         let (bytes, rest) = scan::short_decimal(rest)?;
         let (value, at) = Returned::read(rest)?;
         let [b'\r', b'\n', after @ ..] = &rest[at..] else { return None };
-        return Some((value.answer(bytes as usize, &rest[..at]), after));
+        *flags = Flags::seen(&rest[..at], value.letters);
+        return Some((value.reply(bytes as usize), after));
     }
     let (code, rest) = input.split_first_chunk::<4>()?;
     let reply = match code {
@@ -123,7 +139,7 @@ fn usual(input: &[u8]) -> Option<(Answer<'_>, &[u8])> {
         b"MN\r\n" => Reply::Noop,
         _ => return None,
     };
-    Some((reply.into(), rest))
+    Some((reply, rest))
 }
 
 /// The flags of a value that have a place in [`Reply::Value`].
@@ -170,12 +186,9 @@ impl<'a> Returned<'a> {
     }
 
     #[inline(always)]
-    fn answer(self, bytes: usize, words: &'a [u8]) -> Answer<'a> {
-        let Self { key, flags, cas, letters } = self;
-        Answer {
-            reply: Reply::Value { key, flags, bytes, cas },
-            flags: Flags::seen(words, letters),
-        }
+    fn reply(self, bytes: usize) -> Reply<'a> {
+        let Self { key, flags, cas, .. } = self;
+        Reply::Value { key, flags, bytes, cas }
     }
 }
 
@@ -232,7 +245,8 @@ fn parse_value(words: &[u8]) -> Option<Answer<'_>> {
     for word in Flags::spaced(rest) {
         found.note(word.letter, word.token)?;
     }
-    Some(found.answer(usize::try_from(bytes).ok()?, rest))
+    let flags = Flags::seen(rest, found.letters);
+    Some(Answer { reply: found.reply(usize::try_from(bytes).ok()?), flags })
 }
 
 /// Reads a classic reply, such as VERSION or an error.
