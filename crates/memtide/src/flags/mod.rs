@@ -147,7 +147,7 @@ fn load_command(length: Length) -> Command {
 fn scenario_command(name: &'static str, about: &'static str, long: &'static str) -> Command {
     let file = Arg::new(SCENARIO_FILE)
         .value_name("SCENARIO.toml")
-        .help("Flags as keys of a file (-: stdin); given flags win");
+        .help("Flags as keys (- for stdin); flags override them");
     FIELDS
         .iter()
         .fold(Command::new(name).about(about).long_about(long).arg(file), |command, field| {
