@@ -82,6 +82,11 @@ pub(crate) trait ConnectionEvents {
     /// A value of `bytes` bytes begins under `key`, in the answer to `entry`.
     fn value(&mut self, _entry: &InFlight, _key: &[u8], _bytes: usize) {}
 
+    /// True if values are read; else those that are complete may be skipped.
+    fn reads_values(&self) -> bool {
+        true
+    }
+
     /// The next bytes of the value that began last; `ends` is true with the last of them.
     fn data(&mut self, _entry: &InFlight, _bytes: &[u8], _ends: bool) {}
 
@@ -443,11 +448,14 @@ impl Connection {
             };
             let reply = T::meaning(head, reply);
             let verdict = match *reply {
-                Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
-                    sink.value(head, key, bytes);
+                Reply::Value { key, bytes: length, cas, .. } if is_asked_for(head) => {
+                    sink.value(head, key, length);
                     head.hits += 1;
-                    self.value_bytes += bytes as u64;
+                    self.value_bytes += length as u64;
                     self.cas_unique = cas.unwrap_or(0);
+                    if !sink.reads_values() {
+                        T::skip_value(T::decoder(&mut self.link.reader), &mut bytes);
+                    }
                     continue;
                 }
                 Reply::Value { .. } | Reply::Data { .. } if is_number::<T>(head) => continue,

@@ -130,6 +130,13 @@ pub(crate) trait WireFormat {
         head: &mut Self::AnswerHead,
     ) -> Result<Option<Reply<'a>>, Malformed>;
 
+    /// Skips the value whose head was taken last, if all of it has arrived; false if nothing was
+    /// skipped, and its bytes come as replies.
+    #[inline(always)]
+    fn skip_value(_decoder: &mut Self::Decoder, _input: &mut &[u8]) -> bool {
+        false
+    }
+
     /// To be called when no further reply is complete: returns an error if the remaining bytes
     /// cannot become one.
     fn check_partial(decoder: &Self::Decoder) -> Result<(), Malformed>;

@@ -138,6 +138,8 @@ pub struct KeySpace {
     period: Option<NonZeroU64>,
     seed: u64,
     fillers: Draws,
+    /// The longest key that [`KeySpace::short`] makes; 0 if it makes none of this space.
+    short_max: usize,
 }
 
 impl KeySpace {
@@ -181,9 +183,23 @@ impl KeySpace {
         }
         let possible = |bytes: u64| (bytes as usize).clamp(whole, KEY_BYTES_MAX);
         let constant = size.constant().map(possible);
+        let is_short = form == KeyForm::Base32 && prefix.is_empty() && width <= BLOCK;
+        let short_max = if is_short { width + FILLER } else { 0 };
         let prefix = prefix.into_bytes().into();
         let (period, fillers) = (None, Draws::new(seed, Stream::KEY_BYTES));
-        Ok(Self { form, prefix, first, count, width, size, constant, period, seed, fillers })
+        Ok(Self {
+            form,
+            prefix,
+            first,
+            count,
+            width,
+            size,
+            constant,
+            period,
+            seed,
+            fillers,
+            short_max,
+        })
     }
 
     /// This space with sizes that repeat after `period` ids.
@@ -209,6 +225,31 @@ impl KeySpace {
         let drawn = self.size.size_at(u);
         debug_assert!(self.prefix.len() + self.width <= KEY_BYTES_MAX, "an id has room in a key");
         (drawn as usize).clamp(self.prefix.len() + self.width, KEY_BYTES_MAX)
+    }
+
+    /// Appends a space and the key of `id`, as a line of the text protocol has them. The usual key
+    /// is made whole in registers and appended once: each append looks for room.
+    #[inline]
+    pub fn write_spaced(&self, id: u64, out: &mut Vec<u8>) {
+        debug_assert!(id < self.count, "a key of the plan has an id below their count");
+        let len = self.len(id);
+        if len <= self.short_max {
+            out.extend_from_slice(&self.short(id)[..1 + len]);
+        } else {
+            out.push(b' ');
+            self.write(id, out);
+        }
+    }
+
+    /// A space, the digits of a number of at most one block, and as much filler as one draw makes.
+    #[inline(always)]
+    fn short(&self, id: u64) -> [u8; 1 + BLOCK + FILLER] {
+        let mut text = [b' '; 1 + BLOCK + FILLER];
+        let low = letters(digits(id + self.first)) << (8 * (BLOCK - self.width));
+        text[1..=BLOCK].copy_from_slice(&low.to_be_bytes());
+        let filled = &mut text[1 + self.width..][..FILLER];
+        filled.copy_from_slice(&filler(self.fillers.generator(id).bits()));
+        text
     }
 
     /// Appends the key of `id`, which must be below the count.

@@ -36,6 +36,14 @@ impl ReplyDecoder {
         }
     }
 
+    /// Skips the value that has begun last, by its length, if all of it has arrived; false if it has
+    /// not, and nothing is skipped. For values that nobody reads: as pieces they would pass through
+    /// the same matching as replies.
+    #[inline(always)]
+    pub fn skip_value(&mut self, input: &mut &[u8]) -> bool {
+        self.expect.skip_value(input)
+    }
+
     /// True if the stream stands between replies: no line is partly read and no value is open.
     pub fn is_idle(&self) -> bool {
         matches!(self.expect, Expect::Line) && self.lines.is_idle()

@@ -134,6 +134,11 @@ impl WireFormat for Text {
     }
 
     #[inline(always)]
+    fn skip_value(decoder: &mut ReplyDecoder, input: &mut &[u8]) -> bool {
+        decoder.skip_value(input)
+    }
+
+    #[inline(always)]
     fn check_partial(decoder: &ReplyDecoder) -> Result<(), Malformed> {
         decoder.check_partial()
     }

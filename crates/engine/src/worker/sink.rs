@@ -100,6 +100,11 @@ impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
         }
     }
 
+    #[inline(always)]
+    fn reads_values(&self) -> bool {
+        self.verifier.is_some()
+    }
+
     #[inline]
     fn values(&mut self, entry: &InFlight, bytes: u64) {
         self.recorder.values_read(entry, bytes, self.link.server);
