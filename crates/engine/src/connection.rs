@@ -68,10 +68,22 @@ pub(crate) trait ConnectionEvents {
     /// `entry` was handed to the socket, `late` after it could have been. `outstanding` is the
     /// number of operations in flight on its connection, itself included; zero if it gets no reply.
     fn sent(&mut self, entry: &mut InFlight, late: Span, outstanding: usize);
+    /// All that one call sends were told to `sent`.
+    fn all_sent(&mut self) {}
     /// The server answered with an error line.
     fn refused(&mut self, refusal: Refusal);
     /// `entry` has ended. Called once for each.
     fn settle(&mut self, entry: &InFlight, ending: Ending);
+    /// `entry` was answered in time, with values of `value_bytes` bytes. [`Self::all_answered`]
+    /// follows before anything else that is not an answer, and before a reception ends.
+    fn answered(&mut self, entry: &InFlight, ending: Ending, value_bytes: u64) {
+        if value_bytes > 0 {
+            self.values(entry, value_bytes);
+        }
+        self.settle(entry, ending);
+    }
+    /// All answers of a reception so far were told to `answered`.
+    fn all_answered(&mut self) {}
     /// A late answer of `bytes` bytes came to an operation that had timed out.
     fn late(&mut self, entry: &InFlight, bytes: u32);
     /// An operation that had timed out is in flight no more, and has no answer.
@@ -308,6 +320,7 @@ impl Connection {
         for entry in &mut out.quiet {
             let late = entry.hand_over(now);
             sink.sent(entry, late, 0);
+            sink.all_sent();
             sink.settle(entry, Ending::unanswered(Fate::Unacknowledged));
         }
         out.quiet.clear();
@@ -323,6 +336,7 @@ impl Connection {
                 sink.sent(entry, late, outstanding);
             }
         }
+        sink.all_sent();
         self.unsent = 0;
     }
 
@@ -397,7 +411,11 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl ConnectionEvents,
     ) -> Result<(), PeerError> {
-        in_format_of!(self.link.reader, T => self.handle_replies::<T>(now, bytes, follow_ups, sink))
+        let read = in_format_of!(self.link.reader, T => {
+            self.handle_replies::<T>(now, bytes, follow_ups, sink)
+        });
+        sink.all_answered();
+        read
     }
 
     /// Decodes replies and ends the operations that they answer. A reply stays where the decoder
@@ -504,11 +522,21 @@ impl Connection {
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
-        if entry.hits > 0 && !entry.stage.is_second() {
-            sink.values(&entry, std::mem::take(&mut self.value_bytes));
-        }
+        let finds = entry.hits > 0 && !entry.stage.is_second();
+        let value_bytes = if finds { std::mem::take(&mut self.value_bytes) } else { 0 };
         sink.replied(&entry, verdict.outcome, now);
-        if entry.intended + self.timeout <= now && !entry.stage.is_expired() {
+        let is_half = verdict.outcome == Outcome::Hit && entry.kind.does(Action::CompareAndStore);
+        let is_overdue = entry.intended + self.timeout <= now;
+        let Verdict { fate, outcome, reply, error } = verdict;
+        let ending = Ending { fate, outcome, reply, error, received: now, bytes };
+        if fate == Fate::Answered && !(is_half || is_overdue || entry.stage.is_expired()) {
+            return sink.answered(&entry, ending, value_bytes);
+        }
+        sink.all_answered();
+        if finds {
+            sink.values(&entry, value_bytes);
+        }
+        if is_overdue && !entry.stage.is_expired() {
             // The worker looks late: its timer should have ended the operation before.
             sink.settle(&entry, Ending::unanswered(Fate::TimedOut));
             entry.stage = entry.stage.expired();
@@ -517,14 +545,13 @@ impl Connection {
             sink.late(&entry, bytes);
             return;
         }
-        if verdict.outcome == Outcome::Hit && entry.kind.does(Action::CompareAndStore) {
+        if is_half {
             entry.stage = InFlightStage::Second;
             sink.half_way(&entry, bytes);
             follow_ups.push(FollowUp { entry, unique: self.cas_unique });
             return;
         }
-        let Verdict { fate, outcome, reply, error } = verdict;
-        sink.settle(&entry, Ending { fate, outcome, reply, error, received: now, bytes });
+        sink.settle(&entry, ending);
     }
 
     /// Times out operations whose intended instant is `timeout` ago. Returns the next instant to

@@ -229,7 +229,6 @@ impl KeySpace {
 
     /// Appends a space and the key of `id`, as a line of the text protocol has them. The usual key
     /// is made whole in registers and appended once: each append looks for room.
-    #[inline]
     pub fn write_spaced(&self, id: u64, out: &mut Vec<u8>) {
         debug_assert!(id < self.count, "a key of the plan has an id below their count");
         let len = self.len(id);
@@ -381,21 +380,28 @@ const fn digits(bits: u64) -> u64 {
 
 /// Converts eight base-32 digits, one per byte, to eight letters at once: each byte moves into one
 /// of the alphabet's two ranges. No byte carries into the next.
+#[inline(always)]
 const fn letters(digits: u64) -> u64 {
-    let above_nine = ((digits + 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080) >> 7;
-    digits + 0x3030_3030_3030_3030 + above_nine * 39
+    let above_nine = (digits + 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080;
+    let gap = (above_nine - (above_nine >> 7)) & 0x2727_2727_2727_2727;
+    digits + 0x3030_3030_3030_3030 + gap
 }
 
 /// Filler letters from one draw. Each letter is uniform; letters of one key may depend on each
 /// other, which does no harm. Five bits of each byte of the number are used, in four multiples by
-/// odd numbers, which is cheaper than mixing four times.
+/// odd numbers, which is cheaper than mixing four times. The letters are made once all four are
+/// known and in their byte order, so that the compiler makes two pieces at a time.
+#[inline(always)]
 fn filler(bits: u64) -> [u8; FILLER] {
     const ODD: [u64; 4] = [1, 0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9];
-    let mut text = [0; FILLER];
-    for (piece, odd) in text.chunks_exact_mut(BLOCK).zip(ODD) {
+    let mut pieces = ODD.map(|odd| bits.wrapping_mul(odd).swap_bytes());
+    for piece in &mut pieces {
         // The high bits of a product depend on the whole factor, the low bits on little of it.
-        let five = (bits.wrapping_mul(odd) >> 3) & 0x1f1f_1f1f_1f1f_1f1f;
-        piece.copy_from_slice(&letters(five).to_be_bytes());
+        *piece = letters((*piece >> 3) & 0x1f1f_1f1f_1f1f_1f1f);
+    }
+    let mut text = [0; FILLER];
+    for (to, piece) in text.chunks_exact_mut(BLOCK).zip(pieces) {
+        to.copy_from_slice(&piece.to_le_bytes());
     }
     text
 }
