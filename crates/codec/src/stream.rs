@@ -53,18 +53,6 @@ impl Expect {
         }
     }
 
-    /// Takes the open value from the front of `input` if it has arrived whole; else nothing.
-    #[inline(always)]
-    pub fn skip_value(&mut self, input: &mut &[u8]) -> bool {
-        let Self::Value(left) = *self else { return false };
-        let Some((_, [b'\r', b'\n', rest @ ..])) = input.split_at_checked(left) else {
-            return false;
-        };
-        *self = Self::Line;
-        *input = rest;
-        true
-    }
-
     #[inline(never)]
     fn next_piece<'i>(
         &mut self,

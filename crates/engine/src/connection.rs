@@ -94,7 +94,7 @@ pub(crate) trait ConnectionEvents {
     /// A value of `bytes` bytes begins under `key`, in the answer to `entry`.
     fn value(&mut self, _entry: &InFlight, _key: &[u8], _bytes: usize) {}
 
-    /// True if values are read; else those that are complete may be skipped.
+    /// True if values are read; else those that have arrived whole may be skipped.
     fn reads_values(&self) -> bool {
         true
     }
@@ -431,6 +431,9 @@ impl Connection {
         // The bytes left at the start of the present reply, or at the start of `bytes`.
         let mut left = bytes.len();
         loop {
+            if !sink.reads_values() {
+                self.skip_values::<T>(&mut bytes);
+            }
             let mut answer_head = T::NO_HEAD;
             let next = T::next(T::decoder(&mut self.link.reader), &mut bytes, &mut answer_head);
             let reply = match next {
@@ -466,14 +469,11 @@ impl Connection {
             };
             let reply = T::meaning(head, reply);
             let verdict = match *reply {
-                Reply::Value { key, bytes: length, cas, .. } if is_asked_for(head) => {
-                    sink.value(head, key, length);
+                Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
+                    sink.value(head, key, bytes);
                     head.hits += 1;
-                    self.value_bytes += length as u64;
+                    self.value_bytes += bytes as u64;
                     self.cas_unique = cas.unwrap_or(0);
-                    if !sink.reads_values() {
-                        T::skip_value(T::decoder(&mut self.link.reader), &mut bytes);
-                    }
                     continue;
                 }
                 Reply::Value { .. } | Reply::Data { .. } if is_number::<T>(head) => continue,
@@ -500,6 +500,24 @@ impl Connection {
             self.count_reply(left - bytes.len());
             left = bytes.len();
             self.finish(now, verdict, follow_ups, sink);
+        }
+    }
+
+    /// Counts the values at the front of `bytes` that the oldest operation asked for, as far as they
+    /// can be skipped by their length.
+    #[inline(always)]
+    fn skip_values<T: WireFormat>(&mut self, bytes: &mut &[u8]) {
+        let Some(head) = self.pipeline.front_mut() else { return };
+        if !is_asked_for(head) {
+            return;
+        }
+        let decoder = T::decoder(&mut self.link.reader);
+        let (count, sum) = T::skip_values(decoder, bytes, head.keys - head.hits);
+        if count > 0 {
+            head.hits += count;
+            self.value_bytes += sum;
+            self.cas_unique = 0;
+            self.stray_error = false;
         }
     }
 
@@ -711,7 +729,7 @@ fn heed(
 
 /// Matches the last part of a reply with the oldest operation. An error means that the protocol
 /// does not allow this reply, so later replies cannot be matched either.
-#[inline]
+#[inline(always)]
 fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
     let kind = head.kind;
     let second = head.stage.is_second();

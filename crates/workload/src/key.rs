@@ -138,7 +138,7 @@ pub struct KeySpace {
     period: Option<NonZeroU64>,
     seed: u64,
     fillers: Draws,
-    /// The longest key that [`KeySpace::short`] makes; 0 if it makes none of this space.
+    /// The longest key that is made of one block of digits and one draw of filler; 0 if none is.
     short_max: usize,
 }
 
@@ -232,23 +232,17 @@ impl KeySpace {
     pub fn write_spaced(&self, id: u64, out: &mut Vec<u8>) {
         debug_assert!(id < self.count, "a key of the plan has an id below their count");
         let len = self.len(id);
-        if len <= self.short_max {
-            out.extend_from_slice(&self.short(id)[..1 + len]);
-        } else {
+        if len > self.short_max {
             out.push(b' ');
-            self.write(id, out);
+            return self.write(id, out);
         }
-    }
-
-    /// A space, the digits of a number of at most one block, and as much filler as one draw makes.
-    #[inline(always)]
-    fn short(&self, id: u64) -> [u8; 1 + BLOCK + FILLER] {
+        // The space, the digits of one block, and as much filler as one draw makes.
         let mut text = [b' '; 1 + BLOCK + FILLER];
         let low = letters(digits(id + self.first)) << (8 * (BLOCK - self.width));
         text[1..=BLOCK].copy_from_slice(&low.to_be_bytes());
         let filled = &mut text[1 + self.width..][..FILLER];
         filled.copy_from_slice(&filler(self.fillers.generator(id).bits()));
-        text
+        out.extend_from_slice(&text[..1 + len]);
     }
 
     /// Appends the key of `id`, which must be below the count.

@@ -134,8 +134,8 @@ impl WireFormat for Text {
     }
 
     #[inline(always)]
-    fn skip_value(decoder: &mut ReplyDecoder, input: &mut &[u8]) -> bool {
-        decoder.skip_value(input)
+    fn skip_values(decoder: &mut ReplyDecoder, input: &mut &[u8], most: u16) -> (u16, u64) {
+        decoder.skip_values(input, most)
     }
 
     #[inline(always)]
