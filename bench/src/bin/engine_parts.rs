@@ -94,7 +94,7 @@ fn encode(times: u64) {
     for id in 0..times {
         out.clear();
         encode::command(&mut out, Verb::Get);
-        encode::key_with(&mut out, |out| keys.write(black_box(id % 10_000), out));
+        keys.write_spaced(black_box(id % 10_000), &mut out);
         encode::line_end(&mut out, false);
         black_box(&out);
     }

@@ -68,10 +68,22 @@ pub(crate) trait ConnectionEvents {
     /// `entry` was handed to the socket, `late` after it could have been. `outstanding` is the
     /// number of operations in flight on its connection, itself included; zero if it gets no reply.
     fn sent(&mut self, entry: &mut InFlight, late: Span, outstanding: usize);
+    /// All that one call sends were told to `sent`.
+    fn all_sent(&mut self) {}
     /// The server answered with an error line.
     fn refused(&mut self, refusal: Refusal);
     /// `entry` has ended. Called once for each.
     fn settle(&mut self, entry: &InFlight, ending: Ending);
+    /// `entry` was answered in time, with values of `value_bytes` bytes. [`Self::all_answered`]
+    /// follows before anything else that is not an answer, and before a reception ends.
+    fn answered(&mut self, entry: &InFlight, ending: Ending, value_bytes: u64) {
+        if value_bytes > 0 {
+            self.values(entry, value_bytes);
+        }
+        self.settle(entry, ending);
+    }
+    /// All answers of a reception so far were told to `answered`.
+    fn all_answered(&mut self) {}
     /// A late answer of `bytes` bytes came to an operation that had timed out.
     fn late(&mut self, entry: &InFlight, bytes: u32);
     /// An operation that had timed out is in flight no more, and has no answer.
@@ -81,6 +93,11 @@ pub(crate) trait ConnectionEvents {
 
     /// A value of `bytes` bytes begins under `key`, in the answer to `entry`.
     fn value(&mut self, _entry: &InFlight, _key: &[u8], _bytes: usize) {}
+
+    /// True if values are read; else those that have arrived whole may be skipped.
+    fn reads_values(&self) -> bool {
+        true
+    }
 
     /// The next bytes of the value that began last; `ends` is true with the last of them.
     fn data(&mut self, _entry: &InFlight, _bytes: &[u8], _ends: bool) {}
@@ -303,6 +320,7 @@ impl Connection {
         for entry in &mut out.quiet {
             let late = entry.hand_over(now);
             sink.sent(entry, late, 0);
+            sink.all_sent();
             sink.settle(entry, Ending::unanswered(Fate::Unacknowledged));
         }
         out.quiet.clear();
@@ -318,6 +336,7 @@ impl Connection {
                 sink.sent(entry, late, outstanding);
             }
         }
+        sink.all_sent();
         self.unsent = 0;
     }
 
@@ -392,7 +411,11 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl ConnectionEvents,
     ) -> Result<(), PeerError> {
-        in_format_of!(self.link.reader, T => self.handle_replies::<T>(now, bytes, follow_ups, sink))
+        let read = in_format_of!(self.link.reader, T => {
+            self.handle_replies::<T>(now, bytes, follow_ups, sink)
+        });
+        sink.all_answered();
+        read
     }
 
     /// Decodes replies and ends the operations that they answer. A reply stays where the decoder
@@ -408,6 +431,9 @@ impl Connection {
         // The bytes left at the start of the present reply, or at the start of `bytes`.
         let mut left = bytes.len();
         loop {
+            if !sink.reads_values() {
+                self.skip_values::<T>(&mut bytes);
+            }
             let mut answer_head = T::NO_HEAD;
             let next = T::next(T::decoder(&mut self.link.reader), &mut bytes, &mut answer_head);
             let reply = match next {
@@ -477,6 +503,24 @@ impl Connection {
         }
     }
 
+    /// Counts the values at the front of `bytes` that the oldest operation asked for, as far as they
+    /// can be skipped by their length.
+    #[inline(always)]
+    fn skip_values<T: WireFormat>(&mut self, bytes: &mut &[u8]) {
+        let Some(head) = self.pipeline.front_mut() else { return };
+        if !is_asked_for(head) {
+            return;
+        }
+        let decoder = T::decoder(&mut self.link.reader);
+        let (count, sum) = T::skip_values(decoder, bytes, head.keys - head.hits);
+        if count > 0 {
+            head.hits += count;
+            self.value_bytes += sum;
+            self.cas_unique = 0;
+            self.stray_error = false;
+        }
+    }
+
     /// Counts `bytes` more of the oldest operation's reply.
     #[inline]
     fn count_reply(&mut self, bytes: usize) {
@@ -496,11 +540,21 @@ impl Connection {
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
-        if entry.hits > 0 && !entry.stage.is_second() {
-            sink.values(&entry, std::mem::take(&mut self.value_bytes));
-        }
+        let finds = entry.hits > 0 && !entry.stage.is_second();
+        let value_bytes = if finds { std::mem::take(&mut self.value_bytes) } else { 0 };
         sink.replied(&entry, verdict.outcome, now);
-        if entry.intended + self.timeout <= now && !entry.stage.is_expired() {
+        let is_half = verdict.outcome == Outcome::Hit && entry.kind.does(Action::CompareAndStore);
+        let is_overdue = entry.intended + self.timeout <= now;
+        let Verdict { fate, outcome, reply, error } = verdict;
+        let ending = Ending { fate, outcome, reply, error, received: now, bytes };
+        if fate == Fate::Answered && !(is_half || is_overdue || entry.stage.is_expired()) {
+            return sink.answered(&entry, ending, value_bytes);
+        }
+        sink.all_answered();
+        if finds {
+            sink.values(&entry, value_bytes);
+        }
+        if is_overdue && !entry.stage.is_expired() {
             // The worker looks late: its timer should have ended the operation before.
             sink.settle(&entry, Ending::unanswered(Fate::TimedOut));
             entry.stage = entry.stage.expired();
@@ -509,14 +563,13 @@ impl Connection {
             sink.late(&entry, bytes);
             return;
         }
-        if verdict.outcome == Outcome::Hit && entry.kind.does(Action::CompareAndStore) {
+        if is_half {
             entry.stage = InFlightStage::Second;
             sink.half_way(&entry, bytes);
             follow_ups.push(FollowUp { entry, unique: self.cas_unique });
             return;
         }
-        let Verdict { fate, outcome, reply, error } = verdict;
-        sink.settle(&entry, Ending { fate, outcome, reply, error, received: now, bytes });
+        sink.settle(&entry, ending);
     }
 
     /// Times out operations whose intended instant is `timeout` ago. Returns the next instant to
@@ -676,7 +729,7 @@ fn heed(
 
 /// Matches the last part of a reply with the oldest operation. An error means that the protocol
 /// does not allow this reply, so later replies cannot be matched either.
-#[inline]
+#[inline(always)]
 fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
     let kind = head.kind;
     let second = head.stage.is_second();
