@@ -5,6 +5,7 @@ mod alike;
 mod lateness;
 
 use crate::connection::{Ending, InFlight, InFlightStage};
+use crate::dialect::Marks;
 use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, WindowOpening, segment, slot};
@@ -14,7 +15,8 @@ pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
-    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, UnansweredCount,
+    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, Times,
+    UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
 
@@ -210,16 +212,44 @@ impl Recorder {
         self.count(segment, server, |counters| {
             counters.bytes_sent += bytes as u64;
             match kind.action() {
-                Action::Read | Action::CompareAndStore => counters.keys_asked += u64::from(keys),
+                Action::Read | Action::CompareAndStore | Action::Recache | Action::Peek => {
+                    counters.keys_asked += u64::from(keys);
+                }
                 Action::ReadAndTouch | Action::Touch => counters.touch_commands += 1,
                 Action::Store => counters.storage_commands += 1,
-                Action::Remove | Action::Count => {}
+                Action::Remove | Action::Count | Action::Invalidate => {}
             }
         });
         if segment == segment::MEASURE
             && let Some(sizes) = &mut self.tally.times.request_bytes
         {
             sizes.record(bytes as u64);
+        }
+    }
+
+    /// Records what the server says of an item.
+    #[inline(never)]
+    pub(crate) fn marked(
+        &mut self,
+        entry: &InFlight,
+        marks: &Marks,
+        is_placeholder: bool,
+        server: ServerId,
+    ) {
+        if is_placeholder {
+            self.count(entry.segment, server, |counters| counters.placeholders += 1);
+        }
+        if entry.segment == segment::MEASURE
+            && let Times {
+                item_age_s: Some(ages),
+                item_ttl_s: Some(ttls),
+                item_read: Some(reads),
+                ..
+            } = &mut self.tally.times
+        {
+            marks.age_s.into_iter().for_each(|age_s| ages.record(age_s.into()));
+            marks.ttl_s.into_iter().for_each(|ttl_s| ttls.record(ttl_s.into()));
+            marks.read.into_iter().for_each(|read| reads.record(read.into()));
         }
     }
 

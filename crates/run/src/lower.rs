@@ -264,6 +264,9 @@ fn requests(scenario: &Scenario) -> RequestPlan {
         flags: scenario.flags,
         blank: scenario.wire.trailing_blank,
         cas_unique: scenario.wire.cas_unique,
+        item_flags: scenario.wire.item_flags,
+        recache_time: scenario.wire.recache_time,
+        stale_s: scenario.wire.stale_s,
     }
 }
 

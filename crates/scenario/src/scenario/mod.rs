@@ -37,9 +37,10 @@ pub use target::Target;
 pub use word::{STRICT, parse_strict};
 pub(crate) use word::{parse_list, parse_switch, strict_words};
 
-use memtide_base::{SocketOptions, Span};
+use memtide_base::{ItemFlags, SocketOptions, Span};
 use memtide_workload::{
-    Arrival, Draws, KeyForm, KeyShape, Mix, MixOrder, Pick, Popularity, SizeLaw, Wave, WindowLaw,
+    Arrival, Draws, KeyForm, KeyShape, Mix, MixOrder, Pick, Popularity, SizeLaw, TimeLaw, Wave,
+    WindowLaw,
 };
 use std::net::IpAddr;
 
@@ -266,7 +267,7 @@ pub struct Replication {
 }
 
 /// Wire options that only some clients use. Each member is a field with its own name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireOptions {
     /// How replies find their operations.
     pub matching: Matching,
@@ -276,6 +277,26 @@ pub struct WireOptions {
     pub trailing_blank: bool,
     /// Unique value that a cas sends without reading first.
     pub cas_unique: Option<u64>,
+    /// What meta reads ask beside values.
+    pub item_flags: ItemFlags,
+    /// Time that a client takes which has to make a value anew.
+    pub recache_time: TimeLaw,
+    /// Seconds for which an invalidated item stays, and about which recache asks.
+    pub stale_s: u32,
+}
+
+impl Default for WireOptions {
+    fn default() -> Self {
+        Self {
+            matching: Matching::default(),
+            refill: Refill::default(),
+            trailing_blank: false,
+            cas_unique: None,
+            item_flags: ItemFlags::default(),
+            recache_time: TimeLaw::ZERO,
+            stale_s: 30,
+        }
+    }
 }
 
 impl Scenario {
