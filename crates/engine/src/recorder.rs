@@ -6,7 +6,7 @@ mod lateness;
 use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
-use crate::plan::{Plan, Window, WindowOpening, segment, slot};
+use crate::plan::{Plan, Window, WindowCommands, segment, slot};
 use lateness::Latenesses;
 pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
@@ -59,7 +59,7 @@ pub(crate) struct Recorder {
     pub(crate) awaited_until: Instant,
     window: Window,
     /// The command that may still open the window; none once its instant is known.
-    opening: Option<WindowOpening>,
+    commands: Option<WindowCommands>,
     start: Instant,
     sampling: bool,
     several_servers: bool,
@@ -98,7 +98,8 @@ impl Recorder {
             refusal: None,
             awaited_until: Instant::NEVER,
             window: plan.window,
-            opening: plan.window.commanded.then(|| plan.opening.clone()),
+            commands: (plan.window.opened_by_command || plan.window.closed_by_command)
+                .then(|| plan.commands.clone()),
             start: Instant::NEVER,
             sampling: plan.samples,
             several_servers: plan.servers.len() > 1,
@@ -113,35 +114,46 @@ impl Recorder {
     /// The segment of `at`, which is not in the future.
     #[inline]
     fn segment_of(&mut self, at: Instant) -> u16 {
-        if self.opening.is_some() {
-            self.look_for_opening(at);
+        if self.commands.is_some() {
+            self.look_for_commands(at);
         }
         self.window.segment_of(self.start, at)
     }
 
-    /// Takes over the command to open the window, if it was given by `now`. Without one, the window
-    /// opens at the latest instant. A separate function for the reason given at `ended_late`.
+    /// Takes over the commands to open and to close the window that were given by `now`. Without
+    /// one, the window opens, or ends, at the latest instant. A separate function for the reason
+    /// given at `ended_late`.
     #[cold]
-    fn look_for_opening(&mut self, now: Instant) {
-        let Some(at) = self.opening.as_ref().map(WindowOpening::at) else { return };
-        let latest = self.window.measure_start(self.start);
-        if at < latest {
-            self.window.warmup = at.since(self.start);
+    fn look_for_commands(&mut self, now: Instant) {
+        let Some(commands) = &self.commands else { return };
+        if self.window.opened_by_command {
+            let (at, latest) = (commands.opening(), self.window.measure_start(self.start));
+            if at < latest {
+                self.window.warmup = at.since(self.start);
+            }
+            self.window.opened_by_command = at >= latest && now < latest;
         }
-        if at < latest || now >= latest {
-            self.opening = None;
+        if self.window.closed_by_command {
+            let (at, latest) = (commands.closing(), self.window.measure_end(self.start));
+            if at < latest {
+                self.window.duration = at.since(self.window.measure_start(self.start));
+            }
+            self.window.closed_by_command = at >= latest && now < latest;
+        }
+        if !self.window.opened_by_command && !self.window.closed_by_command {
+            self.commands = None;
         }
     }
 
-    /// The measured window, once its beginning is known at `now`.
-    pub(crate) fn measured_window(&mut self, now: Instant) -> Option<(Instant, Instant)> {
+    /// The measured window, once its beginning is known at `now`, and whether its end is.
+    pub(crate) fn measured_window(&mut self, now: Instant) -> Option<(Instant, Instant, bool)> {
         if self.start == Instant::NEVER {
             return None;
         }
-        self.look_for_opening(now);
+        self.look_for_commands(now);
         let (window, start) = (&self.window, self.start);
-        let known = self.opening.is_none();
-        known.then(|| (window.measure_start(start), window.measure_end(start)))
+        let (from, until) = (window.measure_start(start), window.measure_end(start));
+        (!window.opened_by_command).then_some((from, until, !window.closed_by_command))
     }
 
     /// Counts one intended operation; returns its segment.

@@ -71,6 +71,15 @@ pub enum Warning {
         /// Its length in seconds.
         length_s: f64,
     },
+    /// The longest window ended before a figure was known as narrowly as asked.
+    Imprecise {
+        /// The figure and half the width that was asked for, such as `p99 5%`.
+        asked: String,
+        /// Half the width of its range, as a fraction; none without a range.
+        half_width: Option<f64>,
+        /// The length of the window in seconds.
+        length_s: f64,
+    },
     /// The limit of open files is below what the connections need.
     FileLimit {
         /// Number of files needed.
@@ -224,6 +233,7 @@ impl Warning {
             Self::CpuStolen { .. } => "cpu_stolen",
             Self::TooFewSamples { .. } => "too_few_samples",
             Self::UnsteadyWarmup { .. } => "unsteady_warmup",
+            Self::Imprecise { .. } => "imprecise",
             Self::FileLimit { .. } => "file_limit",
             Self::Evictions { .. } => "evictions",
             Self::FewConnections { .. } => "few_connections",
@@ -266,6 +276,13 @@ impl Warning {
                  the run",
                 format_span(Span::from_s_f64(*length_s))
             ),
+            Self::Imprecise { asked, half_width, length_s } => {
+                let known = half_width.map_or("without a range".to_owned(), |x| {
+                    format!("known within ± {}", format_percent(x))
+                });
+                let length = format_span(Span::from_s_f64(*length_s));
+                format!("the precision {asked} was not reached in {length}: it is {known}")
+            }
             Self::FileLimit { needed, allowed } => {
                 format!("the run needs {needed} open files, but the limit is {allowed}")
             }
@@ -337,6 +354,10 @@ impl Warning {
             Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
             Self::UnsteadyWarmup { .. } => {
                 "measure longer (--duration), or give the warm-up that the server needs (--warmup)"
+            }
+            Self::Imprecise { .. } => {
+                "measure longer (--at-most) or at a higher --rate; if memtide was late, that does \
+                 not help: see memtide doctor"
             }
             Self::FileLimit { .. } => {
                 "raise the hard limit (ulimit -Hn) or use fewer --connections"

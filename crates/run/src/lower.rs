@@ -24,7 +24,7 @@ pub use memory::PlanSizes;
 use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{
-    Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window, WindowOpening,
+    Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window, WindowCommands,
 };
 use memtide_record::natively;
 use memtide_record::{LoopKind, PlanRecord, PlannedServer};
@@ -168,7 +168,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         pacing: pacing(scenario, window),
         pause: scenario.pause_after_reply,
         window,
-        opening: WindowOpening::new(),
+        commands: WindowCommands::new(),
         source: source(scenario, &data, layout.workers_max),
         keys: data.keys,
         values: data.values,
@@ -354,9 +354,10 @@ fn is_local(around: &Surroundings) -> bool {
 fn window(scenario: &Scenario) -> Window {
     let duration = scenario.duration.unwrap_or(Span::MAX);
     let Scenario { warmup, ops_max, cooldown, .. } = *scenario;
-    let commanded = warmup == Warmup::Auto;
+    let opened_by_command = warmup == Warmup::Auto;
+    let closed_by_command = !scenario.precision.is_empty();
     let warmup = warmup.longest(scenario.duration);
-    Window { warmup, commanded, duration, ops_max, cooldown }
+    Window { warmup, opened_by_command, closed_by_command, duration, ops_max, cooldown }
 }
 
 fn pacing(scenario: &Scenario, window: Window) -> Pacing {

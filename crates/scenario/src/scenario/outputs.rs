@@ -156,11 +156,18 @@ impl Settings {
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(self.scenario.check());
         self.placement.check(&mut problems);
-        let parts = self.placement.parts().filter(|_| self.scenario.warmup == Warmup::Auto);
-        if let Some(parts) = parts {
+        let parts = self.placement.parts();
+        if let Some(parts) = parts.filter(|_| self.scenario.warmup == Warmup::Auto) {
             problems.say(format!(
                 "warmup auto is not possible with {parts}, because each part of the run would find \
                  another one: use a time such as 5s"
+            ));
+        }
+        if let Some(parts) = self.placement.parts().filter(|_| !self.scenario.precision.is_empty())
+        {
+            problems.say(format!(
+                "precision is not possible with {parts}, because each part of the run would end \
+                 at another time: use a duration such as 60s"
             ));
         }
         if let [(_, first), .., (field, last)] = &self.outputs.on_stdout()[..] {
