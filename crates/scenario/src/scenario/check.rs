@@ -29,6 +29,8 @@ const SERVERS_MAX: usize = 1024;
 pub const TIMEOUT_MAX: Span = Span::from_s(3600);
 /// Longest warm-up and longest window: a year.
 const DURATION_MAX: Span = Span::from_s(366 * 86_400);
+/// In runs that are shorter, a warm-up is not looked for unless it is asked for.
+const BRIEF: Span = Span::from_s(5);
 /// Longest window of a run that ends when its figures are narrow, if nothing else is said.
 const AT_MOST: Span = Span::from_s(300);
 /// Highest rate: one operation per nanosecond.
@@ -95,19 +97,31 @@ impl Scenario {
     ///
     /// To do: Say how long the warm-up is, such as `--warmup 2s`.
     fn check_warmup(&self, problems: &mut Problems) {
-        if self.warmup != Warmup::Auto {
-            return;
+        if let Some(with) = self.unsteady().filter(|_| self.warmup == Warmup::Auto) {
+            problems.say(format!("warmup auto is not possible with {with}: use a time such as 2s"));
         }
-        let with = if self.is_churn() {
-            "connection churn"
+    }
+
+    /// What makes the load change all the time, or end by something else than time, if anything.
+    fn unsteady(&self) -> Option<&'static str> {
+        if self.is_churn() {
+            Some("connection churn")
         } else if self.ops_max.is_some() {
-            "ops-max"
-        } else if self.wave != Wave::Constant {
-            "a wave"
+            Some("ops-max")
         } else {
-            return;
-        };
-        problems.say(format!("warmup auto is not possible with {with}: use a time such as 2s"));
+            (self.wave != Wave::Constant).then_some("a wave")
+        }
+    }
+
+    /// True if the load is not the same all the time, or does not end by time.
+    pub(super) fn is_unsteady(&self) -> bool {
+        self.unsteady().is_some()
+    }
+
+    /// True if the run is asked to be so short that hardly a warm-up could be found in it.
+    pub(super) fn is_brief(&self) -> bool {
+        let longest = if self.precision.is_empty() { self.duration } else { Some(self.at_most()) };
+        longest.is_some_and(|duration| duration < BRIEF)
     }
 
     /// The longest window that `precision` may take.
@@ -129,12 +143,8 @@ impl Scenario {
             }
             return;
         }
-        let with = if self.is_churn() {
-            "connection churn"
-        } else if self.ops_max.is_some() {
-            "ops-max"
-        } else if self.wave != Wave::Constant {
-            "a wave"
+        let with = if let Some(with) = self.unsteady() {
+            with
         } else if self.cooldown != Cooldown::Load {
             "this cooldown"
         } else if self.duration.is_some_and(|duration| duration != self.at_most()) {

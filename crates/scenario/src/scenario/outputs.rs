@@ -151,6 +151,16 @@ impl Outputs {
 }
 
 impl Settings {
+    /// The warm-up of a run whose user says nothing about it: it is found, unless that is
+    /// impossible, or the run is so short that it would end at its longest.
+    pub fn warmup_by_default(&self) -> Warmup {
+        let is_divided = self.placement.parts().is_some();
+        match is_divided || self.scenario.is_unsteady() || self.scenario.is_brief() {
+            true => Warmup::NONE,
+            false => Warmup::Auto,
+        }
+    }
+
     /// All problems that make the scenario impossible, and outputs that contradict it or each
     /// other; empty if there are none.
     pub fn check(&self) -> Vec<Problem> {
