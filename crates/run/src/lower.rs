@@ -9,7 +9,7 @@ mod plans;
 mod churn;
 mod memory;
 
-pub use cpus::CpuPlacement;
+pub use cpus::{CpuChoice, CpuPlacement};
 pub use plans::{Planner, Unplannable};
 pub(crate) use plans::{
     compares_lengths, keys_all, keys_own, lower_step, mean, plan_of, signed, step_scenario,
@@ -54,6 +54,8 @@ pub struct Surroundings {
     pub cpus_online: usize,
     /// Limit of the control group, in CPUs.
     pub cpu_quota: Option<f64>,
+    /// How workers wait, and where they and the embedded server run, if that was tried.
+    pub chosen: Option<CpuChoice>,
     /// Interfaces for input and output that workers can use.
     pub io: Doors,
     /// Data that the run's outputs need.

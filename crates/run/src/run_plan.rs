@@ -26,6 +26,7 @@ use memtide_engine::plan::segment;
 use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage, Window};
 use memtide_metrics::{Counters, ErrorClass, TallySum};
 use memtide_record::Aborted;
+use memtide_scenario::Kind;
 use opening::Opening;
 use std::borrow::Cow;
 
@@ -100,6 +101,24 @@ pub(crate) fn run_plan<F: Fleet>(
     watch: Look<'_>,
 ) -> Result<Ended, Failure> {
     carry_out(fleet, plan, (Watch::new(&[]), Liveness::Answers), (None, None), watch)
+}
+
+/// The response time that nine tenths of the operations of `plan` have in a load of this length;
+/// none if nothing was answered.
+pub fn tried<F: Fleet>(fleet: &mut F, plan: &Plan, length: Span) -> Result<Option<Span>, Failure> {
+    let window = Window {
+        warmup: Span::from_ns(length.ns() / 5),
+        opened_by_command: false,
+        closed_by_command: false,
+        duration: length,
+        ops_max: None,
+        cooldown: plan.window.cooldown,
+    };
+    let plan = Plan { window, samples: false, ..plan.clone() };
+    let ended = run_plan(fleet, &plan, &mut |_, _, _, _| {})?;
+    let times = merged(&ended.totals.times.response, Kind::All, &plan);
+    let rank = (times.count() as f64 * 0.9).ceil() as u64;
+    Ok(times.value_at_rank(rank).map(Span::from_ns))
 }
 
 /// Carries out `plan`, or ends it early when a condition of `unless` is true. With a `barrier`, the

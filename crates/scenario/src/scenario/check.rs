@@ -119,7 +119,7 @@ impl Scenario {
     }
 
     /// True if the run is asked to be so short that hardly a warm-up could be found in it.
-    pub(super) fn is_brief(&self) -> bool {
+    pub fn is_brief(&self) -> bool {
         let longest = if self.precision.is_empty() { self.duration } else { Some(self.at_most()) };
         longest.is_some_and(|duration| duration < BRIEF)
     }
