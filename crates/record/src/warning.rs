@@ -14,6 +14,7 @@ pub use words::natively;
 use crate::record::{Distribution, Missing, Percentile, WarningRecord};
 use memtide_base::Span;
 use memtide_base::units::{format_count, format_percent, format_rate, format_span, format_time};
+use memtide_belief::machine::Spoiler;
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
@@ -227,14 +228,14 @@ impl Warning {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::GeneratorLate { .. } => "generator_late",
-            Self::CpuTaken { .. } => "cpu_taken",
+            Self::CpuTaken { .. } => Spoiler::CpuTaken.code(),
             Self::ClientSaturated { .. } => "client_saturated",
-            Self::SharedCpu { .. } => "shared_cpu",
-            Self::CpuStolen { .. } => "cpu_stolen",
+            Self::SharedCpu { .. } => Spoiler::SharedCpu.code(),
+            Self::CpuStolen { .. } => Spoiler::CpuStolen.code(),
             Self::TooFewSamples { .. } => "too_few_samples",
             Self::UnsteadyWarmup { .. } => "unsteady_warmup",
             Self::Imprecise { .. } => "imprecise",
-            Self::FileLimit { .. } => "file_limit",
+            Self::FileLimit { .. } => Spoiler::FileLimit.code(),
             Self::Evictions { .. } => "evictions",
             Self::FewConnections { .. } => "few_connections",
             Self::TooManyConnections { .. } => "too_many_connections",
@@ -337,17 +338,10 @@ impl Warning {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::GeneratorLate { cause, .. } => generator_late_remedy(*cause),
-            Self::CpuTaken { .. } => {
-                "stop other programs on memtide's CPUs, or give it CPUs of its own (taskset); \
-                 fewer --threads if there are more of them than CPUs"
-            }
+            Self::CpuTaken { .. } => Spoiler::CpuTaken.remedy(),
             Self::ClientSaturated { .. } => "use more --threads or CPUs, or a lower --rate",
-            Self::SharedCpu { .. } => {
-                "give memtide at least two CPUs, or measure a --server that runs elsewhere"
-            }
-            Self::CpuStolen { .. } => {
-                "measure on a machine with CPUs of its own, or again when the host is less busy"
-            }
+            Self::SharedCpu { .. } => Spoiler::SharedCpu.remedy(),
+            Self::CpuStolen { .. } => Spoiler::CpuStolen.remedy(),
             Self::RowsWithoutRecord { .. } => {
                 "use the record for totals; memtide agent records fetches what a living agent kept"
             }
@@ -359,9 +353,7 @@ impl Warning {
                 "measure longer (--at-most) or at a higher --rate; if memtide was late, that does \
                  not help: see memtide doctor"
             }
-            Self::FileLimit { .. } => {
-                "raise the hard limit (ulimit -Hn) or use fewer --connections"
-            }
+            Self::FileLimit { .. } => Spoiler::FileLimit.remedy(),
             Self::Evictions { own: Some(false), .. } => {
                 "this run needs no action; if the other items matter, use another server or give \
                  this one more memory (its -m)"

@@ -51,7 +51,7 @@ pub(super) fn embed(Settings { scenario, outputs, .. }: &Settings) -> Result<Ser
 
 /// The length of a load that tries one way to wait and to divide the CPUs. All trials together,
 /// with what they begin and end with, take less than a second.
-const TRIED: Span = Span::from_ms(75);
+const TRIED: Span = Span::from_ms(60);
 /// Another way than the usual one must be better by this fraction: short trials scatter.
 const BETTER: f64 = 0.1;
 

@@ -10,6 +10,7 @@ use crate::output::say;
 use crate::placement::barrier::{Refused, barrier};
 use crate::placement::{Division, variable};
 use memtide_base::{Instant, Span};
+use memtide_belief::machine::files_needed;
 use memtide_engine::ServerPlan;
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
@@ -24,9 +25,6 @@ use memtide_scenario::Settings;
 use memtide_scenario::Target;
 use memtide_sinks::{SampleOrigin, SampleOutlet, Samples, Sink};
 use std::rc::Rc;
-
-/// Number of files that the program needs besides its connections.
-const FILES_BESIDE: u64 = 64;
 
 /// What directs a share on this machine in place of its user: an agent, with its operator's limits.
 pub(crate) trait Supervisor {
@@ -176,8 +174,8 @@ impl World for HostWorld {
             // descriptor is counted.
             return Ok(());
         }
-        let sides = if self.embedded.is_some() { 2 } else { 1 };
-        let needed = u64::from(lowered.plan.own_connections()) * sides + FILES_BESIDE;
+        let connections = u64::from(lowered.plan.own_connections());
+        let needed = files_needed(connections, self.embedded.is_some());
         if needed <= self.files_max {
             return Ok(());
         }
