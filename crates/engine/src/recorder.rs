@@ -8,7 +8,7 @@ use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::dialect::Marks;
 use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
-use crate::plan::{Plan, Window, WindowOpening, segment, slot};
+use crate::plan::{Plan, Window, WindowCommands, segment, slot};
 use alike::{Answers, Sends};
 use lateness::Latenesses;
 pub(crate) use lateness::Looks;
@@ -63,7 +63,7 @@ pub(crate) struct Recorder {
     pub(crate) awaited_until: Instant,
     window: Window,
     /// The command that may still open the window; none once its instant is known.
-    opening: Option<WindowOpening>,
+    commands: Option<WindowCommands>,
     start: Instant,
     /// The measured window as instants, which every operation is compared with.
     measured: (Instant, Instant),
@@ -108,7 +108,8 @@ impl Recorder {
             refusal: None,
             awaited_until: Instant::NEVER,
             window: plan.window,
-            opening: plan.window.commanded.then(|| plan.opening.clone()),
+            commands: (plan.window.opened_by_command || plan.window.closed_by_command)
+                .then(|| plan.commands.clone()),
             start: Instant::NEVER,
             measured: (Instant::NEVER, Instant::NEVER),
             segment_last: (Instant::NEVER, segment::COOLDOWN),
@@ -135,40 +136,52 @@ impl Recorder {
     /// The segment of `at`, which is not in the future.
     #[inline]
     fn segment_of(&mut self, at: Instant) -> u16 {
-        if self.opening.is_some() {
-            self.look_for_opening(at);
+        if self.commands.is_some() {
+            self.look_for_commands(at);
         }
         segment_in(self.measured, at)
     }
 
-    /// Takes over the command to open the window, if it was given by `now`. Without one, the window
-    /// opens at the latest instant. A separate function for the reason given at `ended_late`.
+    /// Takes over the commands to open and to close the window that were given by `now`. Without
+    /// one, the window opens, or ends, at the latest instant. A separate function for the reason
+    /// given at `ended_late`.
     #[cold]
-    fn look_for_opening(&mut self, now: Instant) {
-        let Some(at) = self.opening.as_ref().map(WindowOpening::at) else { return };
-        let latest = self.window.measure_start(self.start);
-        if at < latest {
-            self.window.warmup = at.since(self.start);
-            self.follow_window();
+    fn look_for_commands(&mut self, now: Instant) {
+        let Some(commands) = &self.commands else { return };
+        if self.window.opened_by_command {
+            let (at, latest) = (commands.opening(), self.window.measure_start(self.start));
+            if at < latest {
+                self.window.warmup = at.since(self.start);
+            }
+            self.window.opened_by_command = at >= latest && now < latest;
         }
-        if at < latest || now >= latest {
-            self.opening = None;
+        if self.window.closed_by_command {
+            let (at, latest) = (commands.closing(), self.window.measure_end(self.start));
+            if at < latest {
+                self.window.duration = at.since(self.window.measure_start(self.start));
+            }
+            self.window.closed_by_command = at >= latest && now < latest;
         }
+        if !self.window.opened_by_command && !self.window.closed_by_command {
+            self.commands = None;
+        }
+        self.follow_window();
     }
 
-    /// The measured window, once its beginning is known at `now`.
-    pub(crate) fn measured_window(&mut self, now: Instant) -> Option<(Instant, Instant)> {
+    /// The measured window, once its beginning is known at `now`, and whether its end is.
+    pub(crate) fn measured_window(&mut self, now: Instant) -> Option<(Instant, Instant, bool)> {
         if self.start == Instant::NEVER {
             return None;
         }
-        self.look_for_opening(now);
-        self.opening.is_none().then_some(self.measured)
+        self.look_for_commands(now);
+        let (from, until) = self.measured;
+        (!self.window.opened_by_command).then_some((from, until, !self.window.closed_by_command))
     }
 
     /// Counts one intended operation; returns its segment.
     #[inline]
     pub(crate) fn intended(&mut self, at: Instant) -> u16 {
-        if at != self.segment_last.0 || self.opening.is_some() {
+        if at != self.segment_last.0 || self.commands.is_some() {
             self.segment_last = (at, self.segment_of(at));
         }
         let (_, segment) = self.segment_last;

@@ -21,7 +21,7 @@ pub use digest::NOT_HASHED;
 pub use digest::scenario_digest;
 pub(crate) use goal::fraction_word;
 pub use goal::parse_subject;
-pub use goal::{Explained, Goal, Measure, Relation, Subject};
+pub use goal::{Explained, Goal, Measure, Precision, Relation, Subject};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Load, Matching, NumericKeys, OnFull, Protocol, RateUnit,
     Reconnect, Refill, Replicate, Sharing, Transport, Wait,
@@ -75,6 +75,11 @@ pub struct Scenario {
     pub churn: Churn,
     /// Length of the measured window.
     pub duration: Option<Span>,
+    /// How narrowly figures must be known before the measured window ends; empty: it ends after
+    /// `duration`.
+    pub precision: Vec<Precision>,
+    /// The longest window that `precision` may take.
+    pub at_most: Option<Span>,
     /// Length of the load before the measured window.
     pub warmup: Warmup,
     /// Number of operations to issue, warm-up included.
@@ -337,6 +342,8 @@ impl Default for Scenario {
             wave: Wave::Constant,
             churn: Churn::default(),
             duration: None,
+            precision: Vec::new(),
+            at_most: None,
             warmup: Warmup::NONE,
             ops_max: None,
             threads: None,
