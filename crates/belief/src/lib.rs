@@ -19,7 +19,7 @@ mod law;
 
 pub use drift::Drift;
 pub use grade::Grade;
-pub use interval::{Interval, Ranks, Refusal, Sample};
+pub use interval::{Confidence, Interval, Ranks, Refusal, Sample};
 pub use own::Own;
 pub use paired::Paired;
 pub use warmup::{Settling, WarmupSlice};

@@ -30,7 +30,7 @@ mod number;
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 
-pub use compare::{comparison_markdown, comparison_text};
+pub use compare::{comparison_markdown, comparison_text, groups_markdown, groups_text};
 pub use compare::{pair_line, trial_heading, trial_markdown, trial_text};
 #[cfg(feature = "junit")]
 pub use files::{StepsJunit, junit};

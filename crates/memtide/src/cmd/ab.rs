@@ -31,16 +31,22 @@ const DIFFERENCES: std::ops::RangeInclusive<f64> = 0.001..=1.0;
 /// The arms' letters.
 const ARMS: [char; 2] = ['A', 'B'];
 
-/// Compares two set-ups.
+/// The smallest difference that is looked for.
 ///
 /// Cause: The asked difference is out of range.
-pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
+pub(super) fn difference(matches: &ArgMatches) -> Result<f64, Stop> {
     let difference = *matches.get_one::<f64>("difference").expect("it has a default");
-    if !DIFFERENCES.contains(&difference) {
-        return Err(Stop::usage(format!(
+    match DIFFERENCES.contains(&difference) {
+        true => Ok(difference),
+        false => Err(Stop::usage(format!(
             "difference {difference} is out of range: use a fraction from 0.1% to 100%"
-        )));
+        ))),
     }
+}
+
+/// Compares two set-ups.
+pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
+    let difference = difference(matches)?;
     let settings = flags::settings(matches)?;
     check(&settings)?;
     let arms = [arm(matches, &settings, 'A')?, arm(matches, &settings, 'B')?];

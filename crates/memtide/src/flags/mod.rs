@@ -429,9 +429,11 @@ fn compare_command() -> Command {
              that of the first record. The comparison is marked unlike if the runs differ in more \
              than their servers.\n\nA rule of --fail-on names a figure as a goal does. A limit \
              with a sign applies to the change since the first record: all.p99>+5%, rate<-1k. A \
-             limit without a sign applies to the figure itself: errors>0.1%. A rule fails if its \
-             figure is missing.\n\n\
-             Example:\n  memtide compare before.json after.json --fail-on 'all.p99>+5%'",
+             limit without a sign applies to the figure itself: errors>0.1%. A rule fails if the \
+             runs establish it, or if its figure is missing.\n\nOne run each cannot tell a small \
+             difference from chance. Two groups of runs can: write -- between them.\n\n\
+             Examples:\n  memtide compare before.json after.json --fail-on 'all.p99>+5%'\n  \
+             memtide compare before*.json -- after*.json",
         )
         .after_help(
             "Exit codes:\n    0  done, and no rule failed\n    \
@@ -444,8 +446,20 @@ fn compare_command() -> Command {
                 "RECORD",
                 "Records that --json wrote; each is compared with the first",
             )
-            .num_args(2..),
+            .num_args(1..),
         )
+        .arg(
+            Arg::new("others")
+                .value_name("OTHERS")
+                .num_args(1..)
+                .last(true)
+                .help("Records of the second group, after --; the first group is before it"),
+        )
+        .args(ab::compared())
+        .arg(switch(
+            "fail-undecided",
+            "Exit with 1 also if the runs do not tell whether a rule holds",
+        ))
         .arg(
             option(
                 "fail-on",

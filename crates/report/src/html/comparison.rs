@@ -23,7 +23,7 @@ pub fn comparison_page(comparison: &Comparison, records: &[(String, Record)]) ->
         }
         p class=(class) { strong { (mark) ": " } (likeness(comparison)) }
         @for rule in &comparison.rules {
-            p class=(if rule.result == RuleOutcome::Passed { "verdict" } else { "verdict no" }) {
+            p class=(class_of(rule.result)) {
                 (rule_line(rule))
             }
         }
@@ -68,4 +68,13 @@ fn rows(comparison: &Comparison) -> Markup {
     };
     let rows: Vec<Row> = comparison.figures.iter().map(row).collect();
     table("Each figure, with its ratio to record A.", &figure_headings(comparison), &rows)
+}
+
+/// The class of a rule's line.
+const fn class_of(outcome: RuleOutcome) -> &'static str {
+    match outcome {
+        RuleOutcome::Passed => "verdict",
+        RuleOutcome::Undecided => "verdict within",
+        RuleOutcome::Failed | RuleOutcome::Missing => "verdict no",
+    }
 }
