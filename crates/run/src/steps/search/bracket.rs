@@ -28,6 +28,9 @@ const DOWN: f64 = 0.75;
 /// Factor by which a rate that turns out too low is raised.
 const RAISE: f64 = 1.25;
 
+/// Beside rates that do not tell, the search ends within this part of their width.
+const GAP_PART: f64 = 4.0;
+
 /// Range and resolution of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
@@ -64,10 +67,12 @@ struct Tried {
     met: u32,
     /// Steps that missed them.
     missed: u32,
-    /// The last of these, without one that did not tell between them.
-    running: u32,
     /// Steps that did not tell.
     vain: u32,
+    /// True if no further step will tell either.
+    is_given_up: bool,
+    /// False once memtide could not make the load.
+    can_tell: bool,
     /// Length of the next step, as a multiple of the first.
     longer: u32,
 }
@@ -89,10 +94,10 @@ enum Standing {
 
 impl Tried {
     const fn standing(&self) -> Standing {
-        match (self.met, self.running, self.vain) {
-            (1.., ..) => Standing::Met,
-            (_, MISSES.., _) => Standing::Missed,
-            (.., VAIN..) => Standing::Undecided,
+        match (self.met, self.missed) {
+            (1.., _) => Standing::Met,
+            (_, MISSES..) => Standing::Missed,
+            _ if self.is_given_up => Standing::Undecided,
             _ if self.missed > 0 => Standing::Missing,
             _ => Standing::Open,
         }
@@ -100,14 +105,15 @@ impl Tried {
 
     fn note(&mut self, result: &StepResult) {
         match (result.spoilt, result.behind, result.goal) {
-            (false, true, _) | (false, _, Some(GoalResult::Missed)) => {
-                self.missed += 1;
-                self.running += 1;
-            }
+            (false, true, _) | (false, _, Some(GoalResult::Missed)) => self.missed += 1,
             (false, _, Some(GoalResult::Met)) => self.met += 1,
             (is_spoilt, ..) => {
                 self.vain += 1;
-                self.running = 0;
+                self.can_tell &= !is_spoilt;
+                // A rate that is missed now and then is near the limit: with more tries, three
+                // disturbed steps would follow each other in the end.
+                let is_last = self.longer == LONGER_MAX || self.missed > 0;
+                self.is_given_up = self.vain == VAIN || (!is_spoilt && is_last);
                 if !is_spoilt {
                     self.longer = (self.longer * 2).min(LONGER_MAX);
                 }
@@ -152,7 +158,15 @@ impl Bracket {
         let undecided = self.above().iter();
         let undecided = undecided.take_while(|it| it.standing() == Standing::Undecided).count();
         let (gap, rest) = self.above().split_at(undecided);
-        let close = 1.0 + self.limits.resolution / if gap.is_empty() { 1.0 } else { 2.0 };
+        // What is gained beside a wide gap does not pay for the steps.
+        let half = self.limits.resolution / 2.0;
+        let close = 1.0
+            + match (gap.first(), gap.last()) {
+                (Some(first), Some(last)) => {
+                    half.max((last.rate.per_s / first.rate.per_s - 1.0) / GAP_PART)
+                }
+                _ => self.limits.resolution,
+            };
         let middle = |low: Rate, high: Rate| self.rate((low.per_s * high.per_s).sqrt());
         // Near a rate that does not tell, shorter steps do not tell either.
         let longer = if gap.is_empty() { 1 } else { LONGER_MAX };
@@ -163,7 +177,8 @@ impl Bracket {
         }
         let base = gap.last().map_or(low, |last| last.rate);
         match rest.first().map(|next| (next, next.standing())) {
-            None if gap.is_empty() => self.raise(low),
+            // Where memtide cannot make the load, a higher rate only takes time.
+            None if gap.iter().all(|it| it.can_tell) => self.raise(base),
             None | Some((_, Standing::Met | Standing::Undecided)) => Decision::Over,
             Some((next, Standing::Open)) => Self::again(next),
             Some((next, _)) if next.rate > base * close => {
@@ -222,8 +237,18 @@ impl Bracket {
         let at = self.tried.partition_point(|tried| tried.rate < result.rate);
         if self.tried.get(at).is_none_or(|tried| tried.rate > result.rate) {
             let rate = result.rate;
-            self.tried
-                .insert(at, Tried { rate, met: 0, missed: 0, running: 0, vain: 0, longer: 1 });
+            self.tried.insert(
+                at,
+                Tried {
+                    rate,
+                    met: 0,
+                    missed: 0,
+                    vain: 0,
+                    is_given_up: false,
+                    can_tell: true,
+                    longer: 1,
+                },
+            );
         }
         self.tried[at].longer = self.tried[at].longer.max(result.longer);
         self.tried[at].note(result);
