@@ -80,7 +80,7 @@ fn by_groups(
 /// To do: Name two or more, name fewer, or add the records of one kind up with `memtide merge`.
 fn check_number(count: usize) -> Result<(), Stop> {
     match count {
-        ..2 => Err(Stop::usage("one record cannot be compared; name a second one")),
+        ..2 => Err(Stop::usage("one record cannot be compared; name a second RECORD")),
         ..=RECORDS_MAX => Ok(()),
         _ => Err(Stop::usage(format!(
             "{count} records are too many to compare; name at most {RECORDS_MAX}, or merge some \

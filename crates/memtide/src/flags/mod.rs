@@ -126,7 +126,24 @@ fn run_command(length: Length) -> Command {
         example: "memtide run -s cache1:11211 --rate 50k --duration 30s --goal 'get.p99<1ms'",
         exit_codes: &EXIT_CODES,
     };
-    with_help(command, &page, length)
+    with_help(command.args(repeats()), &page, length)
+}
+
+fn repeats() -> [Arg; 2] {
+    let repeat = option("repeat", "COUNT", "Run this often, and report the median of the runs")
+        .value_parser(value_parser!(u32).range(2..=1_000))
+        .long_help(
+            "Each run has connections of its own. The report has the median of the runs with its \
+             interval, and the spread between runs beside the error that each knows of itself. One \
+             JSON file holds all records.",
+        );
+    let between =
+        option("between", "COMMAND", "Command between two runs, such as a server's restart")
+            .requires("repeat")
+            .long_help(
+                "A shell carries it out. Its output goes to stderr. Repeating ends if it fails.",
+            );
+    [repeat, between].map(|arg| arg.help_heading("Repeats"))
 }
 
 fn load_command(length: Length) -> Command {
@@ -431,7 +448,8 @@ fn compare_command() -> Command {
              with a sign applies to the change since the first record: all.p99>+5%, rate<-1k. A \
              limit without a sign applies to the figure itself: errors>0.1%. A rule fails if the \
              runs establish it, or if its figure is missing.\n\nOne run each cannot tell a small \
-             difference from chance. Two groups of runs can: write -- between them.\n\n\
+             difference from chance. Two groups of runs can: write -- between them, after all \
+             flags.\n\n\
              Examples:\n  memtide compare before.json after.json --fail-on 'all.p99>+5%'\n  \
              memtide compare before*.json -- after*.json",
         )

@@ -113,6 +113,14 @@ impl Named {
         }
     }
 
+    /// The figure of one record, a rate in its own unit; none if it is unknown.
+    pub fn value(self, record: &Record) -> Option<f64> {
+        match self.of(record, record.plan.unit()) {
+            Measured::Known(value) => Some(value),
+            Measured::Missing(_) | Measured::Unanswered => None,
+        }
+    }
+
     /// A value of the figure for people; a rate counts `unit`.
     pub(super) fn word(self, figure: f64, unit: RateUnit) -> String {
         match self {

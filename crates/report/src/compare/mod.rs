@@ -5,11 +5,15 @@
 
 mod groups;
 mod markdown;
+mod repeats;
 mod trial;
 
 pub use groups::{groups_markdown, groups_text};
 pub use markdown::comparison_markdown;
+pub use repeats::{repeat_line, repeats_markdown, repeats_text};
 pub use trial::{pair_line, trial_heading, trial_markdown, trial_text};
+#[cfg(feature = "html")]
+pub(crate) use trial::{pair_rows, rows as figure_rows, sentences as trial_sentences};
 
 use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled, unbroken, wrapped};

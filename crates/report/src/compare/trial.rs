@@ -54,6 +54,12 @@ pub fn trial_markdown(trial: &Trial) -> String {
     for sentence in sentences(trial) {
         out += &format!("- {}\n", escaped(&sentence));
     }
+    let pairs = markdown_table(&pair_rows(trial));
+    out + &format!("\n<details><summary>pairs</summary>\n\n{pairs}</details>\n")
+}
+
+/// What each pair measured, heading first.
+pub(crate) fn pair_rows(trial: &Trial) -> Vec<Vec<String>> {
     let each = |pair: &Pair| {
         let cells =
             trial.figures.iter().enumerate().flat_map(|(at, figure)| {
@@ -65,9 +71,7 @@ pub fn trial_markdown(trial: &Trial) -> String {
     let names = trial.figures.iter().flat_map(|figure| ["A", "B"].map(|arm| (figure, arm)));
     let names = names.map(|(figure, arm)| format!("{} {arm}", figure.name));
     let heading = ["first".to_owned()].into_iter().chain(names).chain(["left out".to_owned()]);
-    let pairs: Vec<Vec<String>> =
-        [heading.collect()].into_iter().chain(trial.pairs.iter().map(each)).collect();
-    out + &format!("\n<details><summary>pairs</summary>\n\n{}</details>\n", markdown_table(&pairs))
+    [heading.collect()].into_iter().chain(trial.pairs.iter().map(each)).collect()
 }
 
 /// The rows of the result, heading first.
@@ -92,7 +96,7 @@ const fn answer(figure: &TrialFigure) -> &'static str {
 }
 
 /// What the answers mean, and what limits them.
-fn sentences(trial: &Trial) -> Vec<String> {
+pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
     let counts = trial.pairs.len() - trial.left_out();
     let mut sentences = vec![format!(
         "{} counted; {}. The ranges are by pairs, and hold together in 95 % of trials.",
@@ -141,7 +145,7 @@ fn shown(figure: &TrialFigure, value: Option<f64>) -> String {
 }
 
 /// A fraction above 0 in percent, with two significant digits.
-fn percent(fraction: f64) -> String {
+pub(super) fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     match percent {
         ..10.0 => format!("{} %", (percent * 10.0).round() / 10.0),

@@ -67,7 +67,7 @@ fn groups_of_records_are_compared_by_their_scatter() {
     let outs = "--out md=c.md --out json=c.json --figures rate,all.mean";
     // Two runs each know so little that nothing as small is established.
     let rules = "--fail-on p50>+1000000000000%";
-    let run = run_in(&folder, &format!("compare {groups} {outs} {rules}")).exits(0);
+    let run = run_in(&folder, &format!("compare {outs} {rules} {groups}")).exits(0);
     assert!(run.out.contains("a1.json a2.json") && run.out.contains("B is"), "{run}");
     assert!(run.out.contains("\nfail-on: all.p50>+1000000000000% "), "{run}");
     let json = fs::read_to_string(folder.join("c.json")).unwrap();
@@ -75,10 +75,10 @@ fn groups_of_records_are_compared_by_their_scatter() {
     let compared: Vec<&str> = read.figures.iter().map(|figure| &*figure.name).collect();
     assert_eq!(compared, ["rate", "all.mean", "all.p50"]);
     assert!(fs::read_to_string(folder.join("c.md")).unwrap().contains("| all.mean |"), "{run}");
-    run_in(&folder, &format!("compare {groups} --fail-on touch.p99>+5%")).exits(1);
-    let page = run_in(&folder, &format!("compare {groups} --out html=c.html"));
+    run_in(&folder, &format!("compare --fail-on touch.p99>+5% {groups}")).exits(1);
+    let page = run_in(&folder, &format!("compare --out html=c.html {groups}"));
     page.complains(2, &["groups have no page"]);
-    run_in(&folder, "compare a1.json").complains(2, &["a second one"]);
+    run_in(&folder, "compare a1.json").complains(2, &["a second RECORD"]);
 }
 
 #[test]
