@@ -30,12 +30,13 @@ mod number;
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 
-pub use compare::{comparison_markdown, comparison_text};
+pub use compare::{comparison_markdown, comparison_text, groups_markdown, groups_text};
 pub use compare::{pair_line, trial_heading, trial_markdown, trial_text};
+pub use compare::{repeat_line, repeats_markdown, repeats_text};
 #[cfg(feature = "junit")]
 pub use files::{StepsJunit, junit};
 pub use files::{StepsMarkdown, hgrm, markdown};
 #[cfg(feature = "html")]
-pub use html::{StepsPage, comparison_page, page};
+pub use html::{StepsPage, comparison_page, page, trial_page};
 pub use plan::plan_text;
 pub use text::{StepsText, TextOptions, facts_text, progress_line, step_progress_line, text_for};

@@ -15,7 +15,7 @@ mod chart;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::comparison_page;
+pub use comparison::{comparison_page, trial_page};
 pub use steps::StepsPage;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
