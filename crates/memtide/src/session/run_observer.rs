@@ -6,7 +6,7 @@ use crate::exit::Stop;
 use crate::output::StatusLine;
 use memtide_base::{Instant, Rate, Span};
 use memtide_record::steps::Step;
-use memtide_record::{Believable, ClockRecord, MachineCpu, MachineRecord, Verdict};
+use memtide_record::{Believable, ClockRecord, HostSecond, MachineCpu, MachineRecord, Verdict};
 use memtide_record::{Event, StepBegun};
 use memtide_report::{progress_line, step_progress_line};
 use memtide_run::Observer;
@@ -190,6 +190,10 @@ impl Observer for RunObserver<'_> {
 
     fn tick(&mut self, at: Instant) {
         self.gauge.read(at);
+    }
+
+    fn host_second(&mut self) -> Option<HostSecond> {
+        self.gauge.second()
     }
 
     fn machine_cpu(&self) -> Option<MachineCpu> {

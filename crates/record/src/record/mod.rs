@@ -30,7 +30,7 @@ pub use judgement::{
 pub use measured::per_second;
 pub(crate) use measured::read_histogram;
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer, WarmupEnd};
-pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+pub use second::{HostSecond, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
     ExpectedCounter, ExpectedCounters, Figure, Outage, Reconnects, ServerCounters, ServerLoad,
     ServerRecord, ServerReport, ServerTotals,

@@ -17,7 +17,7 @@ use memtide_metrics::series::Sparse;
 use memtide_metrics::{Histogram, TallySum};
 use memtide_record::Interval;
 use memtide_record::{
-    SECONDS_MAX, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
+    HostSecond, SECONDS_MAX, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
 };
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
@@ -70,6 +70,7 @@ struct Seen {
     under_way: UnderWay,
     workers: Vec<WorkerSecond>,
     is_over: bool,
+    host: Option<HostSecond>,
 }
 
 impl Seconds {
@@ -84,6 +85,7 @@ impl Seconds {
         start: Instant,
         looked: &Looked,
         totals: &TallySum,
+        host: impl FnOnce() -> Option<HostSecond>,
     ) -> Option<Interval> {
         let passed = looked.at.since(start);
         // Each second ends with the first look after a whole number of seconds, so seconds do not
@@ -100,6 +102,7 @@ impl Seconds {
             under_way: figures::under_way(plan, start, looked, totals),
             workers: figures::workers(looked, &self.idle, length),
             is_over: is_over(plan, start, looked.at, totals),
+            host: host(),
         };
         self.idle = looked.workers.iter().map(|worker| worker.idle).collect();
         Some(self.cut(plan, passed, seen, totals))
@@ -115,7 +118,7 @@ impl Seconds {
         let is_more = counts(totals) != self.counts || self.timeline.has_more();
         let rest = is_more.then(|| {
             let under_way = figures::nothing(plan);
-            let seen = Seen { under_way, workers: Vec::new(), is_over: true };
+            let seen = Seen { under_way, workers: Vec::new(), is_over: true, host: None };
             self.cut(plan, passed.max(self.passed), seen, totals)
         });
         let sum =
@@ -149,6 +152,7 @@ impl Seconds {
             no_server,
             workers: seen.workers,
             reports: self.timeline.cut(),
+            host: seen.host,
             is_over: seen.is_over,
         };
         let each = interval.servers.iter().map(|server| &server.counts);
@@ -249,6 +253,7 @@ impl Kept {
             },
             unanswered: interval.unanswered.clone(),
             reports: interval.reports.clone(),
+            host: interval.host.clone(),
             ..*interval
         };
         Self { second, times }
