@@ -127,6 +127,10 @@ pub struct WorkerSecond {
     /// Fraction of the stretch in which the worker was busy, 0 to 1; none unless the whole stretch
     /// is in the measured window.
     pub busy: Option<f64>,
+    /// Fraction of the stretch in which the worker was ready to run and another thread had its CPU;
+    /// none unless the whole stretch is in the measured window, and if the kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<f64>,
 }
 
 macro_rules! settled {

@@ -37,8 +37,9 @@ pub(crate) struct Seconds {
     servers: Vec<SettledCounts>,
     /// Counts, up to the end of the last second, of operations for which no server was chosen.
     no_server: SettledCounts,
-    /// Idle time of each worker up to the end of the last second.
-    idle: Vec<Span>,
+    /// Of each worker, the time idle and the time ready without a CPU, up to the end of the last
+    /// second.
+    waits: Vec<(Span, Option<Span>)>,
     /// Response, service and lag up to the end of the last second.
     slots: [Slots; 3],
     /// Measured operations up to the end of the last second that rank above every answered one, by
@@ -100,11 +101,12 @@ impl Seconds {
         let length = measured.then(|| looked.at.since(from));
         let seen = Seen {
             under_way: figures::under_way(plan, start, looked, totals),
-            workers: figures::workers(looked, &self.idle, length),
+            workers: figures::workers(looked, &self.waits, length),
             is_over: is_over(plan, start, looked.at, totals),
             host: host(),
         };
-        self.idle = looked.workers.iter().map(|worker| worker.idle).collect();
+        let waits = looked.workers.iter().map(|worker| (worker.idle, worker.run_delay));
+        self.waits = waits.collect();
         Some(self.cut(plan, passed, seen, totals))
     }
 

@@ -39,12 +39,15 @@ impl Interval {
         self.absorb(next, |_, at_end| at_end);
         // How busy a worker was is known only if it is known of both.
         let (before, after) = (self.length.as_s_f64(), next.length.as_s_f64());
-        let busy = |at: usize, is: &WorkerSecond| {
-            let (was, is) = (self.workers.get(at)?.busy?, is.busy?);
-            Some((was * before + is * after) / (before + after)).filter(|busy| busy.is_finite())
+        let mean = |was: Option<f64>, is: Option<f64>| {
+            Some((was? * before + is? * after) / (before + after)).filter(|mean| mean.is_finite())
+        };
+        let both = |(at, is): (usize, &WorkerSecond)| {
+            let was = self.workers.get(at).copied().unwrap_or_default();
+            WorkerSecond { busy: mean(was.busy, is.busy), kept: mean(was.kept, is.kept), ..*is }
         };
         let workers = next.workers.iter().enumerate();
-        self.workers = workers.map(|(at, is)| WorkerSecond { busy: busy(at, is), ..*is }).collect();
+        self.workers = workers.map(both).collect();
         let hosts = self.host.as_ref().zip(next.host.as_ref());
         self.host = hosts.map(|(host, next)| host.then(before, next, after));
         self.length = next.end().saturating_sub(self.start);
