@@ -14,11 +14,11 @@ use memtide_belief::machine::files_needed;
 use memtide_engine::ServerPlan;
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
-use memtide_host::machine::{self, Busyness, Machine};
+use memtide_host::machine::{self, Busyness, Machine, SecondReader};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
 use memtide_record::Warning;
-use memtide_record::{ClockRecord, MachineCpu, MachineRecord, ReferenceClock, Wide};
+use memtide_record::{ClockRecord, HostSecond, MachineCpu, MachineRecord, ReferenceClock, Wide};
 use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuChoice, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
 use memtide_scenario::Settings;
@@ -235,7 +235,8 @@ impl World for HostWorld {
     fn gauge(&self) -> Box<dyn Gauge> {
         let machine = machine_record(&self.machine);
         let (busyness, supervisor) = (Busyness::default(), self.supervisor.clone());
-        Box::new(HostGauge { machine, busyness, clock: self.clock, supervisor })
+        let seconds = SecondReader::default();
+        Box::new(HostGauge { machine, busyness, seconds, clock: self.clock, supervisor })
     }
 
     fn finish(&mut self, _runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
@@ -275,6 +276,7 @@ fn resolved(name: &str, host: &str, port: u16) -> Result<ServerPlan, Stop> {
 struct HostGauge {
     machine: MachineRecord,
     busyness: Busyness,
+    seconds: SecondReader,
     /// The run's clock.
     clock: Clock,
     /// What knows the reference clock, if there is one.
@@ -288,6 +290,22 @@ impl Gauge for HostGauge {
 
     fn read(&mut self, at: Instant) {
         self.busyness.read(at);
+    }
+
+    fn second(&mut self) -> Option<HostSecond> {
+        let of = self.seconds.read()?;
+        Some(HostSecond {
+            cpus: of.cpus,
+            cpu_busy: of.cpu_busy,
+            cpu_busy_max: of.cpu_busy_max,
+            stolen: of.stolen,
+            runnable: of.runnable,
+            received_bytes: of.received_bytes,
+            sent_bytes: of.sent_bytes,
+            dropped_packets: of.dropped_packets,
+            retransmits: of.retransmits,
+            available_bytes: of.available_bytes,
+        })
     }
 
     fn cpu(&self) -> Option<MachineCpu> {

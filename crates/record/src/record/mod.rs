@@ -32,7 +32,7 @@ pub(crate) use measured::read_histogram;
 pub use plan::{
     ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer, PrecisionRecord, WarmupEnd,
 };
-pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+pub use second::{HostSecond, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
     ExpectedCounter, ExpectedCounters, Figure, Outage, Reconnects, ServerCounters, ServerLoad,
     ServerRecord, ServerReport, ServerTotals,

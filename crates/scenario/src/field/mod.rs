@@ -145,7 +145,7 @@ const COMMON: [&str; 10] = [
 ];
 
 /// Every field, section by section.
-pub static FIELDS: &[Field] = &joined::<111>(&[
+pub static FIELDS: &[Field] = &joined::<115>(&[
     target::TARGET_FIELDS,
     target::CONNECTIONS_FIELDS,
     load::FIELDS,

@@ -31,7 +31,8 @@ pub use outputs::{
     InfluxNames, InfluxPlace, InfluxVersion, Output, OutputKind, Outputs, RUN_TAG, RowForm,
     RowText, Settings, SpoolPlace, Tags,
 };
-pub(crate) use outputs::{parse_outputs, parse_tags};
+pub use outputs::{ProgressForm, WebPlace};
+pub(crate) use outputs::{parse_outputs, parse_tags, parse_web, web_words};
 pub use placement::{BarrierWord, Placement, ShardWord, StartAt};
 pub use target::Target;
 pub use word::{STRICT, parse_strict};
