@@ -202,6 +202,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
         io: Doors::Simulated,
         outputs: Wanted { samples: true, ..Wanted::default() },
         share: None,
+        filter: None,
     }
 }
 
