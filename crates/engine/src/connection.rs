@@ -224,6 +224,16 @@ impl Connection {
         }
     }
 
+    /// True if a request was answered since it was opened.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.answered != 0
+    }
+
+    /// Its link.
+    pub(crate) fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
     /// The state of its link.
     pub(crate) fn state(&self) -> State {
         self.link.state()
@@ -329,10 +339,10 @@ impl Connection {
     }
 
     /// Transforms the bytes appended to `out` since the last call into those for the wire, and
-    /// appends those that a filter has to send.
+    /// appends those that a filter has to send. Returns true if a filter did so.
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) {
-        self.link.poll_transmit(out);
+    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) -> bool {
+        self.link.poll_transmit(out)
     }
 
     /// Records that the transmitted requests are handed to the socket at `now`.
@@ -867,6 +877,7 @@ impl From<Closed> for ErrorClass {
     fn from(closed: Closed) -> Self {
         match closed {
             Closed::ByPeer
+            | Closed::Truncated
             | Closed::Reset
             | Closed::Unanswered
             | Closed::Unheard

@@ -6,7 +6,7 @@ mod lateness;
 
 use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::dialect::Marks;
-use crate::driver::{Closed, Refusal, Sample};
+use crate::driver::{Closed, Handshake, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, WindowCommands, segment, slot};
 use alike::{Answers, Sends};
@@ -73,6 +73,17 @@ pub(crate) struct Recorder {
     sends: Sends,
     sampling: bool,
     several_servers: bool,
+}
+
+/// The opening of a connection, under connection churn.
+#[derive(Clone, Copy)]
+pub(crate) struct Opening {
+    /// The time since it was due.
+    pub(crate) response: Span,
+    /// The time since its connect.
+    pub(crate) service: Span,
+    /// The time since it was established.
+    pub(crate) handshake: Span,
 }
 
 /// The end of a connection under connection churn, or of several that never opened.
@@ -801,8 +812,9 @@ impl Recorder {
         segment
     }
 
-    /// Records the opening of a connection of `segment`, with its response and service time.
-    pub(crate) fn churn_opened(&mut self, segment: u16, response: Span, service: Span) {
+    /// Records the opening of a connection of `segment`.
+    pub(crate) fn churn_opened(&mut self, segment: u16, opening: Opening) {
+        let Opening { response, service, handshake } = opening;
         let Some(churn) = &mut self.tally.churn else { return };
         churn.segments[usize::from(segment)].opened += 1;
         if segment == segment::MEASURE {
@@ -811,6 +823,17 @@ impl Recorder {
             self.churn_open += 1;
             churn.connect_response.record(response.ns());
             churn.connect_service.record(service.ns());
+            churn.connect_tcp.record(service.ns() - handshake.ns());
+            churn.handshake.record(handshake.ns());
+        }
+    }
+
+    /// Records the time from the opening of a connection of `segment` to its first answer.
+    pub(crate) fn churn_first_reply(&mut self, segment: u16, after: Span) {
+        if let Some(churn) = &mut self.tally.churn
+            && segment == segment::MEASURE
+        {
+            churn.first_reply.record(after.ns());
         }
     }
 
@@ -835,8 +858,14 @@ impl Recorder {
     }
 
     /// Counts an opened connection to `server`.
-    pub(crate) fn connected(&mut self, server: ServerId) {
-        self.tally.connections[server.index()].opened += 1;
+    pub(crate) fn connected(&mut self, server: ServerId, handshake: Option<Handshake>) {
+        let counters = &mut self.tally.connections[server.index()];
+        counters.opened += 1;
+        match handshake {
+            None => {}
+            Some(Handshake::Full) => counters.handshakes_full += 1,
+            Some(Handshake::Resumed) => counters.handshakes_resumed += 1,
+        }
     }
 
     /// Counts a connection to `server` that was lost at `now`.

@@ -177,6 +177,8 @@ pub enum Warning {
         /// Number of such times.
         count: u64,
     },
+    /// The servers' certificates were not checked.
+    TlsUnchecked,
     /// A server holds less than the scenario says, or something else, and that is accepted.
     Shortfall(Shortfall),
     /// A server rejected the command of `--before` or `--after`.
@@ -249,6 +251,7 @@ impl Warning {
             Self::ConnectsFailed { .. } => "connects_failed",
             Self::OutputFailed { .. } => "output_failed",
             Self::HistogramSaturated { .. } => "histogram_saturated",
+            Self::TlsUnchecked => "tls_unchecked",
             Self::Shortfall(shortfall) => shortfall.code(),
             Self::LineRefused { .. } => "line_refused",
             Self::ServersDiffer { .. } => "servers_differ",
@@ -325,6 +328,7 @@ impl Warning {
             Self::HistogramSaturated { count } => {
                 format!("{count} times exceed the range of the histograms (one hour)")
             }
+            Self::TlsUnchecked => UNCHECKED.to_owned(),
             Self::Shortfall(shortfall) => shortfall.message(),
             Self::LineRefused { server, line, why } => {
                 format!("{server} received '{line}' and {why}")
@@ -390,6 +394,7 @@ impl Warning {
             }
             Self::OutputFailed { .. } => "choose a place that can be written, and run again",
             Self::HistogramSaturated { .. } => "set a --timeout below one hour",
+            Self::TlsUnchecked => "name the file of their CA with --tls-ca, without --tls-insecure",
             Self::Shortfall(shortfall) => shortfall.remedy(),
             Self::LineRefused { .. } => {
                 "use commands in --before and --after that the server knows"
@@ -400,6 +405,9 @@ impl Warning {
         }
     }
 }
+
+const UNCHECKED: &str =
+    "the servers' certificates were not checked, so any other machine may have answered";
 
 /// The remedy for the cause of a late send.
 const fn generator_late_remedy(cause: LateCause) -> &'static str {

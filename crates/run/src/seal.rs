@@ -495,6 +495,9 @@ fn measurement_warnings<W: Observer>(
 ) -> Vec<Warning> {
     let plan = &material.lowered.plan;
     let mut warnings = Warning::of_response(&record.response);
+    if material.lowered.document.tls.insecure {
+        warnings.push(Warning::TlsUnchecked);
+    }
     warnings.extend(churn::warnings(ended));
     warnings.extend(upsets::away(record));
     warnings.extend(upsets::hits(record, material));

@@ -15,7 +15,7 @@ use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
 use memtide_record::Rule;
-use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, field, from_toml};
+use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, TlsVersion, field, from_toml};
 use memtide_server::{Behaviour, Faults};
 use memtide_sinks::check_built;
 use std::ffi::OsString;
@@ -518,7 +518,12 @@ fn compare_command() -> Command {
 fn serve_command() -> Command {
     let about = "Run the embedded server alone, until interrupted";
     let command = Command::new("serve").about(about);
-    command.args(serve_place()).args(serve_size()).args(profile()).arg(serve_seed())
+    command
+        .args(serve_place())
+        .args(serve_tls())
+        .args(serve_size())
+        .args(profile())
+        .arg(serve_seed())
 }
 
 fn serve_place() -> [Arg; 3] {
@@ -531,6 +536,21 @@ fn serve_place() -> [Arg; 3] {
             .value_parser(value_parser!(u16))
             .default_value("11211"),
         switch("udp", "Serve UDP too, on the same port"),
+    ]
+}
+
+fn serve_tls() -> [Arg; 5] {
+    [
+        switch("tls", "Speak TLS, with a new certificate unless one is given"),
+        option("tls-cert", "FILE", "Certificate with its chain, as a PEM file")
+            .requires("tls")
+            .requires("tls-key"),
+        option("tls-key", "FILE", "Private key of --tls-cert, as a PEM file").requires("tls-cert"),
+        option("tls-ca", "FILE", "Take only clients with a certificate of these CAs (a PEM file)")
+            .requires("tls"),
+        option("tls-min", "VERSION", "Oldest version of TLS: 1.2 or 1.3")
+            .value_parser(|word: &str| word.parse::<TlsVersion>())
+            .default_value("1.2"),
     ]
 }
 

@@ -4,6 +4,7 @@ use super::caught;
 use super::embedded::{embed, keep_on, tried};
 use super::front::{FrontProfile, Manner};
 use super::outlets::{event, unix_ns};
+use super::tls;
 use super::world::{Gauge, Prepared, World};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE};
 use crate::output::say;
@@ -146,13 +147,17 @@ impl World for HostWorld {
 
     fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop> {
         let scenario = &settings.scenario;
+        let mut made = None;
         let servers = if scenario.servers.is_empty() {
-            let serving = self.embedded.insert(embed(settings)?);
+            let name = scenario.tls.server_name.as_deref();
+            made = scenario.tls.on.then(|| tls::own(name)).transpose()?;
+            let serving = self.embedded.insert(embed(settings, made.as_ref())?);
             let address = serving.address();
             vec![resolved(&address.to_string(), &address.ip().to_string(), address.port())?]
         } else {
             scenario.servers.iter().map(|it| self.server(it)).collect::<Result<Vec<_>, _>>()?
         };
+        let filter = tls::filter(scenario, &servers, made.as_ref())?;
         Ok(Surroundings {
             servers,
             embedded: self.embedded.is_some(),
@@ -165,6 +170,7 @@ impl World for HostWorld {
             io: Doors::Kernel { uring: check_uring() },
             outputs: (&settings.outputs).into(),
             share: self.division.as_ref().map(|division| division.share),
+            filter,
         })
     }
 

@@ -6,6 +6,11 @@
 
 pub(crate) mod host;
 pub(crate) mod simulated;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+pub(crate) mod tls;
 pub(crate) mod embedded;
 pub(crate) mod room;
 pub(crate) mod outlets;

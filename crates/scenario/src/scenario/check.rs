@@ -5,6 +5,7 @@
 
 mod clients;
 mod replication;
+mod tls;
 mod transport;
 
 use super::{
@@ -76,6 +77,7 @@ impl Scenario {
         self.check_precision(&mut problems);
         self.check_credentials(&mut problems);
         self.check_transport(&mut problems);
+        self.check_tls(&mut problems);
         self.check_replication(&mut problems);
         self.check_load(&mut problems);
         self.check_clients(&mut problems);

@@ -24,7 +24,7 @@ pub use goal::parse_subject;
 pub use goal::{Explained, Goal, Measure, Precision, Relation, Subject};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Load, Matching, NumericKeys, OnFull, Protocol, RateUnit,
-    Reconnect, Refill, Replicate, Sharing, Transport, Wait,
+    Reconnect, Refill, Replicate, Resume, Sharing, TlsVersion, Transport, Wait,
 };
 pub(crate) use memtide_base::units::span_word;
 pub use outputs::{
@@ -184,6 +184,29 @@ pub struct Scenario {
     pub user: Option<String>,
     /// Password for authentication.
     pub password: Option<Secret>,
+    /// Encryption of connections.
+    pub tls: Tls,
+}
+
+/// Encryption of connections. Each member is a field with its own name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tls {
+    /// True to encrypt.
+    pub on: bool,
+    /// File of the CAs to trust; none for the system's.
+    pub ca: Option<String>,
+    /// Name that the servers' certificates must have; none for the servers' hosts.
+    pub server_name: Option<String>,
+    /// File of the client's certificate.
+    pub cert: Option<String>,
+    /// File of its key.
+    pub key: Option<String>,
+    /// Oldest version.
+    pub min: TlsVersion,
+    /// Whether sessions are resumed.
+    pub resume: Resume,
+    /// True to take any certificate.
+    pub insecure: bool,
 }
 
 /// Tolerance for faults in a run and its result. Each member is a field with its own name.
@@ -330,6 +353,14 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// The scenario for other machines, each of which has credentials, keys and CAs of its own.
+    pub fn without_credentials(&self) -> Self {
+        let tls = Tls { ca: None, cert: None, key: None, ..self.tls.clone() };
+        Self { user: None, password: None, tls, ..self.clone() }
+    }
+}
+
 impl Default for Scenario {
     fn default() -> Self {
         Self {
@@ -396,6 +427,7 @@ impl Default for Scenario {
             wire: WireOptions::default(),
             user: None,
             password: None,
+            tls: Tls::default(),
         }
     }
 }

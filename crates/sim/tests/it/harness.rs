@@ -232,6 +232,7 @@ impl World {
             io: Doors::Simulated,
             outputs: Wanted { samples: self.keeps_samples, ..Wanted::default() },
             share: self.share,
+            filter: None,
         }
     }
 
