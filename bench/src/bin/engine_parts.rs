@@ -5,7 +5,7 @@
 use clap::{Arg, Command, value_parser};
 use memtide_base::{Instant, Span};
 use memtide_codec::Verb;
-use memtide_codec::meta::ReplyDecoder as MetaDecoder;
+use memtide_codec::meta::{Flags, ReplyDecoder as MetaDecoder};
 use memtide_codec::text::{ReplyDecoder, encode};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_host::driver::NullDriver;
@@ -79,6 +79,7 @@ fn lowered(scenario: &Scenario) -> Plan {
         io: Doors::Simulated,
         outputs: Wanted::default(),
         share: None,
+        filter: None,
     };
     lower(scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message)).plan
 }
@@ -99,7 +100,7 @@ fn encode(times: u64) {
     for id in 0..times {
         out.clear();
         encode::command(&mut out, Verb::Get);
-        encode::key_with(&mut out, |out| keys.write(black_box(id % 10_000), out));
+        keys.write_spaced(black_box(id % 10_000), &mut out);
         encode::line_end(&mut out, false);
         black_box(&out);
     }
@@ -129,8 +130,9 @@ fn meta_decode(times: u64) {
     let mut decoder = MetaDecoder::new();
     for _ in 0..times {
         let mut input = black_box(&reply[..]);
-        while let Ok(Some(ref answer)) = decoder.next(&mut input) {
-            black_box(answer);
+        let mut flags = Flags::default();
+        while let Ok(Some(ref reply)) = decoder.next_reply(&mut input, &mut flags) {
+            black_box(reply);
         }
         assert!(input.is_empty(), "it is a whole reply");
     }

@@ -68,10 +68,22 @@ pub(crate) trait ConnectionEvents {
     /// `entry` was handed to the socket, `late` after it could have been. `outstanding` is the
     /// number of operations in flight on its connection, itself included; zero if it gets no reply.
     fn sent(&mut self, entry: &mut InFlight, late: Span, outstanding: usize);
+    /// All that one call sends were told to `sent`.
+    fn all_sent(&mut self) {}
     /// The server answered with an error line.
     fn refused(&mut self, refusal: Refusal);
     /// `entry` has ended. Called once for each.
     fn settle(&mut self, entry: &InFlight, ending: Ending);
+    /// `entry` was answered in time, with values of `value_bytes` bytes. [`Self::all_answered`]
+    /// follows before anything else that is not an answer, and before a reception ends.
+    fn answered(&mut self, entry: &InFlight, ending: Ending, value_bytes: u64) {
+        if value_bytes > 0 {
+            self.values(entry, value_bytes);
+        }
+        self.settle(entry, ending);
+    }
+    /// All answers of a reception so far were told to `answered`.
+    fn all_answered(&mut self) {}
     /// A late answer of `bytes` bytes came to an operation that had timed out.
     fn late(&mut self, entry: &InFlight, bytes: u32);
     /// An operation that had timed out is in flight no more, and has no answer.
@@ -81,6 +93,11 @@ pub(crate) trait ConnectionEvents {
 
     /// A value of `bytes` bytes begins under `key`, in the answer to `entry`.
     fn value(&mut self, _entry: &InFlight, _key: &[u8], _bytes: usize) {}
+
+    /// True if values are read; else those that have arrived whole may be skipped.
+    fn reads_values(&self) -> bool {
+        true
+    }
 
     /// The next bytes of the value that began last; `ends` is true with the last of them.
     fn data(&mut self, _entry: &InFlight, _bytes: &[u8], _ends: bool) {}
@@ -207,6 +224,16 @@ impl Connection {
         }
     }
 
+    /// True if a request was answered since it was opened.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.answered != 0
+    }
+
+    /// Its link.
+    pub(crate) fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
     /// The state of its link.
     pub(crate) fn state(&self) -> State {
         self.link.state()
@@ -312,10 +339,10 @@ impl Connection {
     }
 
     /// Transforms the bytes appended to `out` since the last call into those for the wire, and
-    /// appends those that a filter has to send.
+    /// appends those that a filter has to send. Returns true if a filter did so.
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) {
-        self.link.poll_transmit(out);
+    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) -> bool {
+        self.link.poll_transmit(out)
     }
 
     /// Records that the transmitted requests are handed to the socket at `now`.
@@ -330,6 +357,7 @@ impl Connection {
         for entry in &mut out.quiet {
             let late = entry.hand_over(now);
             sink.sent(entry, late, 0);
+            sink.all_sent();
             sink.settle(entry, Ending::unanswered(Fate::Unacknowledged));
         }
         out.quiet.clear();
@@ -345,6 +373,7 @@ impl Connection {
                 sink.sent(entry, late, outstanding);
             }
         }
+        sink.all_sent();
         self.unsent = 0;
     }
 
@@ -419,7 +448,11 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl ConnectionEvents,
     ) -> Result<(), PeerError> {
-        in_format_of!(self.link.reader, T => self.handle_replies::<T>(now, bytes, follow_ups, sink))
+        let read = in_format_of!(self.link.reader, T => {
+            self.handle_replies::<T>(now, bytes, follow_ups, sink)
+        });
+        sink.all_answered();
+        read
     }
 
     /// Decodes replies and ends the operations that they answer. A reply stays where the decoder
@@ -435,6 +468,9 @@ impl Connection {
         // The bytes left at the start of the present reply, or at the start of `bytes`.
         let mut left = bytes.len();
         loop {
+            if !sink.reads_values() {
+                self.skip_values::<T>(&mut bytes);
+            }
             let mut answer_head = T::NO_HEAD;
             let next = T::next(T::decoder(&mut self.link.reader), &mut bytes, &mut answer_head);
             let reply = match next {
@@ -516,6 +552,24 @@ impl Connection {
         }
     }
 
+    /// Counts the values at the front of `bytes` that the oldest operation asked for, as far as they
+    /// can be skipped by their length.
+    #[inline(always)]
+    fn skip_values<T: WireFormat>(&mut self, bytes: &mut &[u8]) {
+        let Some(head) = self.pipeline.front_mut() else { return };
+        if !is_asked_for(head) {
+            return;
+        }
+        let decoder = T::decoder(&mut self.link.reader);
+        let (count, sum) = T::skip_values(decoder, bytes, head.keys - head.hits);
+        if count > 0 {
+            head.hits += count;
+            self.value_bytes += sum;
+            self.cas_unique = 0;
+            self.stray_error = false;
+        }
+    }
+
     /// Counts `bytes` more of the oldest operation's reply.
     #[inline]
     fn count_reply(&mut self, bytes: usize) {
@@ -535,12 +589,27 @@ impl Connection {
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
-        let has_values = verdict.reply != Some(ReplyClass::Unchanged);
-        if entry.hits > 0 && !entry.stage.is_second() && has_values {
-            sink.values(&entry, std::mem::take(&mut self.value_bytes));
-        }
+        let finds = entry.hits > 0
+            && !entry.stage.is_second()
+            && verdict.reply != Some(ReplyClass::Unchanged);
+        let value_bytes = if finds { std::mem::take(&mut self.value_bytes) } else { 0 };
         sink.replied(&entry, verdict.outcome, now);
-        if entry.intended + self.timeout <= now && !entry.stage.is_expired() {
+        let Verdict { fate, outcome, reply, error } = verdict;
+        let goes_on = entry.stage == InFlightStage::Won
+            || outcome == Outcome::Hit && entry.kind.does(Action::CompareAndStore);
+        let is_seen =
+            entry.hits > 0 && reply == Some(ReplyClass::Values) && entry.kind.does(Action::Peek);
+        let is_overdue = entry.intended + self.timeout <= now;
+        let ending = Ending { fate, outcome, reply, error, received: now, bytes };
+        let is_over = !(goes_on || is_seen || is_overdue || entry.stage.is_expired());
+        if fate == Fate::Answered && is_over {
+            return sink.answered(&entry, ending, value_bytes);
+        }
+        sink.all_answered();
+        if finds {
+            sink.values(&entry, value_bytes);
+        }
+        if is_overdue && !entry.stage.is_expired() {
             // The worker looks late: its timer should have ended the operation before.
             sink.settle(&entry, Ending::unanswered(Fate::TimedOut));
             entry.stage = entry.stage.expired();
@@ -549,19 +618,18 @@ impl Connection {
             sink.late(&entry, bytes);
             return;
         }
-        let is_cas = verdict.outcome == Outcome::Hit && entry.kind.does(Action::CompareAndStore);
-        if is_cas || entry.stage == InFlightStage::Won {
+        if goes_on {
+            let is_cas = entry.kind.does(Action::CompareAndStore);
             let unique = if is_cas { self.cas_unique } else { 0 };
             entry.stage = InFlightStage::Second;
             sink.half_way(&entry, bytes);
             follow_ups.push(FollowUp { entry, unique });
             return;
         }
-        let Verdict { fate, outcome, reply, error } = verdict;
-        if entry.kind.does(Action::Peek) && reply == Some(ReplyClass::Values) && entry.hits > 0 {
+        if is_seen {
             follow_ups.push(FollowUp { entry, unique: self.cas_unique });
         }
-        sink.settle(&entry, Ending { fate, outcome, reply, error, received: now, bytes });
+        sink.settle(&entry, ending);
     }
 
     /// Times out operations whose intended instant is `timeout` ago. Returns the next instant to
@@ -771,7 +839,7 @@ fn heed(
 
 /// Matches the last part of a reply with the oldest operation. An error means that the protocol
 /// does not allow this reply, so later replies cannot be matched either.
-#[inline]
+#[inline(always)]
 fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
     let kind = head.kind;
     let second = head.stage.is_second();
@@ -819,6 +887,7 @@ impl From<Closed> for ErrorClass {
     fn from(closed: Closed) -> Self {
         match closed {
             Closed::ByPeer
+            | Closed::Truncated
             | Closed::Reset
             | Closed::Unanswered
             | Closed::Unheard

@@ -133,6 +133,13 @@ pub(crate) trait WireFormat {
         head: &mut Self::AnswerHead,
     ) -> Result<Option<Reply<'a>>, Malformed>;
 
+    /// Skips up to `most` values at the front of `input` that are whole and usual; returns their
+    /// number and the sum of their lengths. Those that are not skipped come as replies.
+    #[inline(always)]
+    fn skip_values(_decoder: &mut Self::Decoder, _input: &mut &[u8], _most: u16) -> (u16, u64) {
+        (0, 0)
+    }
+
     /// To be called when no further reply is complete: returns an error if the remaining bytes
     /// cannot become one.
     fn check_partial(decoder: &Self::Decoder) -> Result<(), Malformed>;

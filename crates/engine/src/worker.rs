@@ -176,15 +176,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if self.course.knows_window {
             return;
         }
-        let Some((_, end)) = self.recorder.measured_window(now) else { return };
+        let Some((_, end, true)) = self.recorder.measured_window(now) else { return };
         self.course.ends_with_window(end);
         if self.course.offer.stop != Instant::NEVER {
             self.agenda.arm(self.course.offer.stop, Timer::WindowEnd);
         }
     }
 
-    /// The measured window, once its beginning is known.
-    pub fn measured_window(&mut self) -> Option<(Instant, Instant)> {
+    /// The measured window, once its beginning is known, and whether its end is: until then it is
+    /// the latest one.
+    pub fn measured_window(&mut self) -> Option<(Instant, Instant, bool)> {
         let now = self.driver.now();
         self.recorder.measured_window(now)
     }

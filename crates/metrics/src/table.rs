@@ -108,6 +108,12 @@ macro_rules! connection_counters {
             failed;
             /// Open, and lost.
             lost;
+            /// Opened with a full handshake of TLS.
+            #[missing = default]
+            handshakes_full;
+            /// Opened with a session of TLS that was resumed.
+            #[missing = default]
+            handshakes_resumed;
         }
     };
 }

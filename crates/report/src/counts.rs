@@ -42,6 +42,10 @@ pub(crate) fn counts(out: &mut TextLayout, record: &Record) {
         let lost = whole(connections.lost);
         labelled(out, "reconnects", &format!("{opened} opened, {failed} failed, {lost} lost"));
     }
+    let (full, resumed) = (connections.handshakes_full, connections.handshakes_resumed);
+    if full + resumed > 0 {
+        labelled(out, "handshakes", &format!("{} full, {} resumed", whole(full), whole(resumed)));
+    }
     if !totals.datagrams.is_zero() {
         labelled(out, "datagrams", &datagrams(&totals.datagrams));
     }

@@ -172,6 +172,19 @@ pub fn record_not_run(scenario: &Scenario, lowered: &Lowered, why: &NotRun, now:
     })
 }
 
+/// The figures so far of a load that has not `ended`.
+pub(crate) fn so_far(
+    ended: &Ended,
+    (plan, lowered): (&Plan, &Lowered),
+    survey: &Survey,
+    began: &Began,
+) -> Record {
+    let loop_kind = lowered.record.loop_kind;
+    let mut record = Record { loop_kind, plan: lowered.record.clone(), ..Record::default() };
+    measured(&mut record, ended, (plan, survey), began);
+    record
+}
+
 /// Sets the figures of the measured window.
 fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey), began: &Began) {
     let totals = &ended.totals;
@@ -482,11 +495,22 @@ fn measurement_warnings<W: Observer>(
 ) -> Vec<Warning> {
     let plan = &material.lowered.plan;
     let mut warnings = Warning::of_response(&record.response);
+    if material.lowered.document.tls.insecure {
+        warnings.push(Warning::TlsUnchecked);
+    }
     warnings.extend(churn::warnings(ended));
     warnings.extend(upsets::away(record));
     warnings.extend(upsets::hits(record, material));
     if record.plan.warmup_end == WarmupEnd::Unsteady {
         warnings.push(Warning::UnsteadyWarmup { length_s: record.plan.warmup_s });
+    }
+    if record.plan.precision.as_ref().is_some_and(|it| it.reached == Some(false)) {
+        let wide = record.widths().filter(|(_, width)| *width > 1.0);
+        warnings.extend(wide.map(|(asked, width)| Warning::Imprecise {
+            asked: asked.to_string(),
+            half_width: width.is_finite().then_some(width * asked.half_width),
+            length_s: record.measured_s,
+        }));
     }
     if ended.totals.samples_lost > 0 {
         warnings.push(Warning::SampleOverflow { lost: ended.totals.samples_lost });

@@ -63,6 +63,25 @@ impl ReplyDecoder {
         }
     }
 
+    /// Skips up to `most` values at the front of `input` that have arrived whole, up to one that has
+    /// a flag of `but`; returns their number and the sum of their lengths. For values that nobody
+    /// reads. What is unusual is left to [`Self::next`].
+    #[inline]
+    pub fn skip_values(&mut self, input: &mut &[u8], most: u16, but: Letters) -> (u16, u64) {
+        let (mut count, mut sum) = (0, 0);
+        if matches!(self.expect, Expect::Line) && self.lines.at_start() {
+            while count < most
+                && let Some((letters, bytes, rest)) = whole_value(input)
+                && !letters.has_any(but)
+            {
+                *input = rest;
+                count += 1;
+                sum += bytes as u64;
+            }
+        }
+        (count, sum)
+    }
+
     /// True if the stream stands between answers: no line is partly read and no value is open.
     pub fn is_idle(&self) -> bool {
         matches!(self.expect, Expect::Line) && self.lines.is_idle()
@@ -140,6 +159,23 @@ fn usual<'a, 'i: 'a>(input: &'i [u8], flags: &mut Flags<'a>) -> Option<(Reply<'a
         _ => return None,
     };
     Some((reply, rest))
+}
+
+/// The letters of the flags of a value that has arrived whole, its length, and the bytes behind it.
+#[inline(always)]
+fn whole_value(input: &[u8]) -> Option<(Letters, usize, &[u8])> {
+    let (bytes, mut rest) = scan::short_decimal(input.strip_prefix(b"VA ")?)?;
+    let mut letters = Letters::default();
+    while let [b' ', letter @ b'A'..=b'z', token @ ..] = rest {
+        letters = letters.with(*letter);
+        let within = &token[..token.len().min(KEY_BYTES_MAX + 1)];
+        rest = &token[scan::find_end_of_key(within)?..];
+    }
+    let [b'\r', b'\n', rest @ ..] = rest else { return None };
+    let (_, [b'\r', b'\n', rest @ ..]) = rest.split_at_checked(bytes as usize)? else {
+        return None;
+    };
+    Some((letters, bytes as usize, rest))
 }
 
 /// The flags of a value that have a place in [`Reply::Value`].

@@ -2,7 +2,6 @@
 
 use crate::driver::{SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::{Credentials, Plan};
-use memtide_codec::text::encode;
 use memtide_workload::{Action, Expiring, KeySpace, OpKind, ValueSpace, Version, numeric_value};
 use std::sync::Arc;
 
@@ -106,5 +105,5 @@ impl Content {
 /// Appends a space and the key with this number.
 #[inline]
 pub(super) fn write_key(content: &Content, id: u64, out: &mut Vec<u8>) {
-    encode::key_with(out, |out| content.keys.write(id, out));
+    content.keys.write_spaced(id, out);
 }

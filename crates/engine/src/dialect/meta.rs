@@ -132,6 +132,8 @@ pub(crate) enum Opaque {
 const QUIET: &[u8] = b"q";
 /// The flags of an answer that [`Head`] reads.
 const TOLD: Letters = Letters::of(b"OWXZlth");
+/// The flags of a value that are read or checked.
+const READ: Letters = Letters::of(b"OWXZlthfc");
 
 impl WireFormat for Meta {
     type Decoder = ReplyDecoder;
@@ -260,6 +262,16 @@ impl WireFormat for Meta {
             *head = Head::of(flags);
         }
         next
+    }
+
+    /// The last value that is wanted may end the answer, and what a server says of an item is read,
+    /// so these come as replies.
+    #[inline(always)]
+    fn skip_values(decoder: &mut ReplyDecoder, input: &mut &[u8], most: u16) -> (u16, u64) {
+        match most {
+            0 | 1 => (0, 0),
+            most => decoder.skip_values(input, most - 1, READ),
+        }
     }
 
     #[inline(always)]

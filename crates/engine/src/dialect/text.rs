@@ -137,6 +137,11 @@ impl WireFormat for Text {
     }
 
     #[inline(always)]
+    fn skip_values(decoder: &mut ReplyDecoder, input: &mut &[u8], most: u16) -> (u16, u64) {
+        decoder.skip_values(input, most)
+    }
+
+    #[inline(always)]
     fn check_partial(decoder: &ReplyDecoder) -> Result<(), Malformed> {
         decoder.check_partial()
     }

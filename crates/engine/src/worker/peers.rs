@@ -45,7 +45,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                     self.connect_failed(number, at, TroubleKind::Connect(error));
                 }
                 Event::Writable => self.writable(number, at),
-                Event::Closed(closed) => self.lost(number, at, closed),
+                Event::Closed(closed) => {
+                    let why = self.connections[number].link().handle_end(closed);
+                    self.lost(number, at, why);
+                }
             }
             self.flush();
             self.outbox.fresh = None;
@@ -180,7 +183,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         while let Some(follow_up) = self.connections[connection].release(now) {
             if follow_up.entry.stage.is_expired() {
                 let server = self.connections[connection].place.server;
-                self.recorder.left(server, Instant::NEVER);
+                self.recorder.left(server, 1, Instant::NEVER);
                 freed += 1;
             } else if !self.second_request(connection, &follow_up, now) {
                 freed += 1;
@@ -249,6 +252,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Handles an established connection, which is open unless it authenticates first.
     fn reached(&mut self, connection: ConnectionId, at: Instant) {
+        self.connection_established(connection, at);
         let at_connection = &mut self.connections[connection];
         if at_connection.handle_connected(at, &self.dialect, &mut self.outbox.out) {
             return self.connected(connection, at);
@@ -281,8 +285,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let at_connection = &mut self.connections[connection];
         at_connection.opened(at);
         let Place { server, client, .. } = at_connection.place;
-        self.recorder.connected(server);
-        let over_datagrams = at_connection.is_over_datagrams();
+        let handshake = at_connection.link().handshake();
+        self.recorder.connected(server, handshake);
+        let over_datagrams = self.connections[connection].is_over_datagrams();
         let absences = self.churn.is_none().then_some(&mut self.recorder.tally.absences);
         self.presence.opened(Link { connection, server }, at, over_datagrams, absences);
         let all = self.presence.open as usize == self.connections.len();
@@ -386,8 +391,22 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     pub(super) fn close(&mut self, connection: ConnectionId) {
+        self.take_leave(connection);
         let linger = self.churn.as_ref().and_then(|churn| churn.linger);
         self.driver.close(connection, linger);
+    }
+
+    /// Sends the last bytes of a filter, whose connection is about to be closed. It comes before the
+    /// connection forgets its state.
+    pub(super) fn take_leave(&mut self, connection: ConnectionId) {
+        let out = &mut self.outbox.out.bytes;
+        let before = out.len();
+        self.connections[connection].link().poll_close(out);
+        if out.len() > before {
+            assert_eq!(before, 0, "nothing is gathered while a connection is closed");
+            self.driver.send(connection, out.message());
+            out.clear();
+        }
     }
 
     /// Abandons all operations in flight and closes all connections.
@@ -396,6 +415,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.abandon_connections(self.driver.now());
         }
         for number in self.connections.ids() {
+            self.take_leave(number);
             let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
             let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
             connection.handle_closed(Fate::Abandoned, &mut sink);
@@ -436,8 +456,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         match at_connection.state() {
             State::Closed => {}
             State::Opening(since) | State::Greeting(since) if since + self.facts.timeout <= now => {
+                let why = at_connection.link().handle_timeout();
                 self.close(connection);
-                let what = TroubleKind::Connect(ConnectError::TimedOut);
+                let what = TroubleKind::Connect(why);
                 self.connect_failed(connection, now, what);
             }
             State::Opening(since) | State::Greeting(since) => {

@@ -47,9 +47,13 @@ fn times_of(record: &Record) -> impl Iterator<Item = (String, &Distribution)> {
     ];
     let of_churn = record.churn.iter().flat_map(|churn| {
         let ChurnRecord { connect, connect_service, lifetime, .. } = churn;
+        let ChurnRecord { connect_tcp, handshake, first_reply, .. } = churn;
         [
             ("churn.connect", connect),
             ("churn.connect_service", connect_service),
+            ("churn.connect_tcp", connect_tcp),
+            ("churn.handshake", handshake),
+            ("churn.first_reply", first_reply),
             ("churn.lifetime", lifetime),
         ]
     });
@@ -117,6 +121,9 @@ impl Sums {
         record.churn = self.churn.map(|churn| ChurnRecord {
             connect: taken("churn.connect"),
             connect_service: taken("churn.connect_service"),
+            connect_tcp: taken("churn.connect_tcp"),
+            handshake: taken("churn.handshake"),
+            first_reply: taken("churn.first_reply"),
             lifetime: taken("churn.lifetime"),
             ..churn
         });

@@ -29,8 +29,10 @@ pub use judgement::{
 };
 pub use measured::per_second;
 pub(crate) use measured::read_histogram;
-pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer, WarmupEnd};
-pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+pub use plan::{
+    ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer, PrecisionRecord, WarmupEnd,
+};
+pub use second::{HostSecond, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
     ExpectedCounter, ExpectedCounters, Figure, Outage, Reconnects, ServerCounters, ServerLoad,
     ServerRecord, ServerReport, ServerTotals,

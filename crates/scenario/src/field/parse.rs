@@ -108,6 +108,14 @@ pub(super) fn untrimmed<T: FromStr<Err = String>>(word: &str) -> Result<T, Strin
     word.parse()
 }
 
+/// Parses the name of a file, or another word without an inner grammar.
+pub(super) fn path(word: &str) -> Result<String, String> {
+    match word.trim() {
+        "" => Err("an empty word is not allowed".to_owned()),
+        word => Ok(word.to_owned()),
+    }
+}
+
 /// Parses a rate per second.
 pub(super) fn rate(word: &str) -> Result<f64, String> {
     units::parse_rate(word).map_err(|e| e.to_string())
