@@ -31,6 +31,9 @@ pub enum TlsFault {
     /// The server ended the handshake with an alert: it has no version or cipher in common with
     /// memtide, or wants a client certificate.
     HandshakeRefused,
+    /// The server failed in the handshake. A memcached that asks for certificates does so when a
+    /// session is resumed, unless it keeps sessions.
+    ServerFailed,
     /// The server sent another alert.
     ///
     /// To do: Check the server's log.
@@ -86,6 +89,11 @@ impl TlsFault {
                  cipher in common with memtide",
             )
             .remedy(Remedy::GiveCertificate),
+            Self::ServerFailed => Sentence::new(
+                "failed in the handshake of TLS (internal_error); if it asks for client \
+                 certificates, start it with -o ssl_session_cache",
+            )
+            .remedy(Remedy::NoResumption),
             Self::Alert(alert) => Sentence::new(format!("ended TLS with the alert {alert}")),
             Self::Plain(stranger @ (Stranger::MemcachedText | Stranger::MemcachedBinary)) => {
                 Sentence::new(format!(

@@ -39,7 +39,8 @@ fn counters_are_equal_over_tls_in_every_protocol() {
 
 #[test]
 fn counters_are_equal_over_tls_and_every_driver() {
-    let (peer, ca) = memcached("");
+    // Debian's memcached does not answer what follows a long value in the same record (docs/tls.md).
+    let (peer, ca) = embedded("127.0.0.1", VALID);
     let line = format!(
         "run -s {} --tls --tls-ca {} --keys 400 --ops-max 6k --depth 8 --timeout 50s --json -",
         peer.name,
@@ -57,6 +58,10 @@ fn counters_are_equal_over_tls_and_every_driver() {
             assert_counters_equal(&record);
         }
     }
+    let (peer, ca) = memcached("");
+    let line = format!("run -s {} --tls --tls-ca {} --depth 1", peer.name, ca.own());
+    let line = format!("{line} --keys 200 --ops-max 2k --value-size 40KiB --timeout 50s --json -");
+    assert_counters_equal(&memtide(&line).exits(0).record());
 }
 
 #[test]
@@ -93,7 +98,9 @@ fn a_client_shows_its_certificate_if_it_has_one() {
         format!("run -s {} --tls --tls-ca {} --ops-max 100 --keys 10 --quiet", peer.name, ca.own());
     memtide(&run).complains(3, &["wants a certificate of its client", "--tls-cert and --tls-key"]);
     let (cert, key) = ca.sign("client", VALID);
-    memtide(&format!("{run} --tls-cert {cert} --tls-key {key}")).exits(0);
+    let shown = format!("{run} --tls-cert {cert} --tls-key {key}");
+    // Without kept sessions, this memcached fails when one is resumed (docs/tls.md).
+    memtide(&format!("{shown} --tls-resume off")).exits(0);
     let (cert, key) = Ca::new().sign("client", VALID);
     let stranger = memtide(&format!("{run} --tls-cert {cert} --tls-key {key}"));
     assert_eq!(stranger.code, Some(2), "the files are gone: {stranger}");
@@ -182,7 +189,7 @@ fn servers_without_tls_and_those_that_refuse_it_are_told_apart() {
         (b"\x00\x00garbage", &["does not speak TLS", "check the port"]),
         (b"\x15\x03\x03\x00\x02\x02\x46", &["no version of TLS in common", "--tls-min"]),
         (b"\x15\x03\x03\x00\x02\x02\x28", &["refused the handshake of TLS", "--tls-cert"]),
-        (b"\x15\x03\x03\x00\x02\x02\x50", &["ended TLS with the alert 'InternalError'"]),
+        (b"\x15\x03\x03\x00\x02\x02\x50", &["failed in the handshake of TLS", "--tls-resume off"]),
         (b"end", &["closed the connection within the handshake of TLS", "leave --tls out"]),
         (b"silence", &["did not end the handshake of TLS in time", "leave --tls out"]),
     ];
