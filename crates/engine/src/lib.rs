@@ -28,6 +28,6 @@ pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerRepo
 pub use plan::{
     ChurnPlan, Clients, ConnectionTurn, Contents, Cooldown, Credentials, Io, Matching, OnFull,
     Pace, Pacing, Plan, Protocol, RateUnit, Reach, Reconnect, Refill, Replicate, ServerPlan,
-    Sharing, Task, Transport, Verify, Wait, Window, WindowOpening,
+    Sharing, Task, Transport, Verify, Wait, Window, WindowCommands,
 };
 pub use worker::Worker;

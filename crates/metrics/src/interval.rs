@@ -154,7 +154,7 @@ impl Tally {
         self.cells.intended(since_start);
     }
 
-    /// Counts an answered operation that was intended `since_start`.
+    /// Counts answered operations that were intended `since_start`.
     #[inline]
     pub fn answered(&mut self, since_start: Span, answer: Answer) {
         self.cells.answered(since_start, answer);

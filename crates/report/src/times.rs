@@ -21,7 +21,6 @@ const NAME: usize = 24;
 const UNBOUNDED: &str = "> ?";
 
 /// A row of times.
-#[cfg_attr(not(feature = "html"), expect(dead_code, reason = "only pages name the path"))]
 pub(crate) struct TimesRow<'a> {
     /// Path of its figures in the record, such as `response.get`.
     pub(crate) path: String,

@@ -6,15 +6,15 @@ use super::agenda::Timer;
 use super::churn::lost_as;
 use super::cutoff::BacklogEnd;
 use super::sink::sink_of;
-use crate::connection::{ConnectionEvents, Ending, Heard, State};
+use crate::connection::{ConnectionEvents, Ending, FollowUp, Heard, State};
 use crate::dialect::Rejection;
 use crate::driver::{Closed, ConnectError, Driver, Event};
 use crate::fleet::{Stage, Trouble, TroubleKind};
 use crate::plan::{Backoff, Place, Reconnect};
-use memtide_base::rng::Stream;
+use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{ClientId, ConnectionId, Instant, Link, Random, Span};
 use memtide_metrics::Fate;
-use memtide_workload::Source;
+use memtide_workload::{Action, Source, TimeLaw};
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Handles all completions; true if there was one.
@@ -116,20 +116,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let mut freed = answered;
         for nth in 0..self.outbox.follow_ups.len() {
             let follow_up = self.outbox.follow_ups[nth];
-            let entry = follow_up.entry;
-            let at_connection = &mut self.connections[connection];
-            let Place { server, .. } = at_connection.place;
-            let verifier = self.verifier.as_ref();
-            let version = verifier.and_then(|v| v.announce_write(server, entry.kind, entry.key));
-            let out = &mut self.outbox.out;
-            let Ok(bytes) = at_connection.follow_up(&follow_up, &self.dialect, version, out) else {
-                self.recorder.in_flight -= 1;
-                self.refuse(connection, &entry, at);
-                continue;
-            };
-            self.recorder.followed_up(entry.segment, server, bytes);
             // An operation that continues keeps its place.
-            freed -= 1;
+            freed -= usize::from(self.follow_up(connection, &follow_up, at));
         }
         self.outbox.follow_ups.clear();
         if answered > 0 {
@@ -140,6 +128,76 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.made_room(connection, at);
         }
         self.export();
+    }
+
+    /// Does what follows an answer; true if the operation continues.
+    fn follow_up(&mut self, connection: ConnectionId, follow_up: &FollowUp, at: Instant) -> bool {
+        let entry = &follow_up.entry;
+        match entry.kind.action() {
+            Action::Peek => {
+                self.dialect.remember(entry.key, follow_up.unique);
+                false
+            }
+            Action::Recache if self.facts.recache_time != TimeLaw::ZERO => {
+                let seed = hash(self.facts.seed, Stream::RECACHE, entry.index);
+                let due = at + self.facts.recache_time.at(unit(seed));
+                self.connections[connection].hold(due, *follow_up);
+                self.agenda.arm(due, Timer::Held(connection));
+                self.arm_deadline(connection, entry.intended + self.facts.timeout);
+                true
+            }
+            _ => self.second_request(connection, follow_up, at),
+        }
+    }
+
+    /// Gathers the second request of an operation for the outbox's connection; false if it is too
+    /// long to be sent, which ends the operation.
+    fn second_request(
+        &mut self,
+        connection: ConnectionId,
+        follow_up: &FollowUp,
+        at: Instant,
+    ) -> bool {
+        let entry = follow_up.entry;
+        let at_connection = &mut self.connections[connection];
+        let Place { server, .. } = at_connection.place;
+        let verifier = self.verifier.as_ref();
+        let version = verifier.and_then(|v| v.announce_write(server, entry.kind, entry.key));
+        let out = &mut self.outbox.out;
+        let Ok(bytes) = at_connection.follow_up(follow_up, &self.dialect, version, out) else {
+            self.recorder.in_flight -= 1;
+            self.refuse(connection, &entry, at);
+            return false;
+        };
+        self.recorder.followed_up(entry.segment, server, bytes);
+        true
+    }
+
+    /// Sends the second requests of operations that `connection` held until `now`. One that has
+    /// timed out meanwhile leaves.
+    #[cold]
+    pub(super) fn release(&mut self, connection: ConnectionId, now: Instant) {
+        self.flush();
+        self.outbox.connection = connection;
+        let mut freed = 0;
+        while let Some(follow_up) = self.connections[connection].release(now) {
+            if follow_up.entry.stage.is_expired() {
+                let server = self.connections[connection].place.server;
+                self.recorder.left(server, Instant::NEVER);
+                freed += 1;
+            } else if !self.second_request(connection, &follow_up, now) {
+                freed += 1;
+            } else {
+                self.arm_deadline(connection, follow_up.entry.intended + self.facts.timeout);
+            }
+        }
+        self.flush();
+        if freed > 0 {
+            let at_connection = &mut self.connections[connection];
+            at_connection.free_since = now;
+            self.clients[at_connection.place.client].route.free(connection, freed);
+            self.made_room(connection, now);
+        }
     }
 
     /// Closes `connection`, on which the server broke the protocol: later replies could not be
@@ -157,6 +215,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
         let (_, mut sink) = sink_of(&mut self.connections, offices, connection);
         for follow_up in self.outbox.follow_ups.drain(..) {
+            if follow_up.entry.kind.does(Action::Peek) {
+                continue; // It has ended.
+            }
             sink.settle(&follow_up.entry, Ending::unanswered(Fate::Lost));
         }
         self.close(connection);

@@ -27,6 +27,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 Timer::Reconnect(connection) => self.connect(connection, now),
                 Timer::WindowEnd => self.end_window(),
                 Timer::Stop => self.stop_now(now),
+                Timer::Held(connection) => self.release(connection, now),
                 Timer::Rest(connection) => {
                     self.rested(connection, now);
                     self.end_if_finished(connection, now);

@@ -500,8 +500,8 @@ fn resolved(target: &Target) -> Option<message::Server> {
 /// A step of a search or scan, as it is sent; none for other runs.
 fn step_message(task: RunTask) -> Option<Step> {
     let RunTask::Step(RestedStep { task, rest }) = task else { return None };
-    let StepTask { number, rate_per_s, keeps_data } = task;
-    Some(Step { number, rate_per_s, keeps_data, rest_ns: rest.ns() })
+    let StepTask { number, rate_per_s, longer, keeps_data } = task;
+    Some(Step { number, rate_per_s, keeps_data, rest_ns: rest.ns(), longer })
 }
 
 /// A step at another rate.

@@ -18,7 +18,7 @@ use memtide_compat::FaceWords;
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
-use memtide_run::steps::{RestedStep, RunTask};
+use memtide_run::steps::{LONGER_MAX, RestedStep, RunTask};
 use memtide_run::{SampledServers, Share};
 use memtide_scenario::{Layer, Outputs, Scenario, Settings, Tls, scenario_digest};
 use memtide_scenario::{Secret, Wait};
@@ -448,8 +448,9 @@ fn task_of(share: &ShareMessage) -> RunTask {
     match (share.load_only, share.step) {
         (true, _) => RunTask::Fill,
         (false, None) => RunTask::Whole,
-        (false, Some(Step { number, rate_per_s, keeps_data, rest_ns })) => {
-            let task = StepTask { number, rate_per_s, keeps_data };
+        (false, Some(Step { number, rate_per_s, keeps_data, rest_ns, longer })) => {
+            let longer = longer.clamp(1, LONGER_MAX);
+            let task = StepTask { number, rate_per_s, longer, keeps_data };
             RunTask::Step(RestedStep { task, rest: Span::from_ns(rest_ns) })
         }
     }

@@ -109,6 +109,7 @@ impl World for SimWorld {
             cores: BTreeMap::new(),
             cpus_online: CPUS,
             cpu_quota: None,
+            chosen: None,
             io: Doors::Simulated,
             outputs: (&settings.outputs).into(),
             share: None,

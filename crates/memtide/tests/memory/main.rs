@@ -149,6 +149,7 @@ fn peak(scenario: &Scenario, servers: u32, share: Option<Share>, sizes: &PlanSiz
         cores: BTreeMap::new(),
         cpus_online: 1,
         cpu_quota: None,
+        chosen: None,
         io: Doors::Kernel { uring: Err("the pages of its buffers are the kernel's".to_owned()) },
         outputs: Wanted::default(),
         share,

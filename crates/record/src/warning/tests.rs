@@ -25,6 +25,7 @@ fn every_warning() -> Vec<Warning> {
         Warning::Evictions { server: server(), count: 77, own: None },
         Warning::FewConnections { connections: 64, server_threads: 4, rate_per_s: 2e5 },
         Warning::UnsteadyWarmup { length_s: 3.0 },
+        Warning::Imprecise { asked: "p99 5%".to_owned(), half_width: Some(0.08), length_s: 300.0 },
         Warning::TooManyConnections { server: server(), refused: 3 },
         Warning::SampleOverflow { lost: 12 },
         Warning::OtherClients { server: server(), commands: 42 },

@@ -17,6 +17,7 @@ pub(crate) fn plan_of(scenario: &Scenario) -> Plan {
         cpus_allowed: vec![0, 1],
         cpus_online: 2,
         cpu_quota: None,
+        chosen: None,
         io: Doors::Simulated,
         outputs: Wanted::default(),
         share: None,

@@ -146,7 +146,7 @@ const COMMON: [&str; 10] = [
 ];
 
 /// Every field, section by section.
-pub static FIELDS: &[Field] = &joined::<114>(&[
+pub static FIELDS: &[Field] = &joined::<123>(&[
     target::TARGET_FIELDS,
     tls::TLS_FIELDS,
     target::CONNECTIONS_FIELDS,

@@ -4,7 +4,7 @@
 //! the origin, adds it.
 
 use crate::scenario::{Secret, Tags, fraction_word};
-use memtide_base::{Span, units};
+use memtide_base::{ItemFlags, Span, units};
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -91,6 +91,11 @@ pub(super) fn command_line(word: &str) -> Result<String, String> {
              a word"
         )
     })
+}
+
+/// Formats flags as one word, or none.
+pub(super) fn shown_flags(flags: &ItemFlags) -> Vec<String> {
+    given(&(!flags.is_empty()).then_some(*flags))
 }
 
 /// Formats an optional value as words.
