@@ -19,8 +19,8 @@ pub enum TlsFault {
     UnknownCa,
     /// The server's certificate cannot be used, for this reason.
     ///
-    /// To do: Give the server a certificate for servers (X.509 version 3), signed with RSA, ECDSA or
-    /// Ed25519.
+    /// To do: Give the server a certificate for servers (X.509 version 3), signed with RSA, ECDSA
+    /// or Ed25519.
     BadCertificate(Excerpt),
     /// Both ends have no version of TLS in common.
     NoCommonVersion,
@@ -39,10 +39,14 @@ pub enum TlsFault {
     /// To do: Check the server's log.
     Alert(Excerpt),
     /// The server answered the handshake in plain text.
+    ///
+    /// To do: Start the server with TLS, or leave `--tls` out; check the port.
     Plain(Stranger),
     /// The server answered the handshake with bytes that are not TLS.
     Unknown(Excerpt),
     /// The server closed the connection within the handshake.
+    ///
+    /// To do: Read the server's log. If it has no TLS, leave `--tls` out.
     ClosedInHandshake,
     /// The bytes cannot be decrypted, or break TLS in another way.
     ///

@@ -183,7 +183,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         while let Some(follow_up) = self.connections[connection].release(now) {
             if follow_up.entry.stage.is_expired() {
                 let server = self.connections[connection].place.server;
-                self.recorder.left(server, Instant::NEVER);
+                self.recorder.left(server, 1, Instant::NEVER);
                 freed += 1;
             } else if !self.second_request(connection, &follow_up, now) {
                 freed += 1;
@@ -399,7 +399,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.churn.as_ref().and_then(|churn| churn.linger)
     }
 
-    /// Sends the last bytes of a filter, whose connection is about to be closed. It comes before the
+    /// Sends the last bytes of a filter, whose connection is about to be closed, before the
     /// connection forgets its state.
     pub(super) fn take_leave(&mut self, connection: ConnectionId) {
         if self.linger() == Some(Span::ZERO) {

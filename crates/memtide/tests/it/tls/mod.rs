@@ -39,7 +39,7 @@ fn counters_are_equal_over_tls_in_every_protocol() {
 
 #[test]
 fn counters_are_equal_over_tls_and_every_driver() {
-    // Debian's memcached does not answer what follows a long value in the same record (docs/tls.md).
+    // A memcached does not answer what follows a long value in the same record (docs/tls.md).
     let (peer, ca) = embedded("127.0.0.1", VALID);
     let line = format!(
         "run -s {} --tls --tls-ca {} --keys 400 --ops-max 6k --depth 8 --timeout 50s --json -",
