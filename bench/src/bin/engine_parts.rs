@@ -79,6 +79,7 @@ fn lowered(scenario: &Scenario) -> Plan {
         io: Doors::Simulated,
         outputs: Wanted::default(),
         share: None,
+        chosen: None,
         filter: None,
     };
     lower(scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message)).plan
