@@ -546,7 +546,7 @@ fn now() -> Instant {
 /// The scenario and its tags as sent to agents. Each agent has its own credentials for the servers,
 /// and conditions are judged here, over all agents.
 fn document(scenario: &Scenario, tags: &Tags) -> String {
-    let scenario = Scenario { user: None, password: None, ..scenario.clone() };
+    let scenario = scenario.without_credentials();
     let outputs = Outputs { tags: tags.clone(), ..Outputs::default() };
     let sent = Settings { scenario, outputs, placement: Placement::default() };
     sent.words().iter().map(|(field, word)| format!("{field} = {word}\n")).collect()

@@ -78,6 +78,7 @@ fn check(settings: &Settings) -> Result<(), Stop> {
     let files = outputs.files();
     let unfit = [
         (!scenario.goals.is_empty(), "goal judges a single run; name figures with --figures"),
+        (!scenario.precision.is_empty(), "precision ends a single run; leave it out"),
         (scenario.trust.strict.is_some(), "strict judges a single run; leave it out"),
         (outputs.plan, "plan shows a single run; use memtide run --plan"),
         (outputs.explain.is_some(), "explain is about a single run; use memtide run --explain"),

@@ -28,7 +28,10 @@ use std::io;
 ///
 /// Cause: No server is named, and the embedded server would lose its items at once.
 pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
-    let settings = flags::settings(matches)?;
+    let settings = match load_only {
+        true => flags::settings(matches),
+        false => flags::settings_to_measure(matches),
+    }?;
     if load_only && settings.scenario.servers.is_empty() {
         return Err(Stop::usage(
             "load needs a server, because an embedded server would end with this command; name one \

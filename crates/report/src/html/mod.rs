@@ -3,6 +3,7 @@
 //!
 //! As in the report, every figure is the record's own.
 
+mod live;
 mod comparison;
 mod steps;
 mod run;
@@ -16,6 +17,7 @@ mod chart;
 mod tests;
 
 pub use comparison::{comparison_page, trial_page};
+pub use live::{live_page, live_part};
 pub use steps::StepsPage;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};

@@ -253,7 +253,8 @@ fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
         refill: Refill::Each,
         window: Window {
             warmup: Span::ZERO,
-            commanded: false,
+            opened_by_command: false,
+            closed_by_command: false,
             duration: Span::MAX,
             ops_max: Some(ops),
             cooldown: Cooldown::Drain,
