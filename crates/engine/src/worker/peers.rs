@@ -183,7 +183,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         while let Some(follow_up) = self.connections[connection].release(now) {
             if follow_up.entry.stage.is_expired() {
                 let server = self.connections[connection].place.server;
-                self.recorder.left(server, Instant::NEVER);
+                self.recorder.left(server, 1, Instant::NEVER);
                 freed += 1;
             } else if !self.second_request(connection, &follow_up, now) {
                 freed += 1;
