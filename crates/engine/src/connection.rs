@@ -566,28 +566,31 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl ConnectionEvents,
     ) {
-        let mut entry = self.pipeline.pop_front().expect("a reply was matched to the head");
-        debug_assert!(entry.hits <= entry.keys, "more keys were found than requested");
+        let head = self.pipeline.front().expect("a reply was matched to the head");
+        debug_assert!(head.hits <= head.keys, "more keys were found than requested");
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
-        let finds = entry.hits > 0
-            && !entry.stage.is_second()
+        let finds = head.hits > 0
+            && !head.stage.is_second()
             && verdict.reply != Some(ReplyClass::Unchanged);
         let value_bytes = if finds { std::mem::take(&mut self.value_bytes) } else { 0 };
-        sink.replied(&entry, verdict.outcome, now);
+        sink.replied(head, verdict.outcome, now);
         let Verdict { fate, outcome, reply, error } = verdict;
-        let goes_on = entry.stage == InFlightStage::Won
-            || outcome == Outcome::Hit && entry.kind.does(Action::CompareAndStore);
+        let goes_on = head.stage == InFlightStage::Won
+            || outcome == Outcome::Hit && head.kind.does(Action::CompareAndStore);
         let is_seen =
-            entry.hits > 0 && reply == Some(ReplyClass::Values) && entry.kind.does(Action::Peek);
-        let is_overdue = entry.intended + self.timeout <= now;
+            head.hits > 0 && reply == Some(ReplyClass::Values) && head.kind.does(Action::Peek);
+        let is_overdue = head.intended + self.timeout <= now;
         let ending = Ending { fate, outcome, reply, error, received: now, bytes };
-        let is_over = !(goes_on || is_seen || is_overdue || entry.stage.is_expired());
+        let is_over = !(goes_on || is_seen || is_overdue || head.stage.is_expired());
         if fate == Fate::Answered && is_over {
-            return sink.answered(&entry, ending, value_bytes);
+            sink.answered(head, ending, value_bytes);
+            self.pipeline.pop_front();
+            return;
         }
         sink.all_answered();
+        let mut entry = self.pipeline.pop_front().expect("it was looked at");
         if finds {
             sink.values(&entry, value_bytes);
         }
