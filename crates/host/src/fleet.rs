@@ -93,7 +93,7 @@ struct Mailbox {
 }
 
 // The commands of two workers are never on one cache line, nor on a pair that is fetched together.
-const _: () = assert!(align_of::<Mailbox>() == 128 && size_of::<Mailbox>() % 128 == 0);
+const _: () = assert!(align_of::<Mailbox>() == 128 && size_of::<Mailbox>().is_multiple_of(128));
 
 impl Mailbox {
     /// Wakes the collector for what the worker has handed over.
