@@ -15,8 +15,8 @@ pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
-    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, Times,
-    UnansweredCount,
+    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, ReplyClass, Tally,
+    Times, UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
 
@@ -395,7 +395,8 @@ impl Recorder {
         self.answers.count = 0;
         debug_assert!(self.in_flight >= u64::from(count), "more end than were in flight");
         self.in_flight -= u64::from(count);
-        if entry.hits > 0 && !entry.stage.is_second() {
+        let has_values = ending.reply != Some(ReplyClass::Unchanged);
+        if entry.hits > 0 && !entry.stage.is_second() && has_values {
             let values = u64::from(entry.hits) * u64::from(count);
             self.values_read(entry.segment, (values, value_bytes), place.0);
         }
