@@ -137,8 +137,8 @@ fn a_knee_is_found_as_well_as_a_slope() {
 fn the_interval_holds_the_limit_whether_steps_are_disturbed_or_not() {
     // Noise of a step of ten seconds; see docs/search.md.
     let noise = 0.092;
-    // Here whatever is disturbed is missed, far below the limit too: harsher than a queue with stalls
-    // (the test `knee`), of which more than 930 of 1 000 intervals hold the limit.
+    // Here whatever is disturbed is missed, far below the limit too: harsher than a queue with
+    // stalls (the test `knee`), of which more than 930 of 1 000 intervals hold the limit.
     for (disturbed, least) in [(0.0, 930), (0.2, 860)] {
         let (mut held, mut length, mut most, mut widths) = (0, 0, 0, Vec::new());
         for seed in 0..1_000 {
