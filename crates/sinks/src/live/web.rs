@@ -12,7 +12,6 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::routing::get;
-use futures_util::stream::{self, Stream};
 use memtide_base::Span;
 use memtide_report::{live_page, live_part, page};
 use memtide_scenario::WebPlace;
@@ -24,6 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use streams::stream::{self, Stream};
 use tokio::sync::watch;
 
 /// The largest number of browsers that watch at the same time.
@@ -121,7 +121,7 @@ impl WebView {
     }
 }
 
-/// A path that nobody can guess: 128 bits of the system's randomness.
+/// A path that cannot be guessed: 128 bits of the system's randomness.
 fn token() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -167,8 +167,8 @@ async fn draw(site: &Site) {
     }
 }
 
-/// Refuses pages of other origins, and names that another party may let lead here; adds headers that
-/// keep the page to itself.
+/// Refuses pages of other origins, and names that another party may let lead here; adds headers
+/// that keep the page to itself.
 async fn guarded(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response<Body> {
     let mut response = match is_own(request.headers(), request.uri()) {
         // Without the path, nothing is told, not even that something else is wrong.
@@ -240,8 +240,8 @@ async fn seconds(State(site): State<Arc<Site>>) -> Response<Body> {
     Sse::new(messages(viewer)).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// Server-sent events: `part` with the newest part; `over` at the end, after which the page loads the
-/// finished one.
+/// Server-sent events: `part` with the newest part; `over` at the end, after which the page loads
+/// the finished one.
 fn messages(viewer: Viewer) -> impl Stream<Item = Result<Message, Infallible>> {
     stream::unfold(viewer, |mut viewer| async move {
         if viewer.has_ended {

@@ -1,5 +1,5 @@
-//! The page on which a run is watched: a frame that is loaded once, and a part that a script replaces
-//! each second. Its charts are those of the finished page.
+//! The page on which a run is watched: a frame that is loaded once, and a part that a script
+//! replaces each second. Its charts are those of the finished page.
 
 use super::chart::{Cell, Chart, Limit, Line, values};
 use super::{SCRIPT, STYLE};
