@@ -197,7 +197,8 @@ fn turns_allocate_nothing() {
     let mut cut_off = Plan { connections: 1, depth: 4, ..wide.clone() };
     cut_off.window = Window {
         warmup: Span::ZERO,
-        commanded: false,
+        opened_by_command: false,
+        closed_by_command: false,
         duration: Span::from_ms(500),
         cooldown: Cooldown::Stop,
         ..cut_off.window

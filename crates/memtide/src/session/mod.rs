@@ -6,6 +6,11 @@
 
 pub(crate) mod host;
 pub(crate) mod simulated;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+pub(crate) mod tls;
 pub(crate) mod embedded;
 pub(crate) mod room;
 pub(crate) mod outlets;
@@ -135,10 +140,10 @@ impl<W: World> Session<W> {
         front.check(settings, world.servers_within(settings))?;
         let around = world.surroundings(settings)?;
         let wanted = Wanted { server_reports: profile.watches_servers, ..around.outputs };
-        let around = Surroundings { repeats: profile.repeats, outputs: wanted, ..around };
+        let mut around = Surroundings { repeats: profile.repeats, outputs: wanted, ..around };
         let scenario = &settings.scenario;
         let lowered = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
-        let lowered = Lowered { sampled: profile.sampled, ..lowered };
+        let mut lowered = Lowered { sampled: profile.sampled, ..lowered };
         let outputs = world.own_outputs(&settings.outputs);
         front.check_outputs(&outputs)?;
         if settings.outputs.plan {
@@ -147,6 +152,11 @@ impl<W: World> Session<W> {
             return shown.map(|()| 0).map_err(|error| unwritable("stdout", &error));
         }
         world.check(&lowered).map_err(|warning| profile.unfit(&warning))?;
+        if let Some(chosen) = world.try_out(settings, &lowered) {
+            around.chosen = Some(chosen);
+            let again = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
+            lowered = Lowered { sampled: lowered.sampled, ..again };
+        }
         // Threads of outputs inherit the CPUs of this thread.
         world.settle(&lowered.placement)?;
         let opened = front.open(&Settings { outputs, ..settings.clone() })?;

@@ -7,7 +7,7 @@ use memtide_host::signal::StopFlag;
 use memtide_record::Warning;
 use memtide_record::{ClockRecord, HostSecond, MachineCpu, MachineRecord};
 use memtide_run::steps::Runner;
-use memtide_run::{CpuPlacement, Lowered, Observer, Surroundings};
+use memtide_run::{CpuChoice, CpuPlacement, Lowered, Observer, Surroundings};
 use memtide_scenario::{Outputs, Settings};
 use memtide_sinks::Samples;
 
@@ -31,6 +31,12 @@ pub(crate) trait World {
     /// Checks whether a plan can be carried out; a warning says what is missing.
     fn check(&self, _lowered: &Lowered) -> Result<(), Warning> {
         Ok(())
+    }
+
+    /// Tries how workers wait best, and where they and the server run best; none if that is not
+    /// worth it.
+    fn try_out(&mut self, _settings: &Settings, _lowered: &Lowered) -> Option<CpuChoice> {
+        None
     }
 
     /// Keeps other threads off the workers' CPUs, and other users out of this process.

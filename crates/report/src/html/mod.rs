@@ -16,7 +16,7 @@ mod chart;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::comparison_page;
+pub use comparison::{comparison_page, trial_page};
 pub use live::{live_page, live_part};
 pub use steps::StepsPage;
 

@@ -174,16 +174,33 @@ impl Outputs {
 }
 
 impl Settings {
+    /// The warm-up of a run whose user says nothing about it: it is found, unless that is
+    /// impossible, or the run is so short that it would end at its longest.
+    pub fn warmup_by_default(&self) -> Warmup {
+        let is_divided = self.placement.parts().is_some();
+        match is_divided || self.scenario.is_unsteady() || self.scenario.is_brief() {
+            true => Warmup::NONE,
+            false => Warmup::Auto,
+        }
+    }
+
     /// All problems that make the scenario impossible, and outputs that contradict it or each
     /// other; empty if there are none.
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(self.scenario.check());
         self.placement.check(&mut problems);
-        let parts = self.placement.parts().filter(|_| self.scenario.warmup == Warmup::Auto);
-        if let Some(parts) = parts {
+        let parts = self.placement.parts();
+        if let Some(parts) = parts.filter(|_| self.scenario.warmup == Warmup::Auto) {
             problems.say(format!(
                 "warmup auto is not possible with {parts}, because each part of the run would find \
                  another one: use a time such as 5s"
+            ));
+        }
+        if let Some(parts) = self.placement.parts().filter(|_| !self.scenario.precision.is_empty())
+        {
+            problems.say(format!(
+                "precision is not possible with {parts}, because each part of the run would end \
+                 at another time: use a duration such as 60s"
             ));
         }
         if let [(_, first), .., (field, last)] = &self.outputs.on_stdout()[..] {
