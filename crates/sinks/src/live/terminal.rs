@@ -51,7 +51,8 @@ impl Screen {
     /// Shows the run on the terminal of stderr, until the run is over or the user leaves.
     ///
     /// # Errors
-    /// If stderr is closed, or the system starts no thread. The caller checks that it is a terminal.
+    /// If stderr is closed, or the system starts no thread. The caller checks that it is a
+    /// terminal.
     pub fn start(live: SharedLive, control: ScreenControl) -> io::Result<Self> {
         let out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let (end, is_shown) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));

@@ -1,5 +1,5 @@
-//! `--ui`: the terminal is as it was before, whatever ends the run, and a terminal that stands still
-//! disturbs nothing.
+//! `--ui`: the terminal is as it was before, whatever ends the run, and a terminal that stands
+//! still disturbs nothing.
 
 use crate::hostile::terminal::terminal;
 use crate::peer::rogue::readable;

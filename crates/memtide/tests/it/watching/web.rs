@@ -16,13 +16,19 @@ struct Site {
 
 impl Site {
     fn start(folder: &Path, more: &str) -> Self {
-        let mut command = program_in(folder, &format!("{LINE} --json r.json {more}"));
+        Self::of(folder, &format!("{LINE} --json r.json {more}"))
+    }
+
+    /// The page of any command that prints its address.
+    fn of(folder: &Path, line: &str) -> Self {
+        let mut command = program_in(folder, line);
         let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let url = lines.find_map(|line| Some(line.ok()?.split_once("http://")?.1.to_owned()));
         thread::spawn(move || lines.count());
         let url = url.unwrap();
+        let url = url.split(';').next().unwrap();
         let (address, path) = url.split_once('/').unwrap();
         Self { child, address: address.to_owned(), path: format!("/{path}") }
     }
@@ -137,4 +143,62 @@ fn a_port_that_is_taken_is_an_error_before_the_run() {
     let words = [format!("--web=127.0.0.1:{port}"), "in use".to_owned()];
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     memtide(&format!("{LINE} --web={port}")).complains(2, &words);
+}
+
+#[test]
+fn kept_results_are_shown_each_and_side_by_side() {
+    let _turn = shared();
+    let folder = crate::outputs::room("web-view");
+    let run = "run --ops-max 2k --keys 50 --rate 0 --quiet";
+    for name in ["a", "b"] {
+        run_in(&folder, &format!("{run} --json {name}.json --out html={name}.html")).exits(0);
+    }
+    let site = Site::of(&folder, "view a.json b.json");
+    let list = site.get(&site.path, "");
+    assert!(list.contains("side by side") && list.contains("b.json"), "{list}");
+    let page = |number: u32| site.get(&format!("{}{number}", site.path), "");
+    assert!(page(0).contains("2 records compared"), "{}", page(0));
+    let written = fs::read_to_string(folder.join("b.html")).unwrap();
+    assert!(page(2).ends_with(&written), "the page of --out html");
+    assert_eq!(code(&page(3)), "404");
+    assert_eq!(code(&site.get("/0", "")), "404");
+    let pid = rustix::process::Pid::from_raw(site.child.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    assert_eq!(site.ends(), 0);
+}
+
+/// A browser without a screen, if there is one.
+fn browser() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut all = std::env::split_paths(&path).map(|folder| folder.join("chromium"));
+    all.find(|program| program.exists())
+}
+
+#[test]
+fn a_browser_draws_the_page_and_says_nothing_on_its_console() {
+    let _turn = shared();
+    let Some(browser) = browser() else {
+        println!("skipped: there is no chromium");
+        return;
+    };
+    let folder = crate::outputs::room("web-browser");
+    let line = "run --rate 1k --duration 12s --warmup 0 --keys 50 --web --quiet";
+    let site = Site::of(&folder, line);
+    let mut chromium = Command::new(browser);
+    chromium
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"])
+        .args(["--disable-background-networking", "--no-first-run", "--disable-component-update"])
+        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--timeout=4000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("http://{}{}", site.address, site.path));
+    let output = chromium.output().unwrap();
+    let (shown, said) = (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    );
+    assert!(shown.contains("data-suspect=") && shown.contains("<svg"), "{shown}\n{said}");
+    let console = said.lines().find(|line| line.contains("CONSOLE"));
+    assert_eq!(console, None);
+    assert_eq!(site.ends(), 0);
+    drop(fs::remove_dir_all(folder));
 }
