@@ -6,6 +6,7 @@ mod first_look;
 mod bad_input;
 mod words;
 mod terminal;
+mod watching;
 mod hostile;
 mod filling;
 mod operations;

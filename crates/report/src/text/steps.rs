@@ -50,8 +50,8 @@ pub struct StepsText {
 }
 
 impl StepsText {
-    /// An empty text for steps of `kind` that are judged by these goals; for a terminal of `columns`
-    /// columns, or none.
+    /// An empty text for steps of `kind` that are judged by these goals; for a terminal of
+    /// `columns` columns, or none.
     pub fn new(kind: CourseKind, goals: &[String], columns: Option<usize>) -> Self {
         Self { kind, goals: goals.to_vec(), columns, ..Self::default() }
     }

@@ -39,6 +39,7 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ("crates/memtide/src/session/outlets.rs", "--verify-details", "no face has it"),
     ("crates/memtide/src/session/outlets.rs", "a simulation", "no face simulates"),
     ("crates/memtide/src/session/room.rs", "--", "only memtide's own commands check memory"),
+    ("crates/memtide/src/session/watching.rs", "--", "no face shows a run in these ways"),
     ("crates/memtide/src/session/simulated.rs", "--trace", "no face simulates"),
     ("crates/memtide/src/session/no_tls.rs", "--tls", "no face has TLS"),
     ("crates/memtide/src/session/tls.rs", "--", "no face has TLS"),

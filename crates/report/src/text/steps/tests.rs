@@ -57,8 +57,8 @@ fn the_answer_of_a_search_is_an_interval_or_why_it_is_none() {
         ),
         (
             Answer { undecided: Some(hidden), ..nothing },
-            "undecided: this machine's pauses of 4.00 ms hide all.p95<1ms; the lowest goal that can \
-             be decided here is 6.00 ms",
+            "undecided: this machine's pauses of 4.00 ms hide all.p95<1ms; the lowest goal that \
+             can be decided here is 6.00 ms",
         ),
         (nothing, "no tested rate meets all.p95<1ms"),
     ] {
