@@ -153,7 +153,6 @@ fn the_interval_holds_the_limit_whether_steps_are_disturbed_or_not() {
         }
         widths.sort_by(f64::total_cmp);
         let (width, length) = (widths[500], f64::from(length) / 1_000.0);
-        println!("{disturbed}: {held} hold, width {width:.3}, {length} lengths, {most} steps");
         assert!(held >= least, "{held} of 1 000 intervals hold the limit");
         assert!(width < 0.15 && length < 75.0 && most < 100, "{width}, {length}, {most}");
     }
