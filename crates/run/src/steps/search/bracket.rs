@@ -235,6 +235,7 @@ impl Bracket {
     }
 
     fn note(&mut self, result: &StepResult) {
+        assert!(result.longer <= LONGER_MAX, "the length of a step is bounded");
         let at = self.tried.partition_point(|tried| tried.rate < result.rate);
         if self.tried.get(at).is_none_or(|tried| tried.rate > result.rate) {
             let rate = result.rate;
