@@ -52,8 +52,8 @@ fn the_answer_of_a_search_is_an_interval_or_why_it_is_none() {
         ),
         (
             Answer { undecided: Some(short), ..ANSWER },
-            "70 000–71 250/s (95 %) is the highest rate that meets all.p95<1ms; undecided at \
-             70 500–71 000/s: longer steps may tell whether all.p95<1ms is met (--duration)",
+            "70 000–71 250/s (95 %) is the highest rate that meets all.p95<1ms; longer steps make \
+             it narrower (--duration)",
         ),
         (
             Answer { undecided: Some(hidden), ..nothing },

@@ -2,8 +2,8 @@
 //! narrow.
 //!
 //! What disturbs a step only ever lengthens its times: a step that met the goals settles its rate,
-//! and a miss is believed once it is the third running. A step that does not tell is repeated, twice
-//! and four times as long; a rate that still does not tell lies inside the interval.
+//! and a miss is believed once it is the third running. A step that does not tell is repeated,
+//! twice and four times as long; a rate that still does not tell lies inside the interval.
 
 use crate::steps::course::{Course, Decision, StepResult, Trial};
 use memtide_base::Rate;
@@ -235,6 +235,7 @@ impl Bracket {
     }
 
     fn note(&mut self, result: &StepResult) {
+        assert!(result.longer <= LONGER_MAX, "the length of a step is bounded");
         let at = self.tried.partition_point(|tried| tried.rate < result.rate);
         if self.tried.get(at).is_none_or(|tried| tried.rate > result.rate) {
             let rate = result.rate;
