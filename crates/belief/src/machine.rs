@@ -21,10 +21,61 @@ pub const STOLEN_MAX: f64 = 0.01;
 const LATE_WAKE: Span = Span::from_ms(1);
 /// A reading of the clock that takes longer is a system call, and an operation takes several.
 const SLOW_READING: Span = Span::from_ns(500);
-/// Files that memtide needs besides its connections, and a few hundred connections.
-const FILES_MIN: u64 = 512;
+/// Files that memtide needs besides its connections.
+const FILES_BESIDE: u64 = 64;
+/// Connections that a run has unless its user says otherwise.
+const CONNECTIONS: u64 = 64;
 /// CPUs that memtide itself keeps busy, beside the threads of a server on the same machine.
 const WORKERS: f64 = 1.0;
+
+/// A condition of a machine of which a run warns, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoiler {
+    /// Fewer than two CPUs for a worker and a server on the same machine.
+    SharedCpu,
+    /// Other threads have a worker's CPU.
+    CpuTaken,
+    /// The hypervisor withholds CPU time.
+    CpuStolen,
+    /// Fewer files may be open than the connections need.
+    FileLimit,
+}
+
+impl Spoiler {
+    /// The code of the run's warning.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::SharedCpu => "shared_cpu",
+            Self::CpuTaken => "cpu_taken",
+            Self::CpuStolen => "cpu_stolen",
+            Self::FileLimit => "file_limit",
+        }
+    }
+
+    /// What to do about it, before a run and after it.
+    pub const fn remedy(self) -> &'static str {
+        match self {
+            Self::SharedCpu => {
+                "give memtide at least two CPUs, or measure a --server that runs elsewhere"
+            }
+            Self::CpuTaken => {
+                "stop other programs on memtide's CPUs, or give it CPUs of its own (taskset); \
+                 fewer --threads if there are more of them than CPUs"
+            }
+            Self::CpuStolen => {
+                "measure on a machine with CPUs of its own, or again when the host is less busy"
+            }
+            Self::FileLimit => "raise the hard limit (ulimit -Hn) or use fewer --connections",
+        }
+    }
+}
+
+/// The files that a run with this number of connections needs; an embedded server has one more for
+/// each.
+pub const fn files_needed(connections: u64, embedded: bool) -> u64 {
+    let sides = if embedded { 2 } else { 1 };
+    connections.saturating_mul(sides).saturating_add(FILES_BESIDE)
+}
 
 /// What was seen of a machine. Fractions are from 0 to 1.
 #[derive(Clone, Debug)]
@@ -112,16 +163,26 @@ pub struct Fact {
     /// What to do; none if nothing needs to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_do: Option<String>,
+    /// The code of the warning that a run under these conditions has; none if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<&'static str>,
 }
 
 impl Fact {
     fn new(about: &str, found: impl Into<String>) -> Self {
-        Self { about: about.to_owned(), found: found.into(), spoils: false, to_do: None }
+        let about = about.to_owned();
+        Self { about, found: found.into(), spoils: false, to_do: None, warning: None }
     }
 
     /// With advice that makes figures better.
     fn advised(self, to_do: Option<&str>) -> Self {
         Self { to_do: to_do.map(str::to_owned), ..self }
+    }
+
+    /// Spoils measurements if `spoils`, as a run warns.
+    fn warned_if(self, spoils: bool, of: Spoiler) -> Self {
+        let warning = spoils.then(|| of.code());
+        Self { warning, ..self.spoiling_if(spoils, of.remedy()) }
     }
 
     /// Spoils measurements if `spoils`; then this is what to do.
@@ -155,12 +216,10 @@ impl Condition {
             found = format!("{found}; {shared} share a core with another");
         }
         let advice = "a thread slows the other one on its core down: leave every second CPU idle";
-        let pair = "server and memtide cannot run at the same time here: measure a server on \
-                    another machine, or allow two CPUs";
         let fact = Fact::new("CPUs", found).advised((shared > 0).then_some(advice));
         let is_here = |(_, server): &Asked| server.as_ref().is_ok_and(|server| server.is_local);
         let shares = self.servers.is_empty() || self.servers.iter().any(is_here);
-        fact.spoiling_if(shares && usable < CPUS_OF_A_PAIR, pair)
+        fact.warned_if(shares && usable < CPUS_OF_A_PAIR, Spoiler::SharedCpu)
     }
 
     /// Number of allowed CPUs that have another one on their core.
@@ -180,8 +239,7 @@ impl Condition {
         if let Some(busy) = self.busy {
             found = format!("{found}; all CPUs were {} busy before", format_percent(busy));
         }
-        let to_do = "stop other programs on memtide's CPUs, or give it CPUs of its own (taskset)";
-        Fact::new("other load", found).spoiling_if(most.kept > KEPT_MAX, to_do)
+        Fact::new("other load", found).warned_if(most.kept > KEPT_MAX, Spoiler::CpuTaken)
     }
 
     fn steal(&self) -> Fact {
@@ -189,8 +247,7 @@ impl Condition {
             return Fact::new("steal", "the kernel does not say");
         };
         let found = format!("the hypervisor withheld {} of the time", format_percent(stolen));
-        let to_do = "use a machine, or a kind of virtual machine, whose CPUs are not shared";
-        Fact::new("steal", found).spoiling_if(stolen > STOLEN_MAX, to_do)
+        Fact::new("steal", found).warned_if(stolen > STOLEN_MAX, Spoiler::CpuStolen)
     }
 
     fn wake_ups(&self) -> Fact {
@@ -279,9 +336,15 @@ impl Condition {
     }
 
     fn files(&self) -> Fact {
-        let found = format!("{} may be open", format_whole(self.files_max));
-        let to_do = "raise it (ulimit -n): each connection needs one";
-        Fact::new("open files", found).advised((self.files_max < FILES_MIN).then_some(to_do))
+        let left = self.files_max.saturating_sub(FILES_BESIDE);
+        let found = format!(
+            "{} may be open: enough for {} connections, or {} to an embedded server",
+            format_whole(self.files_max),
+            format_whole(left),
+            format_whole(left / 2)
+        );
+        let is_short = files_needed(CONNECTIONS, true) > self.files_max;
+        Fact::new("open files", found).warned_if(is_short, Spoiler::FileLimit)
     }
 
     fn uring(&self) -> Fact {

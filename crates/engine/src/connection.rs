@@ -9,14 +9,14 @@ mod datagrams;
 mod link;
 mod outgoing;
 
-use crate::dialect::{self, Dialect, Rejection, Role, WireFormat, in_format_of, name};
+use crate::dialect::{self, Dialect, Marks, Rejection, Role, WireFormat, in_format_of, name};
 pub(crate) use crate::dialect::{InFlight, InFlightStage};
 use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
 use crate::plan::{Matching, Place, Plan, Transport};
 use link::Wrap;
 pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
-use memtide_codec::{ErrorKind, Excerpt, Reply};
+use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
 use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
 use memtide_workload::{Action, Outcome, Source, Version};
 pub(crate) use outgoing::{Outgoing, TooLong};
@@ -109,11 +109,16 @@ pub(crate) trait ConnectionEvents {
     /// Counts unusual datagrams that were noticed at `now`.
     fn datagrams(&mut self, _now: Instant, _class: DatagramClass, _count: u64) {}
 
+    /// The server says `marks` of the item in an answer to `entry`. `is_placeholder` is true if it
+    /// has no value, because a client that has won makes it.
+    fn marked(&mut self, _entry: &InFlight, _marks: &Marks, _is_placeholder: bool) {}
+
     /// The answer to `entry` is complete at `now`, in time or late. `settle` or `late` follows.
     fn replied(&mut self, _entry: &InFlight, _outcome: Outcome, _now: Instant) {}
 }
 
-/// The second request of a cas whose gets found its key.
+/// What the worker does after an answer: it sends the second request of an operation, or remembers
+/// the cas number that a peek returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FollowUp {
     pub(crate) entry: InFlight,
@@ -171,6 +176,10 @@ pub(crate) struct Connection {
     answered: u32,
     /// The unique number that the gets of the oldest operation returned.
     cas_unique: u64,
+    /// What the answer to the oldest operation says of its item.
+    marks: Marks,
+    /// Operations whose second request is due later, with the instant; they keep their room.
+    held: Vec<(Instant, FollowUp)>,
     /// Bytes received of the oldest operation's reply.
     reply_bytes: u32,
     /// Bytes of the values in that reply.
@@ -199,6 +208,11 @@ impl Connection {
             rest_armed: false,
             timeout: plan.timeout,
             pipeline: VecDeque::with_capacity(plan.depth as usize),
+            marks: Marks::NONE,
+            held: match plan.holds() {
+                true => Vec::with_capacity(plan.depth as usize),
+                false => Vec::new(),
+            },
             unsent: 0,
             matching: plan.requests.matching,
             answered: 0,
@@ -208,6 +222,16 @@ impl Connection {
             stray_error: false,
             part_failed: None,
         }
+    }
+
+    /// True if a request was answered since it was opened.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.answered != 0
+    }
+
+    /// Its link.
+    pub(crate) fn link(&mut self) -> &mut Link {
+        &mut self.link
     }
 
     /// The state of its link.
@@ -225,9 +249,22 @@ impl Connection {
         self.pipeline.iter().any(|entry| entry.stage.is_expired())
     }
 
-    /// The number of operations on it, including those that timed out.
+    /// The number of operations on it, including those that timed out or are held.
+    #[inline]
     pub(crate) fn in_flight(&self) -> usize {
-        self.pipeline.len()
+        self.pipeline.len() + self.held.len()
+    }
+
+    /// Holds an operation whose second request is due at `at`.
+    pub(crate) fn hold(&mut self, at: Instant, follow_up: FollowUp) {
+        debug_assert!(self.held.len() < self.held.capacity(), "depth is kept by the route");
+        self.held.push((at, follow_up));
+    }
+
+    /// Takes an operation whose second request is due by `now`; it may have timed out.
+    pub(crate) fn release(&mut self, now: Instant) -> Option<FollowUp> {
+        let due = self.held.iter().position(|(at, _)| *at <= now)?;
+        Some(self.held.swap_remove(due).1)
     }
 
     /// Records that a connect begins at `now`.
@@ -302,10 +339,10 @@ impl Connection {
     }
 
     /// Transforms the bytes appended to `out` since the last call into those for the wire, and
-    /// appends those that a filter has to send.
+    /// appends those that a filter has to send. Returns true if a filter did so.
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) {
-        self.link.poll_transmit(out);
+    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) -> bool {
+        self.link.poll_transmit(out)
     }
 
     /// Records that the transmitted requests are handed to the socket at `now`.
@@ -448,18 +485,11 @@ impl Connection {
                 bring_forward::<T>(&mut self.pipeline, self.unsent, (answer_head, reply))?;
             }
             let turn = self.pipeline.front().map(|head| (self.answered, head));
-            match heed(T::role(answer_head, reply, turn)?, reply, &mut self.part_failed, sink) {
+            let errors = (&mut self.part_failed, &mut self.stray_error);
+            match heed(T::role(answer_head, reply, turn)?, reply, errors, sink) {
                 Heeded::Answer => {}
                 Heeded::FailedPart => continue,
                 Heeded::Aside => {
-                    (self.reply_bytes, left) = (0, bytes.len());
-                    continue;
-                }
-            }
-            if self.stray_error {
-                self.stray_error = false;
-                if is_bare_error(reply) {
-                    // memcached reads the rest of a bad data chunk as a command of its own.
                     (self.reply_bytes, left) = (0, bytes.len());
                     continue;
                 }
@@ -470,6 +500,11 @@ impl Connection {
             let reply = T::meaning(head, reply);
             let verdict = match *reply {
                 Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
+                    if T::HAS_MARKS
+                        && has_no_value::<T>(answer_head, &mut self.marks, head, bytes, sink)
+                    {
+                        continue;
+                    }
                     sink.value(head, key, bytes);
                     head.hits += 1;
                     self.value_bytes += bytes as u64;
@@ -482,16 +517,12 @@ impl Connection {
                     if !(ends && T::ends_with_value(head)) {
                         continue;
                     }
-                    verdict(head, &Reply::End)?
+                    self.marks.add_to(verdict(head, &Reply::End)?)
                 }
-                Reply::Error(ref error) => {
-                    self.stray_error = error.is_bad_data_chunk();
-                    if error.is_too_many_connections() {
-                        return Err(PeerError::TooManyConnections);
-                    }
-                    sink.refused(Refusal::of(error));
-                    failure(error.kind)
+                Reply::Done if T::HAS_MARKS && head.kind.does(Action::Peek) => {
+                    unchanged(T::marks(answer_head), head, sink)
                 }
+                Reply::Error(ref error) => refused(error, &mut self.stray_error, sink)?,
                 Reply::End if self.part_failed.is_some() => {
                     failure(self.part_failed.take().expect("it was looked at"))
                 }
@@ -540,14 +571,20 @@ impl Connection {
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
-        let finds = head.hits > 0 && !head.stage.is_second();
+        let finds = head.hits > 0
+            && !head.stage.is_second()
+            && verdict.reply != Some(ReplyClass::Unchanged);
         let value_bytes = if finds { std::mem::take(&mut self.value_bytes) } else { 0 };
         sink.replied(head, verdict.outcome, now);
-        let is_half = verdict.outcome == Outcome::Hit && head.kind.does(Action::CompareAndStore);
-        let is_overdue = head.intended + self.timeout <= now;
         let Verdict { fate, outcome, reply, error } = verdict;
+        let goes_on = head.stage == InFlightStage::Won
+            || outcome == Outcome::Hit && head.kind.does(Action::CompareAndStore);
+        let is_seen =
+            head.hits > 0 && reply == Some(ReplyClass::Values) && head.kind.does(Action::Peek);
+        let is_overdue = head.intended + self.timeout <= now;
         let ending = Ending { fate, outcome, reply, error, received: now, bytes };
-        if fate == Fate::Answered && !(is_half || is_overdue || head.stage.is_expired()) {
+        let is_over = !(goes_on || is_seen || is_overdue || head.stage.is_expired());
+        if fate == Fate::Answered && is_over {
             sink.answered(head, ending, value_bytes);
             self.pipeline.pop_front();
             return;
@@ -566,11 +603,16 @@ impl Connection {
             sink.late(&entry, bytes);
             return;
         }
-        if is_half {
+        if goes_on {
+            let is_cas = entry.kind.does(Action::CompareAndStore);
+            let unique = if is_cas { self.cas_unique } else { 0 };
             entry.stage = InFlightStage::Second;
             sink.half_way(&entry, bytes);
-            follow_ups.push(FollowUp { entry, unique: self.cas_unique });
+            follow_ups.push(FollowUp { entry, unique });
             return;
+        }
+        if is_seen {
+            follow_ups.push(FollowUp { entry, unique: self.cas_unique });
         }
         sink.settle(&entry, ending);
     }
@@ -600,6 +642,18 @@ impl Connection {
                 next = next.min(deadline);
             }
         }
+        for (_, FollowUp { entry, .. }) in &mut self.held {
+            let deadline = entry.intended + timeout;
+            if entry.stage.is_expired() {
+                continue;
+            }
+            if deadline <= now {
+                sink.settle(entry, Ending::unanswered(Fate::TimedOut));
+                entry.stage = entry.stage.expired();
+            } else {
+                next = next.min(deadline);
+            }
+        }
         next
     }
 
@@ -616,12 +670,18 @@ impl Connection {
                 false => sink.settle(&entry, Ending::unanswered(fate)),
             }
         }
+        for (_, FollowUp { entry, .. }) in self.held.drain(..) {
+            match entry.stage.is_expired() {
+                true => sink.forgotten(),
+                false => sink.settle(&entry, Ending::unanswered(fate)),
+            }
+        }
         self.reset();
     }
 
     /// Resets the connection to closed, with nothing in flight.
     pub(crate) fn reset(&mut self) {
-        assert!(self.pipeline.is_empty(), "what is under way ends before");
+        assert!(self.in_flight() == 0, "what is under way ends before");
         self.unsent = 0;
         self.answered = 0;
         self.forget_reply();
@@ -633,6 +693,7 @@ impl Connection {
         self.link.reader.reset();
         self.reply_bytes = 0;
         self.value_bytes = 0;
+        self.marks = Marks::NONE;
         self.stray_error = false;
         self.part_failed = None;
     }
@@ -665,6 +726,61 @@ fn is_number<T: WireFormat>(head: &InFlight) -> bool {
     T::ends_with_value(head) && head.kind.is_numeric()
 }
 
+/// Takes what the server says of an item whose value of `bytes` bytes begins; true if that is no
+/// value.
+#[inline(always)]
+fn has_no_value<T: WireFormat>(
+    answer_head: T::AnswerHead,
+    marks: &mut Marks,
+    head: &mut InFlight,
+    bytes: usize,
+    sink: &mut impl ConnectionEvents,
+) -> bool {
+    *marks = T::marks(answer_head);
+    !marks.is_empty() && is_placeholder(*marks, head, bytes, sink)
+}
+
+/// Takes an error line that answers the oldest operation.
+#[inline(never)]
+fn refused(
+    error: &ErrorReply<'_>,
+    stray_error: &mut bool,
+    sink: &mut impl ConnectionEvents,
+) -> Result<Verdict, PeerError> {
+    *stray_error = error.is_bad_data_chunk();
+    if error.is_too_many_connections() {
+        return Err(PeerError::TooManyConnections);
+    }
+    sink.refused(Refusal::of(error));
+    Ok(failure(error.kind))
+}
+
+/// Takes the answer to a peek whose value is known already.
+#[inline(never)]
+fn unchanged(marks: Marks, head: &mut InFlight, sink: &mut impl ConnectionEvents) -> Verdict {
+    sink.marked(head, &marks, false);
+    head.hits = 1;
+    answered(Outcome::Hit, ReplyClass::Unchanged)
+}
+
+/// Reports what the server says of the item whose value of `bytes` bytes begins. True if that is no
+/// value, because a client that has won makes it.
+#[inline(never)]
+fn is_placeholder(
+    marks: Marks,
+    head: &mut InFlight,
+    bytes: usize,
+    sink: &mut impl ConnectionEvents,
+) -> bool {
+    let is_placeholder = bytes == 0 && marks.has(Marks::WON | Marks::WAITING);
+    sink.marked(head, &marks, is_placeholder);
+    let is_first = head.stage == InFlightStage::First;
+    if marks.has(Marks::WON) && is_first && head.kind.does(Action::Recache) {
+        head.stage = InFlightStage::Won;
+    }
+    is_placeholder
+}
+
 /// True if one more value can belong to the reply that `head` awaits.
 fn is_asked_for(head: &InFlight) -> bool {
     head.kind.reads() && !head.stage.is_second() && head.hits < head.keys
@@ -681,6 +797,19 @@ struct Verdict {
     outcome: Outcome,
     reply: Option<ReplyClass>,
     error: Option<ErrorClass>,
+}
+
+impl Marks {
+    /// The verdict on a read whose item has these marks.
+    #[inline(always)]
+    fn add_to(self, verdict: Verdict) -> Verdict {
+        let reply = match self {
+            _ if self.has(Self::STALE) => Some(ReplyClass::Stale),
+            _ if self.has(Self::WAITING) => Some(ReplyClass::Waiting),
+            _ => verdict.reply,
+        };
+        Verdict { reply, ..verdict }
+    }
 }
 
 fn answered(outcome: Outcome, reply: ReplyClass) -> Verdict {
@@ -711,10 +840,12 @@ enum Heeded {
 fn heed(
     role: Role<'_>,
     reply: &Reply<'_>,
-    part_failed: &mut Option<ErrorKind>,
+    (part_failed, stray_error): (&mut Option<ErrorKind>, &mut bool),
     sink: &mut impl ConnectionEvents,
 ) -> Heeded {
     match role {
+        // memcached reads the rest of a bad data chunk as a command of its own.
+        Role::Answer if std::mem::take(stray_error) && is_bare_error(reply) => Heeded::Aside,
         Role::Answer => Heeded::Answer,
         Role::FailedPart(error) => {
             sink.refused(Refusal::of(&error));
@@ -746,7 +877,11 @@ fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
             let outcome = if whole { Outcome::Hit } else { Outcome::Miss };
             Ok(answered(outcome, ReplyClass::Values))
         }
-        Reply::Stored if storing => Ok(answered(Outcome::Stored, ReplyClass::Stored)),
+        Reply::Stored if storing => {
+            let won = kind.does(Action::Recache);
+            let class = if won { ReplyClass::Won } else { ReplyClass::Stored };
+            Ok(answered(Outcome::Stored, class))
+        }
         Reply::NotStored if storing => Ok(answered(Outcome::NotStored, ReplyClass::NotStored)),
         Reply::Exists if second => Ok(answered(Outcome::Exists, ReplyClass::Exists)),
         Reply::NotFound if may_miss => Ok(answered(Outcome::NotFound, ReplyClass::NotFound)),
@@ -755,6 +890,9 @@ fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
         }
         Reply::Touched if kind.does(Action::Touch) => {
             Ok(answered(Outcome::Touched, ReplyClass::Touched))
+        }
+        Reply::Ok if kind.does(Action::Invalidate) => {
+            Ok(answered(Outcome::Invalidated, ReplyClass::Invalidated))
         }
         Reply::Number(_) if kind.is_numeric() => Ok(answered(Outcome::Number, ReplyClass::Number)),
         _ => Err(PeerError::Mismatch { kind, got: name(reply) }),
@@ -773,6 +911,7 @@ impl From<Closed> for ErrorClass {
     fn from(closed: Closed) -> Self {
         match closed {
             Closed::ByPeer
+            | Closed::Truncated
             | Closed::Reset
             | Closed::Unanswered
             | Closed::Unheard

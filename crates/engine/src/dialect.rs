@@ -15,7 +15,7 @@ use content::Content;
 pub(crate) use in_flight::{InFlight, InFlightStage};
 use memtide_codec::{ErrorReply, Malformed, Reply};
 use memtide_workload::{Op, OpKind, Source, Version};
-pub(crate) use meta::Meta;
+pub(crate) use meta::{Marks, Meta};
 pub(crate) use text::Text;
 
 /// The encoder of a plan's protocol, shared by all connections of a worker. It appends to a buffer
@@ -88,6 +88,8 @@ pub(crate) trait WireFormat {
     const NO_HEAD: Self::AnswerHead;
     /// True if replies may come in another order than requests, if the plan says so.
     const MAY_BE_DISORDERED: bool = false;
+    /// True if answers may say more of an item than its value.
+    const HAS_MARKS: bool = false;
 
     /// True if an operation of this kind can be sent so that the server does not answer it.
     fn has_quiet_form(&self, kind: OpKind) -> bool;
@@ -103,7 +105,8 @@ pub(crate) trait WireFormat {
         out: &mut SendBuffer,
     );
 
-    /// Appends the second request of a cas on a key, with the unique number that its gets returned.
+    /// Appends the second request of an operation on a key: of a cas with the unique number that
+    /// its gets returned, of others with 0.
     fn cas(
         &self,
         content: &Content,
@@ -159,6 +162,12 @@ pub(crate) trait WireFormat {
     #[inline(always)]
     fn ends_with_value(_entry: &InFlight) -> bool {
         false
+    }
+
+    /// What an answer says of its item beside the value.
+    #[inline(always)]
+    fn marks(_answer_head: Self::AnswerHead) -> Marks {
+        Marks::NONE
     }
 
     /// The operation, counted from the oldest one, that a reply answers; `None` if it answers none
@@ -281,6 +290,11 @@ impl Dialect {
         spoken!(self, format, content => {
             format.request(content, (op, source), (version, opaque), out);
         });
+    }
+
+    /// Remembers the cas number of a key's value, which later peeks name.
+    pub(crate) fn remember(&mut self, key: u64, unique: u64) {
+        self.content.remember(key, unique);
     }
 
     /// Appends the second request of a cas: see [`WireFormat::cas`].

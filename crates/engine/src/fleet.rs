@@ -70,6 +70,9 @@ pub enum Command {
     /// Open the measured window, in a plan whose window is opened by command. The instant lies
     /// before the latest one, and so far in the future that no worker is past it.
     Open,
+    /// Close the measured window, in a plan whose window is closed by command, under the same
+    /// conditions.
+    Close,
     /// Make no more operations; wait for those in flight, but no longer than `grace`.
     Stop {
         /// The longest wait for operations in flight.

@@ -22,12 +22,12 @@ pub mod driver;
 
 pub use driver::{
     Address, BufferPosition, Closed, Completion, ConnectError, Driver, Event, Filter, FilterPlan,
-    Message, PeerError, Sample, SendBuffer, SocketOptions, Submitted,
+    Handshake, Message, PeerError, Sample, SendBuffer, SocketOptions, Submitted, TlsFault,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{
     ChurnPlan, Clients, ConnectionTurn, Contents, Cooldown, Credentials, Io, Matching, OnFull,
     Pace, Pacing, Plan, Protocol, RateUnit, Reach, Reconnect, Refill, Replicate, ServerPlan,
-    Sharing, Task, Transport, Verify, Wait, Window, WindowOpening,
+    Sharing, Task, Transport, Verify, Wait, Window, WindowCommands,
 };
 pub use worker::Worker;

@@ -12,12 +12,12 @@ pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Matching, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
 };
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, ItemFlags, Span};
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_metrics::{Shape, Tally, slices};
 use memtide_workload::{
     Action, Arrival, Draws, Expiring, KeySpace, Lifetimes, Mix, OpKind, Oracle, RateCurve,
-    SourcePlan, ValueSpace, Version, numeric_value,
+    SourcePlan, TimeLaw, ValueSpace, Version, numeric_value,
 };
 use std::fmt;
 use std::net::IpAddr;
@@ -55,7 +55,7 @@ pub struct Plan {
     /// The measured window, and the end of the load.
     pub window: Window,
     /// The window's opening, if a command opens it; a fleet starts each plan with one of its own.
-    pub opening: WindowOpening,
+    pub commands: WindowCommands,
     /// The source of operations and their keys.
     pub source: SourcePlan,
     /// The keys' bytes.
@@ -183,6 +183,13 @@ pub struct RequestPlan {
     /// The number that a cas states as still valid. `None`: a cas reads the key first and states
     /// the number that the read returned.
     pub cas_unique: Option<u64>,
+    /// What reads ask beside values; meta protocol only.
+    pub item_flags: ItemFlags,
+    /// How long a client that won takes until it stores.
+    pub recache_time: TimeLaw,
+    /// In seconds: how long an invalidated item stays; and for recache, how long a new item without
+    /// a value stays, and below which time to its expiry an item is stored anew.
+    pub stale_s: u32,
 }
 
 /// The transport of requests and replies.
@@ -328,8 +335,11 @@ pub struct Window {
     /// The length of the load before the window; the longest if a command may open it.
     pub warmup: Span,
     /// True if [`Command::Open`](crate::fleet::Command::Open) may open the window earlier.
-    pub commanded: bool,
-    /// The length of the window; [`Span::MAX`] if only `ops_max` ends the run.
+    pub opened_by_command: bool,
+    /// True if [`Command::Close`](crate::fleet::Command::Close) may close the window earlier.
+    pub closed_by_command: bool,
+    /// The length of the window, the longest if a command may close it; [`Span::MAX`] if only
+    /// `ops_max` ends the run.
     pub duration: Span,
     /// The number of operations offered; `None` for no limit.
     pub ops_max: Option<u64>,
@@ -337,30 +347,40 @@ pub struct Window {
     pub cooldown: Cooldown,
 }
 
-/// The instant at which a command opens the window of a running load. The workers of a fleet share
-/// it, so that all see one instant: an operation is counted after its intended instant, and the
-/// command comes before the instant that it names.
+/// The instants at which commands open and close the window of a running load. The workers of a
+/// fleet share them, so that all see one instant: an operation is counted after its intended
+/// instant, and the command comes before the instant that it names.
 #[derive(Clone, Debug)]
-pub struct WindowOpening(Arc<AtomicU64>);
+pub struct WindowCommands(Arc<[AtomicU64; 2]>);
 
-impl WindowOpening {
-    /// An opening that was not commanded yet.
+impl WindowCommands {
+    /// No command yet.
     pub fn new() -> Self {
-        Self(Arc::new(AtomicU64::new(Instant::NEVER.ns())))
+        Self(Arc::new([const { AtomicU64::new(Instant::NEVER.ns()) }; 2]))
     }
 
     /// Commands the window to open at `at`, an instant to come.
-    pub fn command(&self, at: Instant) {
-        self.0.store(at.ns(), Ordering::Release);
+    pub fn open(&self, at: Instant) {
+        self.0[0].store(at.ns(), Ordering::Release);
     }
 
-    /// The commanded instant; never before the command.
-    pub fn at(&self) -> Instant {
-        Instant::from_ns(self.0.load(Ordering::Acquire))
+    /// Commands the window to close at `at`, an instant to come.
+    pub fn close(&self, at: Instant) {
+        self.0[1].store(at.ns(), Ordering::Release);
+    }
+
+    /// The commanded opening; never before the command.
+    pub fn opening(&self) -> Instant {
+        Instant::from_ns(self.0[0].load(Ordering::Acquire))
+    }
+
+    /// The commanded end; never before the command.
+    pub fn closing(&self) -> Instant {
+        Instant::from_ns(self.0[1].load(Ordering::Acquire))
     }
 }
 
-impl Default for WindowOpening {
+impl Default for WindowCommands {
     fn default() -> Self {
         Self::new()
     }
@@ -395,7 +415,7 @@ impl Contents {
     /// The length in bytes of the value that an operation of this kind sends for the key with this
     /// id; `None` if it sends none.
     pub fn size(&self, kind: OpKind, id: u64) -> Option<u64> {
-        if !matches!(kind.action(), Action::Store | Action::CompareAndStore) {
+        if !kind.stores_value() {
             return None;
         }
         let bytes = match id >= self.numeric_from {
@@ -521,8 +541,15 @@ impl Plan {
             depth: self.depth as usize,
             churn: self.churn().is_some(),
             message_sizes: self.message_sizes,
+            item_figures: !self.requests.item_flags.is_empty(),
             bounds: self.window.cooldown == Cooldown::Stop,
         }
+    }
+
+    /// True if an operation may wait between its first answer and its second request.
+    pub(crate) fn holds(&self) -> bool {
+        let mut kinds = self.source.mix.kinds();
+        kinds.any(|kind| kind.does(Action::Recache)) && self.requests.recache_time != TimeLaw::ZERO
     }
 
     /// The workers that this process makes.
@@ -569,7 +596,8 @@ impl Plan {
 impl Window {
     /// The length of the window, if it is known before its end.
     pub fn length(&self) -> Option<Span> {
-        (self.ops_max.is_none() && self.duration != Span::MAX).then_some(self.duration)
+        let is_known = !self.closed_by_command && self.ops_max.is_none();
+        (is_known && self.duration != Span::MAX).then_some(self.duration)
     }
 
     /// The segment of an operation intended at `at` in a run that started at `start`.

@@ -5,16 +5,18 @@ mod alike;
 mod lateness;
 
 use crate::connection::{Ending, InFlight, InFlightStage};
-use crate::driver::{Closed, Refusal, Sample};
+use crate::dialect::Marks;
+use crate::driver::{Closed, Handshake, Refusal, Sample};
 use crate::pacer::Wait;
-use crate::plan::{Plan, Window, WindowOpening, segment, slot};
+use crate::plan::{Plan, Window, WindowCommands, segment, slot};
 use alike::{Answers, Sends};
 use lateness::Latenesses;
 pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
-    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, UnansweredCount,
+    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, ReplyClass, Tally,
+    Times, UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
 
@@ -61,7 +63,7 @@ pub(crate) struct Recorder {
     pub(crate) awaited_until: Instant,
     window: Window,
     /// The command that may still open the window; none once its instant is known.
-    opening: Option<WindowOpening>,
+    commands: Option<WindowCommands>,
     start: Instant,
     /// The measured window as instants, which every operation is compared with.
     measured: (Instant, Instant),
@@ -73,6 +75,17 @@ pub(crate) struct Recorder {
     /// True if the size or the sample of each operation is kept.
     keeps_singles: bool,
     several_servers: bool,
+}
+
+/// The opening of a connection, under connection churn.
+#[derive(Clone, Copy)]
+pub(crate) struct Opening {
+    /// The time since it was due.
+    pub(crate) response: Span,
+    /// The time since its connect.
+    pub(crate) service: Span,
+    /// The time since it was established.
+    pub(crate) handshake: Span,
 }
 
 /// The end of a connection under connection churn, or of several that never opened.
@@ -108,7 +121,8 @@ impl Recorder {
             refusal: None,
             awaited_until: Instant::NEVER,
             window: plan.window,
-            opening: plan.window.commanded.then(|| plan.opening.clone()),
+            commands: (plan.window.opened_by_command || plan.window.closed_by_command)
+                .then(|| plan.commands.clone()),
             start: Instant::NEVER,
             measured: (Instant::NEVER, Instant::NEVER),
             segment_last: (Instant::NEVER, segment::COOLDOWN),
@@ -136,40 +150,52 @@ impl Recorder {
     /// The segment of `at`, which is not in the future.
     #[inline]
     fn segment_of(&mut self, at: Instant) -> u16 {
-        if self.opening.is_some() {
-            self.look_for_opening(at);
+        if self.commands.is_some() {
+            self.look_for_commands(at);
         }
         segment_in(self.measured, at)
     }
 
-    /// Takes over the command to open the window, if it was given by `now`. Without one, the window
-    /// opens at the latest instant. A separate function for the reason given at `ended_late`.
+    /// Takes over the commands to open and to close the window that were given by `now`. Without
+    /// one, the window opens, or ends, at the latest instant. A separate function for the reason
+    /// given at `ended_late`.
     #[cold]
-    fn look_for_opening(&mut self, now: Instant) {
-        let Some(at) = self.opening.as_ref().map(WindowOpening::at) else { return };
-        let latest = self.window.measure_start(self.start);
-        if at < latest {
-            self.window.warmup = at.since(self.start);
-            self.follow_window();
+    fn look_for_commands(&mut self, now: Instant) {
+        let Some(commands) = &self.commands else { return };
+        if self.window.opened_by_command {
+            let (at, latest) = (commands.opening(), self.window.measure_start(self.start));
+            if at < latest {
+                self.window.warmup = at.since(self.start);
+            }
+            self.window.opened_by_command = at >= latest && now < latest;
         }
-        if at < latest || now >= latest {
-            self.opening = None;
+        if self.window.closed_by_command {
+            let (at, latest) = (commands.closing(), self.window.measure_end(self.start));
+            if at < latest {
+                self.window.duration = at.since(self.window.measure_start(self.start));
+            }
+            self.window.closed_by_command = at >= latest && now < latest;
         }
+        if !self.window.opened_by_command && !self.window.closed_by_command {
+            self.commands = None;
+        }
+        self.follow_window();
     }
 
-    /// The measured window, once its beginning is known at `now`.
-    pub(crate) fn measured_window(&mut self, now: Instant) -> Option<(Instant, Instant)> {
+    /// The measured window, once its beginning is known at `now`, and whether its end is.
+    pub(crate) fn measured_window(&mut self, now: Instant) -> Option<(Instant, Instant, bool)> {
         if self.start == Instant::NEVER {
             return None;
         }
-        self.look_for_opening(now);
-        self.opening.is_none().then_some(self.measured)
+        self.look_for_commands(now);
+        let (from, until) = self.measured;
+        (!self.window.opened_by_command).then_some((from, until, !self.window.closed_by_command))
     }
 
     /// Counts one intended operation; returns its segment.
     #[inline(always)]
     pub(crate) fn intended(&mut self, at: Instant) -> u16 {
-        if at != self.segment_last.0 || self.opening.is_some() {
+        if at != self.segment_last.0 || self.commands.is_some() {
             self.segment_last = (at, self.segment_of(at));
         }
         let (_, segment) = self.segment_last;
@@ -213,16 +239,44 @@ impl Recorder {
         self.count(segment, server, |counters| {
             counters.bytes_sent += bytes as u64;
             match kind.action() {
-                Action::Read | Action::CompareAndStore => counters.keys_asked += u64::from(keys),
+                Action::Read | Action::CompareAndStore | Action::Recache | Action::Peek => {
+                    counters.keys_asked += u64::from(keys);
+                }
                 Action::ReadAndTouch | Action::Touch => counters.touch_commands += 1,
                 Action::Store => counters.storage_commands += 1,
-                Action::Remove | Action::Count => {}
+                Action::Remove | Action::Count | Action::Invalidate => {}
             }
         });
         if segment == segment::MEASURE
             && let Some(sizes) = &mut self.tally.times.request_bytes
         {
             sizes.record(bytes as u64);
+        }
+    }
+
+    /// Records what the server says of an item.
+    #[inline(never)]
+    pub(crate) fn marked(
+        &mut self,
+        entry: &InFlight,
+        marks: &Marks,
+        is_placeholder: bool,
+        server: ServerId,
+    ) {
+        if is_placeholder {
+            self.count(entry.segment, server, |counters| counters.placeholders += 1);
+        }
+        if entry.segment == segment::MEASURE
+            && let Times {
+                item_age_s: Some(ages),
+                item_ttl_s: Some(ttls),
+                item_read: Some(reads),
+                ..
+            } = &mut self.tally.times
+        {
+            marks.age_s().into_iter().for_each(|age_s| ages.record(age_s.into()));
+            marks.ttl_s().into_iter().for_each(|ttl_s| ttls.record(ttl_s.into()));
+            marks.read().into_iter().for_each(|read| reads.record(read.into()));
         }
     }
 
@@ -341,7 +395,8 @@ impl Recorder {
         self.answers.count = 0;
         debug_assert!(self.in_flight >= u64::from(count), "more end than were in flight");
         self.in_flight -= u64::from(count);
-        if entry.hits > 0 && !entry.stage.is_second() {
+        let has_values = ending.reply != Some(ReplyClass::Unchanged);
+        if entry.hits > 0 && !entry.stage.is_second() && has_values {
             let values = u64::from(entry.hits) * u64::from(count);
             self.values_read(entry.segment, (values, value_bytes), place.0);
         }
@@ -761,8 +816,9 @@ impl Recorder {
         segment
     }
 
-    /// Records the opening of a connection of `segment`, with its response and service time.
-    pub(crate) fn churn_opened(&mut self, segment: u16, response: Span, service: Span) {
+    /// Records the opening of a connection of `segment`.
+    pub(crate) fn churn_opened(&mut self, segment: u16, opening: Opening) {
+        let Opening { response, service, handshake } = opening;
         let Some(churn) = &mut self.tally.churn else { return };
         churn.segments[usize::from(segment)].opened += 1;
         if segment == segment::MEASURE {
@@ -771,6 +827,17 @@ impl Recorder {
             self.churn_open += 1;
             churn.connect_response.record(response.ns());
             churn.connect_service.record(service.ns());
+            churn.connect_tcp.record(service.ns() - handshake.ns());
+            churn.handshake.record(handshake.ns());
+        }
+    }
+
+    /// Records the time from the opening of a connection of `segment` to its first answer.
+    pub(crate) fn churn_first_reply(&mut self, segment: u16, after: Span) {
+        if let Some(churn) = &mut self.tally.churn
+            && segment == segment::MEASURE
+        {
+            churn.first_reply.record(after.ns());
         }
     }
 
@@ -795,8 +862,14 @@ impl Recorder {
     }
 
     /// Counts an opened connection to `server`.
-    pub(crate) fn connected(&mut self, server: ServerId) {
-        self.tally.connections[server.index()].opened += 1;
+    pub(crate) fn connected(&mut self, server: ServerId, handshake: Option<Handshake>) {
+        let counters = &mut self.tally.connections[server.index()];
+        counters.opened += 1;
+        match handshake {
+            None => {}
+            Some(Handshake::Full) => counters.handshakes_full += 1,
+            Some(Handshake::Resumed) => counters.handshakes_resumed += 1,
+        }
     }
 
     /// Counts a connection to `server` that was lost at `now`.

@@ -9,7 +9,7 @@ mod rig;
 use memtide_base::{ConnectionId, Instant, Law, Span};
 use memtide_engine::fleet::{Command, Fleet};
 use memtide_engine::{
-    Address, Cooldown, Pacing, Plan, Protocol, ServerPlan, Stage, Verify, Window, WindowOpening,
+    Address, Cooldown, Pacing, Plan, Protocol, ServerPlan, Stage, Verify, Window, WindowCommands,
 };
 use memtide_metrics::{Counters, Mismatch, TallySum, VerifyClass};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
@@ -30,7 +30,8 @@ fn plan(ops: u64, keys_max: u64, values: &str) -> Plan {
     let values: SizeLaw = values.parse().expect("a law");
     let window = Window {
         warmup: Span::ZERO,
-        commanded: false,
+        opened_by_command: false,
+        closed_by_command: false,
         duration: Span::MAX,
         ops_max: Some(ops),
         cooldown: Cooldown::Drain,
@@ -41,7 +42,7 @@ fn plan(ops: u64, keys_max: u64, values: &str) -> Plan {
         depth: 8,
         pacing: Pacing::Closed,
         window,
-        opening: WindowOpening::new(),
+        commands: WindowCommands::new(),
         source: SourcePlan {
             mix: MIX.parse().expect("a mix"),
             popularity: Popularity::Zipf(0.9),

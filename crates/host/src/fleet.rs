@@ -21,7 +21,7 @@ use memtide_engine::fleet::{
     Command, CpuTime, Fleet, FleetError, Interval, STOP_MIN, WorkerReport,
 };
 use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
-use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, WindowOpening, Worker};
+use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, WindowCommands, Worker};
 use memtide_metrics::{Tally, TallySum};
 use memtide_workload::{PlannedSource, Source};
 use rustix::io::Errno;
@@ -93,7 +93,7 @@ struct Mailbox {
 }
 
 // The commands of two workers are never on one cache line, nor on a pair that is fetched together.
-const _: () = assert!(align_of::<Mailbox>() == 128 && size_of::<Mailbox>() % 128 == 0);
+const _: () = assert!(align_of::<Mailbox>() == 128 && size_of::<Mailbox>().is_multiple_of(128));
 
 impl Mailbox {
     /// Wakes the collector for what the worker has handed over.
@@ -191,8 +191,8 @@ impl Fleet for HostFleet {
 
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         assert!(self.workers.iter().all(|worker| worker.handle.is_none()), "one plan at a time");
-        // The opening of an earlier plan is past.
-        let plan = Arc::new(Plan { opening: WindowOpening::new(), ..plan.clone() });
+        // The commands to an earlier plan are past.
+        let plan = Arc::new(Plan { commands: WindowCommands::new(), ..plan.clone() });
         (self.stops, self.plan) = (Stops::default(), Some(Arc::clone(&plan)));
         self.workers.clear();
         let mut receivers = Vec::new();
@@ -221,8 +221,12 @@ impl Fleet for HostFleet {
                 self.stops.window = (plan.window.measure_start(at), plan.window.measure_end(at));
             }
             (Command::Open, Some(plan)) => {
-                plan.opening.command(at);
+                plan.commands.open(at);
                 self.stops.window = (at, at + plan.window.duration);
+            }
+            (Command::Close, Some(plan)) => {
+                plan.commands.close(at);
+                self.stops.window.1 = at;
             }
             _ => {}
         }
@@ -231,8 +235,8 @@ impl Fleet for HostFleet {
             assert!(!begun || command != Command::Begin, "a load begins once");
             match command {
                 Command::Begin => worker.mailbox.begin_ns.store(at.ns(), Ordering::Release),
-                // All workers share the plan's opening.
-                Command::Open => {}
+                // All workers share the plan's commands.
+                Command::Open | Command::Close => {}
                 Command::Stop { grace } => worker.mailbox.stop(at, grace),
             }
         }
@@ -444,7 +448,7 @@ impl Job {
                 begun = true;
                 worker.begin(&self.plan, Instant::from_ns(begin_ns));
             }
-            if begun && !meter.knows_window() {
+            if begun && !meter.knows_end {
                 worker.measured_window().into_iter().for_each(|window| meter.window(window));
             }
             let stop_at = Instant::from_ns(self.mailbox.stop_ns.load(Ordering::Acquire));
@@ -520,6 +524,8 @@ impl Reached {
 struct CpuMeter {
     start: Instant,
     end: Instant,
+    /// True once no command can change the end.
+    knows_end: bool,
     at_start: Option<CpuReading>,
     at_end: Option<CpuReading>,
 }
@@ -541,18 +547,15 @@ impl CpuReading {
 
 impl Default for CpuMeter {
     fn default() -> Self {
-        Self { start: Instant::NEVER, end: Instant::NEVER, at_start: None, at_end: None }
+        let (start, end) = (Instant::NEVER, Instant::NEVER);
+        Self { start, end, knows_end: false, at_start: None, at_end: None }
     }
 }
 
 impl CpuMeter {
-    fn knows_window(&self) -> bool {
-        self.start != Instant::NEVER
-    }
-
-    fn window(&mut self, (start, end): (Instant, Instant)) {
-        assert!(!self.knows_window(), "a window opens once");
-        (self.start, self.end) = (start, end);
+    fn window(&mut self, (start, end, knows_end): (Instant, Instant, bool)) {
+        assert!(!self.knows_end, "a window closes once");
+        (self.start, self.end, self.knows_end) = (start, end, knows_end);
     }
 
     fn pass(&mut self, now: Instant) {

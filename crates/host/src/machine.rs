@@ -3,8 +3,10 @@
 pub(crate) mod pin;
 mod kept;
 mod secrecy;
+mod second;
 
 pub(crate) use kept::Kept;
+pub use second::{MachineSecond, SecondReader};
 pub use secrecy::hide_process;
 
 use memtide_base::{Instant, Span};

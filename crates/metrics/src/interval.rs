@@ -93,7 +93,7 @@ fn add_each<'a, T: AddAssign<&'a T>>(sums: &mut [T], parts: &'a [T]) {
 }
 
 macro_rules! of_connections {
-    ($($(#[doc = $doc:tt])* $counter:ident;)*) => {
+    ($($(#[doc = $doc:tt])* $(#[missing = default])? $counter:ident;)*) => {
         summed! {
             /// Counts of connections by event.
             #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,6 +14,7 @@ pub use words::natively;
 use crate::record::{Distribution, Missing, Percentile, WarningRecord};
 use memtide_base::Span;
 use memtide_base::units::{format_count, format_percent, format_rate, format_span, format_time};
+use memtide_belief::machine::Spoiler;
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
 
@@ -69,6 +70,15 @@ pub enum Warning {
     /// The warm-up was to end when the load is steady, and ended before.
     UnsteadyWarmup {
         /// Its length in seconds.
+        length_s: f64,
+    },
+    /// The longest window ended before a figure was known as narrowly as asked.
+    Imprecise {
+        /// The figure and half the width that was asked for, such as `p99 5%`.
+        asked: String,
+        /// Half the width of its range, as a fraction; none without a range.
+        half_width: Option<f64>,
+        /// The length of the window in seconds.
         length_s: f64,
     },
     /// The limit of open files is below what the connections need.
@@ -167,6 +177,8 @@ pub enum Warning {
         /// Number of such times.
         count: u64,
     },
+    /// The servers' certificates were not checked.
+    TlsUnchecked,
     /// A server holds less than the scenario says, or something else, and that is accepted.
     Shortfall(Shortfall),
     /// A server rejected the command of `--before` or `--after`.
@@ -218,13 +230,14 @@ impl Warning {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::GeneratorLate { .. } => "generator_late",
-            Self::CpuTaken { .. } => "cpu_taken",
+            Self::CpuTaken { .. } => Spoiler::CpuTaken.code(),
             Self::ClientSaturated { .. } => "client_saturated",
-            Self::SharedCpu { .. } => "shared_cpu",
-            Self::CpuStolen { .. } => "cpu_stolen",
+            Self::SharedCpu { .. } => Spoiler::SharedCpu.code(),
+            Self::CpuStolen { .. } => Spoiler::CpuStolen.code(),
             Self::TooFewSamples { .. } => "too_few_samples",
             Self::UnsteadyWarmup { .. } => "unsteady_warmup",
-            Self::FileLimit { .. } => "file_limit",
+            Self::Imprecise { .. } => "imprecise",
+            Self::FileLimit { .. } => Spoiler::FileLimit.code(),
             Self::Evictions { .. } => "evictions",
             Self::FewConnections { .. } => "few_connections",
             Self::TooManyConnections { .. } => "too_many_connections",
@@ -238,6 +251,7 @@ impl Warning {
             Self::ConnectsFailed { .. } => "connects_failed",
             Self::OutputFailed { .. } => "output_failed",
             Self::HistogramSaturated { .. } => "histogram_saturated",
+            Self::TlsUnchecked => "tls_unchecked",
             Self::Shortfall(shortfall) => shortfall.code(),
             Self::LineRefused { .. } => "line_refused",
             Self::ServersDiffer { .. } => "servers_differ",
@@ -261,11 +275,10 @@ impl Warning {
             Self::TooFewSamples { kind, percentile, needed, has } => format!(
                 "too few operations for {percentile} of {kind}: {needed} needed, {has} measured"
             ),
-            Self::UnsteadyWarmup { length_s } => format!(
-                "the load was not steady after {} of warm-up: the transient may be longer than \
-                 the run",
-                format_span(Span::from_s_f64(*length_s))
-            ),
+            Self::UnsteadyWarmup { length_s } => unsteady(*length_s),
+            Self::Imprecise { asked, half_width, length_s } => {
+                imprecise(asked, *half_width, *length_s)
+            }
             Self::FileLimit { needed, allowed } => {
                 format!("the run needs {needed} open files, but the limit is {allowed}")
             }
@@ -307,6 +320,7 @@ impl Warning {
             Self::HistogramSaturated { count } => {
                 format!("{count} times exceed the range of the histograms (one hour)")
             }
+            Self::TlsUnchecked => UNCHECKED.to_owned(),
             Self::Shortfall(shortfall) => shortfall.message(),
             Self::LineRefused { server, line, why } => {
                 format!("{server} received '{line}' and {why}")
@@ -320,17 +334,10 @@ impl Warning {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::GeneratorLate { cause, .. } => generator_late_remedy(*cause),
-            Self::CpuTaken { .. } => {
-                "stop other programs on memtide's CPUs, or give it CPUs of its own (taskset); \
-                 fewer --threads if there are more of them than CPUs"
-            }
+            Self::CpuTaken { .. } => Spoiler::CpuTaken.remedy(),
             Self::ClientSaturated { .. } => "use more --threads or CPUs, or a lower --rate",
-            Self::SharedCpu { .. } => {
-                "give memtide at least two CPUs, or measure a --server that runs elsewhere"
-            }
-            Self::CpuStolen { .. } => {
-                "measure on a machine with CPUs of its own, or again when the host is less busy"
-            }
+            Self::SharedCpu { .. } => Spoiler::SharedCpu.remedy(),
+            Self::CpuStolen { .. } => Spoiler::CpuStolen.remedy(),
             Self::RowsWithoutRecord { .. } => {
                 "use the record for totals; memtide agent records fetches what a living agent kept"
             }
@@ -338,9 +345,11 @@ impl Warning {
             Self::UnsteadyWarmup { .. } => {
                 "measure longer (--duration), or give the warm-up that the server needs (--warmup)"
             }
-            Self::FileLimit { .. } => {
-                "raise the hard limit (ulimit -Hn) or use fewer --connections"
+            Self::Imprecise { .. } => {
+                "measure longer (--at-most) or at a higher --rate; if memtide was late, that does \
+                 not help: see memtide doctor"
             }
+            Self::FileLimit { .. } => Spoiler::FileLimit.remedy(),
             Self::Evictions { own: Some(false), .. } => {
                 "this run needs no action; if the other items matter, use another server or give \
                  this one more memory (its -m)"
@@ -377,6 +386,7 @@ impl Warning {
             }
             Self::OutputFailed { .. } => "choose a place that can be written, and run again",
             Self::HistogramSaturated { .. } => "set a --timeout below one hour",
+            Self::TlsUnchecked => "name the file of their CA with --tls-ca, without --tls-insecure",
             Self::Shortfall(shortfall) => shortfall.remedy(),
             Self::LineRefused { .. } => {
                 "use commands in --before and --after that the server knows"
@@ -387,6 +397,9 @@ impl Warning {
         }
     }
 }
+
+const UNCHECKED: &str =
+    "the servers' certificates were not checked, so any other machine may have answered";
 
 /// The remedy for the cause of a late send.
 const fn generator_late_remedy(cause: LateCause) -> &'static str {
@@ -416,6 +429,21 @@ fn generator_late(percentile: Percentile, seen_ns: f64, ideal_ns: f64) -> String
         "memtide itself sent late: {percentile} is {seen}; without memtide's own delay it may have \
          been as little as {least}"
     )
+}
+
+fn unsteady(length_s: f64) -> String {
+    let length = format_span(Span::from_s_f64(length_s));
+    format!(
+        "the load was not steady after {length} of warm-up: the transient may be longer than the \
+         run"
+    )
+}
+
+fn imprecise(asked: &str, half_width: Option<f64>, length_s: f64) -> String {
+    let known = half_width
+        .map_or("without a range".to_owned(), |x| format!("known within ± {}", format_percent(x)));
+    let length = format_span(Span::from_s_f64(length_s));
+    format!("the precision {asked} was not reached in {length}: it is {known}")
 }
 
 fn cpu_taken(worker: u32, share: f64) -> String {

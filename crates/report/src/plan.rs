@@ -240,6 +240,12 @@ fn shortened(word: &str) -> String {
 fn stop_words(plan: &PlanRecord) -> String {
     let noun = plan.unit().noun();
     let mut text = match (plan.duration_s, plan.ops_max) {
+        (Some(_), None) if plan.precision.is_some() => {
+            let precision = plan.precision.as_ref();
+            precision.map_or_else(String::new, |it| {
+                format!("until {}, at most {}", it.asked.join(", "), seconds(it.at_most_s))
+            })
+        }
         (None, None) if plan.churn.is_some() => "until all connections have ended".to_owned(),
         (Some(duration_s), None) => seconds(duration_s),
         (None, Some(ops_max)) => counted(ops_max, noun),

@@ -209,6 +209,14 @@ pub(crate) fn window_words(record: &Record) -> String {
         (EndedBy::Operations, false) => text.push_str(", ended by its operation limit"),
         _ => {}
     }
+    if let Some(precision) = &plan.precision {
+        let asked = precision.asked.join(", ");
+        text.push_str(&match precision.reached {
+            Some(true) => format!(" until {asked} was reached"),
+            Some(false) => format!(", in which {asked} was not reached"),
+            None => format!(", to end with {asked}"),
+        });
+    }
     if let Some(interval_s) = plan.interval_s {
         text.push_str(&format!(" in rows of {}", seconds(interval_s)));
     }

@@ -6,9 +6,9 @@ use crate::fill::{Filled, fill};
 use crate::lower::{Lowered, signed};
 use crate::observer::Observer;
 use crate::run_plan::{
-    EACH_MAX, Ended, Loss, Rows, Seconds, WarmupEnded, Watch, oldest_due, run_plan_unless,
+    Closing, EACH_MAX, Ended, Loss, Rows, Seconds, WarmupEnded, Watch, oldest_due, run_plan_unless,
 };
-use crate::seal::{Began, Material, none_opened, seal, service_so_far, wrong_values};
+use crate::seal::{Began, Material, none_opened, seal, service_so_far, so_far, wrong_values};
 use crate::share::{Barrier, Share};
 use crate::survey::{
     QueryFilter, ServerCommands, Survey, check_abilities, compare, figures, is_closed,
@@ -90,7 +90,12 @@ fn carry_out<F: Fleet>(
         None
     } else {
         commands.before(fleet, (plan, &survey), scenario)?;
-        let unless = (conditions(scenario, start), barrier);
+        let mut widest = |plan: &Plan, ended: &Ended| {
+            let record = so_far(ended, (plan, lowered), &survey, &began);
+            record.widths().map(|(_, width)| width).fold(0.0, f64::max)
+        };
+        let closing = Closing::new(plan, &mut widest);
+        let unless = (conditions(scenario, start), barrier, closing);
         let ended = main_phase(fleet, plan, unless, &mut monitor, observer);
         commands.after(fleet, (plan, &survey), scenario);
         Some(ended?)
@@ -107,7 +112,7 @@ fn carry_out<F: Fleet>(
     monitor.finish((main.as_ref(), fleet.now()), &survey, observer);
     survey.expected = survey.expected_of_share(plan, (&all, opened));
     let failure = main.as_ref().and_then(|ended| failure(plan, ended));
-    let lowered = with_warmup(lowered, main.as_ref().and_then(|main| main.warmup));
+    let lowered = with_window(lowered, main.as_ref());
     let (record, warnings) = seal(Material {
         scenario,
         lowered: &lowered,
@@ -135,14 +140,26 @@ fn carry_out<F: Fleet>(
     Ok(RunOutcome { record, failure, wrong_values })
 }
 
-/// `lowered`, once the warm-up has `ended` whose length it left open.
-fn with_warmup(lowered: &Lowered, ended: Option<WarmupEnded>) -> Cow<'_, Lowered> {
-    let Some(WarmupEnded { length, found }) = ended else { return Cow::Borrowed(lowered) };
-    let mut known = lowered.clone();
-    known.plan.window.warmup = length;
-    known.record.warmup_s = length.as_s_f64();
-    known.record.warmup_end = if found { WarmupEnd::Steady } else { WarmupEnd::Unsteady };
-    Cow::Owned(known)
+/// `lowered`, once the load has `ended` whose window it left open.
+fn with_window<'a>(lowered: &'a Lowered, ended: Option<&Ended>) -> Cow<'a, Lowered> {
+    let Some(Ended { warmup, narrow, .. }) = ended else { return Cow::Borrowed(lowered) };
+    let mut known = Cow::Borrowed(lowered);
+    if let Some(WarmupEnded { length, found }) = *warmup {
+        let known = known.to_mut();
+        known.plan.window.warmup = length;
+        known.record.warmup_s = length.as_s_f64();
+        known.record.warmup_end = if found { WarmupEnd::Steady } else { WarmupEnd::Unsteady };
+    }
+    if let Some(narrow) = *narrow {
+        let Lowered { plan, record, .. } = known.to_mut();
+        let at_most = plan.window.duration;
+        plan.window.duration = narrow.unwrap_or(at_most);
+        record.duration_s = Some(plan.window.duration.as_s_f64());
+        if let Some(precision) = &mut record.precision {
+            precision.reached = Some(narrow.is_some());
+        }
+    }
+    known
 }
 
 /// The plan for the servers' final query.
@@ -275,7 +292,7 @@ fn watched(lowered: &Lowered, plan: &Plan, survey: &Survey) -> Vec<ServerId> {
 fn main_phase<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    (abort_on, barrier): (&[Goal], Option<&mut dyn Barrier>),
+    (abort_on, barrier, closing): (&[Goal], Option<&mut dyn Barrier>, Option<Closing<'_>>),
     monitor: &mut Monitor<'_>,
     observer: &mut impl Observer,
 ) -> Result<Ended, Failure> {
@@ -283,7 +300,7 @@ fn main_phase<F: Fleet>(
     let ended = run_plan_unless(
         fleet,
         plan,
-        (Watch::new(abort_on), barrier),
+        (Watch::new(abort_on), barrier, closing),
         &mut |plan, start, looked, totals| {
             monitor.window = plan.window;
             monitor.watch(plan, start, looked, totals, observer);
@@ -410,6 +427,7 @@ impl<'a> Monitor<'a> {
         if self.phase != Some(phase) && now >= start {
             if self.phase.is_none() {
                 observer.on(&Event::LoadBegun(self.began.unix_ns(start)));
+                observer.host_second();
             }
             self.phase = Some(phase);
             observer.on(&Event::Phase(phase));
@@ -418,7 +436,8 @@ impl<'a> Monitor<'a> {
         if now >= start {
             self.tick(phase, now, observer);
             self.show_times(start, now, totals, observer);
-            if let Some(second) = self.seconds.look(plan, start, looked, totals) {
+            let host = || observer.host_second();
+            if let Some(second) = self.seconds.look(plan, start, looked, totals, host) {
                 observer.on(&Event::Interval(Box::new(second)));
             }
             for row in self.rows.look(plan, start, looked, totals) {

@@ -23,10 +23,10 @@ mod prose;
 pub use controller::{RunOutcome, run};
 pub use failure::Failure;
 pub use lower::{
-    CpuPlacement, Doors, Lowered, PlanSizes, Planner, SampledServers, Surroundings, Unplannable,
-    Wanted, lower,
+    CpuChoice, CpuPlacement, Doors, Lowered, PlanSizes, Planner, SampledServers, Surroundings,
+    Unplannable, Wanted, lower,
 };
 pub use observer::Observer;
-pub use run_plan::load_max;
+pub use run_plan::{load_max, tried};
 pub use seal::record_not_run;
 pub use share::{Barrier, NotRun, Share};

@@ -9,7 +9,7 @@ mod plans;
 mod churn;
 mod memory;
 
-pub use cpus::CpuPlacement;
+pub use cpus::{CpuChoice, CpuPlacement};
 pub use plans::{Planner, Unplannable};
 pub(crate) use plans::{
     compares_lengths, keys_all, keys_own, lower_step, mean, plan_of, signed, step_scenario,
@@ -24,7 +24,8 @@ pub use memory::PlanSizes;
 use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{
-    Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window, WindowOpening,
+    Credentials, FilterPlan, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window,
+    WindowCommands,
 };
 use memtide_record::natively;
 use memtide_record::{LoopKind, PlanRecord, PlannedServer};
@@ -54,12 +55,16 @@ pub struct Surroundings {
     pub cpus_online: usize,
     /// Limit of the control group, in CPUs.
     pub cpu_quota: Option<f64>,
+    /// How workers wait, and where they and the embedded server run, if that was tried.
+    pub chosen: Option<CpuChoice>,
     /// Interfaces for input and output that workers can use.
     pub io: Doors,
     /// Data that the run's outputs need.
     pub outputs: Wanted,
     /// Share of the run that is carried out here; none if the run is not divided.
     pub share: Option<Share>,
+    /// Filter of all streams, such as TLS; none if the scenario has none.
+    pub filter: Option<FilterPlan>,
 }
 
 impl Surroundings {
@@ -168,7 +173,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         pacing: pacing(scenario, window),
         pause: scenario.pause_after_reply,
         window,
-        opening: WindowOpening::new(),
+        commands: WindowCommands::new(),
         source: source(scenario, &data, layout.workers_max),
         keys: data.keys,
         values: data.values,
@@ -186,7 +191,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         sources: scenario.bind.clone(),
         sockets: scenario.sockets,
         credentials: credentials(scenario),
-        filter: None,
+        filter: around.filter.clone(),
     };
     assert_whole(&plan);
     if scenario.mix.kinds().any(OpKind::lengthens_value) {
@@ -226,7 +231,7 @@ fn assert_whole(plan: &Plan) {
 /// `scenario` as it is sent to other machines, for this number of workers on all machines. Each
 /// machine has its own credentials.
 pub(crate) fn document(scenario: &Scenario, threads: Option<u32>) -> Scenario {
-    Scenario { threads, user: None, password: None, ..scenario.clone() }
+    Scenario { threads, ..scenario.without_credentials() }
 }
 
 fn rows(scenario: &Scenario) -> RowPlan {
@@ -264,6 +269,9 @@ fn requests(scenario: &Scenario) -> RequestPlan {
         flags: scenario.flags,
         blank: scenario.wire.trailing_blank,
         cas_unique: scenario.wire.cas_unique,
+        item_flags: scenario.wire.item_flags,
+        recache_time: scenario.wire.recache_time,
+        stale_s: scenario.wire.stale_s,
     }
 }
 
@@ -354,9 +362,10 @@ fn is_local(around: &Surroundings) -> bool {
 fn window(scenario: &Scenario) -> Window {
     let duration = scenario.duration.unwrap_or(Span::MAX);
     let Scenario { warmup, ops_max, cooldown, .. } = *scenario;
-    let commanded = warmup == Warmup::Auto;
+    let opened_by_command = warmup == Warmup::Auto;
+    let closed_by_command = !scenario.precision.is_empty();
     let warmup = warmup.longest(scenario.duration);
-    Window { warmup, commanded, duration, ops_max, cooldown }
+    Window { warmup, opened_by_command, closed_by_command, duration, ops_max, cooldown }
 }
 
 fn pacing(scenario: &Scenario, window: Window) -> Pacing {

@@ -3,6 +3,7 @@
 
 mod abort;
 mod beginning;
+mod closing;
 mod opening;
 mod rows;
 mod seconds;
@@ -10,6 +11,7 @@ mod timeline;
 mod kinds;
 
 pub(crate) use abort::Watch;
+pub(crate) use closing::Closing;
 pub(crate) use kinds::{keys_sent, kinds, merged, merged_slice, sent_unanswered, unanswered};
 pub(crate) use opening::WarmupEnded;
 pub(crate) use rows::Rows;
@@ -24,6 +26,7 @@ use memtide_engine::plan::segment;
 use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage, Window};
 use memtide_metrics::{Counters, ErrorClass, TallySum};
 use memtide_record::Aborted;
+use memtide_scenario::Kind;
 use opening::Opening;
 use std::borrow::Cow;
 
@@ -69,6 +72,9 @@ pub(crate) struct Ended {
     pub(crate) not_run: Option<NotRun>,
     /// The end of the warm-up, unless its length was fixed or the load ended before.
     pub(crate) warmup: Option<WarmupEnded>,
+    /// The length of the window that was closed because the figures were narrow, or none if it
+    /// ended before they were; unless its length was fixed or the load ended early.
+    pub(crate) narrow: Option<Option<Span>>,
 }
 
 /// Losses without which a plan cannot continue.
@@ -94,7 +100,25 @@ pub(crate) fn run_plan<F: Fleet>(
     plan: &Plan,
     watch: Look<'_>,
 ) -> Result<Ended, Failure> {
-    carry_out(fleet, plan, (Watch::new(&[]), Liveness::Answers, None), watch)
+    carry_out(fleet, plan, (Watch::new(&[]), Liveness::Answers), (None, None), watch)
+}
+
+/// The response time that nine tenths of the operations of `plan` have in a load of this length;
+/// none if nothing was answered.
+pub fn tried<F: Fleet>(fleet: &mut F, plan: &Plan, length: Span) -> Result<Option<Span>, Failure> {
+    let window = Window {
+        warmup: Span::from_ns(length.ns() / 5),
+        opened_by_command: false,
+        closed_by_command: false,
+        duration: length,
+        ops_max: None,
+        cooldown: plan.window.cooldown,
+    };
+    let plan = Plan { window, samples: false, ..plan.clone() };
+    let ended = run_plan(fleet, &plan, &mut |_, _, _, _| {})?;
+    let times = merged(&ended.totals.times.response, Kind::All, &plan);
+    let rank = (times.count() as f64 * 0.9).ceil() as u64;
+    Ok(times.value_at_rank(rank).map(Span::from_ns))
 }
 
 /// Carries out `plan`, or ends it early when a condition of `unless` is true. With a `barrier`, the
@@ -102,10 +126,10 @@ pub(crate) fn run_plan<F: Fleet>(
 pub(crate) fn run_plan_unless<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    (unless, barrier): (Watch<'_>, Option<&mut dyn Barrier>),
+    (unless, barrier, closing): (Watch<'_>, Option<&mut dyn Barrier>, Option<Closing<'_>>),
     watch: Look<'_>,
 ) -> Result<Ended, Failure> {
-    carry_out(fleet, plan, (unless, Liveness::Endings, barrier), watch)
+    carry_out(fleet, plan, (unless, Liveness::Endings), (barrier, closing), watch)
 }
 
 /// Signs of life that show that a server has not fallen silent.
@@ -117,10 +141,29 @@ enum Liveness {
     Answers,
 }
 
+/// What `interval` shows to be lost, without which a run cannot go on.
+fn lost(
+    plan: &Plan,
+    (start, interval): (Instant, &Interval),
+    totals: &TallySum,
+    heard: &mut Heard,
+) -> Option<Loss> {
+    if plan.reconnect == Reconnect::Never && totals.all_connections().lost > 0 {
+        Some(Loss::Connection)
+    } else if is_unserved(plan, totals, interval.at.since(start)) {
+        Some(Loss::Unserved)
+    } else if disconnected(interval, plan.timeout) {
+        Some(Loss::Servers)
+    } else {
+        heard.is_stuck(plan, totals, interval.at).then_some(Loss::Silence)
+    }
+}
+
 fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    (mut unless, liveness, mut barrier): (Watch<'_>, Liveness, Option<&mut dyn Barrier>),
+    (mut unless, liveness): (Watch<'_>, Liveness),
+    (mut barrier, mut closing): (Option<&mut dyn Barrier>, Option<Closing<'_>>),
     watch: Look<'_>,
 ) -> Result<Ended, Failure> {
     let mut totals = TallySum::new(&plan.shape());
@@ -139,6 +182,13 @@ fn carry_out<F: Fleet>(
             fleet.command(at, Command::Open)?;
             plan.to_mut().window.warmup = at.since(start);
         }
+        let is_open = stopped.is_none() && opening.as_ref().is_none_or(|it| it.ended.is_some());
+        if let Some(closing) = closing.as_mut().filter(|_| is_open)
+            && let Some(at) = closing.look(&plan, start, &interval, &mut totals)
+        {
+            fleet.command(at, Command::Close)?;
+            plan.to_mut().window.duration = at.since(plan.window.measure_start(start));
+        }
         watch(&plan, start, &interval, &totals);
         if interval.workers.iter().all(|worker| worker.stage == Stage::Finished) {
             let stopped = stopped.unwrap_or(interval.at);
@@ -154,6 +204,7 @@ fn carry_out<F: Fleet>(
                 aborted,
                 not_run,
                 warmup: opening.and_then(|opening| opening.ended),
+                narrow: closing.and_then(|closing| closing.ended),
             };
             ended.check_books();
             return Ok(ended.with_all_rows(&plan));
@@ -164,17 +215,8 @@ fn carry_out<F: Fleet>(
         is_used_up = interval.workers.iter().all(|worker| worker.is_used_up);
         if interval.interrupted {
             stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
-        } else if plan.reconnect == Reconnect::Never && totals.all_connections().lost > 0 {
-            loss = Some(Loss::Connection);
-            stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if is_unserved(&plan, &totals, interval.at.since(start)) {
-            loss = Some(Loss::Unserved);
-            stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if disconnected(&interval, plan.timeout) {
-            loss = Some(Loss::Servers);
-            stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if heard.is_stuck(&plan, &totals, interval.at) {
-            loss = Some(Loss::Silence);
+        } else if let Some(lost) = lost(&plan, (start, &interval), &totals, &mut heard) {
+            loss = Some(lost);
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if (is_measured(&interval)
             && (is_used_up || interval.at >= plan.window.measure_end(start)))

@@ -9,7 +9,7 @@ use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::Sample;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, ServerAnswer};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
-use memtide_engine::{Plan, ServerPlan, Wait, WindowOpening, Worker};
+use memtide_engine::{Plan, ServerPlan, Wait, WindowCommands, Worker};
 use memtide_metrics::TallySum;
 use memtide_server::FaultKind;
 use memtide_workload::PlannedSource;
@@ -216,8 +216,8 @@ impl Fleet for SimFleet {
             self.world.borrow_mut().forget_workers(plan.workers);
         }
         assert!(own.end <= crew.workers.len(), "a fleet makes workers of the plan");
-        // The opening of an earlier plan is past.
-        let plan = Plan { opening: WindowOpening::new(), ..plan.clone() };
+        // The commands to an earlier plan are past.
+        let plan = Plan { commands: WindowCommands::new(), ..plan.clone() };
         let source = PlannedSource::new(&plan.source);
         for number in workers {
             let driver = SimDriver::new(Rc::clone(&self.world), number);
@@ -243,8 +243,10 @@ impl Fleet for SimFleet {
             self.watched.due = now;
             self.watched.poll(&self.world.borrow(), at);
         }
-        if command == Command::Open {
-            plan.opening.command(at);
+        match command {
+            Command::Open => plan.commands.open(at),
+            Command::Close => plan.commands.close(at),
+            Command::Begin | Command::Stop { .. } => {}
         }
         for simulated in crew.range(&self.own) {
             if simulated.worker.is_finished() {
@@ -259,7 +261,11 @@ impl Fleet for SimFleet {
                 }
                 Command::Open => {
                     simulated.meter.begin((at, at + plan.window.duration));
-                    // The workers share the plan's opening, and need not wake for it.
+                    // The workers share the plan's commands, and need not wake for them.
+                    continue;
+                }
+                Command::Close => {
+                    simulated.meter.end(at);
                     continue;
                 }
                 Command::Stop { grace } => simulated.worker.stop(at, grace),

@@ -47,6 +47,11 @@ impl Meter {
         self.window = window;
     }
 
+    /// Notes that the window ends earlier, at `at`, which lies in the future.
+    pub(crate) fn end(&mut self, at: Instant) {
+        self.window.1 = at;
+    }
+
     /// Notes that the worker is ready to run.
     pub(crate) fn ready(&mut self, now: Instant) {
         self.ready.get_or_insert(now);

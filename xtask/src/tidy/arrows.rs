@@ -19,12 +19,13 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("scenario", "base workload metrics", "serde serde_json toml strsim sha2"),
     ("record", "base workload metrics belief scenario", "serde serde_json serde_path_to_error"),
     ("host", "base workload metrics engine server", "rustix socket2 signal-hook libc io-uring"),
+    ("tls", "base codec engine", "rustls rcgen"),
     ("sim", "base workload metrics engine server", ""),
     ("run", "base workload metrics engine scenario record belief", ""),
     (
         "report",
         "base metrics scenario record belief",
-        "plotters png epaint_default_fonts quick-xml maud",
+        "plotters png epaint_default_fonts quick-xml maud ratatui",
     ),
     (
         "cluster",
@@ -32,12 +33,16 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "prost tonic tonic-prost tokio tokio-rustls hyper hyper-util rcgen ring subtle ipnet \
          rustix toml",
     ),
-    ("sinks", "base scenario record report", "serde_json flate2 parquet ureq base64"),
+    (
+        "sinks",
+        "base scenario record report",
+        "serde_json flate2 parquet ureq base64 ratatui axum tokio futures-core",
+    ),
     ("compat", "base metrics scenario record", ""),
     (
         "memtide",
         "base workload server engine scenario record belief host run report sinks sim compat \
-         cluster",
+         cluster tls",
         "clap clap_complete clap_mangen glob serde_json",
     ),
     ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),

@@ -20,7 +20,13 @@ pub(crate) struct Content {
     pub(super) cas_unique: Option<u64>,
     pub(super) noreply: bool,
     pub(super) credentials: Option<Arc<Credentials>>,
+    /// Keys with the cas numbers of their values, at the place that follows from the key; empty
+    /// unless the plan peeks.
+    known: Vec<(u64, u64)>,
 }
+
+/// The most keys whose cas number is known: a key takes the place of another.
+const KNOWN_MAX: usize = 1 << 14;
 
 impl Content {
     pub(super) fn new(plan: &Plan) -> Self {
@@ -35,7 +41,22 @@ impl Content {
             cas_unique: plan.requests.cas_unique,
             noreply: plan.requests.noreply,
             credentials: plan.credentials.clone(),
+            known: match plan.source.mix.kinds().any(|kind| kind.does(Action::Peek)) {
+                true => vec![(0, 0); KNOWN_MAX],
+                false => Vec::new(),
+            },
         }
+    }
+
+    /// Remembers the cas number of the value of `key`.
+    pub(super) fn remember(&mut self, key: u64, unique: u64) {
+        self.known[key as usize % KNOWN_MAX] = (key, unique);
+    }
+
+    /// The cas number of the value of `key` that was read last, if it is known.
+    pub(super) fn known(&self, key: u64) -> Option<u64> {
+        let known = self.known.get(key as usize % KNOWN_MAX)?;
+        (known.0 == key && known.1 != 0).then_some(known.1)
     }
 
     /// True if an operation of this kind is a cas that reads nothing first.

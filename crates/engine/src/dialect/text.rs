@@ -75,6 +75,9 @@ impl WireFormat for Text {
                 encode::signed(own, content.expiry_of(op.key));
                 encode::line_end(own, end());
             }
+            Action::Recache | Action::Invalidate | Action::Peek => {
+                unreachable!("the plan's protocol is meta")
+            }
         }
     }
 
@@ -232,7 +235,11 @@ impl Text {
     }
 }
 
-/// The command of a kind of operation, which is named after it.
+/// The command of a kind of operation, which is named after it; get for kinds that have none, which
+/// are not sent.
 fn verb_of(kind: OpKind) -> Verb {
+    if kind.is_meta_only() {
+        return Verb::Get;
+    }
     Verb::from_word(kind.name().as_bytes()).expect("every kind is a command of memcached")
 }

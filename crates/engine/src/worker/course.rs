@@ -15,7 +15,7 @@ pub(super) struct Course {
     pub(super) drain_until: Instant,
     /// How long operations in flight are awaited after a stop command.
     pub(super) grace: Span,
-    /// True once it is known when the measured window begins.
+    /// True once it is known when the measured window begins and ends.
     pub(super) knows_window: bool,
     cooldown: Cooldown,
 }

@@ -5,6 +5,7 @@ use super::copies::JoinedSource;
 use super::verifier::Verifier;
 use crate::client::Client;
 use crate::connection::{Connection, ConnectionEvents, Ending, InFlight};
+use crate::dialect::Marks;
 use crate::driver::Refusal;
 use crate::plan::Place;
 use crate::recorder::Recorder;
@@ -134,6 +135,10 @@ impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
         if let Some(verified) = verifier.data(self.link, entry, (bytes, ends)) {
             self.recorder.verified(entry, self.link.server, verified);
         }
+    }
+
+    fn marked(&mut self, entry: &InFlight, marks: &Marks, is_placeholder: bool) {
+        self.recorder.marked(entry, marks, is_placeholder, self.link.server);
     }
 
     fn datagrams(&mut self, now: Instant, class: DatagramClass, count: u64) {

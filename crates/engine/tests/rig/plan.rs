@@ -4,7 +4,7 @@ use memtide_base::Span;
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan};
 use memtide_engine::{
     Address, Clients, Cooldown, Io, Pacing, Plan, RateUnit, Refill, ServerPlan, SocketOptions,
-    Task, Wait, Window, WindowOpening,
+    Task, Wait, Window, WindowCommands,
 };
 use memtide_workload::{KeySpace, MixOrder, Popularity, SizeLaw, SourcePlan, ValueSpace};
 
@@ -15,7 +15,8 @@ pub const WARMUP: Span = Span::from_ms(100);
 pub fn closed_plan() -> Plan {
     let window = Window {
         warmup: WARMUP,
-        commanded: false,
+        opened_by_command: false,
+        closed_by_command: false,
         duration: Span::from_s(1),
         ops_max: None,
         cooldown: Cooldown::Load,
@@ -36,7 +37,7 @@ pub fn closed_plan() -> Plan {
         pacing: Pacing::Closed,
         pause: Span::ZERO,
         window,
-        opening: WindowOpening::new(),
+        commands: WindowCommands::new(),
         source: SourcePlan {
             seed: SEED,
             mix: "get=9,set=1".parse().expect("a mix"),

@@ -27,7 +27,8 @@ fn churn() -> ChurnPlan {
 fn plan_of(planned: ChurnPlan) -> Plan {
     let window = Window {
         warmup: Span::ZERO,
-        commanded: false,
+        opened_by_command: false,
+        closed_by_command: false,
         duration: Span::MAX,
         ops_max: None,
         cooldown: Cooldown::Drain,

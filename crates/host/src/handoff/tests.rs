@@ -21,6 +21,7 @@ fn shape() -> Shape {
         depth: 1,
         churn: false,
         message_sizes: false,
+        item_figures: false,
         bounds: false,
     }
 }

@@ -136,8 +136,10 @@ fn surroundings(settings: &Settings) -> Surroundings {
         cores: BTreeMap::new(),
         cpus_online: 1,
         cpu_quota: None,
+        chosen: None,
         io: Doors::Simulated,
         outputs: (&settings.outputs).into(),
         share: Some(Share::one(0, 1)),
+        filter: None,
     }
 }

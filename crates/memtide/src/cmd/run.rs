@@ -1,6 +1,8 @@
 //! `memtide run` and `memtide load`: from the command line to a result, in the real world; and the
 //! front that runs have in any world.
 
+mod repeat;
+
 #[cfg(feature = "cluster")]
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
@@ -26,12 +28,20 @@ use std::io;
 ///
 /// Cause: No server is named, and the embedded server would lose its items at once.
 pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
-    let settings = flags::settings(matches)?;
+    let settings = match load_only {
+        true => flags::settings(matches),
+        false => flags::settings_to_measure(matches),
+    }?;
     if load_only && settings.scenario.servers.is_empty() {
         return Err(Stop::usage(
             "load needs a server, because an embedded server would end with this command; name one \
              with --server",
         ));
+    }
+    // The plan of each run is that of one.
+    let repeat = matches.try_get_one::<u32>("repeat").ok().flatten();
+    if let Some(times) = repeat.filter(|_| !settings.outputs.plan) {
+        return repeat::repeat(*times, matches, &settings);
     }
     let division = division(settings.placement.shard, &variable)?;
     // A share of a run by agents is refused with the rest of the settings.

@@ -37,7 +37,7 @@ const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 /// Cause: A search has no goal, or a goal that a higher rate does not make harder to meet.
 pub(crate) fn search(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Stop> {
     let limits = limits(matches)?;
-    let settings = settings(matches, ("search", "search looks for"))?;
+    let settings = settings((matches, is_simulated), ("search", "search looks for"))?;
     let scenario = &settings.scenario;
     let limits = Limits { unit: scenario.rate_unit, ..limits };
     if scenario.goals.is_empty() {
@@ -58,7 +58,7 @@ pub(crate) fn search(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Sto
 
 pub(crate) fn scan(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Stop> {
     let rates = matches.get_one::<Rates>("rates").expect("it is required");
-    let settings = settings(matches, ("scan", "scan varies"))?;
+    let settings = settings((matches, is_simulated), ("scan", "scan varies"))?;
     check(&settings, rates.highest())?;
     let course = Box::new(Scan::new(rates.clone(), settings.scenario.rate_unit));
     perform((matches, is_simulated), settings, CourseKind::Scan, course, None)
@@ -68,8 +68,14 @@ pub(crate) fn scan(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Stop>
 ///
 /// Cause: A search or scan runs once for each rate, and the field is for a single run or sets the
 /// rate.
-fn settings(matches: &ArgMatches, (command, varies): (&str, &str)) -> Result<Settings, Stop> {
-    let settings = flags::settings(matches)?;
+fn settings(
+    (matches, is_simulated): (&ArgMatches, bool),
+    (command, varies): (&str, &str),
+) -> Result<Settings, Stop> {
+    let settings = match is_simulated {
+        true => flags::settings(matches),
+        false => flags::settings_to_measure(matches),
+    }?;
     let Settings { scenario, outputs, placement } = &settings;
     check_undivided(command, placement.shard, &variable)?;
     let unfit = [
@@ -77,6 +83,10 @@ fn settings(matches: &ArgMatches, (command, varies): (&str, &str)) -> Result<Set
         (
             scenario.wave != Wave::Constant,
             format!("wave {} changes the rate within a step: remove it", scenario.wave),
+        ),
+        (
+            !scenario.precision.is_empty(),
+            "precision decides how long a single run takes: remove it".to_owned(),
         ),
         (
             outputs.first(OutputKind::Samples).is_some(),
@@ -231,7 +241,7 @@ impl Front for NativeSteps {
             return Vec::new();
         }
         let columns = columns().filter(|_| !outputs.full);
-        let text = StepsText::new(&self.goals, columns);
+        let text = StepsText::new(self.kind, &self.goals, columns);
         let is_only = outputs.files().iter().all(|output| output.kind == OutputKind::Plot);
         let table = StepsTable { text, steps: 0, is_only, is_unread: false };
         vec![InStep { name: "stdout", screen: Box::new(table) }]

@@ -15,7 +15,7 @@ use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
 use memtide_record::Rule;
-use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, field, from_toml};
+use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, TlsVersion, field, from_toml};
 use memtide_server::{Behaviour, Faults};
 use memtide_sinks::check_built;
 use std::ffi::OsString;
@@ -41,6 +41,7 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommand(merge_command())
         .subcommand(report_command())
         .subcommand(compare_command())
+        .subcommands(views())
         .subcommand(sim_command(length))
         .subcommand(doctor_command())
         .subcommand(serve_command())
@@ -126,7 +127,24 @@ fn run_command(length: Length) -> Command {
         example: "memtide run -s cache1:11211 --rate 50k --duration 30s --goal 'get.p99<1ms'",
         exit_codes: &EXIT_CODES,
     };
-    with_help(command, &page, length)
+    with_help(command.args(repeats()), &page, length)
+}
+
+fn repeats() -> [Arg; 2] {
+    let repeat = option("repeat", "COUNT", "Run this often, and report the median of the runs")
+        .value_parser(value_parser!(u32).range(2..=1_000))
+        .long_help(
+            "Each run has connections of its own. The report has the median of the runs with its \
+             interval, and the spread between runs beside the error that each knows of itself. One \
+             JSON file holds all records.",
+        );
+    let between =
+        option("between", "COMMAND", "Command between two runs, such as a server's restart")
+            .requires("repeat")
+            .long_help(
+                "A shell carries it out. Its output goes to stderr. Repeating ends if it fails.",
+            );
+    [repeat, between].map(|arg| arg.help_heading("Repeats"))
 }
 
 fn load_command(length: Length) -> Command {
@@ -144,12 +162,17 @@ fn load_command(length: Length) -> Command {
     with_help(command, &page, length)
 }
 
+/// Fields about the length of a single run, which several runs do not have.
+const OF_ONE_RUN: [&str; 2] = ["precision", "at-most"];
+
 fn scenario_command(name: &'static str, about: &'static str, long: &'static str) -> Command {
+    let is_single = matches!(name, "run" | "load" | "sim");
     let file = Arg::new(SCENARIO_FILE)
         .value_name("SCENARIO.toml")
-        .help("File with flags as keys (- for stdin); flags override it");
+        .help("Flags as keys (- for stdin); flags override them");
     FIELDS
         .iter()
+        .filter(|field| is_single || !OF_ONE_RUN.contains(&field.name))
         .fold(Command::new(name).about(about).long_about(long).arg(file), |command, field| {
             command.arg(flag(field))
         })
@@ -190,21 +213,37 @@ fn help(field: &Field) -> String {
     }
 }
 
+/// Settings of a command that measures this machine's load: without a warm-up, one is found where
+/// that is possible.
+pub(crate) fn settings_to_measure(matches: &ArgMatches) -> Result<Settings, Stop> {
+    let (mut settings, has_warmup) = read(matches)?;
+    if !has_warmup {
+        settings.scenario.warmup = settings.warmup_by_default();
+    }
+    Ok(settings)
+}
+
 /// Settings from file, environment and flags together. Each field is valid by itself; combinations
 /// are not checked.
 pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {
+    Ok(read(matches)?.0)
+}
+
+/// [`settings`], and true if they say how long the warm-up is.
+fn read(matches: &ArgMatches) -> Result<(Settings, bool), Stop> {
     let mut settings = Settings::default();
+    let mut layers = Vec::new();
     if let Some(path) = matches.get_one::<String>(SCENARIO_FILE) {
         let name = if path == "-" { "stdin" } else { path };
         let text = read_file(path).map_err(|error| {
             Stop::usage(format!("scenario file '{name}' cannot be read: {error}"))
         })?;
-        settings.apply(&from_toml(&text, name)?)?;
+        layers.push(from_toml(&text, name)?);
     }
     let is_none = |name: &OsString| FACES_OWN.iter().chain(&SECRETS).any(|own| name == own);
     let fields = std::env::vars_os().filter(|(name, _)| !is_none(name));
-    settings.apply(&Layer::from_environment(fields)?)?;
-    settings.apply(&flag_layer(matches))?;
+    layers.extend([Layer::from_environment(fields)?, flag_layer(matches)]);
+    layers.iter().try_for_each(|layer| settings.apply(layer))?;
     if cfg!(not(feature = "cluster")) && settings.placement.agents.which.is_some() {
         return Err(Stop::usage(
             "--agents: this program was built without agents; leave the flag out, or build memtide \
@@ -212,7 +251,8 @@ pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {
         ));
     }
     check_built(&settings.outputs)?;
-    Ok(settings)
+    let warmup = field::find("warmup").expect("it is a field");
+    Ok((settings, layers.iter().any(|layer| layer.mentions(warmup))))
 }
 
 /// Reads the text of a scenario file; `-` is stdin.
@@ -246,11 +286,11 @@ pub(crate) const SECRETS: [&str; 5] = [
 fn flag_layer(matches: &ArgMatches) -> Layer {
     let mut layer = Layer::new();
     for field in FIELDS {
-        if matches.value_source(field.name) != Some(clap::parser::ValueSource::CommandLine) {
-            continue;
+        // A command may lack a field, or have a flag of its own with that name.
+        let Ok(Some(words)) = matches.try_get_many::<String>(field.name) else { continue };
+        if matches.value_source(field.name) == Some(clap::parser::ValueSource::CommandLine) {
+            layer.push(field, words.cloned().collect(), Origin::Flag);
         }
-        let words = matches.get_many::<String>(field.name).into_iter().flatten();
-        layer.push(field, words.cloned().collect(), Origin::Flag);
     }
     layer
 }
@@ -420,6 +460,43 @@ fn report_command() -> Command {
         .args(report_arguments())
 }
 
+/// Commands that serve pages to browsers.
+#[cfg(feature = "web")]
+fn views() -> [Command; 1] {
+    [view_command()]
+}
+
+/// Without a server there is no such command.
+#[cfg(not(feature = "web"))]
+fn views() -> [Command; 0] {
+    []
+}
+
+#[cfg(feature = "web")]
+fn view_command() -> Command {
+    Command::new("view")
+        .about("Show kept records in a browser")
+        .long_about(
+            "Serve the page of each record that memtide --json wrote, of a run, a search or a scan; \
+             of several runs also the page that compares them. The address is printed on stderr; \
+             Ctrl-C ends it. It measures nothing and writes no file.\n\n\
+             Example:\n  memtide view before.json after.json",
+        )
+        .after_help("Exit codes:\n    0  done\n    2  a file is not a record, or the address cannot be used")
+        .arg(
+            Arg::new("record")
+                .required(true)
+                .num_args(1..)
+                .value_name("RECORD")
+                .help("Files that --json wrote"),
+        )
+        .arg(option(
+            "web",
+            "ADDRESS",
+            "Where to serve: PORT or ADDRESS:PORT, with /PATH; default a free port of 127.0.0.1",
+        ))
+}
+
 fn compare_command() -> Command {
     Command::new("compare")
         .about("Compare the records of runs with the first of them")
@@ -429,9 +506,12 @@ fn compare_command() -> Command {
              that of the first record. The comparison is marked unlike if the runs differ in more \
              than their servers.\n\nA rule of --fail-on names a figure as a goal does. A limit \
              with a sign applies to the change since the first record: all.p99>+5%, rate<-1k. A \
-             limit without a sign applies to the figure itself: errors>0.1%. A rule fails if its \
-             figure is missing.\n\n\
-             Example:\n  memtide compare before.json after.json --fail-on 'all.p99>+5%'",
+             limit without a sign applies to the figure itself: errors>0.1%. A rule fails if the \
+             runs establish it, or if its figure is missing.\n\nOne run each cannot tell a small \
+             difference from chance. Two groups of runs can: write -- between them, after all \
+             flags.\n\n\
+             Examples:\n  memtide compare before.json after.json --fail-on 'all.p99>+5%'\n  \
+             memtide compare before*.json -- after*.json",
         )
         .after_help(
             "Exit codes:\n    0  done, and no rule failed\n    \
@@ -444,8 +524,20 @@ fn compare_command() -> Command {
                 "RECORD",
                 "Records that --json wrote; each is compared with the first",
             )
-            .num_args(2..),
+            .num_args(1..),
         )
+        .arg(
+            Arg::new("others")
+                .value_name("OTHERS")
+                .num_args(1..)
+                .last(true)
+                .help("Records of the second group, after --; the first group is before it"),
+        )
+        .args(ab::compared())
+        .arg(switch(
+            "fail-undecided",
+            "Exit with 1 also if the runs do not tell whether a rule holds",
+        ))
         .arg(
             option(
                 "fail-on",
@@ -464,7 +556,12 @@ fn compare_command() -> Command {
 fn serve_command() -> Command {
     let about = "Run the embedded server alone, until interrupted";
     let command = Command::new("serve").about(about);
-    command.args(serve_place()).args(serve_size()).args(profile()).arg(serve_seed())
+    command
+        .args(serve_place())
+        .args(serve_tls())
+        .args(serve_size())
+        .args(profile())
+        .arg(serve_seed())
 }
 
 fn serve_place() -> [Arg; 3] {
@@ -477,6 +574,21 @@ fn serve_place() -> [Arg; 3] {
             .value_parser(value_parser!(u16))
             .default_value("11211"),
         switch("udp", "Serve UDP too, on the same port"),
+    ]
+}
+
+fn serve_tls() -> [Arg; 5] {
+    [
+        switch("tls", "Speak TLS, with a new certificate unless one is given"),
+        option("tls-cert", "FILE", "Certificate with its chain, as a PEM file")
+            .requires("tls")
+            .requires("tls-key"),
+        option("tls-key", "FILE", "Private key of --tls-cert, as a PEM file").requires("tls-cert"),
+        option("tls-ca", "FILE", "Take only clients with a certificate of these CAs (a PEM file)")
+            .requires("tls"),
+        option("tls-min", "VERSION", "Oldest version of TLS: 1.2 or 1.3")
+            .value_parser(|word: &str| word.parse::<TlsVersion>())
+            .default_value("1.2"),
     ]
 }
 

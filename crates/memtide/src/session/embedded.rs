@@ -1,10 +1,14 @@
 //! The embedded server, for a scenario that names no server and for `memtide serve`.
 
 use super::room;
+use super::tls::{self, Material};
 use crate::exit::{FAILED, Stop};
 use crate::output::say;
-use memtide_host::{ServeOptions, Serving, stay_off};
-use memtide_run::CpuPlacement;
+use memtide_base::{Instant, Span};
+use memtide_engine::Plan;
+use memtide_host::signal::StopFlag;
+use memtide_host::{Clock, ConnectGuard, HostFleet, ServeOptions, Serving, stay_off};
+use memtide_run::{CpuChoice, CpuPlacement, Lowered};
 use memtide_scenario::Settings;
 use memtide_scenario::Transport;
 use memtide_server::ServerProfile;
@@ -25,7 +29,10 @@ pub(crate) fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Se
 }
 
 /// The embedded server for a scenario that names no server.
-pub(super) fn embed(Settings { scenario, outputs, .. }: &Settings) -> Result<Serving, Stop> {
+pub(super) fn embed(
+    Settings { scenario, outputs, .. }: &Settings,
+    own: Option<&Material>,
+) -> Result<Serving, Stop> {
     // Twice the keys' size, for the numbers of incr and decr and for uneven shards.
     let wanted = room::item_bytes(scenario).saturating_mul(scenario.keys).saturating_mul(2);
     let options = ServeOptions {
@@ -34,6 +41,7 @@ pub(super) fn embed(Settings { scenario, outputs, .. }: &Settings) -> Result<Ser
         threads: 1,
         memory_bytes_max: wanted.max(MEMORY_BYTES_MIN),
         item_bytes_max: scenario.value_max as usize + 1024,
+        filter: own.map(|own| tls::embedded(own, &scenario.tls)).transpose()?,
     };
     let serving = start(&options, ServerProfile::default())?;
     // What is measured is printed even with --quiet.
@@ -44,6 +52,52 @@ pub(super) fn embed(Settings { scenario, outputs, .. }: &Settings) -> Result<Ser
         ));
     }
     Ok(serving)
+}
+
+/// The length of a load that tries one way to wait and to divide the CPUs. All trials together,
+/// with what they begin and end with, take less than a second.
+const TRIED: Span = Span::from_ms(60);
+/// Another way than the usual one must be better by this fraction: short trials scatter.
+const BETTER: f64 = 0.1;
+
+/// Tries each way to wait and to divide the CPUs by a short load against the embedded server.
+/// Returns the best one, and a line about it; none if there is nothing to choose, or a trial fails.
+pub(super) fn tried(
+    serving: &Serving,
+    guard: &ConnectGuard,
+    Settings { scenario, .. }: &Settings,
+    lowered: &Lowered,
+) -> Option<(CpuChoice, String)> {
+    let mut tried = Vec::new();
+    let begin = Clock::start();
+    for choice in CpuChoice::all(scenario, lowered) {
+        let plan = Plan { wait: choice.wait, ..lowered.plan.clone() };
+        let (clock, stop) = (Clock::start(), StopFlag::default());
+        let mut fleet = HostFleet::new(clock, stop, &choice.workers, None, guard.clone());
+        serving.keep_on(choice.server).ok()?;
+        tried.push((memtide_run::tried(&mut fleet, &plan, TRIED).ok()??, choice));
+    }
+    let usual = tried.first()?.0;
+    let worst = tried.iter().map(|(p90, _)| *p90).max()?;
+    let is_better =
+        |(p90, _): &&(Span, CpuChoice)| p90.as_s_f64() < usual.as_s_f64() * (1.0 - BETTER);
+    let best = tried.iter().filter(is_better).min_by_key(|(p90, _)| *p90);
+    let (p90, choice) = best.unwrap_or(&tried[0]);
+    let cpus: Vec<String> = choice.workers.iter().map(ToString::to_string).collect();
+    let why = format!(
+        "of {} ways tried before the run, this one had a p90 of {p90}, the worst one {worst}",
+        tried.len()
+    );
+    let words = format!(
+        "memtide: tried {} ways to wait and to divide the CPUs for {:.1} s: wait {}, server on CPU \
+         {}, worker on CPU {} (p90 {p90}; the worst way {worst})",
+        tried.len(),
+        begin.now().since(Instant::ZERO).as_s_f64(),
+        choice.wait,
+        choice.server,
+        cpus.join(", ")
+    );
+    Some((CpuChoice { why, ..choice.clone() }, words))
 }
 
 /// Pins the embedded server to its own CPU, and keeps other threads off the workers' CPUs: the

@@ -1,31 +1,31 @@
 //! The real world: this machine makes the load with its threads, against servers anywhere.
 
 use super::caught;
-use super::embedded::{embed, keep_on};
+use super::embedded::{embed, keep_on, tried};
 use super::front::{FrontProfile, Manner};
 use super::outlets::{event, unix_ns};
+use super::tls;
 use super::world::{Gauge, Prepared, World};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE};
+use crate::output::say;
 use crate::placement::barrier::{Refused, barrier};
 use crate::placement::{Division, variable};
 use memtide_base::{Instant, Span};
+use memtide_belief::machine::files_needed;
 use memtide_engine::ServerPlan;
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
-use memtide_host::machine::{self, Busyness, Machine};
+use memtide_host::machine::{self, Busyness, Machine, SecondReader};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
 use memtide_record::Warning;
-use memtide_record::{ClockRecord, MachineCpu, MachineRecord, ReferenceClock, Wide};
+use memtide_record::{ClockRecord, HostSecond, MachineCpu, MachineRecord, ReferenceClock, Wide};
 use memtide_run::steps::FleetRunner;
-use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
+use memtide_run::{Barrier, CpuChoice, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
 use memtide_scenario::Settings;
 use memtide_scenario::Target;
 use memtide_sinks::{SampleOrigin, SampleOutlet, Samples, Sink};
 use std::rc::Rc;
-
-/// Number of files that the program needs besides its connections.
-const FILES_BESIDE: u64 = 64;
 
 /// What directs a share on this machine in place of its user: an agent, with its operator's limits.
 pub(crate) trait Supervisor {
@@ -147,13 +147,17 @@ impl World for HostWorld {
 
     fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop> {
         let scenario = &settings.scenario;
+        let mut made = None;
         let servers = if scenario.servers.is_empty() {
-            let serving = self.embedded.insert(embed(settings)?);
+            let name = scenario.tls.server_name.as_deref();
+            made = scenario.tls.on.then(|| tls::own(name)).transpose()?;
+            let serving = self.embedded.insert(embed(settings, made.as_ref())?);
             let address = serving.address();
             vec![resolved(&address.to_string(), &address.ip().to_string(), address.port())?]
         } else {
             scenario.servers.iter().map(|it| self.server(it)).collect::<Result<Vec<_>, _>>()?
         };
+        let filter = tls::filter(scenario, &servers, made.as_ref())?;
         Ok(Surroundings {
             servers,
             embedded: self.embedded.is_some(),
@@ -162,9 +166,11 @@ impl World for HostWorld {
             cores: self.machine.cores.clone(),
             cpus_online: self.machine.cpus_online,
             cpu_quota: self.machine.cpu_quota,
+            chosen: None,
             io: Doors::Kernel { uring: check_uring() },
             outputs: (&settings.outputs).into(),
             share: self.division.as_ref().map(|division| division.share),
+            filter,
         })
     }
 
@@ -174,12 +180,25 @@ impl World for HostWorld {
             // descriptor is counted.
             return Ok(());
         }
-        let sides = if self.embedded.is_some() { 2 } else { 1 };
-        let needed = u64::from(lowered.plan.own_connections()) * sides + FILES_BESIDE;
+        let connections = u64::from(lowered.plan.own_connections());
+        let needed = files_needed(connections, self.embedded.is_some());
         if needed <= self.files_max {
             return Ok(());
         }
         Err(Warning::FileLimit { needed, allowed: self.files_max })
+    }
+
+    fn try_out(&mut self, settings: &Settings, lowered: &Lowered) -> Option<CpuChoice> {
+        let serving = self.embedded.as_ref()?;
+        let is_plain = self.supervisor.is_none() && self.division.is_none();
+        if !is_plain || settings.scenario.is_brief() || settings.outputs.plan {
+            return None;
+        }
+        let (chosen, words) = tried(serving, &self.guard, settings, lowered)?;
+        if !settings.outputs.quiet {
+            say(&words);
+        }
+        Some(chosen)
     }
 
     fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop> {
@@ -222,7 +241,8 @@ impl World for HostWorld {
     fn gauge(&self) -> Box<dyn Gauge> {
         let machine = machine_record(&self.machine);
         let (busyness, supervisor) = (Busyness::default(), self.supervisor.clone());
-        Box::new(HostGauge { machine, busyness, clock: self.clock, supervisor })
+        let seconds = SecondReader::default();
+        Box::new(HostGauge { machine, busyness, seconds, clock: self.clock, supervisor })
     }
 
     fn finish(&mut self, _runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
@@ -262,6 +282,7 @@ fn resolved(name: &str, host: &str, port: u16) -> Result<ServerPlan, Stop> {
 struct HostGauge {
     machine: MachineRecord,
     busyness: Busyness,
+    seconds: SecondReader,
     /// The run's clock.
     clock: Clock,
     /// What knows the reference clock, if there is one.
@@ -275,6 +296,22 @@ impl Gauge for HostGauge {
 
     fn read(&mut self, at: Instant) {
         self.busyness.read(at);
+    }
+
+    fn second(&mut self) -> Option<HostSecond> {
+        let of = self.seconds.read()?;
+        Some(HostSecond {
+            cpus: of.cpus,
+            cpu_busy: of.cpu_busy,
+            cpu_busy_max: of.cpu_busy_max,
+            stolen: of.stolen,
+            runnable: of.runnable,
+            received_bytes: of.received_bytes,
+            sent_bytes: of.sent_bytes,
+            dropped_packets: of.dropped_packets,
+            retransmits: of.retransmits,
+            available_bytes: of.available_bytes,
+        })
     }
 
     fn cpu(&self) -> Option<MachineCpu> {

@@ -6,10 +6,16 @@
 
 pub(crate) mod host;
 pub(crate) mod simulated;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+pub(crate) mod tls;
 pub(crate) mod embedded;
 pub(crate) mod room;
 pub(crate) mod outlets;
 pub(crate) mod run_observer;
+pub(crate) mod watching;
 pub(crate) mod world;
 pub(crate) mod front;
 
@@ -33,6 +39,7 @@ use outlets::name_run;
 use run_observer::RunObserver;
 use std::io;
 use std::time::Duration;
+use watching::Watching;
 
 /// Period at which a wait before the load checks for an interrupt.
 const LOOK_EVERY: Span = Span::from_ms(20);
@@ -133,10 +140,10 @@ impl<W: World> Session<W> {
         front.check(settings, world.servers_within(settings))?;
         let around = world.surroundings(settings)?;
         let wanted = Wanted { server_reports: profile.watches_servers, ..around.outputs };
-        let around = Surroundings { repeats: profile.repeats, outputs: wanted, ..around };
+        let mut around = Surroundings { repeats: profile.repeats, outputs: wanted, ..around };
         let scenario = &settings.scenario;
         let lowered = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
-        let lowered = Lowered { sampled: profile.sampled, ..lowered };
+        let mut lowered = Lowered { sampled: profile.sampled, ..lowered };
         let outputs = world.own_outputs(&settings.outputs);
         front.check_outputs(&outputs)?;
         if settings.outputs.plan {
@@ -145,6 +152,11 @@ impl<W: World> Session<W> {
             return shown.map(|()| 0).map_err(|error| unwritable("stdout", &error));
         }
         world.check(&lowered).map_err(|warning| profile.unfit(&warning))?;
+        if let Some(chosen) = world.try_out(settings, &lowered) {
+            around.chosen = Some(chosen);
+            let again = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
+            lowered = Lowered { sampled: lowered.sampled, ..again };
+        }
         // Threads of outputs inherit the CPUs of this thread.
         world.settle(&lowered.placement)?;
         let opened = front.open(&Settings { outputs, ..settings.clone() })?;
@@ -155,7 +167,8 @@ impl<W: World> Session<W> {
         }
         let prepared = Prepared { settings, around, lowered, waits: task.waits() };
         let mut runner = world.runner(prepared, &profile, stop, samples)?;
-        let mut audience = RunObserver::new(world.gauge(), settings.outputs.quiet, outlets, reader);
+        let watched = (Watching::open(settings, stop)?, settings.outputs.quiet);
+        let mut audience = RunObserver::new(world.gauge(), watched, outlets, reader);
         audience.show(front.screens(settings));
         W::gather(&mut runner, settings, &**front, &mut audience)?;
         let came = match task.carry_out(&mut runner, scenario, &mut audience) {

@@ -109,9 +109,11 @@ impl World for SimWorld {
             cores: BTreeMap::new(),
             cpus_online: CPUS,
             cpu_quota: None,
+            chosen: None,
             io: Doors::Simulated,
             outputs: (&settings.outputs).into(),
             share: None,
+            filter: None,
         })
     }
 

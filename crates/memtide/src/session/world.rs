@@ -5,9 +5,9 @@ use crate::exit::Stop;
 use memtide_base::Instant;
 use memtide_host::signal::StopFlag;
 use memtide_record::Warning;
-use memtide_record::{ClockRecord, MachineCpu, MachineRecord};
+use memtide_record::{ClockRecord, HostSecond, MachineCpu, MachineRecord};
 use memtide_run::steps::Runner;
-use memtide_run::{CpuPlacement, Lowered, Observer, Surroundings};
+use memtide_run::{CpuChoice, CpuPlacement, Lowered, Observer, Surroundings};
 use memtide_scenario::{Outputs, Settings};
 use memtide_sinks::Samples;
 
@@ -31,6 +31,12 @@ pub(crate) trait World {
     /// Checks whether a plan can be carried out; a warning says what is missing.
     fn check(&self, _lowered: &Lowered) -> Result<(), Warning> {
         Ok(())
+    }
+
+    /// Tries how workers wait best, and where they and the server run best; none if that is not
+    /// worth it.
+    fn try_out(&mut self, _settings: &Settings, _lowered: &Lowered) -> Option<CpuChoice> {
+        None
     }
 
     /// Keeps other threads off the workers' CPUs, and other users out of this process.
@@ -103,6 +109,10 @@ pub(crate) trait Gauge {
     fn restart(&mut self);
     /// Takes a reading at `at` of the run's clock.
     fn read(&mut self, at: Instant);
+    /// The machine since the last call; none the first time, and if it does not make the load.
+    fn second(&mut self) -> Option<HostSecond> {
+        None
+    }
     /// CPU load between the readings; none if unknown.
     fn cpu(&self) -> Option<MachineCpu>;
     /// Peak memory of this process in bytes; none if it does not make the load.

@@ -149,9 +149,11 @@ fn peak(scenario: &Scenario, servers: u32, share: Option<Share>, sizes: &PlanSiz
         cores: BTreeMap::new(),
         cpus_online: 1,
         cpu_quota: None,
+        chosen: None,
         io: Doors::Kernel { uring: Err("the pages of its buffers are the kernel's".to_owned()) },
         outputs: Wanted::default(),
         share,
+        filter: None,
     };
     let plan = lower(scenario, &around).unwrap().plan;
     let mut sums = TallySum::new(&plan.shape());

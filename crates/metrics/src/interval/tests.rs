@@ -18,6 +18,7 @@ fn shape() -> Shape {
         depth: 4,
         churn: false,
         message_sizes: true,
+        item_figures: false,
         bounds: true,
     }
 }

@@ -4,7 +4,7 @@
 use super::GradedFigure;
 use crate::record::{Check, CheckKind, CheckResult, Record, Verdict};
 use memtide_belief::grade::WITHIN_MAX;
-use memtide_scenario::{Goal, Kind, Measure, Subject};
+use memtide_scenario::{Goal, Kind, Measure, Precision, Subject};
 
 /// The figures of a run without goals.
 const PERCENTILES: [f64; 3] = [50.0, 90.0, 99.0];
@@ -39,14 +39,26 @@ impl Record {
         }
     }
 
+    /// By how much each figure with a precision is wider than asked: half the width of its range
+    /// over the half width that was asked, infinite without a range.
+    pub fn widths(&self) -> impl Iterator<Item = (Precision, f64)> {
+        let asked = self.plan.precision.iter().flat_map(|it| &it.asked);
+        asked.filter_map(|word| word.parse::<Precision>().ok()).map(|asked| {
+            let half_width = self.figure_of(asked.subject).and_then(|figure| figure.half_width);
+            (asked, half_width.map_or(f64::INFINITY, |x| x / asked.half_width))
+        })
+    }
+
     /// True if every figure on which the run is judged is known within ± 30 %, or the bound that a
-    /// strict run has (`--strict`), and no check spoils all. A record from before slices were kept
+    /// strict run has (`--strict`), no check spoils all, and the precision that was asked for was
+    /// reached. A record from before slices were kept
     /// is judged by its verdict.
     pub fn stands(&self) -> bool {
         let record = self.judged();
         let bound = self.strict().unwrap_or(WITHIN_MAX);
         let known = |figure: &GradedFigure| figure.half_width.is_some_and(|x| x <= bound);
         self.believable.verdict != Verdict::No
+            && self.plan.precision.as_ref().is_none_or(|it| it.reached != Some(false))
             && (record.slicing.is_none() || record.judged_figures().iter().all(known))
     }
 }

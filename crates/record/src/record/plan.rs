@@ -56,6 +56,19 @@ impl WarmupEnd {
     }
 }
 
+/// What ends the window of a run that measures until its figures are narrow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct PrecisionRecord {
+    /// The figures, each with the largest half width of its range: `p99 5%`.
+    pub asked: Vec<String>,
+    /// The longest window.
+    pub at_most_s: f64,
+    /// True if all figures were as narrow when the window was closed; false if it ended before.
+    /// None if it has not ended.
+    pub reached: Option<bool>,
+}
+
 /// The decided plan of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -80,6 +93,9 @@ pub struct PlanRecord {
     pub on_full: String,
     /// Length of the measured window; none if the number of operations ends it.
     pub duration_s: Option<f64>,
+    /// What ends the window, if it is how narrow figures are; none if it has a fixed length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<PrecisionRecord>,
     /// Length of the warm-up.
     pub warmup_s: f64,
     /// What ended the warm-up.
@@ -243,6 +259,11 @@ impl PlanRecord {
         let duration = decided.duration.filter(|duration| *duration != Span::MAX);
         Self {
             duration_s: duration.map(Span::as_s_f64),
+            precision: (!decided.precision.is_empty()).then(|| PrecisionRecord {
+                asked: decided.precision.iter().map(ToString::to_string).collect(),
+                at_most_s: decided.at_most().as_s_f64(),
+                reached: None,
+            }),
             warmup_s: decided.warmup.longest(duration).as_s_f64(),
             warmup_end: match decided.warmup {
                 Warmup::Fixed(_) => WarmupEnd::Fixed,

@@ -25,6 +25,7 @@ fn every_warning() -> Vec<Warning> {
         Warning::Evictions { server: server(), count: 77, own: None },
         Warning::FewConnections { connections: 64, server_threads: 4, rate_per_s: 2e5 },
         Warning::UnsteadyWarmup { length_s: 3.0 },
+        Warning::Imprecise { asked: "p99 5%".to_owned(), half_width: Some(0.08), length_s: 300.0 },
         Warning::TooManyConnections { server: server(), refused: 3 },
         Warning::SampleOverflow { lost: 12 },
         Warning::OtherClients { server: server(), commands: 42 },
@@ -42,6 +43,7 @@ fn every_warning() -> Vec<Warning> {
         Warning::ConnectsFailed { count: 3, why: "refused 3".to_owned() },
         Warning::OutputFailed { output: "r.json".to_owned(), why: "the disk is full".to_owned() },
         Warning::HistogramSaturated { count: 2 },
+        Warning::TlsUnchecked,
         Warning::Shortfall(Shortfall::LoadPartial { sampled: 1000, missing: 120 }),
         Warning::Shortfall(Shortfall::ValuesResized {
             server: server(),

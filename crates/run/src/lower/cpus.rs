@@ -2,9 +2,9 @@
 //!
 //! It divides the CPUs that the process may use; it does not look at the machine.
 
-use super::{Doors, Surroundings, is_local};
+use super::{Doors, Lowered, Surroundings, is_local};
 use memtide_belief::machine::CPUS_OF_A_PAIR;
-use memtide_engine::Wait;
+use memtide_engine::{Pacing, Wait};
 use memtide_scenario::Scenario;
 use std::collections::BTreeMap;
 
@@ -21,6 +21,43 @@ pub struct CpuPlacement {
     pub shared: Option<f64>,
 }
 
+/// A way to wait and to divide the CPUs between the embedded server and the workers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CpuChoice {
+    /// How workers wait.
+    pub wait: Wait,
+    /// The server's CPU.
+    pub server: usize,
+    /// The workers' CPUs.
+    pub workers: Vec<usize>,
+    /// Why this one.
+    pub why: String,
+}
+
+impl CpuChoice {
+    /// The ways that are worth a trial, the usual one first; empty if the user decides, if the
+    /// embedded server has no CPU of its own, or if nothing waits.
+    pub fn all(scenario: &Scenario, lowered: &Lowered) -> Vec<Self> {
+        let CpuPlacement { workers, server, .. } = &lowered.placement;
+        let decided = scenario.wait.is_some() || scenario.pin;
+        let is_open = matches!(lowered.plan.pacing, Pacing::Open { .. });
+        let Some(server) = server.filter(|_| !decided && is_open) else { return Vec::new() };
+        let of = |wait, server, workers: &[usize]| Self {
+            wait,
+            server,
+            workers: workers.to_vec(),
+            why: String::new(),
+        };
+        let waits = [lowered.plan.wait, Wait::Spin, Wait::Sleep];
+        let here = waits.iter().map(|wait| of(*wait, server, workers));
+        let swapped = waits.iter().filter_map(|wait| match workers[..] {
+            [worker] => Some(of(*wait, worker, &[server])),
+            _ => None,
+        });
+        here.chain(swapped).collect()
+    }
+}
+
 impl CpuPlacement {
     /// Divides the CPUs. Embedded server and workers are pinned to separate CPUs if there are
     /// enough; other workers are pinned if the user asks for it, or if the mask was narrowed.
@@ -32,6 +69,11 @@ impl CpuPlacement {
     ) -> Self {
         let workers = workers as usize;
         if has_own_server(around) {
+            if let Some(chosen) = around.chosen.as_ref().filter(|it| it.workers.len() == workers) {
+                why.insert("server".to_owned(), chosen.why.clone());
+                let workers = chosen.workers.clone();
+                return Self { workers, server: Some(chosen.server), shared: None };
+            }
             let usable = usable(around);
             if usable >= workers as f64 + 1.0 {
                 let server = around.cpus_allowed[0];
@@ -90,7 +132,9 @@ pub(super) fn wait(
     if let Some(wait) = scenario.wait {
         return wait;
     }
-    let (wait, reason) = if placement.server.is_some() {
+    let (wait, reason) = if let Some(chosen) = &around.chosen {
+        (chosen.wait, &*chosen.why)
+    } else if placement.server.is_some() {
         (Wait::Hybrid, OWN)
     } else if has_own_server(around) {
         (

@@ -52,7 +52,8 @@ fn rate(scenario: &Scenario) -> Option<f64> {
 fn decide_stop(decided: &mut Scenario) {
     let counted = decided.ops_max.or(decided.churn.connections_total).is_some();
     if !counted {
-        decided.duration.get_or_insert(DURATION);
+        let longest = if decided.precision.is_empty() { DURATION } else { decided.at_most() };
+        decided.duration.get_or_insert(longest);
     }
     // Exactly operations (or connections) 0 to N − 1 are requested, so no load may follow them.
     if counted && decided.cooldown == Cooldown::Load {

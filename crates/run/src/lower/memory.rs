@@ -52,7 +52,8 @@ impl PlanSizes {
         };
         // Hits and misses of gets are told apart.
         let classes = decided.mix.kinds().count() as u64 + 2;
-        let length = decided.duration.filter(|_| decided.ops_max.is_none());
+        let is_known = decided.ops_max.is_none() && decided.precision.is_empty();
+        let length = decided.duration.filter(|_| is_known);
         let plan = PlanMemory {
             values_bytes: ValueSpace::bytes(&decided.value_size, decided.value_max),
             workers: decided.threads.unwrap_or(1).into(),

@@ -34,7 +34,7 @@ impl Opening {
     /// What looks for the end of `plan`'s warm-up; none if its length is fixed.
     pub(super) fn new(plan: &Plan) -> Option<Self> {
         let none = WarmupSlice::default();
-        plan.window.commanded.then(|| Self {
+        plan.window.opened_by_command.then(|| Self {
             settling: Settling::default(),
             last: none,
             ended: None,

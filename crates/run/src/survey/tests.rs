@@ -17,9 +17,11 @@ pub(crate) fn plan_of(scenario: &Scenario) -> Plan {
         cpus_allowed: vec![0, 1],
         cpus_online: 2,
         cpu_quota: None,
+        chosen: None,
         io: Doors::Simulated,
         outputs: Wanted::default(),
         share: None,
+        filter: None,
     };
     lower(scenario, &around).expect("it can be run").plan
 }

@@ -199,9 +199,11 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
         cores: BTreeMap::new(),
         cpus_online: 4,
         cpu_quota: None,
+        chosen: None,
         io: Doors::Simulated,
         outputs: Wanted { samples: true, ..Wanted::default() },
         share: None,
+        filter: None,
     }
 }
 

@@ -158,7 +158,16 @@ fn spelled(value: &Value) -> String {
 /// The fields of a record's scenario that differ from the defaults, by name, with their text: the
 /// flags with which the run was made, or could have been.
 pub fn given_fields(words: &Words) -> Vec<(&str, String)> {
-    let usual = Scenario::default().words();
+    let mut usual = Scenario::default().words();
+    // This default follows from other fields.
+    let (mut layer, mut settings) = (Layer::new(), Settings::default());
+    for (name, value) in words {
+        find(name).into_iter().for_each(|it| layer.push(it, vec![spelled(value)], Origin::Flag));
+    }
+    if settings.apply(&layer).is_ok() {
+        let warmup = settings.warmup_by_default().to_string();
+        usual.insert("warmup".to_owned(), Value::String(warmup));
+    }
     let given = words.iter().filter(|(name, value)| usual.get(*name) != Some(*value));
     let given = given.map(|(name, value)| (name.as_str(), spelled(value)));
     given.filter(|(_, word)| !word.is_empty()).collect()

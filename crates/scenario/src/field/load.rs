@@ -4,6 +4,7 @@
 
 use super::parse::{count, parsed, rate, span};
 use super::{AgentRule, Field, Section, member};
+use crate::scenario::parse_list;
 
 const LOAD: Field = Field::of(Section::Load, AgentRule::Allowed);
 
@@ -35,15 +36,42 @@ pub(super) const FIELDS: &[Field] = &[
         ..LOAD
     },
     Field {
+        name: "precision",
+        value: Some("'FIGURE FRACTION'"),
+        default: "none",
+        help: "Measure until figures are known this narrowly, such as 'p99 5%'",
+        long: "A figure (`p99`, `mean`, `get.p99.9` or `rate`) and half the width of the range in \
+               which it lies: `'p99 5%'` ends the window once p99 is known within ± 5 %. memtide \
+               looks first after 5 s and then when the window is at least a quarter longer, and \
+               measures for `at-most` if that is not enough. The range includes what memtide may \
+               have added, which a longer run does not make narrower. Repeat the flag or give a \
+               comma list: the window ends when all are known. It replaces `duration`, and needs a \
+               constant rate or a closed loop.",
+        many: true,
+        member: member!(scenario.precision, each parse_list),
+        ..LOAD
+    },
+    Field {
+        name: "at-most",
+        value: Some("TIME"),
+        default: "5m with precision",
+        help: "The longest time to measure with precision",
+        long: "A time with its unit, such as `30s` or `10m`; at most `366d`. If the figures that \
+               `precision` names are not narrow enough by then, memtide says so, and `strict` \
+               exits with 4.",
+        member: member!(scenario.at_most, some span),
+        ..LOAD
+    },
+    Field {
         name: "warmup",
         value: Some("TIME|auto"),
-        default: "0s",
+        default: "auto in runs, searches and scans of 5s or longer; else 0s",
         help: "How long to load before measuring",
-        long: "A time with its unit, such as `5s`, or `auto`: until the mean response time and the \
-               hit ratio are steady, but at least 1 s and at most 30 % of the duration. Then \
-               memtide warns that the transient may be longer than the run. `auto` needs a \
-               duration, and no wave. The load is the same as in the measured window. The result \
-               does not include it; the record counts it separately.",
+        long: "A time such as `5s`; or `auto`: until the load is steady, from 1 s to 30 % of the \
+               duration (memtide warns if that may be too short), and not with a wave. The load \
+               is the same as in the measured window. `auto` is the default where it is possible; \
+               trials, simulations and runs by shares or agents have no warm-up by default. The \
+               result does not include it; the record counts it separately.",
         member: member!(scenario.warmup, parsed),
         ..LOAD
     },

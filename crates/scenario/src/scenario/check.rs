@@ -5,11 +5,12 @@
 
 mod clients;
 mod replication;
+mod tls;
 mod transport;
 
 use super::{
-    Goal, Matching, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject, Transport, ValueFill,
-    Warmup, span_word,
+    Cooldown, Goal, Matching, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject, Transport,
+    ValueFill, Warmup, span_word,
 };
 use crate::kind::Kind;
 use memtide_base::Span;
@@ -29,6 +30,10 @@ const SERVERS_MAX: usize = 1024;
 pub const TIMEOUT_MAX: Span = Span::from_s(3600);
 /// Longest warm-up and longest window: a year.
 const DURATION_MAX: Span = Span::from_s(366 * 86_400);
+/// In runs that are shorter, a warm-up is not looked for unless it is asked for.
+const BRIEF: Span = Span::from_s(5);
+/// Longest window of a run that ends when its figures are narrow, if nothing else is said.
+const AT_MOST: Span = Span::from_s(300);
 /// Highest rate: one operation per nanosecond.
 const RATE_MAX: f64 = 1e9;
 /// Shortest width of rows over time.
@@ -69,8 +74,10 @@ impl Scenario {
         let mut problems = Problems(Vec::new());
         self.check_bounds(&mut problems);
         self.check_warmup(&mut problems);
+        self.check_precision(&mut problems);
         self.check_credentials(&mut problems);
         self.check_transport(&mut problems);
+        self.check_tls(&mut problems);
         self.check_replication(&mut problems);
         self.check_load(&mut problems);
         self.check_clients(&mut problems);
@@ -92,19 +99,62 @@ impl Scenario {
     ///
     /// To do: Say how long the warm-up is, such as `--warmup 2s`.
     fn check_warmup(&self, problems: &mut Problems) {
-        if self.warmup != Warmup::Auto {
+        if let Some(with) = self.unsteady().filter(|_| self.warmup == Warmup::Auto) {
+            problems.say(format!("warmup auto is not possible with {with}: use a time such as 2s"));
+        }
+    }
+
+    /// What makes the load change all the time, or end by something else than time, if anything.
+    fn unsteady(&self) -> Option<&'static str> {
+        if self.is_churn() {
+            Some("connection churn")
+        } else if self.ops_max.is_some() {
+            Some("ops-max")
+        } else {
+            (self.wave != Wave::Constant).then_some("a wave")
+        }
+    }
+
+    /// True if the load is not the same all the time, or does not end by time.
+    pub(super) fn is_unsteady(&self) -> bool {
+        self.unsteady().is_some()
+    }
+
+    /// True if the run is asked to be so short that hardly a warm-up could be found in it.
+    pub fn is_brief(&self) -> bool {
+        let longest = if self.precision.is_empty() { self.duration } else { Some(self.at_most()) };
+        longest.is_some_and(|duration| duration < BRIEF)
+    }
+
+    /// The longest window that `precision` may take.
+    pub fn at_most(&self) -> Span {
+        self.at_most.unwrap_or(AT_MOST)
+    }
+
+    /// Checks that figures can become as narrow as asked, and that nothing else ends the window.
+    ///
+    /// Cause: The window ends when the figures are known as narrowly as asked, and another field
+    /// ends it too, or makes its parts differ.
+    ///
+    /// To do: Remove the field that is named. The longest window is `--at-most`.
+    fn check_precision(&self, problems: &mut Problems) {
+        if self.precision.is_empty() {
+            if let Some(most) = self.at_most {
+                let most = span_word(most);
+                problems.say(format!("at-most {most} needs precision: add one such as 'p99 5%'"));
+            }
             return;
         }
-        let with = if self.is_churn() {
-            "connection churn"
-        } else if self.ops_max.is_some() {
-            "ops-max"
-        } else if self.wave != Wave::Constant {
-            "a wave"
+        let with = if let Some(with) = self.unsteady() {
+            with
+        } else if self.cooldown != Cooldown::Load {
+            "this cooldown"
+        } else if self.duration.is_some_and(|duration| duration != self.at_most()) {
+            "duration, because it decides how long to measure: use at-most for the longest time"
         } else {
             return;
         };
-        problems.say(format!("warmup auto is not possible with {with}: use a time such as 2s"));
+        problems.say(format!("precision is not possible with {with}"));
     }
 
     /// Checks single fields against their limits.
@@ -121,8 +171,12 @@ impl Scenario {
         if self.duration == Some(Span::ZERO) {
             problems.say("duration 0 measures nothing: use a time such as 10s");
         }
+        if self.at_most == Some(Span::ZERO) {
+            problems.say("at-most 0 measures nothing: use a time such as 5m");
+        }
         let warmup = Some(self.warmup.longest(self.duration));
-        for (field, span) in [("duration", self.duration), ("warmup", warmup)] {
+        let spans = [("duration", self.duration), ("at-most", self.at_most), ("warmup", warmup)];
+        for (field, span) in spans {
             if let Some(span) = span.filter(|span| *span > DURATION_MAX) {
                 let given = span_word(span);
                 problems.say(format!("{field} {given} is too long: use at most 366d"));
@@ -277,7 +331,22 @@ impl Scenario {
     ///
     /// Cause: The meta protocol cannot carry these requests in this way.
     fn check_meta(&self, problems: &mut Problems) {
+        let alone: Vec<&str> =
+            self.mix.kinds().filter(|kind| kind.is_meta_only()).map(OpKind::name).collect();
         if self.protocol != Protocol::Meta {
+            if !alone.is_empty() {
+                problems.say(format!(
+                    "mix {} needs protocol meta for {}: use protocol meta, or remove them from mix",
+                    self.mix,
+                    alone.join(", ")
+                ));
+            }
+            if !self.wire.item_flags.is_empty() {
+                problems.say(format!(
+                    "meta-flags {} needs protocol meta: use it, or remove meta-flags",
+                    self.wire.item_flags
+                ));
+            }
             if self.wire.matching == Matching::Opaque {
                 problems.say(format!(
                     "match opaque needs protocol meta, since protocol {} has no opaques to choose: \
@@ -286,6 +355,26 @@ impl Scenario {
                 ));
             }
             return;
+        }
+        if self.transport != Transport::Tcp && alone.contains(&"recache") {
+            problems.say(format!(
+                "recache in mix cannot be sent over transport {}: remove it, or use transport tcp",
+                self.transport
+            ));
+        }
+        if self.replication.writers.is_some() && !alone.is_empty() {
+            problems.say(format!(
+                "{} in mix cannot go to several writers: remove them, or remove writers",
+                alone.join(", ")
+            ));
+        }
+        const STALE_S_MAX: u32 = 2_592_000;
+        if self.wire.stale_s > STALE_S_MAX {
+            problems.say(format!(
+                "stale-time {} is above {STALE_S_MAX} seconds, which memcached takes for a time of \
+                 day: use less",
+                self.wire.stale_s
+            ));
         }
         if self.wire.matching == Matching::Opaque && self.multiget > 1 {
             problems.say(format!(
@@ -440,20 +529,22 @@ impl Scenario {
     ///
     /// Cause: No operation of this run has the times that a goal or condition is about.
     fn check_goals(&self, problems: &mut Problems) {
-        let goals = self.goals.iter().map(|goal| ("goal", goal));
-        let conditions = self.trust.abort_on.iter().map(|condition| ("abort-on", condition));
-        for (field, goal) in goals.chain(conditions) {
-            let Goal { subject: Subject::Response { kind, .. }, .. } = goal else { continue };
+        let named = |field: &str, goal: &Goal| (format!("{field} {goal}"), goal.subject);
+        let goals = self.goals.iter().map(|goal| named("goal", goal));
+        let conditions = self.trust.abort_on.iter().map(|condition| named("abort-on", condition));
+        let precision = self.precision.iter().map(|of| (format!("precision {of}"), of.subject));
+        for (named, subject) in goals.chain(conditions).chain(precision) {
+            let Subject::Response { kind, .. } = subject else { continue };
             let Some(op) = kind.op() else { continue };
             if !self.mix.kinds().any(|kind| kind == op) {
                 problems.say(format!(
-                    "{field} {goal} needs {kind}, and mix {} has none: use all or one of {}",
+                    "{named} needs {kind}, and mix {} has none: use all or one of {}",
                     self.mix,
                     self.mix.kinds().map(OpKind::name).collect::<Vec<_>>().join(", ")
                 ));
-            } else if self.noreply && op.allows_noreply() && *kind != Kind::All {
+            } else if self.noreply && op.allows_noreply() && kind != Kind::All {
                 problems.say(format!(
-                    "{field} {goal} needs replies, and noreply suppresses them: remove one of \
+                    "{named} needs replies, and noreply suppresses them: remove one of \
                          them"
                 ));
             }

@@ -97,6 +97,47 @@ impl fmt::Display for Explained {
     }
 }
 
+/// How narrowly a figure must be known: `p99 5%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precision {
+    /// The figure.
+    pub subject: Subject,
+    /// The largest half width of the range in which it lies, as a fraction.
+    pub half_width: f64,
+}
+
+impl FromStr for Precision {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let read = || {
+            let (figure, bound) = word.trim().split_once(char::is_whitespace)?;
+            let subject = match figure.parse().ok()? {
+                Explained::Response { kind, measure } => Subject::Response { kind, measure },
+                Explained::Rate => Subject::Rate,
+                Explained::Service(_) => return None,
+            };
+            let half_width = units::parse_fraction(bound.trim()).ok()?;
+            (half_width > 0.0).then_some(Self { subject, half_width })
+        };
+        read().ok_or_else(|| {
+            format!(
+                "'{word}' is not a figure and a fraction such as p99 5%, get.p99.9 10% or rate 1%"
+            )
+        })
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.subject {
+            Subject::Response { kind: Kind::All, measure } => write!(f, "{measure}")?,
+            subject => write!(f, "{subject}")?,
+        }
+        write!(f, " {}", fraction_word(self.half_width))
+    }
+}
+
 /// A measure that summarises many response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {

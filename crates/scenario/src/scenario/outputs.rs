@@ -3,13 +3,17 @@
 
 mod influx;
 mod output;
+mod watching;
 
 pub use influx::{InfluxNames, InfluxPlace, InfluxVersion, RUN_TAG};
 pub use output::{Output, OutputKind, RowForm, RowText};
+pub use watching::{ProgressForm, WebPlace};
+pub(crate) use watching::{parse_web, web_words};
 
 use super::check::{Problem, Problems};
 use super::goal::Explained;
 use super::{Placement, Scenario, Warmup, parse_list};
+use memtide_base::Span;
 use memtide_base::units::parse_size;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,6 +54,25 @@ pub struct Outputs {
     pub plan: bool,
     /// True to show no progress.
     pub quiet: bool,
+    /// How progress is shown.
+    pub progress: ProgressForm,
+    /// True to show the run on the whole screen of the terminal.
+    pub ui: bool,
+    /// Address at which the run can be watched in a browser; none for no page.
+    pub web: Option<WebPlace>,
+    /// Time for which the finished page stays available; none for 3 s.
+    pub web_linger: Option<Span>,
+}
+
+impl Outputs {
+    /// How progress is shown, by all that the user says about it.
+    pub const fn shown(&self) -> ProgressForm {
+        match self.progress {
+            _ if self.quiet => ProgressForm::Off,
+            _ if self.ui => ProgressForm::Ui,
+            form => form,
+        }
+    }
 }
 
 /// A folder for points that cannot be delivered, and its size limit.
@@ -151,16 +174,33 @@ impl Outputs {
 }
 
 impl Settings {
+    /// The warm-up of a run whose user says nothing about it: it is found, unless that is
+    /// impossible, or the run is so short that it would end at its longest.
+    pub fn warmup_by_default(&self) -> Warmup {
+        let is_divided = self.placement.parts().is_some();
+        match is_divided || self.scenario.is_unsteady() || self.scenario.is_brief() {
+            true => Warmup::NONE,
+            false => Warmup::Auto,
+        }
+    }
+
     /// All problems that make the scenario impossible, and outputs that contradict it or each
     /// other; empty if there are none.
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(self.scenario.check());
         self.placement.check(&mut problems);
-        let parts = self.placement.parts().filter(|_| self.scenario.warmup == Warmup::Auto);
-        if let Some(parts) = parts {
+        let parts = self.placement.parts();
+        if let Some(parts) = parts.filter(|_| self.scenario.warmup == Warmup::Auto) {
             problems.say(format!(
                 "warmup auto is not possible with {parts}, because each part of the run would find \
                  another one: use a time such as 5s"
+            ));
+        }
+        if let Some(parts) = self.placement.parts().filter(|_| !self.scenario.precision.is_empty())
+        {
+            problems.say(format!(
+                "precision is not possible with {parts}, because each part of the run would end \
+                 at another time: use a duration such as 60s"
             ));
         }
         if let [(_, first), .., (field, last)] = &self.outputs.on_stdout()[..] {

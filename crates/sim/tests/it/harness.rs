@@ -228,9 +228,11 @@ impl World {
             cores: BTreeMap::new(),
             cpus_online: 2,
             cpu_quota: None,
+            chosen: None,
             io: Doors::Simulated,
             outputs: Wanted { samples: self.keeps_samples, ..Wanted::default() },
             share: self.share,
+            filter: None,
         }
     }
 

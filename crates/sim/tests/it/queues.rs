@@ -8,6 +8,7 @@
 mod belief;
 mod cutoff;
 mod empty;
+mod precision;
 mod warmup;
 
 use crate::harness::mean_and_error;

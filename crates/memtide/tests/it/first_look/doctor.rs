@@ -14,19 +14,45 @@ fn facts(run: &Finished) -> BTreeMap<String, Value> {
 fn what_it_says_of_a_machine_equals_what_a_run_there_meets() {
     let _turn = shared();
     let line = "doctor --json";
+    let short = "run --duration 200ms --keys 100 --rate 1k --json - --connections";
     thread::scope(|scope| {
+        // One CPU: the fact is the run's warning.
         scope.spawn(|| {
-            let of =
-                facts(&start_after("taskset -cp 0 $$ >&2; ulimit -n 256", line).finish().exits(1));
-            assert_eq!(of["CPUs"]["spoils"], true, "{of:?}");
+            let before = "taskset -cp 0 $$ >&2";
+            let of = facts(&start_after(before, line).finish().exits(1));
+            let record = start_after(before, &format!("{short} 8")).finish().record();
             assert!(of["CPUs"]["found"].as_str().unwrap().starts_with("1 of "), "{of:?}");
-            assert!(of["open files"]["found"].as_str().unwrap().starts_with("256 "), "{of:?}");
-            assert!(of["open files"]["to_do"].as_str().unwrap().contains("ulimit -n"), "{of:?}");
+            let told = record.warnings.iter().find(|warning| warning.code == "shared_cpu");
+            let told = told.expect("a run on one CPU is warned of");
+            assert_eq!(of["CPUs"]["warning"], *told.code, "{of:?}");
+            assert_eq!(of["CPUs"]["to_do"], *told.remedy, "{of:?}");
         });
+        // With few files, one connection more than it says is too many.
         scope.spawn(|| {
-            let run = Running::of(forbid_io_uring(program().args(line.split(' ')))).finish();
-            let found = facts(&run)["io_uring"]["found"].clone();
-            assert!(found.as_str().unwrap().starts_with("this system forbids io_uring"), "{run}");
+            let before = "ulimit -n 256";
+            let fact = facts(&start_after(before, line).finish())["open files"].clone();
+            let found = fact["found"].as_str().unwrap();
+            assert!(found.ends_with("192 connections, or 96 to an embedded server"), "{found}");
+            assert_eq!(fact["spoils"], false, "{fact}");
+            start_after(before, &format!("{short} 96")).finish().exits(0);
+            let too_many = start_after(before, &format!("{short} 97")).finish();
+            too_many.complains(2, &["258 open files", "limit is 256", "ulimit -Hn"]);
+            let fact = facts(&start_after("ulimit -n 191", line).finish().exits(1));
+            let fact = fact["open files"].clone();
+            assert_eq!((&fact["spoils"], &fact["warning"]), (&true.into(), &"file_limit".into()));
+            let usual = start_after("ulimit -n 191", "run --duration 200ms").finish();
+            usual.complains(2, &[fact["to_do"].as_str().unwrap()]);
+        });
+        // Without io_uring, the run's plan has the reason.
+        scope.spawn(|| {
+            let forbidden =
+                |line: &str| Running::of(forbid_io_uring(program().args(line.split(' ')))).finish();
+            let fact = facts(&forbidden(line))["io_uring"].clone();
+            let found = fact["found"].as_str().unwrap();
+            let record = forbidden(&format!("{short} 8")).record();
+            assert_eq!(record.plan.io, "epoll");
+            assert_eq!(found, format!("{}; epoll takes its place", record.plan.why["io"]));
+            assert!(found.starts_with("this system forbids io_uring"), "{found}");
         });
     });
 }

@@ -62,6 +62,7 @@ fn shape(window: Option<Span>) -> Shape {
         depth: 1,
         churn: false,
         message_sizes: false,
+        item_figures: false,
         bounds: false,
     }
 }

@@ -63,6 +63,7 @@ fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
         depth: 9,
         churn: false,
         message_sizes: true,
+        item_figures: false,
         bounds: true,
     };
     let (mut tally, mut sums) = (Tally::new(&shape), TallySum::new(&shape));
