@@ -2,9 +2,11 @@
 
 pub(crate) mod pin;
 mod kept;
+mod programs;
 mod secrecy;
 
 pub(crate) use kept::Kept;
+pub use programs::{Program, Programs};
 pub use secrecy::hide_process;
 
 use memtide_base::{Instant, Span};
