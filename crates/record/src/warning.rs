@@ -445,7 +445,11 @@ fn cpu_taken(worker: u32, share: f64, by: Option<&ProgramCpu>) -> String {
 
 fn shared_cpu(cpus: f64) -> String {
     let plural = if cpus == 1.0 { "" } else { "s" };
-    format!("the embedded server and memtide's workers share {} CPU{plural}", format_count(cpus))
+    format!(
+        "the embedded server and memtide's workers share {} CPU{plural}: response times contain \
+         their waits for each other and say nothing about the server; rate, counts and errors hold",
+        format_count(cpus)
+    )
 }
 
 fn cpu_stolen(share: f64) -> String {
