@@ -44,6 +44,7 @@ fn tally() -> Box<Tally> {
         depth: 1,
         churn: false,
         message_sizes: false,
+        item_figures: false,
         bounds: false,
     };
     Box::new(Tally::new(&shape))

@@ -104,7 +104,7 @@ fn command() -> Command {
         ])
 }
 
-fn proofs() -> [Command; 5] {
+fn proofs() -> [Command; 7] {
     let word = |name, about| Command::new(name).about(about);
     [
         word("first-run", "Run memtide with defaults; its own delay as a share of p50 and p99")
@@ -116,6 +116,10 @@ fn proofs() -> [Command; 5] {
             .arg(seeds("from", "1", "Seed of the first run")),
         word("bound", "Simulate late workers; does each range hold what a punctual run measures?")
             .arg(number("runs", "60", "Runs of each world")),
+        word("search", "Simulate searches; how often does the interval hold the knee?")
+            .arg(number("searches", "1000", "Searches, quiet and disturbed")),
+        word("ab", "Simulate trials of memtide ab; how often are equal servers called different?")
+            .arg(number("trials", "200", "Trials of each sort")),
         word("points", "Write the points of many operations to a real InfluxDB").arg(seeds(
             "ops",
             "1000000",
@@ -197,6 +201,8 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
         ("shares", words) => shares(root, words),
         ("bound", words) => bound(root, given(words, "runs")),
         ("points", words) => points(root, words),
+        ("search", words) => searches(root, given(words, "searches")),
+        ("ab", words) => trials(root, given(words, "trials")),
         (_, words) => {
             let [agents, rounds, seconds] =
                 ["agents", "rounds", "seconds"].map(|name| given(words, name));
@@ -242,6 +248,21 @@ fn bound(root: &Path, runs: u32) -> Result<(), String> {
         .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
     let tests = ["queues::belief::", "queues::warmup::", "queues::precision::"];
     run(command.arg("--nocapture").args(tests))
+}
+
+/// Simulates many searches.
+fn searches(root: &Path, searches: u32) -> Result<(), String> {
+    let tests = ["test", "--release", "--package", "memtide-run", "--test", "it", "--"];
+    let mut command = cargo(root);
+    command.env("MEMTIDE_SEARCHES", searches.to_string()).args(tests);
+    run(command.args(["--nocapture", "knee::"]))
+}
+
+/// Simulates many trials of two servers.
+fn trials(root: &Path, trials: u32) -> Result<(), String> {
+    let tests = ["test", "--release", "--package", "memtide-belief", "--test", "pairs", "--"];
+    let mut command = cargo(root);
+    run(command.env("MEMTIDE_TRIALS", trials.to_string()).args(tests).arg("--nocapture"))
 }
 
 /// Runs the tests with a real InfluxDB with many operations.

@@ -5,12 +5,13 @@
 use clap::{Arg, Command, value_parser};
 use memtide_base::{Instant, Span};
 use memtide_codec::Verb;
+use memtide_codec::meta::ReplyDecoder as MetaDecoder;
 use memtide_codec::text::{ReplyDecoder, encode};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_host::driver::NullDriver;
 use memtide_metrics::histogram::Tallying;
 use memtide_run::{Doors, Surroundings, Wanted, lower};
-use memtide_scenario::Scenario;
+use memtide_scenario::{Protocol, Scenario};
 use memtide_workload::{Next, PlannedSource, Source};
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -21,7 +22,7 @@ const CONNECTIONS: u32 = 16;
 /// A part's name and its work.
 type Part = (&'static str, fn(u64));
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 11] = [
     ("next", next),
     ("encode", encode),
     ("decode", decode),
@@ -29,6 +30,10 @@ const PARTS: [Part; 7] = [
     ("turn", turn),
     ("deep turn", deep_turn),
     ("key of a multiget", key_of_a_multiget),
+    ("meta decode", meta_decode),
+    ("meta turn", |times| turns(&over_meta(closed_loop()), times)),
+    ("meta deep turn", |times| turns(&over_meta(deep()), times)),
+    ("meta multiget", |times| keys(&over_meta(multigets()), times)),
 ];
 
 fn main() {
@@ -74,6 +79,8 @@ fn lowered(scenario: &Scenario) -> Plan {
         io: Doors::Simulated,
         outputs: Wanted::default(),
         share: None,
+        chosen: None,
+        filter: None,
     };
     lower(scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message)).plan
 }
@@ -94,7 +101,7 @@ fn encode(times: u64) {
     for id in 0..times {
         out.clear();
         encode::command(&mut out, Verb::Get);
-        encode::key_with(&mut out, |out| keys.write(black_box(id % 10_000), out));
+        keys.write_spaced(black_box(id % 10_000), &mut out);
         encode::line_end(&mut out, false);
         black_box(&out);
     }
@@ -116,6 +123,21 @@ fn decode(times: u64) {
     }
 }
 
+/// Reading the reply to an mg that hits, with its key.
+fn meta_decode(times: u64) {
+    let mut reply = format!("VA {VALUE_BYTES} kk\r\n").into_bytes();
+    reply.resize(reply.len() + VALUE_BYTES, b'v');
+    reply.extend_from_slice(b"\r\nMN\r\n");
+    let mut decoder = MetaDecoder::new();
+    for _ in 0..times {
+        let mut input = black_box(&reply[..]);
+        while let Ok(Some(ref answer)) = decoder.next(&mut input) {
+            black_box(answer);
+        }
+        assert!(input.is_empty(), "it is a whole reply");
+    }
+}
+
 /// Recording one time.
 fn record(times: u64) {
     let mut histogram = Tallying::default();
@@ -132,15 +154,29 @@ fn turn(times: u64) {
 
 /// 16 operations of a connection are sent and answered together.
 fn deep_turn(times: u64) {
-    turns(&Scenario { depth: Some(16), ..closed_loop() }, times);
+    turns(&deep(), times);
+}
+
+fn deep() -> Scenario {
+    Scenario { depth: Some(16), ..closed_loop() }
+}
+
+fn over_meta(scenario: Scenario) -> Scenario {
+    Scenario { protocol: Protocol::Meta, ..scenario }
 }
 
 /// Multigets of 100 through a worker, per key.
 fn key_of_a_multiget(times: u64) {
-    const KEYS: u16 = 100;
+    keys(&multigets(), times);
+}
+
+fn multigets() -> Scenario {
     let mix = "get=1".parse().expect("it is a mix");
-    let gets = Scenario { multiget: KEYS, mix, ..closed_loop() };
-    turns(&gets, times / u64::from(KEYS));
+    Scenario { multiget: 100, mix, ..closed_loop() }
+}
+
+fn keys(scenario: &Scenario, times: u64) {
+    turns(scenario, times / u64::from(scenario.multiget));
 }
 
 fn turns(scenario: &Scenario, times: u64) {

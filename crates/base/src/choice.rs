@@ -64,6 +64,30 @@ choice! {
 }
 
 choice! {
+    /// Whether sessions of TLS are resumed.
+    #[derive(Default)]
+    Resume {
+        /// On later connections to the same server.
+        #[default]
+        On = "on",
+        /// Never: every handshake is full.
+        Off = "off",
+    }
+}
+
+choice! {
+    /// A version of TLS.
+    #[derive(Default)]
+    TlsVersion {
+        /// Of 2008.
+        #[default]
+        V1_2 = "1.2",
+        /// Of 2018.
+        V1_3 = "1.3",
+    }
+}
+
+choice! {
     /// The unit in which rates and numbers of operations are counted.
     #[derive(Default)]
     RateUnit {

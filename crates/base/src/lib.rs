@@ -9,6 +9,7 @@ pub mod calendar;
 mod rate;
 pub mod choice;
 pub mod hex;
+mod item_flags;
 pub mod law;
 pub mod rng;
 pub mod units;
@@ -18,6 +19,7 @@ pub mod time;
 pub mod id;
 
 pub use id::{ClientId, ConnectionId, Id, Link, ServerId, Table};
+pub use item_flags::ItemFlags;
 pub use law::Law;
 pub use rate::Rate;
 pub use rng::Random;

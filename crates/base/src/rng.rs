@@ -54,6 +54,8 @@ impl Stream {
     pub const DELTA: Self = Self(19);
     /// The keys that are stored with an expiry.
     pub const EXPIRY: Self = Self(24);
+    /// Times that winners take to make a value anew.
+    pub const RECACHE: Self = Self(25);
     /// The service time of a simulated server for a request.
     pub const SERVICE: Self = Self(20);
     /// The connection that a client uses.

@@ -31,6 +31,24 @@ pub enum Remedy {
     SpeakText,
     /// Use the binary protocol.
     SpeakBinary,
+    /// Use TLS.
+    SpeakTls,
+    /// Use TLS if the server speaks it; follows a question.
+    PerhapsTls,
+    /// Use no TLS; follows a question or another remedy.
+    LeaveTls,
+    /// Trust the server's CA.
+    TrustCa,
+    /// Say which name the server's certificate has.
+    NameServer,
+    /// Do not check the server's certificate; follows another remedy.
+    OrUnchecked,
+    /// Allow an older version of TLS.
+    LowerTls,
+    /// Provide a client certificate.
+    GiveCertificate,
+    /// Check the client certificate.
+    CheckCertificate,
     /// Use fewer threads.
     FewerThreads,
     /// Name the setting that forbids reconnection; follows what happened.

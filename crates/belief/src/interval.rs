@@ -1,10 +1,10 @@
-//! Confidence intervals of 95 % of percentiles, mean and rate from one run, whose operations depend
-//! on each other: the method of docs/measurement.md.
+//! Confidence intervals of 95 % (of a search's steps: 98 %) of percentiles, mean and rate from one
+//! run, whose operations depend on each other: the method of docs/measurement.md.
 //!
 //! An interval is printed early and wide, and refused rarely: runs that underestimate their own
 //! scatter are the ones that would pass a strict refusal.
 
-use crate::law::{NORMAL_975, beta_quantile, student_975};
+use crate::law::{NORMAL_99, NORMAL_975, beta_quantile, student, student_975};
 use crate::longrun::LongRun;
 use memtide_metrics::{Histogram, Slice};
 use std::collections::BTreeMap;
@@ -35,7 +35,39 @@ pub struct Sample<'a> {
     pub slices: &'a [Slice],
 }
 
-/// A confidence interval of 95 %.
+/// How sure an interval is to hold the true value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confidence {
+    /// 95 of 100 do: for figures that are shown.
+    P95,
+    /// 98 of 100 do: for the steps of a search, which looks at many.
+    P98,
+}
+
+impl Confidence {
+    /// The fraction of intervals that do not hold the true value.
+    const fn beyond(self) -> f64 {
+        match self {
+            Self::P95 => 0.05,
+            Self::P98 => 0.02,
+        }
+    }
+
+    /// The normal distribution's quantile above which half of them lie.
+    const fn normal(self) -> f64 {
+        match self {
+            Self::P95 => NORMAL_975,
+            Self::P98 => NORMAL_99,
+        }
+    }
+
+    /// Student's quantile above which half of them lie.
+    fn student(self, freedom: f64) -> f64 {
+        student(self.beyond(), freedom)
+    }
+}
+
+/// A confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// Lower end, in ns.
@@ -138,6 +170,15 @@ impl Sample<'_> {
     /// The ranks between which each of `percentiles` lies, which ascend, are above 0 and below 1
     /// and begin with the median; or why they are unknown.
     pub fn ranks(&self, percentiles: &[f64]) -> Vec<Result<Ranks, Refusal>> {
+        self.ranks_at(percentiles, Confidence::P95)
+    }
+
+    /// These ranks for intervals of this confidence.
+    pub fn ranks_at(
+        &self,
+        percentiles: &[f64],
+        confidence: Confidence,
+    ) -> Vec<Result<Ranks, Refusal>> {
         assert_eq!(percentiles.first(), Some(&0.5), "the median decides whether any is printed");
         if let Some(refusal) = self.refusal() {
             return percentiles.iter().map(|_| Err(refusal)).collect();
@@ -149,7 +190,7 @@ impl Sample<'_> {
             let count = self.count() as f64;
             let long = LongRun::of(all.residuals(self.slices, p));
             let mut inflation = (long.variance / (p * (1.0 - p) * count)).max(1.0);
-            let by_student = (student_975(long.freedom) / NORMAL_975).powi(2);
+            let by_student = (confidence.student(long.freedom) / confidence.normal()).powi(2);
             let mut narrowed = count / (inflation * by_student);
             if p >= TAIL {
                 (narrowed, inflation) = tail.limit(narrowed, inflation);
@@ -158,7 +199,7 @@ impl Sample<'_> {
             if p == 0.5 {
                 of_median = effective;
             }
-            self.judged(p, (effective, narrowed), of_median)
+            self.judged((p, confidence), (effective, narrowed), of_median)
         });
         each.collect()
     }
@@ -167,7 +208,7 @@ impl Sample<'_> {
     /// their number is known, and from those of the median.
     fn judged(
         &self,
-        p: f64,
+        (p, confidence): (f64, Confidence),
         (effective, narrowed): (f64, f64),
         of_median: f64,
     ) -> Result<Ranks, Refusal> {
@@ -182,7 +223,7 @@ impl Sample<'_> {
             let longer = (BEYOND_MIN / (sure * rare)).max(BEYOND_OF_RANK / beyond);
             return Err(Refusal::FewBeyond { effective: beyond, longer });
         }
-        let (low, high) = clopper_pearson(p, narrowed);
+        let (low, high) = clopper_pearson(p, narrowed, confidence);
         let count = self.count() as f64;
         let (first, last) = ((low * count).ceil(), (high * count).floor() + 1.0);
         if first < 1.0 || last > count {
@@ -213,6 +254,14 @@ impl Sample<'_> {
     /// # Errors
     /// If it is refused.
     pub fn mean(&self) -> Result<Interval, Refusal> {
+        self.mean_at(Confidence::P95)
+    }
+
+    /// This interval with another confidence.
+    ///
+    /// # Errors
+    /// If it is refused.
+    pub fn mean_at(&self, confidence: Confidence) -> Result<Interval, Refusal> {
         // Whether the run is long enough at all is the median's to say.
         let median = self.ranks(&[0.5]);
         match median[0] {
@@ -225,7 +274,7 @@ impl Sample<'_> {
         let residual = |slice: &Slice| slice.sum_ns as f64 - mean * slice.answered as f64;
         let long = LongRun::of(self.slices.iter().map(residual).collect());
         let error = long.variance.sqrt() / count;
-        let t = student_975(long.freedom_plain);
+        let t = confidence.student(long.freedom_plain);
         let end = |t: f64| mean - unskewed(t, long.skew) * error;
         Ok(Interval { low: end(t).max(0.0), high: end(-t) })
     }
@@ -316,10 +365,11 @@ impl Tail {
 
 /// The fractions below the two ends of percentile `p`'s interval for `count` independent
 /// operations. Source: Clopper and Pearson, Biometrika 26 (1934).
-fn clopper_pearson(p: f64, count: f64) -> (f64, f64) {
+fn clopper_pearson(p: f64, count: f64, confidence: Confidence) -> (f64, f64) {
     let above = (1.0 - p) * count;
-    let low = 1.0 - beta_quantile(0.975, above + 1.0, count - above);
-    let high = 1.0 - beta_quantile(0.025, above, count - above + 1.0);
+    let half = confidence.beyond() / 2.0;
+    let low = 1.0 - beta_quantile(1.0 - half, above + 1.0, count - above);
+    let high = 1.0 - beta_quantile(half, above, count - above + 1.0);
     (low, high)
 }
 

@@ -2,6 +2,8 @@
 
 /// The normal distribution's quantile of 97.5 %.
 pub(crate) const NORMAL_975: f64 = 1.959_963_984_540_054;
+/// The normal distribution's 99 % quantile.
+pub(crate) const NORMAL_99: f64 = 2.326_347_874_040_841;
 
 /// Quantile of 97.5 % of Student's distribution with `freedom` degrees of freedom, at least 1.
 pub(crate) fn student_975(freedom: f64) -> f64 {

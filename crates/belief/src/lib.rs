@@ -11,6 +11,7 @@ pub mod machine;
 pub mod grade;
 mod drift;
 pub mod paired;
+mod repeats;
 mod warmup;
 pub mod own;
 pub mod interval;
@@ -19,7 +20,8 @@ mod law;
 
 pub use drift::Drift;
 pub use grade::Grade;
-pub use interval::{Interval, Ranks, Refusal, Sample};
+pub use interval::{Confidence, Interval, Ranks, Refusal, Sample};
 pub use own::Own;
 pub use paired::Paired;
+pub use repeats::Repeated;
 pub use warmup::{Settling, WarmupSlice};

@@ -5,7 +5,7 @@
 //! Pairs do know it. They must not be counted until a difference shows: [`Paired::is_exact`] ends a
 //! trial by its precision, which does not depend on the difference.
 
-use crate::law::student;
+use crate::law::{NORMAL_975, student};
 
 /// Fewest pairs that end a trial by its precision.
 pub const PAIRS_MIN: usize = 6;
@@ -57,6 +57,28 @@ impl Paired {
         Some(Self { pairs, mean, half })
     }
 
+    /// The runs of two groups that are no pairs, of one figure of `figures` that are looked at.
+    /// `None` with fewer than two runs of either, or if a value is not a number above 0. Source:
+    /// Welch, Biometrika 34 (1947).
+    pub fn of_groups(a: &[f64], b: &[f64], figures: usize) -> Option<Self> {
+        let is_value = |value: &f64| value.is_finite() && *value > 0.0;
+        if a.len().min(b.len()) < 2 || !a.iter().chain(b).all(is_value) {
+            return None;
+        }
+        let of = |values: &[f64]| {
+            let count = values.len() as f64;
+            let mean = values.iter().map(|value| value.ln()).sum::<f64>() / count;
+            let squares = values.iter().map(|value| (value.ln() - mean).powi(2)).sum::<f64>();
+            (mean, squares / (count - 1.0) / count, count - 1.0)
+        };
+        let ((a_mean, a_square, a_free), (b_mean, b_square, b_free)) = (of(a), of(b));
+        let square = a_square + b_square;
+        let parts = a_square.powi(2) / a_free + b_square.powi(2) / b_free;
+        let freedom = if parts > 0.0 { square.powi(2) / parts } else { a_free + b_free };
+        let half = student(ERRORS / figures.max(1) as f64, freedom) * square.sqrt();
+        Some(Self { pairs: a.len().min(b.len()), mean: b_mean - a_mean, half })
+    }
+
     /// The mean change from the first arm to the second, as a fraction.
     pub fn change(&self) -> f64 {
         self.mean.exp_m1()
@@ -87,6 +109,15 @@ impl Paired {
             _ => Finding::Undecided,
         }
     }
+}
+
+/// The fraction of cases in which two runs of equal set-ups have 95 % intervals that are apart, if
+/// the logarithms of their figures differ by a run effect of this deviation beside sampling. `halves`
+/// are half the widths of the intervals' logarithms.
+pub fn apart_by_chance([a, b]: [f64; 2], run_effect: f64) -> f64 {
+    let sampling = |half: f64| (half / NORMAL_975).powi(2);
+    let deviation = (sampling(a) + sampling(b) + 2.0 * run_effect.powi(2)).sqrt();
+    libm::erfc((a + b) / deviation / std::f64::consts::SQRT_2)
 }
 
 #[cfg(test)]
@@ -149,6 +180,34 @@ mod tests {
             let case = format!("deviation {deviation}, {pairs} pairs");
             assert!(higher as f64 >= 0.9 * TRIALS as f64, "{case}: {higher} of {TRIALS}");
         }
+    }
+
+    /// Groups of ten runs each, with a run effect of 2 %; and how often one run each is apart.
+    #[test]
+    fn groups_of_ten_find_differences_and_rarely_where_there_are_none() {
+        let mut state = 3u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let (mut wrong, mut found) = (0, 0);
+        for _ in 0..TRIALS {
+            let mut group =
+                |mean| -> Vec<f64> { (0..10).map(|_| ratio(&mut random, mean, 0.02)).collect() };
+            let differs = |of: &[[Vec<f64>; 2]]| {
+                let each = of.iter().filter_map(|[a, b]| Paired::of_groups(a, b, of.len()));
+                each.filter(|it| it.range()[0] > 0.0 || it.range()[1] < 0.0).count() > 0
+            };
+            let figures: Vec<_> = (0..3).map(|_| [group(0.0), group(0.0)]).collect();
+            wrong += usize::from(differs(&figures));
+            found += usize::from(differs(&[[group(0.0), group(0.05f64.ln_1p())]]));
+        }
+        assert!(wrong as f64 <= 0.08 * TRIALS as f64, "{wrong} of {TRIALS} equal groups differ");
+        assert!(found as f64 >= 0.9 * TRIALS as f64, "5 % were found in {found} of {TRIALS}");
+        assert_eq!(Paired::of_groups(&[1.0], &[1.0, 2.0], 1), None);
+        // Sampling alone leaves intervals apart in few cases; an effect beside it in many.
+        assert!(apart_by_chance([0.02, 0.02], 0.0) < 0.01);
+        assert!(apart_by_chance([0.01, 0.01], 0.01) > 0.15);
     }
 
     #[test]

@@ -183,6 +183,9 @@ pub struct Step {
     /// How long the servers rest before it.
     #[prost(uint64, tag = "4")]
     pub rest_ns: u64,
+    /// The length of its window, as a multiple of the scenario's.
+    #[prost(uint32, tag = "5")]
+    pub longer: u32,
 }
 /// The master lives; it may be busy with what agents have sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

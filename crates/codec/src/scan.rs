@@ -110,9 +110,29 @@ pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
 }
 
 /// Parses one to nine digits at the front; returns the number and the rest. `None` without a digit
-/// or with a tenth.
+/// or with a tenth. Up to seven digits with a byte behind them are parsed at once.
 #[inline(always)]
 pub(crate) fn short_decimal(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let Some(chunk) = bytes.first_chunk::<8>() else { return nine_digits(bytes) };
+    let values = u64::from_le_bytes(*chunk) ^ (LOW * b'0' as u64);
+    // As in `first_marked`: only the lowest mark is reliable, and it is the first other byte.
+    let others = (values.wrapping_add(LOW * (0x80 - 10)) | values) & HIGH;
+    let count = others.trailing_zeros() as usize / 8;
+    if others == 0 || count == 0 {
+        return nine_digits(bytes);
+    }
+    // The last digit moves to the last byte, zeros stand before the first.
+    let digits = values << (64 - 8 * count);
+    const PAIRS: u64 = 0x0000_00ff_0000_00ff;
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let high = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
+    let low = (pairs >> 16 & PAIRS).wrapping_mul(1 + (10_000 << 32));
+    Some(((high.wrapping_add(low) >> 32) as u32, &bytes[count..]))
+}
+
+/// [`short_decimal`] near the end of the bytes, and of more than seven digits.
+#[inline(never)]
+fn nine_digits(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (first, mut rest) = bytes.split_first()?;
     let mut value = u32::from(first.wrapping_sub(b'0'));
     if value > 9 {

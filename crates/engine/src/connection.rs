@@ -9,7 +9,7 @@ mod datagrams;
 mod link;
 mod outgoing;
 
-use crate::dialect::{self, Dialect, Rejection, Role, WireFormat, in_format_of, name};
+use crate::dialect::{self, Dialect, Marks, Rejection, Role, WireFormat, in_format_of, name};
 pub(crate) use crate::dialect::{InFlight, InFlightStage};
 use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
 use crate::plan::{Matching, Place, Plan, Transport};
@@ -68,10 +68,22 @@ pub(crate) trait ConnectionEvents {
     /// `entry` was handed to the socket, `late` after it could have been. `outstanding` is the
     /// number of operations in flight on its connection, itself included; zero if it gets no reply.
     fn sent(&mut self, entry: &mut InFlight, late: Span, outstanding: usize);
+    /// All that one call sends were told to `sent`.
+    fn all_sent(&mut self) {}
     /// The server answered with an error line.
     fn refused(&mut self, refusal: Refusal);
     /// `entry` has ended. Called once for each.
     fn settle(&mut self, entry: &InFlight, ending: Ending);
+    /// `entry` was answered in time, with values of `value_bytes` bytes. [`Self::all_answered`]
+    /// follows before anything else that is not an answer, and before a reception ends.
+    fn answered(&mut self, entry: &InFlight, ending: Ending, value_bytes: u64) {
+        if value_bytes > 0 {
+            self.values(entry, value_bytes);
+        }
+        self.settle(entry, ending);
+    }
+    /// All answers of a reception so far were told to `answered`.
+    fn all_answered(&mut self) {}
     /// A late answer of `bytes` bytes came to an operation that had timed out.
     fn late(&mut self, entry: &InFlight, bytes: u32);
     /// An operation that had timed out is in flight no more, and has no answer.
@@ -81,6 +93,11 @@ pub(crate) trait ConnectionEvents {
 
     /// A value of `bytes` bytes begins under `key`, in the answer to `entry`.
     fn value(&mut self, _entry: &InFlight, _key: &[u8], _bytes: usize) {}
+
+    /// True if values are read; else those that have arrived whole may be skipped.
+    fn reads_values(&self) -> bool {
+        true
+    }
 
     /// The next bytes of the value that began last; `ends` is true with the last of them.
     fn data(&mut self, _entry: &InFlight, _bytes: &[u8], _ends: bool) {}
@@ -92,11 +109,16 @@ pub(crate) trait ConnectionEvents {
     /// Counts unusual datagrams that were noticed at `now`.
     fn datagrams(&mut self, _now: Instant, _class: DatagramClass, _count: u64) {}
 
+    /// The server says `marks` of the item in an answer to `entry`. `is_placeholder` is true if it
+    /// has no value, because a client that has won makes it.
+    fn marked(&mut self, _entry: &InFlight, _marks: &Marks, _is_placeholder: bool) {}
+
     /// The answer to `entry` is complete at `now`, in time or late. `settle` or `late` follows.
     fn replied(&mut self, _entry: &InFlight, _outcome: Outcome, _now: Instant) {}
 }
 
-/// The second request of a cas whose gets found its key.
+/// What the worker does after an answer: it sends the second request of an operation, or remembers
+/// the cas number that a peek returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FollowUp {
     pub(crate) entry: InFlight,
@@ -154,6 +176,10 @@ pub(crate) struct Connection {
     answered: u32,
     /// The unique number that the gets of the oldest operation returned.
     cas_unique: u64,
+    /// What the answer to the oldest operation says of its item.
+    marks: Marks,
+    /// Operations whose second request is due later, with the instant; they keep their room.
+    held: Vec<(Instant, FollowUp)>,
     /// Bytes received of the oldest operation's reply.
     reply_bytes: u32,
     /// Bytes of the values in that reply.
@@ -182,6 +208,11 @@ impl Connection {
             rest_armed: false,
             timeout: plan.timeout,
             pipeline: VecDeque::with_capacity(plan.depth as usize),
+            marks: Marks::NONE,
+            held: match plan.holds() {
+                true => Vec::with_capacity(plan.depth as usize),
+                false => Vec::new(),
+            },
             unsent: 0,
             matching: plan.requests.matching,
             answered: 0,
@@ -191,6 +222,16 @@ impl Connection {
             stray_error: false,
             part_failed: None,
         }
+    }
+
+    /// True if a request was answered since it was opened.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.answered != 0
+    }
+
+    /// Its link.
+    pub(crate) fn link(&mut self) -> &mut Link {
+        &mut self.link
     }
 
     /// The state of its link.
@@ -208,9 +249,22 @@ impl Connection {
         self.pipeline.iter().any(|entry| entry.stage.is_expired())
     }
 
-    /// The number of operations on it, including those that timed out.
+    /// The number of operations on it, including those that timed out or are held.
+    #[inline]
     pub(crate) fn in_flight(&self) -> usize {
-        self.pipeline.len()
+        self.pipeline.len() + self.held.len()
+    }
+
+    /// Holds an operation whose second request is due at `at`.
+    pub(crate) fn hold(&mut self, at: Instant, follow_up: FollowUp) {
+        debug_assert!(self.held.len() < self.held.capacity(), "depth is kept by the route");
+        self.held.push((at, follow_up));
+    }
+
+    /// Takes an operation whose second request is due by `now`; it may have timed out.
+    pub(crate) fn release(&mut self, now: Instant) -> Option<FollowUp> {
+        let due = self.held.iter().position(|(at, _)| *at <= now)?;
+        Some(self.held.swap_remove(due).1)
     }
 
     /// Records that a connect begins at `now`.
@@ -285,10 +339,10 @@ impl Connection {
     }
 
     /// Transforms the bytes appended to `out` since the last call into those for the wire, and
-    /// appends those that a filter has to send.
+    /// appends those that a filter has to send. Returns true if a filter did so.
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) {
-        self.link.poll_transmit(out);
+    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) -> bool {
+        self.link.poll_transmit(out)
     }
 
     /// Records that the transmitted requests are handed to the socket at `now`.
@@ -303,6 +357,7 @@ impl Connection {
         for entry in &mut out.quiet {
             let late = entry.hand_over(now);
             sink.sent(entry, late, 0);
+            sink.all_sent();
             sink.settle(entry, Ending::unanswered(Fate::Unacknowledged));
         }
         out.quiet.clear();
@@ -318,6 +373,7 @@ impl Connection {
                 sink.sent(entry, late, outstanding);
             }
         }
+        sink.all_sent();
         self.unsent = 0;
     }
 
@@ -392,7 +448,11 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl ConnectionEvents,
     ) -> Result<(), PeerError> {
-        in_format_of!(self.link.reader, T => self.handle_replies::<T>(now, bytes, follow_ups, sink))
+        let read = in_format_of!(self.link.reader, T => {
+            self.handle_replies::<T>(now, bytes, follow_ups, sink)
+        });
+        sink.all_answered();
+        read
     }
 
     /// Decodes replies and ends the operations that they answer. A reply stays where the decoder
@@ -408,6 +468,9 @@ impl Connection {
         // The bytes left at the start of the present reply, or at the start of `bytes`.
         let mut left = bytes.len();
         loop {
+            if !sink.reads_values() {
+                self.skip_values::<T>(&mut bytes);
+            }
             let mut answer_head = T::NO_HEAD;
             let next = T::next(T::decoder(&mut self.link.reader), &mut bytes, &mut answer_head);
             let reply = match next {
@@ -444,6 +507,16 @@ impl Connection {
             let reply = T::meaning(head, reply);
             let verdict = match *reply {
                 Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
+                    if T::HAS_MARKS {
+                        self.marks = T::marks(answer_head);
+                        if self.marks != Marks::NONE {
+                            let is_placeholder = bytes == 0 && self.marks.is_placeholder();
+                            sink.marked(head, &self.marks, is_placeholder);
+                            if is_placeholder {
+                                continue;
+                            }
+                        }
+                    }
                     sink.value(head, key, bytes);
                     head.hits += 1;
                     self.value_bytes += bytes as u64;
@@ -456,7 +529,13 @@ impl Connection {
                     if !(ends && T::ends_with_value(head)) {
                         continue;
                     }
-                    verdict(head, &Reply::End)?
+                    self.marks.add_to(verdict(head, &Reply::End)?)
+                }
+                Reply::Done if T::HAS_MARKS && head.kind.does(Action::Peek) => {
+                    self.marks = T::marks(answer_head);
+                    sink.marked(head, &self.marks, false);
+                    head.hits = 1;
+                    answered(Outcome::Hit, ReplyClass::Unchanged)
                 }
                 Reply::Error(ref error) => {
                     self.stray_error = error.is_bad_data_chunk();
@@ -474,6 +553,24 @@ impl Connection {
             self.count_reply(left - bytes.len());
             left = bytes.len();
             self.finish(now, verdict, follow_ups, sink);
+        }
+    }
+
+    /// Counts the values at the front of `bytes` that the oldest operation asked for, as far as they
+    /// can be skipped by their length.
+    #[inline(always)]
+    fn skip_values<T: WireFormat>(&mut self, bytes: &mut &[u8]) {
+        let Some(head) = self.pipeline.front_mut() else { return };
+        if !is_asked_for(head) {
+            return;
+        }
+        let decoder = T::decoder(&mut self.link.reader);
+        let (count, sum) = T::skip_values(decoder, bytes, head.keys - head.hits);
+        if count > 0 {
+            head.hits += count;
+            self.value_bytes += sum;
+            self.cas_unique = 0;
+            self.stray_error = false;
         }
     }
 
@@ -496,11 +593,31 @@ impl Connection {
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
-        if entry.hits > 0 && !entry.stage.is_second() {
-            sink.values(&entry, std::mem::take(&mut self.value_bytes));
-        }
+        let finds = entry.hits > 0
+            && !entry.stage.is_second()
+            && verdict.reply != Some(ReplyClass::Unchanged);
+        let value_bytes = if finds { std::mem::take(&mut self.value_bytes) } else { 0 };
+        let marks = std::mem::take(&mut self.marks);
         sink.replied(&entry, verdict.outcome, now);
-        if entry.intended + self.timeout <= now && !entry.stage.is_expired() {
+        let Verdict { fate, outcome, reply, error } = verdict;
+        let goes_on = entry.kind.stores_second()
+            && match entry.kind.does(Action::Recache) {
+                true => marks.won,
+                false => outcome == Outcome::Hit,
+            };
+        let is_seen =
+            entry.hits > 0 && reply == Some(ReplyClass::Values) && entry.kind.does(Action::Peek);
+        let is_overdue = entry.intended + self.timeout <= now;
+        let ending = Ending { fate, outcome, reply, error, received: now, bytes };
+        let is_over = !(goes_on || is_seen || is_overdue || entry.stage.is_expired());
+        if fate == Fate::Answered && is_over {
+            return sink.answered(&entry, ending, value_bytes);
+        }
+        sink.all_answered();
+        if finds {
+            sink.values(&entry, value_bytes);
+        }
+        if is_overdue && !entry.stage.is_expired() {
             // The worker looks late: its timer should have ended the operation before.
             sink.settle(&entry, Ending::unanswered(Fate::TimedOut));
             entry.stage = entry.stage.expired();
@@ -509,14 +626,18 @@ impl Connection {
             sink.late(&entry, bytes);
             return;
         }
-        if verdict.outcome == Outcome::Hit && entry.kind.does(Action::CompareAndStore) {
+        if goes_on {
+            let is_cas = entry.kind.does(Action::CompareAndStore);
+            let unique = if is_cas { self.cas_unique } else { 0 };
             entry.stage = InFlightStage::Second;
             sink.half_way(&entry, bytes);
-            follow_ups.push(FollowUp { entry, unique: self.cas_unique });
+            follow_ups.push(FollowUp { entry, unique });
             return;
         }
-        let Verdict { fate, outcome, reply, error } = verdict;
-        sink.settle(&entry, Ending { fate, outcome, reply, error, received: now, bytes });
+        if is_seen {
+            follow_ups.push(FollowUp { entry, unique: self.cas_unique });
+        }
+        sink.settle(&entry, ending);
     }
 
     /// Times out operations whose intended instant is `timeout` ago. Returns the next instant to
@@ -544,6 +665,18 @@ impl Connection {
                 next = next.min(deadline);
             }
         }
+        for (_, FollowUp { entry, .. }) in &mut self.held {
+            let deadline = entry.intended + timeout;
+            if entry.stage.is_expired() {
+                continue;
+            }
+            if deadline <= now {
+                sink.settle(entry, Ending::unanswered(Fate::TimedOut));
+                entry.stage = entry.stage.expired();
+            } else {
+                next = next.min(deadline);
+            }
+        }
         next
     }
 
@@ -560,12 +693,18 @@ impl Connection {
                 false => sink.settle(&entry, Ending::unanswered(fate)),
             }
         }
+        for (_, FollowUp { entry, .. }) in self.held.drain(..) {
+            match entry.stage.is_expired() {
+                true => sink.forgotten(),
+                false => sink.settle(&entry, Ending::unanswered(fate)),
+            }
+        }
         self.reset();
     }
 
     /// Resets the connection to closed, with nothing in flight.
     pub(crate) fn reset(&mut self) {
-        assert!(self.pipeline.is_empty(), "what is under way ends before");
+        assert!(self.in_flight() == 0, "what is under way ends before");
         self.unsent = 0;
         self.answered = 0;
         self.forget_reply();
@@ -577,6 +716,7 @@ impl Connection {
         self.link.reader.reset();
         self.reply_bytes = 0;
         self.value_bytes = 0;
+        self.marks = Marks::NONE;
         self.stray_error = false;
         self.part_failed = None;
     }
@@ -625,6 +765,19 @@ struct Verdict {
     outcome: Outcome,
     reply: Option<ReplyClass>,
     error: Option<ErrorClass>,
+}
+
+impl Marks {
+    /// The verdict on a read whose item has these marks.
+    #[inline(always)]
+    fn add_to(self, verdict: Verdict) -> Verdict {
+        let reply = match self {
+            Self { stale: true, .. } => Some(ReplyClass::Stale),
+            Self { waiting: true, .. } => Some(ReplyClass::Waiting),
+            _ => verdict.reply,
+        };
+        Verdict { reply, ..verdict }
+    }
 }
 
 fn answered(outcome: Outcome, reply: ReplyClass) -> Verdict {
@@ -676,7 +829,7 @@ fn heed(
 
 /// Matches the last part of a reply with the oldest operation. An error means that the protocol
 /// does not allow this reply, so later replies cannot be matched either.
-#[inline]
+#[inline(always)]
 fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
     let kind = head.kind;
     let second = head.stage.is_second();
@@ -690,7 +843,11 @@ fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
             let outcome = if whole { Outcome::Hit } else { Outcome::Miss };
             Ok(answered(outcome, ReplyClass::Values))
         }
-        Reply::Stored if storing => Ok(answered(Outcome::Stored, ReplyClass::Stored)),
+        Reply::Stored if storing => {
+            let won = kind.does(Action::Recache);
+            let class = if won { ReplyClass::Won } else { ReplyClass::Stored };
+            Ok(answered(Outcome::Stored, class))
+        }
         Reply::NotStored if storing => Ok(answered(Outcome::NotStored, ReplyClass::NotStored)),
         Reply::Exists if second => Ok(answered(Outcome::Exists, ReplyClass::Exists)),
         Reply::NotFound if may_miss => Ok(answered(Outcome::NotFound, ReplyClass::NotFound)),
@@ -699,6 +856,9 @@ fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
         }
         Reply::Touched if kind.does(Action::Touch) => {
             Ok(answered(Outcome::Touched, ReplyClass::Touched))
+        }
+        Reply::Ok if kind.does(Action::Invalidate) => {
+            Ok(answered(Outcome::Invalidated, ReplyClass::Invalidated))
         }
         Reply::Number(_) if kind.is_numeric() => Ok(answered(Outcome::Number, ReplyClass::Number)),
         _ => Err(PeerError::Mismatch { kind, got: name(reply) }),
@@ -717,6 +877,7 @@ impl From<Closed> for ErrorClass {
     fn from(closed: Closed) -> Self {
         match closed {
             Closed::ByPeer
+            | Closed::Truncated
             | Closed::Reset
             | Closed::Unanswered
             | Closed::Unheard

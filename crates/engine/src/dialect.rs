@@ -15,7 +15,7 @@ use content::Content;
 pub(crate) use in_flight::{InFlight, InFlightStage};
 use memtide_codec::{ErrorReply, Malformed, Reply};
 use memtide_workload::{Op, OpKind, Source, Version};
-pub(crate) use meta::Meta;
+pub(crate) use meta::{Marks, Meta};
 pub(crate) use text::Text;
 
 /// The encoder of a plan's protocol, shared by all connections of a worker. It appends to a buffer
@@ -88,6 +88,8 @@ pub(crate) trait WireFormat {
     const NO_HEAD: Self::AnswerHead;
     /// True if replies may come in another order than requests, if the plan says so.
     const MAY_BE_DISORDERED: bool = false;
+    /// True if answers may say more of an item than its value.
+    const HAS_MARKS: bool = false;
 
     /// True if an operation of this kind can be sent so that the server does not answer it.
     fn has_quiet_form(&self, kind: OpKind) -> bool;
@@ -103,7 +105,8 @@ pub(crate) trait WireFormat {
         out: &mut SendBuffer,
     );
 
-    /// Appends the second request of a cas on a key, with the unique number that its gets returned.
+    /// Appends the second request of an operation on a key: of a cas with the unique number that
+    /// its gets returned, of others with 0.
     fn cas(
         &self,
         content: &Content,
@@ -130,6 +133,13 @@ pub(crate) trait WireFormat {
         head: &mut Self::AnswerHead,
     ) -> Result<Option<Reply<'a>>, Malformed>;
 
+    /// Skips up to `most` values at the front of `input` that are whole and usual; returns their
+    /// number and the sum of their lengths. Those that are not skipped come as replies.
+    #[inline(always)]
+    fn skip_values(_decoder: &mut Self::Decoder, _input: &mut &[u8], _most: u16) -> (u16, u64) {
+        (0, 0)
+    }
+
     /// To be called when no further reply is complete: returns an error if the remaining bytes
     /// cannot become one.
     fn check_partial(decoder: &Self::Decoder) -> Result<(), Malformed>;
@@ -152,6 +162,12 @@ pub(crate) trait WireFormat {
     #[inline(always)]
     fn ends_with_value(_entry: &InFlight) -> bool {
         false
+    }
+
+    /// What an answer says of its item beside the value.
+    #[inline(always)]
+    fn marks(_answer_head: Self::AnswerHead) -> Marks {
+        Marks::NONE
     }
 
     /// The operation, counted from the oldest one, that a reply answers; `None` if it answers none
@@ -274,6 +290,11 @@ impl Dialect {
         spoken!(self, format, content => {
             format.request(content, (op, source), (version, opaque), out);
         });
+    }
+
+    /// Remembers the cas number of a key's value, which later peeks name.
+    pub(crate) fn remember(&mut self, key: u64, unique: u64) {
+        self.content.remember(key, unique);
     }
 
     /// Appends the second request of a cas: see [`WireFormat::cas`].

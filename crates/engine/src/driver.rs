@@ -4,11 +4,13 @@
 mod filter;
 mod message;
 mod stranger;
+mod tls_fault;
 
-pub use filter::{Filter, FilterPlan};
+pub use filter::{Filter, FilterPlan, Handshake};
 pub(crate) use message::SPLICE_BYTES_MIN;
 pub use message::{BufferPosition, Message, SendBuffer};
 pub use stranger::Stranger;
+pub use tls_fault::TlsFault;
 
 pub use memtide_base::SocketOptions;
 use memtide_base::{ConnectionId, Full, Instant, Remedy, Sentence, Span};
@@ -95,6 +97,9 @@ pub enum ConnectError {
     Unreachable,
     /// The connection was not open within the timeout: the server is overloaded or far away.
     TimedOut,
+    /// It was established, and TLS was not agreed on within the timeout: a server without TLS waits
+    /// for the end of a line.
+    HandshakeTimedOut,
     /// No attempt was answered until the system gave up: the machine is off, or a firewall drops
     /// packets.
     Unanswered,
@@ -150,6 +155,11 @@ impl ConnectError {
             Self::TimedOut => {
                 Sentence::new("did not accept a connection in time").remedy(Remedy::SeeTimeout)
             }
+            Self::HandshakeTimedOut => Sentence::new(
+                "accepted the connection and did not end the handshake of TLS in time; does it \
+                 speak TLS (memcached -Z)?",
+            )
+            .remedy(Remedy::LeaveTls),
             Self::Unanswered => Sentence::new(
                 "did not answer any attempt to connect; check the address, and firewalls on the \
                  way",
@@ -208,6 +218,11 @@ pub enum Closed {
     ///
     /// To do: Check the server's log.
     ByPeer,
+    /// The server closed the connection without the `close_notify` that ends TLS: it was stopped, or
+    /// something on the way ended the connection. What it sent last may be missing.
+    ///
+    /// To do: Check whether the server still runs, and its log.
+    Truncated,
     /// The connection was reset: the server was killed, or a proxy or firewall cut it.
     ///
     /// To do: Check whether the server still runs, and its log.
@@ -231,6 +246,9 @@ impl Closed {
     pub fn sentence(&self) -> Sentence {
         match self {
             Self::ByPeer => Sentence::new("closed the connection"),
+            Self::Truncated => {
+                Sentence::new("closed the connection without TLS's close_notify; was it stopped?")
+            }
             Self::Reset => Sentence::new("reset the connection"),
             Self::Unanswered => Sentence::new("no longer acknowledges what is sent"),
             Self::Broken(error) => error.sentence(),
@@ -302,7 +320,9 @@ pub enum PeerError {
         /// The reply's name.
         got: &'static str,
     },
-    /// The bytes cannot be decrypted, or decoded in another way.
+    /// TLS cannot be agreed on, or was broken.
+    Tls(TlsFault),
+    /// The bytes cannot be decoded by a filter.
     ///
     /// To do: Check the port, and connect to the server without a proxy.
     Unreadable {
@@ -365,6 +385,7 @@ impl PeerError {
             Self::Unasked { got } => {
                 Sentence::new(format!("sent {got} although nothing was asked"))
             }
+            Self::Tls(fault) => fault.sentence(),
             Self::Unreadable { why } => {
                 Sentence::new(format!("cannot be understood: its bytes {why}"))
             }

@@ -22,7 +22,7 @@ pub mod driver;
 
 pub use driver::{
     Address, BufferPosition, Closed, Completion, ConnectError, Driver, Event, Filter, FilterPlan,
-    Message, PeerError, Sample, SendBuffer, SocketOptions, Submitted,
+    Handshake, Message, PeerError, Sample, SendBuffer, SocketOptions, Submitted, TlsFault,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{

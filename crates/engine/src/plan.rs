@@ -12,12 +12,12 @@ pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Matching, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
 };
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, ItemFlags, Span};
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_metrics::{Shape, Tally, slices};
 use memtide_workload::{
     Action, Arrival, Draws, Expiring, KeySpace, Lifetimes, Mix, OpKind, Oracle, RateCurve,
-    SourcePlan, ValueSpace, Version, numeric_value,
+    SourcePlan, TimeLaw, ValueSpace, Version, numeric_value,
 };
 use std::fmt;
 use std::net::IpAddr;
@@ -183,6 +183,13 @@ pub struct RequestPlan {
     /// The number that a cas states as still valid. `None`: a cas reads the key first and states
     /// the number that the read returned.
     pub cas_unique: Option<u64>,
+    /// What reads ask beside values; meta protocol only.
+    pub item_flags: ItemFlags,
+    /// How long a client that won takes until it stores.
+    pub recache_time: TimeLaw,
+    /// In seconds: how long an invalidated item stays; and for recache, how long a new item without
+    /// a value stays, and below which time to its expiry an item is stored anew.
+    pub stale_s: u32,
 }
 
 /// The transport of requests and replies.
@@ -408,7 +415,7 @@ impl Contents {
     /// The length in bytes of the value that an operation of this kind sends for the key with this
     /// id; `None` if it sends none.
     pub fn size(&self, kind: OpKind, id: u64) -> Option<u64> {
-        if !matches!(kind.action(), Action::Store | Action::CompareAndStore) {
+        if !kind.stores_value() {
             return None;
         }
         let bytes = match id >= self.numeric_from {
@@ -534,8 +541,15 @@ impl Plan {
             depth: self.depth as usize,
             churn: self.churn().is_some(),
             message_sizes: self.message_sizes,
+            item_figures: !self.requests.item_flags.is_empty(),
             bounds: self.window.cooldown == Cooldown::Stop,
         }
+    }
+
+    /// True if an operation may wait between its first answer and its second request.
+    pub(crate) fn holds(&self) -> bool {
+        let mut kinds = self.source.mix.kinds();
+        kinds.any(|kind| kind.does(Action::Recache)) && self.requests.recache_time != TimeLaw::ZERO
     }
 
     /// The workers that this process makes.

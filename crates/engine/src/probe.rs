@@ -89,7 +89,9 @@ impl AskError {
             Self::Connect(error) => error.sentence(),
             Self::Closed(Closed::ByPeer) => {
                 Sentence::new("closed the connection without an answer; is it a memcached?")
+                    .remedy(Remedy::PerhapsTls)
             }
+            Self::Closed(Closed::Reset) => Closed::Reset.sentence().remedy(Remedy::PerhapsTls),
             Self::Closed(closed) => closed.sentence(),
             Self::Silent(timeout, protocol) => Sentence::new(format!(
                 "accepted the connection but did not answer within {timeout}; is it a memcached \
@@ -218,7 +220,10 @@ impl<'a, D: Driver> AskConnection<'a, D> {
             Heard::Rejected(Rejection::Credentials(error)) => Err(AskError::Connect(error)),
             Heard::Rejected(Rejection::Broken(closed)) => Err(AskError::Closed(closed)),
         })?;
-        heard.ok_or_else(|| self.unanswered())
+        heard.ok_or_else(|| match self.line.link.handle_timeout() {
+            ConnectError::TimedOut => self.unanswered(),
+            error => AskError::Connect(error),
+        })
     }
 
     fn unanswered(&self) -> AskError {
@@ -310,10 +315,12 @@ impl<D: Driver> Line<'_, D> {
                             return Err(AskError::TooLong { bytes_max: ANSWER_BYTES_MAX });
                         }
                     }
-                    Event::Closed(Closed::ByPeer) if self.heard > 0 => {
-                        return Err(AskError::CutShort(self.heard));
+                    Event::Closed(closed) => {
+                        return Err(match (self.link.handle_end(closed), self.heard) {
+                            (Closed::ByPeer, 1..) => AskError::CutShort(self.heard),
+                            (closed, _) => AskError::Closed(closed),
+                        });
                     }
-                    Event::Closed(closed) => return Err(AskError::Closed(closed)),
                     Event::Connected | Event::ConnectFailed(_) | Event::Writable => {}
                 }
             }
@@ -343,6 +350,11 @@ impl<D: Driver> Line<'_, D> {
     }
 
     fn close(&mut self) {
+        self.out.clear();
+        self.link.poll_close(&mut self.out);
+        if !self.out.is_empty() {
+            self.driver.send(CONNECTION, self.out.message());
+        }
         self.driver.close(CONNECTION, None);
     }
 }

@@ -1,18 +1,22 @@
 //! Records endings: counters by segment, distributions of the measured segment, rows over time.
 //! Nothing here allocates after the start.
 
+mod alike;
 mod lateness;
 
 use crate::connection::{Ending, InFlight, InFlightStage};
-use crate::driver::{Closed, Refusal, Sample};
+use crate::dialect::Marks;
+use crate::driver::{Closed, Handshake, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, WindowCommands, segment, slot};
+use alike::{Answers, Sends};
 use lateness::Latenesses;
 pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
-    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, UnansweredCount,
+    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, Times,
+    UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
 
@@ -61,8 +65,25 @@ pub(crate) struct Recorder {
     /// The command that may still open the window; none once its instant is known.
     commands: Option<WindowCommands>,
     start: Instant,
+    /// The measured window as instants, which every operation is compared with.
+    measured: (Instant, Instant),
+    /// The last intended instant and its segment: a batch has one of each.
+    segment_last: (Instant, u16),
+    answers: Answers,
+    sends: Sends,
     sampling: bool,
     several_servers: bool,
+}
+
+/// The opening of a connection, under connection churn.
+#[derive(Clone, Copy)]
+pub(crate) struct Opening {
+    /// The time since it was due.
+    pub(crate) response: Span,
+    /// The time since its connect.
+    pub(crate) service: Span,
+    /// The time since it was established.
+    pub(crate) handshake: Span,
 }
 
 /// The end of a connection under connection churn, or of several that never opened.
@@ -101,6 +122,10 @@ impl Recorder {
             commands: (plan.window.opened_by_command || plan.window.closed_by_command)
                 .then(|| plan.commands.clone()),
             start: Instant::NEVER,
+            measured: (Instant::NEVER, Instant::NEVER),
+            segment_last: (Instant::NEVER, segment::COOLDOWN),
+            answers: Answers::NONE,
+            sends: Sends::NONE,
             sampling: plan.samples,
             several_servers: plan.servers.len() > 1,
         }
@@ -109,6 +134,14 @@ impl Recorder {
     /// Begins the run at `start`, from which all segments follow.
     pub(crate) fn begin(&mut self, start: Instant) {
         self.start = start;
+        self.follow_window();
+    }
+
+    /// Computes what follows from the window and its start.
+    fn follow_window(&mut self) {
+        let (window, start) = (&self.window, self.start);
+        self.measured = (window.measure_start(start), window.measure_end(start));
+        self.segment_last = (Instant::NEVER, segment::COOLDOWN);
     }
 
     /// The segment of `at`, which is not in the future.
@@ -117,7 +150,7 @@ impl Recorder {
         if self.commands.is_some() {
             self.look_for_commands(at);
         }
-        self.window.segment_of(self.start, at)
+        segment_in(self.measured, at)
     }
 
     /// Takes over the commands to open and to close the window that were given by `now`. Without
@@ -143,6 +176,7 @@ impl Recorder {
         if !self.window.opened_by_command && !self.window.closed_by_command {
             self.commands = None;
         }
+        self.follow_window();
     }
 
     /// The measured window, once its beginning is known at `now`, and whether its end is.
@@ -151,15 +185,17 @@ impl Recorder {
             return None;
         }
         self.look_for_commands(now);
-        let (window, start) = (&self.window, self.start);
-        let (from, until) = (window.measure_start(start), window.measure_end(start));
-        (!window.opened_by_command).then_some((from, until, !window.closed_by_command))
+        let (from, until) = self.measured;
+        (!self.window.opened_by_command).then_some((from, until, !self.window.closed_by_command))
     }
 
     /// Counts one intended operation; returns its segment.
     #[inline]
     pub(crate) fn intended(&mut self, at: Instant) -> u16 {
-        let segment = self.segment_of(at);
+        if at != self.segment_last.0 || self.commands.is_some() {
+            self.segment_last = (at, self.segment_of(at));
+        }
+        let (_, segment) = self.segment_last;
         self.tally.segments[usize::from(segment)].intended += 1;
         if segment == segment::MEASURE {
             self.measured_open += 1;
@@ -200,16 +236,44 @@ impl Recorder {
         self.count(segment, server, |counters| {
             counters.bytes_sent += bytes as u64;
             match kind.action() {
-                Action::Read | Action::CompareAndStore => counters.keys_asked += u64::from(keys),
+                Action::Read | Action::CompareAndStore | Action::Recache | Action::Peek => {
+                    counters.keys_asked += u64::from(keys);
+                }
                 Action::ReadAndTouch | Action::Touch => counters.touch_commands += 1,
                 Action::Store => counters.storage_commands += 1,
-                Action::Remove | Action::Count => {}
+                Action::Remove | Action::Count | Action::Invalidate => {}
             }
         });
         if segment == segment::MEASURE
             && let Some(sizes) = &mut self.tally.times.request_bytes
         {
             sizes.record(bytes as u64);
+        }
+    }
+
+    /// Records what the server says of an item.
+    #[inline(never)]
+    pub(crate) fn marked(
+        &mut self,
+        entry: &InFlight,
+        marks: &Marks,
+        is_placeholder: bool,
+        server: ServerId,
+    ) {
+        if is_placeholder {
+            self.count(entry.segment, server, |counters| counters.placeholders += 1);
+        }
+        if entry.segment == segment::MEASURE
+            && let Times {
+                item_age_s: Some(ages),
+                item_ttl_s: Some(ttls),
+                item_read: Some(reads),
+                ..
+            } = &mut self.tally.times
+        {
+            marks.age_s.into_iter().for_each(|age_s| ages.record(age_s.into()));
+            marks.ttl_s.into_iter().for_each(|ttl_s| ttls.record(ttl_s.into()));
+            marks.read.into_iter().for_each(|read| reads.record(read.into()));
         }
     }
 
@@ -236,7 +300,8 @@ impl Recorder {
 
     /// Records that `entry` was handed to a socket at `entry.sent`, `late` after it could have
     /// been. `outstanding` is the number of operations in flight on its connection, with it; zero
-    /// if it gets no reply.
+    /// if it gets no reply. [`Self::all_sent`] must follow the last one of a call.
+    #[inline]
     pub(crate) fn sent(
         &mut self,
         entry: &mut InFlight,
@@ -244,25 +309,103 @@ impl Recorder {
         outstanding: usize,
         server: ServerId,
     ) {
-        entry.own = self.lateness.sent(server, entry.intended, entry.own);
-        self.count(entry.segment, server, |counters| {
-            counters.sent += 1;
-            counters.kinds[entry.kind.index()].sent += 1;
+        if outstanding > 0 && entry.segment == segment::MEASURE {
+            self.tally.sent_with(outstanding);
+        }
+        if self.sends.are_like(entry, late) {
+            entry.own = self.sends.own.1;
+            self.sends.count += 1;
+            return;
+        }
+        self.all_sent(server);
+        let own = entry.own;
+        entry.own = self.lateness.sent(server, entry.intended, own);
+        let InFlight { segment, kind, intended, sent, .. } = *entry;
+        self.sends = Sends { count: 1, segment, kind, intended, sent, late, own: (own, entry.own) };
+    }
+
+    /// Records those sent that were only counted.
+    #[inline]
+    pub(crate) fn all_sent(&mut self, server: ServerId) {
+        if self.sends.count > 0 {
+            self.record_sends(server);
+        }
+    }
+
+    fn record_sends(&mut self, server: ServerId) {
+        let Sends { count: alike, segment, kind, intended, sent, late, .. } = self.sends;
+        self.sends.count = 0;
+        self.lateness.sent_more(server, alike - 1);
+        let count = u64::from(alike);
+        self.count(segment, server, |counters| {
+            counters.sent += count;
+            counters.kinds[kind.index()].sent += count;
         });
-        if self.segment_of(entry.sent) == segment::MEASURE {
-            self.tally.sent_in_window[entry.kind.index()] += 1;
+        if self.segment_of(sent) == segment::MEASURE {
+            self.tally.sent_in_window[kind.index()] += count;
         }
-        if entry.segment == segment::MEASURE {
+        if segment == segment::MEASURE {
             let times = &mut self.tally.times;
-            if let Some(lag) = &mut times.lag[entry.kind.index()] {
-                lag.record(entry.sent.since(entry.intended).ns());
+            if let Some(lag) = &mut times.lag[kind.index()] {
+                lag.record_many(sent.since(intended).ns(), count);
             }
-            times.lag_generator.record(late.ns());
-            times.in_flight_at_send.record(self.in_flight);
-            if outstanding > 0 {
-                self.tally.sent_with(outstanding);
-            }
+            times.lag_generator.record_many(late.ns(), count);
+            times.in_flight_at_send.record_many(self.in_flight, count);
         }
+    }
+
+    /// Records an answered operation. [`Self::all_answered`] must follow the last one of a
+    /// reception, and nothing else may be recorded before.
+    #[inline]
+    pub(crate) fn answered(
+        &mut self,
+        entry: &InFlight,
+        ending: Ending,
+        value_bytes: u64,
+        place: (ServerId, u32),
+    ) {
+        self.assert_unchanged(entry);
+        if entry.segment == segment::MEASURE {
+            self.record_single(entry, &ending, Some(place));
+        }
+        let answers = &mut self.answers;
+        if answers.are_like(entry, &ending) {
+            answers.count += 1;
+            answers.bytes += u64::from(ending.bytes);
+            answers.value_bytes += value_bytes;
+            return;
+        }
+        self.all_answered(place);
+        self.answers = Answers::of(entry, ending, value_bytes);
+    }
+
+    /// Records those answered that were only counted.
+    #[inline]
+    pub(crate) fn all_answered(&mut self, place: (ServerId, u32)) {
+        if self.answers.count > 0 {
+            self.record_answers(place);
+        }
+    }
+
+    fn record_answers(&mut self, place: (ServerId, u32)) {
+        let Answers { count, entry, ending, bytes, value_bytes } = self.answers;
+        self.answers.count = 0;
+        debug_assert!(self.in_flight >= u64::from(count), "more end than were in flight");
+        self.in_flight -= u64::from(count);
+        if entry.hits > 0 && !entry.stage.is_second() {
+            let values = u64::from(entry.hits) * u64::from(count);
+            self.values_read(entry.segment, (values, value_bytes), place.0);
+        }
+        self.record_endings(&entry, &ending, Some(place), (count, bytes));
+    }
+
+    fn assert_unchanged(&self, entry: &InFlight) {
+        debug_assert!(entry.sent >= entry.intended, "sent before it was intended");
+        debug_assert_eq!(
+            entry.segment,
+            self.window.segment_of(self.start, entry.intended),
+            "an intended instant was changed"
+        );
     }
 
     /// Records the end of an operation. `place` is its server and its connection's run-wide number,
@@ -273,23 +416,50 @@ impl Recorder {
         ending: Ending,
         place: Option<(ServerId, u32)>,
     ) {
-        debug_assert!(entry.sent >= entry.intended, "sent before it was intended");
-        debug_assert_eq!(
-            entry.segment,
-            self.window.segment_of(self.start, entry.intended),
-            "an intended instant was changed"
-        );
-        if let Some((server, _)) = place
-            && (ending.fate == Fate::Answered || ending.fate != Fate::TimedOut && entry.is_sent())
+        self.assert_unchanged(entry);
+        self.record_endings(entry, &ending, place, (1, u64::from(ending.bytes)));
+        if entry.segment == segment::MEASURE {
+            self.record_single(entry, &ending, place);
+        }
+    }
+
+    /// Records what is kept of each measured operation by itself: the size of its reply and its
+    /// sample, if the run keeps them.
+    #[inline(always)]
+    fn record_single(&mut self, entry: &InFlight, ending: &Ending, place: Option<(ServerId, u32)>) {
+        if let Some(sizes) = &mut self.tally.times.reply_bytes
+            && ending.bytes > 0
         {
-            self.left(server, ending.received);
+            sizes.record(u64::from(ending.bytes));
+        }
+        if self.sampling {
+            self.sample(entry, *ending, place);
+        }
+    }
+
+    /// Records the end of `alike` operations like `entry`, with `bytes` bytes of replies together;
+    /// more than one only if they were answered.
+    fn record_endings(
+        &mut self,
+        entry: &InFlight,
+        ending: &Ending,
+        place: Option<(ServerId, u32)>,
+        (alike, bytes): (u32, u64),
+    ) {
+        let is_answered = ending.fate == Fate::Answered;
+        debug_assert!(alike == 1 || is_answered, "only answers come together");
+        if let Some((server, _)) = place
+            && (is_answered || ending.fate != Fate::TimedOut && entry.is_sent())
+        {
+            self.left(server, alike, ending.received);
         }
         let found = Found::of(entry, ending.fate);
-        count(&mut self.tally.segments[usize::from(entry.segment)], entry, &ending, found);
+        let number = (u64::from(alike), bytes);
+        count(&mut self.tally.segments[usize::from(entry.segment)], entry, ending, (found, number));
         if entry.segment != segment::MEASURE {
-            if ending.fate == Fate::Answered {
-                let response = ending.received.since(entry.intended);
-                self.tally.segments[usize::from(entry.segment)].unmeasured_ns += response.ns();
+            if is_answered {
+                let response_ns = ending.received.since(entry.intended).ns() * u64::from(alike);
+                self.tally.segments[usize::from(entry.segment)].unmeasured_ns += response_ns;
             }
             if self.several_servers {
                 let apart = &mut self.tally.unmeasured;
@@ -297,7 +467,7 @@ impl Recorder {
                     Some((server, _)) => &mut apart.servers[server.index()],
                     None => &mut apart.no_server,
                 };
-                count(at, entry, &ending, found);
+                count(at, entry, ending, (found, number));
             }
             return;
         }
@@ -306,19 +476,14 @@ impl Recorder {
                 Some((server, _)) => &mut self.tally.servers[server.index()],
                 None => &mut self.tally.no_server,
             };
-            at.intended += 1;
-            count(at, entry, &ending, found);
+            at.intended += u64::from(alike);
+            count(at, entry, ending, (found, number));
         }
-        debug_assert!(self.measured_open > 0, "a measured operation ends twice");
-        self.measured_open -= 1;
-        if let Some(sizes) = &mut self.tally.times.reply_bytes
-            && ending.bytes > 0
-        {
-            sizes.record(u64::from(ending.bytes));
-        }
+        debug_assert!(self.measured_open >= u64::from(alike), "a measured operation ends twice");
+        self.measured_open -= u64::from(alike);
         let since_start = self.since_start(entry.intended);
-        if ending.fate == Fate::Answered {
-            self.answered((entry, since_start), ending.received, found, place);
+        if is_answered {
+            self.record_times((entry, since_start), ending.received, (found, alike), place);
         } else if ending.fate == Fate::Unacknowledged {
             // No reply will mark its end: it ends when it is sent.
             self.last_intended = self.last_intended.max(entry.sent);
@@ -332,16 +497,13 @@ impl Recorder {
                 self.bound(entry, self.awaited_until, place);
             }
         }
-        if self.sampling {
-            self.sample(entry, ending, place);
-        }
     }
 
-    /// Notes that an operation that was sent to `server` is in flight no more, since `at`; never
-    /// stands for the present, which is unknown.
+    /// Notes that `count` operations that were sent to `server` are in flight no more, since `at`;
+    /// never stands for the present, which is unknown.
     #[inline]
-    pub(crate) fn left(&mut self, server: ServerId, at: Instant) {
-        if let Some(since) = self.lateness.left(server) {
+    pub(crate) fn left(&mut self, server: ServerId, count: u32, at: Instant) {
+        if let Some(since) = self.lateness.left(server, count) {
             self.ended_late(server, since, at);
         }
     }
@@ -355,12 +517,12 @@ impl Recorder {
         self.lateness.ended(server, length, &mut self.tally.late);
     }
 
-    #[inline]
-    fn answered(
+    #[inline(always)]
+    fn record_times(
         &mut self,
         (entry, since_start): (&InFlight, Span),
         received: Instant,
-        found: Found,
+        (found, count): (Found, u32),
         place: Option<(ServerId, u32)>,
     ) {
         self.last_settled = self.last_settled.max(received);
@@ -381,15 +543,17 @@ impl Recorder {
                 server: server as u16,
                 response,
                 service: received.since(entry.sent),
+                count,
                 hits: found.hits as u32,
                 misses: found.misses as u32,
             },
         );
         let times = &mut self.tally.times;
         if let Some(histogram) = times.servers.get_mut(server) {
-            histogram.record(response.ns());
+            histogram.record_many(response.ns(), u64::from(count));
         }
-        if let Some(drawn) = self.looks.unread(received) {
+        if let Some((unread, stands_for)) = self.looks.unread(received) {
+            let drawn = (unread, stands_for * u64::from(count));
             self.punctual(slot, (response, entry.own), drawn);
         }
     }
@@ -407,10 +571,7 @@ impl Recorder {
         let own = late + unread;
         let most = Span::from_ns(response.ns() / OWN_PART);
         let punctual_ns = if own > most { 0 } else { response.saturating_sub(own).ns() };
-        match stands_for {
-            1 => punctual.record(punctual_ns),
-            many => punctual.record_many(punctual_ns, many),
-        }
+        punctual.record_many(punctual_ns, stands_for);
     }
 
     fn sample(&mut self, entry: &InFlight, ending: Ending, place: Option<(ServerId, u32)>) {
@@ -513,13 +674,10 @@ impl Recorder {
 
     /// The end of the row over time, or of the segment, of an operation intended at `at`.
     pub(crate) fn row_end(&self, at: Instant) -> Instant {
-        let start = self.window.measure_start(self.start);
-        match self.window.segment_of(self.start, at) {
+        let (start, end) = self.measured;
+        match segment_in(self.measured, at) {
             segment::WARMUP => start,
-            segment::MEASURE => {
-                let row = start + self.tally.row_end(at.since(start));
-                row.min(self.window.measure_end(self.start))
-            }
+            segment::MEASURE => (start + self.tally.row_end(at.since(start))).min(end),
             _ => Instant::NEVER,
         }
     }
@@ -559,7 +717,7 @@ impl Recorder {
     /// Counts an answer to an operation that had timed out.
     pub(crate) fn late(&mut self, entry: &InFlight, bytes: u32, server: ServerId) {
         assert!(entry.stage.is_expired(), "only these can be late");
-        self.left(server, Instant::NEVER);
+        self.left(server, 1, Instant::NEVER);
         self.count(entry.segment, server, |counters| {
             counters.late_replies += 1;
             counters.bytes_received += u64::from(bytes);
@@ -578,11 +736,16 @@ impl Recorder {
         self.count(segment, server, |counters| counters.datagrams[class as usize] += count);
     }
 
-    /// Counts `bytes` bytes of values in the complete answer to `entry`.
+    /// Counts values of `bytes` bytes together in complete answers to operations of `segment`.
     #[inline]
-    pub(crate) fn values_read(&mut self, entry: &InFlight, bytes: u64, server: ServerId) {
-        self.count(entry.segment, server, |counters| {
-            counters.values += u64::from(entry.hits);
+    pub(crate) fn values_read(
+        &mut self,
+        segment: u16,
+        (values, bytes): (u64, u64),
+        server: ServerId,
+    ) {
+        self.count(segment, server, |counters| {
+            counters.values += values;
             counters.value_bytes += bytes;
         });
     }
@@ -649,8 +812,9 @@ impl Recorder {
         segment
     }
 
-    /// Records the opening of a connection of `segment`, with its response and service time.
-    pub(crate) fn churn_opened(&mut self, segment: u16, response: Span, service: Span) {
+    /// Records the opening of a connection of `segment`.
+    pub(crate) fn churn_opened(&mut self, segment: u16, opening: Opening) {
+        let Opening { response, service, handshake } = opening;
         let Some(churn) = &mut self.tally.churn else { return };
         churn.segments[usize::from(segment)].opened += 1;
         if segment == segment::MEASURE {
@@ -659,6 +823,17 @@ impl Recorder {
             self.churn_open += 1;
             churn.connect_response.record(response.ns());
             churn.connect_service.record(service.ns());
+            churn.connect_tcp.record(service.ns() - handshake.ns());
+            churn.handshake.record(handshake.ns());
+        }
+    }
+
+    /// Records the time from the opening of a connection of `segment` to its first answer.
+    pub(crate) fn churn_first_reply(&mut self, segment: u16, after: Span) {
+        if let Some(churn) = &mut self.tally.churn
+            && segment == segment::MEASURE
+        {
+            churn.first_reply.record(after.ns());
         }
     }
 
@@ -683,8 +858,14 @@ impl Recorder {
     }
 
     /// Counts an opened connection to `server`.
-    pub(crate) fn connected(&mut self, server: ServerId) {
-        self.tally.connections[server.index()].opened += 1;
+    pub(crate) fn connected(&mut self, server: ServerId, handshake: Option<Handshake>) {
+        let counters = &mut self.tally.connections[server.index()];
+        counters.opened += 1;
+        match handshake {
+            None => {}
+            Some(Handshake::Full) => counters.handshakes_full += 1,
+            Some(Handshake::Resumed) => counters.handshakes_resumed += 1,
+        }
     }
 
     /// Counts a connection to `server` that was lost at `now`.
@@ -718,8 +899,8 @@ impl Recorder {
 
     /// The part of the time from `from` to `until` that lies in the measured window.
     fn measured(&self, from: Instant, until: Instant) -> Span {
-        let from = from.max(self.window.measure_start(self.start));
-        until.min(self.window.measure_end(self.start)).since(from)
+        let (start, end) = self.measured;
+        until.min(end).since(from.max(start))
     }
 
     /// Records the client's delay of a reply received at `at` by a worker that woke up at `woken`.
@@ -732,7 +913,7 @@ impl Recorder {
 
     /// True if an operation intended at `at` comes after the measured window.
     pub(crate) fn is_past(&self, at: Instant) -> bool {
-        at >= self.window.measure_end(self.start)
+        at >= self.measured.1
     }
 
     /// Counts an error that belongs to no operation, in the segment of its instant.
@@ -742,7 +923,7 @@ impl Recorder {
     }
 
     fn since_start(&self, at: Instant) -> Span {
-        at.since(self.window.measure_start(self.start))
+        at.since(self.measured.0)
     }
 }
 
@@ -770,21 +951,38 @@ fn loss(entry: &InFlight, server: Option<ServerId>, count: u64) -> UnansweredCou
     UnansweredCount { kind: entry.kind.index() as u8, server, is_sent: entry.is_sent(), count }
 }
 
-/// Counts one ending.
+/// The segment of an instant, if `measured` are the ends of the measured window.
 #[inline(always)]
-fn count(counters: &mut Counters, entry: &InFlight, ending: &Ending, found: Found) {
-    counters.settle(entry.kind.index(), ending.fate);
-    counters.keys += found.keys;
-    counters.hits += found.hits;
-    counters.misses += found.misses;
-    counters.bytes_received += u64::from(ending.bytes);
+fn segment_in((start, end): (Instant, Instant), at: Instant) -> u16 {
+    if at >= end {
+        segment::COOLDOWN
+    } else if at >= start {
+        segment::MEASURE
+    } else {
+        segment::WARMUP
+    }
+}
+
+/// Counts `alike` endings, with `bytes` bytes of replies together.
+#[inline(always)]
+fn count(
+    counters: &mut Counters,
+    entry: &InFlight,
+    ending: &Ending,
+    (found, (alike, bytes)): (Found, (u64, u64)),
+) {
+    counters.settle_many(entry.kind.index(), ending.fate, alike);
+    counters.keys += found.keys * alike;
+    counters.hits += found.hits * alike;
+    counters.misses += found.misses * alike;
+    counters.bytes_received += bytes;
     if entry.kind.does(Action::ReadAndTouch) {
-        counters.touching_misses += found.misses;
+        counters.touching_misses += found.misses * alike;
     }
     if let Some(reply) = ending.reply {
-        counters.replies[reply as usize] += 1;
+        counters.replies[reply as usize] += alike;
     }
     if let Some(error) = ending.error {
-        counters.errors[error as usize] += 1;
+        counters.errors[error as usize] += alike;
     }
 }

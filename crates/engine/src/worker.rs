@@ -30,7 +30,7 @@ use copies::JoinedSource;
 use course::Course;
 use memtide_base::{ClientId, ConnectionId, Id, Instant, ServerId, Span, Table};
 use memtide_metrics::Tally;
-use memtide_workload::Source;
+use memtide_workload::{Source, TimeLaw};
 use outbox::Outbox;
 use presence::Presence;
 use std::net::IpAddr;
@@ -70,6 +70,7 @@ struct Facts {
     seed: u64,
     on_full: OnFull,
     pause: Span,
+    recache_time: TimeLaw,
 }
 
 impl Facts {
@@ -93,6 +94,7 @@ impl Facts {
                 Pacing::Open { on_full, .. } | Pacing::Churn(ChurnPlan { on_full, .. }) => on_full,
             },
             pause: plan.pause,
+            recache_time: plan.requests.recache_time,
         }
     }
 
@@ -117,9 +119,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let seated: u32 = plan.seats(worker).map(|seat| seat.count).sum();
         assert_eq!(seated as usize, places.len(), "each connection has one client");
         let dialect = Dialect::new(plan);
+        let held = if plan.holds() { places.len() * plan.depth as usize } else { 0 };
         let connection = |place: &Place| Connection::new(plan, &dialect, *place);
         Self {
-            agenda: Agenda::new(clients.len(), places.len()),
+            agenda: Agenda::new(clients.len(), places.len(), held),
             outbox: Outbox::new(plan),
             recorder: Recorder::new(plan),
             churn: Churn::new(plan, worker),

@@ -4,9 +4,11 @@ pub(crate) mod pin;
 mod kept;
 mod programs;
 mod secrecy;
+mod second;
 
 pub(crate) use kept::Kept;
 pub use programs::{Program, Programs};
+pub use second::{MachineSecond, SecondReader};
 pub use secrecy::hide_process;
 
 use memtide_base::{Instant, Span};

@@ -5,11 +5,13 @@
 mod thread;
 mod datagrams;
 mod peer;
+mod sealed;
 mod shared;
 
 use crate::clock::Clock;
 use crate::machine::pin;
 use datagrams::UdpSide;
+use memtide_engine::FilterPlan;
 use memtide_server::{ProfileState, ServerProfile, Store, StoreOptions};
 use rustix::thread::{Pid, gettid};
 use shared::Shared;
@@ -34,6 +36,8 @@ pub struct ServeOptions {
     pub memory_bytes_max: u64,
     /// The largest item, in bytes.
     pub item_bytes_max: usize,
+    /// The filter of every stream, such as encryption.
+    pub filter: Option<FilterPlan>,
 }
 
 /// The number of ports tried to find one that is free for TCP and UDP.
@@ -68,6 +72,7 @@ impl Serving {
             listener,
             store,
             item_bytes_max: options.item_bytes_max,
+            filter: options.filter.clone(),
             clock: Clock::start(),
             profile: (!plain).then(|| Mutex::new(ProfileState::new(profile))),
         });

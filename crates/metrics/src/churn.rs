@@ -122,6 +122,12 @@ pub struct Churn<C: Count> {
     pub connect_response: Histogram<C>,
     /// Time from the connect until the connection is open.
     pub connect_service: Histogram<C>,
+    /// Time from the connect until the connection is established.
+    pub connect_tcp: Histogram<C>,
+    /// Time from the established connection until it is open: TLS and authentication.
+    pub handshake: Histogram<C>,
+    /// Time from the open connection to its first answer.
+    pub first_reply: Histogram<C>,
     /// Time from the connect to the end of a connection that opened.
     pub lifetime: Histogram<C>,
 }
@@ -132,6 +138,9 @@ impl<C: Count> Churn<C> {
             segments: vec![ChurnCounters::default(); segments],
             connect_response: Histogram::new(),
             connect_service: Histogram::new(),
+            connect_tcp: Histogram::new(),
+            handshake: Histogram::new(),
+            first_reply: Histogram::new(),
             lifetime: Histogram::new(),
         }
     }
@@ -142,6 +151,9 @@ impl Churn<u32> {
         self.segments.fill(ChurnCounters::default());
         self.connect_response.clear();
         self.connect_service.clear();
+        self.connect_tcp.clear();
+        self.handshake.clear();
+        self.first_reply.clear();
         self.lifetime.clear();
     }
 }
@@ -155,6 +167,9 @@ impl Churn<u64> {
         }
         self.connect_response.absorb(&other.connect_response);
         self.connect_service.absorb(&other.connect_service);
+        self.connect_tcp.absorb(&other.connect_tcp);
+        self.handshake.absorb(&other.handshake);
+        self.first_reply.absorb(&other.first_reply);
         self.lifetime.absorb(&other.lifetime);
     }
 }

@@ -75,6 +75,16 @@ classes! {
         Touched = "touched";
         /// The new number of incr or decr.
         Number = "number";
+        /// Meta: the client had to make the value anew, and has stored it.
+        Won = "won";
+        /// Meta: a value that is stale, while another client makes it anew.
+        Stale = "stale";
+        /// Meta: another client makes the value anew; the old one came, or none if there was none.
+        Waiting = "waiting";
+        /// Meta: the value is the one that is known already, and did not travel.
+        Unchanged = "unchanged";
+        /// Meta: the item is marked as stale.
+        Invalidated = "invalidated";
     }
 }
 
@@ -140,7 +150,7 @@ crate::datagram_classes!(datagram_class);
 crate::verify_classes!(verify_class);
 
 /// The number of operation kinds that a table has room for.
-pub const KINDS_MAX: usize = 16;
+pub const KINDS_MAX: usize = 20;
 
 /// Declares a struct of counters and their sum.
 macro_rules! summed {

@@ -93,7 +93,7 @@ fn add_each<'a, T: AddAssign<&'a T>>(sums: &mut [T], parts: &'a [T]) {
 }
 
 macro_rules! of_connections {
-    ($($(#[doc = $doc:tt])* $counter:ident;)*) => {
+    ($($(#[doc = $doc:tt])* $(#[missing = default])? $counter:ident;)*) => {
         summed! {
             /// Counts of connections by event.
             #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,7 +154,7 @@ impl Tally {
         self.cells.intended(since_start);
     }
 
-    /// Counts an answered operation that was intended `since_start`.
+    /// Counts answered operations that were intended `since_start`.
     #[inline]
     pub fn answered(&mut self, since_start: Span, answer: Answer) {
         self.cells.answered(since_start, answer);

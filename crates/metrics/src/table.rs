@@ -82,6 +82,9 @@ macro_rules! counters {
                 touch_commands;
                 /// Keys of answered get-and-touch requests that were not found.
                 touching_misses;
+                /// Keys of reads that have an item without a value, which a client that has won
+                /// makes: a miss, which the server counts as a hit.
+                placeholders;
                 /// Response times of answers to operations that are not measured, in nanoseconds.
                 unmeasured_ns;
                 /// Values that were verified.
@@ -105,6 +108,12 @@ macro_rules! connection_counters {
             failed;
             /// Open, and lost.
             lost;
+            /// Opened with a full handshake of TLS.
+            #[missing = default]
+            handshakes_full;
+            /// Opened with a session of TLS that was resumed.
+            #[missing = default]
+            handshakes_resumed;
         }
     };
 }

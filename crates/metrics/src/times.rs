@@ -36,6 +36,8 @@ pub struct Shape {
     pub churn: bool,
     /// True if the sizes of messages are kept.
     pub message_sizes: bool,
+    /// True if what servers say of their items is kept.
+    pub item_figures: bool,
     /// True if the window's end cuts operations off, so that lower bounds of their times are kept.
     pub bounds: bool,
 }
@@ -75,12 +77,18 @@ pub struct Times<H> {
     pub request_bytes: Option<H>,
     /// Bytes of a reply; `None` unless sizes are kept.
     pub reply_bytes: Option<H>,
+    /// Seconds since the last access of items, as the server says; `None` unless it is asked.
+    pub item_age_s: Option<H>,
+    /// Seconds left until items expire, of those that do; `None` unless the server is asked.
+    pub item_ttl_s: Option<H>,
+    /// 1 for each item that was read before, else 0; `None` unless the server is asked.
+    pub item_read: Option<H>,
 }
 
 /// The most distributions of [`Times`].
 pub(crate) const fn histograms_max(slots: u64, servers: u64) -> u64 {
     let of_servers = if servers > 1 { 2 * servers } else { 0 };
-    5 * slots + of_servers + 8
+    5 * slots + of_servers + 11
 }
 
 impl<H: Default> Times<H> {
@@ -104,6 +112,9 @@ impl<H: Default> Times<H> {
             server_bounds: each_server(if shape.bounds { servers } else { 0 }),
             request_bytes: shape.message_sizes.then(H::default),
             reply_bytes: shape.message_sizes.then(H::default),
+            item_age_s: shape.item_figures.then(H::default),
+            item_ttl_s: shape.item_figures.then(H::default),
+            item_read: shape.item_figures.then(H::default),
         }
     }
 }
@@ -121,8 +132,14 @@ impl<H> Times<H> {
             &mut self.in_flight_at_send,
         ];
         let servers = [&mut self.servers, &mut self.server_bounds];
-        let sizes = [&mut self.request_bytes, &mut self.reply_bytes];
-        let of_parts = slots.into_iter().flatten().chain(sizes).flatten();
+        let some = [
+            &mut self.request_bytes,
+            &mut self.reply_bytes,
+            &mut self.item_age_s,
+            &mut self.item_ttl_s,
+            &mut self.item_read,
+        ];
+        let of_parts = slots.into_iter().flatten().chain(some).flatten();
         of_parts.chain(of_all).chain(servers.into_iter().flatten())
     }
 }

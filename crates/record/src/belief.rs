@@ -8,7 +8,7 @@ mod figure;
 mod judged;
 mod drift;
 
-pub use figure::{Channel, GradedFigure, LATE};
+pub use figure::{Channel, GradedFigure, LATE, Ranged};
 pub use judged::joined;
 
 use crate::record::{

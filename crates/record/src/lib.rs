@@ -38,7 +38,7 @@ mod pages;
 mod prose;
 
 pub use agreement::{Agreement, Circumstances, Readings};
-pub use belief::{Channel, GradedFigure, LATE, joined};
+pub use belief::{Channel, GradedFigure, LATE, Ranged, joined};
 pub use compare::{Comparison, Rule, compare};
 pub use event::{Event, Interval, LoadSoFar, Progress, Shared, StepBegun, TimesSoFar};
 pub use exit::Exit;

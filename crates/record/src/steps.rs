@@ -38,13 +38,14 @@ pub struct Steps {
 }
 
 /// Method by which the rates of the steps are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CourseKind {
     /// Each rate follows from the results of earlier steps.
     Search,
     /// The user lists the rates.
+    #[default]
     Scan,
 }
 
@@ -72,6 +73,9 @@ pub struct Step {
     pub achieved_per_s: f64,
     /// True if the achieved rate is far below the target. The step then meets no goal.
     pub behind: bool,
+    /// True if that was memtide's doing: the step then decides nothing. Absent if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spoilt: bool,
     /// Result of all goals together; none without goals.
     pub goal: Option<GoalResult>,
     /// The figure by which a search for a single figure chooses rates, in ns; none if unknown.
@@ -175,8 +179,27 @@ pub struct Answer {
     pub met: u32,
     /// Number of steps at this rate that missed the goals.
     pub missed: u32,
-    /// Lowest rate that missed the goals; none if all met them.
+    /// Lowest rate above it that missed the goals; none if all met them.
     pub missed_per_s: Option<f64>,
+    /// The rates between the two that no step could decide; absent if each was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Undecided>,
+}
+
+/// Rates at which a search could not decide whether the goals are met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Undecided {
+    /// The lowest of them, per second.
+    pub from_per_s: f64,
+    /// The highest of them, per second.
+    pub to_per_s: f64,
+    /// The lowest bound of a time that some step would have met for certain, in ns; none if the
+    /// goals name no time, or no step had an interval.
+    pub decidable_ns: Option<f64>,
+    /// The longest delay of memtide's own in a step that it left undecided, in ns; none if it left
+    /// none.
+    pub pause_ns: Option<f64>,
 }
 
 /// A step as a point of a curve or a row of a table. Times are none if the record has none.
@@ -192,6 +215,8 @@ pub struct Point {
     pub response_p95_ns: Option<u64>,
     /// 99th percentile of response time, in ns.
     pub response_p99_ns: Option<u64>,
+    /// The 95 % confidence interval of that, in ns.
+    pub response_p99_range_ns: Option<[u64; 2]>,
     /// 99th percentile of service time, in ns.
     pub service_p99_ns: Option<u64>,
     /// 99th percentile of lag, in ns.
@@ -233,6 +258,7 @@ impl Step {
             response_p50_ns: at(response, Percentile::P50),
             response_p95_ns: at(response, Percentile::P95),
             response_p99_ns: at(response, Percentile::P99),
+            response_p99_range_ns: response.and_then(|times| times.interval(Percentile::P99)),
             service_p99_ns: at(service.get(&Kind::All), Percentile::P99),
             lag_p99_ns: at(lag.get(&Kind::All), Percentile::P99),
             goal: self.goal,

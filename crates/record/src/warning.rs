@@ -179,6 +179,8 @@ pub enum Warning {
         /// Number of such times.
         count: u64,
     },
+    /// The servers' certificates were not checked.
+    TlsUnchecked,
     /// A server holds less than the scenario says, or something else, and that is accepted.
     Shortfall(Shortfall),
     /// A server rejected the command of `--before` or `--after`.
@@ -251,6 +253,7 @@ impl Warning {
             Self::ConnectsFailed { .. } => "connects_failed",
             Self::OutputFailed { .. } => "output_failed",
             Self::HistogramSaturated { .. } => "histogram_saturated",
+            Self::TlsUnchecked => "tls_unchecked",
             Self::Shortfall(shortfall) => shortfall.code(),
             Self::LineRefused { .. } => "line_refused",
             Self::ServersDiffer { .. } => "servers_differ",
@@ -274,17 +277,9 @@ impl Warning {
             Self::TooFewSamples { kind, percentile, needed, has } => format!(
                 "too few operations for {percentile} of {kind}: {needed} needed, {has} measured"
             ),
-            Self::UnsteadyWarmup { length_s } => format!(
-                "the load was not steady after {} of warm-up: the transient may be longer than \
-                 the run",
-                format_span(Span::from_s_f64(*length_s))
-            ),
+            Self::UnsteadyWarmup { length_s } => unsteady(*length_s),
             Self::Imprecise { asked, half_width, length_s } => {
-                let known = half_width.map_or("without a range".to_owned(), |x| {
-                    format!("known within ± {}", format_percent(x))
-                });
-                let length = format_span(Span::from_s_f64(*length_s));
-                format!("the precision {asked} was not reached in {length}: it is {known}")
+                imprecise(asked, *half_width, *length_s)
             }
             Self::FileLimit { needed, allowed } => {
                 format!("the run needs {needed} open files, but the limit is {allowed}")
@@ -327,6 +322,7 @@ impl Warning {
             Self::HistogramSaturated { count } => {
                 format!("{count} times exceed the range of the histograms (one hour)")
             }
+            Self::TlsUnchecked => UNCHECKED.to_owned(),
             Self::Shortfall(shortfall) => shortfall.message(),
             Self::LineRefused { server, line, why } => {
                 format!("{server} received '{line}' and {why}")
@@ -392,6 +388,7 @@ impl Warning {
             }
             Self::OutputFailed { .. } => "choose a place that can be written, and run again",
             Self::HistogramSaturated { .. } => "set a --timeout below one hour",
+            Self::TlsUnchecked => "name the file of their CA with --tls-ca, without --tls-insecure",
             Self::Shortfall(shortfall) => shortfall.remedy(),
             Self::LineRefused { .. } => {
                 "use commands in --before and --after that the server knows"
@@ -402,6 +399,9 @@ impl Warning {
         }
     }
 }
+
+const UNCHECKED: &str =
+    "the servers' certificates were not checked, so any other machine may have answered";
 
 /// The remedy for the cause of a late send.
 const fn generator_late_remedy(cause: LateCause) -> &'static str {
@@ -431,6 +431,21 @@ fn generator_late(percentile: Percentile, seen_ns: f64, ideal_ns: f64) -> String
         "memtide itself sent late: {percentile} is {seen}; without memtide's own delay it may have \
          been as little as {least}"
     )
+}
+
+fn unsteady(length_s: f64) -> String {
+    let length = format_span(Span::from_s_f64(length_s));
+    format!(
+        "the load was not steady after {length} of warm-up: the transient may be longer than the \
+         run"
+    )
+}
+
+fn imprecise(asked: &str, half_width: Option<f64>, length_s: f64) -> String {
+    let known = half_width
+        .map_or("without a range".to_owned(), |x| format!("known within ± {}", format_percent(x)));
+    let length = format_span(Span::from_s_f64(length_s));
+    format!("the precision {asked} was not reached in {length}: it is {known}")
 }
 
 fn cpu_taken(worker: u32, share: f64, by: Option<&ProgramCpu>) -> String {

@@ -57,6 +57,11 @@ impl Axis {
         Self { high, ..self }
     }
 
+    /// This axis from exactly `low` to exactly `high`, which is above it.
+    pub(crate) fn between(self, low: f64, high: f64) -> Self {
+        Self { low, high: high.max(low + 1e-9), ..self }
+    }
+
     /// Position of `value`: 0 to 1 within the range.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let at = |value: f64| match self.scale {

@@ -6,7 +6,7 @@ use crate::figure::lines;
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, whole};
 use memtide_base::units::format_bytes;
-use memtide_record::{DatagramCounts, Record, ServerLoad, Totals};
+use memtide_record::{Counts, DatagramCounts, ItemFigures, Record, ServerLoad, Totals};
 use std::collections::BTreeMap;
 
 /// Formats a mean with one decimal, which is left out if zero.
@@ -29,6 +29,9 @@ pub(crate) fn counts(out: &mut TextLayout, record: &Record) {
         }
         labelled(out, "keys", &text);
     }
+    if let Some(items) = &record.items {
+        labelled(out, "items", &of_items(items));
+    }
     // Reads and stored values are the normal case, and already in the table.
     let unusual = |name: &str| !matches!(name, "values" | "stored");
     line_of(out, "replies", &totals.replies, unusual);
@@ -38,6 +41,10 @@ pub(crate) fn counts(out: &mut TextLayout, record: &Record) {
         let (opened, failed) = (whole(connections.opened), whole(connections.failed));
         let lost = whole(connections.lost);
         labelled(out, "reconnects", &format!("{opened} opened, {failed} failed, {lost} lost"));
+    }
+    let (full, resumed) = (connections.handshakes_full, connections.handshakes_resumed);
+    if full + resumed > 0 {
+        labelled(out, "handshakes", &format!("{} full, {} resumed", whole(full), whole(resumed)));
     }
     if !totals.datagrams.is_zero() {
         labelled(out, "datagrams", &datagrams(&totals.datagrams));
@@ -69,6 +76,19 @@ pub(crate) fn counts(out: &mut TextLayout, record: &Record) {
         }
     }
     lines(out, record);
+}
+
+/// What servers said of the items that were read.
+fn of_items(items: &ItemFigures) -> String {
+    let seconds = |counts: &Counts| match (counts.p50, counts.p99) {
+        (Some(p50), Some(p99)) => Some(format!("p50 {p50} s, p99 {p99} s")),
+        _ => None,
+    };
+    let age = seconds(&items.age_s).map(|text| format!("last access {text} before"));
+    let ttl = seconds(&items.ttl_s).map(|text| format!("left until expiry {text}"));
+    let read = items.read_before.mean.map(|share| format!("read before {}", percent(share)));
+    let parts: Vec<String> = [age, ttl, read].into_iter().flatten().collect();
+    if parts.is_empty() { "the servers said nothing".to_owned() } else { parts.join("; ") }
 }
 
 /// A server's report on the load, as a sentence; `None` if it reported nothing.

@@ -7,8 +7,15 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
+#[cfg(feature = "ui")]
+pub mod screen;
 #[cfg(feature = "html")]
 mod html;
+#[cfg_attr(
+    not(any(feature = "html", feature = "ui")),
+    allow(dead_code, unused_imports, reason = "the progress line needs little of it")
+)]
+mod live;
 mod compare;
 mod files;
 mod text;
@@ -30,12 +37,14 @@ mod number;
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 
-pub use compare::{comparison_markdown, comparison_text};
+pub use compare::{comparison_markdown, comparison_text, groups_markdown, groups_text};
 pub use compare::{pair_line, trial_heading, trial_markdown, trial_text};
+pub use compare::{repeat_line, repeats_markdown, repeats_text};
 #[cfg(feature = "junit")]
 pub use files::{StepsJunit, junit};
 pub use files::{StepsMarkdown, hgrm, markdown};
 #[cfg(feature = "html")]
-pub use html::{StepsPage, comparison_page, page};
+pub use html::{StepsPage, comparison_page, live_page, live_part, page, trial_page};
+pub use live::{Live, Suspect};
 pub use plan::plan_text;
 pub use text::{StepsText, TextOptions, facts_text, progress_line, step_progress_line, text_for};

@@ -21,7 +21,6 @@ const NAME: usize = 24;
 const UNBOUNDED: &str = "> ?";
 
 /// A row of times.
-#[cfg_attr(not(feature = "html"), expect(dead_code, reason = "only pages name the path"))]
 pub(crate) struct TimesRow<'a> {
     /// Path of its figures in the record, such as `response.get`.
     pub(crate) path: String,
@@ -75,12 +74,22 @@ pub(crate) fn rows(record: &Record) -> Vec<TimesRow<'_>> {
         TimesRow::new(format!("lag_split.{name}"), format!("· {label}"), part)
     });
     let delay = TimesRow::new("client_delay", "client delay", &record.client_delay);
-    let churn = record.churn.iter().flat_map(|churn| {
+    let connections = &record.totals.connections;
+    let is_split = connections.handshakes_full + connections.handshakes_resumed > 0;
+    let churn = record.churn.iter().flat_map(move |churn| {
+        let parts = [
+            TimesRow::new("churn.connect_tcp", "·· TCP", &churn.connect_tcp),
+            TimesRow::new("churn.handshake", "·· handshake", &churn.handshake),
+            TimesRow::new("churn.first_reply", "first reply", &churn.first_reply),
+        ];
+        let parts = parts.into_iter().filter(move |_| is_split);
         [
             TimesRow::new("churn.connect", "connect", &churn.connect),
             TimesRow::new("churn.connect_service", "· connecting", &churn.connect_service),
-            TimesRow::new("churn.lifetime", "lifetime", &churn.lifetime),
         ]
+        .into_iter()
+        .chain(parts)
+        .chain([TimesRow::new("churn.lifetime", "lifetime", &churn.lifetime)])
     });
     let below = whole.chain(parts).chain([delay]).chain(churn);
     rows.extend(below.filter(|row| row.times.count > 0));

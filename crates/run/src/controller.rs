@@ -427,6 +427,7 @@ impl<'a> Monitor<'a> {
         if self.phase != Some(phase) && now >= start {
             if self.phase.is_none() {
                 observer.on(&Event::LoadBegun(self.began.unix_ns(start)));
+                observer.host_second();
             }
             self.phase = Some(phase);
             observer.on(&Event::Phase(phase));
@@ -435,7 +436,8 @@ impl<'a> Monitor<'a> {
         if now >= start {
             self.tick(phase, now, observer);
             self.show_times(start, now, totals, observer);
-            if let Some(second) = self.seconds.look(plan, start, looked, totals) {
+            let host = || observer.host_second();
+            if let Some(second) = self.seconds.look(plan, start, looked, totals, host) {
                 observer.on(&Event::Interval(Box::new(second)));
             }
             for row in self.rows.look(plan, start, looked, totals) {

@@ -24,7 +24,8 @@ pub use memory::PlanSizes;
 use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{
-    Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window, WindowCommands,
+    Credentials, FilterPlan, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window,
+    WindowCommands,
 };
 use memtide_record::natively;
 use memtide_record::{LoopKind, PlanRecord, PlannedServer};
@@ -62,6 +63,8 @@ pub struct Surroundings {
     pub outputs: Wanted,
     /// Share of the run that is carried out here; none if the run is not divided.
     pub share: Option<Share>,
+    /// Filter of all streams, such as TLS; none if the scenario has none.
+    pub filter: Option<FilterPlan>,
 }
 
 impl Surroundings {
@@ -188,7 +191,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         sources: scenario.bind.clone(),
         sockets: scenario.sockets,
         credentials: credentials(scenario),
-        filter: None,
+        filter: around.filter.clone(),
     };
     assert_whole(&plan);
     if scenario.mix.kinds().any(OpKind::lengthens_value) {
@@ -228,7 +231,7 @@ fn assert_whole(plan: &Plan) {
 /// `scenario` as it is sent to other machines, for this number of workers on all machines. Each
 /// machine has its own credentials.
 pub(crate) fn document(scenario: &Scenario, threads: Option<u32>) -> Scenario {
-    Scenario { threads, user: None, password: None, ..scenario.clone() }
+    Scenario { threads, ..scenario.without_credentials() }
 }
 
 fn rows(scenario: &Scenario) -> RowPlan {
@@ -266,6 +269,9 @@ fn requests(scenario: &Scenario) -> RequestPlan {
         flags: scenario.flags,
         blank: scenario.wire.trailing_blank,
         cas_unique: scenario.wire.cas_unique,
+        item_flags: scenario.wire.item_flags,
+        recache_time: scenario.wire.recache_time,
+        stale_s: scenario.wire.stale_s,
     }
 }
 

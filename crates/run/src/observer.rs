@@ -3,7 +3,7 @@
 
 use memtide_base::{Instant, Span};
 use memtide_record::Event;
-use memtide_record::{ClockRecord, MachineCpu, MachineRecord};
+use memtide_record::{ClockRecord, HostSecond, MachineCpu, MachineRecord};
 
 /// Receives a run's events, and reports what the machine was doing.
 pub trait Observer {
@@ -22,6 +22,11 @@ pub trait Observer {
     /// Called at `at` (the run's clock) when the measured window begins, about once a second during
     /// it, and when it ends.
     fn tick(&mut self, at: Instant);
+    /// The machine that makes the load, since the last call; `None` the first time, and if it is
+    /// unknown. Called when the load begins, and when each second of it ends.
+    fn host_second(&mut self) -> Option<HostSecond> {
+        None
+    }
     /// CPU load of the machine between the ticks; `None` if unknown.
     fn machine_cpu(&self) -> Option<MachineCpu>;
     /// Peak memory of this process in bytes; `None` if another process makes the load.

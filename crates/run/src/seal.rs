@@ -23,8 +23,8 @@ use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Lateness, Row, TallySum, Times};
 use memtide_record::{Agreement, Record, Warning};
 use memtide_record::{
-    Believable, ClientRecord, Counts, Distribution, EndedBy, IntervalRecord, LagSplit, Lanes,
-    LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
+    Believable, ClientRecord, Counts, Distribution, EndedBy, IntervalRecord, ItemFigures, LagSplit,
+    Lanes, LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
     ShareRecord, ShareStart, SliceRecord, Totals, WarmupEnd, WarningRecord, Wide, per_second,
 };
 use memtide_scenario::{Kind, Scenario};
@@ -221,6 +221,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     record.in_flight_at_send = Counts::of(&totals.times.in_flight_at_send);
     record.outstanding_at_send = Counts::of(&totals.outstanding());
     record.message_sizes = message_sizes(&totals.times);
+    record.items = item_figures(&totals.times);
     record.intervals = intervals(totals, length);
     record.slices = slices(totals, length);
     record.slicing = Some(slicing::slicing(totals, (plan, survey), length));
@@ -352,6 +353,14 @@ pub(crate) fn service_so_far(totals: &TallySum, plan: &Plan) -> BTreeMap<Kind, H
 fn message_sizes(times: &Times<Histogram<u64>>) -> Option<MessageSizes> {
     let (requests, replies) = (times.request_bytes.as_ref()?, times.reply_bytes.as_ref()?);
     Some(MessageSizes { requests: Counts::of(requests), replies: Counts::of(replies) })
+}
+
+fn item_figures(times: &Times<Histogram<u64>>) -> Option<ItemFigures> {
+    Some(ItemFigures {
+        age_s: Counts::of(times.item_age_s.as_ref()?),
+        ttl_s: Counts::of(times.item_ttl_s.as_ref()?),
+        read_before: Counts::of(times.item_read.as_ref()?),
+    })
 }
 
 /// The lag by cause. Operations that never waited are recorded in memtide's own delay only; they
@@ -487,6 +496,9 @@ fn measurement_warnings<W: Observer>(
 ) -> Vec<Warning> {
     let plan = &material.lowered.plan;
     let mut warnings = Warning::of_response(&record.response);
+    if material.lowered.document.tls.insecure {
+        warnings.push(Warning::TlsUnchecked);
+    }
     warnings.extend(churn::warnings(ended));
     warnings.extend(upsets::away(record));
     warnings.extend(upsets::hits(record, material));

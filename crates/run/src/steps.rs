@@ -10,11 +10,12 @@ mod aim;
 mod course;
 mod runner;
 
+use aim::Reach;
 pub use aim::{Aim, Measured, Time};
 pub use course::{Course, Decision, StepResult, Trial};
 pub use runner::{FleetRunner, RestedStep, RunTask, Runner};
 pub use scan::{Rates, Scan};
-pub use search::{Bisect, Bracket, Limits};
+pub use search::{Bisect, Bracket, LONGER_MAX, Limits};
 
 use crate::controller::RunOutcome;
 use crate::failure::{Failure, Fault};
@@ -23,7 +24,7 @@ use crate::observer::Observer;
 use memtide_base::{Rate, Span};
 use memtide_engine::plan::StepTask;
 use memtide_record::steps::{Conclusion, LostAgent, Step, StepRole, StepsEnd};
-use memtide_record::{EndedBy, Record};
+use memtide_record::{CheckKind, CheckResult, EndedBy, Record};
 use memtide_record::{Event, Exit, StepBegun};
 use memtide_scenario::Problem;
 use memtide_scenario::Scenario;
@@ -71,10 +72,9 @@ impl StepsPlan<'_> {
         let none = Rate::new(0.0, self.scenario.rate_unit);
         let trial = match course.first() {
             Decision::Try(trial) => trial,
-            Decision::Over => Trial { rate: none, role: StepRole::Scan },
+            Decision::Over => Trial { rate: none, role: StepRole::Scan, longer: 1 },
         };
-        let begun = begun(1, trial);
-        lower_step(self.scenario, Some(step_task(self, begun)), around)
+        lower_step(self.scenario, Some(step_task(self, 1, trial)), around)
     }
 
     /// The scenario for another machine that makes the load of the steps; `first` is the plan of
@@ -125,7 +125,7 @@ pub fn steps(
         let bracket = course.bracket();
         let begun = begun(number, trial);
         observer.on(&Event::StepBegun(begun));
-        let step = RestedStep { task: step_task(plan, begun), rest };
+        let step = RestedStep { task: step_task(plan, number, trial), rest };
         let ran = runner.carry_out(RunTask::Step(step), observer);
         note_lost(&mut lost, runner.lost(), number);
         let record = match ran {
@@ -171,14 +171,14 @@ fn note_lost(known: &mut Vec<LostAgent>, lost: Vec<LostAgent>, step: u32) {
 }
 
 /// A step at the rate of `trial`.
-fn begun(number: u32, Trial { rate, role }: Trial) -> StepBegun {
+fn begun(number: u32, Trial { rate, role, .. }: Trial) -> StepBegun {
     StepBegun { number, rate: Some(rate).filter(|rate| rate.per_s > 0.0), role }
 }
 
 /// A step whose rate was chosen within this bracket.
 fn step_of(
     StepBegun { number, rate, role }: StepBegun,
-    &StepResult { achieved, behind, goal, .. }: &StepResult,
+    &StepResult { achieved, behind, spoilt, goal, .. }: &StepResult,
     (low, high): (Option<Rate>, Option<Rate>),
     record: Record,
 ) -> Step {
@@ -189,6 +189,7 @@ fn step_of(
         rate_per_s: per_s(rate),
         achieved_per_s: achieved.per_s,
         behind,
+        spoilt,
         goal,
         figure_ns: None,
         low_per_s: per_s(low),
@@ -219,10 +220,10 @@ fn rest_after(record: &Record) -> Span {
     }
 }
 
-/// The data about a step that its plans need.
-fn step_task(plan: &StepsPlan<'_>, StepBegun { number, rate, .. }: StepBegun) -> StepTask {
-    let rate_per_s = rate.map(|rate| rate.per_s);
-    StepTask { number, rate_per_s, keeps_data: plan.data == Data::Kept }
+/// The data about step `number` that its plans need.
+fn step_task(plan: &StepsPlan<'_>, number: u32, Trial { rate, longer, .. }: Trial) -> StepTask {
+    let rate_per_s = Some(rate.per_s).filter(|per_s| *per_s > 0.0);
+    StepTask { number, rate_per_s, longer, keeps_data: plan.data == Data::Kept }
 }
 
 /// Largest fraction by which sent operations may fall short of the target, unless chance explains
@@ -242,7 +243,17 @@ fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
     let by_chance = 4.0 / (asked.per_s * record.measured_s).max(1.0).sqrt();
     let behind = achieved < asked * (1.0 - SHORT_MAX.max(by_chance));
     let goal = plan.aim.judge(&plan.scenario.goals, record);
-    StepResult { rate, achieved, goal, behind }
+    let Reach { high_ns, pause_ns } = plan.aim.reach(&plan.scenario.goals, record);
+    let spoilt = behind && was_busy(record);
+    let longer = trial.longer;
+    StepResult { rate, achieved, goal, behind, spoilt, longer, high_ns, pause_ns }
+}
+
+/// True if a worker of memtide had no CPU time left, or waited for it: what was not sent then says
+/// nothing about the servers.
+fn was_busy(record: &Record) -> bool {
+    let mut checks = record.believable.checks.iter();
+    checks.any(|it| it.code == CheckKind::WorkerBusy && it.result == CheckResult::Failed)
 }
 
 /// The part of a step's `rate` that was asked of those whose figures are in its record. `own` is

@@ -6,6 +6,7 @@
 //! that posts points.
 #![forbid(unsafe_code)]
 
+mod live;
 mod kinds;
 mod influx;
 mod opening;
@@ -28,6 +29,11 @@ pub use kinds::{
 };
 #[cfg(feature = "parquet")]
 pub use kinds::{ParquetIntervals, ParquetRun, ParquetSamples};
+pub use live::SharedLive;
+#[cfg(feature = "ui")]
+pub use live::{Screen, ScreenControl};
+#[cfg(feature = "web")]
+pub use live::{WebStart, WebView};
 pub use opening::{OutputFacts, OutputSubject, no_file};
 pub use outlet::{Outlets, StallLimits};
 pub use place::{Place, check_distinct};

@@ -138,6 +138,8 @@ pub struct KeySpace {
     period: Option<NonZeroU64>,
     seed: u64,
     fillers: Draws,
+    /// The longest key that is made of one block of digits and one draw of filler; 0 if none is.
+    short_max: usize,
 }
 
 impl KeySpace {
@@ -181,9 +183,23 @@ impl KeySpace {
         }
         let possible = |bytes: u64| (bytes as usize).clamp(whole, KEY_BYTES_MAX);
         let constant = size.constant().map(possible);
+        let is_short = form == KeyForm::Base32 && prefix.is_empty() && width <= BLOCK;
+        let short_max = if is_short { width + FILLER } else { 0 };
         let prefix = prefix.into_bytes().into();
         let (period, fillers) = (None, Draws::new(seed, Stream::KEY_BYTES));
-        Ok(Self { form, prefix, first, count, width, size, constant, period, seed, fillers })
+        Ok(Self {
+            form,
+            prefix,
+            first,
+            count,
+            width,
+            size,
+            constant,
+            period,
+            seed,
+            fillers,
+            short_max,
+        })
     }
 
     /// This space with sizes that repeat after `period` ids.
@@ -209,6 +225,24 @@ impl KeySpace {
         let drawn = self.size.size_at(u);
         debug_assert!(self.prefix.len() + self.width <= KEY_BYTES_MAX, "an id has room in a key");
         (drawn as usize).clamp(self.prefix.len() + self.width, KEY_BYTES_MAX)
+    }
+
+    /// Appends a space and the key of `id`, as a line of the text protocol has them. The usual key
+    /// is made whole in registers and appended once: each append looks for room.
+    pub fn write_spaced(&self, id: u64, out: &mut Vec<u8>) {
+        debug_assert!(id < self.count, "a key of the plan has an id below their count");
+        let len = self.len(id);
+        if len > self.short_max {
+            out.push(b' ');
+            return self.write(id, out);
+        }
+        // The space, the digits of one block, and as much filler as one draw makes.
+        let mut text = [b' '; 1 + BLOCK + FILLER];
+        let low = letters(digits(id + self.first)) << (8 * (BLOCK - self.width));
+        text[1..=BLOCK].copy_from_slice(&low.to_be_bytes());
+        let filled = &mut text[1 + self.width..][..FILLER];
+        filled.copy_from_slice(&filler(self.fillers.generator(id).bits()));
+        out.extend_from_slice(&text[..1 + len]);
     }
 
     /// Appends the key of `id`, which must be below the count.
@@ -340,21 +374,28 @@ const fn digits(bits: u64) -> u64 {
 
 /// Converts eight base-32 digits, one per byte, to eight letters at once: each byte moves into one
 /// of the alphabet's two ranges. No byte carries into the next.
+#[inline(always)]
 const fn letters(digits: u64) -> u64 {
-    let above_nine = ((digits + 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080) >> 7;
-    digits + 0x3030_3030_3030_3030 + above_nine * 39
+    let above_nine = (digits + 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080;
+    let gap = (above_nine - (above_nine >> 7)) & 0x2727_2727_2727_2727;
+    digits + 0x3030_3030_3030_3030 + gap
 }
 
 /// Filler letters from one draw. Each letter is uniform; letters of one key may depend on each
 /// other, which does no harm. Five bits of each byte of the number are used, in four multiples by
-/// odd numbers, which is cheaper than mixing four times.
+/// odd numbers, which is cheaper than mixing four times. The letters are made once all four are
+/// known and in their byte order, so that the compiler makes two pieces at a time.
+#[inline(always)]
 fn filler(bits: u64) -> [u8; FILLER] {
     const ODD: [u64; 4] = [1, 0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9];
-    let mut text = [0; FILLER];
-    for (piece, odd) in text.chunks_exact_mut(BLOCK).zip(ODD) {
+    let mut pieces = ODD.map(|odd| bits.wrapping_mul(odd).swap_bytes());
+    for piece in &mut pieces {
         // The high bits of a product depend on the whole factor, the low bits on little of it.
-        let five = (bits.wrapping_mul(odd) >> 3) & 0x1f1f_1f1f_1f1f_1f1f;
-        piece.copy_from_slice(&letters(five).to_be_bytes());
+        *piece = letters((*piece >> 3) & 0x1f1f_1f1f_1f1f_1f1f);
+    }
+    let mut text = [0; FILLER];
+    for (to, piece) in text.chunks_exact_mut(BLOCK).zip(pieces) {
+        to.copy_from_slice(&piece.to_le_bytes());
     }
     text
 }

@@ -21,6 +21,8 @@ pub mod value;
 
 pub mod size;
 
+pub mod time;
+
 pub mod arrival;
 
 pub mod wave;
@@ -40,6 +42,7 @@ pub use popularity::{KeyPart, KeyPicker, Popularity};
 pub use schedule::{Due, Lane, Schedule};
 pub use size::{Draws, SizeLaw};
 pub use source::{MixSource, Next, Pick, PlannedSource, Source, SourcePlan, WindowLaw, WindowPlan};
+pub use time::TimeLaw;
 pub use value::{
     Expiring, Finding, Lifetimes, Oracle, ValueCheck, ValueSpace, Version, Wrong, numeric_value,
 };

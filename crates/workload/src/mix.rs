@@ -56,11 +56,15 @@ impl Mix {
     }
 
     /// The kind drawn by 64 uniform bits.
-    #[inline]
+    #[inline(always)]
     pub fn pick(&self, bits: u64) -> OpKind {
         let (last, others) = self.entries.split_last().expect("a mix has a positive weight");
-        let found = others.iter().find(|entry| bits < entry.below);
-        found.unwrap_or(last).kind
+        for entry in others {
+            if bits < entry.below {
+                return entry.kind;
+            }
+        }
+        last.kind
     }
 
     /// True if any kind reads values, so that missing keys matter.

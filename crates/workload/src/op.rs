@@ -21,6 +21,11 @@ macro_rules! op_kinds {
             Touch "touch" Touch "Set the expiry anew.",
             Gat "gat" ReadAndTouch "Read, and set the expiry anew.",
             Gats "gats" ReadAndTouch "Read with its version, and set the expiry anew.",
+            Recache "recache" Recache
+                "Read; a client that wins a missing or ageing item stores it anew (meta only).",
+            Invalidate "invalidate" Invalidate "Mark an item as stale (meta only).",
+            Peek "peek" Peek
+                "Read with its version, but no value that is known already (meta only).",
         }
     };
 }
@@ -43,6 +48,12 @@ pub enum Action {
     Count,
     /// Set a new expiry. The server counts a touch.
     Touch,
+    /// Read, and store if the server says so: a get and, for the client that wins, a set.
+    Recache,
+    /// Mark an item as stale. The server counts a missing item only.
+    Invalidate,
+    /// Read one key whose version may be known. The server counts a get.
+    Peek,
 }
 
 macro_rules! enum_of_kinds {
@@ -81,7 +92,7 @@ impl OpKind {
         self as usize
     }
 
-    /// The kind's name for users: the word of memcached's text protocol.
+    /// The kind's name for users: the word of memcached's text protocol, if that has one.
     pub const fn name(self) -> &'static str {
         Self::NAMES[self.index()]
     }
@@ -100,16 +111,33 @@ impl OpKind {
     /// True if the kind reads a value, so that a miss matters.
     #[inline]
     pub const fn reads(self) -> bool {
-        const READ: u32 =
-            kinds_that(&[Action::Read, Action::ReadAndTouch, Action::CompareAndStore]);
+        const READ: u32 = kinds_that(&[
+            Action::Read,
+            Action::ReadAndTouch,
+            Action::CompareAndStore,
+            Action::Recache,
+            Action::Peek,
+        ]);
         self.is_among(READ)
     }
 
     /// True if the kind sends a value to the server.
     #[inline]
     pub const fn stores_value(self) -> bool {
-        const STORE: u32 = kinds_that(&[Action::Store, Action::CompareAndStore]);
+        const STORE: u32 = kinds_that(&[Action::Store, Action::CompareAndStore, Action::Recache]);
         self.is_among(STORE)
+    }
+
+    /// True if the kind stores after it has read, if what it read says so.
+    #[inline]
+    pub const fn stores_second(self) -> bool {
+        const SECOND: u32 = kinds_that(&[Action::CompareAndStore, Action::Recache]);
+        self.is_among(SECOND)
+    }
+
+    /// True if only the meta protocol has a command for it.
+    pub const fn is_meta_only(self) -> bool {
+        matches!(self.action(), Action::Recache | Action::Invalidate | Action::Peek)
     }
 
     /// True if the kind works on decimal numbers, which may have keys of their own.
@@ -140,7 +168,7 @@ impl OpKind {
 }
 
 /// For each action, the kinds that have it.
-const KINDS_THAT: [u32; 7] = [
+const KINDS_THAT: [u32; 10] = [
     kinds_that(&[Action::Read]),
     kinds_that(&[Action::ReadAndTouch]),
     kinds_that(&[Action::Store]),
@@ -148,6 +176,9 @@ const KINDS_THAT: [u32; 7] = [
     kinds_that(&[Action::Remove]),
     kinds_that(&[Action::Count]),
     kinds_that(&[Action::Touch]),
+    kinds_that(&[Action::Recache]),
+    kinds_that(&[Action::Invalidate]),
+    kinds_that(&[Action::Peek]),
 ];
 
 /// The kinds that have one of these actions, one bit each.
@@ -196,6 +227,8 @@ pub enum Outcome {
     Deleted,
     /// The expiry was set.
     Touched,
+    /// The item was marked as stale.
+    Invalidated,
     /// The new number was returned.
     Number,
     /// Sent without a reply.

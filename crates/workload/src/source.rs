@@ -193,7 +193,7 @@ impl MixSource {
 
 impl MixSource {
     /// The kind of operation `index`. If kinds rotate, it must be asked once for each operation.
-    #[inline]
+    #[inline(always)]
     fn kind(&mut self, index: u64) -> OpKind {
         match &mut self.turn {
             None => self.mix.pick(self.kinds.bits(index)),

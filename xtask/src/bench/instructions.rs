@@ -8,8 +8,19 @@ use std::path::Path;
 use std::process::Command;
 
 /// The parts that `engine-parts` has.
-const PARTS: [&str; 7] =
-    ["next", "encode", "decode", "record", "turn", "deep turn", "key of a multiget"];
+const PARTS: [&str; 11] = [
+    "next",
+    "encode",
+    "decode",
+    "record",
+    "turn",
+    "deep turn",
+    "key of a multiget",
+    "meta decode",
+    "meta turn",
+    "meta deep turn",
+    "meta multiget",
+];
 /// Each part is run this many times, and again with more; the difference is free of start-up costs.
 const TIMES: [u64; 2] = [10_000, 60_000];
 /// The growth of a part, in percent, above which it must be recorded again.

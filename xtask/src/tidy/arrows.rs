@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("scenario", "base workload metrics", "serde serde_json toml strsim sha2"),
     ("record", "base workload metrics belief scenario", "serde serde_json serde_path_to_error"),
     ("host", "base workload metrics engine server", "rustix socket2 signal-hook libc io-uring"),
+    ("tls", "base codec engine", "rustls rcgen"),
     ("sim", "base workload metrics engine server", ""),
     ("run", "base workload metrics engine scenario record belief", ""),
     (
@@ -37,7 +38,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     (
         "memtide",
         "base workload server engine scenario record belief host run report sinks sim compat \
-         cluster",
+         cluster tls",
         "clap clap_complete clap_mangen glob serde_json",
     ),
     ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),

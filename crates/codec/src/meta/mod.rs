@@ -8,6 +8,6 @@ pub mod encode;
 mod reply_decoder;
 
 pub use crate::request::meta::{
-    Command, Flag, Flags, Mode, OPAQUE_BYTES_MAX, Options, Request, Word,
+    Command, Flag, Flags, Letters, Mode, OPAQUE_BYTES_MAX, Options, Request, Word,
 };
 pub use reply_decoder::{Answer, ReplyDecoder};

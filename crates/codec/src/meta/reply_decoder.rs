@@ -1,7 +1,7 @@
 //! Decodes a server's bytes into the answers of the meta protocol, and into the classic replies
 //! that come on the same connection. Does not know which request an answer belongs to.
 
-use super::{Flag, Flags};
+use super::{Flag, Flags, Letters};
 use crate::error::{Excerpt, Malformed};
 use crate::reply::Reply;
 use crate::request::KEY_BYTES_MAX;
@@ -132,7 +132,12 @@ struct Returned<'a> {
     key: &'a [u8],
     flags: u32,
     cas: Option<u64>,
+    letters: Letters,
 }
+
+const KEY: u8 = Flag::Key as u8;
+const CLIENT_FLAGS: u8 = Flag::ReturnFlags as u8;
+const CAS: u8 = Flag::ReturnCas as u8;
 
 impl<'a> Returned<'a> {
     /// Reads flags, each after one space, up to a byte that is no part of a word; returns them and
@@ -153,11 +158,12 @@ impl<'a> Returned<'a> {
     /// Takes a flag into account. `None` if its number is none.
     #[inline(always)]
     fn note(&mut self, letter: u8, token: &'a [u8]) -> Option<()> {
-        match Flag::from_letter(letter) {
-            Some(Flag::Key) => self.key = token,
-            Some(Flag::ReturnFlags) => self.flags = u32::try_from(scan::decimal(token)?).ok()?,
-            Some(Flag::ReturnCas) => self.cas = Some(scan::decimal(token)?),
-            _ if letter <= b' ' => return None,
+        self.letters = self.letters.with(letter);
+        match letter {
+            KEY => self.key = token,
+            CLIENT_FLAGS => self.flags = u32::try_from(scan::decimal(token)?).ok()?,
+            CAS => self.cas = Some(scan::decimal(token)?),
+            ..=b' ' => return None,
             _ => {}
         }
         Some(())
@@ -165,8 +171,11 @@ impl<'a> Returned<'a> {
 
     #[inline(always)]
     fn answer(self, bytes: usize, words: &'a [u8]) -> Answer<'a> {
-        let Self { key, flags, cas } = self;
-        Answer { reply: Reply::Value { key, flags, bytes, cas }, flags: Flags::spaced(words) }
+        let Self { key, flags, cas, letters } = self;
+        Answer {
+            reply: Reply::Value { key, flags, bytes, cas },
+            flags: Flags::seen(words, letters),
+        }
     }
 }
 

@@ -167,16 +167,56 @@ impl Word<'_> {
     }
 }
 
+/// A set of flags' letters, to find out cheaply whether any of them was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Letters(u64);
+
+impl Letters {
+    /// All letters.
+    const ALL: Self = Self(u64::MAX);
+
+    /// These letters.
+    pub const fn of(letters: &[u8]) -> Self {
+        let mut set = Self(0);
+        let mut at = 0;
+        while at < letters.len() {
+            set = set.with(letters[at]);
+            at += 1;
+        }
+        set
+    }
+
+    /// These and one more; bytes that differ by 64 are not distinguished.
+    #[inline(always)]
+    pub(crate) const fn with(self, letter: u8) -> Self {
+        Self(self.0 | 1 << (letter & 63))
+    }
+}
+
 /// The flags of one request or reply, in order: an iterator over borrowed words.
 #[derive(Clone, Copy, Default)]
 pub struct Flags<'a> {
     rest: &'a [u8],
+    /// The letters that may be among them.
+    letters: Letters,
 }
 
 impl<'a> Flags<'a> {
     /// Flags separated by one or more spaces; may be empty.
     pub const fn spaced(words: &'a [u8]) -> Self {
-        Self { rest: words }
+        Self { rest: words, letters: Letters::ALL }
+    }
+
+    /// Flags of which no letter is outside of `letters`.
+    #[inline(always)]
+    pub(crate) const fn seen(words: &'a [u8], letters: Letters) -> Self {
+        Self { rest: words, letters }
+    }
+
+    /// False if none of the flags has one of these letters; mostly true if one has.
+    #[inline(always)]
+    pub const fn may_have(&self, letters: Letters) -> bool {
+        self.letters.0 & letters.0 != 0
     }
 
     /// The flags that the iterator has not returned yet, as written.

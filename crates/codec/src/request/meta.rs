@@ -2,7 +2,7 @@
 //! refuses. Neither reads values nor knows items.
 
 use super::KEY_BYTES_MAX;
-pub use super::flags::{Command, Flag, Flags, OPAQUE_BYTES_MAX, Word};
+pub use super::flags::{Command, Flag, Flags, Letters, OPAQUE_BYTES_MAX, Word};
 use crate::base64::{self, RAW_BYTES_MAX};
 use crate::error::{BadLine, BadRequest};
 use crate::scan;

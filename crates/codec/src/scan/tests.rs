@@ -74,3 +74,16 @@ fn a_short_number_has_one_to_nine_digits_and_an_end() {
     assert_eq!(short_decimal(b"-1 "), None);
     assert_eq!(short_decimal(b""), None);
 }
+
+#[test]
+fn a_short_number_is_parsed_at_once_as_digit_by_digit() {
+    let number = b"9081726354";
+    for digits in 0..=number.len() {
+        for (end, behind) in [(b' ', 9), (b'\r', 1), (b'/', 8), (b':', 8), (0xb0, 8), (0xff, 12)] {
+            let mut bytes = number[..digits].to_vec();
+            bytes.push(end);
+            bytes.resize(bytes.len() + behind, b'7');
+            assert_eq!(short_decimal(&bytes), nine_digits(&bytes), "{bytes:?}");
+        }
+    }
+}

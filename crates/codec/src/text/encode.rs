@@ -153,7 +153,7 @@ pub fn reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
 }
 
 /// Writes the command's word.
-#[inline]
+#[inline(always)]
 pub fn command(out: &mut Vec<u8>, verb: Verb) {
     match verb {
         // A copy of known length is cheaper.

@@ -36,6 +36,25 @@ impl ReplyDecoder {
         }
     }
 
+    /// Skips up to `most` values at the front of `input` that have arrived whole; returns their
+    /// number and the sum of their lengths. For values that nobody reads: as replies and pieces
+    /// they would be matched one by one. What is unusual is left to [`Self::next`].
+    #[inline]
+    pub fn skip_values(&mut self, input: &mut &[u8], most: u16) -> (u16, u64) {
+        let (mut count, mut sum) = (0, 0);
+        if matches!(self.expect, Expect::Line) && self.lines.at_start() {
+            while count < most
+                && let Some((Reply::Value { bytes, .. }, rest)) = plain_value(input)
+                && let Some((_, [b'\r', b'\n', rest @ ..])) = rest.split_at_checked(bytes)
+            {
+                *input = rest;
+                count += 1;
+                sum += bytes as u64;
+            }
+        }
+        (count, sum)
+    }
+
     /// True if the stream stands between replies: no line is partly read and no value is open.
     pub fn is_idle(&self) -> bool {
         matches!(self.expect, Expect::Line) && self.lines.is_idle()
@@ -101,7 +120,11 @@ fn plain_value(input: &[u8]) -> Option<(Reply<'_>, &[u8])> {
     if key.is_empty() {
         return None;
     }
-    let (flags, rest) = scan::short_decimal(rest.strip_prefix(b" ")?)?;
+    let (flags, rest) = match rest {
+        // What most values have.
+        [b' ', b'0', rest @ ..] if rest.first() == Some(&b' ') => (0, rest),
+        _ => scan::short_decimal(rest.strip_prefix(b" ")?)?,
+    };
     let (bytes, rest) = scan::short_decimal(rest.strip_prefix(b" ")?)?;
     let [b'\r', b'\n', rest @ ..] = rest else { return None };
     Some((Reply::Value { key, flags, bytes: bytes as usize, cas: None }, rest))

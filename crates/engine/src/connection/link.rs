@@ -4,7 +4,7 @@
 
 use super::{Heard, TooLong};
 use crate::dialect::{Dialect, Reader, Rejection};
-use crate::driver::{Closed, Filter, FilterPlan, PeerError, SendBuffer};
+use crate::driver::{Closed, ConnectError, Filter, FilterPlan, Handshake, PeerError, SendBuffer};
 use crate::plan::{Plan, Transport};
 use memtide_base::Instant;
 use memtide_codec::udp::{self, Header, Reassembler};
@@ -43,12 +43,13 @@ pub(super) enum Wrap {
     Filtered(Box<Filtered>),
 }
 
-/// A filter, made anew for each connect.
+/// A filter, made anew for each connection that is established.
 #[derive(Debug)]
 pub(super) struct Filtered {
     plan: FilterPlan,
     server: String,
-    filter: Box<dyn Filter>,
+    /// None while no connection is established.
+    filter: Option<Box<dyn Filter>>,
     /// The protocol's bytes decoded from the last reception.
     plain: Vec<u8>,
 }
@@ -57,8 +58,14 @@ impl Filtered {
     /// Decodes received bytes; returns the protocol's bytes in them.
     pub(super) fn handle_bytes(&mut self, wire: &[u8]) -> Result<&[u8], PeerError> {
         self.plain.clear();
-        self.filter.handle_bytes(wire, &mut self.plain)?;
+        if let Some(filter) = &mut self.filter {
+            filter.handle_bytes(wire, &mut self.plain)?;
+        }
         Ok(&self.plain)
+    }
+
+    fn is_open(&self) -> bool {
+        self.filter.as_ref().is_some_and(|filter| filter.is_open())
     }
 }
 
@@ -75,9 +82,9 @@ impl Link {
             }
             (Transport::Stream, None) => Wrap::None,
             (Transport::Stream, Some(filters)) => {
-                let (plan, filter) = (filters.clone(), filters.make(server));
-                let (server, plain) = (server.to_owned(), Vec::new());
-                Wrap::Filtered(Box::new(Filtered { plan, server, filter, plain }))
+                let (plan, server) = (filters.clone(), server.to_owned());
+                let filtered = Filtered { plan, server, filter: None, plain: Vec::new() };
+                Wrap::Filtered(Box::new(filtered))
             }
         };
         Self { state: State::Closed, reader: dialect.reader(), wrap, is_introduced: false }
@@ -102,9 +109,12 @@ impl Link {
         out: &mut SendBuffer,
     ) -> bool {
         self.is_introduced = dialect.authenticate(out);
-        let is_filter_open = match &self.wrap {
+        let is_filter_open = match &mut self.wrap {
             Wrap::None | Wrap::Datagrams(_) => true,
-            Wrap::Filtered(filtered) => filtered.filter.is_open(),
+            Wrap::Filtered(filtered) => {
+                filtered.filter = Some(filtered.plan.make(&filtered.server));
+                filtered.is_open()
+            }
         };
         let is_open = is_filter_open && !self.is_introduced;
         self.state = if is_open { State::Open } else { State::Greeting(now) };
@@ -120,7 +130,7 @@ impl Link {
                 if let Err(error) = filtered.handle_bytes(bytes) {
                     return broken(error);
                 }
-                match filtered.filter.is_open() {
+                match filtered.is_open() {
                     true => &filtered.plain,
                     false => return Heard::NotYet,
                 }
@@ -178,12 +188,53 @@ impl Link {
         Ok(bytes)
     }
 
-    /// Transforms the bytes appended to `out` since the last call into those for the wire.
+    /// Transforms the bytes appended to `out` since the last call into those for the wire. Returns
+    /// true if a filter did so, which takes time.
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) {
-        if let Wrap::Filtered(filtered) = &mut self.wrap {
-            filtered.filter.poll_transmit(out);
+    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) -> bool {
+        let Wrap::Filtered(filtered) = &mut self.wrap else { return false };
+        match &mut filtered.filter {
+            Some(filter) => filter.poll_transmit(out),
+            None => debug_assert!(out.is_empty(), "bytes are sent before a filter, or after it"),
         }
+        true
+    }
+
+    #[inline]
+    fn filter(&mut self) -> Option<&mut Box<dyn Filter>> {
+        match &mut self.wrap {
+            Wrap::None | Wrap::Datagrams(_) => None,
+            Wrap::Filtered(filtered) => filtered.filter.as_mut(),
+        }
+    }
+
+    /// Appends the last bytes for the wire, before this end closes the connection.
+    pub(crate) fn poll_close(&mut self, out: &mut SendBuffer) {
+        if let Some(filter) = self.filter() {
+            filter.poll_close(out);
+        }
+    }
+
+    /// Why the connection ended, if the driver says `why`.
+    pub(crate) fn handle_end(&mut self, why: Closed) -> Closed {
+        match &mut self.wrap {
+            Wrap::None | Wrap::Datagrams(_) => why,
+            // It has no last words: nobody hears them.
+            Wrap::Filtered(filtered) => {
+                filtered.filter.take().map_or(why, |mut filter| filter.handle_closed(why))
+            }
+        }
+    }
+
+    /// Why the link is not open at its deadline.
+    pub(crate) fn handle_timeout(&mut self) -> ConnectError {
+        let filter = self.filter().filter(|filter| !filter.is_open());
+        filter.map_or(ConnectError::TimedOut, |filter| filter.handle_timeout())
+    }
+
+    /// How the handshake of an open link's filter went; `None` without one.
+    pub(crate) fn handshake(&mut self) -> Option<Handshake> {
+        self.filter()?.handshake()
     }
 
     /// Handles the end of the connection: the link is closed.
@@ -195,7 +246,7 @@ impl Link {
             Wrap::Datagrams(reassembler) => {
                 reassembler.give_up();
             }
-            Wrap::Filtered(filtered) => filtered.filter = filtered.plan.make(&filtered.server),
+            Wrap::Filtered(filtered) => filtered.filter = None,
         }
     }
 }

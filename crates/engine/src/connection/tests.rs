@@ -189,12 +189,13 @@ fn allowed(kind: OpKind) -> &'static [&'static str] {
         Delete => &["DELETED", "NOT_FOUND"],
         Incr | Decr => &["a number", "NOT_FOUND"],
         Touch => &["TOUCHED", "NOT_FOUND"],
+        Recache | Invalidate | Peek => unreachable!("they are sent over meta only"),
     }
 }
 
 #[test]
 fn every_kind_takes_the_replies_that_the_protocol_has_for_it_and_no_other() {
-    for kind in OpKind::ALL {
+    for kind in OpKind::ALL.into_iter().filter(|kind| !kind.is_meta_only()) {
         for (bytes, got) in CLOSING {
             talks(|talk| {
                 talk.send(kind);

@@ -71,6 +71,9 @@ impl WireFormat for Binary {
                 let extras = Extras::Count { delta, initial: 0, expiry: NEVER_CREATE };
                 on_key(content, head, extras, op.key, own);
             }
+            Action::Recache | Action::Invalidate | Action::Peek => {
+                unreachable!("the plan's protocol is meta")
+            }
         }
     }
 
@@ -209,9 +212,13 @@ fn stored(content: &Content, head: Head, key: u64, version: Option<Version>, out
 fn opcodes(kind: OpKind, keyed: bool) -> (Opcode, Opcode) {
     let both = |opcode| (opcode, opcode);
     match kind {
-        OpKind::Get | OpKind::Gets | OpKind::Cas => {
-            both(if keyed { Opcode::GetK } else { Opcode::Get })
-        }
+        // The last three are not sent.
+        OpKind::Get
+        | OpKind::Gets
+        | OpKind::Cas
+        | OpKind::Recache
+        | OpKind::Invalidate
+        | OpKind::Peek => both(if keyed { Opcode::GetK } else { Opcode::Get }),
         OpKind::Gat | OpKind::Gats => both(if keyed { Opcode::GatK } else { Opcode::Gat }),
         OpKind::Touch => both(Opcode::Touch),
         OpKind::Set => (Opcode::Set, Opcode::SetQ),

@@ -2,7 +2,6 @@
 
 use crate::driver::{SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::{Credentials, Plan};
-use memtide_codec::text::encode;
 use memtide_workload::{Action, Expiring, KeySpace, OpKind, ValueSpace, Version, numeric_value};
 use std::sync::Arc;
 
@@ -21,7 +20,13 @@ pub(crate) struct Content {
     pub(super) cas_unique: Option<u64>,
     pub(super) noreply: bool,
     pub(super) credentials: Option<Arc<Credentials>>,
+    /// Keys with the cas numbers of their values, at the place that follows from the key; empty
+    /// unless the plan peeks.
+    known: Vec<(u64, u64)>,
 }
+
+/// The most keys whose cas number is known: a key takes the place of another.
+const KNOWN_MAX: usize = 1 << 14;
 
 impl Content {
     pub(super) fn new(plan: &Plan) -> Self {
@@ -36,7 +41,22 @@ impl Content {
             cas_unique: plan.requests.cas_unique,
             noreply: plan.requests.noreply,
             credentials: plan.credentials.clone(),
+            known: match plan.source.mix.kinds().any(|kind| kind.does(Action::Peek)) {
+                true => vec![(0, 0); KNOWN_MAX],
+                false => Vec::new(),
+            },
         }
+    }
+
+    /// Remembers the cas number of the value of `key`.
+    pub(super) fn remember(&mut self, key: u64, unique: u64) {
+        self.known[key as usize % KNOWN_MAX] = (key, unique);
+    }
+
+    /// The cas number of the value of `key` that was read last, if it is known.
+    pub(super) fn known(&self, key: u64) -> Option<u64> {
+        let known = self.known.get(key as usize % KNOWN_MAX)?;
+        (known.0 == key && known.1 != 0).then_some(known.1)
     }
 
     /// True if an operation of this kind is a cas that reads nothing first.
@@ -85,5 +105,5 @@ impl Content {
 /// Appends a space and the key with this number.
 #[inline]
 pub(super) fn write_key(content: &Content, id: u64, out: &mut Vec<u8>) {
-    encode::key_with(out, |out| content.keys.write(id, out));
+    content.keys.write_spaced(id, out);
 }

@@ -1,6 +1,7 @@
 //! The meta protocol: operations as commands whose flags say what is returned. A get of several
 //! keys is a sequence of quiet `mg` and an `mn`, whose answer ends them. A quiet request carries an
-//! opaque that no other has, so that a reply to it answers no operation in flight.
+//! opaque that no other has, so that a reply to it answers no operation in flight. What a reply says
+//! of its item, such as who stores it anew, travels beside it.
 
 use super::content::{Content, write_key};
 use super::in_flight::InFlight;
@@ -8,17 +9,82 @@ use super::{GET_KEY, Question, Reader, Role, Text, WireFormat};
 use crate::driver::{ConnectError, PeerError, SendBuffer};
 use crate::plan::{Matching, Plan};
 use memtide_codec::meta::encode;
-use memtide_codec::meta::{Answer, Command, Flag, ReplyDecoder};
+use memtide_codec::meta::{Answer, Command, Flag, Flags, Letters, ReplyDecoder};
 use memtide_codec::{Malformed, Reply};
 use memtide_workload::{Action, Op, OpKind, Source, Version};
 
 /// Encodes and decodes meta commands.
 #[derive(Debug)]
 pub(crate) struct Meta {
-    /// True if answers must name their key, which verification needs.
-    keyed: bool,
+    /// The flags of a read of one key, without and with its cas number.
+    single: [Vec<u8>; 2],
+    /// The flags of one of several keys, without and with its cas number, and the end of the line.
+    several: [Vec<u8>; 2],
     /// True if requests carry the number of their operation.
     numbered: bool,
+    /// The times of recache and invalidate, in seconds.
+    stale_s: i64,
+}
+
+/// What an answer repeats of its request, and says of its item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    opaque: Opaque,
+    marks: Marks,
+}
+
+/// What an answer says of its item beside the value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// The client shall store the value anew.
+    pub(crate) won: bool,
+    /// The value is stale.
+    pub(crate) stale: bool,
+    /// Another client was asked to store the value anew.
+    pub(crate) waiting: bool,
+    /// Seconds since the last access.
+    pub(crate) age_s: Option<u32>,
+    /// Seconds until expiry, of an item that expires.
+    pub(crate) ttl_s: Option<u32>,
+    /// True if the item was read before.
+    pub(crate) read: Option<bool>,
+}
+
+impl Marks {
+    /// An answer that says nothing.
+    pub(crate) const NONE: Self =
+        Self { won: false, stale: false, waiting: false, age_s: None, ttl_s: None, read: None };
+
+    /// True if an item without a value is one that was made to be stored anew.
+    pub(crate) const fn is_placeholder(&self) -> bool {
+        self.won || self.waiting
+    }
+}
+
+impl Head {
+    const NONE: Self = Self { opaque: Opaque::No, marks: Marks::NONE };
+
+    /// Reads the flags of an answer.
+    #[inline]
+    fn of(flags: Flags<'_>) -> Self {
+        let mut head = Self::NONE;
+        let Self { opaque, marks } = &mut head;
+        let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
+        for word in flags {
+            match word.letter {
+                b'O' if word.token == QUIET => *opaque = Opaque::Quiet,
+                b'O' => *opaque = small(word.number()).map_or(Opaque::Foreign, Opaque::Number),
+                b'W' => marks.won = true,
+                b'X' => marks.stale = true,
+                b'Z' => marks.waiting = true,
+                b'l' => marks.age_s = small(word.number()),
+                b't' => marks.ttl_s = small(word.number()),
+                b'h' => marks.read = Some(word.token == b"1"),
+                _ => {}
+            }
+        }
+        head
+    }
 }
 
 /// The opaque that an answer repeats.
@@ -36,13 +102,16 @@ pub(crate) enum Opaque {
 
 /// The opaque of quiet requests.
 const QUIET: &[u8] = b"q";
+/// The flags of an answer that [`Head`] reads.
+const TOLD: Letters = Letters::of(b"OWXZlth");
 
 impl WireFormat for Meta {
     type Decoder = ReplyDecoder;
-    type AnswerHead = Opaque;
+    type AnswerHead = Head;
 
-    const NO_HEAD: Opaque = Opaque::No;
+    const NO_HEAD: Head = Head::NONE;
     const MAY_BE_DISORDERED: bool = true;
+    const HAS_MARKS: bool = true;
 
     /// A quiet `mg` hides only misses, so a touch has no quiet form.
     fn has_quiet_form(&self, kind: OpKind) -> bool {
@@ -59,7 +128,7 @@ impl WireFormat for Meta {
         let own = out.bytes_mut();
         let end = self.end(content.noreply && self.has_quiet_form(op.kind), opaque);
         match op.kind.action() {
-            Action::Read if op.keys > 1 => several(content, (op, source), own),
+            Action::Read if op.keys > 1 => self.several(content, (op, source), own),
             Action::Read => self.get(content, (op.kind, op.key), end, own),
             Action::CompareAndStore => match content.cas_unique {
                 Some(unique) => {
@@ -76,6 +145,25 @@ impl WireFormat for Meta {
             Action::Touch => {
                 on_key(content, Command::Get, op.key, own);
                 encode::flag_signed(own, Flag::Expiry, content.expiry_of(op.key));
+                end.write(own);
+            }
+            Action::Recache => {
+                self.get_head(content, (op.kind, op.key), own);
+                encode::flag_signed(own, Flag::Vivify, self.stale_s);
+                encode::flag_signed(own, Flag::Recache, self.stale_s);
+                end.write(own);
+            }
+            Action::Peek => {
+                self.get_head(content, (op.kind, op.key), own);
+                if let Some(unique) = content.known(op.key) {
+                    encode::flag_number(own, Flag::CompareCas, unique);
+                }
+                end.write(own);
+            }
+            Action::Invalidate => {
+                on_key(content, Command::Delete, op.key, own);
+                encode::flag(own, Flag::Invalidate);
+                encode::flag_signed(own, Flag::Expiry, self.stale_s);
                 end.write(own);
             }
             Action::Store => store(content, (op.kind, op.key), version, (None, end), out),
@@ -106,7 +194,8 @@ impl WireFormat for Meta {
         out: &mut SendBuffer,
     ) {
         let end = self.end(false, opaque);
-        store(content, (OpKind::Cas, key), version, (Some(unique), end), out);
+        let unique = (unique != 0).then_some(unique);
+        store(content, (OpKind::Cas, key), version, (unique, end), out);
     }
 
     /// As over text: the protocol has no command of its own.
@@ -135,17 +224,12 @@ impl WireFormat for Meta {
     fn next<'a, 'i: 'a>(
         decoder: &'a mut ReplyDecoder,
         input: &mut &'i [u8],
-        head: &mut Opaque,
+        head: &mut Head,
     ) -> Result<Option<Reply<'a>>, Malformed> {
         Ok(decoder.next(input)?.map(|Answer { reply, flags }| {
-            *head = match flags.find(Flag::Opaque) {
-                None => Opaque::No,
-                Some(word) if word.token == QUIET => Opaque::Quiet,
-                Some(word) => match word.number().and_then(|number| u32::try_from(number).ok()) {
-                    Some(number) => Opaque::Number(number),
-                    None => Opaque::Foreign,
-                },
-            };
+            if flags.may_have(TOLD) {
+                *head = Head::of(flags);
+            }
             reply
         }))
     }
@@ -157,7 +241,7 @@ impl WireFormat for Meta {
 
     #[inline(always)]
     fn role<'a>(
-        opaque: Opaque,
+        Head { opaque, .. }: Head,
         reply: &Reply<'a>,
         turn: Option<(u32, &InFlight)>,
     ) -> Result<Role<'a>, PeerError> {
@@ -176,7 +260,7 @@ impl WireFormat for Meta {
 
     /// Errors repeat no opaque, so they are taken for the answer to the oldest operation.
     fn place<'e>(
-        opaque: Opaque,
+        Head { opaque, .. }: Head,
         reply: &Reply<'_>,
         mut sent: impl Iterator<Item = &'e InFlight>,
     ) -> Option<usize> {
@@ -194,6 +278,7 @@ impl WireFormat for Meta {
             Reply::Done if entry.stage.is_second() || kind.does(Action::Store) => &Reply::Stored,
             Reply::Done if kind.does(Action::Remove) => &Reply::Deleted,
             Reply::Done if kind.does(Action::Touch) => &Reply::Touched,
+            Reply::Done if kind.does(Action::Invalidate) => &Reply::Ok,
             Reply::End if kind.does(Action::Touch) => &Reply::NotFound,
             Reply::Noop if entry.keys > 1 => &Reply::End,
             Reply::Data { ends: true, .. } if kind.is_numeric() => &Reply::Number(0),
@@ -206,15 +291,43 @@ impl WireFormat for Meta {
         entry.keys == 1
     }
 
-    fn welcome(_: Opaque, reply: &Reply<'_>) -> Option<Result<(), ConnectError>> {
+    #[inline(always)]
+    fn marks(head: Head) -> Marks {
+        head.marks
+    }
+
+    fn welcome(_: Head, reply: &Reply<'_>) -> Option<Result<(), ConnectError>> {
         Text::welcome(super::text::NoHead, reply)
     }
 }
 
 impl Meta {
     pub(super) fn new(plan: &Plan) -> Self {
-        let numbered = plan.requests.matching == Matching::Opaque;
-        Self { keyed: plan.verify.is_some(), numbered }
+        let asked = &plan.requests;
+        // A read asks for the cas number once, whoever wants it.
+        let flags = |of_several: bool, wants_cas: bool| {
+            let mut out = Vec::new();
+            if of_several || plan.verify.is_some() {
+                encode::flag(&mut out, Flag::Key);
+            }
+            encode::flag(&mut out, Flag::Value);
+            if wants_cas {
+                encode::flag(&mut out, Flag::ReturnCas);
+            }
+            let others = asked.item_flags.letters().filter(|&letter| letter != b'c' || !wants_cas);
+            others.filter_map(Flag::from_letter).for_each(|one| encode::flag(&mut out, one));
+            if of_several {
+                encode::flag(&mut out, Flag::Quiet);
+                encode::line_end(&mut out);
+            }
+            out
+        };
+        Self {
+            single: [flags(false, false), flags(false, true)],
+            several: [flags(true, false), flags(true, true)],
+            numbered: asked.matching == Matching::Opaque,
+            stale_s: asked.stale_s.into(),
+        }
     }
 
     /// The end of a request.
@@ -234,13 +347,18 @@ impl Meta {
     /// Appends a get of one key up to the flags that say what is returned.
     fn get_head(&self, content: &Content, (kind, key): (OpKind, u64), out: &mut Vec<u8>) {
         on_key(content, Command::Get, key, out);
-        if self.keyed {
-            encode::flag(out, Flag::Key);
+        let wants_cas = matches!(kind, OpKind::Gets | OpKind::Gats | OpKind::Peek);
+        out.extend_from_slice(&self.single[usize::from(wants_cas)]);
+    }
+
+    fn several<S: Source>(&self, content: &Content, (op, source): (&Op, &S), out: &mut Vec<u8>) {
+        let flags = &self.several[usize::from(op.kind == OpKind::Gets)];
+        for nth in 0..op.keys {
+            let key = if nth == 0 { op.key } else { source.key(op, nth) };
+            on_key(content, Command::Get, key, out);
+            out.extend_from_slice(flags);
         }
-        encode::flag(out, Flag::Value);
-        if matches!(kind, OpKind::Gets | OpKind::Gats) {
-            encode::flag(out, Flag::ReturnCas);
-        }
+        encode::noop(out);
     }
 }
 
@@ -268,16 +386,6 @@ impl End {
         }
         encode::line_end(out);
     }
-}
-
-fn several<S: Source>(content: &Content, (op, source): (&Op, &S), out: &mut Vec<u8>) {
-    let is_gets = op.kind == OpKind::Gets;
-    for nth in 0..op.keys {
-        let key = if nth == 0 { op.key } else { source.key(op, nth) };
-        on_key(content, Command::Get, key, out);
-        out.extend_from_slice(if is_gets { b" k v c q\r\n" } else { b" k v q\r\n" });
-    }
-    encode::noop(out);
 }
 
 #[inline]

@@ -75,6 +75,9 @@ impl WireFormat for Text {
                 encode::signed(own, content.expiry_of(op.key));
                 encode::line_end(own, end());
             }
+            Action::Recache | Action::Invalidate | Action::Peek => {
+                unreachable!("the plan's protocol is meta")
+            }
         }
     }
 
@@ -131,6 +134,11 @@ impl WireFormat for Text {
         _head: &mut NoHead,
     ) -> Result<Option<Reply<'a>>, Malformed> {
         decoder.next(input)
+    }
+
+    #[inline(always)]
+    fn skip_values(decoder: &mut ReplyDecoder, input: &mut &[u8], most: u16) -> (u16, u64) {
+        decoder.skip_values(input, most)
     }
 
     #[inline(always)]
@@ -226,7 +234,11 @@ impl Text {
     }
 }
 
-/// The command of a kind of operation, which is named after it.
+/// The command of a kind of operation, which is named after it; get for kinds that have none, which
+/// are not sent.
 fn verb_of(kind: OpKind) -> Verb {
+    if kind.is_meta_only() {
+        return Verb::Get;
+    }
     Verb::from_word(kind.name().as_bytes()).expect("every kind is a command of memcached")
 }

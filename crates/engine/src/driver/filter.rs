@@ -1,7 +1,7 @@
 //! The interface for code that transforms all bytes of a connection, such as encryption. A filter
 //! lies between a protocol and the wire, and knows neither protocols nor sockets.
 
-use super::{PeerError, SendBuffer};
+use super::{Closed, ConnectError, PeerError, SendBuffer};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,9 +18,36 @@ pub trait Filter: fmt::Debug + Send {
 
     /// True once the handshake is complete; the connection sends no operation before.
     fn is_open(&self) -> bool;
+
+    /// Adds the filter's last bytes, before this end closes the connection. Nothing follows them.
+    fn poll_close(&mut self, _out: &mut SendBuffer) {}
+
+    /// Handles the end of the connection, which the driver calls `why`; returns what it is.
+    fn handle_closed(&mut self, why: Closed) -> Closed {
+        why
+    }
+
+    /// Handles the deadline at which the filter should have been open; returns why it is not.
+    fn handle_timeout(&mut self) -> ConnectError {
+        ConnectError::TimedOut
+    }
+
+    /// How an open filter's handshake went; `None` if it has none.
+    fn handshake(&self) -> Option<Handshake> {
+        None
+    }
 }
 
-/// Makes a filter for each connect, from the server's name.
+/// How two ends agreed on their keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    /// Anew, with certificates.
+    Full,
+    /// By what they kept of an earlier connection.
+    Resumed,
+}
+
+/// Makes a filter for each connection that is established, from the server's name.
 #[derive(Clone)]
 pub struct FilterPlan(Arc<Make>);
 
@@ -34,7 +61,7 @@ impl FilterPlan {
     }
 
     /// A filter for a new connection to the server of this name.
-    pub(crate) fn make(&self, server: &str) -> Box<dyn Filter> {
+    pub fn make(&self, server: &str) -> Box<dyn Filter> {
         (self.0)(server)
     }
 }

@@ -22,7 +22,7 @@ pub enum Stranger {
 
 impl Stranger {
     /// The protocol that these bytes begin; `None` if it is not a known one.
-    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
+    pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [b'H', b'T', b'T', b'P', b'/', ..] | [b'<', b'h' | b'H' | b'!', ..] => Some(Self::Http),
             // An alert, a handshake or data, of any version.
@@ -43,7 +43,7 @@ impl Stranger {
             Self::Http => Sentence::new(
                 "HTTP, so it is a web server or proxy and no memcached; check the port",
             ),
-            Self::Tls => Sentence::new("TLS, which memtide does not speak; use a port without TLS"),
+            Self::Tls => Sentence::new("TLS").remedy(Remedy::SpeakTls),
             Self::Redis => {
                 Sentence::new("the Redis protocol, so it is no memcached; check the port")
             }

@@ -22,6 +22,8 @@ pub struct StepTask {
     pub number: u32,
     /// The rate per second, in the unit of the scenario; `None` for a closed loop.
     pub rate_per_s: Option<f64>,
+    /// The length of its window, as a multiple of the scenario's.
+    pub longer: u32,
     /// True if the step finds the data that the step before it left on the servers.
     pub keeps_data: bool,
 }

@@ -59,13 +59,19 @@ impl Latenesses {
         towards.largest
     }
 
-    /// Notes that an operation is in flight no more. If it was the last one, and one was sent late,
-    /// returns the beginning of the stretch of lateness that ends.
+    /// Notes `count` more operations like the one noted last.
     #[inline]
-    pub(crate) fn left(&mut self, server: ServerId) -> Option<Instant> {
+    pub(crate) fn sent_more(&mut self, server: ServerId, count: u32) {
+        self.towards[server.index()].in_flight += count;
+    }
+
+    /// Notes that `count` operations are in flight no more. If they were the last ones, and one was
+    /// sent late, returns the beginning of the stretch of lateness that ends.
+    #[inline]
+    pub(crate) fn left(&mut self, server: ServerId, count: u32) -> Option<Instant> {
         let towards = &mut self.towards[server.index()];
-        debug_assert!(towards.in_flight > 0, "an operation leaves that was not in flight");
-        towards.in_flight -= 1;
+        debug_assert!(towards.in_flight >= count, "an operation leaves that was not in flight");
+        towards.in_flight -= count;
         let ends = towards.in_flight == 0 && towards.since != Instant::NEVER;
         ends.then(|| std::mem::replace(&mut towards.since, Instant::NEVER))
     }

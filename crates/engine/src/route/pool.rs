@@ -110,7 +110,30 @@ impl Pool {
 
     #[inline]
     pub(super) fn take(&mut self, connection: ConnectionId) {
-        self.change(connection, |load| load + 1);
+        if !self.take_alone(connection) {
+            self.change(connection, |load| load + 1);
+        }
+    }
+
+    /// Counts one more operation on a connection that is alone in its list and will be alone in the
+    /// next, as one is that a batch of replies emptied: nothing is linked. False if it is not so.
+    #[inline(always)]
+    fn take_alone(&mut self, connection: ConnectionId) -> bool {
+        let spot = self.spot(connection);
+        let node = &mut self.nodes[spot];
+        let load = node.load as usize;
+        let Some([list, next]) = self.lists.get_mut(load..).and_then(<[List]>::first_chunk_mut)
+        else {
+            return false;
+        };
+        let alone = list.head == spot && list.tail == spot && next.head == NONE;
+        if !alone || !node.is_listed || self.refills_whole {
+            return false;
+        }
+        node.load += 1;
+        (*list, *next) = (List { head: NONE, tail: NONE }, *list);
+        self.least += usize::from(self.least == load);
+        true
     }
 
     pub(super) fn free(&mut self, connection: ConnectionId, freed: u32) {

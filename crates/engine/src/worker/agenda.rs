@@ -30,6 +30,8 @@ pub(super) enum Timer {
     WindowEnd,
     /// The end of this connection's pause after its last answer.
     Rest(ConnectionId),
+    /// The second request of an operation that this connection holds.
+    Held(ConnectionId),
     /// The instant of the stop command.
     Stop,
 }
@@ -44,11 +46,12 @@ pub(super) struct Agenda {
 }
 
 impl Agenda {
-    /// An empty agenda with room for this number of clients and connections.
-    pub(super) fn new(clients: usize, connections: usize) -> Self {
+    /// An empty agenda with room for this number of clients and connections, and for this number of
+    /// operations that are held.
+    pub(super) fn new(clients: usize, connections: usize, held: usize) -> Self {
         Self {
             clients: BinaryHeap::with_capacity(clients * 2),
-            timers: BinaryHeap::with_capacity(connections * 4 + clients * 2 + 1),
+            timers: BinaryHeap::with_capacity(connections * 4 + clients * 2 + 1 + held),
             blocked: 0,
         }
     }

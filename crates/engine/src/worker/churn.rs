@@ -11,13 +11,14 @@ use crate::connection::State;
 use crate::driver::{Closed, ConnectError, Driver, PeerError};
 use crate::fleet::{Stage, TroubleKind};
 use crate::plan::{ChurnPlan, Plan};
-use crate::recorder::ChurnEnd;
+use crate::recorder::{ChurnEnd, Opening};
 use memtide_base::rng::Stream;
 use memtide_base::{ClientId, ConnectionId, Id, Instant, Span, Table};
 use memtide_metrics::{ChurnFate, Fate};
 use memtide_workload::schedule::Lane;
 use memtide_workload::{Schedule, Source};
 use std::collections::VecDeque;
+use std::mem;
 
 /// The connections that one worker opens and closes as the load.
 pub(super) struct Churn {
@@ -57,6 +58,11 @@ struct Slot {
     alive: bool,
     intended: Instant,
     started: Instant,
+    /// The instant at which it was established, and that at which it was open.
+    established: Instant,
+    opened: Instant,
+    /// True once it was open and has had no answer.
+    awaits_first: bool,
     segment: u16,
     /// The connection's number in the run.
     number: u64,
@@ -93,6 +99,9 @@ impl Churn {
             alive: false,
             intended: Instant::ZERO,
             started: Instant::ZERO,
+            established: Instant::ZERO,
+            opened: Instant::ZERO,
+            awaits_first: false,
             segment: 0,
             number: 0,
             free_since: Instant::ZERO,
@@ -164,7 +173,7 @@ fn failed_as(what: TroubleKind) -> ChurnFate {
         TroubleKind::Connect(error) => match error {
             ConnectError::Refused => ChurnFate::Refused,
             ConnectError::Unreachable => ChurnFate::Unreachable,
-            ConnectError::TimedOut => ChurnFate::ConnectTimedOut,
+            ConnectError::TimedOut | ConnectError::HandshakeTimedOut => ChurnFate::ConnectTimedOut,
             ConnectError::Unanswered => ChurnFate::ConnectUnanswered,
             ConnectError::Reset => ChurnFate::ConnectReset,
             ConnectError::FilesExhausted => ChurnFate::NoDescriptors,
@@ -180,7 +189,7 @@ fn failed_as(what: TroubleKind) -> ChurnFate {
 /// The fate of an open connection that was lost.
 pub(super) fn lost_as(why: Closed) -> ChurnFate {
     match why {
-        Closed::ByPeer => ChurnFate::Closed,
+        Closed::ByPeer | Closed::Truncated => ChurnFate::Closed,
         Closed::Reset => ChurnFate::Reset,
         Closed::Broken(PeerError::TooManyConnections) => ChurnFate::TurnedAway,
         Closed::Broken(_) => ChurnFate::Protocol,
@@ -279,7 +288,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         debug_assert!(!churn.is_open(slot_id), "a free slot has a connection");
         let segment = self.recorder.churn_started(at, now);
         let slot = &mut churn.slots[slot_id];
-        *slot = Slot { alive: true, intended: at, started: now, segment, number, ..*slot };
+        *slot = Slot {
+            alive: true,
+            intended: at,
+            started: now,
+            established: now,
+            awaits_first: false,
+            segment,
+            number,
+            ..*slot
+        };
         churn.most = churn.most.max((churn.slots.len() - churn.free.len()) as u32);
         self.connections[slot_id].failures = 0;
         self.connect(slot_id, now);
@@ -287,11 +305,24 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Handles the opening of the connection in `slot_id` at `at`: its calls are due from now on.
     pub(super) fn connection_opened(&mut self, slot_id: ConnectionId, at: Instant) {
-        let Some(churn) = &self.churn else { return };
-        let slot = &churn.slots[slot_id];
+        let Some(churn) = &mut self.churn else { return };
+        let slot = &mut churn.slots[slot_id];
+        (slot.opened, slot.awaits_first) = (at, true);
         let (number, calls) = (slot.number, churn.calls);
-        self.recorder.churn_opened(slot.segment, at.since(slot.intended), at.since(slot.started));
+        let opening = Opening {
+            response: at.since(slot.intended),
+            service: at.since(slot.started),
+            handshake: at.since(slot.established),
+        };
+        self.recorder.churn_opened(slot.segment, opening);
         self.clients[client_of(slot_id)].begin_calls(number, calls, at);
+    }
+
+    /// Notes that the connection in `slot_id` was established at `at`, and is not open yet.
+    pub(super) fn connection_established(&mut self, slot_id: ConnectionId, at: Instant) {
+        if let Some(churn) = &mut self.churn {
+            churn.slots[slot_id].established = at;
+        }
     }
 
     /// Handles a connect in `slot_id` that failed at every address.
@@ -314,6 +345,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     fn end_finished(&mut self, slot_id: ConnectionId, at: Instant) {
         let connection = &self.connections[slot_id];
+        if let Some(churn) = &mut self.churn
+            && connection.has_answered()
+            && mem::take(&mut churn.slots[slot_id].awaits_first)
+        {
+            let slot = &churn.slots[slot_id];
+            self.recorder.churn_first_reply(slot.segment, at.since(slot.opened));
+        }
         let over = connection.state() == State::Open
             && connection.in_flight() == 0
             && self.clients[client_of(slot_id)].has_made_calls();
@@ -366,6 +404,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Closes the connection in `slot_id`; operations in flight on it end as `fate`.
     fn hang_up(&mut self, slot_id: ConnectionId, fate: Fate) {
+        self.take_leave(slot_id);
         let connection = &mut self.connections[slot_id];
         if connection.state() == State::Open {
             self.presence.open -= 1;
@@ -375,7 +414,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let client = &mut self.clients[number];
         client.route.set_available(slot_id, false);
         client.route.free(slot_id, carried);
-        if std::mem::replace(&mut client.scheduled, false) {
+        if mem::replace(&mut client.scheduled, false) {
             // A stale entry would hold back the next connection's calls.
             self.agenda.forget(number);
         }

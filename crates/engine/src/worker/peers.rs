@@ -6,15 +6,15 @@ use super::agenda::Timer;
 use super::churn::lost_as;
 use super::cutoff::BacklogEnd;
 use super::sink::sink_of;
-use crate::connection::{ConnectionEvents, Ending, Heard, State};
+use crate::connection::{ConnectionEvents, Ending, FollowUp, Heard, State};
 use crate::dialect::Rejection;
 use crate::driver::{Closed, ConnectError, Driver, Event};
 use crate::fleet::{Stage, Trouble, TroubleKind};
 use crate::plan::{Backoff, Place, Reconnect};
-use memtide_base::rng::Stream;
+use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{ClientId, ConnectionId, Instant, Link, Random, Span};
 use memtide_metrics::Fate;
-use memtide_workload::Source;
+use memtide_workload::{Action, Source, TimeLaw};
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Handles all completions; true if there was one.
@@ -45,7 +45,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                     self.connect_failed(number, at, TroubleKind::Connect(error));
                 }
                 Event::Writable => self.writable(number, at),
-                Event::Closed(closed) => self.lost(number, at, closed),
+                Event::Closed(closed) => {
+                    let why = self.connections[number].link().handle_end(closed);
+                    self.lost(number, at, why);
+                }
             }
             self.flush();
             self.outbox.fresh = None;
@@ -113,20 +116,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let mut freed = answered;
         for nth in 0..self.outbox.follow_ups.len() {
             let follow_up = self.outbox.follow_ups[nth];
-            let entry = follow_up.entry;
-            let at_connection = &mut self.connections[connection];
-            let Place { server, .. } = at_connection.place;
-            let verifier = self.verifier.as_ref();
-            let version = verifier.and_then(|v| v.announce_write(server, entry.kind, entry.key));
-            let out = &mut self.outbox.out;
-            let Ok(bytes) = at_connection.follow_up(&follow_up, &self.dialect, version, out) else {
-                self.recorder.in_flight -= 1;
-                self.refuse(connection, &entry, at);
-                continue;
-            };
-            self.recorder.followed_up(entry.segment, server, bytes);
             // An operation that continues keeps its place.
-            freed -= 1;
+            freed -= usize::from(self.follow_up(connection, &follow_up, at));
         }
         self.outbox.follow_ups.clear();
         if answered > 0 {
@@ -137,6 +128,76 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.made_room(connection, at);
         }
         self.export();
+    }
+
+    /// Does what follows an answer; true if the operation continues.
+    fn follow_up(&mut self, connection: ConnectionId, follow_up: &FollowUp, at: Instant) -> bool {
+        let entry = &follow_up.entry;
+        match entry.kind.action() {
+            Action::Peek => {
+                self.dialect.remember(entry.key, follow_up.unique);
+                false
+            }
+            Action::Recache if self.facts.recache_time != TimeLaw::ZERO => {
+                let seed = hash(self.facts.seed, Stream::RECACHE, entry.index);
+                let due = at + self.facts.recache_time.at(unit(seed));
+                self.connections[connection].hold(due, *follow_up);
+                self.agenda.arm(due, Timer::Held(connection));
+                self.arm_deadline(connection, entry.intended + self.facts.timeout);
+                true
+            }
+            _ => self.second_request(connection, follow_up, at),
+        }
+    }
+
+    /// Gathers the second request of an operation for the outbox's connection; false if it is too
+    /// long to be sent, which ends the operation.
+    fn second_request(
+        &mut self,
+        connection: ConnectionId,
+        follow_up: &FollowUp,
+        at: Instant,
+    ) -> bool {
+        let entry = follow_up.entry;
+        let at_connection = &mut self.connections[connection];
+        let Place { server, .. } = at_connection.place;
+        let verifier = self.verifier.as_ref();
+        let version = verifier.and_then(|v| v.announce_write(server, entry.kind, entry.key));
+        let out = &mut self.outbox.out;
+        let Ok(bytes) = at_connection.follow_up(follow_up, &self.dialect, version, out) else {
+            self.recorder.in_flight -= 1;
+            self.refuse(connection, &entry, at);
+            return false;
+        };
+        self.recorder.followed_up(entry.segment, server, bytes);
+        true
+    }
+
+    /// Sends the second requests of operations that `connection` held until `now`. One that has
+    /// timed out meanwhile leaves.
+    #[cold]
+    pub(super) fn release(&mut self, connection: ConnectionId, now: Instant) {
+        self.flush();
+        self.outbox.connection = connection;
+        let mut freed = 0;
+        while let Some(follow_up) = self.connections[connection].release(now) {
+            if follow_up.entry.stage.is_expired() {
+                let server = self.connections[connection].place.server;
+                self.recorder.left(server, 1, Instant::NEVER);
+                freed += 1;
+            } else if !self.second_request(connection, &follow_up, now) {
+                freed += 1;
+            } else {
+                self.arm_deadline(connection, follow_up.entry.intended + self.facts.timeout);
+            }
+        }
+        self.flush();
+        if freed > 0 {
+            let at_connection = &mut self.connections[connection];
+            at_connection.free_since = now;
+            self.clients[at_connection.place.client].route.free(connection, freed);
+            self.made_room(connection, now);
+        }
     }
 
     /// Closes `connection`, on which the server broke the protocol: later replies could not be
@@ -154,6 +215,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
         let (_, mut sink) = sink_of(&mut self.connections, offices, connection);
         for follow_up in self.outbox.follow_ups.drain(..) {
+            if follow_up.entry.kind.does(Action::Peek) {
+                continue; // It has ended.
+            }
             sink.settle(&follow_up.entry, Ending::unanswered(Fate::Lost));
         }
         self.close(connection);
@@ -188,6 +252,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Handles an established connection, which is open unless it authenticates first.
     fn reached(&mut self, connection: ConnectionId, at: Instant) {
+        self.connection_established(connection, at);
         let at_connection = &mut self.connections[connection];
         if at_connection.handle_connected(at, &self.dialect, &mut self.outbox.out) {
             return self.connected(connection, at);
@@ -220,8 +285,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let at_connection = &mut self.connections[connection];
         at_connection.opened(at);
         let Place { server, client, .. } = at_connection.place;
-        self.recorder.connected(server);
-        let over_datagrams = at_connection.is_over_datagrams();
+        let handshake = at_connection.link().handshake();
+        self.recorder.connected(server, handshake);
+        let over_datagrams = self.connections[connection].is_over_datagrams();
         let absences = self.churn.is_none().then_some(&mut self.recorder.tally.absences);
         self.presence.opened(Link { connection, server }, at, over_datagrams, absences);
         let all = self.presence.open as usize == self.connections.len();
@@ -325,8 +391,22 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     pub(super) fn close(&mut self, connection: ConnectionId) {
+        self.take_leave(connection);
         let linger = self.churn.as_ref().and_then(|churn| churn.linger);
         self.driver.close(connection, linger);
+    }
+
+    /// Sends the last bytes of a filter, whose connection is about to be closed. It comes before the
+    /// connection forgets its state.
+    pub(super) fn take_leave(&mut self, connection: ConnectionId) {
+        let out = &mut self.outbox.out.bytes;
+        let before = out.len();
+        self.connections[connection].link().poll_close(out);
+        if out.len() > before {
+            assert_eq!(before, 0, "nothing is gathered while a connection is closed");
+            self.driver.send(connection, out.message());
+            out.clear();
+        }
     }
 
     /// Abandons all operations in flight and closes all connections.
@@ -335,6 +415,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.abandon_connections(self.driver.now());
         }
         for number in self.connections.ids() {
+            self.take_leave(number);
             let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
             let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
             connection.handle_closed(Fate::Abandoned, &mut sink);
@@ -375,8 +456,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         match at_connection.state() {
             State::Closed => {}
             State::Opening(since) | State::Greeting(since) if since + self.facts.timeout <= now => {
+                let why = at_connection.link().handle_timeout();
                 self.close(connection);
-                let what = TroubleKind::Connect(ConnectError::TimedOut);
+                let what = TroubleKind::Connect(why);
                 self.connect_failed(connection, now, what);
             }
             State::Opening(since) | State::Greeting(since) => {

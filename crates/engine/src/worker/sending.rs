@@ -27,6 +27,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 Timer::Reconnect(connection) => self.connect(connection, now),
                 Timer::WindowEnd => self.end_window(),
                 Timer::Stop => self.stop_now(now),
+                Timer::Held(connection) => self.release(connection, now),
                 Timer::Rest(connection) => {
                     self.rested(connection, now);
                     self.end_if_finished(connection, now);
@@ -234,7 +235,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let number = self.outbox.connection;
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
         let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
-        connection.poll_transmit(&mut self.outbox.out.bytes);
+        if connection.poll_transmit(&mut self.outbox.out.bytes) {
+            // Decrypting and encrypting took time since the reply.
+            self.outbox.fresh = None;
+        }
         if self.outbox.out.is_empty() {
             return;
         }

@@ -5,6 +5,7 @@ use super::copies::JoinedSource;
 use super::verifier::Verifier;
 use crate::client::Client;
 use crate::connection::{Connection, ConnectionEvents, Ending, InFlight};
+use crate::dialect::Marks;
 use crate::driver::Refusal;
 use crate::plan::Place;
 use crate::recorder::Recorder;
@@ -66,8 +67,25 @@ impl<S: Source> OperationSink<'_, S> {
 }
 
 impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
+    #[inline(always)]
     fn sent(&mut self, entry: &mut InFlight, late: Span, outstanding: usize) {
         self.recorder.sent(entry, late, outstanding, self.link.server);
+    }
+
+    #[inline(always)]
+    fn all_sent(&mut self) {
+        self.recorder.all_sent(self.link.server);
+    }
+
+    #[inline(always)]
+    fn answered(&mut self, entry: &InFlight, ending: Ending, value_bytes: u64) {
+        self.recorder.answered(entry, ending, value_bytes, (self.link.server, self.number));
+        self.source.settle(&entry.op(), ending.outcome);
+    }
+
+    #[inline(always)]
+    fn all_answered(&mut self) {
+        self.recorder.all_answered((self.link.server, self.number));
     }
 
     fn refused(&mut self, refusal: Refusal) {
@@ -86,7 +104,7 @@ impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
     }
 
     fn forgotten(&mut self) {
-        self.recorder.left(self.link.server, Instant::NEVER);
+        self.recorder.left(self.link.server, 1, Instant::NEVER);
     }
 
     fn half_way(&mut self, entry: &InFlight, bytes: u32) {
@@ -100,9 +118,15 @@ impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
         }
     }
 
+    #[inline(always)]
+    fn reads_values(&self) -> bool {
+        self.verifier.is_some()
+    }
+
     #[inline]
     fn values(&mut self, entry: &InFlight, bytes: u64) {
-        self.recorder.values_read(entry, bytes, self.link.server);
+        let values = (u64::from(entry.hits), bytes);
+        self.recorder.values_read(entry.segment, values, self.link.server);
     }
 
     #[inline]
@@ -111,6 +135,10 @@ impl<S: Source> ConnectionEvents for OperationSink<'_, S> {
         if let Some(verified) = verifier.data(self.link, entry, (bytes, ends)) {
             self.recorder.verified(entry, self.link.server, verified);
         }
+    }
+
+    fn marked(&mut self, entry: &InFlight, marks: &Marks, is_placeholder: bool) {
+        self.recorder.marked(entry, marks, is_placeholder, self.link.server);
     }
 
     fn datagrams(&mut self, now: Instant, class: DatagramClass, count: u64) {

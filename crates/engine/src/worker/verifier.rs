@@ -252,7 +252,7 @@ impl Verifier {
             Matching::Opaque => watch.oldest.retain(|oldest| oldest.index != entry.index),
         }
         watch.begin();
-        if entry.kind.does(Action::CompareAndStore) && !entry.stage.is_second() {
+        if entry.kind.stores_second() && !entry.stage.is_second() {
             return; // It has not written yet.
         }
         // A delete that finds no item leaves the key deleted.

@@ -1,6 +1,6 @@
 //! A driver without a world: every request is answered at once, in memory, so that the engine's own
-//! work can be timed and its instructions counted. It understands get and set of the text protocol
-//! and refuses other commands. Nothing is late, lost or closed.
+//! work can be timed and its instructions counted. It understands get and set of the text protocol,
+//! mg, ms and mn of the meta protocol, and refuses other commands. Nothing is late, lost or closed.
 
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Completion, Driver, DriverError, Event, Sample, Submitted};
@@ -17,6 +17,8 @@ pub struct NullDriver {
     now: Instant,
     /// The answer to each key of a get.
     hit: Vec<u8>,
+    /// The answer to an mg, without and with its key.
+    meta_hits: [Vec<u8>; 2],
     /// Answers of each connection that the worker has not taken yet.
     answers: Vec<Vec<u8>>,
     /// Connections with answers, oldest first.
@@ -33,12 +35,17 @@ impl NullDriver {
     /// A driver for `connections` connections. It answers each key of a get with a value of
     /// `value_bytes` bytes, under a key of its own.
     pub fn new(connections: u32, value_bytes: usize) -> Self {
-        let mut hit = format!("VALUE k 0 {value_bytes}\r\n").into_bytes();
-        hit.resize(hit.len() + value_bytes, b'v');
-        hit.extend_from_slice(b"\r\n");
+        let hit = |head: String| {
+            let mut hit = head.into_bytes();
+            hit.resize(hit.len() + value_bytes, b'v');
+            hit.extend_from_slice(b"\r\n");
+            hit
+        };
+        let meta_hits = ["", " kk"].map(|flags| hit(format!("VA {value_bytes}{flags}\r\n")));
         Self {
             now: Instant::ZERO,
-            hit,
+            hit: hit(format!("VALUE k 0 {value_bytes}\r\n")),
+            meta_hits,
             answers: (0..connections).map(|_| Vec::new()).collect(),
             answered: VecDeque::with_capacity(connections as usize),
             completing: 0,
@@ -47,6 +54,8 @@ impl NullDriver {
         }
     }
 
+    /// A function of its own, so that its instructions can be told from the engine's.
+    #[inline(never)]
     fn answer(&mut self, id: ConnectionId, mut requests: &[u8]) {
         let answers = &mut self.answers[id.index()];
         if answers.is_empty() {
@@ -58,6 +67,15 @@ impl NullDriver {
             let (line, rest) = requests.split_at(line);
             requests = rest;
             match line[0] {
+                b'm' if line[1] == b'g' => {
+                    let has_key = line.ends_with(b" q\r\n");
+                    answers.extend_from_slice(&self.meta_hits[usize::from(has_key)]);
+                }
+                b'm' if line[1] == b's' => {
+                    requests = &requests[data_bytes(line) + 2..];
+                    answers.extend_from_slice(b"HD\r\n");
+                }
+                b'm' => answers.extend_from_slice(b"MN\r\n"),
                 b'g' => {
                     let keys = line.iter().filter(|byte| **byte == b' ').count();
                     for _ in 0..keys {
@@ -69,7 +87,7 @@ impl NullDriver {
                     requests = &requests[data_bytes(line) + 2..];
                     answers.extend_from_slice(b"STORED\r\n");
                 }
-                _ => panic!("the null driver is asked for get and set alone"),
+                _ => panic!("the null driver is asked for reads and sets alone"),
             }
         }
     }

@@ -21,6 +21,7 @@ fn shape() -> Shape {
         depth: 1,
         churn: false,
         message_sizes: false,
+        item_figures: false,
         bounds: false,
     }
 }
@@ -50,7 +51,7 @@ fn record(tally: &mut Tally, count: u64) {
 
         let (response, service) = (Span::from_us(1), Span::from_us(1));
         let (slot, kind, server) = (0, 0, 0);
-        let answer = Answer { slot, kind, server, response, service, hits: 1, misses: 0 };
+        let answer = Answer { slot, kind, server, response, service, hits: 1, misses: 0, count: 1 };
         tally.answered(Span::ZERO, answer);
     }
 }

@@ -78,8 +78,9 @@ mod tests {
     fn the_busiest_other_process_is_found() {
         let before = Programs::read();
         assert_eq!(before.busiest_since(&before), None);
-        let mut hog = std::process::Command::new("sh").args(["-c", "while :; do :; done"]);
-        let mut hog = hog.spawn().expect("a shell can be started");
+        let mut shell = std::process::Command::new("sh");
+        let hog = shell.args(["-c", "while :; do :; done"]).spawn();
+        let mut hog = hog.expect("a shell can be started");
         let clock = Clock::start();
         clock.sleep_until(Instant::ZERO + Span::from_ms(400));
         let now = Programs::read();

@@ -1,6 +1,7 @@
 //! One client of the embedded server: its socket, and the bytes that the kernel has not taken yet.
 //! It never waits.
 
+use super::sealed::Sealed;
 use super::shared::Shared;
 use crate::clock::Clock;
 use crate::driver::socket::send_slices;
@@ -25,6 +26,8 @@ pub(super) enum Line {
 pub(super) struct Peer {
     pub stream: TcpStream,
     pub line: Line,
+    /// The transformation of its bytes; `None` for none.
+    sealed: Option<Box<Sealed>>,
     /// Answers that have left and that the kernel has not taken.
     pub out: Outgoing,
     /// The events that epoll watches for.
@@ -39,9 +42,28 @@ pub(super) struct Peer {
 
 impl Peer {
     /// A client that was just accepted, watched for bytes.
-    pub fn new(stream: TcpStream, line: Line) -> Self {
+    pub fn new(stream: TcpStream, line: Line, sealed: Option<Box<Sealed>>) -> Self {
         let (out, watched, after) = (Outgoing::default(), EventFlags::IN, After::Open);
-        Self { stream, line, out, watched, armed: None, is_deaf: false, after }
+        Self { stream, line, sealed, out, watched, armed: None, is_deaf: false, after }
+    }
+
+    /// Handles received bytes. An error means that the connection is over.
+    pub fn receive(&mut self, bytes: &[u8], shared: &Shared) -> Result<(), Errno> {
+        let Some(mut sealed) = self.sealed.take() else {
+            self.answer(bytes, shared);
+            return Ok(());
+        };
+        let opened = sealed.open(bytes, &self.stream);
+        if !sealed.plain.is_empty() {
+            self.answer(&sealed.plain, shared);
+        }
+        self.sealed = Some(sealed);
+        opened
+    }
+
+    /// True if the kernel has not taken all that has left.
+    pub fn has_unsent(&self) -> bool {
+        !self.out.is_empty() || self.sealed.as_ref().is_some_and(|sealed| !sealed.is_sent())
     }
 
     /// Answers received bytes; without bytes, the requests that are not carried out yet.
@@ -65,10 +87,13 @@ impl Peer {
 
     /// Sends the answers that are due. An error means that the connection is over.
     pub fn send(&mut self, clock: &Clock) -> Result<(), Errno> {
-        if let (Line::Shaped(endpoint), true) = (&mut self.line, self.out.is_empty()) {
+        let is_sent = !self.has_unsent();
+        if let (Line::Shaped(endpoint), true) = (&mut self.line, is_sent) {
             self.after = endpoint.poll_transmit(clock.now(), self.out.bytes());
         }
-        if !self.out.is_empty() {
+        if let Some(sealed) = &mut self.sealed {
+            sealed.send(&mut self.out, &self.stream)?;
+        } else if !self.out.is_empty() {
             match send_slices(&self.stream, self.out.slices(), SendFlags::NOSIGNAL) {
                 Ok(sent) => {
                     debug_assert!(sent <= self.out.waiting(), "more was sent than waited");
@@ -78,8 +103,11 @@ impl Peer {
                 Err(errno) => return Err(errno),
             }
         }
-        if !self.out.is_empty() {
+        if self.has_unsent() {
             return Ok(());
+        }
+        if let (After::Close, Some(sealed)) = (&self.after, &mut self.sealed) {
+            sealed.close(&self.stream);
         }
         match self.after {
             After::Open if self.is_deaf && self.leaves().is_none() && !self.is_behind() => {
@@ -101,7 +129,7 @@ impl Peer {
             Line::Plain(session) => !session.is_behind(),
             Line::Shaped(endpoint) => endpoint.wants_bytes(now),
         };
-        if !self.out.is_empty() || self.can_go_on(now) {
+        if self.has_unsent() || self.can_go_on(now) {
             EventFlags::OUT
         } else if self.is_deaf || !wants_bytes {
             EventFlags::empty()
@@ -128,7 +156,7 @@ impl Peer {
 
     /// The instant at which the thread must look at this client, if it is not armed yet.
     pub fn arm(&mut self) -> Option<Instant> {
-        if self.armed.is_some() || !self.out.is_empty() {
+        if self.armed.is_some() || self.has_unsent() {
             return None;
         }
         self.armed = self.leaves();

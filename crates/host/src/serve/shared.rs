@@ -2,6 +2,7 @@
 //! the profile.
 
 use crate::clock::{self, Clock};
+use memtide_engine::FilterPlan;
 use memtide_server::{ProfileState, Store};
 use std::net::TcpListener;
 use std::sync::{Mutex, MutexGuard};
@@ -13,6 +14,8 @@ pub(super) struct Shared {
     pub store: Store,
     /// The largest item, in bytes.
     pub item_bytes_max: usize,
+    /// The filter of every stream.
+    pub filter: Option<FilterPlan>,
     pub clock: Clock,
     /// The profile's state; `None` for a server that answers everything at once and correctly.
     pub profile: Option<Mutex<ProfileState>>,

@@ -15,6 +15,7 @@ const KEYS: u64 = 50;
 
 fn serve(threads: usize, behaviour: &str, faults: &str) -> Serving {
     let options = ServeOptions {
+        filter: None,
         listen: "127.0.0.1:0".parse().unwrap(),
         udp: true,
         threads,

@@ -3,6 +3,7 @@
 
 use super::datagrams::UdpSide;
 use super::peer::{Line, Peer, reset_when_closed};
+use super::sealed::Sealed;
 use super::shared::Shared;
 use memtide_base::{Instant, Span};
 use memtide_server::{Endpoint, Session};
@@ -149,7 +150,9 @@ impl Server {
             if watched.is_ok() {
                 self.next += 1;
                 self.shared.store.connection_opened();
-                self.peers.insert(number, Peer::new(stream, line));
+                let filter = self.shared.filter.as_ref();
+                let sealed = filter.map(|filter| Box::new(Sealed::new(filter.make(""))));
+                self.peers.insert(number, Peer::new(stream, line, sealed));
             }
         }
     }
@@ -161,10 +164,10 @@ impl Server {
         if peer.is_deaf && is_gone {
             return Err(Errno::PIPE);
         }
-        if !peer.out.is_empty() {
+        if peer.has_unsent() {
             peer.send(&self.shared.clock)?;
         }
-        if !peer.out.is_empty() {
+        if peer.has_unsent() {
             return self.settle(number);
         }
         if peer.is_behind() {
@@ -176,7 +179,7 @@ impl Server {
         } else if !flags.contains(EventFlags::OUT) {
             match recv(&peer.stream, &mut self.buffer[..], RecvFlags::empty()) {
                 Ok((0, _)) => peer.is_deaf = true,
-                Ok((len, _)) => peer.answer(&self.buffer[..len], &self.shared),
+                Ok((len, _)) => peer.receive(&self.buffer[..len], &self.shared)?,
                 Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
                 Err(errno) => return Err(errno),
             }

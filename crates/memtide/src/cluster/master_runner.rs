@@ -500,8 +500,8 @@ fn resolved(target: &Target) -> Option<message::Server> {
 /// A step of a search or scan, as it is sent; none for other runs.
 fn step_message(task: RunTask) -> Option<Step> {
     let RunTask::Step(RestedStep { task, rest }) = task else { return None };
-    let StepTask { number, rate_per_s, keeps_data } = task;
-    Some(Step { number, rate_per_s, keeps_data, rest_ns: rest.ns() })
+    let StepTask { number, rate_per_s, longer, keeps_data } = task;
+    Some(Step { number, rate_per_s, keeps_data, rest_ns: rest.ns(), longer })
 }
 
 /// A step at another rate.
@@ -546,7 +546,7 @@ fn now() -> Instant {
 /// The scenario and its tags as sent to agents. Each agent has its own credentials for the servers,
 /// and conditions are judged here, over all agents.
 fn document(scenario: &Scenario, tags: &Tags) -> String {
-    let scenario = Scenario { user: None, password: None, ..scenario.clone() };
+    let scenario = scenario.without_credentials();
     let outputs = Outputs { tags: tags.clone(), ..Outputs::default() };
     let sent = Settings { scenario, outputs, placement: Placement::default() };
     sent.words().iter().map(|(field, word)| format!("{field} = {word}\n")).collect()

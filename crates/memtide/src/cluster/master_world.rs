@@ -140,5 +140,6 @@ fn surroundings(settings: &Settings) -> Surroundings {
         io: Doors::Simulated,
         outputs: (&settings.outputs).into(),
         share: Some(Share::one(0, 1)),
+        filter: None,
     }
 }

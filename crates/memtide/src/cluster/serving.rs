@@ -18,9 +18,9 @@ use memtide_compat::FaceWords;
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
-use memtide_run::steps::{RestedStep, RunTask};
+use memtide_run::steps::{LONGER_MAX, RestedStep, RunTask};
 use memtide_run::{SampledServers, Share};
-use memtide_scenario::{Layer, Outputs, Scenario, Settings, scenario_digest};
+use memtide_scenario::{Layer, Outputs, Scenario, Settings, Tls, scenario_digest};
 use memtide_scenario::{Secret, Wait};
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -81,24 +81,41 @@ pub(crate) struct Setup {
     pub(crate) speaks: bool,
 }
 
-/// User name and password for the servers. They never come from a master.
+/// The variables of an agent's own environment that it puts into the scenario of a share.
+const OWN: [&str; 5] =
+    ["MEMTIDE_USER", "MEMTIDE_PASSWORD", "MEMTIDE_TLS_CA", "MEMTIDE_TLS_CERT", "MEMTIDE_TLS_KEY"];
+
+/// Credentials for the servers, and the CAs and keys of TLS. They never come from a master.
 #[derive(Clone, Default)]
 pub(crate) struct Own {
     /// User name.
-    pub(crate) user: Option<String>,
+    user: Option<String>,
     /// Password.
-    pub(crate) password: Option<Secret>,
+    password: Option<Secret>,
+    /// Files of the CAs to trust, of a client certificate and of its key.
+    tls: [Option<String>; 3],
 }
 
 impl Own {
     /// The credentials in `scenario`.
     pub(crate) fn of(scenario: &Scenario) -> Self {
-        Self { user: scenario.user.clone(), password: scenario.password.clone() }
+        let Tls { ca, cert, key, .. } = scenario.tls.clone();
+        let (user, password) = (scenario.user.clone(), scenario.password.clone());
+        Self { user, password, tls: [ca, cert, key] }
+    }
+
+    /// Puts them into the scenario of a share. A client certificate is for TLS only.
+    fn apply(&self, scenario: &mut Scenario) {
+        scenario.user = self.user.clone();
+        scenario.password = self.password.clone();
+        if scenario.tls.on {
+            [scenario.tls.ca, scenario.tls.cert, scenario.tls.key] = self.tls.clone();
+        }
     }
 
     /// The credentials in the agent's own environment.
     pub(crate) fn of_environment() -> Result<Self, Stop> {
-        let is_own = |name: &OsStr| name == "MEMTIDE_USER" || name == "MEMTIDE_PASSWORD";
+        let is_own = |name: &OsStr| OWN.iter().any(|own| name == *own);
         let fields = std::env::vars_os().filter(|(name, _)| is_own(name));
         let mut settings = Settings::default();
         settings.apply(&Layer::from_environment(fields)?)?;
@@ -321,8 +338,7 @@ impl Shell {
     fn begin(&mut self, share: &ShareMessage) -> Result<(), String> {
         let AskedShare { mut settings, sent } = AskedShare::read(share)?;
         self.name_outputs(share, &mut settings.outputs)?;
-        settings.scenario.user = self.setup.own.user.clone();
-        settings.scenario.password = self.setup.own.password.clone();
+        self.setup.own.apply(&mut settings.scenario);
         settings.scenario.pin |= self.setup.pins;
         if self.setup.sleeps {
             settings.scenario.wait = Some(Wait::Sleep);
@@ -432,8 +448,9 @@ fn task_of(share: &ShareMessage) -> RunTask {
     match (share.load_only, share.step) {
         (true, _) => RunTask::Fill,
         (false, None) => RunTask::Whole,
-        (false, Some(Step { number, rate_per_s, keeps_data, rest_ns })) => {
-            let task = StepTask { number, rate_per_s, keeps_data };
+        (false, Some(Step { number, rate_per_s, keeps_data, rest_ns, longer })) => {
+            let longer = longer.clamp(1, LONGER_MAX);
+            let task = StepTask { number, rate_per_s, longer, keeps_data };
             RunTask::Step(RestedStep { task, rest: Span::from_ns(rest_ns) })
         }
     }

@@ -17,6 +17,8 @@ use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_record::Record;
 use memtide_record::compare::{Named, Trial, TrialEnd};
+#[cfg(feature = "html")]
+use memtide_report::trial_page;
 use memtide_report::{pair_line, trial_heading, trial_markdown, trial_text};
 use memtide_run::steps::RunTask;
 use memtide_scenario::{Layer, Origin, Output, OutputKind, Outputs, Settings, field};
@@ -31,16 +33,22 @@ const DIFFERENCES: std::ops::RangeInclusive<f64> = 0.001..=1.0;
 /// The arms' letters.
 const ARMS: [char; 2] = ['A', 'B'];
 
-/// Compares two set-ups.
+/// The smallest difference that is looked for.
 ///
 /// Cause: The asked difference is out of range.
-pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
+pub(super) fn difference(matches: &ArgMatches) -> Result<f64, Stop> {
     let difference = *matches.get_one::<f64>("difference").expect("it has a default");
-    if !DIFFERENCES.contains(&difference) {
-        return Err(Stop::usage(format!(
+    match DIFFERENCES.contains(&difference) {
+        true => Ok(difference),
+        false => Err(Stop::usage(format!(
             "difference {difference} is out of range: use a fraction from 0.1% to 100%"
-        )));
+        ))),
     }
+}
+
+/// Compares two set-ups.
+pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
+    let difference = difference(matches)?;
     let settings = flags::settings(matches)?;
     check(&settings)?;
     let arms = [arm(matches, &settings, 'A')?, arm(matches, &settings, 'B')?];
@@ -64,7 +72,9 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
 fn check(settings: &Settings) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement } = settings;
     check_undivided("ab", placement.shard, &variable)?;
-    let is_other = |output: &&Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
+    let is_other = |output: &&Output| {
+        !matches!(output.kind, OutputKind::Json | OutputKind::Md | OutputKind::Html)
+    };
     let files = outputs.files();
     let unfit = [
         (!scenario.goals.is_empty(), "goal judges a single run; name figures with --figures"),
@@ -78,8 +88,8 @@ fn check(settings: &Settings) -> Result<(), Stop> {
         ),
         (
             files.iter().any(|output| is_other(&output)),
-            "a trial is written as --json FILE, or as --out json=FILE or md=FILE; for other \
-             outputs use memtide run",
+            "a trial is written as --json FILE, or as --out json=FILE, md=FILE or html=FILE; for \
+             other outputs use memtide run",
         ),
     ];
     match unfit.iter().find(|(is_unfit, _)| *is_unfit) {
@@ -151,39 +161,49 @@ impl Arm {
     }
 
     /// Carries out the command before a run.
-    ///
-    /// Cause: The command of `--a-before` or `--b-before` could not be started, or failed.
     fn prepare(&self) -> Result<(), Stop> {
-        let Some(command) = &self.before else { return Ok(()) };
-        let mut shell = Command::new("sh");
-        shell.args(["-c", command]).stdin(Stdio::null()).stdout(std::io::stderr());
-        let why = match shell.status() {
-            Ok(status) if status.success() => return Ok(()),
-            Ok(status) => format!("it ended with {status}"),
-            Err(error) => error.to_string(),
-        };
-        let flag = self.letter.to_ascii_lowercase();
-        Err(Stop { code: FAILED, message: format!("--{flag}-before '{command}': {why}") })
+        let flag = format!("{}-before", self.letter.to_ascii_lowercase());
+        self.before.as_ref().map_or(Ok(()), |command| carry_out(&flag, command))
     }
 
-    /// Runs once with this seed. `None` if there is no record; the reason was then said.
+    /// Runs once with this seed.
     fn run(&self, seed: u64) -> Result<Record, u8> {
         let mut settings = self.settings.clone();
         settings.scenario.seed = seed;
-        let record = Rc::new(RefCell::new(None));
-        let front = Box::new(ArmFront { record: Rc::clone(&record) });
-        let task = Task::Run(RunTask::Whole);
-        #[cfg(feature = "cluster")]
-        let is_by_agents = settings.placement.agents.which.is_some();
-        #[cfg(not(feature = "cluster"))]
-        let is_by_agents = false;
-        let code = match is_by_agents {
-            #[cfg(feature = "cluster")]
-            true => Session { settings, task, front, world: MasterWorld }.run(),
-            _ => Session { settings, task, front, world: HostWorld::new(None) }.run(),
-        };
-        record.take().filter(|_| code == 0).ok_or(if code == 0 { FAILED } else { code })
+        run_once(settings)
     }
+}
+
+/// Lets a shell carry out the command of `flag`.
+///
+/// Cause: The command of `--a-before`, `--b-before` or `--between` could not be started, or failed.
+pub(super) fn carry_out(flag: &str, command: &str) -> Result<(), Stop> {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(std::io::stderr());
+    let why = match shell.status() {
+        Ok(status) if status.success() => return Ok(()),
+        Ok(status) => format!("it ended with {status}"),
+        Err(error) => error.to_string(),
+    };
+    Err(Stop { code: FAILED, message: format!("--{flag} '{command}': {why}") })
+}
+
+/// One of several runs, over connections of its own. The error is an exit code; the reason was then
+/// said.
+pub(super) fn run_once(settings: Settings) -> Result<Record, u8> {
+    let record = Rc::new(RefCell::new(None));
+    let front = Box::new(ArmFront { record: Rc::clone(&record) });
+    let task = Task::Run(RunTask::Whole);
+    #[cfg(feature = "cluster")]
+    let is_by_agents = settings.placement.agents.which.is_some();
+    #[cfg(not(feature = "cluster"))]
+    let is_by_agents = false;
+    let code = match is_by_agents {
+        #[cfg(feature = "cluster")]
+        true => Session { settings, task, front, world: MasterWorld }.run(),
+        _ => Session { settings, task, front, world: HostWorld::new(None) }.run(),
+    };
+    record.take().filter(|_| code == 0).ok_or(if code == 0 { FAILED } else { code })
 }
 
 /// A trial under way.
@@ -270,6 +290,8 @@ fn publish(trial: &Trial, outputs: &Outputs, shows: bool, code: u8) -> Result<u8
     for output in outputs.files() {
         let text = match output.kind {
             OutputKind::Json => trial.to_json(),
+            #[cfg(feature = "html")]
+            OutputKind::Html => trial_page(trial),
             _ => trial_markdown(trial),
         };
         trouble.extend(open_text(&mut outlets, &output, &text).err().map(Stop::from));

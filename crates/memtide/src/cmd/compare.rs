@@ -1,39 +1,86 @@
 //! `memtide compare`: records side by side, and rules that can fail the comparison. It measures and
 //! judges nothing else.
 
+use super::ab::difference;
 use super::merge::{outputs, write_all};
 use super::report::{Found, read};
 use crate::exit::{FAILED, Stop};
 use crate::output::columns;
 use clap::ArgMatches;
-use memtide_record::compare::RECORDS_MAX;
+use memtide_record::compare::{Named, RECORDS_MAX, compare_groups};
 use memtide_record::{Comparison, Record, Rule};
 #[cfg(feature = "html")]
 use memtide_report::comparison_page;
-use memtide_report::{comparison_markdown, comparison_text};
+use memtide_report::{comparison_markdown, comparison_text, groups_markdown, groups_text};
 use memtide_scenario::{Output, OutputKind, Outputs};
 use memtide_sinks::open_text;
 
-/// Compares the records on the command line with the first of them.
+/// Compares the records on the command line with the first of them, or two groups of records.
 pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
     let outputs = outputs(matches)?;
     check_kinds(&outputs)?;
-    let paths: Vec<&String> = matches.get_many::<String>("record").into_iter().flatten().collect();
-    check_number(paths.len())?;
-    let records = paths.iter().map(|path| record(path)).collect::<Result<Vec<_>, Stop>>()?;
+    let named =
+        |name| -> Vec<&String> { matches.get_many::<String>(name).into_iter().flatten().collect() };
+    let (paths, others) = (named("record"), named("others"));
     let rules: Vec<Rule> =
         matches.get_many::<Rule>("fail-on").into_iter().flatten().copied().collect();
+    let strict = matches.get_flag("fail-undecided");
+    let all = |paths: &[&String]| -> Result<Vec<_>, Stop> {
+        paths.iter().map(|path| record(path)).collect()
+    };
+    if paths.len() + others.len() > 2 && !others.is_empty() {
+        let groups: [Vec<(String, Record)>; 2] = [all(&paths)?, all(&others)?];
+        return by_groups(matches, &groups, (&rules, strict), &outputs);
+    }
+    let paths = [paths, others].concat();
+    check_number(paths.len())?;
+    let records: Vec<(String, Record)> = all(&paths)?;
     let comparison = memtide_record::compare(&records, &rules);
-    publish(&comparison, &records, &outputs)
+    publish(&comparison, &records, &outputs, strict)
+}
+
+/// Compares two groups of records; returns the exit code.
+///
+/// Cause: Groups have no page, or `--difference` is out of range.
+fn by_groups(
+    matches: &ArgMatches,
+    groups: &[Vec<(String, Record)>; 2],
+    (rules, strict): (&[Rule], bool),
+    outputs: &Outputs,
+) -> Result<u8, Stop> {
+    let difference = difference(matches)?;
+    if outputs.first(OutputKind::Html).is_some() {
+        return Err(Stop::usage("groups have no page; use --out json or md"));
+    }
+    let names: Vec<Named> =
+        matches.get_many::<Named>("figures").into_iter().flatten().copied().collect();
+    let compared = compare_groups(groups, difference, &names, rules);
+    let is_written = write_all(
+        outputs,
+        || groups_text(&compared, columns()),
+        |outlets| {
+            let mut failed = Vec::new();
+            for output in outputs.files() {
+                let text = match output.kind {
+                    OutputKind::Json => compared.to_json(),
+                    _ => groups_markdown(&compared),
+                };
+                failed.extend(open_text(outlets, &output, &text).err().map(Stop::from));
+            }
+            Ok(failed)
+        },
+    )?;
+    Ok(if is_written && compared.has_passed(strict) { 0 } else { FAILED })
 }
 
 /// Refuses more records than a table has columns for.
 ///
-/// Cause: More records were named than a table has columns.
+/// Cause: One record was named, or more than a table has columns.
 ///
-/// To do: Name fewer, or add the records of one kind up with `memtide merge`.
+/// To do: Name two or more, name fewer, or add the records of one kind up with `memtide merge`.
 fn check_number(count: usize) -> Result<(), Stop> {
     match count {
+        ..2 => Err(Stop::usage("one record cannot be compared; name a second RECORD")),
         ..=RECORDS_MAX => Ok(()),
         _ => Err(Stop::usage(format!(
             "{count} records are too many to compare; name at most {RECORDS_MAX}, or merge some \
@@ -81,6 +128,7 @@ fn publish(
     comparison: &Comparison,
     records: &[(String, Record)],
     outputs: &Outputs,
+    strict: bool,
 ) -> Result<u8, Stop> {
     let text = || comparison_text(comparison, records, columns());
     let is_written = write_all(outputs, text, |outlets| {
@@ -96,5 +144,5 @@ fn publish(
         }
         Ok(failed)
     })?;
-    Ok(if is_written && comparison.has_passed() { 0 } else { FAILED })
+    Ok(if is_written && comparison.has_passed(strict) { 0 } else { FAILED })
 }

@@ -166,7 +166,8 @@ fn text(found: &Found, outputs: &Outputs) -> String {
     match found {
         Found::Run(record) => text_for(record, &text_options(outputs)),
         Found::Steps(steps) => {
-            let mut text = StepsText::new(&steps.goals, columns().filter(|_| !outputs.full));
+            let mut text =
+                StepsText::new(steps.course, &steps.goals, columns().filter(|_| !outputs.full));
             let mut rows: Vec<String> = steps.steps.iter().map(|step| text.step(step)).collect();
             rows.extend(iter::once(text.conclusion(&steps.conclusion)));
             rows.concat()

@@ -1,6 +1,8 @@
 //! `memtide run` and `memtide load`: from the command line to a result, in the real world; and the
 //! front that runs have in any world.
 
+mod repeat;
+
 #[cfg(feature = "cluster")]
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
@@ -35,6 +37,9 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
             "load needs a server, because an embedded server would end with this command; name one \
              with --server",
         ));
+    }
+    if let Ok(Some(times)) = matches.try_get_one::<u32>("repeat") {
+        return repeat::repeat(*times, matches, &settings);
     }
     let division = division(settings.placement.shard, &variable)?;
     // A share of a run by agents is refused with the rest of the settings.

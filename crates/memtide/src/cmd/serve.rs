@@ -3,10 +3,13 @@
 use crate::exit::{INTERRUPTED, Stop};
 use crate::output::say;
 use crate::session::embedded::start;
+use crate::session::tls::{self, Published};
 use clap::ArgMatches;
 use memtide_base::units::format_bytes;
+use memtide_engine::FilterPlan;
 use memtide_host::signal::StopFlag;
 use memtide_host::{ServeOptions, machine, memory};
+use memtide_scenario::Tls;
 use memtide_server::{Behaviour, Faults, ServerProfile};
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
@@ -23,12 +26,15 @@ const LOOK_UP: Duration = Duration::from_millis(50);
 pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
     let listen = *matches.get_one::<IpAddr>("listen").expect("it has a default");
     let port = *matches.get_one::<u16>("port").expect("it has a default");
+    let tls = tls_of(matches);
+    let (filter, published) = secured(&tls, listen)?;
     let options = ServeOptions {
         listen: SocketAddr::new(listen, port),
         udp: matches.get_flag("udp"),
         threads: usize::from(*matches.get_one::<u16>("threads").expect("it has a default")),
         memory_bytes_max: *matches.get_one::<u64>("memory").expect("it has a default"),
         item_bytes_max: *matches.get_one::<u64>("item-max").expect("it has a default") as usize,
+        filter,
     };
     check_faults(matches, options.udp, "serve with --udp")?;
     if let Some(available) = memory::available()
@@ -49,11 +55,42 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
     let manner = manner(&profile);
     let serving = start(&options, profile)?;
     let udp = if options.udp { ", over TCP and UDP" } else { "" };
-    say(&format!("memtide serves memcached's text protocol at {}{udp}{manner}", serving.address()));
+    let over = if tls.on { " over TLS" } else { "" };
+    let address = serving.address();
+    say(&format!("memtide serves memcached's text protocol{over} at {address}{udp}{manner}"));
+    if let Some(published) = &published {
+        say(&format!("memtide: the server's certificate is in {}", published.path()));
+    }
     while !stop.is_raised() {
         thread::sleep(LOOK_UP);
     }
     Ok(0)
+}
+
+/// The TLS that the flags describe.
+fn tls_of(matches: &ArgMatches) -> Tls {
+    let word = |name: &str| matches.get_one::<String>(name).cloned();
+    Tls {
+        on: matches.get_flag("tls"),
+        ca: word("tls-ca"),
+        cert: word("tls-cert"),
+        key: word("tls-key"),
+        min: *matches.get_one("tls-min").expect("it has a default"),
+        ..Tls::default()
+    }
+}
+
+/// The filter of a server with this TLS, and the file of a certificate that was made for it.
+fn secured(tls: &Tls, listen: IpAddr) -> Result<(Option<FilterPlan>, Option<Published>), Stop> {
+    if !tls.on {
+        return Ok((None, None));
+    }
+    if let Some(own) = tls::given(tls)? {
+        return Ok((Some(tls::serving(own, tls)?), None));
+    }
+    let own = tls::own(Some(&listen.to_string()))?;
+    let published = tls::published(&own)?;
+    Ok((Some(tls::serving(own, tls)?), Some(published)))
 }
 
 /// The profile that the flags describe.

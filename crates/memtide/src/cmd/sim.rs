@@ -30,6 +30,7 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
 pub(super) fn world(matches: &ArgMatches, settings: &Settings) -> Result<SimWorld, Stop> {
     check_whole(&settings.placement)?;
     let scenario = &settings.scenario;
+    check_plain(scenario)?;
     let datagrams = scenario.transport != Transport::Tcp;
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
     let servers = servers(scenario);
@@ -55,6 +56,19 @@ fn check_whole(placement: &Placement) -> Result<(), Stop> {
             "--shard {word}: a simulation runs in one process; remove --shard, and set --threads \
              to the workers of all shares"
         ))),
+    }
+}
+
+/// Refuses TLS, whose keys are drawn by the system and not by the seed.
+///
+/// Cause: A run with TLS could not be replayed from its seed.
+fn check_plain(scenario: &Scenario) -> Result<(), Stop> {
+    match scenario.tls.on {
+        false => Ok(()),
+        true => Err(Stop::usage(
+            "--tls: a simulation has no TLS, because its keys are not drawn by the seed; remove \
+             --tls",
+        )),
     }
 }
 

@@ -241,7 +241,7 @@ impl Front for NativeSteps {
             return Vec::new();
         }
         let columns = columns().filter(|_| !outputs.full);
-        let text = StepsText::new(&self.goals, columns);
+        let text = StepsText::new(self.kind, &self.goals, columns);
         let is_only = outputs.files().iter().all(|output| output.kind == OutputKind::Plot);
         let table = StepsTable { text, steps: 0, is_only, is_unread: false };
         vec![InStep { name: "stdout", screen: Box::new(table) }]

@@ -59,6 +59,18 @@ fn arms() -> [Arg; 4] {
 }
 
 fn aims() -> [Arg; 3] {
+    let [difference, figures] = compared();
+    let at_most = Arg::new("at-most")
+        .long("at-most")
+        .value_name("TIME")
+        .value_parser(|word: &str| units::parse_span(word))
+        .default_value("10m")
+        .help("Begin no pair that would end later than this");
+    [difference, at_most, figures]
+}
+
+/// What is compared by several runs each, and how finely.
+pub(super) fn compared() -> [Arg; 2] {
     [
         Arg::new("difference")
             .long("difference")
@@ -67,21 +79,15 @@ fn aims() -> [Arg; 3] {
             .default_value("5%")
             .help("The smallest difference to find; less is equal")
             .long_help(
-                "From 0.1% to 100%. Half the difference takes about four times as many pairs.",
+                "From 0.1% to 100%. Half the difference takes about four times as many runs.",
             ),
-        Arg::new("at-most")
-            .long("at-most")
-            .value_name("TIME")
-            .value_parser(|word: &str| units::parse_span(word))
-            .default_value("10m")
-            .help("Begin no pair that would end later than this"),
         Arg::new("figures")
             .long("figures")
             .value_name("NAMES")
             .value_delimiter(',')
             .value_parser(|word: &str| Named::parse(word))
             .default_value("all.p50,all.p99,rate")
-            .help("Figures to compare, as in goals or in memtide compare")
+            .help("Figures to compare by several runs, as in goals or in a comparison")
             .long_help(
                 "Separated by commas. Each further figure makes the ranges of all of them wider, \
                  because all must hold together.",

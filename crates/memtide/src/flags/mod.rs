@@ -15,7 +15,7 @@ use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
 use memtide_record::Rule;
-use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, field, from_toml};
+use memtide_scenario::{FIELDS, Field, Layer, Origin, Settings, TlsVersion, field, from_toml};
 use memtide_server::{Behaviour, Faults};
 use memtide_sinks::check_built;
 use std::ffi::OsString;
@@ -126,7 +126,24 @@ fn run_command(length: Length) -> Command {
         example: "memtide run -s cache1:11211 --rate 50k --duration 30s --goal 'get.p99<1ms'",
         exit_codes: &EXIT_CODES,
     };
-    with_help(command, &page, length)
+    with_help(command.args(repeats()), &page, length)
+}
+
+fn repeats() -> [Arg; 2] {
+    let repeat = option("repeat", "COUNT", "Run this often, and report the median of the runs")
+        .value_parser(value_parser!(u32).range(2..=1_000))
+        .long_help(
+            "Each run has connections of its own. The report has the median of the runs with its \
+             interval, and the spread between runs beside the error that each knows of itself. One \
+             JSON file holds all records.",
+        );
+    let between =
+        option("between", "COMMAND", "Command between two runs, such as a server's restart")
+            .requires("repeat")
+            .long_help(
+                "A shell carries it out. Its output goes to stderr. Repeating ends if it fails.",
+            );
+    [repeat, between].map(|arg| arg.help_heading("Repeats"))
 }
 
 fn load_command(length: Length) -> Command {
@@ -151,7 +168,7 @@ fn scenario_command(name: &'static str, about: &'static str, long: &'static str)
     let is_single = matches!(name, "run" | "load" | "sim");
     let file = Arg::new(SCENARIO_FILE)
         .value_name("SCENARIO.toml")
-        .help("File with flags as keys (- for stdin); flags override it");
+        .help("Flags as keys (- for stdin); flags override them");
     FIELDS
         .iter()
         .filter(|field| is_single || !OF_ONE_RUN.contains(&field.name))
@@ -451,9 +468,12 @@ fn compare_command() -> Command {
              that of the first record. The comparison is marked unlike if the runs differ in more \
              than their servers.\n\nA rule of --fail-on names a figure as a goal does. A limit \
              with a sign applies to the change since the first record: all.p99>+5%, rate<-1k. A \
-             limit without a sign applies to the figure itself: errors>0.1%. A rule fails if its \
-             figure is missing.\n\n\
-             Example:\n  memtide compare before.json after.json --fail-on 'all.p99>+5%'",
+             limit without a sign applies to the figure itself: errors>0.1%. A rule fails if the \
+             runs establish it, or if its figure is missing.\n\nOne run each cannot tell a small \
+             difference from chance. Two groups of runs can: write -- between them, after all \
+             flags.\n\n\
+             Examples:\n  memtide compare before.json after.json --fail-on 'all.p99>+5%'\n  \
+             memtide compare before*.json -- after*.json",
         )
         .after_help(
             "Exit codes:\n    0  done, and no rule failed\n    \
@@ -466,8 +486,20 @@ fn compare_command() -> Command {
                 "RECORD",
                 "Records that --json wrote; each is compared with the first",
             )
-            .num_args(2..),
+            .num_args(1..),
         )
+        .arg(
+            Arg::new("others")
+                .value_name("OTHERS")
+                .num_args(1..)
+                .last(true)
+                .help("Records of the second group, after --; the first group is before it"),
+        )
+        .args(ab::compared())
+        .arg(switch(
+            "fail-undecided",
+            "Exit with 1 also if the runs do not tell whether a rule holds",
+        ))
         .arg(
             option(
                 "fail-on",
@@ -486,7 +518,12 @@ fn compare_command() -> Command {
 fn serve_command() -> Command {
     let about = "Run the embedded server alone, until interrupted";
     let command = Command::new("serve").about(about);
-    command.args(serve_place()).args(serve_size()).args(profile()).arg(serve_seed())
+    command
+        .args(serve_place())
+        .args(serve_tls())
+        .args(serve_size())
+        .args(profile())
+        .arg(serve_seed())
 }
 
 fn serve_place() -> [Arg; 3] {
@@ -499,6 +536,21 @@ fn serve_place() -> [Arg; 3] {
             .value_parser(value_parser!(u16))
             .default_value("11211"),
         switch("udp", "Serve UDP too, on the same port"),
+    ]
+}
+
+fn serve_tls() -> [Arg; 5] {
+    [
+        switch("tls", "Speak TLS, with a new certificate unless one is given"),
+        option("tls-cert", "FILE", "Certificate with its chain, as a PEM file")
+            .requires("tls")
+            .requires("tls-key"),
+        option("tls-key", "FILE", "Private key of --tls-cert, as a PEM file").requires("tls-cert"),
+        option("tls-ca", "FILE", "Take only clients with a certificate of these CAs (a PEM file)")
+            .requires("tls"),
+        option("tls-min", "VERSION", "Oldest version of TLS: 1.2 or 1.3")
+            .value_parser(|word: &str| word.parse::<TlsVersion>())
+            .default_value("1.2"),
     ]
 }
 

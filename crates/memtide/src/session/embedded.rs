@@ -1,6 +1,7 @@
 //! The embedded server, for a scenario that names no server and for `memtide serve`.
 
 use super::room;
+use super::tls::{self, Material};
 use crate::exit::{FAILED, Stop};
 use crate::output::say;
 use memtide_base::{Instant, Span};
@@ -28,7 +29,10 @@ pub(crate) fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Se
 }
 
 /// The embedded server for a scenario that names no server.
-pub(super) fn embed(Settings { scenario, outputs, .. }: &Settings) -> Result<Serving, Stop> {
+pub(super) fn embed(
+    Settings { scenario, outputs, .. }: &Settings,
+    own: Option<&Material>,
+) -> Result<Serving, Stop> {
     // Twice the keys' size, for the numbers of incr and decr and for uneven shards.
     let wanted = room::item_bytes(scenario).saturating_mul(scenario.keys).saturating_mul(2);
     let options = ServeOptions {
@@ -37,6 +41,7 @@ pub(super) fn embed(Settings { scenario, outputs, .. }: &Settings) -> Result<Ser
         threads: 1,
         memory_bytes_max: wanted.max(MEMORY_BYTES_MIN),
         item_bytes_max: scenario.value_max as usize + 1024,
+        filter: own.map(|own| tls::embedded(own, &scenario.tls)).transpose()?,
     };
     let serving = start(&options, ServerProfile::default())?;
     // What is measured is printed even with --quiet.

@@ -4,6 +4,7 @@ use super::caught;
 use super::embedded::{embed, keep_on, tried};
 use super::front::{FrontProfile, Manner};
 use super::outlets::{event, unix_ns};
+use super::tls;
 use super::world::{Gauge, Prepared, World};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE};
 use crate::placement::barrier::{Refused, barrier};
@@ -13,11 +14,13 @@ use memtide_belief::machine::{KEPT_MAX, files_needed};
 use memtide_engine::ServerPlan;
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
-use memtide_host::machine::{self, Busyness, Machine, Program, Programs};
+use memtide_host::machine::{self, Busyness, Machine, Program, Programs, SecondReader};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
 use memtide_record::Warning;
-use memtide_record::{ClockRecord, MachineCpu, MachineRecord, ProgramCpu, ReferenceClock, Wide};
+use memtide_record::{
+    ClockRecord, HostSecond, MachineCpu, MachineRecord, ProgramCpu, ReferenceClock, Wide,
+};
 use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuChoice, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
 use memtide_scenario::Settings;
@@ -145,13 +148,17 @@ impl World for HostWorld {
 
     fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop> {
         let scenario = &settings.scenario;
+        let mut made = None;
         let servers = if scenario.servers.is_empty() {
-            let serving = self.embedded.insert(embed(settings)?);
+            let name = scenario.tls.server_name.as_deref();
+            made = scenario.tls.on.then(|| tls::own(name)).transpose()?;
+            let serving = self.embedded.insert(embed(settings, made.as_ref())?);
             let address = serving.address();
             vec![resolved(&address.to_string(), &address.ip().to_string(), address.port())?]
         } else {
             scenario.servers.iter().map(|it| self.server(it)).collect::<Result<Vec<_>, _>>()?
         };
+        let filter = tls::filter(scenario, &servers, made.as_ref())?;
         Ok(Surroundings {
             servers,
             embedded: self.embedded.is_some(),
@@ -164,6 +171,7 @@ impl World for HostWorld {
             io: Doors::Kernel { uring: check_uring() },
             outputs: (&settings.outputs).into(),
             share: self.division.as_ref().map(|division| division.share),
+            filter,
         })
     }
 
@@ -231,8 +239,9 @@ impl World for HostWorld {
     fn gauge(&self) -> Box<dyn Gauge> {
         let machine = machine_record(&self.machine);
         let (busyness, supervisor) = (Busyness::default(), self.supervisor.clone());
-        let programs = None;
-        Box::new(HostGauge { machine, busyness, programs, clock: self.clock, supervisor })
+        let (programs, seconds) = (None, SecondReader::default());
+        let clock = self.clock;
+        Box::new(HostGauge { machine, busyness, programs, seconds, clock, supervisor })
     }
 
     fn finish(&mut self, _runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
@@ -274,6 +283,7 @@ struct HostGauge {
     busyness: Busyness,
     /// The instant of the first reading, and the CPU times of all programs then.
     programs: Option<(Instant, Programs)>,
+    seconds: SecondReader,
     /// The run's clock.
     clock: Clock,
     /// What knows the reference clock, if there is one.
@@ -288,6 +298,22 @@ impl Gauge for HostGauge {
     fn read(&mut self, at: Instant) {
         self.busyness.read(at);
         self.programs.get_or_insert_with(|| (self.clock.now(), Programs::read()));
+    }
+
+    fn second(&mut self) -> Option<HostSecond> {
+        let of = self.seconds.read()?;
+        Some(HostSecond {
+            cpus: of.cpus,
+            cpu_busy: of.cpu_busy,
+            cpu_busy_max: of.cpu_busy_max,
+            stolen: of.stolen,
+            runnable: of.runnable,
+            received_bytes: of.received_bytes,
+            sent_bytes: of.sent_bytes,
+            dropped_packets: of.dropped_packets,
+            retransmits: of.retransmits,
+            available_bytes: of.available_bytes,
+        })
     }
 
     fn cpu(&self) -> Option<MachineCpu> {

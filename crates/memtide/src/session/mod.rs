@@ -6,10 +6,16 @@
 
 pub(crate) mod host;
 pub(crate) mod simulated;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+pub(crate) mod tls;
 pub(crate) mod embedded;
 pub(crate) mod room;
 pub(crate) mod outlets;
 pub(crate) mod run_observer;
+pub(crate) mod watching;
 pub(crate) mod world;
 pub(crate) mod front;
 
@@ -33,6 +39,7 @@ use outlets::name_run;
 use run_observer::RunObserver;
 use std::io;
 use std::time::Duration;
+use watching::Watching;
 
 /// Period at which a wait before the load checks for an interrupt.
 const LOOK_EVERY: Span = Span::from_ms(20);
@@ -162,7 +169,8 @@ impl<W: World> Session<W> {
         }
         let prepared = Prepared { settings, around, lowered, waits: task.waits() };
         let mut runner = world.runner(prepared, &profile, stop, samples)?;
-        let mut audience = RunObserver::new(world.gauge(), settings.outputs.quiet, outlets, reader);
+        let watched = (Watching::open(settings, stop)?, settings.outputs.quiet);
+        let mut audience = RunObserver::new(world.gauge(), watched, outlets, reader);
         audience.show(front.screens(settings));
         W::gather(&mut runner, settings, &**front, &mut audience)?;
         let came = match task.carry_out(&mut runner, scenario, &mut audience) {

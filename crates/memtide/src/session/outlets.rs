@@ -134,6 +134,7 @@ pub(crate) fn event(contents: &memtide_engine::Contents, sample: &memtide_engine
             | Outcome::NotFound
             | Outcome::Deleted
             | Outcome::Touched
+            | Outcome::Invalidated
             | Outcome::Number => SampleOutcome::Answered,
         },
         bytes: u64::from(sample.bytes),

@@ -1,29 +1,35 @@
 //! The observers of a run: the user's terminal, the outputs, and the front's screens.
 
 use super::front::{InStep, Screen};
+use super::watching::Watching;
 use super::world::Gauge;
 use crate::exit::Stop;
 use crate::output::StatusLine;
 use memtide_base::{Instant, Rate, Span};
+use memtide_record::Event;
 use memtide_record::steps::Step;
-use memtide_record::{Believable, ClockRecord, MachineCpu, MachineRecord, Verdict};
-use memtide_record::{Event, StepBegun};
-use memtide_report::{progress_line, step_progress_line};
+use memtide_record::{Believable, ClockRecord, HostSecond, MachineCpu, MachineRecord, Verdict};
 use memtide_run::Observer;
-use memtide_sinks::{Outlets, OutputStop, Sink};
-use std::io;
+use memtide_sinks::{Outlets, OutputStop};
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The observer of a run.
 pub(crate) struct RunObserver<'a> {
     gauge: Box<dyn Gauge>,
     is_quiet: bool,
-    /// Outlet of the terminal's progress line; empty without one.
+    /// Outlet of what the user watches: progress, screen, page; empty without any.
     status: Outlets,
     outlets: Outlets,
     /// Name of the outlet whose reader decides on further steps: none is run once it has gone.
     reader: Option<String>,
     screens: Vec<OutputSubject<'a>>,
+    /// True while the terminal's screen shows the run, and the events that screens on stdout get
+    /// once it is left.
+    has_screen: Arc<AtomicBool>,
+    held: Vec<Event>,
     /// Rates of steps whose figures cannot be believed.
     doubted: Vec<Rate>,
 }
@@ -36,6 +42,12 @@ struct OutputSubject<'a> {
 }
 
 impl OutputSubject<'_> {
+    fn take(&mut self, event: &Event) {
+        if self.screen.takes()(event) {
+            self.tell(|screen| screen.on(event));
+        }
+    }
+
     fn tell(&mut self, say: impl FnOnce(&mut dyn Screen) -> io::Result<()>) {
         if self.result.is_ok() {
             self.result = say(&mut *self.screen);
@@ -51,20 +63,23 @@ const HASTE: Duration = Duration::from_secs(1);
 const SETTLING: Duration = Duration::from_secs(2);
 
 impl<'a> RunObserver<'a> {
-    /// An audience that passes events to `outlets`, and to the user's terminal unless `is_quiet`.
+    /// An audience that passes events to `outlets`, and to what the user watches.
     pub(crate) fn new(
         gauge: Box<dyn Gauge>,
-        is_quiet: bool,
+        (watching, is_quiet): (Watching, bool),
         outlets: Outlets,
         reader: Option<String>,
     ) -> Self {
         let mut status = Outlets::default();
-        if let Some(line) = StatusLine::new(is_quiet) {
+        // A result that goes elsewhere need not wait for the terminal.
+        let is_seen = io::stdout().is_terminal();
+        let has_screen = if is_seen { watching.screen_flag() } else { Arc::default() };
+        if !watching.is_nothing() {
             // If no thread can be started there is no progress line; the result is unaffected.
-            drop(status.add("status", Status { line, step: None }));
+            drop(status.add("status", watching));
         }
-        let (screens, doubted) = Default::default();
-        Self { gauge, is_quiet, status, outlets, reader, screens, doubted }
+        let (screens, held, doubted) = Default::default();
+        Self { gauge, is_quiet, status, outlets, reader, screens, has_screen, held, doubted }
     }
 
     /// Adds screens; each shows its introduction.
@@ -80,6 +95,7 @@ impl<'a> RunObserver<'a> {
     /// `trouble`; returns the doubted rates, and true if a requested record was written.
     pub(crate) fn close(mut self, trouble: &mut Vec<Stop>) -> (Vec<Rate>, bool) {
         drop(self.status.close());
+        self.catch_up();
         for mut shown in self.screens {
             shown.tell(|screen| screen.finish());
             trouble.extend(OutputStop::of(shown.name, shown.result).map(Stop::from));
@@ -93,6 +109,13 @@ impl<'a> RunObserver<'a> {
             trouble.push(stop.into());
         }
         (self.doubted, is_recorded)
+    }
+
+    /// Tells the screens what was held back while the terminal showed the run.
+    fn catch_up(&mut self) {
+        for event in std::mem::take(&mut self.held) {
+            self.screens.iter_mut().for_each(|shown| shown.take(&event));
+        }
     }
 
     fn doubt(&mut self, step: &Step) {
@@ -119,41 +142,6 @@ fn await_end(outlets: &Outlets, is_quiet: bool) {
     line.clear();
 }
 
-/// Text of the progress line.
-struct Status {
-    line: StatusLine,
-    /// Present step of a search or a scan.
-    step: Option<StepBegun>,
-}
-
-impl Sink for Status {
-    fn on(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Progress(progress) => self.line.update(&match &self.step {
-                Some(step) => step_progress_line(step, progress),
-                None => progress_line(progress),
-            }),
-            Event::Note(note) => self.line.update(note),
-            Event::Done(_) | Event::StepsDone(_) => self.line.clear(),
-            Event::StepBegun(step) => self.step = Some(*step),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn takes(&self) -> fn(&Event) -> bool {
-        |event| {
-            use Event::{Done, Note, Progress, StepBegun, StepsDone};
-            matches!(event, Progress(_) | Note(_) | Done(_) | StepBegun(_) | StepsDone(_))
-        }
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.line.clear();
-        Ok(())
-    }
-}
-
 impl Observer for RunObserver<'_> {
     fn on(&mut self, event: &Event) {
         if let Event::StepBegun(_) = event {
@@ -168,11 +156,14 @@ impl Observer for RunObserver<'_> {
         if let Event::StepDone(step) = event {
             self.doubt(step);
         }
-        for shown in &mut self.screens {
-            if shown.screen.takes()(event) {
-                shown.tell(|screen| screen.on(event));
+        if self.has_screen.load(Ordering::Acquire) {
+            if self.screens.iter().any(|shown| shown.screen.takes()(event)) {
+                self.held.push(event.clone());
             }
+            return;
         }
+        self.catch_up();
+        self.screens.iter_mut().for_each(|shown| shown.take(event));
     }
 
     fn has_gone(&self) -> bool {
@@ -190,6 +181,10 @@ impl Observer for RunObserver<'_> {
 
     fn tick(&mut self, at: Instant) {
         self.gauge.read(at);
+    }
+
+    fn host_second(&mut self) -> Option<HostSecond> {
+        self.gauge.second()
     }
 
     fn machine_cpu(&self) -> Option<MachineCpu> {

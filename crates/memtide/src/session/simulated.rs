@@ -113,6 +113,7 @@ impl World for SimWorld {
             io: Doors::Simulated,
             outputs: (&settings.outputs).into(),
             share: None,
+            filter: None,
         })
     }
 

@@ -5,7 +5,7 @@ use crate::exit::Stop;
 use memtide_base::Instant;
 use memtide_host::signal::StopFlag;
 use memtide_record::Warning;
-use memtide_record::{ClockRecord, MachineCpu, MachineRecord};
+use memtide_record::{ClockRecord, HostSecond, MachineCpu, MachineRecord};
 use memtide_run::steps::Runner;
 use memtide_run::{CpuChoice, CpuPlacement, Lowered, Observer, Surroundings};
 use memtide_scenario::{Outputs, Settings};
@@ -109,6 +109,10 @@ pub(crate) trait Gauge {
     fn restart(&mut self);
     /// Takes a reading at `at` of the run's clock.
     fn read(&mut self, at: Instant);
+    /// The machine since the last call; none the first time, and if it does not make the load.
+    fn second(&mut self) -> Option<HostSecond> {
+        None
+    }
     /// CPU load between the readings; none if unknown.
     fn cpu(&self) -> Option<MachineCpu>;
     /// Peak memory of this process in bytes; none if it does not make the load.

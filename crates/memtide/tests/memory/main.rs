@@ -153,6 +153,7 @@ fn peak(scenario: &Scenario, servers: u32, share: Option<Share>, sizes: &PlanSiz
         io: Doors::Kernel { uring: Err("the pages of its buffers are the kernel's".to_owned()) },
         outputs: Wanted::default(),
         share,
+        filter: None,
     };
     let plan = lower(scenario, &around).unwrap().plan;
     let mut sums = TallySum::new(&plan.shape());

@@ -16,18 +16,18 @@ impl Tallying {
     /// Counts one value. Never fails and never allocates.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        if value == self.value {
-            self.times += 1;
-        } else {
-            self.settle();
-            (self.value, self.times) = (value, 1);
-        }
+        self.record_many(value, 1);
     }
 
     /// Counts one value `times` times. Never fails and never allocates.
+    #[inline]
     pub fn record_many(&mut self, value: u64, times: u64) {
-        self.settle();
-        (self.value, self.times) = (value, times);
+        if value == self.value {
+            self.times += times;
+        } else {
+            self.settle();
+            (self.value, self.times) = (value, times);
+        }
     }
 
     /// All values recorded, the pending one included.

@@ -14,22 +14,24 @@ use memtide_base::Span;
 /// The listed endings for which memory is reserved.
 const DISPLACED: usize = 4_096;
 
-/// An answered operation, by the places of its kind in the tables.
+/// Answered operations that are alike, by the places of their kind in the tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// The slot of its response time.
+    /// Their number.
+    pub count: u32,
+    /// The slot of their response times.
     pub slot: u8,
-    /// The slot of its service time.
+    /// The slot of their service times.
     pub kind: u8,
-    /// The number of its server.
+    /// The number of their server.
     pub server: u16,
     /// received − intended.
     pub response: Span,
     /// received − sent.
     pub service: Span,
-    /// Keys found.
+    /// Keys that each found.
     pub hits: u32,
-    /// Keys not found.
+    /// Keys that each did not find.
     pub misses: u32,
 }
 
@@ -88,11 +90,11 @@ impl Coarse {
         Self { counts: vec![0; COARSE_BUCKETS].into(), answered: 0, unanswered: 0, sum_ns: 0 }
     }
 
-    fn record(&mut self, value: Span) {
+    fn record(&mut self, value: Span, times: u32) {
         let count = &mut self.counts[usize::from(coarse(value.ns()))];
-        *count = count.saturating_add(1);
-        self.answered += 1;
-        self.sum_ns += u128::from(value.ns());
+        *count = count.saturating_add(times);
+        self.answered += u64::from(times);
+        self.sum_ns += u128::from(value.ns()) * u128::from(times);
     }
 
     fn hand_over(&self, to: &mut Slice) {
@@ -133,17 +135,18 @@ impl Cell {
         match noted {
             Noted::Intended(count) => self.intended += count,
             Noted::Answered(answer) => {
+                let count = u64::from(answer.count);
                 if let Some(times) = &mut self.response[usize::from(answer.slot)] {
-                    times.record(answer.response.ns());
+                    times.record_many(answer.response.ns(), count);
                 }
                 if let Some(times) = &mut self.service[usize::from(answer.kind)] {
-                    times.record(answer.service.ns());
+                    times.record_many(answer.service.ns(), count);
                 }
                 if let Some(server) = self.servers.get_mut(usize::from(answer.server)) {
-                    server.record(answer.response);
+                    server.record(answer.response, answer.count);
                 }
-                self.hits += u64::from(answer.hits);
-                self.misses += u64::from(answer.misses);
+                self.hits += u64::from(answer.hits) * count;
+                self.misses += u64::from(answer.misses) * count;
             }
             Noted::Lost(loss) => {
                 self.unanswered += loss.count;
@@ -322,9 +325,11 @@ impl Cells {
 
     /// Operations answered.
     pub(crate) fn count_answered(&self) -> u64 {
-        let listed = self.displaced.iter();
-        let listed = listed.filter(|(_, noted)| matches!(noted, Noted::Answered(_))).count();
-        self.cells[..self.used].iter().map(Cell::answered).sum::<u64>() + listed as u64
+        let listed = self.displaced.iter().map(|(_, noted)| match noted {
+            Noted::Answered(answer) => u64::from(answer.count),
+            Noted::Intended(_) | Noted::Lost(_) => 0,
+        });
+        self.cells[..self.used].iter().map(Cell::answered).sum::<u64>() + listed.sum::<u64>()
     }
 
     /// Passes each cell that holds something to `take`, with the numbers of its row and of its

@@ -2,8 +2,8 @@
 
 use super::NO_SLICES;
 use crate::record::{Distribution, Percentile, Record};
-use memtide_belief::Sample;
 use memtide_belief::grade::{Grade, YES_MAX, half_width};
+use memtide_belief::{Confidence, Sample};
 use memtide_metrics::{Quantile, quantile};
 use memtide_scenario::{Kind, Measure};
 use std::collections::BTreeMap;
@@ -111,6 +111,17 @@ impl GradedFigure {
     }
 }
 
+/// The range of a figure, in ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranged {
+    /// Lower end by sampling alone.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Lower end without what memtide may have added.
+    pub own_low: f64,
+}
+
 /// The reason of a figure that memtide's own delay makes wide.
 pub const LATE: &str = "memtide was late";
 
@@ -137,6 +148,48 @@ impl Record {
     pub fn response_figure(&self, kind: Kind, measure: Measure) -> Option<GradedFigure> {
         let times = self.response.get(&kind)?;
         Some(self.time_figure(Channel::Response(kind), times, measure))
+    }
+
+    /// The confidence interval of a percentile or mean of response times, and its lower end without
+    /// what memtide may have added. None if the record kept no slices, or the interval is refused.
+    pub fn response_range(
+        &self,
+        kind: Kind,
+        measure: Measure,
+        confidence: Confidence,
+    ) -> Option<Ranged> {
+        let times = self.response.get(&kind)?;
+        let Parts { value, interval, own_low, range_low, .. } = match measure {
+            Measure::Percentile(percent) => self.computed(kind, percent / 100.0, confidence)?,
+            Measure::Mean => Parts {
+                interval: self.mean_interval(kind, confidence),
+                range_low: None,
+                ..Parts::of_mean(times)
+            },
+            Measure::Max => return None,
+        };
+        let [low, high] = interval?;
+        let own = match (value, own_low) {
+            (Some(value), Some(own_low)) => Some(share(own_low, value)),
+            _ => self.response_figure(Kind::All, measure).and_then(|all| all.own),
+        };
+        let own_low = range_low.or(own.map(|own| low * (1.0 - own))).unwrap_or(low);
+        Some(Ranged { low, high, own_low: own_low.min(low) })
+    }
+
+    /// The interval of the mean of response times, from the slices.
+    fn mean_interval(&self, kind: Kind, confidence: Confidence) -> Option<[f64; 2]> {
+        let times = self.response.get(&kind)?;
+        let slicing = self.slicing.as_ref()?;
+        let slices = slicing.channel(slicing.response.get(&kind)).ok()?;
+        let (whole, unanswered) = (&times.times()?, times.unanswered);
+        let of = Sample { whole, unanswered, slices: &slices }.mean_at(confidence).ok()?;
+        Some([of.low, of.high])
+    }
+
+    /// True if slices were kept from which intervals follow.
+    pub fn has_slices(&self) -> bool {
+        self.slicing.as_ref().is_some_and(|slicing| slicing.unusable.is_none())
     }
 
     /// The achieved rate in operations per second.
@@ -174,7 +227,7 @@ impl Record {
             }
             Measure::Percentile(percent) => match &of {
                 Channel::Response(kind) => {
-                    self.computed(*kind, percent / 100.0).unwrap_or_default()
+                    self.computed(*kind, percent / 100.0, Confidence::P95).unwrap_or_default()
                 }
                 _ => Parts::default(),
             },
@@ -211,7 +264,7 @@ impl Record {
     }
 
     /// The parts of a percentile for which a record has no member, from the slices.
-    fn computed(&self, kind: Kind, p: f64) -> Option<Parts> {
+    fn computed(&self, kind: Kind, p: f64, confidence: Confidence) -> Option<Parts> {
         let times = self.response.get(&kind)?;
         let (whole, unanswered) = (&times.times()?, times.unanswered);
         let quantile = quantile(whole, unanswered, p);
@@ -229,7 +282,10 @@ impl Record {
                 Percentile::CHAIN.map(Percentile::fraction).into_iter().filter(|of| *of < p);
             let below = if p < 0.5 { vec![0.5] } else { below.collect() };
             let chain: Vec<f64> = below.into_iter().chain([p]).collect();
-            let ranks = sample.ranks(&chain).pop().expect("it has as many as it was asked for");
+            let ranks = sample
+                .ranks_at(&chain, confidence)
+                .pop()
+                .expect("it has as many as it was asked for");
             let ranks = ranks.map_err(|refusal| refusal.words(self.measured_s))?;
             Ok((ranks, sample.between(&ranks)))
         });

@@ -6,24 +6,32 @@
 
 mod differences;
 mod figures;
+mod groups;
 mod named;
+mod repeats;
 mod rule;
 mod trial;
 #[cfg(test)]
 mod tests;
 
 pub use figures::{FIGURES, RunFigure};
+pub use groups::{Groups, GroupsName, compare_groups};
 pub use named::Named;
+pub use repeats::{RepeatedFigure, Repeats, RepeatsName};
 pub use rule::Rule;
 pub use trial::{Pair, Trial, TrialEnd, TrialFigure, TrialFinding, TrialName};
 
 use crate::record::{Record, Verdict};
+use memtide_belief::paired;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Largest number of records in one comparison: a table has no room for more columns.
 pub const RECORDS_MAX: usize = 16;
+
+/// Deviation of what differs from run to run of one set-up: fresh connections, memory's layout.
+const RUN_EFFECT: f64 = 0.01;
 
 /// Name and version of the JSON format of comparisons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,8 +188,22 @@ pub enum RuleOutcome {
     Passed,
     /// The rule's condition is true: the comparison fails.
     Failed,
-    /// A figure is missing, so the condition cannot be judged. Counts as a failure.
+    /// The condition holds at one end of what the runs allow, and does not at the other. Counts as a
+    /// failure if the user says so.
     Undecided,
+    /// A figure is missing, so the condition cannot be judged. Counts as a failure.
+    Missing,
+}
+
+impl RuleResult {
+    /// True if the rule does not fail the comparison; an undecided one does if `strict`.
+    pub fn passes(&self, strict: bool) -> bool {
+        match self.result {
+            RuleOutcome::Passed => true,
+            RuleOutcome::Undecided => !strict,
+            RuleOutcome::Failed | RuleOutcome::Missing => false,
+        }
+    }
 }
 
 /// Compares each named record with the first.
@@ -216,9 +238,22 @@ pub fn compare(records: &[(String, Record)], rules: &[Rule]) -> Comparison {
 }
 
 impl Comparison {
-    /// True if no rule failed.
-    pub fn has_passed(&self) -> bool {
-        self.rules.iter().all(|rule| rule.result == RuleOutcome::Passed)
+    /// True if no rule failed; an undecided one fails if `strict`.
+    pub fn has_passed(&self, strict: bool) -> bool {
+        self.rules.iter().all(|rule| rule.passes(strict))
+    }
+
+    /// In how many of 100 cases two runs of equal set-ups whose figures differ by a run effect of
+    /// 1 % would have intervals as far apart as one of these; none if none are apart.
+    pub fn by_run_effect(&self) -> Option<u32> {
+        let half = |[low, high]: [f64; 2]| (low > 0.0).then(|| (high / low).ln() / 2.0);
+        let apart = self.figures.iter().flat_map(|row| {
+            let first = row.values.first().and_then(|value| half(value.ci?));
+            let others = row.values.iter().filter(|value| value.apart == Some(true));
+            others.filter_map(move |other| Some([first?, half(other.ci?)?]))
+        });
+        let shares = apart.map(|halves| paired::apart_by_chance(halves, RUN_EFFECT));
+        shares.reduce(f64::max).map(|share| (share * 100.0).round() as u32)
     }
 
     /// The comparison as JSON for files and pipes: indented, ending with a line break.

@@ -23,7 +23,12 @@ impl Named {
         if let Some(figure) = FIGURES.iter().find(|figure| figure.name == name) {
             return Ok(Self::Plain(figure));
         }
-        parse_subject(name).map(Self::Goal).map_err(|why| match name.contains('.') {
+        // A measure alone is that of all operations.
+        let subject = parse_subject(name).or_else(|why| match name.contains('.') {
+            true => Err(why),
+            false => parse_subject(&format!("all.{name}")).map_err(|_| why),
+        });
+        subject.map(Self::Goal).map_err(|why| match name.contains('.') {
             true => why,
             false => {
                 let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
@@ -96,6 +101,23 @@ impl Named {
                 let missing = value.missing.unwrap_or_default();
                 value.value.map_or(Measured::Missing(missing), Measured::Known)
             }
+        }
+    }
+
+    /// The 95 % interval of the figure in `record`, where a rate counts `unit`; none if it has none.
+    pub(super) fn interval(self, record: &Record, unit: RateUnit) -> Option<[f64; 2]> {
+        match self {
+            Self::Goal(Subject::Rate) if unit != RateUnit::Operations => None,
+            Self::Goal(subject) => record.judged().figure_of(subject)?.interval,
+            Self::Plain(_) => None,
+        }
+    }
+
+    /// The figure of one record, a rate in its own unit; none if it is unknown.
+    pub fn value(self, record: &Record) -> Option<f64> {
+        match self.of(record, record.plan.unit()) {
+            Measured::Known(value) => Some(value),
+            Measured::Missing(_) | Measured::Unanswered => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Rules that fail a comparison, such as `all.p99>+5%`: the figures of goals and the other rows of
 //! a comparison, with a bound on the change since the first record.
 
-use super::{Named, RuleOutcome, RuleResult};
+use super::{Named, RuleOutcome, RuleResult, TrialFigure};
 use crate::judge::Measured;
 use crate::record::{PlanRecord, Record};
 use memtide_base::choice::RateUnit;
@@ -10,6 +10,9 @@ use memtide_scenario::{Goal, Relation};
 use std::fmt;
 use std::str::FromStr;
 
+/// Runs of equal set-ups differ by this factor at most, nearly always: fresh connections and memory.
+const RUN_EFFECT: f64 = 1.05;
+const ONE_RUN_EACH: &str = "one run each does not tell; use memtide ab";
 const GRAMMAR: &str = "a rule such as all.p99>+5%, rate<-3%, hit_ratio<95% or server_cpu>+10%";
 
 /// A rule; a comparison fails if its condition is true.
@@ -93,12 +96,83 @@ fn percent_word(share: f64) -> String {
 }
 
 impl Rule {
+    /// The figure that it is about.
+    pub(super) const fn subject(&self) -> Named {
+        self.subject
+    }
+
     /// Judges the rule for `other`, the record with this letter.
     pub(super) fn judge(&self, letter: char, first: &Record, other: &Record) -> RuleResult {
         let unit = PlanRecord::common_unit([&first.plan, &other.plan].into_iter());
         let [was, is] = [first, other].map(|record| self.subject.of(record, unit));
-        let (result, change, why) = self.compare(was, is, letter, unit);
+        let intervals = [first, other].map(|record| self.subject.interval(record, unit));
+        let (result, change, why) = match self.compare(was, is, letter, unit) {
+            (by_value @ (RuleOutcome::Passed | RuleOutcome::Failed), change, why) => {
+                match self.established(intervals) {
+                    Some(RuleOutcome::Undecided) => {
+                        (RuleOutcome::Undecided, change, format!("{why}; {ONE_RUN_EACH}"))
+                    }
+                    Some(outcome) => (outcome, change, why),
+                    None => (by_value, change, why),
+                }
+            }
+            unknown => unknown,
+        };
         RuleResult { rule: self.to_string(), record: letter, result, change, why }
+    }
+
+    /// What the intervals of one run each establish; none if either has none.
+    fn established(&self, intervals: [Option<[f64; 2]>; 2]) -> Option<RuleOutcome> {
+        let [was, is] = intervals;
+        let [is_low, is_high] = is?;
+        let range = match self.bound {
+            Bound::Figure(_) => [is_low, is_high],
+            Bound::Share(_) => {
+                let [low, high] = was.filter(|[low, _]| *low > 0.0)?;
+                [is_low / high / RUN_EFFECT - 1.0, is_high / low * RUN_EFFECT - 1.0]
+            }
+            Bound::Change(_) => {
+                let [low, high] = was?;
+                [is_low / RUN_EFFECT - high, is_high * RUN_EFFECT - low]
+            }
+        };
+        Some(self.over(range))
+    }
+
+    /// The outcome if the quantity that the rule compares lies in this range.
+    fn over(&self, range: [f64; 2]) -> RuleOutcome {
+        let (Bound::Share(bound) | Bound::Change(bound) | Bound::Figure(bound)) = self.bound;
+        match range.map(|end| self.relation.holds(end, bound)) {
+            [true, true] => RuleOutcome::Failed,
+            [false, false] => RuleOutcome::Passed,
+            _ => RuleOutcome::Undecided,
+        }
+    }
+
+    /// Judges the rule for group B by the figure's change since group A, whose medians and range are
+    /// known from several runs each.
+    pub(super) fn judge_groups(&self, figure: &TrialFigure, of_b: &[f64]) -> RuleResult {
+        let least = of_b.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = of_b.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let range = match (self.bound, figure.range, figure.medians[0]) {
+            (Bound::Figure(_), ..) if !of_b.is_empty() => Some([least, most]),
+            (Bound::Share(_), range, _) => range,
+            (Bound::Change(_), Some(range), Some(was)) => Some(range.map(|end| end * was)),
+            _ => None,
+        };
+        let word = |[low, high]: [f64; 2]| {
+            let [low, high] = [low, high].map(|end| units::format_change(end, 1));
+            format!("{low} to {high} compared with A, by {} runs each or more", figure.pairs)
+        };
+        let (result, why) = match (range, figure.range) {
+            (None, _) => {
+                let why = "it is not known in two runs of each group".to_owned();
+                (RuleOutcome::Missing, why)
+            }
+            (Some(range), Some(change)) => (self.over(range), word(change)),
+            (Some(range), None) => (self.over(range), "by every run of B".to_owned()),
+        };
+        RuleResult { rule: self.to_string(), record: 'B', result, change: figure.change, why }
     }
 
     fn compare(
@@ -112,7 +186,7 @@ impl Rule {
         let word = |figure| self.subject.word(figure, unit);
         let upward = matches!(self.relation, Relation::Greater | Relation::GreaterEq);
         let outcome = |holds| if holds { RuleOutcome::Failed } else { RuleOutcome::Passed };
-        let undecided = |why: String| (RuleOutcome::Undecided, None, why);
+        let missing = |why: String| (RuleOutcome::Missing, None, why);
         let among = "falls among operations that were not answered";
         if let (Bound::Figure(bound), Known(is)) = (self.bound, &is) {
             return (
@@ -122,12 +196,12 @@ impl Rule {
             );
         }
         match (was, is) {
-            (_, Missing(why)) => undecided(format!("it is not known in {letter}: {why}")),
+            (_, Missing(why)) => missing(format!("it is not known in {letter}: {why}")),
             (_, Unanswered) if matches!(self.bound, Bound::Figure(_)) => {
                 (outcome(upward), None, format!("it {among}"))
             }
-            (Missing(why), _) => undecided(format!("it is not known in A: {why}")),
-            (Unanswered, Unanswered) => undecided(format!("in A and {letter} it {among}")),
+            (Missing(why), _) => missing(format!("it is not known in A: {why}")),
+            (Unanswered, Unanswered) => missing(format!("in A and {letter} it {among}")),
             (Unanswered, Known(is)) => {
                 let why = format!("it is {}, and in A it {among}", word(is));
                 (outcome(!upward), None, why)

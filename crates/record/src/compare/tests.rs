@@ -8,6 +8,7 @@ use crate::record::tests::sample;
 use crate::record::{Believable, PlannedServer, ServerLoad, ServerReport};
 use memtide_scenario::Kind;
 use serde_json::json;
+use std::str::FromStr;
 
 const RULES: &str = include_str!("tests/rules.txt");
 
@@ -59,11 +60,11 @@ fn a_figure_that_is_missing_fails_its_rule_with_the_reason() {
     });
     for rule in ["all.mean>+5%", "all.mean>1h"] {
         let result = judged(rule, &gone);
-        assert_eq!(result.result, RuleOutcome::Undecided, "{rule}");
+        assert_eq!(result.result, RuleOutcome::Missing, "{rule}");
         assert_eq!(result.why, "it is not known in B: no such operation was measured");
     }
-    assert_eq!(judged("rate<-5%", &gone).result, RuleOutcome::Undecided);
-    assert!(!compare(&gone, &["rate<-5%".parse().unwrap()]).has_passed());
+    assert_eq!(judged("rate<-5%", &gone).result, RuleOutcome::Missing);
+    assert!(!compare(&gone, &["rate<-5%".parse().unwrap()]).has_passed(false));
     let [a, b] = gone;
     let result = judged("all.mean>+5%", &[b, a]);
     assert_eq!(result.why, "it is not known in A: no such operation was measured");
@@ -78,7 +79,7 @@ fn what_is_not_answered_is_longer_than_all_that_is() {
     let known = judged("all.max>+5%", &both(|_| ()));
     // The sample itself may contain unanswered operations.
     let first_is_known = known.result == RuleOutcome::Passed;
-    let expected = if first_is_known { RuleOutcome::Failed } else { RuleOutcome::Undecided };
+    let expected = if first_is_known { RuleOutcome::Failed } else { RuleOutcome::Missing };
     assert_eq!(worse.result, expected, "{}", worse.why);
     assert_eq!(judged("all.max>1h", &lost).result, RuleOutcome::Failed);
 }
@@ -218,6 +219,76 @@ fn rates_of_operations_have_intervals_that_overlap_or_are_apart() {
     assert_eq!(of(second(1_099.0, None)), (Some([1_099.0, 1_299.0]), Some(false)));
     assert_eq!(of(second(1_101.0, None)), (Some([1_101.0, 1_301.0]), Some(true)));
     assert_eq!(of(second(1_101.0, Some("keys"))), (None, None), "it is of operations");
+}
+
+/// A record whose times of all operations have this mean and interval.
+fn timed(mean: f64, half: f64) -> Record {
+    let [(_, mut record), _] = both(|_| ());
+    let all = record.response.get_mut(&Kind::All).unwrap();
+    all.mean_ns = Some(mean);
+    (all.mean_ci_low_ns, all.mean_ci_high_ns) = (Some(mean - half), Some(mean + half));
+    record
+}
+
+#[test]
+fn a_rule_fails_on_what_one_run_each_establishes() {
+    let result = |mean, rule| {
+        let records = [timed(1e6, 1e4), timed(mean, 1e4)].map(|it| (String::new(), it));
+        let comparison = compare(&records, &[Rule::from_str(rule).unwrap()]);
+        (comparison.rules[0].result, comparison.has_passed(false), comparison.has_passed(true))
+    };
+    assert_eq!(result(1.2e6, "mean>+5%"), (RuleOutcome::Failed, false, false));
+    assert_eq!(result(1.08e6, "all.mean>+5%"), (RuleOutcome::Undecided, true, false));
+    assert_eq!(result(0.9e6, "all.mean>+5%"), (RuleOutcome::Passed, true, true));
+    assert_eq!(result(1.2e6, "all.mean>1150us").0, RuleOutcome::Failed);
+    assert_eq!(result(1.2e6, "all.mean>1205us").0, RuleOutcome::Undecided);
+}
+
+/// Equal set-ups with a run effect of 1 %, whose intervals know nothing of it, are never said to
+/// differ by one run each.
+#[test]
+fn one_run_each_never_establishes_a_difference_of_equal_set_ups() {
+    let mut random = memtide_base::rng::Random::new(7);
+    let mut mean = || {
+        let normal = (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+        timed(1e6 * (0.01 * normal).exp(), 3e3)
+    };
+    let rules = ["all.mean>+0%", "all.mean<-0%"].map(|rule| rule.parse().unwrap());
+    let mut apart = 0;
+    for _ in 0..200 {
+        let records = [mean(), mean()].map(|record| (String::new(), record));
+        let comparison = compare(&records, &rules);
+        let found = comparison.rules.iter().any(|rule| rule.result == RuleOutcome::Failed);
+        assert!(!found, "{:?}", comparison.rules);
+        if let Some(cases) = comparison.by_run_effect() {
+            apart += 1;
+            assert!(cases > 20, "it says how often that is chance: {cases}");
+        }
+    }
+    assert!(apart > 20, "the intervals alone would have called {apart} of 200 different");
+}
+
+#[test]
+fn groups_are_judged_by_the_scatter_of_their_runs() {
+    let group = |means: &[f64]| -> Vec<(String, Record)> {
+        means.iter().map(|mean| (format!("{mean}.json"), timed(*mean, 1e3))).collect()
+    };
+    let names = [Named::parse("all.mean").unwrap()];
+    let rules = ["all.mean>+5%", "all.mean>2ms", "rate<-5%"].map(|rule| rule.parse().unwrap());
+    let a = [1.00e6, 1.01e6, 0.99e6, 1.005e6];
+    let of = |b: &[f64]| compare_groups(&[group(&a), group(b)], 0.05, &names, &rules);
+    let slower = of(&[1.2e6, 1.21e6, 1.19e6]);
+    assert_eq!(slower.figures[0].finding, TrialFinding::Worse);
+    let results: Vec<_> = slower.rules.iter().map(|rule| rule.result).collect();
+    assert_eq!(results, [RuleOutcome::Failed, RuleOutcome::Passed, RuleOutcome::Passed]);
+    assert!(!slower.has_passed(false));
+    let same = of(&[1.0e6, 1.008e6, 0.995e6]);
+    assert_eq!(same.figures[0].finding, TrialFinding::Equal);
+    assert!(same.has_passed(true));
+    let unclear = of(&[0.9e6, 1.2e6]);
+    assert_eq!(unclear.figures[0].finding, TrialFinding::Undecided);
+    assert!(unclear.has_passed(false) && !unclear.has_passed(true));
+    assert_eq!(of(&[1.2e6]).rules[0].result, RuleOutcome::Missing, "one run is no group");
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub struct TrialFigure {
     pub name: String,
     /// Unit of the values.
     pub unit: Unit,
-    /// Pairs that have it in both arms and count.
+    /// Pairs that have it in both arms and count; of groups, the runs of the smaller one.
     pub pairs: u64,
     /// The median of each arm; none if unknown.
     pub medians: [Option<f64>; 2],
@@ -112,22 +112,12 @@ pub enum TrialEnd {
 impl Trial {
     /// A trial without pairs. `difference` is above 0.
     pub fn new(arms: [String; 2], difference: f64, names: &[Named]) -> Self {
-        let figure = |named: &Named| TrialFigure {
-            name: named.to_string(),
-            unit: named.unit(RateUnit::Operations),
-            pairs: 0,
-            medians: [None; 2],
-            change: None,
-            range: None,
-            visible: None,
-            finding: TrialFinding::Undecided,
-        };
         Self {
             schema: TrialName::V1,
             arms,
             difference,
             pairs: Vec::new(),
-            figures: names.iter().map(figure).collect(),
+            figures: names.iter().map(TrialFigure::new).collect(),
             ended_by: None,
             names: names.to_vec(),
         }
@@ -136,18 +126,13 @@ impl Trial {
     /// Adds the runs of arm A and arm B, of which `first` ran first, and looks at all figures anew.
     pub fn add(&mut self, first: char, seed: u64, records: &[Record; 2]) {
         let unit = PlanRecord::common_unit(records.iter().map(|record| &record.plan));
-        let value = |named: &Named, record: &Record| match named.of(record, unit) {
-            Measured::Known(value) => Some(value),
-            Measured::Missing(_) | Measured::Unanswered => None,
-        };
-        let values = records
-            .each_ref()
-            .map(|record| self.names.iter().map(|named| value(named, record)).collect::<Vec<_>>());
-        let left_out = ['A', 'B'].into_iter().zip(records).find_map(|(arm, record)| {
-            let mut checks = record.believable.checks.iter();
-            let spoils = checks.find(|check| check.verdict() == Verdict::No)?;
-            Some(format!("{arm}: {}", spoils.message))
+        let values = records.each_ref().map(|record| {
+            self.names.iter().map(|named| value(*named, record, unit)).collect::<Vec<_>>()
         });
+        let left_out = ['A', 'B']
+            .into_iter()
+            .zip(records)
+            .find_map(|(arm, record)| Some(format!("{arm}: {}", spoilt(record)?)));
         self.pairs.push(Pair { first, seed, values, left_out });
         for (at, named) in self.names.iter().enumerate() {
             self.figures[at].unit = named.unit(unit);
@@ -179,6 +164,20 @@ impl Trial {
 }
 
 impl TrialFigure {
+    /// A figure of which nothing is known yet.
+    pub(super) fn new(named: &Named) -> Self {
+        Self {
+            name: named.to_string(),
+            unit: named.unit(RateUnit::Operations),
+            pairs: 0,
+            medians: [None; 2],
+            change: None,
+            range: None,
+            visible: None,
+            finding: TrialFinding::Undecided,
+        }
+    }
+
     /// Compares the values of both arms, pair by pair.
     fn look(
         &mut self,
@@ -187,10 +186,26 @@ impl TrialFigure {
         (figures, difference): (usize, f64),
         more_is_better: bool,
     ) {
-        self.pairs = a.len() as u64;
         self.medians = [median(a), median(b)];
         let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| b / a).collect();
-        let Some(paired) = Paired::of(&ratios, figures) else { return };
+        self.pairs = a.len() as u64;
+        self.set(Paired::of(&ratios, figures), difference, more_is_better);
+    }
+
+    /// Compares the values of two groups that are no pairs.
+    pub(super) fn look_at_groups(
+        &mut self,
+        [a, b]: [&[f64]; 2],
+        (figures, difference): (usize, f64),
+        more_is_better: bool,
+    ) {
+        self.medians = [median(a), median(b)];
+        self.pairs = a.len().min(b.len()) as u64;
+        self.set(Paired::of_groups(a, b, figures), difference, more_is_better);
+    }
+
+    fn set(&mut self, paired: Option<Paired>, difference: f64, more_is_better: bool) {
+        let Some(paired) = paired else { return };
         self.change = Some(paired.change());
         self.range = Some(paired.range());
         self.visible = Some(paired.visible());
@@ -201,6 +216,20 @@ impl TrialFigure {
             (Finding::Undecided, _) => TrialFinding::Undecided,
         };
     }
+}
+
+/// A figure of a record, if it is known.
+pub(super) fn value(named: Named, record: &Record, unit: RateUnit) -> Option<f64> {
+    match named.of(record, unit) {
+        Measured::Known(value) => Some(value),
+        Measured::Missing(_) | Measured::Unanswered => None,
+    }
+}
+
+/// Why a run was not the load that was asked for; none if it was.
+pub(super) fn spoilt(record: &Record) -> Option<&str> {
+    let mut checks = record.believable.checks.iter();
+    checks.find(|check| check.verdict() == Verdict::No).map(|check| &*check.message)
 }
 
 fn median(values: &[f64]) -> Option<f64> {

@@ -12,7 +12,9 @@ pub use log::{log_end, log_head, log_of};
 pub use progress::LoadSoFar;
 pub use rows::IntervalRow;
 
-use crate::record::{ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+use crate::record::{
+    HostSecond, ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
+};
 use memtide_base::Span;
 use memtide_metrics::Histogram;
 use memtide_scenario::Kind;
@@ -68,6 +70,9 @@ pub struct Interval {
     /// Servers are queried shortly before a second ends. Empty if none was queried.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reports: BTreeMap<String, ServerReport>,
+    /// The machine that made the load; none if it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostSecond>,
     /// True if the load was over at the interval's end: the measured window had ended, or all
     /// operations were issued. Later outcomes say nothing about the load.
     pub is_over: bool,

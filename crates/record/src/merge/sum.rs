@@ -3,7 +3,7 @@
 //! All sums are of whole numbers, so the order of adding cannot show.
 
 use crate::record::{
-    ChurnRecord, Counts, Distribution, LagSplit, MessageSizes, Outage, Phases, Record,
+    ChurnRecord, Counts, Distribution, ItemFigures, LagSplit, MessageSizes, Outage, Phases, Record,
     ServerRecord, ServerTotals, Totals, add_counts,
 };
 use memtide_base::Span;
@@ -47,9 +47,13 @@ fn times_of(record: &Record) -> impl Iterator<Item = (String, &Distribution)> {
     ];
     let of_churn = record.churn.iter().flat_map(|churn| {
         let ChurnRecord { connect, connect_service, lifetime, .. } = churn;
+        let ChurnRecord { connect_tcp, handshake, first_reply, .. } = churn;
         [
             ("churn.connect", connect),
             ("churn.connect_service", connect_service),
+            ("churn.connect_tcp", connect_tcp),
+            ("churn.handshake", handshake),
+            ("churn.first_reply", first_reply),
             ("churn.lifetime", lifetime),
         ]
     });
@@ -65,11 +69,14 @@ fn counts_of(record: &Record) -> impl Iterator<Item = (&'static str, &Counts)> {
     let of_sizes = record.message_sizes.iter().flat_map(|MessageSizes { requests, replies }| {
         [("message_sizes.requests", requests), ("message_sizes.replies", replies)]
     });
+    let of_items = record.items.iter().flat_map(|ItemFigures { age_s, ttl_s, read_before }| {
+        [("items.age_s", age_s), ("items.ttl_s", ttl_s), ("items.read_before", read_before)]
+    });
     let of_all = [
         ("in_flight_at_send", &record.in_flight_at_send),
         ("outstanding_at_send", &record.outstanding_at_send),
     ];
-    of_all.into_iter().chain(of_sizes)
+    of_all.into_iter().chain(of_sizes).chain(of_items)
 }
 
 impl Sums {
@@ -114,6 +121,9 @@ impl Sums {
         record.churn = self.churn.map(|churn| ChurnRecord {
             connect: taken("churn.connect"),
             connect_service: taken("churn.connect_service"),
+            connect_tcp: taken("churn.connect_tcp"),
+            handshake: taken("churn.handshake"),
+            first_reply: taken("churn.first_reply"),
             lifetime: taken("churn.lifetime"),
             ..churn
         });
@@ -129,6 +139,10 @@ impl Sums {
         record.outstanding_at_send = counts("outstanding_at_send").unwrap_or_default();
         let sizes = counts("message_sizes.requests").zip(counts("message_sizes.replies"));
         record.message_sizes = sizes.map(|(requests, replies)| MessageSizes { requests, replies });
+        let items = counts("items.age_s").zip(counts("items.ttl_s"));
+        record.items = items
+            .zip(counts("items.read_before"))
+            .map(|((age_s, ttl_s), read_before)| ItemFigures { age_s, ttl_s, read_before });
         record.sent_in_window = self.sent_in_window;
         record.copies_in_window = self.copies_in_window;
         record.phases = self.phases;

@@ -33,6 +33,15 @@ pub struct ChurnRecord {
     pub connect: Distribution,
     /// Time from the start of the connect until the connection is open.
     pub connect_service: Distribution,
+    /// Time from the start of the connect until TCP is established.
+    #[serde(default)]
+    pub connect_tcp: Distribution,
+    /// Time from there until the connection is open: the handshake of TLS, and authentication.
+    #[serde(default)]
+    pub handshake: Distribution,
+    /// Time from the open connection to its first answer.
+    #[serde(default)]
+    pub first_reply: Distribution,
     /// Time from the start of the connect to the connection's end, for connections that opened.
     pub lifetime: Distribution,
     /// Calls that all intended connections would have made.

@@ -271,11 +271,11 @@ impl DatagramCounts {
 }
 
 macro_rules! of_connections {
-    ($($(#[doc = $doc:tt])* $count:ident;)*) => {
+    ($($(#[doc = $doc:tt])* $(#[missing = $missing:ident])? $count:ident;)*) => {
         summed! {
             /// Outcomes of connections.
             ConnectionCounts {
-                $($(#[doc = $doc])* $count;)*
+                $($(#[doc = $doc])* $(#[missing = $missing])? $count;)*
             }
         }
 

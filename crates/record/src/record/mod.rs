@@ -32,7 +32,7 @@ pub(crate) use measured::read_histogram;
 pub use plan::{
     ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer, PrecisionRecord, WarmupEnd,
 };
-pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+pub use second::{HostSecond, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
     ExpectedCounter, ExpectedCounters, Figure, Outage, Reconnects, ServerCounters, ServerLoad,
     ServerRecord, ServerReport, ServerTotals,
@@ -208,6 +208,9 @@ pub struct Record {
     /// Sizes of requests and replies in bytes; none unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_sizes: Option<MessageSizes>,
+    /// What the servers said of the items that were read; none unless requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<ItemFigures>,
     /// The measured window in rows, by intended instant.
     pub intervals: Vec<IntervalRecord>,
     /// The measured window in at most 64 slices, with their full distributions.
@@ -256,6 +259,18 @@ pub struct MessageSizes {
     pub requests: Counts,
     /// Replies, errors included.
     pub replies: Counts,
+}
+
+/// What servers said of the items that were read, by the flags of the meta protocol.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ItemFigures {
+    /// Seconds since the last access (`l`).
+    pub age_s: Counts,
+    /// Seconds until expiry, of the items that expire (`t`).
+    pub ttl_s: Counts,
+    /// 1 for an item that was read before, else 0 (`h`): the mean is their share.
+    pub read_before: Counts,
 }
 
 /// Event that ended a run.

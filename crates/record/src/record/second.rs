@@ -44,6 +44,62 @@ pub struct SecondRecord {
     /// Reports of the servers, by name; absent if none was queried, and with more than 16.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reports: BTreeMap<String, ServerReport>,
+    /// The machine that made the load; absent if it is unknown, and in what several machines did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostSecond>,
+}
+
+/// The machine that makes the load, in a stretch of time: all its processes, memtide among them. A
+/// figure is none if the kernel does not say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct HostSecond {
+    /// Busy fraction of each CPU, 0 to 1, in the order of their numbers; absent with more than 64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<f64>,
+    /// Busy fraction of all CPUs together.
+    pub cpu_busy: Option<f64>,
+    /// Busy fraction of the busiest CPU.
+    pub cpu_busy_max: Option<f64>,
+    /// Fraction of all CPUs' time in which work was ready and the hypervisor ran something else.
+    pub stolen: Option<f64>,
+    /// Threads that ran or were ready to run at the end.
+    pub runnable: Option<u64>,
+    /// Bytes that all network interfaces received, loopback included.
+    pub received_bytes: Option<u64>,
+    /// Bytes that all network interfaces sent.
+    pub sent_bytes: Option<u64>,
+    /// Packets that network interfaces dropped, of both directions.
+    pub dropped_packets: Option<u64>,
+    /// TCP segments that were sent again.
+    pub retransmits: Option<u64>,
+    /// Memory that new processes could use at the end, in bytes.
+    pub available_bytes: Option<u64>,
+}
+
+impl HostSecond {
+    /// Both stretches as one; `self` was before `next`, and each is as long as its number says.
+    #[must_use]
+    pub(crate) fn then(&self, length: f64, next: &Self, next_length: f64) -> Self {
+        let weighed = |a: f64, b: f64| (a * length + b * next_length) / (length + next_length);
+        let mean =
+            |a: Option<f64>, b: Option<f64>| Some(weighed(a?, b?)).filter(|mean| mean.is_finite());
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        let is_same = self.cpus.len() == next.cpus.len() && length + next_length > 0.0;
+        let cpus = self.cpus.iter().zip(&next.cpus).filter(|_| is_same);
+        Self {
+            cpus: cpus.map(|(a, b)| weighed(*a, *b)).collect(),
+            cpu_busy: mean(self.cpu_busy, next.cpu_busy),
+            cpu_busy_max: self.cpu_busy_max.zip(next.cpu_busy_max).map(|(a, b)| a.max(b)),
+            stolen: mean(self.stolen, next.stolen),
+            runnable: next.runnable,
+            received_bytes: sum(self.received_bytes, next.received_bytes),
+            sent_bytes: sum(self.sent_bytes, next.sent_bytes),
+            dropped_packets: sum(self.dropped_packets, next.dropped_packets),
+            retransmits: sum(self.retransmits, next.retransmits),
+            available_bytes: next.available_bytes,
+        }
+    }
 }
 
 /// Outcomes of one server's operations in a stretch of time.
@@ -71,6 +127,10 @@ pub struct WorkerSecond {
     /// Fraction of the stretch in which the worker was busy, 0 to 1; none unless the whole stretch
     /// is in the measured window.
     pub busy: Option<f64>,
+    /// Fraction of the stretch in which the worker was ready to run and another thread had its CPU;
+    /// none unless the whole stretch is in the measured window, and if the kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<f64>,
 }
 
 macro_rules! settled {

@@ -13,6 +13,7 @@ fn sample() -> Steps {
         rate_per_s: None,
         achieved_per_s: 1e5,
         behind: false,
+        spoilt: false,
         goal: Some(GoalResult::Missed),
         figure_ns: None,
         low_per_s: None,
@@ -21,7 +22,13 @@ fn sample() -> Steps {
     };
     let confirm =
         Step { number: 2, role: StepRole::Confirm, rate_per_s: Some(7e4), ..step.clone() };
-    let answer = Answer { rate_per_s: Some(7e4), met: 2, missed: 0, missed_per_s: Some(7.1e4) };
+    let answer = Answer {
+        rate_per_s: Some(7e4),
+        met: 2,
+        missed: 0,
+        missed_per_s: Some(7.1e4),
+        undecided: Some(Undecided::default()),
+    };
     Steps {
         schema: StepsName::V1,
         course: CourseKind::Search,

@@ -47,6 +47,7 @@ fn every_warning() -> Vec<Warning> {
         Warning::ConnectsFailed { count: 3, why: "refused 3".to_owned() },
         Warning::OutputFailed { output: "r.json".to_owned(), why: "the disk is full".to_owned() },
         Warning::HistogramSaturated { count: 2 },
+        Warning::TlsUnchecked,
         Warning::Shortfall(Shortfall::LoadPartial { sampled: 1000, missing: 120 }),
         Warning::Shortfall(Shortfall::ValuesResized {
             server: server(),

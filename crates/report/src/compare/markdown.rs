@@ -7,7 +7,7 @@ use memtide_record::compare::{Comparison, RuleOutcome};
 
 /// A comparison as Markdown, ending in a line break; `records` are the compared records.
 pub fn comparison_markdown(comparison: &Comparison, records: &[(String, Record)]) -> String {
-    let mark = if comparison.has_passed() { "✅" } else { "❌" };
+    let mark = if comparison.has_passed(false) { "✅" } else { "❌" };
     let mut out = format!("### memtide: {} records compared {mark}\n\n", records.len());
     for (compared, (_, record)) in comparison.records.iter().zip(records) {
         out += &format!("- **{}:** {}\n", compared.letter, escaped(&about(compared, record)));
@@ -15,7 +15,11 @@ pub fn comparison_markdown(comparison: &Comparison, records: &[(String, Record)]
     let mark = if comparison.alike { "alike" } else { "⚠️ unlike" };
     out += &format!("\n**{mark}:** {}\n\n", escaped(&likeness(comparison)));
     for rule in &comparison.rules {
-        let mark = if rule.result == RuleOutcome::Passed { "✅" } else { "❌" };
+        let mark = match rule.result {
+            RuleOutcome::Passed => "✅",
+            RuleOutcome::Undecided => "❔",
+            RuleOutcome::Failed | RuleOutcome::Missing => "❌",
+        };
         out += &format!("- {mark} {}\n", escaped(&rule_line(rule)));
     }
     if !comparison.rules.is_empty() {

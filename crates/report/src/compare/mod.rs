@@ -3,11 +3,17 @@
 //!
 //! Every figure and ratio comes from the comparison.
 
+mod groups;
 mod markdown;
+mod repeats;
 mod trial;
 
+pub use groups::{groups_markdown, groups_text};
 pub use markdown::comparison_markdown;
+pub use repeats::{repeat_line, repeats_markdown, repeats_text};
 pub use trial::{pair_line, trial_heading, trial_markdown, trial_text};
+#[cfg(feature = "html")]
+pub(crate) use trial::{pair_rows, rows as figure_rows, sentences as trial_sentences};
 
 use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled, unbroken, wrapped};
@@ -152,6 +158,12 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     if values.into_iter().any(|value| value.apart == Some(false)) {
         lines.push("~ the 95 % confidence intervals overlap".to_owned());
     }
+    if let Some(cases) = comparison.by_run_effect() {
+        lines.push(format!(
+            "one run each: a run effect of 1 % would look like this in {cases} of 100 cases; use \
+             memtide ab"
+        ));
+    }
     lines
 }
 
@@ -160,7 +172,8 @@ pub(crate) fn rule_line(rule: &RuleResult) -> String {
     let result = match rule.result {
         RuleOutcome::Passed => "passed",
         RuleOutcome::Failed => "failed",
-        RuleOutcome::Undecided => "undecided, which counts as failed,",
+        RuleOutcome::Undecided => "undecided",
+        RuleOutcome::Missing => "not known, which counts as failed,",
     };
     format!("{} {result} for {}: {}", rule.rule, rule.record, rule.why)
 }

@@ -1,9 +1,10 @@
 //! A trial of two arms as text and as Markdown: a row for each pair as it ends, then what both arms
 //! measured, by how much they differ, and what that means.
 
+use super::table;
 use crate::figure::in_unit;
 use crate::files::{escaped, table as markdown_table};
-use crate::layout::{TextLayout, TextTable, labelled, wrapped};
+use crate::layout::{TextLayout, labelled, wrapped};
 use crate::number::{NONE, counted};
 use memtide_record::compare::{Pair, Trial, TrialEnd, TrialFigure, TrialFinding};
 
@@ -36,10 +37,7 @@ pub fn pair_line(trial: &Trial) -> String {
 /// The result for a terminal of `columns` columns, or for none.
 pub fn trial_text(trial: &Trial, columns: Option<usize>) -> String {
     let mut out = TextLayout::new(columns);
-    let rows = rows(trial);
-    let mut table = TextTable::new(&rows[0], &[]);
-    rows[1..].iter().for_each(|row| table.row(row.clone()));
-    table.render(&mut out);
+    table(&rows(&trial.figures)).render(&mut out);
     for sentence in sentences(trial) {
         wrapped(&mut out, "", "", &sentence);
     }
@@ -52,10 +50,16 @@ pub fn trial_markdown(trial: &Trial) -> String {
     for (letter, arm) in ["A", "B"].into_iter().zip(&trial.arms) {
         out += &format!("- **{letter}:** {}\n", escaped(arm));
     }
-    out += &format!("\n{}\n", markdown_table(&rows(trial)));
+    out += &format!("\n{}\n", markdown_table(&rows(&trial.figures)));
     for sentence in sentences(trial) {
         out += &format!("- {}\n", escaped(&sentence));
     }
+    let pairs = markdown_table(&pair_rows(trial));
+    out + &format!("\n<details><summary>pairs</summary>\n\n{pairs}</details>\n")
+}
+
+/// What each pair measured, heading first.
+pub(crate) fn pair_rows(trial: &Trial) -> Vec<Vec<String>> {
     let each = |pair: &Pair| {
         let cells =
             trial.figures.iter().enumerate().flat_map(|(at, figure)| {
@@ -67,13 +71,11 @@ pub fn trial_markdown(trial: &Trial) -> String {
     let names = trial.figures.iter().flat_map(|figure| ["A", "B"].map(|arm| (figure, arm)));
     let names = names.map(|(figure, arm)| format!("{} {arm}", figure.name));
     let heading = ["first".to_owned()].into_iter().chain(names).chain(["left out".to_owned()]);
-    let pairs: Vec<Vec<String>> =
-        [heading.collect()].into_iter().chain(trial.pairs.iter().map(each)).collect();
-    out + &format!("\n<details><summary>pairs</summary>\n\n{}</details>\n", markdown_table(&pairs))
+    [heading.collect()].into_iter().chain(trial.pairs.iter().map(each)).collect()
 }
 
 /// The rows of the result, heading first.
-fn rows(trial: &Trial) -> Vec<Vec<String>> {
+pub(crate) fn rows(figures: &[TrialFigure]) -> Vec<Vec<String>> {
     let heading = ["figure", "A", "B", "change", "95 % range", "B is"].map(str::to_owned);
     let row = |figure: &TrialFigure| {
         let [a, b] = figure.medians.map(|median| shown(figure, median));
@@ -81,7 +83,7 @@ fn rows(trial: &Trial) -> Vec<Vec<String>> {
         let range = figure.range.map_or_else(|| NONE.to_owned(), span);
         vec![figure.name.clone(), a, b, change, range, answer(figure).to_owned()]
     };
-    [heading.to_vec()].into_iter().chain(trial.figures.iter().map(row)).collect()
+    [heading.to_vec()].into_iter().chain(figures.iter().map(row)).collect()
 }
 
 const fn answer(figure: &TrialFigure) -> &'static str {
@@ -94,7 +96,7 @@ const fn answer(figure: &TrialFigure) -> &'static str {
 }
 
 /// What the answers mean, and what limits them.
-fn sentences(trial: &Trial) -> Vec<String> {
+pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
     let counts = trial.pairs.len() - trial.left_out();
     let mut sentences = vec![format!(
         "{} counted; {}. The ranges are by pairs, and hold together in 95 % of trials.",
@@ -106,10 +108,7 @@ fn sentences(trial: &Trial) -> Vec<String> {
             Some(TrialEnd::Failed) => "then a run failed",
         }
     )];
-    if trial.figures.iter().any(|figure| figure.finding == TrialFinding::Equal) {
-        let bound = percent(trial.difference);
-        sentences.push(format!("equal: the arms differ by less than {bound}."));
-    }
+    sentences.extend(equal(&trial.figures, trial.difference));
     for figure in &trial.figures {
         if figure.finding != TrialFinding::Undecided {
             continue;
@@ -135,12 +134,18 @@ fn sentences(trial: &Trial) -> Vec<String> {
     sentences
 }
 
+/// What equal means; none if no figure is.
+pub(super) fn equal(figures: &[TrialFigure], difference: f64) -> Option<String> {
+    let is_any = figures.iter().any(|figure| figure.finding == TrialFinding::Equal);
+    is_any.then(|| format!("equal: A and B differ by less than {}.", percent(difference)))
+}
+
 fn shown(figure: &TrialFigure, value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), |value| in_unit(figure.unit, value))
 }
 
 /// A fraction above 0 in percent, with two significant digits.
-fn percent(fraction: f64) -> String {
+pub(super) fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     match percent {
         ..10.0 => format!("{} %", (percent * 10.0).round() / 10.0),
@@ -149,7 +154,7 @@ fn percent(fraction: f64) -> String {
 }
 
 /// A change in percent with its sign; beyond tenfold, no figure is of use.
-fn signed_percent(fraction: f64) -> String {
+pub(super) fn signed_percent(fraction: f64) -> String {
     if fraction > 9.0 {
         return "> +900 %".to_owned();
     }

@@ -1,12 +1,19 @@
-//! A page that compares records, with their curves in one chart.
+//! A page that compares records, with their curves in one chart; and one about a trial of two arms,
+//! with what each pair measured.
 
+use super::chart::{Chart, Line, values};
 use super::figures::{Row, table, words};
 use super::{section, shell, spectrum};
+use crate::axis::{Axis, Scale};
 use crate::compare::{about, differences, figure_headings, likeness, notes, ratio_cell, rule_line};
+use crate::compare::{figure_rows, pair_rows, trial_sentences};
 use crate::figure::Figure;
+use crate::number::{rate, time};
 use maud::{Markup, html};
 use memtide_record::Record;
-use memtide_record::compare::{Comparison, FigureRow, RuleOutcome};
+use memtide_record::compare::{
+    Comparison, FigureRow, RuleOutcome, Trial, TrialFigure, TrialFinding, Unit,
+};
 use memtide_scenario::Kind;
 
 /// A comparison as a page, ending in a line break; `records` are the compared records.
@@ -23,7 +30,7 @@ pub fn comparison_page(comparison: &Comparison, records: &[(String, Record)]) ->
         }
         p class=(class) { strong { (mark) ": " } (likeness(comparison)) }
         @for rule in &comparison.rules {
-            p class=(if rule.result == RuleOutcome::Passed { "verdict" } else { "verdict no" }) {
+            p class=(class_of(rule.result)) {
                 (rule_line(rule))
             }
         }
@@ -68,4 +75,57 @@ fn rows(comparison: &Comparison) -> Markup {
     };
     let rows: Vec<Row> = comparison.figures.iter().map(row).collect();
     table("Each figure, with its ratio to record A.", &figure_headings(comparison), &rows)
+}
+
+/// A trial of two arms as a page, ending in a line break.
+pub fn trial_page(trial: &Trial) -> String {
+    let is_open = trial.figures.iter().any(|it| it.finding == TrialFinding::Undecided);
+    let mut sentences = trial_sentences(trial).into_iter();
+    let first = sentences.next().unwrap_or_default();
+    let content = html! {
+        h1 { "memtide: A against B" }
+        dl {
+            @for (letter, arm) in ["A", "B"].into_iter().zip(&trial.arms) {
+                dt { (letter) } dd { (arm) }
+            }
+        }
+        p class=(if is_open { "verdict within" } else { "verdict" }) { (first) }
+        (words("By how much B differs from A.", &figure_rows(&trial.figures)))
+        @for sentence in sentences { p.faint { (sentence) } }
+        (section("Pairs"))
+        @for (at, figure) in trial.figures.iter().enumerate() { (by_pair(trial, at, figure)) }
+        (words("What each pair measured, in order.", &pair_rows(trial)))
+    };
+    shell("memtide: A against B", &content)
+}
+
+/// A figure of both arms, pair by pair. Only times and rates have an axis.
+fn by_pair(trial: &Trial, at: usize, figure: &TrialFigure) -> Markup {
+    let word: fn(f64) -> String = match figure.unit {
+        Unit::Ns => time,
+        Unit::PerS => rate,
+        _ => return html! {},
+    };
+    let line = |arm: usize, name: &str| {
+        let pairs = (1u32..).zip(&trial.pairs);
+        let value = |(number, pair): (u32, &memtide_record::compare::Pair)| {
+            (f64::from(number), pair.values[arm].get(at).copied().flatten())
+        };
+        Line::new(name, pairs.map(value).collect())
+    };
+    let lines = vec![line(0, "A"), line(1, "B")];
+    let numbers = (1u32..).zip(&trial.pairs).map(|(number, _)| f64::from(number));
+    let x = Axis::over(Scale::Linear, numbers, |number| format!("{number:.0}"));
+    let y = Axis::over(Scale::Log, values(&lines), word);
+    let about = format!("{} of both arms by pair.", figure.name);
+    Chart { about, lines, ..Chart::new("Pair by pair", x, y) }.markup()
+}
+
+/// The class of a rule's line.
+const fn class_of(outcome: RuleOutcome) -> &'static str {
+    match outcome {
+        RuleOutcome::Passed => "verdict",
+        RuleOutcome::Undecided => "verdict within",
+        RuleOutcome::Failed | RuleOutcome::Missing => "verdict no",
+    }
 }

@@ -3,6 +3,7 @@
 //!
 //! As in the report, every figure is the record's own.
 
+mod live;
 mod comparison;
 mod steps;
 mod run;
@@ -15,7 +16,8 @@ mod chart;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::comparison_page;
+pub use comparison::{comparison_page, trial_page};
+pub use live::{live_page, live_part};
 pub use steps::StepsPage;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};

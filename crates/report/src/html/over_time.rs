@@ -5,21 +5,25 @@ use super::chart::{Cell, Chart, Limit, Line, values};
 use super::spectrum::{goal_limits, interval};
 use crate::axis::{Axis, Scale};
 use crate::number::{percent, rate, seconds, time, whole};
+use memtide_base::units::format_bytes;
 use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
-use memtide_record::{IntervalRecord, Percentile, Record, SecondRecord, SliceRecord};
+use memtide_record::{HostSecond, IntervalRecord, Percentile, Record, SecondRecord, SliceRecord};
 use memtide_scenario::Kind;
 
 /// Largest number of points of a line; further rows are merged with their neighbours.
 const POINTS_MAX: usize = 1024;
 /// Number of cells of the heat map, from the shortest to the longest time.
 const CELLS: usize = 40;
+/// From this number of CPUs on, only their mean and the busiest have lines.
+const CPU_LINES_MAX: usize = 9;
 const NS_PER_MS: f64 = 1e6;
 
 /// The charts, in reading order.
 pub(super) fn charts(record: &Record) -> Vec<Chart> {
     let charts = [response(record), rates(record), backlog_age(record), counts(record)];
-    charts.into_iter().chain([servers(record), workers(record)]).collect()
+    let more = [servers(record), workers(record), cpus(record), network(record), drops(record)];
+    charts.into_iter().chain(more).collect()
 }
 
 /// The time axis, from 0 to the end of the last row.
@@ -233,4 +237,71 @@ fn workers(record: &Record) -> Chart {
         },
         false => chart,
     }
+}
+
+/// The CPUs of the machine that made the load, and what was taken from them.
+fn cpus(record: &Record) -> Chart {
+    let of_host = |name: String, value: &dyn Fn(&HostSecond) -> Option<f64>| {
+        of_seconds(name, &record.seconds, |second| value(second.host.as_ref()?))
+    };
+    let count = record.seconds.iter().filter_map(|second| second.host.as_ref());
+    let count = count.map(|host| host.cpus.len()).max().unwrap_or(0);
+    let mut lines: Vec<Line> = match count {
+        0 | CPU_LINES_MAX.. => vec![
+            of_host("all CPUs".to_owned(), &|host| host.cpu_busy),
+            of_host("busiest CPU".to_owned(), &|host| host.cpu_busy_max),
+        ],
+        _ => {
+            let of_cpu =
+                |cpu| of_host(format!("CPU {cpu}"), &move |host| host.cpus.get(cpu).copied());
+            (0..count).map(of_cpu).collect()
+        }
+    };
+    lines.push(of_host("stolen by the hypervisor".to_owned(), &|host| host.stolen));
+    let about = "The part of each second in which the CPUs of memtide's machine were busy, with \
+                 whatever ran on it.";
+    let chart =
+        of_lines("CPUs of memtide's machine", about, lines, (load_axis(record), percent, 1.0));
+    Chart { y: Axis::over(Scale::Linear, [1.0].into_iter(), percent), ..chart }
+}
+
+/// Bytes over the network interfaces of the machine that made the load.
+fn network(record: &Record) -> Chart {
+    let per_second = |name: &str, value: fn(&HostSecond) -> Option<u64>| {
+        of_seconds(name, &record.seconds, move |second| {
+            let bytes = value(second.host.as_ref()?)?;
+            Some(bytes as f64 / second.length_s.max(1e-9))
+        })
+    };
+    let lines = vec![
+        per_second("received", |host| host.received_bytes),
+        per_second("sent", |host| host.sent_bytes),
+    ];
+    let about = "Bytes per second over all network interfaces of memtide's machine, loopback \
+                 included.";
+    let word = |count: f64| format!("{}/s", format_bytes(count.round() as u64));
+    of_lines("Network of memtide's machine", about, lines, (load_axis(record), word, 1024.0))
+}
+
+/// What the network of the machine lost, and the threads that waited for its CPUs.
+fn drops(record: &Record) -> Chart {
+    let count = |name: &str, value: fn(&HostSecond) -> Option<u64>| {
+        of_seconds(name, &record.seconds, move |second| {
+            value(second.host.as_ref()?).map(|count| count as f64)
+        })
+    };
+    let lines = vec![
+        count("TCP retransmits", |host| host.retransmits),
+        count("packets dropped", |host| host.dropped_packets),
+        count("threads ready to run", |host| host.runnable),
+    ];
+    let about = "TCP segments sent again and packets dropped in each second, and threads that ran \
+                 or were ready to run at its end, on memtide's machine.";
+    let word = |count: f64| whole(count.round() as u64);
+    of_lines(
+        "Losses and run queue of memtide's machine",
+        about,
+        lines,
+        (load_axis(record), word, 5.0),
+    )
 }

@@ -1,7 +1,7 @@
 "use strict";
 // Reads values out of charts, by pointer and by keyboard, and hides lines. Everything that is shown
 // comes from the page by textContent.
-for (const chart of document.querySelectorAll(".chart")) {
+const bindCharts = (root) => root.querySelectorAll(".chart").forEach((chart) => {
   const plot = chart.querySelector(".plot");
   const cursor = chart.querySelector(".cursor");
   const readout = chart.querySelector(".readout");
@@ -71,7 +71,8 @@ for (const chart of document.querySelectorAll(".chart")) {
     lines[number].group.style.display = hide ? "none" : "";
     if (at !== null) show(at);
   }));
-}
+});
+bindCharts(document);
 for (const button of document.querySelectorAll("button.copy")) {
   button.addEventListener("click", () => {
     const text = button.parentElement.querySelector("pre");

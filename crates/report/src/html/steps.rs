@@ -15,6 +15,9 @@ use memtide_record::steps::{Conclusion, CourseKind, Point, Step};
 /// Largest number of steps whose figures the page shows in full; the JSON has every record.
 const SHOWN_MAX: usize = 200;
 
+/// Rates that span more have a logarithmic axis.
+const DECADE: f64 = 10.0;
+
 /// Largest number of steps that cannot be believed and are named with their reasons.
 const DOUBTS_MAX: usize = 3;
 
@@ -130,21 +133,32 @@ impl StepsPage {
 
     /// Percentiles against the achieved rate.
     fn curve(&self, answer: Option<f64>) -> Chart {
+        // A closed loop's times are those of a full server, beside which no other step can be seen.
+        let (points, peak): (Vec<&Point>, Vec<&Point>) =
+            self.points.iter().partition(|point| point.target.is_some());
+        let peak = peak.first().filter(|_| !points.is_empty());
+        let points = if points.is_empty() { self.points.iter().collect() } else { points };
         let line = |name: &str, ns: fn(&Point) -> Option<u64>| {
-            let mut points: Vec<(f64, Option<f64>)> = self
-                .points
+            let mut places: Vec<(f64, Option<f64>)> = points
                 .iter()
                 .map(|point| (point.achieved.per_s, ns(point).map(|ns| ns as f64)))
                 .collect();
-            points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-            let doubtful = self.points.iter().filter(|point| !point.believable);
+            places.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+            let doubtful = points.iter().filter(|point| !point.believable);
             let doubtful = doubtful.map(|point| point.achieved.per_s).collect();
-            Line { doubtful, ..Line::new(name, points) }
+            Line { doubtful, ..Line::new(name, places) }
         };
+        let mut p99 = line("p99", |point| point.response_p99_ns);
+        let ends = |point: &&Point| {
+            let ends = point.response_p99_range_ns?.map(|ns| ns as f64);
+            Some((point.achieved.per_s, ends))
+        };
+        p99.band = points.iter().filter_map(ends).collect();
+        p99.band.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let lines = vec![
             line("p50", |point| point.response_p50_ns),
             line("p95", |point| point.response_p95_ns),
-            line("p99", |point| point.response_p99_ns),
+            p99,
             line("service p99", |point| point.service_p99_ns),
             line("lag p99", |point| point.lag_p99_ns),
         ];
@@ -161,10 +175,21 @@ impl StepsPage {
             Some(RateUnit::Keys) => |per_s| Rate::new(per_s, RateUnit::Keys).to_string(),
             _ => rate,
         };
-        let rates = self.points.iter().map(|point| point.achieved.per_s);
-        let x = Axis::over(Scale::Linear, rates.chain(answer.iter().map(|it| it.at)), word);
-        let limits = limits.into_iter().chain(answer).collect();
-        let mut about = "Times against the achieved rate.".to_owned();
+        let peak = peak.map(|point| Limit {
+            name: format!("peak {}", point.achieved),
+            at: point.achieved.per_s,
+            is_upright: true,
+        });
+        let places = points.iter().map(|point| point.achieved.per_s);
+        let places = places.chain(answer.iter().chain(&peak).map(|it| it.at));
+        let rates: Vec<f64> = places.filter(|rate| *rate > 0.0).collect();
+        let ends = [rates.iter().copied().reduce(f64::min), rates.iter().copied().reduce(f64::max)];
+        let spans = ends[0].zip(ends[1]).is_some_and(|(low, high)| high > low * DECADE);
+        let scale = if spans { Scale::Log } else { Scale::Linear };
+        let x = Axis::over(scale, rates.into_iter(), word);
+        let limits = limits.into_iter().chain(answer).chain(peak).collect();
+        let mut about =
+            "Times against the achieved rate; a band is the 95 % interval of p99.".to_owned();
         if !self.doubts.is_empty() {
             about += " A hollow point is a step that cannot be believed.";
         }

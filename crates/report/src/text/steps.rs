@@ -9,7 +9,7 @@ use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
 use memtide_record::WarningRecord;
 use memtide_record::steps::{
-    Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd,
+    Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd, Undecided,
 };
 use memtide_record::{Progress, StepBegun};
 use memtide_scenario::scenario_file;
@@ -36,6 +36,7 @@ const DISPENSABLE: [&str; 5] = ["lag p99", "service p99", "p95", "p50", "target"
 /// The text of a search or a scan, built step by step.
 #[derive(Clone, Debug, Default)]
 pub struct StepsText {
+    kind: CourseKind,
     goals: Vec<String>,
     /// Columns of the terminal for which the text is made; none for no terminal.
     columns: Option<usize>,
@@ -49,10 +50,10 @@ pub struct StepsText {
 }
 
 impl StepsText {
-    /// An empty text for steps that are judged by these goals; for a terminal of `columns` columns,
-    /// or none.
-    pub fn new(goals: &[String], columns: Option<usize>) -> Self {
-        Self { goals: goals.to_vec(), columns, ..Self::default() }
+    /// An empty text for steps of `kind` that are judged by these goals; for a terminal of `columns`
+    /// columns, or none.
+    pub fn new(kind: CourseKind, goals: &[String], columns: Option<usize>) -> Self {
+        Self { kind, goals: goals.to_vec(), columns, ..Self::default() }
     }
 
     /// The row of a step, with the heading before the first.
@@ -144,8 +145,14 @@ impl StepsText {
         let Some(found) = answer.rate_per_s else {
             let lowest =
                 missed.map_or_else(String::new, |missed| format!(" (lowest tested: {missed})"));
-            return format!("no tested rate meets {goals}{lowest}");
+            return match &answer.undecided {
+                Some(undecided) => format!("undecided: {}", self.why_undecided(undecided)),
+                None => format!("no tested rate meets {goals}{lowest}"),
+            };
         };
+        if self.kind == CourseKind::Search {
+            return self.interval(answer, found, &goals);
+        }
         let steps = counted(u64::from(answer.met + answer.missed), "step");
         let beyond = match answer.missed_per_s {
             Some(missed) if missed > found => format!("; {} is too high", self.rate(missed)),
@@ -157,6 +164,45 @@ impl StepsText {
             self.rate(found),
             answer.met
         )
+    }
+
+    /// The interval that a search found, from `found` on.
+    fn interval(&self, answer: &Answer, found: f64, goals: &str) -> String {
+        let low = self.rate(found);
+        let undecided = answer.undecided.as_ref();
+        let gap = undecided.map_or_else(String::new, |it| {
+            let between = self.between(it.from_per_s, it.to_per_s);
+            format!("; undecided at {between}: {}", self.why_undecided(it))
+        });
+        match answer.missed_per_s.filter(|missed| *missed > found) {
+            Some(high) => {
+                let interval = self.between(found, high);
+                format!("{interval} (95 %) is the highest rate that meets {goals}{gap}")
+            }
+            None if undecided.is_some() => format!("at least {low} meets {goals}{gap}"),
+            None => format!("at least {low} meets {goals}; no higher rate was tested"),
+        }
+    }
+
+    /// Two rates as a range: `690–705/s`.
+    fn between(&self, low: f64, high: f64) -> String {
+        let [low, high] = [low, high].map(|per_s| self.rate(per_s).to_string());
+        if low == high {
+            return low;
+        }
+        format!("{}–{high}", low.trim_end_matches(self.unit.per_s()))
+    }
+
+    /// Why a rate stays undecided, and what could be decided.
+    fn why_undecided(&self, undecided: &Undecided) -> String {
+        let goals = self.goals.join(" and ");
+        let lowest = undecided.decidable_ns.map_or_else(String::new, |ns| {
+            format!("; the lowest goal that can be decided here is {}", time(ns))
+        });
+        match undecided.pause_ns {
+            Some(ns) => format!("this machine's pauses of {} hide {goals}{lowest}", time(ns)),
+            None => format!("longer steps may tell whether {goals} is met (--duration){lowest}"),
+        }
     }
 
     /// Reasons to doubt the two ends of the answer.
@@ -187,7 +233,7 @@ pub(crate) struct StepsRows {
 impl StepsRows {
     /// No rows yet, for steps of `kind` that are judged by these goals.
     pub(crate) fn new(kind: CourseKind, goals: &[String]) -> Self {
-        let text = StepsText::new(goals, None);
+        let text = StepsText::new(kind, goals, None);
         let rows = vec![HEADING.map(str::to_owned).to_vec()];
         Self { kind, goals: goals.to_vec(), text, rows, scenario: String::new() }
     }
@@ -260,16 +306,18 @@ fn cells(step: &Step) -> [String; 10] {
         ns(point.response_p99_ns),
         ns(point.service_p99_ns),
         ns(point.lag_p99_ns),
-        goal(&point).to_owned(),
+        goal(step, &point).to_owned(),
         if point.believable { "yes" } else { "no" }.to_owned(),
     ]
 }
 
-const fn goal(point: &Point) -> &'static str {
-    match point.goal {
+const fn goal(step: &Step, point: &Point) -> &'static str {
+    match (point.goal, step.role) {
+        // A closed loop has as many requests in flight as it can: its times are no user's.
+        (None, _) | (_, StepRole::Peak) => NONE,
+        _ if step.spoilt => "undecided",
         _ if point.behind => "behind",
-        None => NONE,
-        Some(result) => goal_word(result),
+        (Some(result), _) => goal_word(result),
     }
 }
 

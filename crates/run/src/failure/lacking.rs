@@ -11,6 +11,14 @@ pub(crate) enum Lacking {
     Key,
     /// Flag O, which the reply to a miss repeats.
     Opaque,
+    /// Flag R, by which a client learns that it shall store an item anew.
+    Recache,
+    /// Flag I, which marks an item as stale.
+    Invalidate,
+    /// Flag C of `mg`, which names a value that is known.
+    Compare,
+    /// A flag that returns a property of an item.
+    Flags,
 }
 
 impl Lacking {
@@ -22,19 +30,40 @@ impl Lacking {
     /// To do: Use `--protocol text`, leave out what needs the flag, or use a memcached that has it.
     pub(crate) fn sentence(self, server: &str, answer: &str) -> Sentence {
         let (what, since, needed_by) = match self {
-            Self::Meta => ("mn", "since 1.6.0", None),
-            Self::Key => ("mg k", "since 1.6.0", Some(("multiget", "verify"))),
-            Self::Opaque => ("mg O", "at the latest since 1.6.18", Some(("match", "noreply"))),
+            Self::Meta => ("mn", "since 1.6.0", NeededBy::All),
+            Self::Key => ("mg k", "since 1.6.0", NeededBy::Fields("multiget", Some("verify"))),
+            Self::Opaque => {
+                ("mg O", "at the latest since 1.6.18", NeededBy::Fields("match", Some("noreply")))
+            }
+            Self::Recache => ("mg R", "since 1.6.0", NeededBy::Kind("recache")),
+            Self::Invalidate => ("md I", "since 1.6.0", NeededBy::Kind("invalidate")),
+            Self::Compare => ("mg C", "since 1.6.40", NeededBy::Kind("peek")),
+            Self::Flags => {
+                ("mg with meta-flags", "since 1.6.0", NeededBy::Fields("meta-flags", None))
+            }
         };
         let sentence = Sentence::new(format!(
-            "server {server} answered '{answer}' to {what}, which memcached has {since}; use "
+            "server {server} answered '{answer}' to {what}, which memcached has {since}; "
         ));
-        let sentence = sentence.field("protocol").text(" text");
+        let with_text = |sentence: Sentence| sentence.text("use ").field("protocol").text(" text");
         match needed_by {
-            None => sentence,
-            Some((one, other)) => {
-                sentence.text(", or leave out ").field(one).text(" and ").field(other)
+            NeededBy::All => with_text(sentence),
+            NeededBy::Fields(one, None) => sentence.text("leave out ").field(one),
+            NeededBy::Fields(one, Some(other)) => {
+                let sentence = with_text(sentence).text(", or leave out ").field(one);
+                sentence.text(" and ").field(other)
             }
+            NeededBy::Kind(kind) => sentence.text(format!("leave {kind} out of ")).field("mix"),
         }
     }
+}
+
+/// What needs something that a server lacks.
+enum NeededBy {
+    /// The protocol itself.
+    All,
+    /// One field, or two.
+    Fields(&'static str, Option<&'static str>),
+    /// A kind of operation.
+    Kind(&'static str),
 }

@@ -4,7 +4,7 @@
 //! The controller makes its plans here, and so does a machine that receives only the scenario and
 //! the tasks ([`Planner`]).
 
-use super::{Lowered, Surroundings, lower, needs_keys};
+use super::{DURATION, Lowered, Surroundings, lower, needs_keys};
 use memtide_base::{ServerId, Span, rng};
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, StepTask, Task, Work};
 use memtide_engine::{
@@ -96,6 +96,15 @@ pub(crate) fn lower_step(
 pub(crate) fn step_scenario(scenario: &Scenario, step: StepTask) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.rate = Some(step.rate_per_s.unwrap_or(0.0));
+    if step.longer > 1 {
+        let times = u64::from(step.longer);
+        let counts = [&mut scenario.ops_max, &mut scenario.churn.connections_total];
+        if counts.iter().all(|count| count.is_none()) {
+            scenario.duration.get_or_insert(DURATION);
+        }
+        counts.into_iter().flatten().for_each(|count| *count = count.saturating_mul(times));
+        scenario.duration = scenario.duration.map(|length| length * times);
+    }
     if step.rate_per_s.is_none() {
         // A closed loop has nothing to drop.
         scenario.on_full = OnFull::Queue;

@@ -17,7 +17,7 @@ use memtide_metrics::series::Sparse;
 use memtide_metrics::{Histogram, TallySum};
 use memtide_record::Interval;
 use memtide_record::{
-    SECONDS_MAX, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
+    HostSecond, SECONDS_MAX, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
 };
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;
@@ -37,8 +37,9 @@ pub(crate) struct Seconds {
     servers: Vec<SettledCounts>,
     /// Counts, up to the end of the last second, of operations for which no server was chosen.
     no_server: SettledCounts,
-    /// Idle time of each worker up to the end of the last second.
-    idle: Vec<Span>,
+    /// Of each worker, the time idle and the time ready without a CPU, up to the end of the last
+    /// second.
+    waits: Vec<(Span, Option<Span>)>,
     /// Response, service and lag up to the end of the last second.
     slots: [Slots; 3],
     /// Measured operations up to the end of the last second that rank above every answered one, by
@@ -70,6 +71,7 @@ struct Seen {
     under_way: UnderWay,
     workers: Vec<WorkerSecond>,
     is_over: bool,
+    host: Option<HostSecond>,
 }
 
 impl Seconds {
@@ -84,6 +86,7 @@ impl Seconds {
         start: Instant,
         looked: &Looked,
         totals: &TallySum,
+        host: impl FnOnce() -> Option<HostSecond>,
     ) -> Option<Interval> {
         let passed = looked.at.since(start);
         // Each second ends with the first look after a whole number of seconds, so seconds do not
@@ -98,10 +101,12 @@ impl Seconds {
         let length = measured.then(|| looked.at.since(from));
         let seen = Seen {
             under_way: figures::under_way(plan, start, looked, totals),
-            workers: figures::workers(looked, &self.idle, length),
+            workers: figures::workers(looked, &self.waits, length),
             is_over: is_over(plan, start, looked.at, totals),
+            host: host(),
         };
-        self.idle = looked.workers.iter().map(|worker| worker.idle).collect();
+        let waits = looked.workers.iter().map(|worker| (worker.idle, worker.run_delay));
+        self.waits = waits.collect();
         Some(self.cut(plan, passed, seen, totals))
     }
 
@@ -115,7 +120,7 @@ impl Seconds {
         let is_more = counts(totals) != self.counts || self.timeline.has_more();
         let rest = is_more.then(|| {
             let under_way = figures::nothing(plan);
-            let seen = Seen { under_way, workers: Vec::new(), is_over: true };
+            let seen = Seen { under_way, workers: Vec::new(), is_over: true, host: None };
             self.cut(plan, passed.max(self.passed), seen, totals)
         });
         let sum =
@@ -149,6 +154,7 @@ impl Seconds {
             no_server,
             workers: seen.workers,
             reports: self.timeline.cut(),
+            host: seen.host,
             is_over: seen.is_over,
         };
         let each = interval.servers.iter().map(|server| &server.counts);
@@ -249,6 +255,7 @@ impl Kept {
             },
             unanswered: interval.unanswered.clone(),
             reports: interval.reports.clone(),
+            host: interval.host.clone(),
             ..*interval
         };
         Self { second, times }

@@ -1,9 +1,10 @@
 //! The criterion for a step: the scenario's goals, or one figure of its record.
 
+use memtide_belief::Confidence;
 use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;
 use memtide_record::Record;
-use memtide_record::{Distribution, GoalRecord, GoalResult};
+use memtide_record::{Distribution, GoalRecord, GoalResult, Ranged};
 use memtide_scenario::Kind;
 use memtide_scenario::{Goal, Measure, Relation, Subject};
 use std::collections::BTreeMap;
@@ -68,6 +69,24 @@ impl Aim {
         }
     }
 
+    /// What stands in the way of a decision about these goals.
+    pub(super) fn reach(&self, goals: &[Goal], record: &Record) -> Reach {
+        if *self != Self::Goals {
+            return Reach::default();
+        }
+        let record = record.judged();
+        let ranges = || goals.iter().filter_map(|goal| Some((goal, range(goal, record)?)));
+        let hides = |(goal, range): (&Goal, Ranged)| {
+            !goal.relation.holds(range.low, goal.bound)
+                && goal.relation.holds(range.own_low, goal.bound)
+        };
+        let longest = record.lag.get(&Kind::All).and_then(|lag| lag.max_ns);
+        Reach {
+            high_ns: ranges().next().map(|(_, range)| range.high),
+            pause_ns: longest.filter(|_| ranges().any(hides)).map(|ns| ns as f64),
+        }
+    }
+
     /// The figure of a single-figure criterion, in ns; infinite if it falls among unanswered
     /// operations.
     pub(super) fn figure_ns(&self, record: &Record) -> Option<f64> {
@@ -78,26 +97,60 @@ impl Aim {
     }
 }
 
-/// Result of one goal. With too few operations for a percentile, the goal is met if even the
-/// longest of them kept the bound, because no percentile could exceed it.
+/// Result of one goal: met or missed if the figure's interval of 98 % lies on one side of its bound,
+/// the upper side without what memtide itself may have added. With too few operations, the goal is
+/// met if even the longest kept the bound, and missed if even the shortest did not, because no
+/// percentile can lie beyond them. What has no interval is decided by its value.
 fn judge(goal: &Goal, judged: &GoalRecord, record: &Record) -> GoalResult {
-    // A search confirms its answer by further steps: each is decided by its value.
-    if let (GoalResult::Undecided, Some(figure)) = (judged.result, judged.measured) {
-        let met = goal.relation.holds(figure, goal.bound);
-        return if met { GoalResult::Met } else { GoalResult::Missed };
-    }
-    let Subject::Response { kind, measure: Measure::Percentile(_) } = goal.subject else {
-        return judged.result;
-    };
+    let holds = |ns: f64| goal.relation.holds(ns, goal.bound);
+    let Subject::Response { kind, measure } = goal.subject else { return by_value(goal, judged) };
     let upper = matches!(goal.relation, Relation::Less | Relation::LessEq);
-    let all_within = record.response.get(&kind).is_some_and(|times| {
+    if let (Some(times), true) = (record.response.get(&kind), upper) {
         let longest = times.max_ns.filter(|_| times.unanswered == 0);
-        longest.is_some_and(|ns| goal.relation.holds(ns as f64, goal.bound))
-    });
-    match judged.result {
-        GoalResult::Undecided if upper && all_within => GoalResult::Met,
-        result => result,
+        if longest.is_some_and(|ns| holds(ns as f64)) {
+            return GoalResult::Met;
+        }
+        let is_percentile = matches!(measure, Measure::Percentile(_));
+        if is_percentile && times.min_ns.is_some_and(|ns| !holds(ns as f64)) {
+            return GoalResult::Missed;
+        }
     }
+    match range(goal, record) {
+        Some(Ranged { high, own_low, .. }) => match [own_low, high].map(holds) {
+            [true, true] => GoalResult::Met,
+            [false, false] => GoalResult::Missed,
+            _ => GoalResult::Undecided,
+        },
+        // A percentile among the unanswered operations is larger than any bound.
+        None if measure == Measure::Max || !record.has_slices() => by_value(goal, judged),
+        None if judged.measured.is_none() => judged.result,
+        None => GoalResult::Undecided,
+    }
+}
+
+/// Result of a goal by the value of its figure alone.
+fn by_value(goal: &Goal, judged: &GoalRecord) -> GoalResult {
+    match judged.measured {
+        Some(figure) if goal.relation.holds(figure, goal.bound) => GoalResult::Met,
+        Some(_) => GoalResult::Missed,
+        None => judged.result,
+    }
+}
+
+/// The interval of a goal's figure, if it is a time that has one.
+fn range(goal: &Goal, record: &Record) -> Option<Ranged> {
+    let Subject::Response { kind, measure } = goal.subject else { return None };
+    record.response_range(kind, measure, Confidence::P98)
+}
+
+/// What stands in the way of a step's goals.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Reach {
+    /// Upper end of the figure of the first goal that names a time, in ns.
+    pub(super) high_ns: Option<f64>,
+    /// The longest delay of memtide's own, in ns, if a goal would be missed without what it may
+    /// have added.
+    pub(super) pause_ns: Option<f64>,
 }
 
 impl Measured {

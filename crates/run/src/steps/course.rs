@@ -33,6 +33,8 @@ pub struct Trial {
     pub rate: Rate,
     /// Purpose of the step.
     pub role: StepRole,
+    /// Length of its window, as a multiple of the scenario's.
+    pub longer: u32,
 }
 
 /// Result of a step.
@@ -46,9 +48,24 @@ pub struct StepResult {
     pub goal: Option<GoalResult>,
     /// True if the achieved rate is far below the target.
     pub behind: bool,
+    /// True if that was memtide's doing, so that the step says nothing about the servers.
+    pub spoilt: bool,
+    /// Length of its window, as a multiple of the scenario's.
+    pub longer: u32,
+    /// Upper end of the figure of the first goal that names a time, in ns; none if unknown.
+    pub high_ns: Option<f64>,
+    /// The longest delay of memtide's own, in ns, if it is why the goals are undecided.
+    pub pause_ns: Option<f64>,
 }
 
 impl StepResult {
+    /// The result of a step that achieved its rate and was not judged.
+    pub fn of(Trial { rate, longer, .. }: Trial) -> Self {
+        let (goal, high_ns, pause_ns) = (None, None, None);
+        let (behind, spoilt) = (false, false);
+        Self { rate, achieved: rate, goal, behind, spoilt, longer, high_ns, pause_ns }
+    }
+
     /// True if the step succeeded. An undecided goal is not met, and a step that fell behind its
     /// rate fails.
     pub(super) fn does(&self) -> bool {
@@ -85,30 +102,16 @@ impl Ledger {
         *(if does { &mut tried.met } else { &mut tried.missed }) += 1;
     }
 
-    /// Number of steps at `rate` that succeeded, and that failed.
-    pub(super) fn counts(&self, rate: Rate) -> (u32, u32) {
-        let tried = self.rates.iter().find(|tried| tried.rate == rate);
-        tried.map_or((0, 0), |tried| (tried.met, tried.missed))
-    }
-
-    /// The highest rate below `rate`, or of all, that succeeded.
-    pub(super) fn does_below(&self, rate: Option<Rate>) -> Option<Rate> {
-        let is_below = |tried: &&Tried| rate.is_none_or(|rate| tried.rate < rate);
-        let mut below = self.rates.iter().rev().filter(is_below);
-        below.find(|tried| tried.does).map(|tried| tried.rate)
-    }
-
-    /// The lowest rate above `rate`, or of all, that failed.
-    pub(super) fn does_not_above(&self, rate: Option<Rate>) -> Option<Rate> {
-        let is_above = |tried: &&Tried| rate.is_none_or(|rate| tried.rate > rate);
-        let mut above = self.rates.iter().filter(is_above);
-        above.find(|tried| !tried.does).map(|tried| tried.rate)
-    }
-
-    /// The answer with this `rate`; without one, that nothing was found.
-    pub(super) fn answer(&self, rate: Option<Rate>) -> Answer {
-        let (met, missed) = rate.map_or((0, 0), |rate| self.counts(rate));
-        let missed_per_s = self.does_not_above(None).map(|rate| rate.per_s);
-        Answer { rate_per_s: rate.map(|rate| rate.per_s), met, missed, missed_per_s }
+    /// The highest rate that succeeded, and the lowest that failed.
+    pub(super) fn answer(&self) -> Answer {
+        let best = self.rates.iter().rev().find(|tried| tried.does);
+        let failed = self.rates.iter().find(|tried| !tried.does);
+        Answer {
+            rate_per_s: best.map(|tried| tried.rate.per_s),
+            met: best.map_or(0, |tried| tried.met),
+            missed: best.map_or(0, |tried| tried.missed),
+            missed_per_s: failed.map(|tried| tried.rate.per_s),
+            undecided: None,
+        }
     }
 }

@@ -102,7 +102,8 @@ impl Scan {
 
 impl Course for Scan {
     fn first(&mut self) -> Decision {
-        let trial = |per_s| Trial { rate: Rate::new(per_s, self.unit), role: StepRole::Scan };
+        let trial =
+            |per_s| Trial { rate: Rate::new(per_s, self.unit), role: StepRole::Scan, longer: 1 };
         self.rates.nth(self.done).map_or(Decision::Over, |per_s| Decision::Try(trial(per_s)))
     }
 
@@ -116,7 +117,7 @@ impl Course for Scan {
 
     /// None until a step was judged by a goal.
     fn answer(&self) -> Option<Answer> {
-        self.judged.then(|| self.ledger.answer(self.ledger.does_below(None)))
+        self.judged.then(|| self.ledger.answer())
     }
 
     fn bracket(&self) -> (Option<Rate>, Option<Rate>) {

@@ -4,7 +4,7 @@ mod bisect;
 mod bracket;
 
 pub use bisect::Bisect;
-pub use bracket::{Bracket, Limits};
+pub use bracket::{Bracket, LONGER_MAX, Limits};
 
 #[cfg(test)]
 mod tests;

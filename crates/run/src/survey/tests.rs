@@ -21,6 +21,7 @@ pub(crate) fn plan_of(scenario: &Scenario) -> Plan {
         io: Doors::Simulated,
         outputs: Wanted::default(),
         share: None,
+        filter: None,
     };
     lower(scenario, &around).expect("it can be run").plan
 }

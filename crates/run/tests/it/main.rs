@@ -5,6 +5,7 @@ mod course;
 mod cpus;
 mod figures;
 mod goals;
+mod knee;
 mod lowering;
 mod plans;
 mod seconds;

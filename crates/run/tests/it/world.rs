@@ -203,6 +203,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
         io: Doors::Simulated,
         outputs: Wanted { samples: true, ..Wanted::default() },
         share: None,
+        filter: None,
     }
 }
 

@@ -25,7 +25,11 @@ macro_rules! mix_long {
             "Operations are `", $name, $(" ", $names,)*
             "`; only the proportions of their weights count. A cas is one operation: a gets, then \
              a cas with the number that it returned (see `cas-unique`). incr and decr use numeric \
-             keys (see `numeric-keys`). Example: `get=30,set=1,delete=0.5`."
+             keys (see `numeric-keys`). The last three need `protocol meta`: recache reads, and \
+             stores after `recache-time` if the server says that this client shall make a missing, \
+             stale or ageing value anew; invalidate marks an item as stale for `stale-time`; peek \
+             reads, and names the cas number of the value that it read last, so that an unchanged \
+             value does not travel (memcached 1.6.40). Example: `get=30,set=1,delete=0.5`."
         )
     };
 }
@@ -271,6 +275,29 @@ pub(super) const FIELDS: &[Field] = &[
                can apply to, and the reply is exists or not_found unless the number happens to be \
                right. Not available with `verify`.",
         member: member!(scenario.wire.cas_unique, some cas_unique),
+        ..DATA
+    },
+    Field {
+        name: "recache-time",
+        value: Some("LAW"),
+        default: "fixed:0s",
+        help: "Time that the winner of a recache takes until it stores",
+        long: "`fixed:TIME` or just a time such as `5ms`, `uniform:LEAST,MOST` or \
+               `exponential:MEAN`, up to 1h. The winner's operation ends when its value is stored, \
+               so its response time contains this time; meanwhile it keeps its place on its \
+               connection, and other clients get the old value, or none.",
+        member: member!(scenario.wire.recache_time, parsed),
+        ..DATA
+    },
+    Field {
+        name: "stale-time",
+        value: Some("SECONDS"),
+        default: "30",
+        help: "How long invalidated items stay, and how early recache stores anew",
+        long: "From 0 to 2592000 (30 days). invalidate: the item expires after this time. recache: \
+               a missing item is made without a value for this time, until the winner stores one; \
+               and an item with less time than this until its expiry is stored anew.",
+        member: member!(scenario.wire.stale_s, count),
         ..DATA
     },
     Field {

@@ -67,12 +67,11 @@ pub(super) const FIELDS: &[Field] = &[
         value: Some("TIME|auto"),
         default: "auto in runs, searches and scans of 5s or longer; else 0s",
         help: "How long to load before measuring",
-        long: "A time with its unit, such as `5s`, or `auto`: until the mean response time and the \
-               hit ratio are steady, but at least 1 s and at most 30 % of the duration. Then \
-               memtide warns that the transient may be longer than the run. `auto` needs a \
-               duration, and no wave; it is the default where it is possible. Trials, simulations \
-               and runs by shares or agents have none by default. The load is the same as in the \
-               measured window. The result does not include it; the record counts it separately.",
+        long: "A time such as `5s`; or `auto`: until the load is steady, from 1 s to 30 % of the \
+               duration (memtide warns if that may be too short), and not with a wave. The load \
+               is the same as in the measured window. `auto` is the default where it is possible; \
+               trials, simulations and runs by shares or agents have no warm-up by default. The \
+               result does not include it; the record counts it separately.",
         member: member!(scenario.warmup, parsed),
         ..LOAD
     },

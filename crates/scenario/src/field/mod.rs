@@ -13,6 +13,7 @@ mod output;
 mod parse;
 mod placement;
 mod target;
+mod tls;
 
 pub(crate) use layer::unknown;
 pub use layer::{FieldError, Layer, Origin, given_fields, scenario_file};
@@ -145,8 +146,9 @@ const COMMON: [&str; 10] = [
 ];
 
 /// Every field, section by section.
-pub static FIELDS: &[Field] = &joined::<108>(&[
+pub static FIELDS: &[Field] = &joined::<123>(&[
     target::TARGET_FIELDS,
+    tls::TLS_FIELDS,
     target::CONNECTIONS_FIELDS,
     load::FIELDS,
     data::FIELDS,

@@ -2,9 +2,9 @@
 //!
 //! Rows of the table only.
 
-use super::parse::{chart_path, given, output_path, tag_words, untrimmed};
+use super::parse::{chart_path, given, output_path, parsed, span, tag_words, untrimmed};
 use super::{AgentRule, Field, Section, member};
-use crate::scenario::{parse_outputs, parse_switch, parse_tags};
+use crate::scenario::{parse_outputs, parse_switch, parse_tags, parse_web, web_words};
 
 const OUTPUT: Field = Field::of(Section::Output, AgentRule::Output);
 
@@ -138,6 +138,52 @@ pub(super) const FIELDS: &[Field] = &[
                the warnings and the line that announces an embedded server remain.",
         member: member!(outputs.quiet, parse_switch),
         agents: AgentRule::Allowed,
+        ..OUTPUT
+    },
+    Field {
+        name: "progress",
+        value: Some("HOW"),
+        default: "line",
+        help: "How to show progress on stderr: off, line or ui",
+        long: "`line`: on a terminal, a line that is overwritten; without one, a line every 10s. \
+               `ui`: the whole screen of the terminal, as `--ui` does. `off`: nothing, as \
+               `--quiet` does.",
+        member: member!(outputs.progress, parsed),
+        ..OUTPUT
+    },
+    Field {
+        name: "ui",
+        default: "off",
+        help: "Watch the run on the whole screen of the terminal",
+        long: "Shows rates, response percentiles and a heat map over time, backlog, errors, each \
+               kind and server, the servers' statistics, memtide's own share, its machine, goals, \
+               and the steps of a search or scan. Keys: 1-5 choose a panel, p pauses the picture, \
+               s stops the run, q goes back to the progress line, ? shows help. Where stderr is no \
+               terminal, or `TERM` is `dumb` or `CI` is set, the progress line stays. `NO_COLOR` is \
+               respected. Needs a program with the feature `ui`. See docs/live.md.",
+        member: member!(outputs.ui, parse_switch),
+        ..OUTPUT
+    },
+    Field {
+        name: "web",
+        default: "off",
+        help: "Serve a page on which the run can be watched in a browser",
+        long: "The page shows what `--ui` shows, is updated each second, and becomes the page of \
+               `--out html` when the run is over. Its address is printed on stderr. By default it \
+               is a free port of 127.0.0.1 with a random path, without which every request gets \
+               404. `--web=ADDRESS` sets the port (`--web=8080`), the address \
+               (`--web=0.0.0.0:8080`) or the path as well (`--web=127.0.0.1:8080/mine`). Needs a \
+               program with the feature `web`. See docs/live.md.",
+        member: member!(outputs.web, parse_web, web_words),
+        ..OUTPUT
+    },
+    Field {
+        name: "web-linger",
+        value: Some("TIME"),
+        help: "How long the finished page of --web stays; default 3s",
+        long: "For `--web`: memtide ends this long after the run, if anybody watched it, so that a \
+               browser can load the finished page. Ctrl-C ends it at once.",
+        member: member!(outputs.web_linger, some span),
         ..OUTPUT
     },
 ];

@@ -4,7 +4,7 @@
 //! the origin, adds it.
 
 use crate::scenario::{Secret, Tags, fraction_word};
-use memtide_base::{Span, units};
+use memtide_base::{ItemFlags, Span, units};
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -93,6 +93,11 @@ pub(super) fn command_line(word: &str) -> Result<String, String> {
     })
 }
 
+/// Formats flags as one word, or none.
+pub(super) fn shown_flags(flags: &ItemFlags) -> Vec<String> {
+    given(&(!flags.is_empty()).then_some(*flags))
+}
+
 /// Formats an optional value as words.
 pub(super) fn given<T: ToString>(value: &Option<T>) -> Vec<String> {
     value.iter().map(ToString::to_string).collect()
@@ -101,6 +106,14 @@ pub(super) fn given<T: ToString>(value: &Option<T>) -> Vec<String> {
 /// Parses a word whose spaces count.
 pub(super) fn untrimmed<T: FromStr<Err = String>>(word: &str) -> Result<T, String> {
     word.parse()
+}
+
+/// Parses the name of a file, or another word without an inner grammar.
+pub(super) fn path(word: &str) -> Result<String, String> {
+    match word.trim() {
+        "" => Err("an empty word is not allowed".to_owned()),
+        word => Ok(word.to_owned()),
+    }
 }
 
 /// Parses a rate per second.

@@ -2,7 +2,9 @@
 //!
 //! Rows of the table only.
 
-use super::parse::{addresses, busy_poll, command_line, count, parsed, password, size, user};
+use super::parse::{
+    addresses, busy_poll, command_line, count, parsed, password, shown_flags, size, user,
+};
 use super::{AgentRule, Field, Section, member};
 use crate::scenario::{Target, parse_switch};
 
@@ -50,6 +52,17 @@ pub(super) const TARGET_FIELDS: &[Field] = &[
                time, is an error (`unmatched`) and closes the connection. Error lines repeat no \
                opaque; they end the oldest operation. Only with `protocol meta` and single keys.",
         member: member!(scenario.wire.matching, parsed),
+        ..TARGET
+    },
+    Field {
+        name: "meta-flags",
+        value: Some("LETTERS"),
+        help: "What meta reads ask beside values: letters of t, h, l, s, f, c",
+        long: "`t` seconds until expiry, `h` whether the item was read before, `l` seconds since \
+               the last access, `s` size, `f` flags, `c` cas number. Their bytes count as those of \
+               replies; the figures of t, h and l become distributions of the record (`items`) and \
+               a line of the report. Only with `protocol meta`. Example: `thl`.",
+        member: member!(scenario.wire.item_flags, parsed, shown_flags),
         ..TARGET
     },
     Field {

@@ -5,6 +5,7 @@
 
 mod clients;
 mod replication;
+mod tls;
 mod transport;
 
 use super::{
@@ -76,6 +77,7 @@ impl Scenario {
         self.check_precision(&mut problems);
         self.check_credentials(&mut problems);
         self.check_transport(&mut problems);
+        self.check_tls(&mut problems);
         self.check_replication(&mut problems);
         self.check_load(&mut problems);
         self.check_clients(&mut problems);
@@ -329,7 +331,22 @@ impl Scenario {
     ///
     /// Cause: The meta protocol cannot carry these requests in this way.
     fn check_meta(&self, problems: &mut Problems) {
+        let alone: Vec<&str> =
+            self.mix.kinds().filter(|kind| kind.is_meta_only()).map(OpKind::name).collect();
         if self.protocol != Protocol::Meta {
+            if !alone.is_empty() {
+                problems.say(format!(
+                    "mix {} needs protocol meta for {}: use protocol meta, or remove them from mix",
+                    self.mix,
+                    alone.join(", ")
+                ));
+            }
+            if !self.wire.item_flags.is_empty() {
+                problems.say(format!(
+                    "meta-flags {} needs protocol meta: use it, or remove meta-flags",
+                    self.wire.item_flags
+                ));
+            }
             if self.wire.matching == Matching::Opaque {
                 problems.say(format!(
                     "match opaque needs protocol meta, since protocol {} has no opaques to choose: \
@@ -338,6 +355,26 @@ impl Scenario {
                 ));
             }
             return;
+        }
+        if self.transport != Transport::Tcp && alone.contains(&"recache") {
+            problems.say(format!(
+                "recache in mix cannot be sent over transport {}: remove it, or use transport tcp",
+                self.transport
+            ));
+        }
+        if self.replication.writers.is_some() && !alone.is_empty() {
+            problems.say(format!(
+                "{} in mix cannot go to several writers: remove them, or remove writers",
+                alone.join(", ")
+            ));
+        }
+        const STALE_S_MAX: u32 = 2_592_000;
+        if self.wire.stale_s > STALE_S_MAX {
+            problems.say(format!(
+                "stale-time {} is above {STALE_S_MAX} seconds, which memcached takes for a time of \
+                 day: use less",
+                self.wire.stale_s
+            ));
         }
         if self.wire.matching == Matching::Opaque && self.multiget > 1 {
             problems.say(format!(

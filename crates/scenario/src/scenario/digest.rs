@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 /// Fields that are not hashed: the password, and each machine's own decisions. The number of
 /// threads shows in a share's lanes.
-pub const NOT_HASHED: [&str; 6] = ["password", "bind", "threads", "pin", "wait", "io"];
+pub const NOT_HASHED: [&str; 9] =
+    ["password", "tls-ca", "tls-cert", "tls-key", "bind", "threads", "pin", "wait", "io"];
 
 /// SHA-256 of a decided scenario's words, in hexadecimal: scenarios with equal digests make the
 /// same load. Words are sorted by field and hashed as JSON. The password and each machine's own

@@ -24,22 +24,24 @@ pub use goal::parse_subject;
 pub use goal::{Explained, Goal, Measure, Precision, Relation, Subject};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Load, Matching, NumericKeys, OnFull, Protocol, RateUnit,
-    Reconnect, Refill, Replicate, Sharing, Transport, Wait,
+    Reconnect, Refill, Replicate, Resume, Sharing, TlsVersion, Transport, Wait,
 };
 pub(crate) use memtide_base::units::span_word;
 pub use outputs::{
     InfluxNames, InfluxPlace, InfluxVersion, Output, OutputKind, Outputs, RUN_TAG, RowForm,
     RowText, Settings, SpoolPlace, Tags,
 };
-pub(crate) use outputs::{parse_outputs, parse_tags};
+pub use outputs::{ProgressForm, WebPlace};
+pub(crate) use outputs::{parse_outputs, parse_tags, parse_web, web_words};
 pub use placement::{BarrierWord, Placement, ShardWord, StartAt};
 pub use target::Target;
 pub use word::{STRICT, parse_strict};
 pub(crate) use word::{parse_list, parse_switch, strict_words};
 
-use memtide_base::{SocketOptions, Span};
+use memtide_base::{ItemFlags, SocketOptions, Span};
 use memtide_workload::{
-    Arrival, Draws, KeyForm, KeyShape, Mix, MixOrder, Pick, Popularity, SizeLaw, Wave, WindowLaw,
+    Arrival, Draws, KeyForm, KeyShape, Mix, MixOrder, Pick, Popularity, SizeLaw, TimeLaw, Wave,
+    WindowLaw,
 };
 use std::net::IpAddr;
 
@@ -182,6 +184,29 @@ pub struct Scenario {
     pub user: Option<String>,
     /// Password for authentication.
     pub password: Option<Secret>,
+    /// Encryption of connections.
+    pub tls: Tls,
+}
+
+/// Encryption of connections. Each member is a field with its own name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tls {
+    /// True to encrypt.
+    pub on: bool,
+    /// File of the CAs to trust; none for the system's.
+    pub ca: Option<String>,
+    /// Name that the servers' certificates must have; none for the servers' hosts.
+    pub server_name: Option<String>,
+    /// File of the client's certificate.
+    pub cert: Option<String>,
+    /// File of its key.
+    pub key: Option<String>,
+    /// Oldest version.
+    pub min: TlsVersion,
+    /// Whether sessions are resumed.
+    pub resume: Resume,
+    /// True to take any certificate.
+    pub insecure: bool,
 }
 
 /// Tolerance for faults in a run and its result. Each member is a field with its own name.
@@ -271,7 +296,7 @@ pub struct Replication {
 }
 
 /// Wire options that only some clients use. Each member is a field with its own name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireOptions {
     /// How replies find their operations.
     pub matching: Matching,
@@ -281,6 +306,26 @@ pub struct WireOptions {
     pub trailing_blank: bool,
     /// Unique value that a cas sends without reading first.
     pub cas_unique: Option<u64>,
+    /// What meta reads ask beside values.
+    pub item_flags: ItemFlags,
+    /// Time that a client takes which has to make a value anew.
+    pub recache_time: TimeLaw,
+    /// Seconds for which an invalidated item stays, and about which recache asks.
+    pub stale_s: u32,
+}
+
+impl Default for WireOptions {
+    fn default() -> Self {
+        Self {
+            matching: Matching::default(),
+            refill: Refill::default(),
+            trailing_blank: false,
+            cas_unique: None,
+            item_flags: ItemFlags::default(),
+            recache_time: TimeLaw::ZERO,
+            stale_s: 30,
+        }
+    }
 }
 
 impl Scenario {
@@ -305,6 +350,14 @@ impl Scenario {
             Some(rate) => rate == 0.0,
             None => !self.servers.is_empty() && self.wave == Wave::Constant,
         }
+    }
+}
+
+impl Scenario {
+    /// The scenario for other machines, each of which has credentials, keys and CAs of its own.
+    pub fn without_credentials(&self) -> Self {
+        let tls = Tls { ca: None, cert: None, key: None, ..self.tls.clone() };
+        Self { user: None, password: None, tls, ..self.clone() }
     }
 }
 
@@ -374,6 +427,7 @@ impl Default for Scenario {
             wire: WireOptions::default(),
             user: None,
             password: None,
+            tls: Tls::default(),
         }
     }
 }

@@ -3,13 +3,17 @@
 
 mod influx;
 mod output;
+mod watching;
 
 pub use influx::{InfluxNames, InfluxPlace, InfluxVersion, RUN_TAG};
 pub use output::{Output, OutputKind, RowForm, RowText};
+pub use watching::{ProgressForm, WebPlace};
+pub(crate) use watching::{parse_web, web_words};
 
 use super::check::{Problem, Problems};
 use super::goal::Explained;
 use super::{Placement, Scenario, Warmup, parse_list};
+use memtide_base::Span;
 use memtide_base::units::parse_size;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,6 +54,25 @@ pub struct Outputs {
     pub plan: bool,
     /// True to show no progress.
     pub quiet: bool,
+    /// How progress is shown.
+    pub progress: ProgressForm,
+    /// True to show the run on the whole screen of the terminal.
+    pub ui: bool,
+    /// Address at which the run can be watched in a browser; none for no page.
+    pub web: Option<WebPlace>,
+    /// Time for which the finished page stays available; none for 3 s.
+    pub web_linger: Option<Span>,
+}
+
+impl Outputs {
+    /// How progress is shown, by all that the user says about it.
+    pub const fn shown(&self) -> ProgressForm {
+        match self.progress {
+            _ if self.quiet => ProgressForm::Off,
+            _ if self.ui => ProgressForm::Ui,
+            form => form,
+        }
+    }
 }
 
 /// A folder for points that cannot be delivered, and its size limit.

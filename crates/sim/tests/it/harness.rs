@@ -237,6 +237,7 @@ impl World {
             io: Doors::Simulated,
             outputs: Wanted { samples: self.keeps_samples, ..Wanted::default() },
             share: self.share,
+            filter: None,
         }
     }
 

@@ -33,12 +33,15 @@ fn a_search_finds_the_rate_at_which_theory_has_the_goal_met() {
     for seed in 1..=6 {
         let performed = search(world("10s", "all.p95<10ms").seed(seed));
         let answer = performed.conclusion.answer.unwrap();
-        let found = answer.rate_per_s.unwrap();
-        assert!((found / limit - 1.0).abs() < 0.08, "{found} with seed {seed}");
-        assert!(answer.met >= 2, "{answer:?}");
+        let (low, high) = (answer.rate_per_s.unwrap(), answer.missed_per_s.unwrap());
+        assert!(low <= limit && limit <= high, "{low}–{high} with seed {seed}");
+        assert!(high < low * 1.25, "{low}–{high} with seed {seed}");
+        assert!(answer.met == 1, "{answer:?}");
         assert_eq!(performed.conclusion.exit, 0);
         let peak = &performed.steps[0];
         assert_eq!((peak.role, peak.rate_per_s), (StepRole::Peak, None));
+        let longest = performed.steps.iter().map(|step| step.record.measured_s);
+        assert_eq!(longest.fold(0.0, f64::max), 40.0, "what is undecided is lengthened");
         assert!((peak.achieved_per_s / 1_000.0 - 1.0).abs() < 0.05, "{}", peak.achieved_per_s);
     }
 }
@@ -136,12 +139,15 @@ fn what_is_met_nowhere_is_an_answer_as_well() {
 #[test]
 fn an_interrupted_search_has_what_it_found_so_far() {
     let mut world = world("10s", "all.p95<10ms");
-    world.interrupt_at = Instant::ZERO + Span::from_s(40);
+    world.interrupt_at = Instant::ZERO + Span::from_s(100);
     let performed = world.rehearse_steps(&mut Bracket::new(LIMITS), Data::Kept);
     let conclusion = performed.conclusion;
     assert_eq!((conclusion.ended_by, conclusion.exit), (StepsEnd::Interrupted, 130));
-    assert_eq!(performed.steps.len(), 3, "of 11 seconds and some");
-    assert_eq!(conclusion.answer.unwrap().rate_per_s, performed.steps[1].rate_per_s);
+    assert!(performed.steps.len() > 3, "of 11 seconds and some, or longer");
+    let met = performed.steps.iter().filter(|step| step.goal == Some(GoalResult::Met));
+    let highest = met.filter_map(|step| step.rate_per_s).reduce(f64::max);
+    assert_eq!(conclusion.answer.unwrap().rate_per_s, highest);
+    assert!(highest.is_some());
     assert!(performed.steps.iter().all(|step| !step.record.partial));
 }
 

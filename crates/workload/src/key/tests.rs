@@ -10,6 +10,9 @@ fn space(count: u64, law: &str) -> KeySpace {
 fn key(space: &KeySpace, id: u64) -> Vec<u8> {
     let mut out = Vec::new();
     space.write(id, &mut out);
+    let mut line = b"get".to_vec();
+    space.write_spaced(id, &mut line);
+    assert_eq!(line, [b"get ", &out[..]].concat(), "key {id} after a space");
     out
 }
 

@@ -102,13 +102,13 @@ fn a_burst_delays_what_follows_until_nothing_is_in_flight() {
     let lag = |us| Span::from_us(us);
     assert_eq!(late.sent(HERE, us(0), lag(900)), lag(900));
     assert_eq!(late.sent(HERE, us(100), lag(800)), lag(900));
-    assert_eq!(late.left(HERE), None, "one is in flight");
+    assert_eq!(late.left(HERE, 1), None, "one is in flight");
     assert_eq!(late.sent(HERE, us(1_000), lag(0)), lag(900), "it queues behind the burst");
-    assert_eq!(late.left(HERE), None, "one is in flight");
-    assert_eq!(late.left(HERE), Some(us(0)));
+    assert_eq!(late.left(HERE, 1), None, "one is in flight");
+    assert_eq!(late.left(HERE, 1), Some(us(0)));
     late.ended(HERE, Span::from_us(1_500), &mut tally);
     assert_eq!(late.sent(HERE, us(2_000), lag(1)), lag(1), "the queue was empty");
-    assert_eq!(late.left(HERE), None, "1 µs is not late");
+    assert_eq!(late.left(HERE, 1), None, "1 µs is not late");
     late.tell(&mut tally, |_| 4);
     // 900 µs are 450 times 2 µs: of class 8.
     let mut expected = Lateness { operations: 4, ..Lateness::default() };

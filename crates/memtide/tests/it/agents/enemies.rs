@@ -466,7 +466,7 @@ fn asks(share: Share) -> Vec<Hears> {
 
 fn with(step: (f64, u64)) -> Option<Step> {
     let (rate, rest_ns) = step;
-    Some(Step { number: 1, rate_per_s: Some(rate), keeps_data: false, rest_ns })
+    Some(Step { number: 1, rate_per_s: Some(rate), keeps_data: false, rest_ns, longer: 1 })
 }
 
 /// The lies of a master about shares.

@@ -130,7 +130,7 @@ fn memory_beyond_the_limit_is_refused_before_it_is_taken() {
     let (lab, peer) = (Lab::new("memory-max"), Peer::memcached(""));
     let agent = lab.agent_with("a0", "--memory-max 60M");
     for words in [
-        "--value-size 1000000000 --value-max 1GiB",
+        "--value-size 100000000 --value-max 1GiB",
         "--verify 1 --keys 100M --verify-keys 100M",
         "--connections 1000 --depth 4096",
         "--interval 10ms --rate 1M --duration 160s",

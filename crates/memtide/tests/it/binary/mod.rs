@@ -1,6 +1,8 @@
 //! The binary and meta protocols and authentication: the load and the counts are the same as over
 //! text, and no output shows a password.
 
+mod meta;
+
 use crate::operations::every_kind;
 use crate::prelude::*;
 use std::os::unix::fs::PermissionsExt;

@@ -15,14 +15,15 @@ fn a_slower_server_is_worse() {
     let _turn = alone();
     let quick = Peer::embedded("--behaviour fixed:5ms");
     let slow = Peer::embedded("--behaviour fixed:8ms");
-    let (json, page) = (scratch("ab.json"), scratch("ab.md"));
+    let (json, page, html) = (scratch("ab.json"), scratch("ab.md"), scratch("ab.html"));
     let line = format!(
         "ab --a server={} --b server={} {FLAGS} --figures all.p50 --difference 20% --at-most 60s \
-         --json {} --out md={}",
+         --json {} --out md={} --out html={}",
         quick.name,
         slow.name,
         json.display(),
-        page.display()
+        page.display(),
+        html.display()
     );
     let run = Running::start(&line).finish().exits(0);
     let trial = trial(&json);
@@ -37,6 +38,8 @@ fn a_slower_server_is_worse() {
     }
     assert_eq!(run.out.matches("\npair ").count(), trial.pairs.len(), "{run}");
     assert!(fs::read_to_string(page).unwrap().contains("| all.p50 |"), "{run}");
+    let html = fs::read_to_string(html).unwrap();
+    assert!(html.contains("A against B") && html.contains("Pair by pair"), "{run}");
     // Both runs of a pair have the same arrivals, and pairs differ.
     let seeds: std::collections::BTreeSet<u64> = trial.pairs.iter().map(|pair| pair.seed).collect();
     assert_eq!(seeds.len(), trial.pairs.len(), "{run}");
@@ -57,6 +60,44 @@ fn a_command_before_a_run_can_fail_and_is_named() {
     let run = with("--b-before", &mark).exits(0);
     let count = fs::read_to_string(marks).unwrap().lines().count();
     assert_eq!(count, run.out.matches("\npair ").count(), "{run}");
+}
+
+#[test]
+fn repeats_have_a_median_and_one_file_with_all_records() {
+    let _turn = shared();
+    let server = Peer::embedded("");
+    let (json, md, marks) = (scratch("repeats.json"), scratch("repeats.md"), scratch("between"));
+    let line = format!(
+        "run {FLAGS} -s {} --repeat 3 --json {} --out md={} --between",
+        server.name,
+        json.display(),
+        md.display()
+    );
+    let mark = format!("echo mark >> {}", marks.display());
+    let words = line.split(' ').chain([&*mark]);
+    let run = Running::of(program().args(words)).finish().exits(0);
+    let repeats: memtide_record::compare::Repeats =
+        serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!((repeats.runs.len(), repeats.asked), (3, 3), "{run}");
+    let names: Vec<&str> = repeats.figures.iter().map(|figure| &*figure.name).collect();
+    assert_eq!(names, ["all.p50", "all.p99", "rate"]);
+    if repeats.left_out.is_empty() {
+        let rate = &repeats.figures[2];
+        assert!((rate.median.unwrap() / 400.0 - 1.0).abs() < 0.2, "{run}");
+        assert_eq!((rate.runs, rate.confidence), (3, Some(0.75)), "{run}");
+    }
+    assert_eq!(fs::read_to_string(marks).unwrap().lines().count(), 2, "{run}");
+    assert!(run.out.contains("run 3 of 3: all.p50 ") && run.out.contains("between runs"), "{run}");
+    assert!(fs::read_to_string(md).unwrap().contains("| all.p99 |"), "{run}");
+    for (words, named) in [
+        ("--repeat 1", "1"),
+        ("--between true", "--repeat"),
+        ("--repeat 2 --strict", "strict"),
+        ("--repeat 2 --out html=x.html", "json=FILE"),
+    ] {
+        let run = Running::start(&format!("run {words} --duration 100ms")).finish();
+        run.complains(2, &[named]);
+    }
 }
 
 #[test]

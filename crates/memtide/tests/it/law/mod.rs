@@ -378,7 +378,7 @@ fn simulated_searches_and_scans_are_the_same_in_all_outputs() {
         let folder = fresh_folder(&format!("law-steps-{number}"));
         let run = run_in(&folder, &format!("sim {command} --quiet {words} {world} {OUTS}"));
         let steps = steps_hold(&folder, &run, None);
-        assert!(steps.steps.len() > 1, "{run}");
+        assert!(!steps.steps.is_empty(), "{run}");
         for name in ["r.html", "r.md"] {
             let text = fs::read_to_string(folder.join(name)).unwrap();
             assert!(text.contains(&format!("memtide sim {command} scenario.toml --")), "{run}");

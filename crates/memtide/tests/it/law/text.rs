@@ -3,6 +3,7 @@
 
 use super::shown::{Shown, numbers};
 use super::truth::{Law, at, field, known};
+use memtide_record::steps::Undecided;
 use memtide_record::{
     CheckKind, CheckResult, Distribution, Grade, GradedFigure, Missing, Percentile, Record, joined,
 };
@@ -394,7 +395,11 @@ fn sentences(law: &Law<'_>, label: &str, text: &str) -> Option<bool> {
             let (answer, goals) = (steps.conclusion.answer.as_ref()?, steps.goals.join(" and "));
             let counts = [answer.met, answer.met + answer.missed].map(|it| Some(f64::from(it)));
             let rates = [answer.rate_per_s, answer.missed_per_s];
-            let known: Vec<f64> = rates.into_iter().chain(counts).flatten().collect();
+            let undecided = answer.undecided.unwrap_or_default();
+            let Undecided { from_per_s, to_per_s, decidable_ns, pause_ns } = undecided;
+            let others = [Some(from_per_s), Some(to_per_s), decidable_ns, pause_ns, Some(0.95)];
+            let known = rates.into_iter().chain(counts).chain(others);
+            let known: Vec<f64> = known.flatten().collect();
             let (_, shown) = numbers(&text.replace(&goals, "GOALS"));
             text.contains(&goals) && shown.iter().all(|it| known.iter().any(|known| it.is(*known)))
         }

@@ -32,7 +32,7 @@ fn rows(run: &Finished) -> Vec<Vec<&str>> {
 }
 
 #[test]
-fn a_search_ends_with_a_rate_that_was_met_twice() {
+fn a_search_ends_with_an_interval() {
     let _turn = shared();
     let peer = Peer::embedded("--behaviour queue:1,exponential:1ms");
     let json = scratch("search.json");
@@ -53,12 +53,12 @@ fn a_search_ends_with_a_rate_that_was_met_twice() {
     }
     let answer = steps.conclusion.answer.unwrap();
     let found = answer.rate_per_s.unwrap();
-    assert!(answer.met >= 2, "{run}");
+    assert!(answer.met >= 1, "{run}");
     let at_answer = steps.steps.iter().filter(|step| step.rate_per_s == Some(found));
     let met = at_answer.filter(|step| step.goal == Some(GoalResult::Met) && !step.behind).count();
     assert_eq!(met, answer.met as usize);
     let last = run.out.lines().last().unwrap();
-    assert!(run.out.contains("/s meets all.p50<5s and errors<100% (in "), "{last}");
+    assert!(run.out.contains("meets all.p50<5s and errors<100%"), "{last}");
     assert_eq!((steps.conclusion.ended_by, steps.conclusion.exit), (StepsEnd::Done, 0));
 }
 
@@ -98,7 +98,7 @@ fn a_goal_that_is_met_nowhere_is_exit_1_with_the_rows() {
     let bounds = "--rate-max 800 --rate-min 300";
     let run = memtide(&format!("search {bounds} {flags}")).exits(1);
     let asked: Vec<&str> = rows(&run).iter().map(|row| row[1]).collect();
-    assert_eq!(asked, ["800/s", "400/s", "300/s", "300/s"], "{run}");
+    assert_eq!(asked, ["800/s", "600/s", "338/s", "300/s", "300/s", "300/s"], "{run}");
     let run = memtide(&format!("search {bounds} {flags} --steps-max 2")).exits(1);
     assert!(run.out.contains("partial: ") && run.out.contains("--steps-max"), "{run}");
 }

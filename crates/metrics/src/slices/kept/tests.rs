@@ -62,6 +62,7 @@ fn shape(window: Option<Span>) -> Shape {
         depth: 1,
         churn: false,
         message_sizes: false,
+        item_figures: false,
         bounds: false,
     }
 }
@@ -75,7 +76,7 @@ fn note(tally: &mut Tally, operation: &Listed) {
     match times {
         Some((response, service)) => {
             let (hits, misses) = (1, 0);
-            let answer = Answer { slot, kind, server, response, service, hits, misses };
+            let answer = Answer { slot, kind, server, response, service, hits, misses, count: 1 };
             tally.answered(intended, answer);
         }
         None => {

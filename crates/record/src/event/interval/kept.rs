@@ -26,6 +26,7 @@ impl Interval {
             no_server: Some(self.no_server).filter(|none| *none != SettledCounts::default()),
             workers: self.workers.clone(),
             reports: self.reports.clone(),
+            host: self.host.clone(),
         }
     }
 
@@ -39,6 +40,7 @@ impl Interval {
             servers: second.servers.clone(),
             no_server: second.no_server.unwrap_or_default(),
             reports: second.reports.clone(),
+            host: second.host.clone(),
             ..Self::default()
         }
     }

@@ -3,7 +3,7 @@
 //! A cell is empty where the second lacks the figure; it is never a false zero.
 
 use super::Interval;
-use crate::record::{Percentile, SecondRecord, ServerReport, SettledCounts, UnderWay};
+use crate::record::{HostSecond, Percentile, SecondRecord, ServerReport, SettledCounts, UnderWay};
 use crate::sample::{CellForm, Column};
 use memtide_base::Span;
 use memtide_metrics::summary::{Quantile, quantile};
@@ -55,6 +55,7 @@ impl IntervalRow {
             row.times("lag", &lag, (0, &OTHERS));
             row.under_way(is_all.then_some(&interval.under_way));
             row.reports(interval.reports.values().filter(|_| is_all));
+            row.host(interval.host.as_ref().filter(|_| is_all));
             row
         };
         Kind::ALL.iter().filter(is_there).map(row).collect()
@@ -77,6 +78,7 @@ impl IntervalRow {
         row.set("response_p99_ns", second.response_p99_ns);
         row.under_way(Some(&second.under_way));
         row.reports(second.reports.values());
+        row.host(second.host.as_ref());
         row
     }
 
@@ -211,6 +213,20 @@ impl IntervalRow {
             self.set(&format!("server_{figure}"), sum);
         }
     }
+
+    /// Adds the machine that made the load; empty cells if it is unknown.
+    fn host(&mut self, host: Option<&HostSecond>) {
+        let host = host.cloned().unwrap_or_default();
+        self.set("host_cpu_busy", host.cpu_busy);
+        self.set("host_cpu_busy_max", host.cpu_busy_max);
+        self.set("host_stolen", host.stolen);
+        self.set("host_runnable", host.runnable);
+        self.set("host_received_bytes", host.received_bytes);
+        self.set("host_sent_bytes", host.sent_bytes);
+        self.set("host_dropped_packets", host.dropped_packets);
+        self.set("host_retransmits", host.retransmits);
+        self.set("host_available_bytes", host.available_bytes);
+    }
 }
 
 /// Type of the column with this name. Only the columns that identify a second are filled in every
@@ -233,6 +249,7 @@ fn column(name: String) -> Column {
         times if times.starts_with("service_") => ("received - sent of measured ones", true),
         times if times.starts_with("lag_") => ("sent - intended of measured ones", true),
         report if report.starts_with("server_") => ("what all servers said of themselves", true),
+        host if host.starts_with("host_") => ("the machine that made the load", true),
         _ => ("what ended in it, measured or not", true),
     };
     let unit = ["ns", "us", "s"]
@@ -242,6 +259,7 @@ fn column(name: String) -> Column {
     let cell = match unit {
         _ if name == "kind" => CellForm::Word,
         Some("s") => CellForm::Fraction,
+        _ if name.starts_with("host_cpu") || name == "host_stolen" => CellForm::Fraction,
         _ if name.ends_with("_mean_ns") => CellForm::Fraction,
         _ => CellForm::Whole,
     };

@@ -12,7 +12,8 @@ impl Interval {
     ///
     /// Counts and times add up. The second begins with the earliest part and is as long as the
     /// longest. Servers are added by number if all parts have as many, and workers are
-    /// concatenated. A server's report comes from one part. The load is over when all parts are.
+    /// concatenated. A server's report comes from one part, and
+    /// no machine is that of several parts. The load is over when all parts are.
     pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut parts = parts.into_iter();
         let mut sum = parts.next()?.clone();
@@ -28,6 +29,8 @@ impl Interval {
         self.under_way = both(&self.under_way, &part.under_way);
         self.workers.extend(&part.workers);
         ServerReport::unite(&mut self.reports, &part.reports);
+        // What several machines did is what none of them did.
+        self.host = None;
         self.is_over &= part.is_over;
     }
 
@@ -36,12 +39,17 @@ impl Interval {
         self.absorb(next, |_, at_end| at_end);
         // How busy a worker was is known only if it is known of both.
         let (before, after) = (self.length.as_s_f64(), next.length.as_s_f64());
-        let busy = |at: usize, is: &WorkerSecond| {
-            let (was, is) = (self.workers.get(at)?.busy?, is.busy?);
-            Some((was * before + is * after) / (before + after)).filter(|busy| busy.is_finite())
+        let mean = |was: Option<f64>, is: Option<f64>| {
+            Some((was? * before + is? * after) / (before + after)).filter(|mean| mean.is_finite())
+        };
+        let both = |(at, is): (usize, &WorkerSecond)| {
+            let was = self.workers.get(at).copied().unwrap_or_default();
+            WorkerSecond { busy: mean(was.busy, is.busy), kept: mean(was.kept, is.kept), ..*is }
         };
         let workers = next.workers.iter().enumerate();
-        self.workers = workers.map(|(at, is)| WorkerSecond { busy: busy(at, is), ..*is }).collect();
+        self.workers = workers.map(both).collect();
+        let hosts = self.host.as_ref().zip(next.host.as_ref());
+        self.host = hosts.map(|(host, next)| host.then(before, next, after));
         self.length = next.end().saturating_sub(self.start);
         self.under_way = next.under_way;
         ServerReport::append(&mut self.reports, &next.reports);

@@ -99,9 +99,17 @@ impl Seconds {
                     connections_open: self.below(64),
                     oldest_due_s: self.maybe(Self::fraction),
                     busy: self.maybe(Self::fraction),
+                    kept: self.maybe(Self::fraction),
                 })
                 .collect(),
             reports: (0..self.below(3)).map(|_| self.report()).collect(),
+            host: self.maybe(|this| HostSecond {
+                cpus: vec![this.fraction(), this.fraction()],
+                cpu_busy: this.maybe(Self::fraction),
+                sent_bytes: this.maybe(|this| this.below(1_000)),
+                retransmits: this.maybe(|this| this.below(9)),
+                ..HostSecond::default()
+            }),
             is_over: self.below(4) == 0,
         }
     }

@@ -63,6 +63,7 @@ fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
         depth: 9,
         churn: false,
         message_sizes: true,
+        item_figures: false,
         bounds: true,
     };
     let (mut tally, mut sums) = (Tally::new(&shape), TallySum::new(&shape));
@@ -99,7 +100,7 @@ fn note(tally: &mut Tally, operation: &Operation) {
             tally.times.lag_generator.record(lag.ns());
             let service = response.saturating_sub(lag);
             let (slot, server) = (kind, nth);
-            let answer = Answer { slot, kind, server, response, service, hits, misses };
+            let answer = Answer { count: 1, slot, kind, server, response, service, hits, misses };
             tally.answered(intended, answer);
         }
         Fate::Dropped => {

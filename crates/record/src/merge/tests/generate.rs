@@ -167,6 +167,8 @@ impl Generator {
                 opened: self.below(50),
                 failed: self.below(3),
                 lost: self.below(3),
+                handshakes_full: self.below(9),
+                handshakes_resumed: self.below(9),
             },
             verification: VerificationCounts {
                 checked: self.below(1_000),
@@ -223,6 +225,9 @@ impl Generator {
             cooldown,
             connect: self.distribution(true),
             connect_service: self.distribution(false),
+            connect_tcp: self.distribution(false),
+            handshake: self.distribution(false),
+            first_reply: self.distribution(false),
             lifetime: self.distribution(false),
             calls_planned: calls_intended + unmade,
             calls_intended,

@@ -16,6 +16,7 @@ fn step(number: u32, role: StepRole, asked: Option<f64>, goal: GoalResult) -> St
         achieved_per_s: asked.unwrap_or(98_765.4) * 0.999,
         behind: false,
         goal: Some(goal),
+        spoilt: false,
         figure_ns: None,
         low_per_s: None,
         high_per_s: None,
@@ -23,12 +24,51 @@ fn step(number: u32, role: StepRole, asked: Option<f64>, goal: GoalResult) -> St
     }
 }
 
-const ANSWER: Answer =
-    Answer { rate_per_s: Some(7e4), met: 2, missed: 0, missed_per_s: Some(71_250.0) };
+const ANSWER: Answer = Answer {
+    rate_per_s: Some(7e4),
+    met: 2,
+    missed: 0,
+    missed_per_s: Some(71_250.0),
+    undecided: None,
+};
+
+#[test]
+fn the_answer_of_a_search_is_an_interval_or_why_it_is_none() {
+    let mut text = StepsText::new(CourseKind::Search, &["all.p95<1ms".to_owned()], None);
+    text.step(&step(1, StepRole::Narrow, Some(7e4), GoalResult::Met));
+    let hidden = Undecided {
+        from_per_s: 7.05e4,
+        to_per_s: 7.1e4,
+        decidable_ns: Some(6e6),
+        pause_ns: Some(4e6),
+    };
+    let short = Undecided { pause_ns: None, decidable_ns: None, ..hidden };
+    let nothing = Answer { rate_per_s: None, missed_per_s: None, ..ANSWER };
+    for (answer, said) in [
+        (ANSWER, "70 000–71 250/s (95 %) is the highest rate that meets all.p95<1ms"),
+        (
+            Answer { missed_per_s: None, ..ANSWER },
+            "at least 70 000/s meets all.p95<1ms; no higher rate was tested",
+        ),
+        (
+            Answer { undecided: Some(short), ..ANSWER },
+            "70 000–71 250/s (95 %) is the highest rate that meets all.p95<1ms; undecided at \
+             70 500–71 000/s: longer steps may tell whether all.p95<1ms is met (--duration)",
+        ),
+        (
+            Answer { undecided: Some(hidden), ..nothing },
+            "undecided: this machine's pauses of 4.00 ms hide all.p95<1ms; the lowest goal that can \
+             be decided here is 6.00 ms",
+        ),
+        (nothing, "no tested rate meets all.p95<1ms"),
+    ] {
+        assert_eq!(text.sentence(&answer), said);
+    }
+}
 
 #[test]
 fn a_search_row_by_row() {
-    let mut text = StepsText::new(&["all.p95<10ms".to_owned()], None);
+    let mut text = StepsText::new(CourseKind::Search, &["all.p95<10ms".to_owned()], None);
     let mut late = step(3, StepRole::Narrow, Some(71_250.0), GoalResult::Missed);
     late.record = fixture::bad_day();
     let behind = Step { behind: true, ..step(4, StepRole::Confirm, Some(98e3), GoalResult::Met) };
@@ -47,7 +87,7 @@ fn a_search_row_by_row() {
 #[test]
 fn every_end_has_its_sentence() {
     let goals = ["all.p95<10ms".to_owned(), "errors<1%".to_owned()];
-    let mut text = StepsText::new(&goals, None);
+    let mut text = StepsText::new(CourseKind::Scan, &goals, None);
     let end = |ended_by, answer| Conclusion { ended_by, answer, ..Conclusion::default() };
     let early = text.conclusion(&end(StepsEnd::Interrupted, None));
     assert_eq!(early, "partial: interrupted before the first step ended\n");
@@ -70,7 +110,7 @@ fn every_end_has_its_sentence() {
 
 #[test]
 fn lost_agents_are_named_and_the_answer_says_whose_it_is() {
-    let mut text = StepsText::new(&["all.p95<10ms".to_owned()], None);
+    let mut text = StepsText::new(CourseKind::Scan, &["all.p95<10ms".to_owned()], None);
     text.step(&step(1, StepRole::Scan, Some(7e4), GoalResult::Met));
     let lost = |step, name: &str, left| LostAgent {
         step,
@@ -138,7 +178,7 @@ fn the_same_steps_follow_from_the_command_and_a_scenario_without_rate() {
 fn rates_in_keys_say_so() {
     let mut step = step(1, StepRole::Scan, Some(3e3), GoalResult::Met);
     step.record.plan.rate_unit = Some("keys".to_owned());
-    let mut text = StepsText::new(&["all.p95<10ms".to_owned()], None);
+    let mut text = StepsText::new(CourseKind::Scan, &["all.p95<10ms".to_owned()], None);
     assert!(text.step(&step).contains(" 3 000 keys/s"));
     let answer = Answer { rate_per_s: Some(3e3), missed_per_s: None, ..ANSWER };
     let end = text.conclusion(&Conclusion { answer: Some(answer), ..Conclusion::default() });

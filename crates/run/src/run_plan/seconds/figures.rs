@@ -121,23 +121,29 @@ pub(super) fn connections_open(plan: &Plan, totals: &TallySum) -> Vec<Option<u64
     open.map(|open| plan.churn().is_none().then_some(open)).collect()
 }
 
-/// State of each worker: in flight, backlog, and how busy it was since the given idle times.
+/// State of each worker: in flight, backlog, and how busy it was, and how long without a CPU, since
+/// the times of `before`.
 pub(super) fn workers(
     looked: &Looked,
-    idle_before: &[Span],
+    before: &[(Span, Option<Span>)],
     measured: Option<Span>,
 ) -> Vec<WorkerSecond> {
     let each = looked.workers.iter().enumerate().map(|(number, worker)| {
-        let before = idle_before.get(number).copied().unwrap_or(Span::ZERO);
-        let idle = worker.idle.saturating_sub(before);
+        let (idle, delay) = before.get(number).copied().unwrap_or((Span::ZERO, Some(Span::ZERO)));
+        let idle = worker.idle.saturating_sub(idle);
+        let kept = worker.run_delay.map(|now| now.saturating_sub(delay.unwrap_or(Span::ZERO)));
+        let share = |of: Span, length: Span| {
+            (of.as_s_f64() / length.as_s_f64().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
+        };
         let waits = age(worker).filter(|_| worker.stage == Stage::Running);
         WorkerSecond {
             in_flight: worker.in_flight,
             connections_open: u64::from(worker.connections_open),
             oldest_due_s: waits.map(Span::as_s_f64),
-            busy: measured.map(|length| {
-                (1.0 - idle.as_s_f64() / length.as_s_f64().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
-            }),
+            busy: measured.map(|length| 1.0 - share(idle, length)),
+            kept: measured
+                .zip(kept)
+                .map(|(length, kept)| (share(kept, length) * 1e4).round() / 1e4),
         }
     });
     each.collect()

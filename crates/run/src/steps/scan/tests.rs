@@ -8,12 +8,11 @@ fn tried(word: &str, most: usize) -> Vec<f64> {
     let mut scan = Scan::new(word.parse().unwrap(), RateUnit::Operations);
     let mut rates = Vec::new();
     let mut decision = scan.first();
-    while let Decision::Try(Trial { rate, .. }) = decision
+    while let Decision::Try(trial) = decision
         && rates.len() < most
     {
-        rates.push(rate.per_s);
-        let result = StepResult { rate, achieved: rate, goal: None, behind: false };
-        decision = scan.next(&result);
+        rates.push(trial.rate.per_s);
+        decision = scan.next(&StepResult::of(trial));
     }
     assert_eq!(scan.answer(), None, "nothing was looked for");
     rates
@@ -60,8 +59,8 @@ fn the_answer_is_the_highest_rate_that_did() {
         (500.0, GoalResult::Undecided, false),
     ] {
         let rate = Rate::new(rate, RateUnit::Operations);
-        let result = StepResult { rate, achieved: rate, goal: Some(goal), behind };
-        scan.next(&result);
+        let trial = Trial { rate, role: StepRole::Scan, longer: 1 };
+        scan.next(&StepResult { goal: Some(goal), behind, ..StepResult::of(trial) });
     }
     let answer = scan.answer().unwrap();
     assert_eq!((answer.rate_per_s, answer.missed_per_s), (Some(200.0), Some(300.0)));

@@ -55,6 +55,7 @@ impl Bisect {
             return Decision::Try(Trial {
                 rate: in_operations(self.current),
                 role: StepRole::Narrow,
+                longer: 1,
             });
         }
         self.retreats = true;
@@ -64,6 +65,7 @@ impl Bisect {
                 return Decision::Try(Trial {
                     rate: in_operations(self.current),
                     role: StepRole::Confirm,
+                    longer: 1,
                 });
             }
         }
@@ -73,7 +75,7 @@ impl Bisect {
 
 impl Course for Bisect {
     fn first(&mut self) -> Decision {
-        Decision::Try(Trial { rate: in_operations(self.first), role: StepRole::Peak })
+        Decision::Try(Trial { rate: in_operations(self.first), role: StepRole::Peak, longer: 1 })
     }
 
     fn next(&mut self, result: &StepResult) -> Decision {
@@ -93,7 +95,8 @@ impl Course for Bisect {
     fn answer(&self) -> Option<Answer> {
         let rate_per_s = self.does.then_some(self.current);
         let missed_per_s = Some(self.high).filter(|high| *high > self.current);
-        Some(Answer { rate_per_s, met: u32::from(self.does), missed: 0, missed_per_s })
+        let met = u32::from(self.does);
+        Some(Answer { rate_per_s, met, missed_per_s, ..Answer::default() })
     }
 
     fn bracket(&self) -> (Option<Rate>, Option<Rate>) {

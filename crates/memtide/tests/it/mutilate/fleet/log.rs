@@ -43,16 +43,14 @@ fn a_masters_log_is_that_of_the_originals() {
         let (ran, loads) = stretches(&peer, || user.master(&line).finish().exits(0));
         let expected: Vec<&str> = section(LINES, title).collect();
         assert_eq!(masked(&ran.err), expected, "{ran}");
-        // A fill reads some keys, too.
-        let loads = &loads[usize::from(!words.contains("--noload"))..];
         // Nothing says when a warm-up begins.
         let warmup_ms = if words.contains("-w 1") { 1000 } else { 0 };
         let started = instants(&ran, " started at ").into_iter().map(|at| at - warmup_ms);
         let mut stopped = instants(&ran, " stopped at ");
         stopped.dedup();
         // No step of a scan says when it begins.
-        let started = started.zip(loads).map(|(at, (first, _))| far(*first, at));
-        let most = started.chain(stopped.iter().zip(loads).map(|(at, (_, last))| far(*last, *at)));
+        let started = started.zip(&loads).map(|(at, (first, _))| far(*first, at));
+        let most = started.chain(stopped.iter().zip(&loads).map(|(at, (_, last))| far(*last, *at)));
         assert!(most.max() <= Some(NEAR_MS), "counted {loads:?}: {ran}");
         assert_eq!(stopped.len(), loads.len(), "counted {loads:?}: {ran}");
     }

@@ -1,0 +1,118 @@
+//! `memtide run --repeat N`: the same run again and again, each over connections of its own, and the
+//! median of all.
+
+use crate::cmd::ab::{carry_out, run_once};
+use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
+use crate::output::{columns, complain, show_part};
+use crate::placement::{check_undivided, variable};
+use crate::session::outlets::close;
+use crate::session::{caught, check_whole};
+use clap::ArgMatches;
+use memtide_host::signal::StopFlag;
+use memtide_record::compare::{Named, Repeats};
+use memtide_report::{repeat_line, repeats_markdown, repeats_text};
+use memtide_scenario::{Goal, Output, OutputKind, Outputs, Settings};
+use memtide_sinks::{Outlets, check_places, open_text};
+
+/// The figures of runs without goals.
+const FIGURES: [&str; 3] = ["all.p50", "all.p99", "rate"];
+
+/// Runs `asked` times; returns the exit code.
+///
+/// Cause: The field is about a single run, and `--repeat` makes many.
+///
+/// To do: Leave it out, or do without `--repeat`.
+pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> Result<u8, Stop> {
+    let between = matches.get_one::<String>("between");
+    let outputs = &settings.outputs;
+    check(settings)?;
+    let mut each = settings.clone();
+    // Goals name the figures of the median; a single run is not judged.
+    each.scenario.goals.clear();
+    each.outputs = Outputs { quiet: outputs.quiet, ..Outputs::default() };
+    check_whole(&each, u64::from(each.scenario.servers.is_empty()))?;
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
+    let names = names(settings);
+    let mut repeats = Repeats::new(asked);
+    let mut shows = !outputs.is_on_stdout();
+    let mut code = 0;
+    for number in 0..asked {
+        let before = between.filter(|_| number > 0).map(|command| carry_out("between", command));
+        if let Some(Err(why)) = before {
+            complain(&why.message);
+            code = if stop.is_raised() { INTERRUPTED } else { why.code };
+            break;
+        }
+        if stop.is_raised() {
+            code = INTERRUPTED;
+            break;
+        }
+        match run_once(each.clone()) {
+            Ok(record) => repeats.add(record, &names),
+            Err(failed) => {
+                code = failed;
+                break;
+            }
+        }
+        shows = shows && show_part(&repeat_line(&repeats, &names)).is_ok();
+    }
+    publish(&repeats, outputs, shows, code)
+}
+
+/// Refuses what belongs to a single run.
+fn check(settings: &Settings) -> Result<(), Stop> {
+    let Settings { scenario, outputs, placement } = settings;
+    check_undivided("--repeat", placement.shard, &variable)?;
+    let is_other = |output: &Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
+    let unfit = [
+        (scenario.trust.strict.is_some(), "strict judges a single run"),
+        (outputs.plan, "plan shows a single run"),
+        (outputs.explain.is_some(), "explain is about a single run"),
+        (outputs.verify_details.is_some(), "verify-details would mix the values of all runs"),
+        (
+            outputs.files().iter().any(is_other),
+            "repeats are written as --json FILE, or as --out json=FILE or md=FILE",
+        ),
+    ];
+    match unfit.iter().find(|(is_unfit, _)| *is_unfit) {
+        Some((_, message)) => Err(Stop::usage(format!("{message}; do without --repeat"))),
+        None => Ok(check_places(outputs, &[])?),
+    }
+}
+
+/// The figures of the goals; without goals, those that every run has.
+fn names(settings: &Settings) -> Vec<Named> {
+    let mut names: Vec<Named> = Vec::new();
+    for Goal { subject, .. } in &settings.scenario.goals {
+        if !names.contains(&Named::Goal(*subject)) {
+            names.push(Named::Goal(*subject));
+        }
+    }
+    if names.is_empty() {
+        names.extend(FIGURES.iter().filter_map(|name| Named::parse(name).ok()));
+    }
+    names
+}
+
+/// Shows the result and writes its outputs; returns the exit code.
+fn publish(repeats: &Repeats, outputs: &Outputs, shows: bool, code: u8) -> Result<u8, Stop> {
+    // Why was said already.
+    if repeats.runs.is_empty() {
+        return Ok(code);
+    }
+    let mut trouble = Vec::new();
+    if shows && let Err(error) = show_part(&format!("\n{}", repeats_text(repeats, columns()))) {
+        trouble.push(unwritable("stdout", &error));
+    }
+    let mut outlets = Outlets::default();
+    for output in outputs.files() {
+        let text = match output.kind {
+            OutputKind::Json => repeats.to_json(),
+            _ => repeats_markdown(repeats),
+        };
+        trouble.extend(open_text(&mut outlets, &output, &text).err().map(Stop::from));
+    }
+    trouble.extend(close(outlets));
+    trouble.iter().for_each(|stop| complain(&stop.message));
+    Ok(if code == 0 && !trouble.is_empty() { FAILED } else { code })
+}

@@ -1,0 +1,96 @@
+//! Two groups of records that are no pairs (`memtide.groups/1`): per figure whether B is better than
+//! A, worse, equal or undecided, by how much runs of a group differ among themselves.
+
+use super::trial::{spoilt, value};
+use super::{Named, Rule, RuleResult, TrialFigure};
+use crate::record::{PlanRecord, Record};
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the JSON format of groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub enum GroupsName {
+    /// The first version.
+    #[default]
+    #[serde(rename = "memtide.groups/1")]
+    V1,
+}
+
+/// Two groups of records compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Groups {
+    /// Name and version of this format.
+    pub schema: GroupsName,
+    /// The names of the records of A and of B.
+    pub records: [Vec<String>; 2],
+    /// Groups that differ by less than this fraction are equal.
+    pub difference: f64,
+    /// The figures that are compared. All intervals together hold in 95 % of the comparisons.
+    pub figures: Vec<TrialFigure>,
+    /// Records that do not count, each with the reason.
+    pub left_out: Vec<String>,
+    /// Results of the rules.
+    pub rules: Vec<RuleResult>,
+}
+
+/// Compares group B with group A by these figures, and those of the rules. `difference` is above 0.
+pub fn compare_groups(
+    groups: &[Vec<(String, Record)>; 2],
+    difference: f64,
+    names: &[Named],
+    rules: &[Rule],
+) -> Groups {
+    let unit = PlanRecord::common_unit(groups.iter().flatten().map(|(_, record)| &record.plan));
+    let mut names = names.to_vec();
+    for rule in rules {
+        if !names.contains(&rule.subject()) {
+            names.push(rule.subject());
+        }
+    }
+    let counted = |group: &[(String, Record)], named: Named| -> Vec<f64> {
+        let records = group.iter().filter(|(_, record)| spoilt(record).is_none());
+        records.filter_map(|(_, record)| value(named, record, unit)).collect()
+    };
+    let values = |named: Named| groups.each_ref().map(|group| counted(group, named));
+    let figure = |named: &Named| {
+        let [a, b] = values(*named);
+        let mut figure = TrialFigure { unit: named.unit(unit), ..TrialFigure::new(named) };
+        figure.look_at_groups([&a, &b], (names.len(), difference), named.more_is_better());
+        figure
+    };
+    let figures: Vec<TrialFigure> = names.iter().map(figure).collect();
+    let judged = |rule: &Rule| {
+        let at = names.iter().position(|named| *named == rule.subject());
+        let figure = &figures[at.expect("the rules' figures are among them")];
+        rule.judge_groups(figure, &values(rule.subject())[1])
+    };
+    let left_out = groups
+        .iter()
+        .flatten()
+        .filter_map(|(name, record)| Some(format!("{name}: {}", spoilt(record)?)));
+    Groups {
+        schema: GroupsName::V1,
+        records: groups
+            .each_ref()
+            .map(|group| group.iter().map(|(name, _)| name.clone()).collect()),
+        difference,
+        left_out: left_out.collect(),
+        rules: rules.iter().map(judged).collect(),
+        figures,
+    }
+}
+
+impl Groups {
+    /// True if no rule failed; an undecided one fails if `strict`.
+    pub fn has_passed(&self, strict: bool) -> bool {
+        self.rules.iter().all(|rule| rule.passes(strict))
+    }
+
+    /// The groups as JSON for files and pipes: indented, ending with a line break.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("groups have only names as keys") + "\n"
+    }
+}

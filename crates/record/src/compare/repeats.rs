@@ -1,0 +1,115 @@
+//! Several runs of one scenario (`memtide.repeats/1`): their records, and for each figure the median
+//! with its interval, and the spread between runs beside the error that each run knows.
+
+use super::trial::{spoilt, value};
+use super::{Named, Unit};
+use crate::record::{PlanRecord, Record};
+use memtide_base::choice::RateUnit;
+use memtide_belief::Repeated;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The quantile of a normal distribution up to which half of a 95 % interval reaches.
+const NORMAL_975: f64 = 1.959_964;
+
+/// Name and version of the JSON format of repeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub enum RepeatsName {
+    /// The first version.
+    #[default]
+    #[serde(rename = "memtide.repeats/1")]
+    V1,
+}
+
+/// Runs of one scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct Repeats {
+    /// Name and version of this format.
+    pub schema: RepeatsName,
+    /// Number of runs that were asked for.
+    pub asked: u32,
+    /// The figures.
+    pub figures: Vec<RepeatedFigure>,
+    /// Runs that do not count, each with the reason.
+    pub left_out: Vec<String>,
+    /// The records of all runs, in order.
+    pub runs: Vec<Record>,
+}
+
+/// A figure of all runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct RepeatedFigure {
+    /// Name of the figure, as in rules.
+    pub name: String,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// Number of runs that have it and count.
+    pub runs: u64,
+    /// The median of the runs; none with fewer than two.
+    pub median: Option<f64>,
+    /// The interval of the median.
+    pub range: Option<[f64; 2]>,
+    /// In which part of the cases the interval holds; few runs reach less than 95 %.
+    pub confidence: Option<f64>,
+    /// Spread between runs: the standard deviation of the logarithms.
+    pub between: Option<f64>,
+    /// The error that a run knows of itself, in the same measure; none if no run has an interval.
+    pub within: Option<f64>,
+    /// True if the runs differ by more than that.
+    pub unsteady: bool,
+}
+
+impl Repeats {
+    /// No run yet, of this many.
+    pub fn new(asked: u32) -> Self {
+        Self {
+            schema: RepeatsName::V1,
+            asked,
+            figures: Vec::new(),
+            left_out: Vec::new(),
+            runs: Vec::new(),
+        }
+    }
+
+    /// Adds a run, and looks at the figures `names` anew.
+    pub fn add(&mut self, record: Record, names: &[Named]) {
+        if let Some(why) = spoilt(&record) {
+            self.left_out.push(format!("run {}: {why}", self.runs.len() + 1));
+        }
+        self.runs.push(record);
+        let unit = PlanRecord::common_unit(self.runs.iter().map(|record| &record.plan));
+        self.figures = names.iter().map(|named| self.figure(*named, unit)).collect();
+    }
+
+    fn figure(&self, named: Named, unit: RateUnit) -> RepeatedFigure {
+        let counted = || self.runs.iter().filter(|record| spoilt(record).is_none());
+        let values: Vec<f64> = counted().filter_map(|it| value(named, it, unit)).collect();
+        let errors: Vec<f64> = counted()
+            .filter_map(|record| named.interval(record, unit))
+            .filter(|[low, _]| *low > 0.0)
+            .map(|[low, high]| (high / low).ln() / 2.0 / NORMAL_975)
+            .collect();
+        let repeated = Repeated::of(&values);
+        let mean = errors.iter().map(|error| error.powi(2)).sum::<f64>() / errors.len() as f64;
+        RepeatedFigure {
+            name: named.to_string(),
+            unit: named.unit(unit),
+            runs: values.len() as u64,
+            median: repeated.map(|it| it.median),
+            range: repeated.map(|it| it.range),
+            confidence: repeated.map(|it| it.confidence),
+            between: repeated.map(|it| it.between),
+            within: Some(mean.sqrt()).filter(|error| error.is_finite()),
+            unsteady: repeated.is_some_and(|it| it.is_unsteady(&errors)),
+        }
+    }
+
+    /// The runs as JSON for files and pipes: indented, ending with a line break.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("repeats have only names as keys") + "\n"
+    }
+}

@@ -1,0 +1,67 @@
+//! Two groups of records as text and as Markdown: what both measured, by how much they differ, and
+//! what that means.
+
+use super::trial::{equal, rows, signed_percent};
+use super::{rule_line, table};
+use crate::files::{escaped, table as markdown_table};
+use crate::layout::{TextLayout, labelled, unbroken, wrapped};
+use crate::number::counted;
+use memtide_record::compare::{Groups, TrialFinding};
+
+/// The comparison for a terminal of `columns` columns, or for none.
+pub fn groups_text(groups: &Groups, columns: Option<usize>) -> String {
+    let mut out = TextLayout::new(columns);
+    for (letter, names) in ["A", "B"].into_iter().zip(&groups.records) {
+        labelled(&mut out, letter, &names.join(" "));
+    }
+    out.push('\n');
+    table(&rows(&groups.figures)).render(&mut out);
+    for sentence in sentences(groups) {
+        wrapped(&mut out, "", "", &sentence);
+    }
+    for rule in &groups.rules {
+        unbroken(&mut out, "fail-on: ", "         ", &rule_line(rule));
+    }
+    out.into_text()
+}
+
+/// The comparison as Markdown, ending in a line break.
+pub fn groups_markdown(groups: &Groups) -> String {
+    let mut out = "### memtide: two groups of records compared\n\n".to_owned();
+    for (letter, names) in ["A", "B"].into_iter().zip(&groups.records) {
+        out += &format!("- **{letter}:** {}\n", escaped(&names.join(" ")));
+    }
+    out += &format!("\n{}\n", markdown_table(&rows(&groups.figures)));
+    let rules = groups.rules.iter().map(rule_line);
+    for sentence in sentences(groups).into_iter().chain(rules) {
+        out += &format!("- {}\n", escaped(&sentence));
+    }
+    out
+}
+
+/// What the answers mean, and what limits them.
+fn sentences(groups: &Groups) -> Vec<String> {
+    let mut sentences = vec![
+        "The ranges are by the scatter of the runs of each group, and hold together in 95 % of \
+         comparisons."
+            .to_owned(),
+    ];
+    sentences.extend(equal(&groups.figures, groups.difference));
+    let undecided = groups.figures.iter().filter(|it| it.finding == TrialFinding::Undecided);
+    sentences.extend(undecided.map(|figure| match figure.visible {
+        Some(visible) => format!(
+            "{} is undecided: these runs find a change of {} or more; for less, use more runs, or \
+             memtide ab.",
+            figure.name,
+            signed_percent(visible).trim_start_matches('+')
+        ),
+        None => format!("{} is undecided: fewer than two runs of a group have it.", figure.name),
+    }));
+    if let Some(last) = groups.left_out.last() {
+        sentences.push(format!(
+            "{} left out, because a run was not the load that was asked for; the last: {last}.",
+            counted(groups.left_out.len() as u64, "record"),
+        ));
+    }
+    sentences
+}

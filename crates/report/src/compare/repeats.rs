@@ -1,0 +1,84 @@
+//! Repeats of a run as text and as Markdown: a line for each run as it ends, then the medians.
+
+use super::table;
+use super::trial::percent;
+use crate::figure::in_unit;
+use crate::files::{escaped, table as markdown_table};
+use crate::layout::{TextLayout, wrapped};
+use crate::number::{NONE, counted};
+use memtide_record::compare::{Named, RepeatedFigure, Repeats};
+
+/// The line of the last run.
+pub fn repeat_line(repeats: &Repeats, names: &[Named]) -> String {
+    let Some(record) = repeats.runs.last() else { return String::new() };
+    let number = repeats.runs.len();
+    let cells = names.iter().zip(&repeats.figures).map(|(named, figure)| {
+        let value = named.value(record).map(|value| in_unit(figure.unit, value));
+        format!("{} {}", figure.name, value.unwrap_or_else(|| NONE.to_owned()))
+    });
+    let cells = cells.collect::<Vec<_>>().join("; ");
+    let is_left_out = repeats.left_out.iter().any(|it| it.starts_with(&format!("run {number}:")));
+    let mark = if is_left_out { " (left out)" } else { "" };
+    format!("run {number} of {}: {cells}{mark}\n", repeats.asked)
+}
+
+/// The result for a terminal of `columns` columns, or for none.
+pub fn repeats_text(repeats: &Repeats, columns: Option<usize>) -> String {
+    let mut out = TextLayout::new(columns);
+    table(&rows(repeats)).render(&mut out);
+    for sentence in sentences(repeats) {
+        wrapped(&mut out, "", "", &sentence);
+    }
+    out.into_text()
+}
+
+/// The result as Markdown, ending in a line break.
+pub fn repeats_markdown(repeats: &Repeats) -> String {
+    let runs = counted(repeats.runs.len() as u64, "run");
+    let mut out =
+        format!("### memtide: {runs} of one scenario\n\n{}\n", markdown_table(&rows(repeats)));
+    for sentence in sentences(repeats) {
+        out += &format!("- {}\n", escaped(&sentence));
+    }
+    out
+}
+
+/// The rows of the result, heading first.
+fn rows(repeats: &Repeats) -> Vec<Vec<String>> {
+    let heading = ["figure", "median", "from", "to", "holds in", "between runs", "within a run"];
+    let row = |figure: &RepeatedFigure| {
+        let of = |value: Option<f64>| {
+            value.map_or_else(|| NONE.to_owned(), |value| in_unit(figure.unit, value))
+        };
+        let part = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), percent);
+        let [low, high] = [0, 1].map(|end: usize| of(figure.range.map(|range| range[end])));
+        let (holds, between) = (part(figure.confidence), part(figure.between));
+        vec![figure.name.clone(), of(figure.median), low, high, holds, between, part(figure.within)]
+    };
+    let heading = heading.map(str::to_owned).to_vec();
+    [heading].into_iter().chain(repeats.figures.iter().map(row)).collect()
+}
+
+/// What limits the result.
+fn sentences(repeats: &Repeats) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let unsteady = repeats.figures.iter().filter(|figure| figure.unsteady);
+    let names: Vec<&str> = unsteady.map(|figure| &*figure.name).collect();
+    if !names.is_empty() {
+        sentences.push(format!(
+            "{}: runs differ by more than each knows of itself: state kept by server or kernel. The \
+             median of the runs counts, not the interval of one.",
+            names.join(", ")
+        ));
+    }
+    if let Some(last) = repeats.left_out.last() {
+        sentences.push(format!(
+            "{} left out, because it was not the load that was asked for; the last: {last}.",
+            counted(repeats.left_out.len() as u64, "run"),
+        ));
+    }
+    if (repeats.runs.len() as u64) < u64::from(repeats.asked) {
+        sentences.push("not all runs were made; this is the result so far.".to_owned());
+    }
+    sentences
+}

@@ -1,0 +1,258 @@
+//! The page on which a run is watched: a frame that is loaded once, and a part that a script replaces
+//! each second. Its charts are those of the finished page.
+
+use super::chart::{Cell, Chart, Limit, Line, values};
+use super::{SCRIPT, STYLE};
+use crate::axis::{Axis, Scale};
+use crate::live::{HEAT_CELLS, Live, LiveSecond, Suspect, heat_edge, time_word};
+use crate::number::{or_none, percent, rate, seconds, time, whole};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const LIVE_SCRIPT: &str = include_str!("live.js");
+/// As the policy of the finished page, and requests to where the page came from.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                      connect-src 'self'";
+/// The end of a second on an axis of time.
+const END: fn(f64, f64) -> f64 = |start_s, length_s| start_s + length_s;
+
+/// The frame of the page. Its script asks for the rest.
+pub fn live_page() -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "memtide: a run under way" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    h1 { "memtide: a run under way" }
+                    p {
+                        button #pause type="button" aria-pressed="false" { "Pause the picture" }
+                        " " span #state role="status" { "waiting for the first second" }
+                    }
+                    div #live {}
+                }
+                script { (PreEscaped(SCRIPT)) }
+                script { (PreEscaped(LIVE_SCRIPT)) }
+            }
+        }
+    };
+    page.into_string() + "\n"
+}
+
+/// The part of the page that changes, of what is known now.
+pub fn live_part(live: &Live) -> String {
+    let part = html! {
+        (summary(live))
+        @for chart in charts(live) { (chart.markup()) }
+        (kinds(live))
+        (servers(live))
+        (steps(live))
+    };
+    part.into_string()
+}
+
+fn summary(live: &Live) -> Markup {
+    let now = live.last();
+    let [p50, p99, p999] = now.map_or([None; 3], |now| now.response);
+    let errors = live.counts.settled.saturating_sub(live.counts.answered);
+    let errors = errors.saturating_sub(live.counts.unacknowledged);
+    let age = now.and_then(|now| now.under_way.oldest_due_s).map(|s| time(s * 1e9));
+    let figures = [
+        ("asked", or_none(now.and_then(|now| now.due_per_s).map(rate))),
+        ("answered", or_none(now.map(|now| rate(now.answered_per_s)))),
+        ("p50", time_word(p50)),
+        ("p99", time_word(p99)),
+        ("p99.9", time_word(p999)),
+        ("backlog age", or_none(age)),
+        ("answered so far", whole(live.counts.answered)),
+        ("not answered so far", whole(errors)),
+    ];
+    html! {
+        @if let Some(line) = live.line() { p { (line) } }
+        @if let Some(suspect) = live.suspect() {
+            @let word = match suspect {
+                Suspect::Calm(_) => "calm",
+                Suspect::Server(_) => "server",
+                Suspect::Own(_) => "own",
+            };
+            p data-suspect=(word) { strong { (suspect.sentence()) } }
+        }
+        table {
+            caption { "The last second" }
+            thead { tr { @for (name, _) in &figures { th scope="col" { (name) } } } }
+            tbody { tr { @for (_, figure) in &figures { td { (figure) } } } }
+        }
+        @for aim in live.aims() { p { "goal " (aim.goal) ": " (aim.word()) " (" (aim.figure) ")" } }
+        @for words in live.words.iter().rev().take(3) { p { (words) } }
+    }
+}
+
+/// A line of one figure of each second.
+fn line(name: impl Into<String>, live: &Live, value: impl Fn(&LiveSecond) -> Option<f64>) -> Line {
+    let stretch = |second: &LiveSecond| (second.start_s, second.length_s, value(second));
+    Line::over_time(name, END, live.seconds.iter().map(stretch))
+}
+
+/// An upright axis from zero, a word for its figures, and the least that it reaches.
+type Upright = (fn(f64) -> String, f64);
+
+fn of_lines(
+    (title, about): (&'static str, &str),
+    lines: Vec<Line>,
+    (word, least): Upright,
+    x: Axis,
+) -> Chart {
+    let y = Axis::over(Scale::Linear, values(&lines).chain([least]), word);
+    Chart { about: about.to_owned(), lines, ..Chart::new(title, x, y) }
+}
+
+fn charts(live: &Live) -> Vec<Chart> {
+    let (Some(first), Some(last)) = (live.seconds.front(), live.seconds.back()) else {
+        return Vec::new();
+    };
+    let x = Axis::over(Scale::Linear, [last.end_s()].into_iter(), seconds)
+        .between(first.start_s, last.end_s());
+    let ns = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    let rates = vec![
+        line("asked", live, |second| second.due_per_s),
+        line("answered", live, |second| Some(second.answered_per_s)),
+    ];
+    let lags = vec![
+        line("lag p99", live, |second| ns(second.lag_p99)),
+        line("service p99", live, |second| ns(second.service_p99)),
+        line("backlog age", live, |second| second.under_way.oldest_due_s.map(|s| s * 1e9)),
+    ];
+    let own = vec![
+        line("busiest worker", live, |second| second.busy),
+        line("worker without its CPU", live, |second| second.kept),
+        line("all CPUs", live, |second| second.host.as_ref()?.cpu_busy),
+        line("busiest CPU", live, |second| second.host.as_ref()?.cpu_busy_max),
+        line("stolen by the hypervisor", live, |second| second.host.as_ref()?.stolen),
+    ];
+    let limit = Limit { name: "limit 70 %".to_owned(), at: 0.7, is_upright: false };
+    let bad = vec![line("not answered", live, |second| Some(second.unanswered as f64))];
+    let count = |count: f64| whole(count.round() as u64);
+    let texts = [
+        ("Rate", "Operations due and answered in each second of the load."),
+        ("Not answered", "Operations that failed, timed out or were lost in each second."),
+        (
+            "Lag, service and backlog",
+            "Lag: how late operations were sent. Service: from sent to received. Backlog age: how \
+             long the oldest unsent operation had been due.",
+        ),
+        (
+            "memtide and its machine",
+            "The part of each second in which workers and CPUs were busy, and in which another \
+             program had a worker's CPU.",
+        ),
+    ];
+    let [rate_text, bad_text, lag_text, own_text] = texts;
+    vec![
+        of_lines(rate_text, rates, (rate, 1.0), x),
+        response(live, x),
+        of_lines(bad_text, bad, (count, 1.0), x),
+        of_lines(lag_text, lags, (time, 1e6), x),
+        Chart { limits: vec![limit], ..of_lines(own_text, own, (percent, 1.0), x) },
+    ]
+}
+
+/// Response times as a heat map with percentiles over it.
+fn response(live: &Live, x: Axis) -> Chart {
+    let of = |at: usize| move |second: &LiveSecond| second.response[at].map(|ns| ns as f64);
+    let lines =
+        vec![line("p50", live, of(0)), line("p99", live, of(1)), line("p99.9", live, of(2))];
+    let is_used = |cell: &usize| live.seconds.iter().any(|second| second.heat[*cell] > 0);
+    let used = (0..HEAT_CELLS).filter(is_used);
+    let edges = used.flat_map(|cell| [heat_edge(cell), heat_edge(cell + 1)]);
+    let y = Axis::over(Scale::Log, values(&lines).chain(edges), time);
+    let cells = live.seconds.iter().flat_map(|second| {
+        let most = f64::from(second.heat.iter().copied().max().unwrap_or(0).max(1));
+        let held = second.heat.iter().enumerate().filter(|(_, count)| **count > 0);
+        held.map(move |(cell, count)| Cell {
+            x: [second.start_s, second.end_s()],
+            y: [heat_edge(cell), heat_edge(cell + 1)],
+            strength: f64::from(*count) / most,
+        })
+    });
+    let about = "Response time of measured operations by the second in which they ended. A darker \
+                 cell holds more operations.";
+    Chart {
+        about: about.to_owned(),
+        cells: cells.collect(),
+        lines,
+        ..Chart::new("Response over time", x, y)
+    }
+}
+
+fn table(caption: &str, heading: &[&str], rows: &[Vec<String>]) -> Markup {
+    html! {
+        @if !rows.is_empty() {
+            table {
+                caption { (caption) }
+                thead { tr { @for name in heading { th scope="col" { (name) } } } }
+                tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
+            }
+        }
+    }
+}
+
+fn kinds(live: &Live) -> Markup {
+    let kinds = live.last().into_iter().flat_map(|now| &now.kinds);
+    let rows: Vec<Vec<String>> = kinds
+        .map(|(kind, (per_s, p99))| vec![kind.to_string(), rate(*per_s), time_word(*p99)])
+        .collect();
+    table("Kinds in the last second", &["kind", "answered", "p99"], &rows)
+}
+
+fn servers(live: &Live) -> Markup {
+    let name = |number: usize| {
+        let server = live.plan.as_ref().and_then(|plan| plan.servers.get(number));
+        server.map_or_else(|| format!("server {number}"), |server| server.name.clone())
+    };
+    let servers = live.last().into_iter().flat_map(|now| now.servers.iter().enumerate());
+    let rows: Vec<Vec<String>> = servers
+        .map(|(number, (per_s, bad, open))| {
+            vec![name(number), rate(*per_s), whole(*bad), or_none(open.map(whole))]
+        })
+        .collect();
+    let heading = ["server", "answered", "not answered", "connections"];
+    let reports = live.last().into_iter().flat_map(|now| &now.reports);
+    let said: Vec<Vec<String>> = reports
+        .map(|(name, of)| {
+            let hits = of.hits.zip(of.gets).filter(|(_, gets)| *gets > 0);
+            let hits = hits.map(|(hits, gets)| percent(hits as f64 / gets as f64));
+            let count = |count: Option<u64>| or_none(count.map(whole));
+            let cells = [count(of.operations), or_none(hits), count(of.items), count(of.evictions)];
+            [name.clone()].into_iter().chain(cells).collect()
+        })
+        .collect();
+    let says = ["server", "operations", "hits", "items", "evictions"];
+    html! {
+        (table("Servers, as memtide sees them", &heading, &rows))
+        (table("Servers, as their stats say", &says, &said))
+    }
+}
+
+fn steps(live: &Live) -> Markup {
+    let rows: Vec<Vec<String>> = live
+        .steps
+        .iter()
+        .map(|step| {
+            let [p50, p99] = step.times.map(time_word);
+            let doubt = if step.is_doubted { "no" } else { "yes" };
+            let (target, achieved) = (step.rate.to_string(), step.achieved.to_string());
+            let number = step.number.to_string();
+            vec![number, target, achieved, p50, p99, step.goal.to_owned(), doubt.to_owned()]
+        })
+        .collect();
+    let heading = ["step", "target", "achieved", "p50", "p99", "goal", "believable"];
+    table("Steps", &heading, &rows)
+}
+
+#[cfg(test)]
+mod tests;

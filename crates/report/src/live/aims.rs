@@ -1,0 +1,72 @@
+//! The goals of a run as they stand: the figure so far, and whether it meets the bound.
+
+use super::Live;
+use crate::number::NONE;
+use memtide_base::choice::RateUnit;
+use memtide_metrics::{Quantile, quantile};
+use memtide_record::judge::figure_word;
+use memtide_scenario::{Goal, Measure, Subject};
+
+/// A goal as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AimNow {
+    /// The goal as the user wrote it.
+    pub(crate) goal: String,
+    /// The figure so far, in words.
+    pub(crate) figure: String,
+    /// True if the figure so far meets the bound; none if it is unknown.
+    pub(crate) is_met: Option<bool>,
+}
+
+impl AimNow {
+    /// `goal` by the figures of `live`. The uncertainty of a figure is not considered.
+    pub(super) fn of(goal: &Goal, live: &Live) -> Self {
+        let unit = live.plan.as_ref().map_or(RateUnit::default(), |plan| plan.unit());
+        let figure = figure(goal.subject, live);
+        let word = |figure| figure_word(goal.subject, figure, unit);
+        Self {
+            goal: goal.to_string(),
+            figure: figure.map_or_else(|| NONE.to_owned(), word),
+            is_met: figure.map(|figure| goal.relation.holds(figure, goal.bound)),
+        }
+    }
+
+    /// How it stands, in a word.
+    pub(crate) const fn word(&self) -> &'static str {
+        match self.is_met {
+            Some(true) => "met so far",
+            Some(false) => "missed so far",
+            None => "not known yet",
+        }
+    }
+}
+
+fn figure(subject: Subject, live: &Live) -> Option<f64> {
+    match subject {
+        Subject::Response { kind, measure } => {
+            let (times, above) = live.measured.get(&kind)?;
+            match measure {
+                Measure::Percentile(percent) => match quantile(times, *above, percent / 100.0) {
+                    Quantile::Known(ns) => Some(ns as f64),
+                    Quantile::Unanswered => Some(f64::INFINITY),
+                    Quantile::TooFew { .. } => None,
+                },
+                Measure::Mean => times.moments().mean(),
+                Measure::Max => Some(times.moments().max as f64),
+            }
+        }
+        Subject::Rate => {
+            let shown = live.seconds.iter();
+            let length_s: f64 = shown.clone().map(|second| second.length_s).sum();
+            let answered: u64 = shown.map(|second| second.counts.answered).sum();
+            (length_s > 0.0).then(|| answered as f64 / length_s)
+        }
+        Subject::Errors => {
+            let all = live.counts.settled;
+            let bad: u64 =
+                all.saturating_sub(live.counts.answered).saturating_sub(live.counts.unacknowledged);
+            (all > 0).then(|| bad as f64 / all as f64)
+        }
+        Subject::StartSkew => None,
+    }
+}

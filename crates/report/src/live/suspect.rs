@@ -1,0 +1,100 @@
+//! Whose share the times of the last second are: the server's, memtide's own, or its machine's.
+//!
+//! A first suspicion from one second's figures; the verdict judges the whole run.
+
+use super::{Live, LiveSecond, time_word};
+use crate::number::{percent, whole};
+use memtide_belief::machine::{KEPT_MAX, STOLEN_MAX};
+
+/// Above this part of the response time, lag is considered.
+const LAG_SHARE: f64 = 0.10;
+/// Lag below this is no delay to a reader, in ns.
+const LAG_LEAST_NS: u64 = 200_000;
+/// Above this share, a worker's own queue shows in the times.
+const BUSY_MAX: f64 = 0.70;
+/// A backlog that is younger comes and goes, in seconds.
+const BACKLOG_S: f64 = 0.1;
+/// A response this many times the usual one is unusual.
+const UNUSUAL: u64 = 4;
+
+/// A suspicion about the last second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Suspect {
+    /// Nothing is unusual.
+    Calm(String),
+    /// The server, or the network to it.
+    Server(String),
+    /// memtide itself, or another program on its machine.
+    Own(String),
+}
+
+impl Suspect {
+    pub(super) fn of(live: &Live) -> Option<Self> {
+        let now = live.last()?;
+        let waits = now.under_way.oldest_due_s.filter(|age| *age >= BACKLOG_S);
+        let backlog = waits.map_or_else(String::new, |age| {
+            format!("; backlog {}", time_word(Some((age * 1e9) as u64)))
+        });
+        if let Some(why) = own(now) {
+            return Some(Self::Own(format!("memtide: {why}{backlog}")));
+        }
+        let lag = now.lag_p99.unwrap_or(0);
+        let response = now.response[1].unwrap_or(0);
+        let service = time_word(now.service_p99);
+        if now.unanswered > 0 {
+            let count = whole(now.unanswered);
+            return Some(Self::Server(format!("server: {count} operations not answered{backlog}")));
+        }
+        if now.answered_per_s == 0.0 && now.under_way.in_flight.is_some_and(|waiting| waiting > 0) {
+            return Some(Self::Server(format!("server: no answer in this second{backlog}")));
+        }
+        if waits.is_some() || (lag > LAG_LEAST_NS && lag as f64 > LAG_SHARE * response as f64) {
+            return Some(Self::Server(format!(
+                "server: operations wait for a free connection, replies take {service} at p99; \
+                 memtide has time to spare{backlog}"
+            )));
+        }
+        let usual = usual(live);
+        if usual.is_some_and(|usual| response > usual.saturating_mul(UNUSUAL)) {
+            return Some(Self::Server(format!(
+                "server: p99 {}, usually {}; memtide sends on time (lag p99 {})",
+                time_word(Some(response)),
+                time_word(usual),
+                time_word(now.lag_p99)
+            )));
+        }
+        Some(Self::Calm(format!("calm: lag p99 {}, service p99 {service}", time_word(now.lag_p99))))
+    }
+
+    /// The suspicion as a sentence without its full stop.
+    pub fn sentence(&self) -> &str {
+        let (Self::Calm(text) | Self::Server(text) | Self::Own(text)) = self;
+        text
+    }
+}
+
+/// Why the second's times are memtide's or its machine's, if they are.
+fn own(now: &LiveSecond) -> Option<String> {
+    if let Some(kept) = now.kept.filter(|kept| *kept > KEPT_MAX) {
+        let share = percent(kept);
+        let busy = now.host.as_ref().and_then(|host| Some((host.cpu_busy?, host.runnable?)));
+        let around = busy.map_or_else(String::new, |(busy, ready)| {
+            format!(" (CPUs {} busy, {ready} threads ready)", percent(busy))
+        });
+        return Some(format!("another program had a worker's CPU for {share} of the time{around}"));
+    }
+    if let Some(busy) = now.busy.filter(|busy| *busy > BUSY_MAX) {
+        return Some(format!("a worker was busy for {} of the time", percent(busy)));
+    }
+    let stolen = now.host.as_ref().and_then(|host| host.stolen).filter(|it| *it > STOLEN_MAX)?;
+    Some(format!("the hypervisor took {} of its CPUs' time", percent(stolen)))
+}
+
+/// The median of the 99th percentiles of the seconds before the last.
+fn usual(live: &Live) -> Option<u64> {
+    let before = live.seconds.len().saturating_sub(1);
+    let mut each: Vec<u64> =
+        live.seconds.iter().take(before).filter_map(|second| second.response[1]).collect();
+    each.sort_unstable();
+    (each.len() >= 3).then(|| each[each.len() / 2])
+}

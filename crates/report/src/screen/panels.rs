@@ -1,0 +1,214 @@
+//! The panels below the summary: plots and tables.
+
+use super::View;
+use super::plots::{Curve, curves, heat};
+use crate::live::{Live, time_word};
+use crate::number::{NONE, or_none, percent, rate, time, whole};
+use memtide_base::units::format_bytes;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Color;
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Paragraph, Row, Table, Widget};
+
+/// Fewest lines of a panel that shows two plots above each other.
+const TALL: u16 = 14;
+
+/// Rates, percentiles and the heat map.
+pub(super) fn overview(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
+    let halves = [Constraint::Percentage(50), Constraint::Percentage(50)];
+    let [upper, lower] = match area.height >= TALL {
+        true => Layout::vertical(halves).areas(area),
+        false => Layout::vertical([Constraint::Min(0), Constraint::Length(0)]).areas(area),
+    };
+    let [left, right] = Layout::horizontal(halves).areas(upper);
+    rates(live, view, left, out);
+    times(live, view, right, out);
+    if lower.height > 0 {
+        heat(live, view, lower, out);
+    }
+}
+
+fn rates(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
+    let all = [
+        Curve { name: "asked", colour: Color::Yellow, value: &|second| second.due_per_s },
+        Curve { name: "answered", colour: Color::Green, value: &|it| Some(it.answered_per_s) },
+    ];
+    curves(live, (view, "rate"), (rate, 10.0, false), &all, (area, out));
+}
+
+fn times(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
+    let figure = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    let all = [
+        Curve { name: "p99.9", colour: Color::Red, value: &|it| figure(it.response[2]) },
+        Curve { name: "p99", colour: Color::Yellow, value: &|it| figure(it.response[1]) },
+        Curve { name: "p50", colour: Color::Green, value: &|it| figure(it.response[0]) },
+    ];
+    curves(live, (view, "response"), (time, 1e4, true), &all, (area, out));
+}
+
+/// Kinds of operation, servers, and what the servers say of themselves.
+pub(super) fn parts(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
+    let Some(now) = live.last() else { return };
+    let kinds: Vec<Vec<String>> = now
+        .kinds
+        .iter()
+        .map(|(kind, (per_s, p99))| vec![kind.to_string(), rate(*per_s), time_word(*p99)])
+        .collect();
+    let name = |number: usize| {
+        let server = live.plan.as_ref().and_then(|plan| plan.servers.get(number));
+        server.map_or_else(|| format!("server {number}"), |server| server.name.clone())
+    };
+    let servers: Vec<Vec<String>> = now
+        .servers
+        .iter()
+        .enumerate()
+        .map(|(number, (per_s, bad, open))| {
+            vec![name(number), rate(*per_s), whole(*bad), or_none(open.map(whole))]
+        })
+        .collect();
+    let reports: Vec<Vec<String>> =
+        now.reports
+            .iter()
+            .map(|(name, of)| {
+                let length_s = of.length_ns as f64 / 1e9;
+                let per_s = |count: Option<u64>| or_none(count.map(|n| rate(n as f64 / length_s)));
+                let cpu = of.cpu_user_us.zip(of.cpu_system_us).map(|(user, system)| {
+                    percent((user + system) as f64 / 1e6 / length_s.max(1e-9))
+                });
+                let hits = of.hits.zip(of.gets).filter(|(_, gets)| *gets > 0);
+                let hits = hits.map(|(hits, gets)| percent(hits as f64 / gets as f64));
+                vec![
+                    name.clone(),
+                    per_s(of.operations),
+                    or_none(hits),
+                    or_none(cpu),
+                    or_none(of.items.map(whole)),
+                    or_none(of.evictions.map(whole)),
+                ]
+            })
+            .collect();
+    let height = |rows: usize| Constraint::Length(u16::try_from(rows).unwrap_or(u16::MAX) + 3);
+    let [first, second, third] =
+        Layout::vertical([height(kinds.len()), height(servers.len()), Constraint::Min(0)])
+            .areas(area);
+    table((view, "kinds"), &["kind", "answered", "p99"], kinds, (first, out));
+    let heading = ["server", "answered", "not answered", "connections"];
+    table((view, "servers, as memtide sees them"), &heading, servers, (second, out));
+    let heading = ["server", "operations", "hits", "CPU", "items", "evictions"];
+    table((view, "servers, as their stats say"), &heading, reports, (third, out));
+}
+
+/// memtide's workers and their machine.
+pub(super) fn machine(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
+    let [left, right] =
+        Layout::horizontal([Constraint::Percentage(60), Constraint::Min(30)]).areas(area);
+    let [upper, lower] =
+        Layout::vertical([Constraint::Percentage(50), Constraint::Percentage(50)]).areas(left);
+    let all = [
+        Curve { name: "busiest worker", colour: Color::Cyan, value: &|second| second.busy },
+        Curve { name: "without its CPU", colour: Color::Red, value: &|second| second.kept },
+        Curve {
+            name: "all CPUs",
+            colour: Color::Yellow,
+            value: &|second| second.host.as_ref()?.cpu_busy,
+        },
+    ];
+    curves(live, (view, "busy"), (percent, 1.0, false), &all, (upper, out));
+    let age = |second: &crate::live::LiveSecond| Some(second.under_way.oldest_due_s? * 1e9);
+    let lag = |second: &crate::live::LiveSecond| second.lag_p99.map(|ns| ns as f64);
+    let all = [
+        Curve { name: "backlog age", colour: Color::Red, value: &age },
+        Curve { name: "lag p99", colour: Color::Cyan, value: &lag },
+    ];
+    curves(live, (view, "lag and backlog"), (time, 1e5, true), &all, (lower, out));
+    let lines: Vec<Line<'_>> = facts(live).into_iter().map(Line::raw).collect();
+    let block = Block::bordered().title("this second");
+    Paragraph::new(lines).block(block).render(right, out);
+}
+
+/// What the last second says of memtide and its machine, a line each.
+fn facts(live: &Live) -> Vec<String> {
+    let Some(now) = live.last() else { return Vec::new() };
+    let mut lines = Vec::new();
+    let share = |of: Option<f64>| or_none(of.map(percent));
+    for (number, busy) in now.workers.iter().enumerate() {
+        lines.push(format!("worker {number}     {}", share(*busy)));
+    }
+    lines.push(format!("lag p99      {}", time_word(now.lag_p99)));
+    lines.push(format!("service p99  {}", time_word(now.service_p99)));
+    lines.push(format!("in flight    {}", or_none(now.under_way.in_flight.map(whole))));
+    lines.push(format!("backlog      {}", or_none(now.under_way.backlog.map(whole))));
+    let Some(host) = &now.host else { return lines };
+    let per_s = |bytes: Option<u64>| {
+        let word = |bytes: u64| format_bytes((bytes as f64 / now.length_s.max(1e-9)) as u64);
+        bytes.map_or_else(|| NONE.to_owned(), |bytes| format!("{}/s", word(bytes)))
+    };
+    for (number, busy) in host.cpus.iter().enumerate() {
+        lines.push(format!("CPU {number}        {}", percent(*busy)));
+    }
+    lines.push(format!("stolen       {}", share(host.stolen)));
+    lines.push(format!("ready        {} threads", or_none(host.runnable.map(whole))));
+    lines.push(format!("received     {}", per_s(host.received_bytes)));
+    lines.push(format!("sent         {}", per_s(host.sent_bytes)));
+    lines.push(format!("retransmits  {}", or_none(host.retransmits.map(whole))));
+    lines.push(format!("dropped      {}", or_none(host.dropped_packets.map(whole))));
+    lines.push(format!("memory free  {}", or_none(host.available_bytes.map(format_bytes))));
+    lines
+}
+
+/// The steps of a search or scan, the latest first, and the bracket.
+pub(super) fn steps(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
+    let rows: Vec<Vec<String>> = live
+        .steps
+        .iter()
+        .rev()
+        .map(|step| {
+            let [p50, p99] = step.times.map(time_word);
+            let [low, high] = step.bracket.map(|end| or_none(end.map(rate)));
+            let doubt = if step.is_doubted { "no" } else { "yes" };
+            let number = format!("{} {}", step.number, role(step.role));
+            let (target, achieved) = (step.rate.to_string(), step.achieved.to_string());
+            let bracket = format!("{low} to {high}");
+            let goal = step.goal.to_owned();
+            vec![number, target, achieved, p50, p99, goal, doubt.to_owned(), bracket]
+        })
+        .collect();
+    if rows.is_empty() {
+        let block = Block::bordered().title("steps");
+        Paragraph::new("No step is over. Steps are those of a search, a scan or ab.")
+            .block(block)
+            .render(area, out);
+        return;
+    }
+    let heading = ["step", "target", "achieved", "p50", "p99", "goal", "believable", "bracket"];
+    table((view, "steps, the latest first"), &heading, rows, (area, out));
+}
+
+const fn role(role: memtide_record::steps::StepRole) -> &'static str {
+    use memtide_record::steps::StepRole::{Confirm, Narrow, Peak, Scan};
+    match role {
+        Scan => "scan",
+        Peak => "peak",
+        Narrow => "narrow",
+        Confirm => "confirm",
+    }
+}
+
+fn table(
+    (view, title): (&View, &str),
+    heading: &[&str],
+    rows: Vec<Vec<String>>,
+    (area, out): (Rect, &mut Buffer),
+) {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        let widest = cells.chain([heading[column].chars().count()]).max().unwrap_or(0);
+        Constraint::Length(u16::try_from(widest + 1).unwrap_or(u16::MAX))
+    };
+    let widths: Vec<Constraint> = (0..heading.len()).map(width).collect();
+    let rows: Vec<Row<'_>> = rows.into_iter().map(Row::new).collect();
+    let heading = Row::new(heading.iter().map(|cell| (*cell).to_owned())).style(view.strong());
+    let table = Table::new(rows, widths).header(heading);
+    Widget::render(table.block(Block::bordered().title(title.to_owned())), area, out);
+}

@@ -1,0 +1,195 @@
+//! A run on the screen of a terminal: a thread that draws, reads keys, and leaves the terminal as it
+//! was, whatever ends the run.
+//!
+//! A terminal that takes nothing stops this thread alone.
+
+use super::SharedLive;
+use memtide_report::Live;
+use memtide_report::screen::{Panel, View, draw};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, execute};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal};
+use std::os::fd::AsFd;
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The longest time between two looks at keys, at signals and at the model.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The longest wait for a terminal to take the last of its bytes.
+const LEAVE_MAX: Duration = Duration::from_secs(1);
+
+/// True while the screen of this process is not as the user left it.
+static IS_SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// What the screen needs to know of the run, and may do to it.
+pub struct ScreenControl {
+    /// True once the run was asked to stop.
+    pub is_stopping: Box<dyn Fn() -> bool + Send>,
+    /// Asks the run to stop.
+    pub stop: Box<dyn Fn() + Send>,
+    /// True if colours may be used.
+    pub has_colours: bool,
+}
+
+/// The screen of a terminal on which a run is watched.
+pub struct Screen {
+    end: Arc<AtomicBool>,
+    is_shown: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Screen {
+    /// Shows the run on the terminal of stderr, until the run is over or the user leaves.
+    ///
+    /// # Errors
+    /// If stderr is no terminal, or the system starts no thread.
+    pub fn start(live: SharedLive, control: ScreenControl) -> io::Result<Self> {
+        if !io::stderr().is_terminal() {
+            return Err(io::Error::other("stderr is not a terminal"));
+        }
+        let out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+        let (end, is_shown) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+        let (ends, shows) = (Arc::clone(&end), Arc::clone(&is_shown));
+        leave_before_a_panic();
+        let thread = thread::Builder::new().name("screen".to_owned()).spawn(move || {
+            // Without a screen the run goes on; the progress line takes its place.
+            drop(show(&live, &control, out, &ends));
+            shows.store(false, Ordering::Release);
+        })?;
+        Ok(Self { end, is_shown, thread: Some(thread) })
+    }
+
+    /// A flag that is true while the run is on the screen; nothing else may be written to the
+    /// terminal meanwhile.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_shown)
+    }
+
+    /// Leaves the screen, and waits until the terminal is as it was before; not long if it takes
+    /// nothing.
+    pub fn leave(&mut self) {
+        self.end.store(true, Ordering::Release);
+        let deadline = Instant::now() + LEAVE_MAX;
+        while let Some(thread) = &self.thread {
+            if thread.is_finished() {
+                drop(self.thread.take().map(JoinHandle::join));
+            } else if Instant::now() > deadline {
+                // The terminal takes nothing; its modes can be set nevertheless.
+                drop(disable_raw_mode());
+                return;
+            } else {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+type Door = Terminal<CrosstermBackend<BufWriter<File>>>;
+
+/// The terminal, which is as it was before once this is dropped.
+struct Entered(Door);
+
+impl Entered {
+    fn new(out: File) -> io::Result<Self> {
+        enable_raw_mode()?;
+        IS_SHOWN.store(true, Ordering::Release);
+        let mut out = BufWriter::new(out);
+        let entered = execute!(out, EnterAlternateScreen, cursor::Hide)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(out)));
+        match entered {
+            Ok(terminal) => Ok(Self(terminal)),
+            Err(error) => {
+                leave(io::stderr());
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        leave(self.0.backend_mut());
+    }
+}
+
+/// Leaves the screen. Errors have nobody to be told to: the terminal has gone.
+fn leave(mut out: impl io::Write) {
+    if IS_SHOWN.swap(false, Ordering::AcqRel) {
+        drop(disable_raw_mode());
+        drop(execute!(out, LeaveAlternateScreen, cursor::Show));
+    }
+}
+
+/// Lets a panic of any thread leave the screen first, so that its message can be read.
+fn leave_before_a_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            leave(io::stderr());
+            before(info);
+        }));
+    });
+}
+
+/// Draws until the run is over, is asked to stop, or the user leaves.
+fn show(live: &SharedLive, control: &ScreenControl, out: File, end: &AtomicBool) -> io::Result<()> {
+    let mut entered = Entered::new(out)?;
+    let mut view = View { has_colours: control.has_colours, ..View::default() };
+    let mut paused: Option<Live> = None;
+    let mut drawn = None;
+    loop {
+        if end.load(Ordering::Acquire) || (control.is_stopping)() {
+            return Ok(());
+        }
+        let version = live.lock().version();
+        if drawn != Some(version) {
+            drawn = Some(version);
+            let place = |frame: &mut ratatui::Frame<'_>| {
+                let area = frame.area();
+                match &paused {
+                    Some(paused) => draw(paused, &view, area, frame.buffer_mut()),
+                    None => draw(&live.lock(), &view, area, frame.buffer_mut()),
+                }
+            };
+            entered.0.draw(place)?;
+        }
+        if !event::poll(LOOK_EVERY)? {
+            continue;
+        }
+        drawn = None;
+        let Event::Key(key) = event::read()? else { continue };
+        if key.kind == KeyEventKind::Release {
+            continue;
+        }
+        match key.code {
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => (control.stop)(),
+            KeyCode::Char('s') => (control.stop)(),
+            KeyCode::Char('q' | 'u') | KeyCode::Esc if !view.has_help => return Ok(()),
+            KeyCode::Char('?' | 'h') => view.has_help = !view.has_help,
+            KeyCode::Esc | KeyCode::Char('q') => view.has_help = false,
+            KeyCode::Char('p' | ' ') => {
+                view.is_paused = !view.is_paused;
+                paused = view.is_paused.then(|| live.lock().clone());
+            }
+            KeyCode::Tab => view.panel = view.panel.next(),
+            KeyCode::Char(key) => view.panel = Panel::of_key(key).unwrap_or(view.panel),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! A page on which a run is watched: a small HTTP server on a thread of its own.
+//!
+//! It draws only while a browser watches, keeps the newest state and no queue: a viewer that reads
+//! slowly skips seconds. It answers only who knows its path, and no page of another origin.
+
+use super::SharedLive;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Uri, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::IntoResponse;
+use axum::response::sse::{Event as Message, KeepAlive, Sse};
+use axum::routing::get;
+use futures_util::stream::{self, Stream};
+use memtide_base::Span;
+use memtide_report::{live_page, live_part, page};
+use memtide_scenario::WebPlace;
+use std::convert::Infallible;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// The largest number of browsers that watch at the same time.
+const VIEWERS_MAX: usize = 16;
+/// The longest time between two looks at the model.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The longest wait for the server's thread to end.
+const END_MAX: Duration = Duration::from_secs(1);
+
+/// What a page needs to know.
+pub struct WebStart {
+    /// Its address.
+    pub place: WebPlace,
+    /// How long the finished page stays, if anybody watched.
+    pub linger: Span,
+    /// True once the run was asked to stop.
+    pub is_stopping: Box<dyn Fn() -> bool + Send>,
+}
+
+/// A page on which a run is watched.
+pub struct WebView {
+    url: String,
+    start: WebStart,
+    site: Arc<Site>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What all requests share.
+struct Site {
+    live: SharedLive,
+    /// The path, with its slashes.
+    path: String,
+    /// The newest part of the page.
+    newest: watch::Sender<Arc<str>>,
+    viewers: AtomicUsize,
+    /// True once anybody watched.
+    was_watched: AtomicBool,
+    ends: AtomicBool,
+}
+
+impl WebView {
+    /// Serves `live`.
+    ///
+    /// # Errors
+    /// If the address cannot be used, or the system starts no thread.
+    pub fn start(live: SharedLive, start: WebStart) -> io::Result<Self> {
+        let listener = TcpListener::bind(start.place.address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let path = start.place.path.clone().map_or_else(token, Ok)?;
+        let path = if path.is_empty() { "/".to_owned() } else { format!("/{path}/") };
+        let url = format!("http://{}{path}", shown(address));
+        let site = Arc::new(Site {
+            live,
+            path,
+            newest: watch::Sender::new(Arc::from("")),
+            viewers: AtomicUsize::new(0),
+            was_watched: AtomicBool::new(false),
+            ends: AtomicBool::new(false),
+        });
+        let theirs = Arc::clone(&site);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let thread = thread::Builder::new().name("web".to_owned()).spawn(move || {
+            // An error of the listener ends the page, and not the run.
+            drop(runtime.block_on(serve(theirs, listener)));
+            runtime.shutdown_background();
+        })?;
+        Ok(Self { url, start, site, thread: Some(thread) })
+    }
+
+    /// The page's address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Keeps the finished page for a while, if anybody watched, and ends the server.
+    pub fn finish(&mut self) {
+        let linger = Duration::from_nanos(self.start.linger.ns());
+        let deadline = Instant::now() + linger;
+        let was_watched = || self.site.was_watched.load(Ordering::Acquire);
+        while was_watched() && Instant::now() < deadline && !(self.start.is_stopping)() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        self.site.ends.store(true, Ordering::Release);
+        let deadline = Instant::now() + END_MAX;
+        while let Some(thread) = self.thread.take_if(|_| Instant::now() < deadline) {
+            match thread.is_finished() {
+                true => drop(thread.join()),
+                false => {
+                    thread::sleep(Duration::from_millis(5));
+                    self.thread = Some(thread);
+                }
+            }
+        }
+    }
+}
+
+/// A path that nobody can guess: 128 bits of the system's randomness.
+fn token() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}
+
+/// An address as a browser can use it: one that means "every address" is this machine.
+fn shown(address: SocketAddr) -> String {
+    match address.ip().is_unspecified() {
+        true => format!("localhost:{}", address.port()),
+        false => address.to_string(),
+    }
+}
+
+async fn serve(site: Arc<Site>, listener: TcpListener) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let path = site.path.clone();
+    let routes = Router::new()
+        .route(&path, get(whole))
+        .route(&format!("{path}live"), get(seconds))
+        .fallback(|| async { StatusCode::NOT_FOUND })
+        .layer(from_fn_with_state(Arc::clone(&site), guarded))
+        .with_state(Arc::clone(&site));
+    let serving = axum::serve(listener, routes).into_future();
+    tokio::select! {
+        result = serving => result,
+        () = draw(&site) => Ok(()),
+    }
+}
+
+/// Draws the newest part while anybody watches, until the page ends.
+async fn draw(site: &Site) {
+    let mut drawn = None;
+    while !site.ends.load(Ordering::Acquire) {
+        let is_watched = site.viewers.load(Ordering::Acquire) > 0;
+        let version = site.live.lock().version();
+        if is_watched && drawn != Some(version) {
+            drawn = Some(version);
+            let part = live_part(&site.live.lock());
+            site.newest.send_replace(Arc::from(part));
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Refuses pages of other origins, and names that another party may let lead here; adds headers that
+/// keep the page to itself.
+async fn guarded(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response<Body> {
+    let mut response = match is_own(request.headers(), request.uri()) {
+        // Without the path, nothing is told, not even that something else is wrong.
+        _ if !request.uri().path().starts_with(&site.path) => StatusCode::NOT_FOUND.into_response(),
+        false => StatusCode::FORBIDDEN.into_response(),
+        true => next.run(request).await,
+    };
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// True if the request is for an address, not a name, and comes from no page of another origin.
+fn is_own(headers: &HeaderMap, uri: &Uri) -> bool {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let Some(host) = text(header::HOST).or_else(|| uri.authority().map(|host| host.as_str()))
+    else {
+        return false;
+    };
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => name,
+        _ => host,
+    };
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    let is_address = name == "localhost" || name.parse::<IpAddr>().is_ok();
+    let origin = headers.get(header::ORIGIN).map(|origin| origin.as_bytes());
+    is_address && origin.is_none_or(|origin| origin == format!("http://{host}").as_bytes())
+}
+
+/// The page: the finished one once the run is over.
+async fn whole(State(site): State<Arc<Site>>) -> impl IntoResponse {
+    let record = {
+        let live = site.live.lock();
+        live.record().filter(|_| live.is_over()).cloned()
+    };
+    let text = record.map_or_else(live_page, |record| page(&record));
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], text)
+}
+
+/// A viewer, until it goes.
+struct Viewer {
+    site: Arc<Site>,
+    newest: watch::Receiver<Arc<str>>,
+    has_ended: bool,
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        self.site.viewers.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The newest part of the page, again and again.
+async fn seconds(State(site): State<Arc<Site>>) -> Response<Body> {
+    let before = site.viewers.fetch_add(1, Ordering::AcqRel);
+    site.was_watched.store(true, Ordering::Release);
+    let newest = site.newest.subscribe();
+    let viewer = Viewer { site, newest, has_ended: false };
+    if before >= VIEWERS_MAX {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    Sse::new(messages(viewer)).keep_alive(KeepAlive::default()).into_response()
+}
+
+/// Server-sent events: `part` with the newest part; `over` at the end, after which the page loads the
+/// finished one.
+fn messages(viewer: Viewer) -> impl Stream<Item = Result<Message, Infallible>> {
+    stream::unfold(viewer, |mut viewer| async move {
+        if viewer.has_ended {
+            return None;
+        }
+        loop {
+            if viewer.site.live.lock().is_over() {
+                viewer.has_ended = true;
+                return Some((Ok(Message::default().event("over").data("over")), viewer));
+            }
+            let waited = tokio::time::timeout(LOOK_EVERY, viewer.newest.changed()).await;
+            if matches!(waited, Ok(Err(_))) {
+                return None;
+            }
+            let part = Arc::clone(&viewer.newest.borrow_and_update());
+            if matches!(waited, Ok(Ok(()))) && !part.is_empty() {
+                return Some((Ok(Message::default().event("part").data(&*part)), viewer));
+            }
+        }
+    })
+}

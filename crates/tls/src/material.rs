@@ -1,0 +1,84 @@
+//! Certificates and keys: read from PEM texts, or made for an embedded server.
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::fmt;
+
+/// A certificate with its chain, and its key; as PEM texts.
+#[derive(Clone)]
+pub struct Material {
+    /// The certificate first, then those of the CAs up to the root.
+    pub chain: Vec<u8>,
+    /// The private key.
+    pub key: Vec<u8>,
+}
+
+impl fmt::Debug for Material {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Material")
+    }
+}
+
+impl Material {
+    pub(crate) fn read(
+        &self,
+    ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), MaterialError> {
+        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|_| MaterialError::NoKey)?;
+        Ok((certificates(&self.chain)?, key))
+    }
+}
+
+/// The certificates in a PEM text; at least one.
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, MaterialError> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match read {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        _ => Err(MaterialError::NoCertificate),
+    }
+}
+
+/// A new key, and a certificate for these names that it signs itself.
+pub fn made(names: &[&str]) -> Result<Material, MaterialError> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let made = rcgen::generate_simple_self_signed(names)
+        .map_err(|error| MaterialError::Unusable(error.to_string()))?;
+    Ok(Material {
+        chain: made.cert.pem().into_bytes(),
+        key: made.signing_key.serialize_pem().into_bytes(),
+    })
+}
+
+/// Why certificates and keys cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MaterialError {
+    /// The text has no certificate.
+    ///
+    /// To do: Name a PEM file, which begins with `-----BEGIN CERTIFICATE-----`.
+    NoCertificate,
+    /// The text has no private key that can be read.
+    ///
+    /// To do: Name a PEM file with a key that no password protects.
+    NoKey,
+    /// A server is called by what is no name of a certificate.
+    ///
+    /// To do: Give a host's name or an IP address with `--tls-server-name`.
+    BadName(String),
+    /// The library refuses them, for this reason: the key may be of another certificate.
+    ///
+    /// To do: Name the key that belongs to the certificate.
+    Unusable(String),
+}
+
+impl fmt::Display for MaterialError {
+    /// Writes what is wrong, without its subject.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCertificate => f.write_str("has no certificate in PEM form"),
+            Self::NoKey => f.write_str("has no private key in PEM form without a password"),
+            Self::BadName(name) => write!(f, "'{name}' is no host's name and no IP address"),
+            Self::Unusable(why) => write!(f, "cannot be used: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for MaterialError {}

@@ -1,0 +1,116 @@
+//! Laws of times, as users write them. A time is a function of one uniform number.
+
+use crate::word::{Grammar, WordError, split};
+use memtide_base::law::Law;
+use memtide_base::{Span, units};
+use std::fmt;
+use std::str::FromStr;
+
+/// A law of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeLaw {
+    /// Always the same.
+    Fixed(Span),
+    /// Evenly between two times.
+    Uniform(Span, Span),
+    /// Exponential, with this mean.
+    Exponential(Span),
+}
+
+/// The longest time that a law may name.
+const TIME_MAX: Span = Span::from_s(3600);
+
+const GRAMMAR: Grammar = Grammar {
+    what: "a law of times",
+    names: &["fixed", "uniform", "exponential"],
+    forms: "a time up to 1h (such as 5ms), fixed:TIME, uniform:LEAST,MOST or exponential:MEAN",
+};
+
+impl TimeLaw {
+    /// No time at all.
+    pub const ZERO: Self = Self::Fixed(Span::ZERO);
+
+    /// The time for `u` in (0, 1).
+    pub fn at(&self, u: f64) -> Span {
+        let ns = |span: Span| span.ns() as f64;
+        let law = match *self {
+            Self::Fixed(time) => return time,
+            Self::Uniform(least, most) => Law::Uniform(ns(least), ns(most)),
+            Self::Exponential(mean) => Law::Exponential(ns(mean)),
+        };
+        // A cast saturates: negative numbers become zero.
+        Span::from_ns(law.quantile(u) as u64)
+    }
+}
+
+impl Default for TimeLaw {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
+impl FromStr for TimeLaw {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        let (name, arguments) = split(word);
+        let time = |argument: &str| match units::parse_span(argument) {
+            Ok(time) if time <= TIME_MAX => Ok(time),
+            Ok(_) => Err(GRAMMAR.wrong(word, format!("'{argument}' is above 1h"))),
+            Err(error) => Err(GRAMMAR.wrong(word, error.to_string())),
+        };
+        match name {
+            "fixed" | "exponential" => {
+                let [argument] = GRAMMAR.arguments(word, arguments)?;
+                let law = if name == "fixed" { Self::Fixed } else { Self::Exponential };
+                time(argument).map(law)
+            }
+            "uniform" => {
+                let [least, most] = GRAMMAR.arguments(word, arguments)?;
+                match (time(least)?, time(most)?) {
+                    (least, most) if least <= most => Ok(Self::Uniform(least, most)),
+                    _ => Err(GRAMMAR.wrong(word, "the least time is above the greatest")),
+                }
+            }
+            _ if arguments.is_none() && name.starts_with(|c: char| c.is_ascii_digit()) => {
+                time(name).map(Self::Fixed)
+            }
+            _ => Err(GRAMMAR.unknown(word, name)),
+        }
+    }
+}
+
+impl fmt::Display for TimeLaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |span: &Span| units::span_word(*span);
+        match self {
+            Self::Fixed(time) => write!(f, "fixed:{}", word(time)),
+            Self::Uniform(least, most) => write!(f, "uniform:{},{}", word(least), word(most)),
+            Self::Exponential(mean) => write!(f, "exponential:{}", word(mean)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_a_law_and_back() {
+        for (word, least, most) in [
+            ("5ms", 5_000_000, 5_000_000),
+            ("fixed:1.5ms", 1_500_000, 1_500_000),
+            ("uniform:1ms,3ms", 1_000_000, 3_000_000),
+            ("exponential:2ms", 0, u64::MAX),
+        ] {
+            let law: TimeLaw = word.parse().unwrap();
+            assert_eq!(law.to_string().parse(), Ok(law), "{word}");
+            let drawn = [0.01, 0.5, 0.99].map(|u| law.at(u).ns());
+            assert!(drawn.iter().all(|ns| (least..=most).contains(ns)), "{word}: {drawn:?}");
+            assert!(drawn.is_sorted(), "{word}: {drawn:?}");
+        }
+        for word in ["", "fast", "fixed", "fixed:2h", "uniform:3ms,1ms", "exponential:1ms,2ms"] {
+            assert!(word.parse::<TimeLaw>().is_err(), "{word}");
+        }
+    }
+}
