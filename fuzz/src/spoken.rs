@@ -41,8 +41,13 @@ pub static FROM_AGENT: LazyLock<Vec<&'static [u8]>> = LazyLock::new(|| {
 /// Messages of a master, each behind its length.
 pub static TO_AGENT: LazyLock<Vec<&'static [u8]>> = LazyLock::new(|| {
     let run = || vec![1; 16];
-    let of_search =
-        Step { number: 1, rate_per_s: Some(f64::NAN), keeps_data: true, rest_ns: u64::MAX };
+    let of_search = Step {
+        number: 1,
+        rate_per_s: Some(f64::NAN),
+        keeps_data: true,
+        rest_ns: u64::MAX,
+        longer: u32::MAX,
+    };
     let share = |number, of, step: Option<bool>| {
         Hears::Share(Share {
             run: run(),

@@ -5,7 +5,7 @@
 use clap::{Arg, Command, value_parser};
 use memtide_base::{Instant, Span};
 use memtide_codec::Verb;
-use memtide_codec::meta::ReplyDecoder as MetaDecoder;
+use memtide_codec::meta::{Flags, ReplyDecoder as MetaDecoder};
 use memtide_codec::text::{ReplyDecoder, encode};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_host::driver::NullDriver;
@@ -79,6 +79,7 @@ fn lowered(scenario: &Scenario) -> Plan {
         io: Doors::Simulated,
         outputs: Wanted::default(),
         share: None,
+        chosen: None,
         filter: None,
     };
     lower(scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message)).plan
@@ -130,8 +131,9 @@ fn meta_decode(times: u64) {
     let mut decoder = MetaDecoder::new();
     for _ in 0..times {
         let mut input = black_box(&reply[..]);
-        while let Ok(Some(ref answer)) = decoder.next(&mut input) {
-            black_box(answer);
+        let mut flags = Flags::default();
+        while let Ok(Some(ref reply)) = decoder.next_reply(&mut input, &mut flags) {
+            black_box(reply);
         }
         assert!(input.is_empty(), "it is a whole reply");
     }

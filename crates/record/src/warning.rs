@@ -275,17 +275,9 @@ impl Warning {
             Self::TooFewSamples { kind, percentile, needed, has } => format!(
                 "too few operations for {percentile} of {kind}: {needed} needed, {has} measured"
             ),
-            Self::UnsteadyWarmup { length_s } => format!(
-                "the load was not steady after {} of warm-up: the transient may be longer than \
-                 the run",
-                format_span(Span::from_s_f64(*length_s))
-            ),
+            Self::UnsteadyWarmup { length_s } => unsteady(*length_s),
             Self::Imprecise { asked, half_width, length_s } => {
-                let known = half_width.map_or("without a range".to_owned(), |x| {
-                    format!("known within ± {}", format_percent(x))
-                });
-                let length = format_span(Span::from_s_f64(*length_s));
-                format!("the precision {asked} was not reached in {length}: it is {known}")
+                imprecise(asked, *half_width, *length_s)
             }
             Self::FileLimit { needed, allowed } => {
                 format!("the run needs {needed} open files, but the limit is {allowed}")
@@ -437,6 +429,21 @@ fn generator_late(percentile: Percentile, seen_ns: f64, ideal_ns: f64) -> String
         "memtide itself sent late: {percentile} is {seen}; without memtide's own delay it may have \
          been as little as {least}"
     )
+}
+
+fn unsteady(length_s: f64) -> String {
+    let length = format_span(Span::from_s_f64(length_s));
+    format!(
+        "the load was not steady after {length} of warm-up: the transient may be longer than the \
+         run"
+    )
+}
+
+fn imprecise(asked: &str, half_width: Option<f64>, length_s: f64) -> String {
+    let known = half_width
+        .map_or("without a range".to_owned(), |x| format!("known within ± {}", format_percent(x)));
+    let length = format_span(Span::from_s_f64(length_s));
+    format!("the precision {asked} was not reached in {length}: it is {known}")
 }
 
 fn cpu_taken(worker: u32, share: f64) -> String {

@@ -38,6 +38,7 @@ mod twemperf;
 mod memaslap;
 mod streams;
 mod commands;
+mod tls;
 
 #[path = "child/prelude.rs"]
 mod prelude;

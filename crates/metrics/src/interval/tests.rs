@@ -58,8 +58,10 @@ fn totals_hold_what_tallies_held_and_tallies_come_back_empty() {
             tally.segments[1].settle(0, Fate::Answered);
             let (response, service) = (Span::from_us(1), Span::from_ns(900));
             let (slot, kind, server) = (0, 0, 0);
-            tally
-                .answered(at, Answer { slot, kind, server, response, service, hits: 1, misses: 0 });
+            tally.answered(
+                at,
+                Answer { count: 1, slot, kind, server, response, service, hits: 1, misses: 0 },
+            );
             tally.sent_with(1 + second as usize % 4);
         }
         tally.intended(at);

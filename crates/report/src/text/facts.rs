@@ -34,7 +34,7 @@ mod tests {
 
     fn fact(about: &str, spoils: bool, to_do: Option<&str>) -> Fact {
         let (found, to_do) = ("as it was found".to_owned(), to_do.map(str::to_owned));
-        Fact { about: about.to_owned(), found, spoils, to_do }
+        Fact { about: about.to_owned(), found, spoils, to_do, warning: None }
     }
 
     #[test]

@@ -41,6 +41,8 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ("crates/memtide/src/session/room.rs", "--", "only memtide's own commands check memory"),
     ("crates/memtide/src/session/watching.rs", "--", "no face shows a run in these ways"),
     ("crates/memtide/src/session/simulated.rs", "--trace", "no face simulates"),
+    ("crates/memtide/src/session/no_tls.rs", "--tls", "no face has TLS"),
+    ("crates/memtide/src/session/tls.rs", "--", "no face has TLS"),
     ("crates/record/src/merge/", "--force", "a flag of memtide merge"),
     ("crates/record/src/warning", "--", "remedies, which faces leave out or word themselves"),
     ("crates/sinks/src/ending.rs", "--", "these names are compared, and not printed"),

@@ -99,6 +99,7 @@ fn step(role: StepRole, rate_per_s: Option<f64>, ops: u64) -> (&'static str, Eve
         figure_ns: Some(ops as f64 * 100.0),
         low_per_s: Some(1.0),
         high_per_s: Some(20_000.0),
+        spoilt: false,
         record: record(ops),
     };
     ("step", Event::StepDone(Box::new(step)))

@@ -66,7 +66,6 @@ fn check(settings: &Settings) -> Result<(), Stop> {
     let is_other = |output: &Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
     let unfit = [
         (scenario.trust.strict.is_some(), "strict judges a single run"),
-        (outputs.plan, "plan shows a single run"),
         (outputs.explain.is_some(), "explain is about a single run"),
         (outputs.verify_details.is_some(), "verify-details would mix the values of all runs"),
         (

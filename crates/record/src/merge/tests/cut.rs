@@ -100,7 +100,7 @@ fn note(tally: &mut Tally, operation: &Operation) {
             tally.times.lag_generator.record(lag.ns());
             let service = response.saturating_sub(lag);
             let (slot, server) = (kind, nth);
-            let answer = Answer { slot, kind, server, response, service, hits, misses };
+            let answer = Answer { count: 1, slot, kind, server, response, service, hits, misses };
             tally.answered(intended, answer);
         }
         Fate::Dropped => {

@@ -52,6 +52,7 @@ fn every_number_of_steps_reads_back() {
         figure_ns: None,
         low_per_s: None,
         high_per_s: None,
+        spoilt: false,
         record: Record::default(),
     };
     for count in 0..3 {
