@@ -233,7 +233,7 @@ async fn whole(State(site): State<Arc<Site>>) -> impl IntoResponse {
         let live = site.live.lock();
         live.record().filter(|_| live.is_over()).cloned()
     };
-    let text = record.map_or_else(live_page, |record| page(&record));
+    let text = record.map_or_else(|| live_page(&site.live.lock()), |record| page(&record));
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], text)
 }
 

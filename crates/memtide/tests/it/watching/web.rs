@@ -182,13 +182,15 @@ fn a_browser_draws_the_page_and_says_nothing_on_its_console() {
         return;
     };
     let folder = crate::outputs::room("web-browser");
-    let line = "run --rate 1k --duration 12s --warmup 0 --keys 50 --web --quiet";
+    let line = "run --rate 1k --duration 8s --warmup 0 --keys 50 --web --quiet";
     let site = Site::of(&folder, line);
+    // A few seconds have charts.
+    thread::sleep(Duration::from_secs(4));
     let mut chromium = Command::new(browser);
     chromium
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"])
         .args(["--disable-background-networking", "--no-first-run", "--disable-component-update"])
-        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--timeout=4000", "--dump-dom"])
+        .args(["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--dump-dom"])
         .arg(format!("--user-data-dir={}", folder.join("profile").display()))
         .arg(format!("http://{}{}", site.address, site.path));
     let output = chromium.output().unwrap();

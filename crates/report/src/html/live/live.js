@@ -20,7 +20,7 @@ pause.addEventListener("click", () => {
 });
 const source = new EventSource("live");
 source.addEventListener("part", (event) => {
-  if (latest === null && part.childElementCount === 0) state.textContent = "under way";
+  if (state.textContent.startsWith("waiting")) state.textContent = "under way";
   latest = event.data;
   show();
 });

@@ -15,8 +15,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 /// The end of a second on an axis of time.
 const END: fn(f64, f64) -> f64 = |start_s, length_s| start_s + length_s;
 
-/// The frame of the page. Its script asks for the rest.
-pub fn live_page() -> String {
+/// The page with what is known now. Its script replaces that again and again.
+pub fn live_page(live: &Live) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -34,7 +34,7 @@ pub fn live_page() -> String {
                         button #pause type="button" aria-pressed="false" { "Pause the picture" }
                         " " span #state role="status" { "waiting for the first second" }
                     }
-                    div #live {}
+                    div #live { (PreEscaped(live_part(live))) }
                 }
                 script { (PreEscaped(SCRIPT)) }
                 script { (PreEscaped(LIVE_SCRIPT)) }

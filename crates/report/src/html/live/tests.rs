@@ -26,7 +26,7 @@ fn five_minutes_are_a_bounded_page_that_loads_nothing() {
         let ns = 200_000 + 10_000 * (number * 7 % 50);
         live.on(&Event::Interval(Box::new(second(number, 1_000, ns, 6_000))));
     }
-    let (page, part) = (live_page(), live_part(&live));
+    let (page, part) = (live_page(&live), live_part(&live));
     assert!(part.len() < 200_000, "{}", part.len());
     for text in [&page, &part] {
         assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("src="));
