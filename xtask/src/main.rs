@@ -246,7 +246,8 @@ fn bound(root: &Path, runs: u32) -> Result<(), String> {
         .env("MEMTIDE_BELIEF_RUNS", runs.to_string())
         .env("MEMTIDE_BOUND_RUNS", runs.to_string())
         .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
-    run(command.args(["--nocapture", "queues::belief::"]))
+    let tests = ["queues::belief::", "queues::warmup::", "queues::precision::"];
+    run(command.arg("--nocapture").args(tests))
 }
 
 /// Simulates many searches.

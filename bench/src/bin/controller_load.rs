@@ -1,5 +1,5 @@
-//! What collecting the measurements of many workers costs their controller: tallies as a busy worker
-//! fills them are handed over ten times a second, and absorbed by one thread. Makes no load.
+//! What collecting the measurements of many workers costs their controller: tallies as a busy
+//! worker fills them are handed over ten times a second, and absorbed by one thread. Makes no load.
 #![allow(clippy::print_stdout)] // A program talks to its user.
 
 use memtide_base::{Random, Span};
@@ -67,6 +67,7 @@ fn shape() -> Shape {
         depth: 1,
         churn: false,
         message_sizes: false,
+        item_figures: false,
         bounds: false,
     }
 }

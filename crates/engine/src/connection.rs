@@ -534,8 +534,8 @@ impl Connection {
         }
     }
 
-    /// Counts the values at the front of `bytes` that the oldest operation asked for, as far as they
-    /// can be skipped by their length.
+    /// Counts the values at the front of `bytes` that the oldest operation asked for, as far as
+    /// they can be skipped by their length.
     #[inline(always)]
     fn skip_values<T: WireFormat>(&mut self, bytes: &mut &[u8]) {
         let Some(head) = self.pipeline.front_mut() else { return };

@@ -2,10 +2,12 @@
 
 pub(crate) mod pin;
 mod kept;
+mod programs;
 mod secrecy;
 mod second;
 
 pub(crate) use kept::Kept;
+pub use programs::{Program, Programs};
 pub use second::{MachineSecond, SecondReader};
 pub use secrecy::hide_process;
 

@@ -11,7 +11,7 @@ pub use shortfall::Shortfall;
 pub use upset::{Upset, exact_percent, stretches};
 pub use words::natively;
 
-use crate::record::{Distribution, Missing, Percentile, WarningRecord};
+use crate::record::{Distribution, Missing, Percentile, ProgramCpu, WarningRecord};
 use memtide_base::Span;
 use memtide_base::units::{format_count, format_percent, format_rate, format_span, format_time};
 use memtide_belief::machine::Spoiler;
@@ -38,6 +38,8 @@ pub enum Warning {
         worker: u32,
         /// Fraction of the time in which it waited for its CPU, 0 to 1.
         share: f64,
+        /// The busiest process beside memtide, if it was busy.
+        by: Option<ProgramCpu>,
     },
     /// A worker had little idle time left.
     ClientSaturated {
@@ -265,7 +267,7 @@ impl Warning {
             Self::GeneratorLate { percentile, seen_ns, ideal_ns, .. } => {
                 generator_late(*percentile, *seen_ns as f64, *ideal_ns as f64)
             }
-            Self::CpuTaken { worker, share } => cpu_taken(*worker, *share),
+            Self::CpuTaken { worker, share, by } => cpu_taken(*worker, *share, by.as_ref()),
             Self::ClientSaturated { worker, busy } => format!(
                 "worker {worker} was busy {} of the time, so memtide may limit the result",
                 format_percent(*busy)
@@ -446,16 +448,23 @@ fn imprecise(asked: &str, half_width: Option<f64>, length_s: f64) -> String {
     format!("the precision {asked} was not reached in {length}: it is {known}")
 }
 
-fn cpu_taken(worker: u32, share: f64) -> String {
+fn cpu_taken(worker: u32, share: f64, by: Option<&ProgramCpu>) -> String {
+    let who = by.map_or_else(String::new, |ProgramCpu { name, id, cpus }| {
+        format!("; the busiest other program was '{name}' (process {id}, {cpus:.2} CPUs)")
+    });
     format!(
-        "worker {worker} waited {} of the time for a CPU that other threads used",
+        "worker {worker} waited {} of the time for a CPU that other threads used{who}",
         format_percent(share)
     )
 }
 
 fn shared_cpu(cpus: f64) -> String {
     let plural = if cpus == 1.0 { "" } else { "s" };
-    format!("the embedded server and memtide's workers share {} CPU{plural}", format_count(cpus))
+    format!(
+        "the embedded server and memtide's workers share {} CPU{plural}: response times contain \
+         their waits for each other and say nothing about the server; rate, counts and errors hold",
+        format_count(cpus)
+    )
 }
 
 fn cpu_stolen(share: f64) -> String {

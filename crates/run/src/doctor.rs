@@ -12,7 +12,8 @@ use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
 use memtide_record::{
-    Agreement, Check, CheckKind, CheckResult, LateCause, MachineCpu, Percentile, Warning,
+    Agreement, Check, CheckKind, CheckResult, LateCause, MachineCpu, Percentile, ProgramCpu,
+    Warning,
 };
 
 /// Largest difference between achieved and target rate, as a fraction; 4 σ of the arrival
@@ -56,6 +57,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) busy: &'a [f64],
     /// Fraction of all CPUs' time that the hypervisor withheld; none if unknown.
     pub(crate) stolen: Option<f64>,
+    /// The busiest process beside memtide, if it was busy.
+    pub(crate) beside: Option<&'a ProgramCpu>,
     /// Number of CPUs that the embedded server and the workers share, if fewer than two.
     pub(crate) shared_cpus: Option<f64>,
     /// Comparison of the servers' counters with memtide's.
@@ -295,7 +298,8 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
     }
     for (worker, &share) in findings.kept.iter().enumerate() {
         if share > kept_max {
-            warnings.push(Warning::CpuTaken { worker: worker as u32, share });
+            let by = findings.beside.cloned();
+            warnings.push(Warning::CpuTaken { worker: worker as u32, share, by });
         }
     }
     for (worker, &busy) in findings.busy.iter().enumerate() {

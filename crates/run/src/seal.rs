@@ -333,6 +333,7 @@ fn judge<W: Observer>(
         stopped: (stopped.as_s_f64() / record.measured_s.max(f64::MIN_POSITIVE), longest),
         busy: &record.client.worker_busy,
         stolen: record.machine_cpu.as_ref().and_then(|cpu| cpu.stolen),
+        beside: record.machine_cpu.as_ref().and_then(|cpu| cpu.beside.as_ref()),
         shared_cpus: material.lowered.placement.shared,
         agreement: &material.agreement,
     };

@@ -25,7 +25,7 @@ const TERMS: &str = "\
     clock close command completion condition count cpu credential data decision document door \
     ending error event fact failure flag histogram idle influx interrupt json lateness limit \
     loss lowered machine measured message mismatch moment network option pace pacing pause \
-    quantile question rate refusal returns sampled scan script series server serving shape \
+    program quantile question rate refusal returns sampled scan script series server serving shape \
     sparse stage stop stranger stretch submission submitted surrounding tallying trace transport \
     trial trouble unplannable verify wanted";
 

@@ -57,6 +57,8 @@ pub(super) fn embed(
 /// The length of a load that tries one way to wait and to divide the CPUs. All trials together,
 /// with what they begin and end with, take less than a second.
 const TRIED: Span = Span::from_ms(60);
+/// After this time, no other trial begins.
+const TRIED_MAX: Span = Span::from_ms(800);
 /// Another way than the usual one must be better by this fraction: short trials scatter.
 const BETTER: f64 = 0.1;
 
@@ -71,6 +73,10 @@ pub(super) fn tried(
     let mut tried = Vec::new();
     let begin = Clock::start();
     for choice in CpuChoice::all(scenario, lowered) {
+        // A busy machine tries fewer ways.
+        if begin.now() > Instant::ZERO + TRIED_MAX {
+            break;
+        }
         let plan = Plan { wait: choice.wait, ..lowered.plan.clone() };
         let (clock, stop) = (Clock::start(), StopFlag::default());
         let mut fleet = HostFleet::new(clock, stop, &choice.workers, None, guard.clone());

@@ -7,19 +7,20 @@ use super::outlets::{event, unix_ns};
 use super::tls;
 use super::world::{Gauge, Prepared, World};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE};
-use crate::output::say;
 use crate::placement::barrier::{Refused, barrier};
 use crate::placement::{Division, variable};
 use memtide_base::{Instant, Span};
-use memtide_belief::machine::files_needed;
+use memtide_belief::machine::{KEPT_MAX, files_needed};
 use memtide_engine::ServerPlan;
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
-use memtide_host::machine::{self, Busyness, Machine, SecondReader};
+use memtide_host::machine::{self, Busyness, Machine, Program, Programs, SecondReader};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
 use memtide_record::Warning;
-use memtide_record::{ClockRecord, HostSecond, MachineCpu, MachineRecord, ReferenceClock, Wide};
+use memtide_record::{
+    ClockRecord, HostSecond, MachineCpu, MachineRecord, ProgramCpu, ReferenceClock, Wide,
+};
 use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuChoice, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
 use memtide_scenario::Settings;
@@ -188,17 +189,14 @@ impl World for HostWorld {
         Err(Warning::FileLimit { needed, allowed: self.files_max })
     }
 
-    fn try_out(&mut self, settings: &Settings, lowered: &Lowered) -> Option<CpuChoice> {
+    fn try_out(&mut self, settings: &Settings, lowered: &Lowered) -> Option<(CpuChoice, String)> {
         let serving = self.embedded.as_ref()?;
         let is_plain = self.supervisor.is_none() && self.division.is_none();
-        if !is_plain || settings.scenario.is_brief() || settings.outputs.plan {
+        let is_brief = settings.scenario.is_brief() || settings.scenario.ops_max.is_some();
+        if !is_plain || is_brief {
             return None;
         }
-        let (chosen, words) = tried(serving, &self.guard, settings, lowered)?;
-        if !settings.outputs.quiet {
-            say(&words);
-        }
-        Some(chosen)
+        tried(serving, &self.guard, settings, lowered)
     }
 
     fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop> {
@@ -241,8 +239,9 @@ impl World for HostWorld {
     fn gauge(&self) -> Box<dyn Gauge> {
         let machine = machine_record(&self.machine);
         let (busyness, supervisor) = (Busyness::default(), self.supervisor.clone());
-        let seconds = SecondReader::default();
-        Box::new(HostGauge { machine, busyness, seconds, clock: self.clock, supervisor })
+        let (programs, seconds) = (None, SecondReader::default());
+        let clock = self.clock;
+        Box::new(HostGauge { machine, busyness, programs, seconds, clock, supervisor })
     }
 
     fn finish(&mut self, _runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
@@ -282,6 +281,8 @@ fn resolved(name: &str, host: &str, port: u16) -> Result<ServerPlan, Stop> {
 struct HostGauge {
     machine: MachineRecord,
     busyness: Busyness,
+    /// The instant of the first reading, and the CPU times of all programs then.
+    programs: Option<(Instant, Programs)>,
     seconds: SecondReader,
     /// The run's clock.
     clock: Clock,
@@ -291,11 +292,12 @@ struct HostGauge {
 
 impl Gauge for HostGauge {
     fn restart(&mut self) {
-        self.busyness = Busyness::default();
+        (self.busyness, self.programs) = (Busyness::default(), None);
     }
 
     fn read(&mut self, at: Instant) {
         self.busyness.read(at);
+        self.programs.get_or_insert_with(|| (self.clock.now(), Programs::read()));
     }
 
     fn second(&mut self) -> Option<HostSecond> {
@@ -316,7 +318,14 @@ impl Gauge for HostGauge {
 
     fn cpu(&self) -> Option<MachineCpu> {
         let busy = self.busyness.summary()?;
+        let beside = self.programs.as_ref().and_then(|(from, before)| {
+            let length = self.clock.now().since(*from);
+            let Program { id, name, used } = Programs::read().busiest_since(before)?;
+            let cpus = used.as_s_f64() / length.as_s_f64().max(f64::MIN_POSITIVE);
+            (cpus >= KEPT_MAX).then_some(ProgramCpu { name, id, cpus })
+        });
         Some(MachineCpu {
+            beside,
             avg: busy.mean,
             min: busy.idlest,
             max: busy.busiest,

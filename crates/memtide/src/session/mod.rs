@@ -152,14 +152,16 @@ impl<W: World> Session<W> {
             return shown.map(|()| 0).map_err(|error| unwritable("stdout", &error));
         }
         world.check(&lowered).map_err(|warning| profile.unfit(&warning))?;
-        if let Some(chosen) = world.try_out(settings, &lowered) {
-            around.chosen = Some(chosen);
+        let (chosen, tried) = world.try_out(settings, &lowered).unzip();
+        if chosen.is_some() {
+            around.chosen = chosen;
             let again = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
             lowered = Lowered { sampled: lowered.sampled, ..again };
         }
         // Threads of outputs inherit the CPUs of this thread.
         world.settle(&lowered.placement)?;
         let opened = front.open(&Settings { outputs, ..settings.clone() })?;
+        tried.filter(|_| !settings.outputs.quiet).into_iter().for_each(|line| say(&line));
         let Opened { samples, outlets, reader } = opened;
         *stop = world.signals(profile.manner)?;
         if !profile.wait.as_ref().is_none_or(|wait| waited(wait, stop)) {

@@ -33,9 +33,9 @@ pub(crate) trait World {
         Ok(())
     }
 
-    /// Tries how workers wait best, and where they and the server run best; none if that is not
-    /// worth it.
-    fn try_out(&mut self, _settings: &Settings, _lowered: &Lowered) -> Option<CpuChoice> {
+    /// Tries how workers wait best, and where they and the server run best; returns that with a
+    /// line about it, or none if it is not worth it.
+    fn try_out(&mut self, _settings: &Settings, _lowered: &Lowered) -> Option<(CpuChoice, String)> {
         None
     }
 

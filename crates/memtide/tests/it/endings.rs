@@ -10,7 +10,7 @@ fn an_interrupted_run_still_reports_and_writes_its_files() {
         let peer = Peer::memcached("");
         let json = scratch(&format!("{name}.json"));
         let samples = scratch(&format!("{name}.csv"));
-        let flags = "--rate 2k --duration 50s --keys 100 --load never --mix get=1";
+        let flags = "--rate 2k --warmup 0s --duration 50s --keys 100 --load never --mix get=1";
         let files = format!("--json {} --samples {}", json.display(), samples.display());
         let running = Running::start(&format!("run -s {} {flags} {files}", peer.name));
         peer.await_figure("cmd_get", 1_000);

@@ -151,6 +151,30 @@ fn a_window_that_is_opened_by_command_keeps_every_count() {
 }
 
 #[test]
+fn a_window_that_is_closed_by_command_keeps_every_count() {
+    let peer = Peer::memcached("");
+    let load = "--rate 4k --arrival fixed --threads 2 --keys 300 --timeout 20s";
+    let window = "--warmup 300ms --at-most 4s --json -";
+    let mut command = program();
+    command.args(format!("run -s {} {load} {window}", peer.name).split(' '));
+    command.args(["--precision", "rate 5%"]);
+    let run = Running::of(&mut command).finish().exits(0);
+    let record = run.record();
+    assert_counters_equal(&record);
+    let precision = record.plan.precision.as_ref().expect("it was asked for");
+    assert_eq!(precision.reached, Some(true), "{run}");
+    assert!((2.15..3.9).contains(&record.measured_s), "{run}");
+    // Operation i is due at i × 250 us, whichever thread makes it.
+    let end_s = record.plan.warmup_s + record.measured_s;
+    let until = ((end_s * 1e9).round() as u64).div_ceil(250_000);
+    assert_eq!(record.totals.intended, until - 1_200, "{run}");
+    let phases = &record.phases;
+    let of = |kind| -> u64 { phases.each().iter().filter_map(|(_, p)| p.ops.get(&kind)).sum() };
+    assert_eq!(peer.figure("cmd_get"), of(Kind::Get), "{run}");
+    assert_eq!(peer.figure("cmd_set"), of(Kind::Set), "{run}");
+}
+
+#[test]
 fn a_server_is_reached_at_a_unix_socket() {
     let peer = Peer::memcached_unix("reach");
     every_kind(&peer, "");

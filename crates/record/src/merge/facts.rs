@@ -11,6 +11,7 @@ use crate::record::{
 };
 use memtide_base::choice::RateUnit;
 use memtide_scenario::Tags;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The plan of all shards: quantities that add up are added, the rest is that of the first of
@@ -161,6 +162,9 @@ pub(super) fn machine_cpu(shards: &[&ShardRecord]) -> Option<MachineCpu> {
         least_of_1s: known().filter_map(|(busy, _)| busy.least_of_1s).reduce(f64::min),
         most_of_1s: known().filter_map(|(busy, _)| busy.most_of_1s).reduce(f64::max),
         stolen: stolen(known()),
+        beside: known().filter_map(|(busy, _)| busy.beside).max_by(|a, b| {
+            (a.cpus, &a.name, a.id).partial_cmp(&(b.cpus, &b.name, b.id)).unwrap_or(Ordering::Equal)
+        }),
     })
 }
 

@@ -455,6 +455,21 @@ pub struct MachineCpu {
     /// Included in `avg`. None if it was not read.
     #[serde(default)]
     pub stolen: Option<f64>,
+    /// The process beside memtide that used most CPU time; none if none used a twentieth of a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<ProgramCpu>,
+}
+
+/// A process, and the CPUs that it used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ProgramCpu {
+    /// Its name.
+    pub name: String,
+    /// Its process id.
+    pub id: u32,
+    /// Its CPU time as a number of CPUs: 1 if it kept one busy all the time.
+    pub cpus: f64,
 }
 
 /// The instant at which a load with this window and warm-up began, in ns since 1970.

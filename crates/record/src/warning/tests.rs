@@ -13,7 +13,11 @@ fn every_warning() -> Vec<Warning> {
             ideal_ns: 273_000,
             cause: LateCause::Wake,
         },
-        Warning::CpuTaken { worker: 2, share: 0.31 },
+        Warning::CpuTaken {
+            worker: 2,
+            share: 0.31,
+            by: Some(ProgramCpu { name: "yes".to_owned(), id: 77, cpus: 0.98 }),
+        },
         Warning::ClientSaturated { worker: 1, busy: 0.87 },
         Warning::TooFewSamples {
             kind: Kind::Set,

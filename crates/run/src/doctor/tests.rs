@@ -96,6 +96,7 @@ impl Case {
             still: &self.still,
             stopped: self.stopped,
             stolen: self.stolen,
+            beside: None,
             shared_cpus: self.shared_cpus,
             busy: &self.busy,
             agreement: &self.agreement,

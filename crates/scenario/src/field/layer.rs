@@ -162,7 +162,9 @@ pub fn given_fields(words: &Words) -> Vec<(&str, String)> {
     // This default follows from other fields.
     let (mut layer, mut settings) = (Layer::new(), Settings::default());
     for (name, value) in words {
-        find(name).into_iter().for_each(|it| layer.push(it, vec![spelled(value)], Origin::Flag));
+        let word = Some(spelled(value)).filter(|word| !word.is_empty());
+        let given = find(name).zip(word);
+        given.into_iter().for_each(|(it, word)| layer.push(it, vec![word], Origin::Flag));
     }
     if settings.apply(&layer).is_ok() {
         let warmup = settings.warmup_by_default().to_string();

@@ -39,8 +39,8 @@ pub(super) const TLS_FIELDS: &[Field] = &[
         default: "the host in server",
         help: "Name that the servers' certificates must have",
         long: "A host's name or an IP address, for all servers. Use it if `server` has another \
-               name or address than the certificate. It is also sent to the server (SNI), unless it \
-               is an IP address. Needs `tls`. Example: `cache.example.com`.",
+               name or address than the certificate. It is also sent to the server (SNI), unless \
+               it is an IP address. Needs `tls`. Example: `cache.example.com`.",
         member: member!(scenario.tls.server_name, some path),
         ..TLS
     },

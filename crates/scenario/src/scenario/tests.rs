@@ -178,6 +178,34 @@ fn a_named_server_without_a_rate_means_a_closed_loop() {
 }
 
 #[test]
+fn a_warmup_is_found_by_default_where_it_can_be() {
+    let default = |words: &[(&str, &str)]| {
+        let mut layer = crate::Layer::new();
+        for &(name, word) in words {
+            layer.push(find(name).unwrap(), vec![word.to_owned()], crate::Origin::Flag);
+        }
+        let mut settings = Settings::default();
+        settings.apply(&layer).unwrap();
+        settings.warmup_by_default()
+    };
+    for words in [("rate", "1k"), ("duration", "5s"), ("precision", "p99 5%"), ("rate", "0")] {
+        assert_eq!(default(&[words]), Warmup::Auto, "{words:?}");
+    }
+    for words in [
+        ("duration", "4.9s"),
+        ("ops-max", "1k"),
+        ("wave", "ramp:1k,2k"),
+        ("calls", "9"),
+        ("shard", "0/2"),
+        ("agents", "2"),
+    ] {
+        assert_eq!(default(&[words]), Warmup::NONE, "{words:?}");
+    }
+    let short = [("precision", "p99 5%"), ("at-most", "4s")];
+    assert_eq!(default(&short), Warmup::NONE);
+}
+
+#[test]
 fn a_warmup_is_found_only_where_a_load_can_be_steady() {
     let problems = |words: &[(&str, &str)]| -> Vec<String> {
         let mut layer = crate::Layer::new();

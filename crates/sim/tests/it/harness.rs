@@ -147,12 +147,17 @@ impl World {
         let barrier = barrier.as_deref_mut().map(|barrier| barrier as &mut dyn Barrier);
         let outcome = run(&mut fleet, &scenario, &lowered, false, barrier, &mut audience)?;
         let RunOutcome { record, failure, .. } = outcome;
+        let mut plan = lowered.plan;
+        // A command may have opened the window earlier.
+        if plan.window.opened_by_command {
+            plan.window.warmup = Span::from_s_f64(record.plan.warmup_s);
+        }
         let (hash, events) = world.trace_hash();
         let count = |kind| (0..plans).map(|server| world.fault_count(server, kind)).sum();
         let faults = FaultKind::ALL.iter().map(|&kind| (kind, count(kind))).collect();
         drop((fleet, world));
         let samples = Rc::into_inner(samples).expect("the fleet is gone").into_inner();
-        Ok(Rehearsal { plan: lowered.plan, pauses, record, failure, samples, hash, events, faults })
+        Ok(Rehearsal { plan, pauses, record, failure, samples, hash, events, faults })
     }
 
     /// The fleet of the world, the plan, and the operations that it will have measured.

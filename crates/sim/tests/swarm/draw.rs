@@ -137,6 +137,12 @@ fn load(draw: &mut Draw, words: &mut Words) {
         1 => words.push(("wave", format!("step:{low},{high},{}@{every}", high / 2))),
         2 => words.push(("wave", format!("sine:{high},{low},{every}"))),
         3 => words.push(("wave", format!("random:{low},{high}@{every}"))),
+        // A window that is opened by command; shorter runs would not find their warm-up.
+        _ if draw.chance(0.25) => {
+            words.retain(|(field, _)| !["duration", "warmup"].contains(field));
+            let auto = [("duration", "5s"), ("warmup", "auto"), ("rate", "300")];
+            words.extend(auto.map(|(field, word)| (field, word.to_owned())));
+        }
         _ => words.push(("rate", high.to_string())),
     }
     let laws =

@@ -181,6 +181,7 @@ fn a_record_is_read_by_kind() {
             least_of_1s: Some(0.125),
             most_of_1s: Some(0.5),
             stolen: None,
+            beside: None,
         }),
         ..Record::default()
     };

@@ -72,6 +72,7 @@ fn record(ops: u64) -> Record {
             least_of_1s: Some(0.25),
             most_of_1s: Some(0.75),
             stolen: None,
+            beside: None,
         }),
         ..Record::default()
     };

@@ -113,6 +113,7 @@ impl Generator {
                 least_of_1s: (self.below(2) > 0).then(|| self.fraction()),
                 most_of_1s: (self.below(2) > 0).then(|| self.fraction()),
                 stolen: (self.below(2) > 0).then(|| self.fraction()),
+                beside: None,
             }),
             warnings: self.warnings(),
             ..Record::default()

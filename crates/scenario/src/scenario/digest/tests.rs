@@ -7,7 +7,7 @@ use crate::scenario::Secret;
 fn the_digest_is_of_the_load_alone() {
     let plain = Scenario { rate: Some(1e4), ..Scenario::default() };
     let digest = scenario_digest(&plain);
-    assert_eq!(digest, "aea7ff516f82fa3df1e68db80460fef0076eff98c4fecc792e0f07f6734e3a08");
+    assert_eq!(digest, "a47471253f37f8dcdf6ad7a37965637d272c688741cff4468275ccb130fb3528");
     let local = Scenario {
         password: Some(Secret::new("tan staaf")),
         threads: Some(7),

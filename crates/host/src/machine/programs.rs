@@ -1,0 +1,93 @@
+//! The CPU time of the programs of this machine, as far as this user may see them.
+
+use memtide_base::Span;
+use rustix::param::clock_ticks_per_second;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Programs that are looked at; a machine with more is not worth the time.
+const PROGRAMS_MAX: usize = 4_096;
+
+/// A process, and the CPU time that it used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its process id.
+    pub id: u32,
+    /// Its name, of at most 15 bytes.
+    pub name: String,
+    /// CPU time of all its threads.
+    pub used: Span,
+}
+
+/// A reading of the CPU times of all processes.
+#[derive(Clone, Debug, Default)]
+pub struct Programs(BTreeMap<u32, Program>);
+
+impl Programs {
+    /// Reads them now.
+    pub fn read() -> Self {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let all = ids.take(PROGRAMS_MAX).filter_map(|id: u32| {
+            let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+            Some((id, program(id, &text)?))
+        });
+        Self(all.collect())
+    }
+
+    /// The process other than this one that used most CPU time since `before`; none if all slept.
+    pub fn busiest_since(&self, before: &Self) -> Option<Program> {
+        let own = std::process::id();
+        let since = |program: &Program| {
+            let earlier = before.0.get(&program.id).filter(|it| it.name == program.name);
+            program.used.saturating_sub(earlier.map_or(Span::ZERO, |earlier| earlier.used))
+        };
+        let others = self.0.values().filter(|program| program.id != own);
+        let each = others.map(|program| Program { used: since(program), ..program.clone() });
+        each.filter(|program| !program.used.is_zero()).max_by_key(|program| program.used)
+    }
+}
+
+/// A line of `/proc/PID/stat`. The name stands in parentheses and may contain any byte.
+fn program(id: u32, text: &str) -> Option<Program> {
+    let (begin, rest) = text.rsplit_once(')')?;
+    let (_, name) = begin.split_once('(')?;
+    // The rest begins with field 3; user time and system time are fields 14 and 15.
+    let ticks = |nth: usize| rest.split_whitespace().nth(nth)?.parse::<u64>().ok();
+    let ticks = ticks(11)?.checked_add(ticks(12)?)?;
+    let used = Span::from_s_f64(ticks as f64 / clock_ticks_per_second() as f64);
+    Some(Program { id, name: name.to_owned(), used })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Clock;
+    use memtide_base::Instant;
+
+    #[test]
+    fn a_name_may_contain_anything() {
+        let text = "7 (a b) c) R 1 7 7 0 -1 4194304 1 0 0 0 250 50 0 0 20 0 1 0 9 1 1";
+        let program = program(7, text).expect("it is a whole line");
+        assert_eq!((program.name.as_str(), program.id), ("a b) c", 7));
+        assert_eq!(program.used.as_s_f64(), 300.0 / clock_ticks_per_second() as f64);
+        assert_eq!(super::program(7, "7 (a"), None);
+    }
+
+    #[test]
+    fn the_busiest_other_process_is_found() {
+        let before = Programs::read();
+        assert_eq!(before.busiest_since(&before), None);
+        let mut shell = std::process::Command::new("sh");
+        let hog = shell.args(["-c", "while :; do :; done"]).spawn();
+        let mut hog = hog.expect("a shell can be started");
+        let clock = Clock::start();
+        clock.sleep_until(Instant::ZERO + Span::from_ms(400));
+        let now = Programs::read();
+        hog.kill().expect("it still runs");
+        hog.wait().expect("it ended");
+        let used = |it: &Programs| it.0.get(&hog.id()).map(|program| program.used);
+        assert!(used(&now).is_some_and(|used| used > Span::ZERO), "{:?}", used(&now));
+        assert!(now.busiest_since(&before).is_some_and(|it| it.id != std::process::id()));
+    }
+}
