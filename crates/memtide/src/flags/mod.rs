@@ -477,12 +477,15 @@ fn view_command() -> Command {
     Command::new("view")
         .about("Show kept records in a browser")
         .long_about(
-            "Serve the page of each record that memtide --json wrote, of a run, a search or a scan; \
-             of several runs also the page that compares them. The address is printed on stderr; \
-             Ctrl-C ends it. It measures nothing and writes no file.\n\n\
+            "Serve the page of each record that memtide --json wrote, of a run, a search or a \
+             scan; of several runs also the page that compares them. The address is printed on \
+             stderr; Ctrl-C ends it. It measures nothing and writes no file.\n\n\
              Example:\n  memtide view before.json after.json",
         )
-        .after_help("Exit codes:\n    0  done\n    2  a file is not a record, or the address cannot be used")
+        .after_help(
+            "Exit codes:\n    0  done\n    \
+             2  a file is not a record, or the address cannot be used",
+        )
         .arg(
             Arg::new("record")
                 .required(true)

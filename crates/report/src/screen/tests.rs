@@ -96,6 +96,7 @@ fn searching() -> Live {
             behind: false,
             goal: None,
             figure_ns: None,
+            spoilt: Default::default(),
             low_per_s: (number > 1).then_some(10_000.0),
             high_per_s: None,
             record,

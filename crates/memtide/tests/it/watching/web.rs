@@ -178,7 +178,7 @@ fn browser() -> Option<PathBuf> {
 fn a_browser_draws_the_page_and_says_nothing_on_its_console() {
     let _turn = shared();
     let Some(browser) = browser() else {
-        println!("skipped: there is no chromium");
+        drop(writeln!(std::io::stderr(), "skipped: there is no chromium"));
         return;
     };
     let folder = crate::outputs::room("web-browser");

@@ -1,7 +1,7 @@
 //! `memtide view`: the pages of kept results, served to a browser on this machine until Ctrl-C. It
 //! measures nothing and writes no file.
 
-use super::report::{Found, read};
+use crate::cmd::report::{Found, read};
 use crate::exit::Stop;
 use crate::output::say;
 use clap::ArgMatches;
