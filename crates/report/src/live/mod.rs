@@ -12,7 +12,7 @@ pub(crate) use second::{HEAT_CELLS, LiveSecond, heat_edge};
 pub use suspect::Suspect;
 
 use crate::judgement::goal_word;
-use crate::number::{counted, time};
+use crate::number::{counted, or_none, rate, time};
 use crate::text::{progress_line, step_progress_line};
 use memtide_base::Rate;
 use memtide_metrics::Histogram;
@@ -57,6 +57,10 @@ pub struct Live {
     version: u64,
 }
 
+/// What [`LiveStep::row`] says.
+pub(crate) const STEP_COLUMNS: [&str; 8] =
+    ["step", "target", "achieved", "p50", "p99", "goal", "believable", "bracket"];
+
 /// A step of a search or scan that is over.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveStep {
@@ -71,6 +75,25 @@ pub(crate) struct LiveStep {
     pub(crate) is_doubted: bool,
     /// The rates between which the answer was known to be before the step.
     pub(crate) bracket: [Option<f64>; 2],
+}
+
+impl LiveStep {
+    /// The step in the words of a table.
+    pub(crate) fn row(&self) -> Vec<String> {
+        let role = match self.role {
+            StepRole::Scan => "scan",
+            StepRole::Peak => "peak",
+            StepRole::Narrow => "narrow",
+            StepRole::Confirm => "confirm",
+        };
+        let [p50, p99] = self.times.map(time_word);
+        let [low, high] = self.bracket.map(|end| or_none(end.map(rate)));
+        let doubt = if self.is_doubted { "no" } else { "yes" };
+        let (target, achieved) = (self.rate.to_string(), self.achieved.to_string());
+        let number = format!("{} {role}", self.number);
+        let bracket = format!("{low} to {high}");
+        vec![number, target, achieved, p50, p99, self.goal.to_owned(), doubt.to_owned(), bracket]
+    }
 }
 
 impl Live {
@@ -236,7 +259,7 @@ fn kept<T>(all: &mut VecDeque<T>, new: T, most: usize) {
 
 /// A time in ns in words; a dash without one.
 pub(crate) fn time_word(ns: Option<u64>) -> String {
-    crate::number::or_none(ns.map(|ns| time(ns as f64)))
+    or_none(ns.map(|ns| time(ns as f64)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::View;
 use super::plots::{Curve, curves, heat};
-use crate::live::{Live, time_word};
+use crate::live::{Live, LiveStep, STEP_COLUMNS, time_word};
 use crate::number::{NONE, or_none, percent, rate, time, whole};
 use memtide_base::units::format_bytes;
 use ratatui::buffer::Buffer;
@@ -159,21 +159,7 @@ fn facts(live: &Live) -> Vec<String> {
 
 /// The steps of a search or scan, the latest first, and the bracket.
 pub(super) fn steps(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
-    let rows: Vec<Vec<String>> = live
-        .steps
-        .iter()
-        .rev()
-        .map(|step| {
-            let [p50, p99] = step.times.map(time_word);
-            let [low, high] = step.bracket.map(|end| or_none(end.map(rate)));
-            let doubt = if step.is_doubted { "no" } else { "yes" };
-            let number = format!("{} {}", step.number, role(step.role));
-            let (target, achieved) = (step.rate.to_string(), step.achieved.to_string());
-            let bracket = format!("{low} to {high}");
-            let goal = step.goal.to_owned();
-            vec![number, target, achieved, p50, p99, goal, doubt.to_owned(), bracket]
-        })
-        .collect();
+    let rows: Vec<Vec<String>> = live.steps.iter().rev().map(LiveStep::row).collect();
     if rows.is_empty() {
         let block = Block::bordered().title("steps");
         Paragraph::new("No step is over. Steps are those of a search, a scan or ab.")
@@ -181,18 +167,7 @@ pub(super) fn steps(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
             .render(area, out);
         return;
     }
-    let heading = ["step", "target", "achieved", "p50", "p99", "goal", "believable", "bracket"];
-    table((view, "steps, the latest first"), &heading, rows, (area, out));
-}
-
-const fn role(role: memtide_record::steps::StepRole) -> &'static str {
-    use memtide_record::steps::StepRole::{Confirm, Narrow, Peak, Scan};
-    match role {
-        Scan => "scan",
-        Peak => "peak",
-        Narrow => "narrow",
-        Confirm => "confirm",
-    }
+    table((view, "steps, the latest first"), &STEP_COLUMNS, rows, (area, out));
 }
 
 fn table(

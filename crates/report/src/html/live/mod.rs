@@ -4,7 +4,9 @@
 use super::chart::{Cell, Chart, Limit, Line, values};
 use super::{SCRIPT, STYLE, shell};
 use crate::axis::{Axis, Scale};
-use crate::live::{HEAT_CELLS, Live, LiveSecond, Suspect, heat_edge, time_word};
+use crate::live::{
+    HEAT_CELLS, Live, LiveSecond, LiveStep, STEP_COLUMNS, Suspect, heat_edge, time_word,
+};
 use crate::number::{or_none, percent, rate, seconds, time, whole};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -60,6 +62,7 @@ pub fn live_part(live: &Live) -> String {
         @for chart in charts(live) { (chart.markup()) }
         (kinds(live))
         (servers(live))
+        (workers(live))
         (steps(live))
     };
     part.into_string()
@@ -248,19 +251,16 @@ fn servers(live: &Live) -> Markup {
 }
 
 fn steps(live: &Live) -> Markup {
-    let rows: Vec<Vec<String>> = live
-        .steps
-        .iter()
-        .map(|step| {
-            let [p50, p99] = step.times.map(time_word);
-            let doubt = if step.is_doubted { "no" } else { "yes" };
-            let (target, achieved) = (step.rate.to_string(), step.achieved.to_string());
-            let number = step.number.to_string();
-            vec![number, target, achieved, p50, p99, step.goal.to_owned(), doubt.to_owned()]
-        })
+    let rows: Vec<Vec<String>> = live.steps.iter().map(LiveStep::row).collect();
+    table("Steps", &STEP_COLUMNS, &rows)
+}
+
+fn workers(live: &Live) -> Markup {
+    let workers = live.last().into_iter().flat_map(|now| now.workers.iter().enumerate());
+    let rows: Vec<Vec<String>> = workers
+        .map(|(number, busy)| vec![number.to_string(), or_none(busy.map(percent))])
         .collect();
-    let heading = ["step", "target", "achieved", "p50", "p99", "goal", "believable"];
-    table("Steps", &heading, &rows)
+    table("Workers in the last second", &["worker", "busy"], &rows)
 }
 
 #[cfg(test)]
