@@ -53,7 +53,8 @@ fn tally() -> Box<Tally> {
 #[test]
 fn in_no_order_is_anything_lost_or_taken_twice() {
     loom::model(|| {
-        let (mut giver, mut taker) = handoff(Parcel { tally: tally(), report: REPORT });
+        let (mut giver, mut taker) = handoff();
+        giver.stock(Parcel { tally: tally(), report: REPORT });
         let worker = loom::thread::spawn(move || {
             let mut mine = tally();
             for _ in 0..GIVEN {

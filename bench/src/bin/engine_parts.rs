@@ -5,7 +5,7 @@
 use clap::{Arg, Command, value_parser};
 use memtide_base::{Instant, Span};
 use memtide_codec::Verb;
-use memtide_codec::meta::ReplyDecoder as MetaDecoder;
+use memtide_codec::meta::{Flags, ReplyDecoder as MetaDecoder};
 use memtide_codec::text::{ReplyDecoder, encode};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_host::driver::NullDriver;
@@ -131,8 +131,12 @@ fn meta_decode(times: u64) {
     let mut decoder = MetaDecoder::new();
     for _ in 0..times {
         let mut input = black_box(&reply[..]);
-        while let Ok(Some(ref answer)) = decoder.next(&mut input) {
-            black_box(answer);
+        loop {
+            let mut flags = Flags::default();
+            match decoder.next_reply(&mut input, &mut flags) {
+                Ok(Some(ref reply)) => drop(black_box(reply)),
+                _ => break,
+            }
         }
         assert!(input.is_empty(), "it is a whole reply");
     }

@@ -43,6 +43,8 @@ pub enum Remedy {
     NameServer,
     /// Do not check the server's certificate; follows another remedy.
     OrUnchecked,
+    /// Resume no sessions of TLS; follows another remedy.
+    NoResumption,
     /// Allow an older version of TLS.
     LowerTls,
     /// Provide a client certificate.

@@ -112,7 +112,7 @@ impl Paired {
 }
 
 /// The fraction of cases in which two runs of equal set-ups have 95 % intervals that are apart, if
-/// the logarithms of their figures differ by a run effect of this deviation beside sampling. `halves`
+/// the logarithms of their figures differ by a run effect of this deviation beside sampling; given
 /// are half the widths of the intervals' logarithms.
 pub fn apart_by_chance([a, b]: [f64; 2], run_effect: f64) -> f64 {
     let sampling = |half: f64| (half / NORMAL_975).powi(2);

@@ -16,7 +16,7 @@ use crate::plan::{Matching, Place, Plan, Transport};
 use link::Wrap;
 pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
-use memtide_codec::{ErrorKind, Excerpt, Reply};
+use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
 use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
 use memtide_workload::{Action, Outcome, Source, Version};
 pub(crate) use outgoing::{Outgoing, TooLong};
@@ -485,18 +485,11 @@ impl Connection {
                 bring_forward::<T>(&mut self.pipeline, self.unsent, (answer_head, reply))?;
             }
             let turn = self.pipeline.front().map(|head| (self.answered, head));
-            match heed(T::role(answer_head, reply, turn)?, reply, &mut self.part_failed, sink) {
+            let errors = (&mut self.part_failed, &mut self.stray_error);
+            match heed(T::role(answer_head, reply, turn)?, reply, errors, sink) {
                 Heeded::Answer => {}
                 Heeded::FailedPart => continue,
                 Heeded::Aside => {
-                    (self.reply_bytes, left) = (0, bytes.len());
-                    continue;
-                }
-            }
-            if self.stray_error {
-                self.stray_error = false;
-                if is_bare_error(reply) {
-                    // memcached reads the rest of a bad data chunk as a command of its own.
                     (self.reply_bytes, left) = (0, bytes.len());
                     continue;
                 }
@@ -507,15 +500,10 @@ impl Connection {
             let reply = T::meaning(head, reply);
             let verdict = match *reply {
                 Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
-                    if T::HAS_MARKS {
-                        self.marks = T::marks(answer_head);
-                        if self.marks != Marks::NONE {
-                            let is_placeholder = bytes == 0 && self.marks.is_placeholder();
-                            sink.marked(head, &self.marks, is_placeholder);
-                            if is_placeholder {
-                                continue;
-                            }
-                        }
+                    if T::HAS_MARKS
+                        && has_no_value::<T>(answer_head, &mut self.marks, head, bytes, sink)
+                    {
+                        continue;
                     }
                     sink.value(head, key, bytes);
                     head.hits += 1;
@@ -532,19 +520,9 @@ impl Connection {
                     self.marks.add_to(verdict(head, &Reply::End)?)
                 }
                 Reply::Done if T::HAS_MARKS && head.kind.does(Action::Peek) => {
-                    self.marks = T::marks(answer_head);
-                    sink.marked(head, &self.marks, false);
-                    head.hits = 1;
-                    answered(Outcome::Hit, ReplyClass::Unchanged)
+                    unchanged(T::marks(answer_head), head, sink)
                 }
-                Reply::Error(ref error) => {
-                    self.stray_error = error.is_bad_data_chunk();
-                    if error.is_too_many_connections() {
-                        return Err(PeerError::TooManyConnections);
-                    }
-                    sink.refused(Refusal::of(error));
-                    failure(error.kind)
-                }
+                Reply::Error(ref error) => refused(error, &mut self.stray_error, sink)?,
                 Reply::End if self.part_failed.is_some() => {
                     failure(self.part_failed.take().expect("it was looked at"))
                 }
@@ -556,8 +534,8 @@ impl Connection {
         }
     }
 
-    /// Counts the values at the front of `bytes` that the oldest operation asked for, as far as they
-    /// can be skipped by their length.
+    /// Counts the values at the front of `bytes` that the oldest operation asked for, as far as
+    /// they can be skipped by their length.
     #[inline(always)]
     fn skip_values<T: WireFormat>(&mut self, bytes: &mut &[u8]) {
         let Some(head) = self.pipeline.front_mut() else { return };
@@ -588,32 +566,31 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl ConnectionEvents,
     ) {
-        let mut entry = self.pipeline.pop_front().expect("a reply was matched to the head");
-        debug_assert!(entry.hits <= entry.keys, "more keys were found than requested");
+        let head = self.pipeline.front().expect("a reply was matched to the head");
+        debug_assert!(head.hits <= head.keys, "more keys were found than requested");
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
-        let finds = entry.hits > 0
-            && !entry.stage.is_second()
+        let finds = head.hits > 0
+            && !head.stage.is_second()
             && verdict.reply != Some(ReplyClass::Unchanged);
         let value_bytes = if finds { std::mem::take(&mut self.value_bytes) } else { 0 };
-        let marks = std::mem::take(&mut self.marks);
-        sink.replied(&entry, verdict.outcome, now);
+        sink.replied(head, verdict.outcome, now);
         let Verdict { fate, outcome, reply, error } = verdict;
-        let goes_on = entry.kind.stores_second()
-            && match entry.kind.does(Action::Recache) {
-                true => marks.won,
-                false => outcome == Outcome::Hit,
-            };
+        let goes_on = head.stage == InFlightStage::Won
+            || outcome == Outcome::Hit && head.kind.does(Action::CompareAndStore);
         let is_seen =
-            entry.hits > 0 && reply == Some(ReplyClass::Values) && entry.kind.does(Action::Peek);
-        let is_overdue = entry.intended + self.timeout <= now;
+            head.hits > 0 && reply == Some(ReplyClass::Values) && head.kind.does(Action::Peek);
+        let is_overdue = head.intended + self.timeout <= now;
         let ending = Ending { fate, outcome, reply, error, received: now, bytes };
-        let is_over = !(goes_on || is_seen || is_overdue || entry.stage.is_expired());
+        let is_over = !(goes_on || is_seen || is_overdue || head.stage.is_expired());
         if fate == Fate::Answered && is_over {
-            return sink.answered(&entry, ending, value_bytes);
+            sink.answered(head, ending, value_bytes);
+            self.pipeline.pop_front();
+            return;
         }
         sink.all_answered();
+        let mut entry = self.pipeline.pop_front().expect("it was looked at");
         if finds {
             sink.values(&entry, value_bytes);
         }
@@ -749,6 +726,61 @@ fn is_number<T: WireFormat>(head: &InFlight) -> bool {
     T::ends_with_value(head) && head.kind.is_numeric()
 }
 
+/// Takes what the server says of an item whose value of `bytes` bytes begins; true if that is no
+/// value.
+#[inline(always)]
+fn has_no_value<T: WireFormat>(
+    answer_head: T::AnswerHead,
+    marks: &mut Marks,
+    head: &mut InFlight,
+    bytes: usize,
+    sink: &mut impl ConnectionEvents,
+) -> bool {
+    *marks = T::marks(answer_head);
+    !marks.is_empty() && is_placeholder(*marks, head, bytes, sink)
+}
+
+/// Takes an error line that answers the oldest operation.
+#[inline(never)]
+fn refused(
+    error: &ErrorReply<'_>,
+    stray_error: &mut bool,
+    sink: &mut impl ConnectionEvents,
+) -> Result<Verdict, PeerError> {
+    *stray_error = error.is_bad_data_chunk();
+    if error.is_too_many_connections() {
+        return Err(PeerError::TooManyConnections);
+    }
+    sink.refused(Refusal::of(error));
+    Ok(failure(error.kind))
+}
+
+/// Takes the answer to a peek whose value is known already.
+#[inline(never)]
+fn unchanged(marks: Marks, head: &mut InFlight, sink: &mut impl ConnectionEvents) -> Verdict {
+    sink.marked(head, &marks, false);
+    head.hits = 1;
+    answered(Outcome::Hit, ReplyClass::Unchanged)
+}
+
+/// Reports what the server says of the item whose value of `bytes` bytes begins. True if that is no
+/// value, because a client that has won makes it.
+#[inline(never)]
+fn is_placeholder(
+    marks: Marks,
+    head: &mut InFlight,
+    bytes: usize,
+    sink: &mut impl ConnectionEvents,
+) -> bool {
+    let is_placeholder = bytes == 0 && marks.has(Marks::WON | Marks::WAITING);
+    sink.marked(head, &marks, is_placeholder);
+    let is_first = head.stage == InFlightStage::First;
+    if marks.has(Marks::WON) && is_first && head.kind.does(Action::Recache) {
+        head.stage = InFlightStage::Won;
+    }
+    is_placeholder
+}
+
 /// True if one more value can belong to the reply that `head` awaits.
 fn is_asked_for(head: &InFlight) -> bool {
     head.kind.reads() && !head.stage.is_second() && head.hits < head.keys
@@ -772,8 +804,8 @@ impl Marks {
     #[inline(always)]
     fn add_to(self, verdict: Verdict) -> Verdict {
         let reply = match self {
-            Self { stale: true, .. } => Some(ReplyClass::Stale),
-            Self { waiting: true, .. } => Some(ReplyClass::Waiting),
+            _ if self.has(Self::STALE) => Some(ReplyClass::Stale),
+            _ if self.has(Self::WAITING) => Some(ReplyClass::Waiting),
             _ => verdict.reply,
         };
         Verdict { reply, ..verdict }
@@ -808,10 +840,12 @@ enum Heeded {
 fn heed(
     role: Role<'_>,
     reply: &Reply<'_>,
-    part_failed: &mut Option<ErrorKind>,
+    (part_failed, stray_error): (&mut Option<ErrorKind>, &mut bool),
     sink: &mut impl ConnectionEvents,
 ) -> Heeded {
     match role {
+        // memcached reads the rest of a bad data chunk as a command of its own.
+        Role::Answer if std::mem::take(stray_error) && is_bare_error(reply) => Heeded::Aside,
         Role::Answer => Heeded::Answer,
         Role::FailedPart(error) => {
             sink.refused(Refusal::of(&error));

@@ -99,6 +99,8 @@ pub enum ConnectError {
     TimedOut,
     /// It was established, and TLS was not agreed on within the timeout: a server without TLS waits
     /// for the end of a line.
+    ///
+    /// To do: Start the server with TLS (memcached -Z), or leave `--tls` out.
     HandshakeTimedOut,
     /// No attempt was answered until the system gave up: the machine is off, or a firewall drops
     /// packets.
@@ -218,8 +220,8 @@ pub enum Closed {
     ///
     /// To do: Check the server's log.
     ByPeer,
-    /// The server closed the connection without the `close_notify` that ends TLS: it was stopped, or
-    /// something on the way ended the connection. What it sent last may be missing.
+    /// The server closed the connection without the `close_notify` that ends TLS: it was stopped,
+    /// or something on the way ended the connection. What it sent last may be missing.
     ///
     /// To do: Check whether the server still runs, and its log.
     Truncated,

@@ -15,8 +15,8 @@ pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
-    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, Times,
-    UnansweredCount,
+    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, ReplyClass, Tally,
+    Times, UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
 
@@ -72,6 +72,8 @@ pub(crate) struct Recorder {
     answers: Answers,
     sends: Sends,
     sampling: bool,
+    /// True if the size or the sample of each operation is kept.
+    keeps_singles: bool,
     several_servers: bool,
 }
 
@@ -127,6 +129,7 @@ impl Recorder {
             answers: Answers::NONE,
             sends: Sends::NONE,
             sampling: plan.samples,
+            keeps_singles: plan.samples || plan.shape().message_sizes,
             several_servers: plan.servers.len() > 1,
         }
     }
@@ -190,7 +193,7 @@ impl Recorder {
     }
 
     /// Counts one intended operation; returns its segment.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn intended(&mut self, at: Instant) -> u16 {
         if at != self.segment_last.0 || self.commands.is_some() {
             self.segment_last = (at, self.segment_of(at));
@@ -224,7 +227,7 @@ impl Recorder {
     }
 
     /// Counts `bytes` of requests for an operation of `segment`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn requested(
         &mut self,
         segment: u16,
@@ -271,9 +274,9 @@ impl Recorder {
                 ..
             } = &mut self.tally.times
         {
-            marks.age_s.into_iter().for_each(|age_s| ages.record(age_s.into()));
-            marks.ttl_s.into_iter().for_each(|ttl_s| ttls.record(ttl_s.into()));
-            marks.read.into_iter().for_each(|read| reads.record(read.into()));
+            marks.age_s().into_iter().for_each(|age_s| ages.record(age_s.into()));
+            marks.ttl_s().into_iter().for_each(|ttl_s| ttls.record(ttl_s.into()));
+            marks.read().into_iter().for_each(|read| reads.record(read.into()));
         }
     }
 
@@ -301,7 +304,7 @@ impl Recorder {
     /// Records that `entry` was handed to a socket at `entry.sent`, `late` after it could have
     /// been. `outstanding` is the number of operations in flight on its connection, with it; zero
     /// if it gets no reply. [`Self::all_sent`] must follow the last one of a call.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sent(
         &mut self,
         entry: &mut InFlight,
@@ -365,7 +368,7 @@ impl Recorder {
         place: (ServerId, u32),
     ) {
         self.assert_unchanged(entry);
-        if entry.segment == segment::MEASURE {
+        if self.keeps_singles && entry.segment == segment::MEASURE {
             self.record_single(entry, &ending, Some(place));
         }
         let answers = &mut self.answers;
@@ -392,7 +395,8 @@ impl Recorder {
         self.answers.count = 0;
         debug_assert!(self.in_flight >= u64::from(count), "more end than were in flight");
         self.in_flight -= u64::from(count);
-        if entry.hits > 0 && !entry.stage.is_second() {
+        let has_values = ending.reply != Some(ReplyClass::Unchanged);
+        if entry.hits > 0 && !entry.stage.is_second() && has_values {
             let values = u64::from(entry.hits) * u64::from(count);
             self.values_read(entry.segment, (values, value_bytes), place.0);
         }
@@ -418,14 +422,14 @@ impl Recorder {
     ) {
         self.assert_unchanged(entry);
         self.record_endings(entry, &ending, place, (1, u64::from(ending.bytes)));
-        if entry.segment == segment::MEASURE {
+        if self.keeps_singles && entry.segment == segment::MEASURE {
             self.record_single(entry, &ending, place);
         }
     }
 
     /// Records what is kept of each measured operation by itself: the size of its reply and its
     /// sample, if the run keeps them.
-    #[inline(always)]
+    #[inline(never)]
     fn record_single(&mut self, entry: &InFlight, ending: &Ending, place: Option<(ServerId, u32)>) {
         if let Some(sizes) = &mut self.tally.times.reply_bytes
             && ending.bytes > 0

@@ -119,7 +119,7 @@ impl Route {
     }
 
     /// Counts one more operation on `connection`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, connection: ConnectionId) {
         match self {
             Self::LeastLoaded(pool) => pool.take(connection),

@@ -182,6 +182,14 @@ fn turns_over_meta_allocate_nothing() {
     }
 }
 
+/// `plan` with pauses, whose keys are walked.
+fn walking(plan: &Plan) -> Plan {
+    let mut walking = plan.clone();
+    walking.pause = Span::from_us(50);
+    walking.source.popularity = "walk:50,1,10%@uniform:0,99".parse().expect("a popularity");
+    walking
+}
+
 #[test]
 fn turns_allocate_nothing() {
     let wide = rig::plan().mixing("get=9,gets=1,set=2,cas=1,delete=1,incr=1,touch=1,gat=1");
@@ -206,9 +214,7 @@ fn turns_allocate_nothing() {
     let cut_off = cut_off.open(4_000.0, Arrival::Poisson, Sharing::Shared);
     let slow = (Span::from_ms(5), Script::default());
     let oracles = vec![Arc::new(Oracle::new(100, 100, rig::SEED))];
-    let mut walking = own.clone();
-    walking.pause = Span::from_us(50);
-    walking.source.popularity = "walk:50,1,10%@uniform:0,99".parse().expect("a popularity");
+    let walking = walking(&own);
     let mut verified = wide.clone();
     verified.verify =
         Some(Verify { fraction: 1.0, writer: 1, oracles, lifetimes: None, lengths: false });

@@ -74,8 +74,9 @@ struct Thread {
     handle: Option<JoinHandle<Result<Parcel, DriverError>>>,
 }
 
-/// Commands for a worker.
+/// Commands for a worker, on cache lines of their own: a worker reads them with every turn.
 #[derive(Debug)]
+#[repr(align(128))]
 struct Mailbox {
     /// The instant to begin; never until commanded.
     begin_ns: AtomicU64,
@@ -90,6 +91,9 @@ struct Mailbox {
     /// The thread that collects, asleep between hand-overs.
     collector: thread::Thread,
 }
+
+// The commands of two workers are never on one cache line, nor on a pair that is fetched together.
+const _: () = assert!(align_of::<Mailbox>() == 128 && size_of::<Mailbox>().is_multiple_of(128));
 
 impl Mailbox {
     /// Wakes the collector for what the worker has handed over.
@@ -136,9 +140,7 @@ impl HostFleet {
         cpu: Option<usize>,
         samples: Option<SyncSender<Sample>>,
     ) -> Result<Thread, FleetError> {
-        let empty =
-            Parcel { tally: Box::new(Tally::new(&plan.shape())), report: WorkerReport::default() };
-        let (giver, taker) = handoff(empty);
+        let (giver, taker) = handoff();
         let mailbox = Arc::new(Mailbox {
             begin_ns: AtomicU64::new(NEVER_NS),
             stop_ns: AtomicU64::new(NEVER_NS),
@@ -430,6 +432,8 @@ impl Job {
 
     fn run_driver(&mut self, driver: impl Driver) -> Result<Parcel, DriverError> {
         let source = PlannedSource::new(&self.plan.source);
+        let tally = Box::new(Tally::new(&self.plan.shape()));
+        self.giver.stock(Parcel { tally, report: WorkerReport::default() });
         let mut worker = Worker::new(driver, &self.plan, self.worker, &source);
         let mut opening = true;
         let mut meter = CpuMeter::default();

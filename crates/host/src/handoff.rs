@@ -22,7 +22,10 @@ pub(crate) struct Parcel {
 }
 
 /// The parcel while neither side holds it. At most one of the two slots is occupied.
+///
+/// Each pair has cache lines of its own: a worker's hand-over must not slow down its neighbour's.
 #[derive(Debug)]
+#[repr(align(128))]
 struct Slots {
     full: AtomicPtr<Parcel>,
     empty: AtomicPtr<Parcel>,
@@ -49,16 +52,22 @@ pub(crate) struct Giver(Arc<Slots>);
 #[derive(Debug)]
 pub(crate) struct Taker(Arc<Slots>);
 
-/// Both sides, with an empty parcel between them.
-pub(crate) fn handoff(empty: Parcel) -> (Giver, Taker) {
+/// Both sides, with nothing between them yet.
+pub(crate) fn handoff() -> (Giver, Taker) {
     let slots = Arc::new(Slots {
         full: AtomicPtr::new(ptr::null_mut()),
-        empty: AtomicPtr::new(Box::into_raw(Box::new(empty))),
+        empty: AtomicPtr::new(ptr::null_mut()),
     });
     (Giver(Arc::clone(&slots)), Taker(slots))
 }
 
 impl Giver {
+    /// Puts an empty parcel between the sides, once. The worker makes it, so that all that a worker
+    /// writes into was allocated by its own thread, apart from what others write.
+    pub(crate) fn stock(&mut self, empty: Parcel) {
+        put(&self.0.empty, Box::new(empty));
+    }
+
     /// Hands over `tally` and replaces it by an empty one. If the collector is behind, the worker
     /// keeps the same tally, and the answer is false.
     pub(crate) fn give(&mut self, tally: &mut Box<Tally>, report: WorkerReport) -> bool {

@@ -112,14 +112,6 @@ impl<C: Count> Histogram<C> {
         self.buckets.record_many(value, times);
     }
 
-    /// Removes all values; keeps the memory.
-    pub fn clear(&mut self) {
-        if self.moments.count > 0 {
-            self.buckets.clear();
-            self.moments = Moments::EMPTY;
-        }
-    }
-
     /// The exact moments.
     pub fn moments(&self) -> &Moments {
         &self.moments
@@ -168,6 +160,16 @@ impl<C: Count> Histogram<C> {
 }
 
 impl Histogram<u32> {
+    /// Removes all values; keeps the memory. Only what was written is written again: the rest of the
+    /// counters never takes a page of memory.
+    pub fn clear(&mut self) {
+        let Moments { count, min, max, .. } = self.moments;
+        if count > 0 {
+            self.buckets.clear_between(min, max);
+            self.moments = Moments::EMPTY;
+        }
+    }
+
     /// The buckets in use, ascending, as [`Self::recorded`] has them. It looks only between the
     /// exact minimum and maximum, which a tally's values have.
     pub(crate) fn tallied(&self) -> impl Iterator<Item = (u64, u64)> + '_ {

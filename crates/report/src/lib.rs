@@ -44,7 +44,7 @@ pub use compare::{repeat_line, repeats_markdown, repeats_text};
 pub use files::{StepsJunit, junit};
 pub use files::{StepsMarkdown, hgrm, markdown};
 #[cfg(feature = "html")]
-pub use html::{StepsPage, comparison_page, live_page, live_part, page, trial_page};
+pub use html::{StepsPage, comparison_page, index_page, live_page, live_part, page, trial_page};
 pub use live::{Live, Suspect};
 pub use plan::plan_text;
 pub use text::{StepsText, TextOptions, facts_text, progress_line, step_progress_line, text_for};

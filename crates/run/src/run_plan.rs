@@ -141,6 +141,24 @@ enum Liveness {
     Answers,
 }
 
+/// What `interval` shows to be lost, without which a run cannot go on.
+fn lost(
+    plan: &Plan,
+    (start, interval): (Instant, &Interval),
+    totals: &TallySum,
+    heard: &mut Heard,
+) -> Option<Loss> {
+    if plan.reconnect == Reconnect::Never && totals.all_connections().lost > 0 {
+        Some(Loss::Connection)
+    } else if is_unserved(plan, totals, interval.at.since(start)) {
+        Some(Loss::Unserved)
+    } else if disconnected(interval, plan.timeout) {
+        Some(Loss::Servers)
+    } else {
+        heard.is_stuck(plan, totals, interval.at).then_some(Loss::Silence)
+    }
+}
+
 fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -197,17 +215,8 @@ fn carry_out<F: Fleet>(
         is_used_up = interval.workers.iter().all(|worker| worker.is_used_up);
         if interval.interrupted {
             stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
-        } else if plan.reconnect == Reconnect::Never && totals.all_connections().lost > 0 {
-            loss = Some(Loss::Connection);
-            stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if is_unserved(&plan, &totals, interval.at.since(start)) {
-            loss = Some(Loss::Unserved);
-            stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if disconnected(&interval, plan.timeout) {
-            loss = Some(Loss::Servers);
-            stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if heard.is_stuck(&plan, &totals, interval.at) {
-            loss = Some(Loss::Silence);
+        } else if let Some(lost) = lost(&plan, (start, &interval), &totals, &mut heard) {
+            loss = Some(lost);
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if (is_measured(&interval)
             && (is_used_up || interval.at >= plan.window.measure_end(start)))

@@ -33,7 +33,7 @@ pub use live::SharedLive;
 #[cfg(feature = "ui")]
 pub use live::{Screen, ScreenControl};
 #[cfg(feature = "web")]
-pub use live::{WebStart, WebView};
+pub use live::{WebPages, WebStart, WebView, serve_pages};
 pub use opening::{OutputFacts, OutputSubject, no_file};
 pub use outlet::{Outlets, StallLimits};
 pub use place::{Place, check_distinct};

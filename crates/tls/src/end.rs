@@ -133,3 +133,6 @@ impl Filter for End {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -77,6 +77,7 @@ fn told(alert: AlertDescription, in_handshake: bool) -> TlsFault {
         {
             TlsFault::HandshakeRefused
         }
+        AlertDescription::InternalError if in_handshake => TlsFault::ServerFailed,
         alert => TlsFault::Alert(named(&alert)),
     }
 }

@@ -238,7 +238,7 @@ impl KeySpace {
         }
         // The space, the digits of one block, and as much filler as one draw makes.
         let mut text = [b' '; 1 + BLOCK + FILLER];
-        let low = letters(digits(id + self.first)) << (8 * (BLOCK - self.width));
+        let low = letters(block_of(id + self.first, self.width)) << (8 * (BLOCK - self.width));
         text[1..=BLOCK].copy_from_slice(&low.to_be_bytes());
         let filled = &mut text[1 + self.width..][..FILLER];
         filled.copy_from_slice(&filler(self.fillers.generator(id).bits()));
@@ -362,6 +362,17 @@ fn write_digits<const BASE: u64>(id: u64, len: usize, out: &mut Vec<u8>) {
         *digit = b"0123456789abcdef"[(rest % BASE) as usize];
         rest /= BASE;
     }
+}
+
+/// The digits of a number of this many digits, as [`digits`] spreads them.
+#[inline(always)]
+const fn block_of(number: u64, width: usize) -> u64 {
+    if width > BLOCK / 2 {
+        return digits(number);
+    }
+    // Half of the digits take two steps less. The number has no others.
+    let x = (number & 0x3ff) | ((number << 6) & 0x03ff_0000);
+    (x & 0x001f_001f) | ((x << 3) & 0x1f00_1f00)
 }
 
 /// Spreads the lowest 40 bits over the eight bytes of a number, five to each.

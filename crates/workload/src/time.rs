@@ -18,7 +18,7 @@ pub enum TimeLaw {
 }
 
 /// The longest time that a law may name.
-const TIME_MAX: Span = Span::from_s(3600);
+const LONGEST: Span = Span::from_s(3600);
 
 const GRAMMAR: Grammar = Grammar {
     what: "a law of times",
@@ -55,7 +55,7 @@ impl FromStr for TimeLaw {
     fn from_str(word: &str) -> Result<Self, WordError> {
         let (name, arguments) = split(word);
         let time = |argument: &str| match units::parse_span(argument) {
-            Ok(time) if time <= TIME_MAX => Ok(time),
+            Ok(time) if time <= LONGEST => Ok(time),
             Ok(_) => Err(GRAMMAR.wrong(word, format!("'{argument}' is above 1h"))),
             Err(error) => Err(GRAMMAR.wrong(word, error.to_string())),
         };

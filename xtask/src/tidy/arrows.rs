@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     (
         "report",
         "base metrics scenario record belief",
-        "plotters png epaint_default_fonts quick-xml maud",
+        "plotters png epaint_default_fonts quick-xml maud ratatui",
     ),
     (
         "cluster",
@@ -33,7 +33,11 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "prost tonic tonic-prost tokio tokio-rustls hyper hyper-util rcgen ring subtle ipnet \
          rustix toml",
     ),
-    ("sinks", "base scenario record report", "serde_json flate2 parquet ureq base64"),
+    (
+        "sinks",
+        "base scenario record report",
+        "serde_json flate2 parquet ureq base64 ratatui axum tokio futures-core",
+    ),
     ("compat", "base metrics scenario record", ""),
     (
         "memtide",

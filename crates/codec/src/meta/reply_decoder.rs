@@ -42,13 +42,44 @@ impl ReplyDecoder {
         &'a mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<Answer<'a>>, Malformed> {
+        let mut flags = Flags::default();
+        Ok(self.next_reply(input, &mut flags)?.map(|reply| Answer { reply, flags }))
+    }
+
+    /// Takes the next answer as [`Self::next`] does, and writes its flags to `flags`, which must be
+    /// empty: returned beside the reply, they would have each reply copied.
+    #[inline(always)]
+    pub fn next_reply<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+        flags: &mut Flags<'a>,
+    ) -> Result<Option<Reply<'a>>, Malformed> {
         if input.is_empty() {
             return Ok(None);
         }
         match self.expect {
-            Expect::Line => self.next_line(input),
-            _ => Ok(self.expect.next_data(input)?.map(Answer::from)),
+            Expect::Line => self.next_line(input, flags),
+            _ => self.expect.next_data(input),
         }
+    }
+
+    /// Skips up to `most` values at the front of `input` that have arrived whole, up to one that has
+    /// a flag of `but`; returns their number and the sum of their lengths. For values that nobody
+    /// reads. What is unusual is left to [`Self::next`].
+    #[inline]
+    pub fn skip_values(&mut self, input: &mut &[u8], most: u16, but: Letters) -> (u16, u64) {
+        let (mut count, mut sum) = (0, 0);
+        if matches!(self.expect, Expect::Line) && self.lines.at_start() {
+            while count < most
+                && let Some((letters, bytes, rest)) = whole_value(input)
+                && !letters.has_any(but)
+            {
+                *input = rest;
+                count += 1;
+                sum += bytes as u64;
+            }
+        }
+        (count, sum)
     }
 
     /// True if the stream stands between answers: no line is partly read and no value is open.
@@ -72,15 +103,16 @@ impl ReplyDecoder {
     fn next_line<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
-    ) -> Result<Option<Answer<'a>>, Malformed> {
+        flags: &mut Flags<'a>,
+    ) -> Result<Option<Reply<'a>>, Malformed> {
         if self.lines.at_start()
-            && let Some((answer, rest)) = usual(input)
+            && let Some((reply, rest)) = usual(input, flags)
         {
             *input = rest;
-            self.expect = Expect::after(&answer.reply);
-            return Ok(Some(answer));
+            self.expect = Expect::after(&reply);
+            return Ok(Some(reply));
         }
-        self.next_unusual_line(input)
+        self.next_unusual_line(input, flags)
     }
 
     /// Reads a line that is none of the usual ones, or that arrives in pieces. A function of its
@@ -89,11 +121,13 @@ impl ReplyDecoder {
     fn next_unusual_line<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
-    ) -> Result<Option<Answer<'a>>, Malformed> {
+        flags: &mut Flags<'a>,
+    ) -> Result<Option<Reply<'a>>, Malformed> {
         let Some(line) = self.lines.take(input)? else { return Ok(None) };
         let answer = parse_line(line)?;
         self.expect = Expect::after(&answer.reply);
-        Ok(Some(answer))
+        *flags = answer.flags;
+        Ok(Some(answer.reply))
     }
 }
 
@@ -106,15 +140,16 @@ impl<'a> From<Reply<'a>> for Answer<'a> {
 }
 
 /// Reads the lines that make up most traffic in one pass: a code without flags, or the head of a
-/// value. Returns the answer and the rest; `None` for every other line, which the general parser
+/// value, whose flags it writes. Returns the reply and the rest; `None` for every other line, which the general parser
 /// reads.
 #[inline(always)]
-fn usual(input: &[u8]) -> Option<(Answer<'_>, &[u8])> {
+fn usual<'a, 'i: 'a>(input: &'i [u8], flags: &mut Flags<'a>) -> Option<(Reply<'a>, &'i [u8])> {
     if let Some(rest) = input.strip_prefix(b"VA ") {
         let (bytes, rest) = scan::short_decimal(rest)?;
         let (value, at) = Returned::read(rest)?;
         let [b'\r', b'\n', after @ ..] = &rest[at..] else { return None };
-        return Some((value.answer(bytes as usize, &rest[..at]), after));
+        *flags = Flags::seen(&rest[..at], value.letters);
+        return Some((value.reply(bytes as usize), after));
     }
     let (code, rest) = input.split_first_chunk::<4>()?;
     let reply = match code {
@@ -123,7 +158,24 @@ fn usual(input: &[u8]) -> Option<(Answer<'_>, &[u8])> {
         b"MN\r\n" => Reply::Noop,
         _ => return None,
     };
-    Some((reply.into(), rest))
+    Some((reply, rest))
+}
+
+/// The letters of the flags of a value that has arrived whole, its length, and the bytes behind it.
+#[inline(always)]
+fn whole_value(input: &[u8]) -> Option<(Letters, usize, &[u8])> {
+    let (bytes, mut rest) = scan::short_decimal(input.strip_prefix(b"VA ")?)?;
+    let mut letters = Letters::default();
+    while let [b' ', letter @ b'A'..=b'z', token @ ..] = rest {
+        letters = letters.with(*letter);
+        let within = &token[..token.len().min(KEY_BYTES_MAX + 1)];
+        rest = &token[scan::find_end_of_key(within)?..];
+    }
+    let [b'\r', b'\n', rest @ ..] = rest else { return None };
+    let (_, [b'\r', b'\n', rest @ ..]) = rest.split_at_checked(bytes as usize)? else {
+        return None;
+    };
+    Some((letters, bytes as usize, rest))
 }
 
 /// The flags of a value that have a place in [`Reply::Value`].
@@ -170,12 +222,9 @@ impl<'a> Returned<'a> {
     }
 
     #[inline(always)]
-    fn answer(self, bytes: usize, words: &'a [u8]) -> Answer<'a> {
-        let Self { key, flags, cas, letters } = self;
-        Answer {
-            reply: Reply::Value { key, flags, bytes, cas },
-            flags: Flags::seen(words, letters),
-        }
+    fn reply(self, bytes: usize) -> Reply<'a> {
+        let Self { key, flags, cas, .. } = self;
+        Reply::Value { key, flags, bytes, cas }
     }
 }
 
@@ -232,7 +281,8 @@ fn parse_value(words: &[u8]) -> Option<Answer<'_>> {
     for word in Flags::spaced(rest) {
         found.note(word.letter, word.token)?;
     }
-    Some(found.answer(usize::try_from(bytes).ok()?, rest))
+    let flags = Flags::seen(rest, found.letters);
+    Some(Answer { reply: found.reply(usize::try_from(bytes).ok()?), flags })
 }
 
 /// Reads a classic reply, such as VERSION or an error.

@@ -186,6 +186,12 @@ impl Letters {
         set
     }
 
+    /// True if a letter is in both; bytes that differ by 64 are not distinguished.
+    #[inline(always)]
+    pub(crate) const fn has_any(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
     /// These and one more; bytes that differ by 64 are not distinguished.
     #[inline(always)]
     pub(crate) const fn with(self, letter: u8) -> Self {
@@ -216,7 +222,7 @@ impl<'a> Flags<'a> {
     /// False if none of the flags has one of these letters; mostly true if one has.
     #[inline(always)]
     pub const fn may_have(&self, letters: Letters) -> bool {
-        self.letters.0 & letters.0 != 0
+        self.letters.has_any(letters)
     }
 
     /// The flags that the iterator has not returned yet, as written.

@@ -45,7 +45,7 @@ impl ReplyDecoder {
         if matches!(self.expect, Expect::Line) && self.lines.at_start() {
             while count < most
                 && let Some((Reply::Value { bytes, .. }, rest)) = plain_value(input)
-                && let Some((_, [b'\r', b'\n', rest @ ..])) = rest.split_at_checked(bytes)
+                && let Some(rest) = rest.get(bytes..).and_then(|rest| rest.strip_prefix(b"\r\n"))
             {
                 *input = rest;
                 count += 1;
@@ -120,13 +120,16 @@ fn plain_value(input: &[u8]) -> Option<(Reply<'_>, &[u8])> {
     if key.is_empty() {
         return None;
     }
-    let (flags, rest) = match rest {
+    let (flags, rest) = match rest.strip_prefix(b" 0 ") {
         // What most values have.
-        [b' ', b'0', rest @ ..] if rest.first() == Some(&b' ') => (0, rest),
-        _ => scan::short_decimal(rest.strip_prefix(b" ")?)?,
+        Some(rest) => (0, rest),
+        None => {
+            let (flags, rest) = scan::short_decimal(rest.strip_prefix(b" ")?)?;
+            (flags, rest.strip_prefix(b" ")?)
+        }
     };
-    let (bytes, rest) = scan::short_decimal(rest.strip_prefix(b" ")?)?;
-    let [b'\r', b'\n', rest @ ..] = rest else { return None };
+    let (bytes, rest) = scan::short_decimal(rest)?;
+    let rest = rest.strip_prefix(b"\r\n")?;
     Some((Reply::Value { key, flags, bytes: bytes as usize, cas: None }, rest))
 }
 

@@ -219,7 +219,7 @@ impl Link {
     pub(crate) fn handle_end(&mut self, why: Closed) -> Closed {
         match &mut self.wrap {
             Wrap::None | Wrap::Datagrams(_) => why,
-            // It has no last words: nobody hears them.
+            // It has no last words: the server would not hear them.
             Wrap::Filtered(filtered) => {
                 filtered.filter.take().map_or(why, |mut filter| filter.handle_closed(why))
             }

@@ -26,7 +26,7 @@ pub(crate) struct Content {
 }
 
 /// The most keys whose cas number is known: a key takes the place of another.
-const KNOWN_MAX: usize = 1 << 14;
+const KNOWN_PLACES: usize = 1 << 14;
 
 impl Content {
     pub(super) fn new(plan: &Plan) -> Self {
@@ -42,7 +42,7 @@ impl Content {
             noreply: plan.requests.noreply,
             credentials: plan.credentials.clone(),
             known: match plan.source.mix.kinds().any(|kind| kind.does(Action::Peek)) {
-                true => vec![(0, 0); KNOWN_MAX],
+                true => vec![(0, 0); KNOWN_PLACES],
                 false => Vec::new(),
             },
         }
@@ -50,12 +50,12 @@ impl Content {
 
     /// Remembers the cas number of the value of `key`.
     pub(super) fn remember(&mut self, key: u64, unique: u64) {
-        self.known[key as usize % KNOWN_MAX] = (key, unique);
+        self.known[key as usize % KNOWN_PLACES] = (key, unique);
     }
 
     /// The cas number of the value of `key` that was read last, if it is known.
     pub(super) fn known(&self, key: u64) -> Option<u64> {
-        let known = self.known.get(key as usize % KNOWN_MAX)?;
+        let known = self.known.get(key as usize % KNOWN_PLACES)?;
         (known.0 == key && known.1 != 0).then_some(known.1)
     }
 

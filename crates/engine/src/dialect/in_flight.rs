@@ -33,7 +33,9 @@ const _: () = assert!(size_of::<InFlight>() as u64 <= OPERATION_BYTES, "an entry
 pub(crate) enum InFlightStage {
     /// Its (first) answer is awaited.
     First,
-    /// A cas whose gets was answered and whose cas is awaited.
+    /// A recache whose first answer says that it shall store.
+    Won,
+    /// A cas or recache whose read was answered and whose store is awaited.
     Second,
     /// A cas that reads nothing first: it is one request, and its one answer is awaited.
     Alone,

@@ -9,7 +9,7 @@ use super::{GET_KEY, Question, Reader, Role, Text, WireFormat};
 use crate::driver::{ConnectError, PeerError, SendBuffer};
 use crate::plan::{Matching, Plan};
 use memtide_codec::meta::encode;
-use memtide_codec::meta::{Answer, Command, Flag, Flags, Letters, ReplyDecoder};
+use memtide_codec::meta::{Command, Flag, Flags, Letters, ReplyDecoder};
 use memtide_codec::{Malformed, Reply};
 use memtide_workload::{Action, Op, OpKind, Source, Version};
 
@@ -33,31 +33,54 @@ pub(crate) struct Head {
     marks: Marks,
 }
 
-/// What an answer says of its item beside the value.
+/// What an answer says of its item beside the value. Small, since every answer has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
-    /// The client shall store the value anew.
-    pub(crate) won: bool,
-    /// The value is stale.
-    pub(crate) stale: bool,
-    /// Another client was asked to store the value anew.
-    pub(crate) waiting: bool,
-    /// Seconds since the last access.
-    pub(crate) age_s: Option<u32>,
-    /// Seconds until expiry, of an item that expires.
-    pub(crate) ttl_s: Option<u32>,
-    /// True if the item was read before.
-    pub(crate) read: Option<bool>,
+    /// A bit for each of the marks below.
+    bits: u8,
+    age_s: u32,
+    ttl_s: u32,
 }
 
 impl Marks {
     /// An answer that says nothing.
-    pub(crate) const NONE: Self =
-        Self { won: false, stale: false, waiting: false, age_s: None, ttl_s: None, read: None };
+    pub(crate) const NONE: Self = Self { bits: 0, age_s: 0, ttl_s: 0 };
+    /// The client shall store the value anew.
+    pub(crate) const WON: u8 = 1;
+    /// The value is stale.
+    pub(crate) const STALE: u8 = 2;
+    /// Another client was asked to store the value anew.
+    pub(crate) const WAITING: u8 = 4;
+    const AGE: u8 = 8;
+    const TTL: u8 = 16;
+    const READ: u8 = 32;
+    const UNREAD: u8 = 64;
 
-    /// True if an item without a value is one that was made to be stored anew.
-    pub(crate) const fn is_placeholder(&self) -> bool {
-        self.won || self.waiting
+    /// True if nothing is said.
+    #[inline(always)]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.bits == 0
+    }
+
+    /// True if one of these marks is set.
+    #[inline(always)]
+    pub(crate) const fn has(&self, marks: u8) -> bool {
+        self.bits & marks != 0
+    }
+
+    /// Seconds since the last access.
+    pub(crate) fn age_s(&self) -> Option<u32> {
+        self.has(Self::AGE).then_some(self.age_s)
+    }
+
+    /// Seconds until expiry, of an item that expires.
+    pub(crate) fn ttl_s(&self) -> Option<u32> {
+        self.has(Self::TTL).then_some(self.ttl_s)
+    }
+
+    /// True if the item was read before.
+    pub(crate) fn read(&self) -> Option<bool> {
+        self.has(Self::READ | Self::UNREAD).then(|| self.has(Self::READ))
     }
 }
 
@@ -68,23 +91,28 @@ impl Head {
     #[inline]
     fn of(flags: Flags<'_>) -> Self {
         let mut head = Self::NONE;
-        let Self { opaque, marks } = &mut head;
+        let Self { opaque, marks: Marks { bits, age_s, ttl_s } } = &mut head;
         let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
         for word in flags {
             match word.letter {
                 b'O' if word.token == QUIET => *opaque = Opaque::Quiet,
                 b'O' => *opaque = small(word.number()).map_or(Opaque::Foreign, Opaque::Number),
-                b'W' => marks.won = true,
-                b'X' => marks.stale = true,
-                b'Z' => marks.waiting = true,
-                b'l' => marks.age_s = small(word.number()),
-                b't' => marks.ttl_s = small(word.number()),
-                b'h' => marks.read = Some(word.token == b"1"),
+                b'W' => *bits |= Marks::WON,
+                b'X' => *bits |= Marks::STALE,
+                b'Z' => *bits |= Marks::WAITING,
+                b'h' => *bits |= if word.token == b"1" { Marks::READ } else { Marks::UNREAD },
+                b'l' => (*age_s, *bits) = told(small(word.number()), *bits, Marks::AGE),
+                b't' => (*ttl_s, *bits) = told(small(word.number()), *bits, Marks::TTL),
                 _ => {}
             }
         }
         head
     }
+}
+
+/// A number and its mark, if it is one.
+fn told(number: Option<u32>, bits: u8, mark: u8) -> (u32, u8) {
+    number.map_or((0, bits), |number| (number, bits | mark))
 }
 
 /// The opaque that an answer repeats.
@@ -104,6 +132,8 @@ pub(crate) enum Opaque {
 const QUIET: &[u8] = b"q";
 /// The flags of an answer that [`Head`] reads.
 const TOLD: Letters = Letters::of(b"OWXZlth");
+/// The flags of a value that are read or checked.
+const READ: Letters = Letters::of(b"OWXZlthfc");
 
 impl WireFormat for Meta {
     type Decoder = ReplyDecoder;
@@ -226,12 +256,22 @@ impl WireFormat for Meta {
         input: &mut &'i [u8],
         head: &mut Head,
     ) -> Result<Option<Reply<'a>>, Malformed> {
-        Ok(decoder.next(input)?.map(|Answer { reply, flags }| {
-            if flags.may_have(TOLD) {
-                *head = Head::of(flags);
-            }
-            reply
-        }))
+        let mut flags = Flags::default();
+        let next = decoder.next_reply(input, &mut flags);
+        if flags.may_have(TOLD) {
+            *head = Head::of(flags);
+        }
+        next
+    }
+
+    /// The last value that is wanted may end the answer, and what a server says of an item is read,
+    /// so these come as replies.
+    #[inline(always)]
+    fn skip_values(decoder: &mut ReplyDecoder, input: &mut &[u8], most: u16) -> (u16, u64) {
+        match most {
+            0 | 1 => (0, 0),
+            most => decoder.skip_values(input, most - 1, READ),
+        }
     }
 
     #[inline(always)]

@@ -181,6 +181,7 @@ impl Text {
         self.verbs[kind.index()]
     }
 
+    #[inline(always)]
     fn retrieval<S: Source>(
         &self,
         content: &Content,

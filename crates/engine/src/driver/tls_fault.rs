@@ -19,8 +19,8 @@ pub enum TlsFault {
     UnknownCa,
     /// The server's certificate cannot be used, for this reason.
     ///
-    /// To do: Give the server a certificate for servers (X.509 version 3), signed with RSA, ECDSA or
-    /// Ed25519.
+    /// To do: Give the server a certificate for servers (X.509 version 3), signed with RSA, ECDSA
+    /// or Ed25519.
     BadCertificate(Excerpt),
     /// Both ends have no version of TLS in common.
     NoCommonVersion,
@@ -31,15 +31,22 @@ pub enum TlsFault {
     /// The server ended the handshake with an alert: it has no version or cipher in common with
     /// memtide, or wants a client certificate.
     HandshakeRefused,
+    /// The server failed in the handshake. A memcached that asks for certificates does so when a
+    /// session is resumed, unless it keeps sessions.
+    ServerFailed,
     /// The server sent another alert.
     ///
     /// To do: Check the server's log.
     Alert(Excerpt),
     /// The server answered the handshake in plain text.
+    ///
+    /// To do: Start the server with TLS, or leave `--tls` out; check the port.
     Plain(Stranger),
     /// The server answered the handshake with bytes that are not TLS.
     Unknown(Excerpt),
     /// The server closed the connection within the handshake.
+    ///
+    /// To do: Read the server's log. If it has no TLS, leave `--tls` out.
     ClosedInHandshake,
     /// The bytes cannot be decrypted, or break TLS in another way.
     ///
@@ -86,6 +93,11 @@ impl TlsFault {
                  cipher in common with memtide",
             )
             .remedy(Remedy::GiveCertificate),
+            Self::ServerFailed => Sentence::new(
+                "failed in the handshake of TLS (internal_error); if it asks for client \
+                 certificates, start it with -o ssl_session_cache",
+            )
+            .remedy(Remedy::NoResumption),
             Self::Alert(alert) => Sentence::new(format!("ended TLS with the alert {alert}")),
             Self::Plain(stranger @ (Stranger::MemcachedText | Stranger::MemcachedBinary)) => {
                 Sentence::new(format!(

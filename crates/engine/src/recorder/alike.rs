@@ -62,8 +62,11 @@ impl Answers {
             && entry.intended == first.intended
             && entry.sent == first.sent
             && entry.own == first.own
-            && (entry.segment, entry.keys, entry.hits) == (first.segment, first.keys, first.hits)
-            && (entry.kind, entry.stage) == (first.kind, first.stage)
+            && entry.segment == first.segment
+            && entry.keys == first.keys
+            && entry.hits == first.hits
+            && entry.kind == first.kind
+            && entry.stage == first.stage
             && ending.reply == self.ending.reply
             && ending.received == self.ending.received
     }

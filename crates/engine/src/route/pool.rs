@@ -108,7 +108,7 @@ impl Pool {
         self.nodes[self.spot(connection)].is_listed
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, connection: ConnectionId) {
         if !self.take_alone(connection) {
             self.change(connection, |load| load + 1);
@@ -163,6 +163,7 @@ impl Pool {
         Spot(connection.0 - self.first.0)
     }
 
+    #[inline(never)]
     fn change(&mut self, connection: ConnectionId, load: impl Fn(u32) -> u32) {
         let spot = self.spot(connection);
         self.unlink(spot);

@@ -392,13 +392,19 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     pub(super) fn close(&mut self, connection: ConnectionId) {
         self.take_leave(connection);
-        let linger = self.churn.as_ref().and_then(|churn| churn.linger);
-        self.driver.close(connection, linger);
+        self.driver.close(connection, self.linger());
     }
 
-    /// Sends the last bytes of a filter, whose connection is about to be closed. It comes before the
+    fn linger(&self) -> Option<Span> {
+        self.churn.as_ref().and_then(|churn| churn.linger)
+    }
+
+    /// Sends the last bytes of a filter, whose connection is about to be closed, before the
     /// connection forgets its state.
     pub(super) fn take_leave(&mut self, connection: ConnectionId) {
+        if self.linger() == Some(Span::ZERO) {
+            return; // A reset has no last words.
+        }
         let out = &mut self.outbox.out.bytes;
         let before = out.len();
         self.connections[connection].link().poll_close(out);

@@ -40,7 +40,9 @@ fn tally() -> Box<Tally> {
 }
 
 fn pair() -> (Giver, Taker) {
-    handoff(Parcel { tally: tally(), report: report(0) })
+    let (mut giver, taker) = handoff();
+    giver.stock(Parcel { tally: tally(), report: report(0) });
+    (giver, taker)
 }
 
 fn record(tally: &mut Tally, count: u64) {
@@ -51,7 +53,7 @@ fn record(tally: &mut Tally, count: u64) {
 
         let (response, service) = (Span::from_us(1), Span::from_us(1));
         let (slot, kind, server) = (0, 0, 0);
-        let answer = Answer { slot, kind, server, response, service, hits: 1, misses: 0, count: 1 };
+        let answer = Answer { count: 1, slot, kind, server, response, service, hits: 1, misses: 0 };
         tally.answered(Span::ZERO, answer);
     }
 }
@@ -135,4 +137,22 @@ fn a_parcel_on_its_way_is_freed_with_its_last_side() {
     giver.give(&mut mine, report(1));
     drop(giver);
     drop(taker);
+}
+
+#[test]
+fn no_cache_line_is_written_by_two_workers() {
+    // Two lines: the processor fetches them in pairs.
+    const LINES: usize = 128;
+    assert_eq!(align_of::<Slots>(), LINES, "the hand-over of a worker");
+    assert_eq!(size_of::<Slots>() % LINES, 0, "nothing else begins on its lines");
+    // What a worker counts in lies in memory that its own thread allocated; the parcel between the
+    // sides is such memory, too, once it was stocked.
+    let (mut giver, mut taker) = handoff();
+    taker.take(|_| panic!("nothing lies between the sides before the worker has put it there"));
+    let mut mine = tally();
+    assert!(!giver.give(&mut mine, report(0)), "there is no parcel yet");
+    thread::scope(|scope| {
+        scope.spawn(|| giver.stock(Parcel { tally: tally(), report: report(0) }));
+    });
+    assert!(giver.give(&mut mine, report(0)));
 }

@@ -81,7 +81,7 @@ fn by_groups(
 fn check_number(count: usize) -> Result<(), Stop> {
     match count {
         ..2 => Err(Stop::usage("one record cannot be compared; name a second RECORD")),
-        ..=RECORDS_MAX => Ok(()),
+        2..=RECORDS_MAX => Ok(()),
         _ => Err(Stop::usage(format!(
             "{count} records are too many to compare; name at most {RECORDS_MAX}, or merge some \
              with memtide merge"

@@ -4,6 +4,8 @@ pub(crate) mod face;
 mod compare;
 mod ab;
 mod report;
+#[cfg(feature = "web")]
+mod view;
 mod merge;
 mod steps;
 mod run;
@@ -34,6 +36,8 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some(("merge", matches)) => merge::merge(matches),
         Some(("report", matches)) => report::report(matches),
+        #[cfg(feature = "web")]
+        Some(("view", matches)) => view::view(matches),
         Some(("compare", matches)) => compare::compare(matches),
         Some(("serve", matches)) => serve::serve(matches),
         #[cfg(feature = "cluster")]

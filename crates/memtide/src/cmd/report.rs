@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// A result in a file.
 pub(super) enum Found {
     Run(Box<Record>),
-    Steps(Steps),
+    Steps(Box<Steps>),
 }
 
 /// Prints the report of each result, and writes the outputs of a single one.
@@ -85,7 +85,7 @@ pub(super) fn read(path: &str) -> Result<Found, Stop> {
     let head = &text.as_bytes()[..text.len().min(200)];
     let is_steps = head.windows(13).any(|word| word == b"memtide.steps");
     let found = match is_steps {
-        true => Steps::from_json(&text).map(Found::Steps),
+        true => Steps::from_json(&text).map(|steps| Found::Steps(Box::new(steps))),
         false => Record::from_json(&text).map(|record| Found::Run(Box::new(record))),
     };
     let refused =

@@ -38,7 +38,9 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
              with --server",
         ));
     }
-    if let Ok(Some(times)) = matches.try_get_one::<u32>("repeat") {
+    // The plan of each run is that of one.
+    let repeat = matches.try_get_one::<u32>("repeat").ok().flatten();
+    if let Some(times) = repeat.filter(|_| !settings.outputs.plan) {
         return repeat::repeat(*times, matches, &settings);
     }
     let division = division(settings.placement.shard, &variable)?;

@@ -41,6 +41,7 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommand(merge_command())
         .subcommand(report_command())
         .subcommand(compare_command())
+        .subcommands(views())
         .subcommand(sim_command(length))
         .subcommand(doctor_command())
         .subcommand(serve_command())
@@ -457,6 +458,43 @@ fn report_command() -> Command {
         )
         .arg(out_argument())
         .args(report_arguments())
+}
+
+/// Commands that serve pages to browsers.
+#[cfg(feature = "web")]
+fn views() -> [Command; 1] {
+    [view_command()]
+}
+
+/// Without a server there is no such command.
+#[cfg(not(feature = "web"))]
+fn views() -> [Command; 0] {
+    []
+}
+
+#[cfg(feature = "web")]
+fn view_command() -> Command {
+    Command::new("view")
+        .about("Show kept records in a browser")
+        .long_about(
+            "Serve the page of each record that memtide --json wrote, of a run, a search or a scan; \
+             of several runs also the page that compares them. The address is printed on stderr; \
+             Ctrl-C ends it. It measures nothing and writes no file.\n\n\
+             Example:\n  memtide view before.json after.json",
+        )
+        .after_help("Exit codes:\n    0  done\n    2  a file is not a record, or the address cannot be used")
+        .arg(
+            Arg::new("record")
+                .required(true)
+                .num_args(1..)
+                .value_name("RECORD")
+                .help("Files that --json wrote"),
+        )
+        .arg(option(
+            "web",
+            "ADDRESS",
+            "Where to serve: PORT or ADDRESS:PORT, with /PATH; default a free port of 127.0.0.1",
+        ))
 }
 
 fn compare_command() -> Command {

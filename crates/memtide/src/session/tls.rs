@@ -33,6 +33,11 @@ pub(crate) fn embedded(own: &Material, tls: &Tls) -> Result<FilterPlan, Stop> {
 }
 
 /// The filter of `memtide serve`, whose flags name these files.
+///
+/// Cause: The certificate and the key do not belong together, or the library does not know their
+/// kind.
+///
+/// To do: Name a certificate and its own key.
 pub(crate) fn serving(own: Material, tls: &Tls) -> Result<FilterPlan, Stop> {
     let clients = tls.ca.as_deref().map(|path| read("--tls-ca", path)).transpose()?;
     let options = ServerOptions { own, clients, least: tls.min };
@@ -47,6 +52,11 @@ pub(crate) fn given(tls: &Tls) -> Result<Option<Material>, Stop> {
 
 /// The filter of the load's connections; none without TLS. `embedded` is what an embedded server
 /// shows.
+///
+/// Cause: The certificate and the key do not belong together, or the library does not know their
+/// kind.
+///
+/// To do: Name a certificate and its own key.
 pub(crate) fn filter(
     scenario: &Scenario,
     servers: &[ServerPlan],
@@ -87,7 +97,7 @@ pub(crate) fn filter(
         Ok(filter) => Ok(Some(filter)),
         Err(error @ MaterialError::BadName(_)) => Err(wrong("--tls-server-name", "", &error)),
         Err(error @ (MaterialError::NoKey | MaterialError::Unusable(_))) => {
-            Err(wrong("--tls-cert and --tls-key", "the certificate or its key", &error))
+            Err(wrong("--tls-cert", "the certificate or its key", &error))
         }
         Err(error) => Err(wrong(flag, file, &error)),
     }
@@ -120,6 +130,8 @@ fn read(flag: &str, path: &str) -> Result<Vec<u8>, Stop> {
 }
 
 /// Cause: The file has no certificate or key, or the two do not belong together.
+///
+/// To do: Name PEM files that belong together.
 fn wrong(flag: &str, file: &str, error: &MaterialError) -> Stop {
     let file = if file.contains('/') { format!("'{file}'") } else { file.to_owned() };
     let gap = if file.is_empty() { "" } else { " " };

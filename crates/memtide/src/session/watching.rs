@@ -77,7 +77,8 @@ impl Watching {
         })
     }
 
-    /// True while the terminal shows the run on its whole screen: nothing else may be written to it.
+    /// True while the terminal shows the run on its whole screen: nothing else may be written to
+    /// it.
     #[cfg(feature = "ui")]
     pub(crate) fn screen_flag(&self) -> Arc<AtomicBool> {
         self.screen.as_ref().map_or_else(Arc::default, Screen::flag)

@@ -6,6 +6,7 @@ mod first_look;
 mod bad_input;
 mod words;
 mod terminal;
+mod watching;
 mod hostile;
 mod filling;
 mod operations;
@@ -37,6 +38,7 @@ mod twemperf;
 mod memaslap;
 mod streams;
 mod commands;
+mod tls;
 
 #[path = "child/prelude.rs"]
 mod prelude;

@@ -87,6 +87,27 @@ impl Peer {
         Self::started(command, address.to_string(), Dial::Tcp(address))
     }
 
+    /// A memcached at 127.0.0.1 that speaks TLS alone: no question is asked of it here.
+    pub(crate) fn memcached_tls(arguments: &str) -> Self {
+        for port in ports() {
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            let mut command = memcached(&format!("-Z {arguments}"));
+            command.args(["-l", "127.0.0.1", "-p", &port.to_string()]);
+            let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let child = command.spawn().expect("memcached is installed");
+            let (name, dial) = (address.to_string(), Dial::Tcp(address));
+            let mut peer = Self { child, name, dial, _err: None };
+            let started = Instant::now();
+            while peer.child.try_wait().unwrap().is_none() && started.elapsed() < PATIENCE {
+                if TcpStream::connect(address).is_ok() {
+                    return peer;
+                }
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
+        panic!("memcached could not be started on any port");
+    }
+
     /// Two memcacheds at neighbouring ports, and the range that names both.
     pub(crate) fn memcached_pair() -> (Self, Self, String) {
         for port in ports() {

@@ -109,8 +109,9 @@ impl<C: Count> Buckets<C> {
         self.counts[index(value.min(VALUE_MAX))].add(times);
     }
 
-    pub(super) fn clear(&mut self) {
-        self.counts.fill(C::NONE);
+    /// Clears the buckets from that of `least` to that of `most`.
+    pub(super) fn clear_between(&mut self, least: u64, most: u64) {
+        self.counts[index(least.min(VALUE_MAX))..=index(most.min(VALUE_MAX))].fill(C::NONE);
     }
 
     /// The buckets in use, ascending: the middle of each bucket, and its count.

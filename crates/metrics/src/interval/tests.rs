@@ -60,7 +60,7 @@ fn totals_hold_what_tallies_held_and_tallies_come_back_empty() {
             let (slot, kind, server) = (0, 0, 0);
             tally.answered(
                 at,
-                Answer { slot, kind, server, response, service, hits: 1, misses: 0, count: 1 },
+                Answer { count: 1, slot, kind, server, response, service, hits: 1, misses: 0 },
             );
             tally.sent_with(1 + second as usize % 4);
         }

@@ -1,5 +1,5 @@
-//! Two groups of records that are no pairs (`memtide.groups/1`): per figure whether B is better than
-//! A, worse, equal or undecided, by how much runs of a group differ among themselves.
+//! Two groups of records that are no pairs (`memtide.groups/1`): per figure whether B is better
+//! than A, worse, equal or undecided, by how much runs of a group differ among themselves.
 
 use super::trial::{spoilt, value};
 use super::{Named, Rule, RuleResult, TrialFigure};

@@ -188,8 +188,8 @@ pub enum RuleOutcome {
     Passed,
     /// The rule's condition is true: the comparison fails.
     Failed,
-    /// The condition holds at one end of what the runs allow, and does not at the other. Counts as a
-    /// failure if the user says so.
+    /// The condition holds at one end of what the runs allow, and does not at the other. Counts as
+    /// a failure if the user says so.
     Undecided,
     /// A figure is missing, so the condition cannot be judged. Counts as a failure.
     Missing,

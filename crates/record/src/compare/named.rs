@@ -104,7 +104,7 @@ impl Named {
         }
     }
 
-    /// The 95 % interval of the figure in `record`, where a rate counts `unit`; none if it has none.
+    /// The 95 % interval of the figure in `record`, a rate in `unit`; none if it has none.
     pub(super) fn interval(self, record: &Record, unit: RateUnit) -> Option<[f64; 2]> {
         match self {
             Self::Goal(Subject::Rate) if unit != RateUnit::Operations => None,

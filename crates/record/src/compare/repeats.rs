@@ -1,5 +1,5 @@
-//! Several runs of one scenario (`memtide.repeats/1`): their records, and for each figure the median
-//! with its interval, and the spread between runs beside the error that each run knows.
+//! Several runs of one scenario (`memtide.repeats/1`): their records, and for each figure the
+//! median with its interval, and the spread between runs beside the error that each run knows.
 
 use super::trial::{spoilt, value};
 use super::{Named, Unit};

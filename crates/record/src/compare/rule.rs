@@ -10,7 +10,7 @@ use memtide_scenario::{Goal, Relation};
 use std::fmt;
 use std::str::FromStr;
 
-/// Runs of equal set-ups differ by this factor at most, nearly always: fresh connections and memory.
+/// Runs of equal set-ups differ by this factor at most, nearly always: fresh connections, memory.
 const RUN_EFFECT: f64 = 1.05;
 const ONE_RUN_EACH: &str = "one run each does not tell; use memtide ab";
 const GRAMMAR: &str = "a rule such as all.p99>+5%, rate<-3%, hit_ratio<95% or server_cpu>+10%";
@@ -149,8 +149,8 @@ impl Rule {
         }
     }
 
-    /// Judges the rule for group B by the figure's change since group A, whose medians and range are
-    /// known from several runs each.
+    /// Judges the rule for group B by the figure's change since group A, whose medians and range
+    /// are known from several runs each.
     pub(super) fn judge_groups(&self, figure: &TrialFigure, of_b: &[f64]) -> RuleResult {
         let least = of_b.iter().copied().fold(f64::INFINITY, f64::min);
         let most = of_b.iter().copied().fold(f64::NEG_INFINITY, f64::max);

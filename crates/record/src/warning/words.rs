@@ -39,6 +39,7 @@ impl Words for Native {
             Remedy::TrustCa => "; name the file of its CA with --tls-ca",
             Remedy::NameServer => "; give one of them with --tls-server-name",
             Remedy::OrUnchecked => ", or do not check it (--tls-insecure)",
+            Remedy::NoResumption => ", or resume no sessions (--tls-resume off)",
             Remedy::LowerTls => "; allow an older one with --tls-min, or raise the server's",
             Remedy::GiveCertificate => "; give it one with --tls-cert and --tls-key",
             Remedy::CheckCertificate => "; check --tls-cert and --tls-key, and the server's CA",

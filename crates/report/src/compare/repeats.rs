@@ -66,8 +66,8 @@ fn sentences(repeats: &Repeats) -> Vec<String> {
     let names: Vec<&str> = unsteady.map(|figure| &*figure.name).collect();
     if !names.is_empty() {
         sentences.push(format!(
-            "{}: runs differ by more than each knows of itself: state kept by server or kernel. The \
-             median of the runs counts, not the interval of one.",
+            "{}: runs differ by more than each knows of itself: state kept by server or kernel. \
+             The median of the runs counts, not the interval of one.",
             names.join(", ")
         ));
     }

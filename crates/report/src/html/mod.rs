@@ -17,7 +17,7 @@ mod chart;
 mod tests;
 
 pub use comparison::{comparison_page, trial_page};
-pub use live::{live_page, live_part};
+pub use live::{index_page, live_page, live_part};
 pub use steps::StepsPage;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};

@@ -1,7 +1,7 @@
 //! A run as it is watched: the model that a terminal, a browser and the progress line draw.
 //!
-//! Events go in, figures of the last minutes come out; memory is bounded. Nothing is drawn here, and
-//! nothing here knows the time of day, so a simulated run gives the same model each time.
+//! Events go in, figures of the last minutes come out; memory is bounded. Nothing is drawn here,
+//! and nothing here knows the time of day, so a simulated run gives the same model each time.
 
 mod aims;
 mod second;

@@ -4,7 +4,8 @@ use super::*;
 use memtide_base::Span;
 use memtide_record::{HostSecond, ServerReport, ServerSecond, UnderWay, WorkerSecond};
 
-/// Second `number` of a load in which each of `count` operations took `ns`, and was sent `lag` late.
+/// Second `number` of a load in which each of `count` operations took `ns`, and was sent `lag` ns
+/// late.
 pub(crate) fn second(number: u64, count: u64, ns: u64, lag: u64) -> Interval {
     let times = |ns: u64| BTreeMap::from([(Kind::All, Histogram::from_recorded([(ns, count)]))]);
     let counts = SettledCounts { settled: count, answered: count, ..SettledCounts::default() };

@@ -1,7 +1,7 @@
 //! A run on the screen of a terminal: the model drawn into a buffer of cells.
 //!
-//! Pure: which terminal it is, and which key was pressed, the caller knows. Only the terminal's own 16
-//! colours are used, and everything can be read without them.
+//! Pure: which terminal it is, and which key was pressed, the caller knows. Only the terminal's own
+//! 16 colours are used, and everything can be read without them.
 
 mod panels;
 mod plots;

@@ -22,8 +22,8 @@ pub(super) struct Curve<'a> {
     pub(super) value: &'a dyn Fn(&LiveSecond) -> Option<f64>,
 }
 
-/// Draws curves over the seconds that are shown. `word` words a figure; `least` is the least that the
-/// upright axis reaches. A logarithmic axis shows `log10` of the figures.
+/// Draws curves over the seconds that are shown. `word` words a figure; `least` is the least that
+/// the upright axis reaches. A logarithmic axis shows `log10` of the figures.
 pub(super) fn curves(
     live: &Live,
     (view, title): (&View, &str),

@@ -50,8 +50,8 @@ pub struct StepsText {
 }
 
 impl StepsText {
-    /// An empty text for steps of `kind` that are judged by these goals; for a terminal of `columns`
-    /// columns, or none.
+    /// An empty text for steps of `kind` that are judged by these goals; for a terminal of
+    /// `columns` columns, or none.
     pub fn new(kind: CourseKind, goals: &[String], columns: Option<usize>) -> Self {
         Self { kind, goals: goals.to_vec(), columns, ..Self::default() }
     }
@@ -170,17 +170,24 @@ impl StepsText {
     fn interval(&self, answer: &Answer, found: f64, goals: &str) -> String {
         let low = self.rate(found);
         let undecided = answer.undecided.as_ref();
-        let gap = undecided.map_or_else(String::new, |it| {
-            let between = self.between(it.from_per_s, it.to_per_s);
-            format!("; undecided at {between}: {}", self.why_undecided(it))
-        });
-        match answer.missed_per_s.filter(|missed| *missed > found) {
-            Some(high) => {
+        match (answer.missed_per_s.filter(|missed| *missed > found), undecided) {
+            (Some(high), _) => {
                 let interval = self.between(found, high);
-                format!("{interval} (95 %) is the highest rate that meets {goals}{gap}")
+                let more = match undecided.map(|it| it.pause_ns) {
+                    None => String::new(),
+                    Some(None) => "; longer steps make it narrower (--duration)".to_owned(),
+                    Some(Some(ns)) => {
+                        format!("; this machine's pauses of {} hide the rest", time(ns))
+                    }
+                };
+                format!("{interval} (95 %) is the highest rate that meets {goals}{more}")
             }
-            None if undecided.is_some() => format!("at least {low} meets {goals}{gap}"),
-            None => format!("at least {low} meets {goals}; no higher rate was tested"),
+            (None, Some(gap)) => {
+                let between = self.between(gap.from_per_s, gap.to_per_s);
+                let why = self.why_undecided(gap);
+                format!("at least {low} meets {goals}; undecided at {between}: {why}")
+            }
+            (None, None) => format!("at least {low} meets {goals}; no higher rate was tested"),
         }
     }
 

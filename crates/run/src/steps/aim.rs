@@ -97,10 +97,10 @@ impl Aim {
     }
 }
 
-/// Result of one goal: met or missed if the figure's interval of 98 % lies on one side of its bound,
-/// the upper side without what memtide itself may have added. With too few operations, the goal is
-/// met if even the longest kept the bound, and missed if even the shortest did not, because no
-/// percentile can lie beyond them. What has no interval is decided by its value.
+/// Result of one goal: met or missed if the figure's interval of 98 % lies on one side of its
+/// bound, the upper side without what memtide itself may have added. With too few operations, the
+/// goal is met if even the longest kept the bound, and missed if even the shortest did not, because
+/// no percentile can lie beyond them. What has no interval is decided by its value.
 fn judge(goal: &Goal, judged: &GoalRecord, record: &Record) -> GoalResult {
     let holds = |ns: f64| goal.relation.holds(ns, goal.bound);
     let Subject::Response { kind, measure } = goal.subject else { return by_value(goal, judged) };

@@ -14,8 +14,8 @@ pub(super) const TLS_FIELDS: &[Field] = &[
         name: "tls",
         default: "off",
         help: "Encrypt connections to the servers with TLS",
-        long: "TLS 1.2 or 1.3 over TCP, with any `protocol`. The load, the fill and all questions \
-               to the servers use it. The embedded server then speaks TLS too. Encrypting and \
+        long: "TLS 1.2 or 1.3 over TCP, with any `protocol`. The load, the fill and all other \
+               requests use it. The embedded server then speaks TLS too. Encrypting and \
                decrypting are memtide's own delay, and never part of a service time. See \
                `docs/tls.md`.",
         member: member!(scenario.tls.on, parse_switch),
@@ -38,9 +38,9 @@ pub(super) const TLS_FIELDS: &[Field] = &[
         value: Some("NAME"),
         default: "the host in server",
         help: "Name that the servers' certificates must have",
-        long: "A host's name or an IP address, for all servers. Use it if `server` has another name \
-               or address than the certificate. It is also sent to the server (SNI), unless it is \
-               an IP address. Needs `tls`. Example: `cache.example.com`.",
+        long: "A host's name or an IP address, for all servers. Use it if `server` has another \
+               name or address than the certificate. It is also sent to the server (SNI), unless \
+               it is an IP address. Needs `tls`. Example: `cache.example.com`.",
         member: member!(scenario.tls.server_name, some path),
         ..TLS
     },

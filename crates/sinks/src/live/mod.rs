@@ -4,8 +4,12 @@
 #[cfg(feature = "ui")]
 mod terminal;
 #[cfg(feature = "web")]
+mod pages;
+#[cfg(feature = "web")]
 mod web;
 
+#[cfg(feature = "web")]
+pub use pages::{WebPages, serve_pages};
 #[cfg(feature = "ui")]
 pub use terminal::{Screen, ScreenControl};
 #[cfg(feature = "web")]

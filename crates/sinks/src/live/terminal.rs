@@ -1,5 +1,5 @@
-//! A run on the screen of a terminal: a thread that draws, reads keys, and leaves the terminal as it
-//! was, whatever ends the run.
+//! A run on the screen of a terminal: a thread that draws, reads keys, and leaves the terminal as
+//! it was, whatever ends the run.
 //!
 //! A terminal that takes nothing stops this thread alone.
 
@@ -14,7 +14,7 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::crossterm::{cursor, execute};
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal};
+use std::io::{self, BufWriter};
 use std::os::fd::AsFd;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,11 +51,9 @@ impl Screen {
     /// Shows the run on the terminal of stderr, until the run is over or the user leaves.
     ///
     /// # Errors
-    /// If stderr is no terminal, or the system starts no thread.
+    /// If stderr is closed, or the system starts no thread. The caller checks that it is a
+    /// terminal.
     pub fn start(live: SharedLive, control: ScreenControl) -> io::Result<Self> {
-        if !io::stderr().is_terminal() {
-            return Err(io::Error::other("stderr is not a terminal"));
-        }
         let out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
         let (end, is_shown) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
         let (ends, shows) = (Arc::clone(&end), Arc::clone(&is_shown));
@@ -127,7 +125,7 @@ impl Drop for Entered {
     }
 }
 
-/// Leaves the screen. Errors have nobody to be told to: the terminal has gone.
+/// Leaves the screen. An error is not told: the terminal has gone.
 fn leave(mut out: impl io::Write) {
     if IS_SHOWN.swap(false, Ordering::AcqRel) {
         drop(disable_raw_mode());

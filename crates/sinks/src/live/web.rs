@@ -12,7 +12,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::routing::get;
-use futures_util::stream::{self, Stream};
+use futures_core::Stream;
 use memtide_base::Span;
 use memtide_report::{live_page, live_part, page};
 use memtide_scenario::WebPlace;
@@ -20,8 +20,10 @@ use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -70,12 +72,7 @@ impl WebView {
     /// # Errors
     /// If the address cannot be used, or the system starts no thread.
     pub fn start(live: SharedLive, start: WebStart) -> io::Result<Self> {
-        let listener = TcpListener::bind(start.place.address)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let path = start.place.path.clone().map_or_else(token, Ok)?;
-        let path = if path.is_empty() { "/".to_owned() } else { format!("/{path}/") };
-        let url = format!("http://{}{path}", shown(address));
+        let Door { listener, path, url } = Door::open(&start.place)?;
         let site = Arc::new(Site {
             live,
             path,
@@ -121,7 +118,28 @@ impl WebView {
     }
 }
 
-/// A path that nobody can guess: 128 bits of the system's randomness.
+/// Where requests come in.
+pub(super) struct Door {
+    pub(super) listener: TcpListener,
+    /// The path, with its slashes.
+    pub(super) path: String,
+    pub(super) url: String,
+}
+
+impl Door {
+    /// Listens at `place`.
+    pub(super) fn open(place: &WebPlace) -> io::Result<Self> {
+        let listener = TcpListener::bind(place.address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let path = place.path.clone().map_or_else(token, Ok)?;
+        let path = if path.is_empty() { "/".to_owned() } else { format!("/{path}/") };
+        let url = format!("http://{}{path}", shown(address));
+        Ok(Self { listener, path, url })
+    }
+}
+
+/// A path that cannot be guessed: 128 bits of the system's randomness.
 fn token() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -143,7 +161,7 @@ async fn serve(site: Arc<Site>, listener: TcpListener) -> io::Result<()> {
         .route(&path, get(whole))
         .route(&format!("{path}live"), get(seconds))
         .fallback(|| async { StatusCode::NOT_FOUND })
-        .layer(from_fn_with_state(Arc::clone(&site), guarded))
+        .layer(from_fn_with_state(Arc::from(path), guarded))
         .with_state(Arc::clone(&site));
     let serving = axum::serve(listener, routes).into_future();
     tokio::select! {
@@ -167,12 +185,16 @@ async fn draw(site: &Site) {
     }
 }
 
-/// Refuses pages of other origins, and names that another party may let lead here; adds headers that
-/// keep the page to itself.
-async fn guarded(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response<Body> {
+/// Refuses pages of other origins, and names that another party may let lead here; adds headers
+/// that keep the page to itself.
+pub(super) async fn guarded(
+    State(path): State<Arc<str>>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
     let mut response = match is_own(request.headers(), request.uri()) {
         // Without the path, nothing is told, not even that something else is wrong.
-        _ if !request.uri().path().starts_with(&site.path) => StatusCode::NOT_FOUND.into_response(),
+        _ if !request.uri().path().starts_with(&*path) => StatusCode::NOT_FOUND.into_response(),
         false => StatusCode::FORBIDDEN.into_response(),
         true => next.run(request).await,
     };
@@ -237,29 +259,50 @@ async fn seconds(State(site): State<Arc<Site>>) -> Response<Body> {
     if before >= VIEWERS_MAX {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    Sse::new(messages(viewer)).keep_alive(KeepAlive::default()).into_response()
+    Sse::new(Messages::to(viewer)).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// Server-sent events: `part` with the newest part; `over` at the end, after which the page loads the
-/// finished one.
-fn messages(viewer: Viewer) -> impl Stream<Item = Result<Message, Infallible>> {
-    stream::unfold(viewer, |mut viewer| async move {
+/// Server-sent events: `part` with the newest part; `over` at the end, after which the page loads
+/// the finished one.
+struct Messages(Coming);
+
+/// The next message to a viewer, with the viewer; none after the last one.
+type Coming = Pin<Box<dyn Future<Output = Option<(Message, Viewer)>> + Send>>;
+
+impl Messages {
+    fn to(viewer: Viewer) -> Self {
+        Self(Box::pin(next(viewer)))
+    }
+}
+
+impl Stream for Messages {
+    type Item = Result<Message, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, about: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll(about).map(|came| {
+            let (message, viewer) = came?;
+            self.0 = Box::pin(next(viewer));
+            Some(Ok(message))
+        })
+    }
+}
+
+async fn next(mut viewer: Viewer) -> Option<(Message, Viewer)> {
+    loop {
         if viewer.has_ended {
             return None;
         }
-        loop {
-            if viewer.site.live.lock().is_over() {
-                viewer.has_ended = true;
-                return Some((Ok(Message::default().event("over").data("over")), viewer));
-            }
-            let waited = tokio::time::timeout(LOOK_EVERY, viewer.newest.changed()).await;
-            if matches!(waited, Ok(Err(_))) {
-                return None;
-            }
-            let part = Arc::clone(&viewer.newest.borrow_and_update());
-            if matches!(waited, Ok(Ok(()))) && !part.is_empty() {
-                return Some((Ok(Message::default().event("part").data(&*part)), viewer));
-            }
+        if viewer.site.live.lock().is_over() {
+            viewer.has_ended = true;
+            return Some((Message::default().event("over").data("over"), viewer));
         }
-    })
+        let waited = tokio::time::timeout(LOOK_EVERY, viewer.newest.changed()).await;
+        if matches!(waited, Ok(Err(_))) {
+            return None;
+        }
+        let part = Arc::clone(&viewer.newest.borrow_and_update());
+        if matches!(waited, Ok(Ok(()))) && !part.is_empty() {
+            return Some((Message::default().event("part").data(&*part), viewer));
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! `memtide run --repeat N`: the same run again and again, each over connections of its own, and the
-//! median of all.
+//! `memtide run --repeat N`: the same run again and again, each over connections of its own, and
+//! the median of all.
 
 use crate::cmd::ab::{carry_out, run_once};
 use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
@@ -18,10 +18,6 @@ use memtide_sinks::{Outlets, check_places, open_text};
 const FIGURES: [&str; 3] = ["all.p50", "all.p99", "rate"];
 
 /// Runs `asked` times; returns the exit code.
-///
-/// Cause: The field is about a single run, and `--repeat` makes many.
-///
-/// To do: Leave it out, or do without `--repeat`.
 pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> Result<u8, Stop> {
     let between = matches.get_one::<String>("between");
     let outputs = &settings.outputs;
@@ -60,13 +56,16 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
 }
 
 /// Refuses what belongs to a single run.
+///
+/// Cause: The field is about a single run, and `--repeat` makes many.
+///
+/// To do: Leave it out, or do without `--repeat`.
 fn check(settings: &Settings) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement } = settings;
     check_undivided("--repeat", placement.shard, &variable)?;
     let is_other = |output: &Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
     let unfit = [
         (scenario.trust.strict.is_some(), "strict judges a single run"),
-        (outputs.plan, "plan shows a single run"),
         (outputs.explain.is_some(), "explain is about a single run"),
         (outputs.verify_details.is_some(), "verify-details would mix the values of all runs"),
         (

@@ -204,7 +204,12 @@ impl World {
         let operands: Vec<&str> = documented.operands().collect();
         match documented.verb() {
             "merge" => self.provide_shares(&operands),
-            "compare" | "report" => self.provide_runs(&operands),
+            "report" => self.provide_runs(&operands),
+            "compare" => {
+                let words = documented.words.iter().map(String::as_str);
+                let records = words.filter(|word| word.ends_with(".json") && !word.contains('='));
+                self.provide_runs(&records.collect::<Vec<_>>());
+            }
             "agent" if operands.first() == Some(&"records") => self.lose_a_master(documented),
             _ => operands.iter().for_each(|name| self.provide_scenario(name)),
         }

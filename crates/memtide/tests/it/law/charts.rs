@@ -51,6 +51,10 @@ pub(super) fn of_run(law: &mut Law<'_>, page: &str) {
 pub(super) fn of_steps(law: &mut Law<'_>, steps: &Steps, page: &str) {
     let mut points: Vec<Point> = steps.steps.iter().map(|step| step.point()).collect();
     points.sort_by(|a, b| a.achieved.per_s.total_cmp(&b.achieved.per_s));
+    // A closed loop beside other steps is a limit of the chart, and no point.
+    if points.iter().any(|it| it.target.is_some()) {
+        points.retain(|it| it.target.is_some());
+    }
     let line = |name: &str, ns: fn(&Point) -> Option<u64>| {
         let at = |it: &Point| Some((it.achieved.per_s, ns(it)? as f64));
         (name.to_owned(), points.iter().filter_map(at).collect())

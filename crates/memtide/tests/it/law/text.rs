@@ -182,6 +182,8 @@ pub(super) fn cells_of(
             "believable" if !is_step && root["ended_by"] == "not_run" => Some("did not run"),
             "believable" if is_step => Some(if stands(verdict) { "yes" } else { "no" }),
             "believable" => verdict["believable"]["verdict"].as_str(),
+            "goal" if root["role"] == "peak" => Some("—"),
+            "goal" if root["spoilt"] == true => Some("undecided"),
             "goal" if root["behind"] == true => Some("behind"),
             "goal" => Some(root["goal"].as_str().unwrap_or("—")),
             _ => None,

@@ -14,7 +14,7 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// A separate empty folder.
-fn room(name: &str) -> PathBuf {
+pub(crate) fn room(name: &str) -> PathBuf {
     let path = scratch(name);
     drop(fs::remove_dir_all(&path));
     fs::create_dir(&path).unwrap();

@@ -76,7 +76,7 @@ fn note(tally: &mut Tally, operation: &Listed) {
     match times {
         Some((response, service)) => {
             let (hits, misses) = (1, 0);
-            let answer = Answer { slot, kind, server, response, service, hits, misses, count: 1 };
+            let answer = Answer { count: 1, slot, kind, server, response, service, hits, misses };
             tally.answered(intended, answer);
         }
         None => {

@@ -1,8 +1,8 @@
-//! The page on which a run is watched: a frame that is loaded once, and a part that a script replaces
-//! each second. Its charts are those of the finished page.
+//! The page on which a run is watched: a frame that is loaded once, and a part that a script
+//! replaces each second. Its charts are those of the finished page.
 
 use super::chart::{Cell, Chart, Limit, Line, values};
-use super::{SCRIPT, STYLE};
+use super::{SCRIPT, STYLE, shell};
 use crate::axis::{Axis, Scale};
 use crate::live::{HEAT_CELLS, Live, LiveSecond, Suspect, heat_edge, time_word};
 use crate::number::{or_none, percent, rate, seconds, time, whole};
@@ -42,6 +42,15 @@ pub fn live_page() -> String {
         }
     };
     page.into_string() + "\n"
+}
+
+/// A list of pages by their names; the page of each is at its number, from 0.
+pub fn index_page(names: &[&str]) -> String {
+    let content = html! {
+        h1 { "memtide: results" }
+        ul { @for (number, name) in names.iter().enumerate() { li { a href=(number) { (name) } } } }
+    };
+    shell("memtide: results", &content)
 }
 
 /// The part of the page that changes, of what is known now.

@@ -52,13 +52,13 @@ fn the_answer_of_a_search_is_an_interval_or_why_it_is_none() {
         ),
         (
             Answer { undecided: Some(short), ..ANSWER },
-            "70 000–71 250/s (95 %) is the highest rate that meets all.p95<1ms; undecided at \
-             70 500–71 000/s: longer steps may tell whether all.p95<1ms is met (--duration)",
+            "70 000–71 250/s (95 %) is the highest rate that meets all.p95<1ms; longer steps make \
+             it narrower (--duration)",
         ),
         (
             Answer { undecided: Some(hidden), ..nothing },
-            "undecided: this machine's pauses of 4.00 ms hide all.p95<1ms; the lowest goal that can \
-             be decided here is 6.00 ms",
+            "undecided: this machine's pauses of 4.00 ms hide all.p95<1ms; the lowest goal that \
+             can be decided here is 6.00 ms",
         ),
         (nothing, "no tested rate meets all.p95<1ms"),
     ] {

@@ -1,11 +1,9 @@
 //! The native search: an interval around the highest rate that meets the goals, halved until it is
 //! narrow.
 //!
-//! Noise must not decide. What disturbs a step only ever lengthens its times: a step that met the
-//! goals settles its rate, and one that missed them is believed once it is the third running. So
-//! misses narrow the interval at once, and its upper end is tested again before the search ends. A
-//! step that does not tell is repeated, twice and four times as long; a rate that still does not
-//! tell stays undecided, and the interval ends on both sides of it.
+//! What disturbs a step only ever lengthens its times: a step that met the goals settles its rate,
+//! and a miss is believed once it is the third running. A step that does not tell is repeated,
+//! twice and four times as long; a rate that still does not tell lies inside the interval.
 
 use crate::steps::course::{Course, Decision, StepResult, Trial};
 use memtide_base::Rate;
@@ -67,6 +65,8 @@ struct Tried {
     met: u32,
     /// Steps that missed them.
     missed: u32,
+    /// The last of these, without one that did not tell between them.
+    running: u32,
     /// Steps that did not tell.
     vain: u32,
     /// True if no further step will tell either.
@@ -94,7 +94,7 @@ enum Standing {
 
 impl Tried {
     const fn standing(&self) -> Standing {
-        match (self.met, self.missed) {
+        match (self.met, self.running) {
             (1.., _) => Standing::Met,
             (_, MISSES..) => Standing::Missed,
             _ if self.is_given_up => Standing::Undecided,
@@ -105,15 +105,16 @@ impl Tried {
 
     fn note(&mut self, result: &StepResult) {
         match (result.spoilt, result.behind, result.goal) {
-            (false, true, _) | (false, _, Some(GoalResult::Missed)) => self.missed += 1,
+            (false, true, _) | (false, _, Some(GoalResult::Missed)) => {
+                self.missed += 1;
+                self.running += 1;
+            }
             (false, _, Some(GoalResult::Met)) => self.met += 1,
             (is_spoilt, ..) => {
                 self.vain += 1;
                 self.can_tell &= !is_spoilt;
-                // A rate that is missed now and then is near the limit: with more tries, three
-                // disturbed steps would follow each other in the end.
-                let is_last = self.longer == LONGER_MAX || self.missed > 0;
-                self.is_given_up = self.vain == VAIN || (!is_spoilt && is_last);
+                self.running = 0;
+                self.is_given_up = self.vain == VAIN || (!is_spoilt && self.longer == LONGER_MAX);
                 if !is_spoilt {
                     self.longer = (self.longer * 2).min(LONGER_MAX);
                 }
@@ -234,6 +235,7 @@ impl Bracket {
     }
 
     fn note(&mut self, result: &StepResult) {
+        assert!(result.longer <= LONGER_MAX, "the length of a step is bounded");
         let at = self.tried.partition_point(|tried| tried.rate < result.rate);
         if self.tried.get(at).is_none_or(|tried| tried.rate > result.rate) {
             let rate = result.rate;
@@ -243,6 +245,7 @@ impl Bracket {
                     rate,
                     met: 0,
                     missed: 0,
+                    running: 0,
                     vain: 0,
                     is_given_up: false,
                     can_tell: true,

@@ -137,8 +137,8 @@ fn a_knee_is_found_as_well_as_a_slope() {
 fn the_interval_holds_the_limit_whether_steps_are_disturbed_or_not() {
     // Noise of a step of ten seconds; see docs/search.md.
     let noise = 0.092;
-    // Here whatever is disturbed is missed, far below the limit too: harsher than a queue with stalls
-    // (the test `knee`), of which more than 930 of 1 000 intervals hold the limit.
+    // Here whatever is disturbed is missed, far below the limit too: harsher than a queue with
+    // stalls (the test `knee`), of which more than 930 of 1 000 intervals hold the limit.
     for (disturbed, least) in [(0.0, 930), (0.2, 860)] {
         let (mut held, mut length, mut most, mut widths) = (0, 0, 0, Vec::new());
         for seed in 0..1_000 {
@@ -153,7 +153,6 @@ fn the_interval_holds_the_limit_whether_steps_are_disturbed_or_not() {
         }
         widths.sort_by(f64::total_cmp);
         let (width, length) = (widths[500], f64::from(length) / 1_000.0);
-        println!("{disturbed}: {held} hold, width {width:.3}, {length} lengths, {most} steps");
         assert!(held >= least, "{held} of 1 000 intervals hold the limit");
         assert!(width < 0.15 && length < 75.0 && most < 100, "{width}, {length}, {most}");
     }

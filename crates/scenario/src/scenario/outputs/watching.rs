@@ -47,7 +47,7 @@ impl fmt::Display for ProgressForm {
 pub struct WebPlace {
     /// Address and port; port 0 for any free one.
     pub address: SocketAddr,
-    /// The path; none for a random one, which nobody can guess.
+    /// The path; none for a random one, which cannot be guessed.
     pub path: Option<String>,
 }
 

@@ -1,0 +1,72 @@
+//! `memtide view`: the pages of kept results, served to a browser on this machine until Ctrl-C. It
+//! measures nothing and writes no file.
+
+use super::report::{Found, read};
+use crate::exit::Stop;
+use crate::output::say;
+use clap::ArgMatches;
+use memtide_host::signal::StopFlag;
+use memtide_record::Record;
+use memtide_record::compare::RECORDS_MAX;
+use memtide_report::{StepsPage, comparison_page, page};
+use memtide_scenario::WebPlace;
+use memtide_sinks::serve_pages;
+use std::thread;
+use std::time::Duration;
+
+/// The longest time between two looks whether the user has asked to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Serves the page of each result, and for several runs first the page that compares them.
+///
+/// Cause: A file is no result, or the address cannot be used.
+///
+/// To do: Name files that `--json` wrote; leave `--web` out to use a free port.
+pub(crate) fn view(matches: &ArgMatches) -> Result<u8, Stop> {
+    let paths: Vec<&String> = matches.get_many::<String>("record").into_iter().flatten().collect();
+    let place = matches.get_one::<String>("web").map_or_else(
+        || Ok(WebPlace::default()),
+        |word| word.parse::<WebPlace>().map_err(|why| Stop::usage(format!("--web: {why}"))),
+    )?;
+    let found = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut pages: Vec<(String, String)> = Vec::new();
+    pages.extend(compared(&paths, &found).map(|page| ("side by side".to_owned(), page)));
+    for (path, found) in paths.iter().zip(&found) {
+        pages.push(((*path).clone(), text(found)));
+    }
+    let stop = StopFlag::on_signals(130, false);
+    let stop = crate::session::caught(stop)?;
+    let site = serve_pages(&place, pages)
+        .map_err(|error| Stop::usage(format!("--web={place}: {error}")))?;
+    say(&format!("view these results at {}; Ctrl-C ends it", site.url()));
+    while !stop.is_raised() {
+        thread::sleep(LOOK_EVERY);
+    }
+    Ok(0)
+}
+
+/// The page that compares the runs among the results; none if they cannot be compared.
+fn compared(paths: &[&String], found: &[Found]) -> Option<String> {
+    let runs: Vec<(String, Record)> = paths
+        .iter()
+        .zip(found)
+        .filter_map(|(path, found)| match found {
+            Found::Run(record) => Some(((*path).clone(), (**record).clone())),
+            Found::Steps(_) => None,
+        })
+        .collect();
+    let is_possible = (2..=RECORDS_MAX).contains(&runs.len());
+    is_possible.then(|| comparison_page(&memtide_record::compare(&runs, &[]), &runs))
+}
+
+/// The page of a result.
+fn text(found: &Found) -> String {
+    match found {
+        Found::Run(record) => page(record),
+        Found::Steps(steps) => {
+            let mut page = StepsPage::new(steps.course, &steps.goals);
+            steps.steps.iter().for_each(|step| page.step(step));
+            page.text(&steps.conclusion)
+        }
+    }
+}

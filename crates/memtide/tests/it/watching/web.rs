@@ -1,0 +1,204 @@
+//! `--web`: what browsers get and do not get, by plain HTTP requests; and viewers that misbehave.
+
+use crate::prelude::*;
+use std::net::{Shutdown, TcpStream};
+use std::process::Child;
+
+const LINE: &str = "run --rate 1k --duration 4s --warmup 0 --keys 50";
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A run with a page.
+struct Site {
+    child: Child,
+    address: String,
+    path: String,
+}
+
+impl Site {
+    fn start(folder: &Path, more: &str) -> Self {
+        Self::of(folder, &format!("{LINE} --json r.json {more}"))
+    }
+
+    /// The page of any command that prints its address.
+    fn of(folder: &Path, line: &str) -> Self {
+        let mut command = program_in(folder, line);
+        let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let url = lines.find_map(|line| Some(line.ok()?.split_once("http://")?.1.to_owned()));
+        thread::spawn(move || lines.count());
+        let url = url.unwrap();
+        let url = url.split(';').next().unwrap();
+        let (address, path) = url.split_once('/').unwrap();
+        Self { child, address: address.to_owned(), path: format!("/{path}") }
+    }
+
+    /// A request for `path` with further headers.
+    fn ask(&self, path: &str, headers: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let host = if headers.contains("Host:") {
+            String::new()
+        } else {
+            format!("Host: {}\r\n", self.address)
+        };
+        let request = format!("GET {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    }
+
+    /// The whole answer to a request.
+    fn get(&self, path: &str, headers: &str) -> String {
+        let mut text = String::new();
+        self.ask(path, headers).read_to_string(&mut text).unwrap();
+        text
+    }
+
+    fn ends(mut self) -> i32 {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code().unwrap();
+            }
+            if Instant::now() > deadline {
+                drop(self.child.kill());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn code(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+#[test]
+fn only_who_knows_the_path_gets_the_page() {
+    let _turn = shared();
+    let folder = crate::outputs::room("web-guard");
+    let site = Site::start(&folder, "--web");
+    assert!(site.address.starts_with("127.0.0.1:") && site.path.len() == 34, "{}", site.path);
+    let page = site.get(&site.path, "");
+    assert_eq!(code(&page), "200");
+    for header in ["cache-control: no-store", "x-frame-options: DENY", "referrer-policy: no-ref"] {
+        assert!(page.contains(header), "{header}");
+    }
+    let other = format!("/{}/", "0".repeat(32));
+    let below = format!("{}other", site.path);
+    for path in ["/", "/live", "/favicon.ico", &other, &below, &site.path[..33]] {
+        assert_eq!(code(&site.get(path, "")), "404", "{path}");
+    }
+    let own = format!("Origin: http://{}\r\n", site.address);
+    assert_eq!(code(&site.get(&site.path, &own)), "200");
+    for headers in ["Host: evil.example\r\n", "Origin: http://evil.example\r\n", "Origin: null\r\n"]
+    {
+        assert_eq!(code(&site.get(&site.path, headers)), "403", "{headers}");
+        // Without the path, not even that is told.
+        assert_eq!(code(&site.get("/", headers)), "404", "{headers}");
+    }
+    assert_eq!(site.ends(), 0);
+}
+
+#[test]
+fn a_viewer_gets_each_second_and_then_the_finished_page() {
+    let _turn = shared();
+    let folder = crate::outputs::room("web-seconds");
+    let site = Site::start(&folder, "--web --out html=r.html");
+    let stream = site.get(&format!("{}live", site.path), "");
+    assert!(stream.contains("content-type: text/event-stream"), "{stream}");
+    let parts = stream.matches("event: part").count();
+    assert!((3..=40).contains(&parts), "{parts} parts");
+    assert!(stream.contains("data-suspect=") && stream.contains("<svg"), "no charts");
+    assert!(stream.contains("event: over"), "the end is told");
+    let finished = site.get(&site.path, "");
+    assert_eq!(site.ends(), 0);
+    // One set of charts and figures, and no second page.
+    let page = fs::read_to_string(folder.join("r.html")).unwrap();
+    assert!(finished.ends_with(&page) || finished.contains(page.trim_end()), "another page");
+}
+
+#[test]
+fn viewers_that_never_read_or_leave_disturb_nothing() {
+    let _turn = shared();
+    let folder = crate::outputs::room("web-viewers");
+    let site = Site::start(&folder, "--web --web-linger 0s");
+    let live = format!("{}live", site.path);
+    let lazy: Vec<TcpStream> = (0..2).map(|_| site.ask(&live, "")).collect();
+    for _ in 0..5 {
+        let mut gone = site.ask(&live, "");
+        let _ = gone.read(&mut [0; 100]);
+        gone.shutdown(Shutdown::Both).unwrap();
+    }
+    assert_eq!(site.ends(), 0);
+    drop(lazy);
+    let record = fs::read_to_string(folder.join("r.json")).unwrap();
+    let record: Value = serde_json::from_str(&record).unwrap();
+    assert!(record["totals"]["answered"].as_u64().unwrap() > 3_500, "{}", record["totals"]);
+}
+
+#[test]
+fn a_port_that_is_taken_is_an_error_before_the_run() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let words = [format!("--web=127.0.0.1:{port}"), "in use".to_owned()];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    memtide(&format!("{LINE} --web={port}")).complains(2, &words);
+}
+
+#[test]
+fn kept_results_are_shown_each_and_side_by_side() {
+    let _turn = shared();
+    let folder = crate::outputs::room("web-view");
+    let run = "run --ops-max 2k --keys 50 --rate 0 --quiet";
+    for name in ["a", "b"] {
+        run_in(&folder, &format!("{run} --json {name}.json --out html={name}.html")).exits(0);
+    }
+    let site = Site::of(&folder, "view a.json b.json");
+    let list = site.get(&site.path, "");
+    assert!(list.contains("side by side") && list.contains("b.json"), "{list}");
+    let page = |number: u32| site.get(&format!("{}{number}", site.path), "");
+    assert!(page(0).contains("2 records compared"), "{}", page(0));
+    let written = fs::read_to_string(folder.join("b.html")).unwrap();
+    assert!(page(2).ends_with(&written), "the page of --out html");
+    assert_eq!(code(&page(3)), "404");
+    assert_eq!(code(&site.get("/0", "")), "404");
+    let pid = rustix::process::Pid::from_raw(site.child.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    assert_eq!(site.ends(), 0);
+}
+
+/// A browser without a screen, if there is one.
+fn browser() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut all = std::env::split_paths(&path).map(|folder| folder.join("chromium"));
+    all.find(|program| program.exists())
+}
+
+#[test]
+fn a_browser_draws_the_page_and_says_nothing_on_its_console() {
+    let _turn = shared();
+    let Some(browser) = browser() else {
+        println!("skipped: there is no chromium");
+        return;
+    };
+    let folder = crate::outputs::room("web-browser");
+    let line = "run --rate 1k --duration 12s --warmup 0 --keys 50 --web --quiet";
+    let site = Site::of(&folder, line);
+    let mut chromium = Command::new(browser);
+    chromium
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"])
+        .args(["--disable-background-networking", "--no-first-run", "--disable-component-update"])
+        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--timeout=4000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("http://{}{}", site.address, site.path));
+    let output = chromium.output().unwrap();
+    let (shown, said) = (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    );
+    assert!(shown.contains("data-suspect=") && shown.contains("<svg"), "{shown}\n{said}");
+    let console = said.lines().find(|line| line.contains("CONSOLE"));
+    assert_eq!(console, None);
+    assert_eq!(site.ends(), 0);
+    drop(fs::remove_dir_all(folder));
+}
