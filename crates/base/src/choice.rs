@@ -3,6 +3,10 @@
 //!
 //! Flags, files, records, help and reports use these words. Nothing is decided here.
 
+mod item_flags;
+
+pub use item_flags::ItemFlags;
+
 use crate::Span;
 use crate::units::{self, span_word};
 use std::fmt;

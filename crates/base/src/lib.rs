@@ -9,7 +9,6 @@ pub mod calendar;
 mod rate;
 pub mod choice;
 pub mod hex;
-mod item_flags;
 pub mod law;
 pub mod rng;
 pub mod units;
@@ -18,8 +17,8 @@ mod sentence;
 pub mod time;
 pub mod id;
 
+pub use choice::ItemFlags;
 pub use id::{ClientId, ConnectionId, Id, Link, ServerId, Table};
-pub use item_flags::ItemFlags;
 pub use law::Law;
 pub use rate::Rate;
 pub use rng::Random;

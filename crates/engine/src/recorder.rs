@@ -2,6 +2,7 @@
 //! Nothing here allocates after the start.
 
 mod alike;
+mod churn;
 mod lateness;
 
 use crate::connection::{Ending, InFlight, InFlightStage};
@@ -10,13 +11,13 @@ use crate::driver::{Closed, Handshake, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, WindowCommands, segment, slot};
 use alike::{Answers, Sends};
+pub(crate) use churn::{ChurnEnd, Opening};
 use lateness::Latenesses;
 pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
-    Answer, ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, ReplyClass, Tally,
-    Times, UnansweredCount,
+    Answer, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, Times, UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
 
@@ -75,31 +76,6 @@ pub(crate) struct Recorder {
     /// True if the size or the sample of each operation is kept.
     keeps_singles: bool,
     several_servers: bool,
-}
-
-/// The opening of a connection, under connection churn.
-#[derive(Clone, Copy)]
-pub(crate) struct Opening {
-    /// The time since it was due.
-    pub(crate) response: Span,
-    /// The time since its connect.
-    pub(crate) service: Span,
-    /// The time since it was established.
-    pub(crate) handshake: Span,
-}
-
-/// The end of a connection under connection churn, or of several that never opened.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ChurnEnd {
-    /// The number of connections.
-    pub(crate) count: u64,
-    /// The segment of its intended instant.
-    pub(crate) segment: u16,
-    pub(crate) fate: ChurnFate,
-    /// The time from its connect to its end; none if it never opened.
-    pub(crate) lifetime: Option<Span>,
-    /// Calls that each of them did not make.
-    pub(crate) calls_unmade: u64,
 }
 
 impl Recorder {
@@ -299,108 +275,6 @@ impl Recorder {
             };
             count(&mut servers[server.index()]);
         }
-    }
-
-    /// Records that `entry` was handed to a socket at `entry.sent`, `late` after it could have
-    /// been. `outstanding` is the number of operations in flight on its connection, with it; zero
-    /// if it gets no reply. [`Self::all_sent`] must follow the last one of a call.
-    #[inline(always)]
-    pub(crate) fn sent(
-        &mut self,
-        entry: &mut InFlight,
-        late: Span,
-        outstanding: usize,
-        server: ServerId,
-    ) {
-        if outstanding > 0 && entry.segment == segment::MEASURE {
-            self.tally.sent_with(outstanding);
-        }
-        if self.sends.are_like(entry, late) {
-            entry.own = self.sends.own.1;
-            self.sends.count += 1;
-            return;
-        }
-        self.all_sent(server);
-        let own = entry.own;
-        entry.own = self.lateness.sent(server, entry.intended, own);
-        let InFlight { segment, kind, intended, sent, .. } = *entry;
-        self.sends = Sends { count: 1, segment, kind, intended, sent, late, own: (own, entry.own) };
-    }
-
-    /// Records those sent that were only counted.
-    #[inline]
-    pub(crate) fn all_sent(&mut self, server: ServerId) {
-        if self.sends.count > 0 {
-            self.record_sends(server);
-        }
-    }
-
-    fn record_sends(&mut self, server: ServerId) {
-        let Sends { count: alike, segment, kind, intended, sent, late, .. } = self.sends;
-        self.sends.count = 0;
-        self.lateness.sent_more(server, alike - 1);
-        let count = u64::from(alike);
-        self.count(segment, server, |counters| {
-            counters.sent += count;
-            counters.kinds[kind.index()].sent += count;
-        });
-        if self.segment_of(sent) == segment::MEASURE {
-            self.tally.sent_in_window[kind.index()] += count;
-        }
-        if segment == segment::MEASURE {
-            let times = &mut self.tally.times;
-            if let Some(lag) = &mut times.lag[kind.index()] {
-                lag.record_many(sent.since(intended).ns(), count);
-            }
-            times.lag_generator.record_many(late.ns(), count);
-            times.in_flight_at_send.record_many(self.in_flight, count);
-        }
-    }
-
-    /// Records an answered operation. [`Self::all_answered`] must follow the last one of a
-    /// reception, and nothing else may be recorded before.
-    #[inline]
-    pub(crate) fn answered(
-        &mut self,
-        entry: &InFlight,
-        ending: Ending,
-        value_bytes: u64,
-        place: (ServerId, u32),
-    ) {
-        self.assert_unchanged(entry);
-        if self.keeps_singles && entry.segment == segment::MEASURE {
-            self.record_single(entry, &ending, Some(place));
-        }
-        let answers = &mut self.answers;
-        if answers.are_like(entry, &ending) {
-            answers.count += 1;
-            answers.bytes += u64::from(ending.bytes);
-            answers.value_bytes += value_bytes;
-            return;
-        }
-        self.all_answered(place);
-        self.answers = Answers::of(entry, ending, value_bytes);
-    }
-
-    /// Records those answered that were only counted.
-    #[inline]
-    pub(crate) fn all_answered(&mut self, place: (ServerId, u32)) {
-        if self.answers.count > 0 {
-            self.record_answers(place);
-        }
-    }
-
-    fn record_answers(&mut self, place: (ServerId, u32)) {
-        let Answers { count, entry, ending, bytes, value_bytes } = self.answers;
-        self.answers.count = 0;
-        debug_assert!(self.in_flight >= u64::from(count), "more end than were in flight");
-        self.in_flight -= u64::from(count);
-        let has_values = ending.reply != Some(ReplyClass::Unchanged);
-        if entry.hits > 0 && !entry.stage.is_second() && has_values {
-            let values = u64::from(entry.hits) * u64::from(count);
-            self.values_read(entry.segment, (values, value_bytes), place.0);
-        }
-        self.record_endings(&entry, &ending, Some(place), (count, bytes));
     }
 
     fn assert_unchanged(&self, entry: &InFlight) {
@@ -788,77 +662,6 @@ impl Recorder {
         let class = mismatch.class as usize;
         self.count(entry.segment, mismatch.server, |counters| counters.wrong[class] += 1);
         self.tally.mismatches.push(mismatch);
-    }
-
-    /// Counts `count` intended connections of connection churn, due from `at` on; returns
-    /// their segment.
-    pub(crate) fn churn_intended(&mut self, at: Instant, count: u64) -> u16 {
-        let segment = self.segment_of(at);
-        if segment == segment::MEASURE {
-            self.measured_open += count;
-            self.last_intended = self.last_intended.max(at);
-        }
-        if let Some(churn) = &mut self.tally.churn {
-            churn.segments[usize::from(segment)].intended += count;
-        }
-        segment
-    }
-
-    /// Counts a scheduled connection whose connect starts at `now`; returns its segment.
-    pub(crate) fn churn_started(&mut self, at: Instant, now: Instant) -> u16 {
-        let segment = self.churn_intended(at, 1);
-        if segment == segment::MEASURE {
-            self.last_started = self.last_started.max(now);
-        }
-        if let Some(churn) = &mut self.tally.churn {
-            churn.segments[usize::from(segment)].started += 1;
-        }
-        segment
-    }
-
-    /// Records the opening of a connection of `segment`.
-    pub(crate) fn churn_opened(&mut self, segment: u16, opening: Opening) {
-        let Opening { response, service, handshake } = opening;
-        let Some(churn) = &mut self.tally.churn else { return };
-        churn.segments[usize::from(segment)].opened += 1;
-        if segment == segment::MEASURE {
-            debug_assert!(self.measured_open > 0, "a measured connection opens twice");
-            self.measured_open -= 1;
-            self.churn_open += 1;
-            churn.connect_response.record(response.ns());
-            churn.connect_service.record(service.ns());
-            churn.connect_tcp.record(service.ns() - handshake.ns());
-            churn.handshake.record(handshake.ns());
-        }
-    }
-
-    /// Records the time from the opening of a connection of `segment` to its first answer.
-    pub(crate) fn churn_first_reply(&mut self, segment: u16, after: Span) {
-        if let Some(churn) = &mut self.tally.churn
-            && segment == segment::MEASURE
-        {
-            churn.first_reply.record(after.ns());
-        }
-    }
-
-    /// Records the end of connections at `at`.
-    pub(crate) fn churn_ended(&mut self, end: ChurnEnd, at: Instant) {
-        let Some(churn) = &mut self.tally.churn else { return };
-        let counters = &mut churn.segments[usize::from(end.segment)];
-        counters.fates[end.fate as usize] += end.count;
-        counters.calls_unmade += end.calls_unmade * end.count;
-        if end.segment != segment::MEASURE {
-            return;
-        }
-        self.last_settled = self.last_settled.max(at);
-        match end.lifetime {
-            Some(lifetime) => {
-                debug_assert!(self.churn_open > 0, "a measured connection ends twice");
-                self.churn_open -= 1;
-                churn.lifetime.record(lifetime.ns());
-            }
-            None => self.measured_open -= end.count,
-        }
     }
 
     /// Counts an opened connection to `server`.

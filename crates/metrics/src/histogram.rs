@@ -160,8 +160,8 @@ impl<C: Count> Histogram<C> {
 }
 
 impl Histogram<u32> {
-    /// Removes all values; keeps the memory. Only what was written is written again: the rest of the
-    /// counters never takes a page of memory.
+    /// Removes all values; keeps the memory. Only what was written is written again: the rest of
+    /// the counters never takes a page of memory.
     pub fn clear(&mut self) {
         let Moments { count, min, max, .. } = self.moments;
         if count > 0 {

@@ -52,8 +52,8 @@ pub(crate) fn whole(figures: &ServerStatistics, name: &str) -> i64 {
 /// memcached's counters with their expected values, computed from our counts.
 /// cmd_get counts the keys of pure reads, cmd_set all storage commands whatever their outcome,
 /// cmd_touch commands that set a new expiry, even if they read as well. Over the meta protocol, a
-/// command that should set an expiry and finds no item counts as a read that missed, and a read that
-/// makes a missing item, or finds one without a value, as a hit.
+/// command that should set an expiry and finds no item counts as a read that missed, and a read
+/// that makes a missing item, or finds one without a value, as a hit.
 fn expected(counters: &Counters, protocol: Protocol) -> BTreeMap<String, ExpectedCounter> {
     let sends = |action| of_action(action).any(|kind| counters.kinds[kind.index()].sent > 0);
     // memcached does not count stores refused for their size or for lack of memory.

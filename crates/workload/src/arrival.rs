@@ -1,5 +1,9 @@
 //! Laws of the gaps between operations, scaled to a mean of 1. [`crate::wave`] holds the rate.
 
+mod time_law;
+
+pub use time_law::TimeLaw;
+
 use crate::word::{Grammar, WordError, split};
 use memtide_base::law::{ETC_GAP_US, Law};
 use std::fmt;

@@ -21,8 +21,6 @@ pub mod value;
 
 pub mod size;
 
-pub mod time;
-
 pub mod arrival;
 
 pub mod wave;
@@ -34,7 +32,7 @@ mod word;
 #[cfg(test)]
 mod tests;
 
-pub use arrival::Arrival;
+pub use arrival::{Arrival, TimeLaw};
 pub use key::{KeyError, KeyForm, KeyShape, KeySpace};
 pub use mix::{Mix, MixOrder};
 pub use op::{Action, Op, OpKind, Outcome};
@@ -42,7 +40,6 @@ pub use popularity::{KeyPart, KeyPicker, Popularity};
 pub use schedule::{Due, Lane, Schedule};
 pub use size::{Draws, SizeLaw};
 pub use source::{MixSource, Next, Pick, PlannedSource, Source, SourcePlan, WindowLaw, WindowPlan};
-pub use time::TimeLaw;
 pub use value::{
     Expiring, Finding, Lifetimes, Oracle, ValueCheck, ValueSpace, Version, Wrong, numeric_value,
 };

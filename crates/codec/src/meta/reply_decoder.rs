@@ -63,9 +63,9 @@ impl ReplyDecoder {
         }
     }
 
-    /// Skips up to `most` values at the front of `input` that have arrived whole, up to one that has
-    /// a flag of `but`; returns their number and the sum of their lengths. For values that nobody
-    /// reads. What is unusual is left to [`Self::next`].
+    /// Skips up to `most` values at the front of `input` that have arrived whole, up to one that
+    /// has a flag of `but`; returns their number and the sum of their lengths. For values that the
+    /// caller does not read. What is unusual is left to [`Self::next`].
     #[inline]
     pub fn skip_values(&mut self, input: &mut &[u8], most: u16, but: Letters) -> (u16, u64) {
         let (mut count, mut sum) = (0, 0);
@@ -140,8 +140,8 @@ impl<'a> From<Reply<'a>> for Answer<'a> {
 }
 
 /// Reads the lines that make up most traffic in one pass: a code without flags, or the head of a
-/// value, whose flags it writes. Returns the reply and the rest; `None` for every other line, which the general parser
-/// reads.
+/// value, whose flags it writes. Returns the reply and the rest; `None` for every other line, which
+/// the general parser reads.
 #[inline(always)]
 fn usual<'a, 'i: 'a>(input: &'i [u8], flags: &mut Flags<'a>) -> Option<(Reply<'a>, &'i [u8])> {
     if let Some(rest) = input.strip_prefix(b"VA ") {

@@ -37,8 +37,8 @@ impl ReplyDecoder {
     }
 
     /// Skips up to `most` values at the front of `input` that have arrived whole; returns their
-    /// number and the sum of their lengths. For values that nobody reads: as replies and pieces
-    /// they would be matched one by one. What is unusual is left to [`Self::next`].
+    /// number and the sum of their lengths. For values that the caller does not read: as replies
+    /// and pieces they would be matched one by one. What is unusual is left to [`Self::next`].
     #[inline]
     pub fn skip_values(&mut self, input: &mut &[u8], most: u16) -> (u16, u64) {
         let (mut count, mut sum) = (0, 0);

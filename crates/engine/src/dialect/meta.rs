@@ -1,7 +1,7 @@
 //! The meta protocol: operations as commands whose flags say what is returned. A get of several
 //! keys is a sequence of quiet `mg` and an `mn`, whose answer ends them. A quiet request carries an
-//! opaque that no other has, so that a reply to it answers no operation in flight. What a reply says
-//! of its item, such as who stores it anew, travels beside it.
+//! opaque that no other has, so that a reply to it answers no operation in flight. What a reply
+//! says of its item, such as who stores it anew, travels beside it.
 
 use super::content::{Content, write_key};
 use super::in_flight::InFlight;
@@ -344,7 +344,7 @@ impl WireFormat for Meta {
 impl Meta {
     pub(super) fn new(plan: &Plan) -> Self {
         let asked = &plan.requests;
-        // A read asks for the cas number once, whoever wants it.
+        // A read asks for the cas number once, even if both a cas and the user want it.
         let flags = |of_several: bool, wants_cas: bool| {
             let mut out = Vec::new();
             if of_several || plan.verify.is_some() {

@@ -2,9 +2,11 @@
 //! answered by one reception. They are counted here and recorded once, with their number. Nothing
 //! is kept from one batch to the next, so that no figure is ever behind.
 
+use super::Recorder;
 use crate::connection::{Ending, InFlight, InFlightStage};
-use memtide_base::{Instant, Span};
-use memtide_metrics::Fate;
+use crate::plan::segment;
+use memtide_base::{Instant, ServerId, Span};
+use memtide_metrics::{Fate, ReplyClass};
 use memtide_workload::{OpKind, Outcome};
 
 /// Answers of one reception that are alike.
@@ -106,5 +108,109 @@ impl Sends {
             && entry.own == self.own.0
             && late == self.late
             && (entry.segment, entry.kind) == (self.segment, self.kind)
+    }
+}
+
+impl Recorder {
+    /// Records that `entry` was handed to a socket at `entry.sent`, `late` after it could have
+    /// been. `outstanding` is the number of operations in flight on its connection, with it; zero
+    /// if it gets no reply. [`Self::all_sent`] must follow the last one of a call.
+    #[inline(always)]
+    pub(crate) fn sent(
+        &mut self,
+        entry: &mut InFlight,
+        late: Span,
+        outstanding: usize,
+        server: ServerId,
+    ) {
+        if outstanding > 0 && entry.segment == segment::MEASURE {
+            self.tally.sent_with(outstanding);
+        }
+        if self.sends.are_like(entry, late) {
+            entry.own = self.sends.own.1;
+            self.sends.count += 1;
+            return;
+        }
+        self.all_sent(server);
+        let own = entry.own;
+        entry.own = self.lateness.sent(server, entry.intended, own);
+        let InFlight { segment, kind, intended, sent, .. } = *entry;
+        self.sends = Sends { count: 1, segment, kind, intended, sent, late, own: (own, entry.own) };
+    }
+
+    /// Records those sent that were only counted.
+    #[inline]
+    pub(crate) fn all_sent(&mut self, server: ServerId) {
+        if self.sends.count > 0 {
+            self.record_sends(server);
+        }
+    }
+
+    fn record_sends(&mut self, server: ServerId) {
+        let Sends { count: alike, segment, kind, intended, sent, late, .. } = self.sends;
+        self.sends.count = 0;
+        self.lateness.sent_more(server, alike - 1);
+        let count = u64::from(alike);
+        self.count(segment, server, |counters| {
+            counters.sent += count;
+            counters.kinds[kind.index()].sent += count;
+        });
+        if self.segment_of(sent) == segment::MEASURE {
+            self.tally.sent_in_window[kind.index()] += count;
+        }
+        if segment == segment::MEASURE {
+            let times = &mut self.tally.times;
+            if let Some(lag) = &mut times.lag[kind.index()] {
+                lag.record_many(sent.since(intended).ns(), count);
+            }
+            times.lag_generator.record_many(late.ns(), count);
+            times.in_flight_at_send.record_many(self.in_flight, count);
+        }
+    }
+
+    /// Records an answered operation. [`Self::all_answered`] must follow the last one of a
+    /// reception, and nothing else may be recorded before.
+    #[inline]
+    pub(crate) fn answered(
+        &mut self,
+        entry: &InFlight,
+        ending: Ending,
+        value_bytes: u64,
+        place: (ServerId, u32),
+    ) {
+        self.assert_unchanged(entry);
+        if self.keeps_singles && entry.segment == segment::MEASURE {
+            self.record_single(entry, &ending, Some(place));
+        }
+        let answers = &mut self.answers;
+        if answers.are_like(entry, &ending) {
+            answers.count += 1;
+            answers.bytes += u64::from(ending.bytes);
+            answers.value_bytes += value_bytes;
+            return;
+        }
+        self.all_answered(place);
+        self.answers = Answers::of(entry, ending, value_bytes);
+    }
+
+    /// Records those answered that were only counted.
+    #[inline]
+    pub(crate) fn all_answered(&mut self, place: (ServerId, u32)) {
+        if self.answers.count > 0 {
+            self.record_answers(place);
+        }
+    }
+
+    fn record_answers(&mut self, place: (ServerId, u32)) {
+        let Answers { count, entry, ending, bytes, value_bytes } = self.answers;
+        self.answers.count = 0;
+        debug_assert!(self.in_flight >= u64::from(count), "more end than were in flight");
+        self.in_flight -= u64::from(count);
+        let has_values = ending.reply != Some(ReplyClass::Unchanged);
+        if entry.hits > 0 && !entry.stage.is_second() && has_values {
+            let values = u64::from(entry.hits) * u64::from(count);
+            self.values_read(entry.segment, (values, value_bytes), place.0);
+        }
+        self.record_endings(&entry, &ending, Some(place), (count, bytes));
     }
 }

@@ -33,7 +33,7 @@ impl Lacking {
             Self::Meta => ("mn", "since 1.6.0", NeededBy::All),
             Self::Key => ("mg k", "since 1.6.0", NeededBy::Fields("multiget", Some("verify"))),
             Self::Opaque => {
-                ("mg O", "at the latest since 1.6.18", NeededBy::Fields("match", Some("noreply")))
+                ("mg O", "by 1.6.18", NeededBy::Fields("match", Some("noreply")))
             }
             Self::Recache => ("mg R", "since 1.6.0", NeededBy::Kind("recache")),
             Self::Invalidate => ("md I", "since 1.6.0", NeededBy::Kind("invalidate")),
