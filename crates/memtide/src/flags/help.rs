@@ -14,7 +14,7 @@ const INDENT: usize = 10;
 /// Indentation of a table within the details.
 const TABLE_INDENT: usize = 2;
 /// Largest number of lines of details, where only the common flags are described.
-const DETAILS: usize = 4;
+const DETAILS: usize = 3;
 /// Column at which the names of further flags begin.
 const INDEX_INDENT: usize = 20;
 

@@ -32,9 +32,7 @@ impl Lacking {
         let (what, since, needed_by) = match self {
             Self::Meta => ("mn", "since 1.6.0", NeededBy::All),
             Self::Key => ("mg k", "since 1.6.0", NeededBy::Fields("multiget", Some("verify"))),
-            Self::Opaque => {
-                ("mg O", "by 1.6.18", NeededBy::Fields("match", Some("noreply")))
-            }
+            Self::Opaque => ("mg O", "by 1.6.18", NeededBy::Fields("match", Some("noreply"))),
             Self::Recache => ("mg R", "since 1.6.0", NeededBy::Kind("recache")),
             Self::Invalidate => ("md I", "since 1.6.0", NeededBy::Kind("invalidate")),
             Self::Compare => ("mg C", "since 1.6.40", NeededBy::Kind("peek")),
