@@ -61,8 +61,8 @@ fn a_server_that_dies_ends_the_run_with_a_partial_record() {
     let peer = Peer::memcached("");
     let name = peer.name.clone();
     let json = scratch("dies.json");
-    let flags = "--rate 1000 --duration 30s --timeout 500ms --load never --keys 100 --json";
-    let running = Running::start(&format!("run -s {name} {flags} {}", json.display()));
+    let flags = "--rate 1000 --duration 30s --warmup 0s --timeout 500ms --load never --keys 100";
+    let running = Running::start(&format!("run -s {name} {flags} --json {}", json.display()));
     peer.await_figure("cmd_get", 300);
     peer.kill();
     let run = running.finish().exits(3);

@@ -114,7 +114,7 @@ fn a_search_goes_on_with_the_agents_that_are_left_and_says_so() {
     let [page, text, json] = ["page.html", "text.md", "steps.json"].map(|name| lab.path(name));
     let words = format!(
         "search -s {} --agents 2 --allow-lost 1 --quiet --keys 200 --rate-min 500 --rate-max 600 \
-         --goal all.p50<5s --duration 1s --warmup 0 --mix get=1 --steps-max 6 --resolution 10% \
+         --goal all.p50<5s --duration 3s --warmup 0 --mix get=1 --steps-max 6 --resolution 10% \
          --out html={} --out md={} --json {}",
         peer.name,
         page.display(),
@@ -122,7 +122,7 @@ fn a_search_goes_on_with_the_agents_that_are_left_and_says_so() {
         json.display()
     );
     let running = lab.master(&words);
-    agents[0].await_log("done with share");
+    agents[0].await_log("begins share");
     agents[1].kill();
     let finished = running.finish();
     finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
