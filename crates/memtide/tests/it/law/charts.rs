@@ -5,7 +5,8 @@ use super::shown::numbers;
 use super::truth::{BUCKET, Law, decoded, ranked};
 use memtide_record::steps::{Point, Steps};
 use memtide_record::{
-    Distribution, IntervalRecord, Percentile, Record, SecondRecord, ServerReport, SliceRecord,
+    Distribution, HostSecond, IntervalRecord, Percentile, Record, SecondRecord, ServerReport,
+    SliceRecord,
 };
 use memtide_scenario::{Goal, Kind};
 use std::collections::BTreeSet;
@@ -40,6 +41,7 @@ pub(super) fn of_run(law: &mut Law<'_>, page: &str) {
     let mut truths = vec![spectrum(record)];
     truths.extend(over_time(record));
     truths.extend(under_way(record));
+    truths.extend(of_host(record));
     truths.push(lag(record));
     truths.extend(of_servers(record));
     hold(law, page, truths);
@@ -304,6 +306,42 @@ fn under_way(record: &Record) -> Vec<Truth> {
         ("In flight and backlog", counts),
         ("Rate of each server", servers),
         ("Workers of memtide", workers),
+    ]
+    .map(|(title, lines)| Truth { title, lines, is_log: false, slack: 0.0 })
+    .into()
+}
+
+/// Charts of the machine that made the load.
+fn of_host(record: &Record) -> Vec<Truth> {
+    let line = |name: &str, y: &dyn Fn(&SecondRecord, &HostSecond) -> Option<f64>| {
+        ends(record, name, |it| y(it, it.host.as_ref()?))
+    };
+    let seconds = record.seconds.iter();
+    let count = seconds.filter_map(|it| Some(it.host.as_ref()?.cpus.len())).max().unwrap_or(0);
+    let of_cpu = |cpu: usize| line(&format!("CPU {cpu}"), &move |_, it| it.cpus.get(cpu).copied());
+    let mut cpus: Lines = match count {
+        1..=8 => (0..count).map(of_cpu).collect(),
+        _ => vec![
+            line("all CPUs", &|_, it| it.cpu_busy),
+            line("busiest CPU", &|_, it| it.cpu_busy_max),
+        ],
+    };
+    cpus.push(line("stolen by the hypervisor", &|_, it| it.stolen));
+    let rate = |of: &SecondRecord, bytes: Option<u64>| Some(bytes? as f64 / of.length_s);
+    let network = vec![
+        line("received", &|of, it| rate(of, it.received_bytes)),
+        line("sent", &|of, it| rate(of, it.sent_bytes)),
+    ];
+    let counted = |count: Option<u64>| count.map(|count| count as f64);
+    let losses = vec![
+        line("TCP retransmits", &|_, it| counted(it.retransmits)),
+        line("packets dropped", &|_, it| counted(it.dropped_packets)),
+        line("threads ready to run", &|_, it| counted(it.runnable)),
+    ];
+    [
+        ("CPUs of memtide's machine", cpus),
+        ("Network of memtide's machine", network),
+        ("Losses and run queue of memtide's machine", losses),
     ]
     .map(|(title, lines)| Truth { title, lines, is_log: false, slack: 0.0 })
     .into()

@@ -90,6 +90,7 @@ pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &[LogLine]) {
                 "place" if ["step", "kind"].contains(column) => continue,
                 "answered" => answered(second),
                 "reports" => reported(second, column.trim_start_matches("server_")),
+                "host" => second["host"][column.trim_start_matches("host_")].as_f64(),
                 "settled" | "same" | "place" => second[column].as_f64(),
                 _ if is_kept => second[column].as_f64(),
                 _ if is_live => continue,
