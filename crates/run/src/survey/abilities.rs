@@ -31,8 +31,11 @@ pub(crate) fn check_abilities<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<()
 
 fn lacking<F: Fleet>(fleet: &mut F, plan: &Plan, server: &ServerPlan) -> Option<(Lacking, String)> {
     let noop = answer(fleet, plan, server, "mn")?;
-    if noop != "MN" {
-        return Some((Lacking::Meta, noop));
+    // What is neither is no memcached, which the questions that follow say better.
+    match &*noop {
+        "MN" => {}
+        "ERROR" => return Some((Lacking::Meta, noop)),
+        _ => return None,
     }
     let needs_opaque = plan.requests.matching == Matching::Opaque || plan.requests.noreply;
     let needs_key = plan.source.multiget > 1 || plan.verify.is_some();
