@@ -51,8 +51,7 @@ impl Record {
 
     /// True if every figure on which the run is judged is known within ± 30 %, or the bound that a
     /// strict run has (`--strict`), no check spoils all, and the precision that was asked for was
-    /// reached. A record from before slices were kept
-    /// is judged by its verdict.
+    /// reached. A record from before slices were kept is judged by its verdict.
     pub fn stands(&self) -> bool {
         let record = self.judged();
         let bound = self.strict().unwrap_or(WITHIN_MAX);
