@@ -9,6 +9,7 @@ use memtide_cluster::transport::AgentNet;
 use memtide_record::EndedBy;
 use rustix::process::Signal;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::Command;
@@ -53,6 +54,36 @@ fn loading(name: &str) -> (Lab, Peer, Vec<Agent>, Running) {
 
 /// Reason for the end of a load whose master is gone.
 const ENDED: EndedBy = EndedBy::Interrupted;
+
+/// The nice values of a process's threads named `name`; empty while there is none.
+fn nice_of(process: u32, name: &str) -> Vec<i32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let stats = threads.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok());
+    let nice = |stat: String| {
+        let (before, after) = stat.rsplit_once(") ")?;
+        // The 19th field; the third is the first behind the name.
+        before.ends_with(name).then(|| after.split(' ').nth(16)?.parse().ok())?
+    };
+    stats.filter_map(nice).collect()
+}
+
+/// Many agents on one machine took the CPU from the thread that answers them.
+#[test]
+fn a_masters_network_thread_runs_before_others_where_that_is_allowed() {
+    if !rustix::process::geteuid().is_root() {
+        drop(writeln!(std::io::stderr(), "skipped: only root may raise a thread's priority"));
+        return;
+    }
+    let _turn = shared();
+    let lab = Lab::new("priority");
+    let agent = lab.agent("a0");
+    let master = lab.master("run -s 127.0.0.1:1 --agents 2 --quiet");
+    let net = || nice_of(master.id(), "memtide-net");
+    until(|| net() == [-10], || format!("{:?}", net()));
+    assert_eq!(nice_of(agent.id(), "memtide-net"), [0], "agents measure and have none");
+    master.signal(Signal::INT);
+    master.finish();
+}
 
 #[test]
 fn the_load_ends_when_its_master_is_killed_and_its_records_are_kept() {
