@@ -49,7 +49,10 @@ pub fn first_run(root: &Path, runs: u32) -> Result<(), String> {
 /// # Errors
 /// If memtide cannot be built or run, or the README has no such marks.
 pub fn readme(root: &Path) -> Result<(), String> {
-    let output = succeeded(Command::new(released(root)?).arg("run").env("COLUMNS", COLUMNS))?;
+    // A terminal overwrites its line of progress, and the sample is what stays.
+    let mut first = Command::new(released(root)?);
+    first.arg("run").env("COLUMNS", COLUMNS).env("MEMTIDE_PROGRESS", "off");
+    let output = succeeded(&mut first)?;
     let report = [output.stderr, output.stdout].concat();
     let report = String::from_utf8_lossy(&report);
     let path = root.join("README.md");
