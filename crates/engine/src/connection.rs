@@ -635,19 +635,8 @@ impl Connection {
         }
         assert_eq!(self.unsent, 0, "what is made leaves before its deadline is looked at");
         let mut next = Instant::NEVER;
-        for entry in &mut self.pipeline {
-            let deadline = entry.intended + timeout;
-            if entry.stage.is_expired() {
-                continue;
-            }
-            if deadline <= now {
-                sink.settle(entry, Ending::unanswered(Fate::TimedOut));
-                entry.stage = entry.stage.expired();
-            } else {
-                next = next.min(deadline);
-            }
-        }
-        for (_, FollowUp { entry, .. }) in &mut self.held {
+        let held = self.held.iter_mut().map(|(_, follow_up)| &mut follow_up.entry);
+        for entry in self.pipeline.iter_mut().chain(held) {
             let deadline = entry.intended + timeout;
             if entry.stage.is_expired() {
                 continue;

@@ -5,7 +5,7 @@ use memtide_engine::{FilterPlan, ServerPlan};
 use memtide_scenario::{Scenario, Tls};
 use std::convert::Infallible;
 
-/// A certificate and key, of which there are none.
+/// Stands for a certificate with its key. It has no value, since TLS was not built.
 pub(crate) type Material = Infallible;
 
 /// Cause: TLS is a feature, without which this program was built.
@@ -44,7 +44,7 @@ pub(crate) fn published(own: &Material) -> Result<Published, Stop> {
     match *own {}
 }
 
-/// A certificate in a file, of which there is none.
+/// Stands for a certificate that was written to a file. It has no value, since TLS was not built.
 pub(crate) struct Published(Infallible);
 
 impl Published {
