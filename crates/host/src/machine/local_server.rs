@@ -1,6 +1,7 @@
 //! The threads of a server on this machine, and how long they wait for a CPU, as far as this user
 //! may see them. Nothing here judges.
 
+use super::programs::{PROGRAMS_MAX, numbers};
 use memtide_base::Span;
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +10,6 @@ use std::path::Path;
 
 /// The state of a listening socket in the kernel's lists.
 const LISTENING: &str = "0A";
-/// Processes that are looked at; a machine with more is not worth the time.
-const PROCESSES_MAX: usize = 4_096;
 
 /// A server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,9 +40,7 @@ impl LocalServer {
             let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
             links.any(|link| link == Path::new(&socket))
         };
-        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let process = processes.take(PROCESSES_MAX).find(is_its)?;
+        let process = numbers("/proc").take(PROGRAMS_MAX).find(is_its)?;
         Some(Self { process, threads: Vec::new() })
     }
 
@@ -51,9 +48,8 @@ impl LocalServer {
     /// say.
     pub fn waits(&self) -> Waits {
         let folder = format!("/proc/{}/task", self.process);
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let threads = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let own = threads.filter(|id: &u32| self.threads.is_empty() || self.threads.contains(id));
+        let is_own = |id: &u32| self.threads.is_empty() || self.threads.contains(id);
+        let own = numbers(&folder).filter(is_own);
         let waited = |id: u32| {
             let text = fs::read_to_string(format!("{folder}/{id}/schedstat")).ok()?;
             let waited = text.split_whitespace().nth(1)?.parse().ok()?;
