@@ -9,7 +9,9 @@ mod beginning;
 mod ending;
 mod member;
 
+use beginning::PING_EVERY;
 pub use ending::RoundEnd;
+pub(crate) use ending::handing_over_max;
 pub(crate) use gathering::NAME_CHARS_MAX;
 pub use gathering::{Gathered, Wanted};
 pub use member::Lost;
@@ -458,7 +460,8 @@ impl Master {
     fn resume(&mut self, now: Instant) {
         let still = now.since(self.looked);
         self.looked = now;
-        if still < MASTER_SILENT_MAX {
+        // Agents may have waited for the next ping already.
+        if still + PING_EVERY < MASTER_SILENT_MAX {
             return;
         }
         self.excused = now;

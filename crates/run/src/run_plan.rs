@@ -168,7 +168,9 @@ fn carry_out<F: Fleet>(
 ) -> Result<Ended, Failure> {
     let mut totals = TallySum::new(&plan.shape());
     fleet.start(plan, plan.own_workers())?;
-    let opened = open(fleet, plan, &mut totals)?;
+    let mut told =
+        |open| barrier.iter_mut().for_each(|it| it.opening(open, plan.own_connections()));
+    let opened = open(fleet, plan, &mut totals, &mut told)?;
     let meeting = barrier.as_mut().map(|barrier| &mut **barrier as &mut dyn Barrier);
     let Begun { start, mut stopped, not_run } = begin(fleet, &opened, meeting, &mut totals)?;
     let (mut loss, mut aborted, mut is_used_up) = (None, None, false);
@@ -237,16 +239,23 @@ fn carry_out<F: Fleet>(
 /// A server refuses connections because it has too many.
 const TOO_MANY: TroubleKind = TroubleKind::Closed(Closed::Broken(PeerError::TooManyConnections));
 
-/// Waits until every connection is open; gives up if none opens within the timeout.
-fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut TallySum) -> Result<Interval, Failure> {
+/// Waits until every connection is open, and says meanwhile how many are; gives up if none opens
+/// within the timeout.
+fn open<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    totals: &mut TallySum,
+    tell: &mut dyn FnMut(u64),
+) -> Result<Interval, Failure> {
     let mut last = (totals.all_connections().opened, fleet.now());
     loop {
         let interval = fleet.collect(fleet.now() + LEAD, totals)?;
+        let opened = totals.all_connections().opened;
+        tell(opened);
         let ready = interval.workers.iter().all(|worker| worker.stage >= Stage::Ready);
         if ready || interval.interrupted {
             return Ok(interval);
         }
-        let opened = totals.all_connections().opened;
         let wanted = plan.own_connections();
         let trouble = interval.workers.iter().find_map(|worker| worker.trouble);
         if let Some(trouble) = trouble {
