@@ -156,6 +156,7 @@ impl Seconds {
             reports: self.timeline.cut(),
             host: seen.host,
             is_over: seen.is_over,
+            is_of_agents: false,
         };
         let each = interval.servers.iter().map(|server| &server.counts);
         let sum = each.fold(interval.no_server, |sum, of| sum.plus(of));

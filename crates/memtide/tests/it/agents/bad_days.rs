@@ -76,6 +76,12 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     let finished = running.finish().exits(0);
     let record = record(&lab.path("run.json"));
     assert_eq!((record.ended_by, names(&record).len()), (EndedBy::Duration, 2), "{finished}");
+    // It did not end early, and it is known of how many agents it is.
+    let said = finished.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("2 of 3 shares"), "{finished}");
+    for wrong in ["ended early", "share 0", "shares 0 of"] {
+        assert!(!said.contains(wrong), "'{wrong}': {finished}");
+    }
     // Each share keeps its own rate: two thirds of the load, and the unknown rest is counted.
     assert_eq!(record.totals.intended, 14_000, "{finished}");
     let missing = record.missing.as_ref().unwrap();
@@ -87,12 +93,16 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
         .map(|it| it.totals.intended)
         .iter()
         .sum();
-    let in_rows = settled(&read_to_string(rows).unwrap());
+    let rows = read_to_string(rows).unwrap();
+    let in_rows = settled(&rows);
     assert!(in_rows > recorded, "{in_rows} and {recorded}");
     let warning = record.warnings.iter().find(|it| it.code == "rows_without_record").unwrap();
     let said = format!("hold {} operations more than the record", in_rows - recorded);
     assert!(warning.message.contains(&said) && warning.message.contains("agent a2"), "{warning:?}");
-    // The log itself says so at its end.
+    // The rows say so in the last one, and the log in its last line.
+    let last = rows.lines().last().unwrap();
+    assert!(last.contains(&format!(",0.0,surplus,{},,", in_rows - recorded)), "{last}");
+    assert_eq!(record.rows_without_record, Some(in_rows - recorded));
     let log = read_to_string(log).unwrap();
     let last = log.lines().last().unwrap();
     assert_eq!(last, format!("#[Surplus: {}]", warning.message));
@@ -114,21 +124,26 @@ fn a_search_goes_on_with_the_agents_that_are_left_and_says_so() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("search"), Peer::memcached(""));
     let mut agents = lab.agents(2);
-    let [page, text, json] = ["page.html", "text.md", "steps.json"].map(|name| lab.path(name));
+    let [page, text, json, junit] =
+        ["page.html", "text.md", "steps.json", "steps.xml"].map(|name| lab.path(name));
     let words = format!(
         "search -s {} --agents 2 --allow-lost 1 --quiet --keys 200 --rate-min 500 --rate-max 600 \
          --goal all.p50<5s --duration 3s --warmup 0 --mix get=1 --steps-max 6 --resolution 10% \
-         --out html={} --out md={} --json {}",
+         --out html={} --out md={} --json {} --out junit={}",
         peer.name,
         page.display(),
         text.display(),
-        json.display()
+        json.display(),
+        junit.display()
     );
     let running = lab.master(&words);
     agents[0].await_log("begins share");
     agents[1].kill();
     let finished = running.finish();
     finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
+    let junit = read_to_string(junit).unwrap();
+    let why = junit.lines().find(|line| line.contains("type=\"lost\"")).unwrap_or_default();
+    assert!(why.contains("agent a1 was lost in step"), "{junit}");
     let shown = [&finished.out, &read_to_string(page).unwrap(), &read_to_string(text).unwrap()];
     for shown in shown {
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -141,6 +156,40 @@ fn a_search_goes_on_with_the_agents_that_are_left_and_says_so() {
     let partial: Vec<_> = steps.steps.iter().filter(|it| it.record.missing.is_some()).collect();
     assert!(!partial.is_empty() && partial.iter().all(|step| !step.behind), "{finished}");
     assert!(steps.conclusion.answer.unwrap().rate_per_s.is_some_and(|rate| rate >= 500.0));
+}
+
+/// After the loss each step asked the full rate of the agent that was left, and was behind.
+#[test]
+fn a_scan_goes_on_with_the_agents_that_are_left() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("scan"), Peer::memcached(""));
+    let mut agents = lab.agents(2);
+    let [text, json, junit] = ["text.md", "steps.json", "steps.xml"].map(|name| lab.path(name));
+    let words = format!(
+        "scan -s {} --agents 2 --allow-lost 1 --quiet --keys 200 --rates 400,800,600 --duration 2s \
+         --warmup 0 --mix get=1 --arrival fixed --out md={} --json {} --out junit={}",
+        peer.name,
+        text.display(),
+        json.display(),
+        junit.display()
+    );
+    let running = lab.master(&words);
+    agents[0].await_log("begins share");
+    agents[1].kill();
+    let finished = running.finish();
+    finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
+    for text in [&finished.out, &read_to_string(text).unwrap(), &read_to_string(junit).unwrap()] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("agent a1 was lost in step"), "{text}");
+    }
+    let steps = Steps::from_json(&read_to_string(json).unwrap()).unwrap();
+    assert_eq!((steps.conclusion.exit, steps.steps.len()), (3, 3), "{finished}");
+    assert!(steps.steps.iter().all(|step| !step.behind), "{finished}");
+    // The agent that is left makes its half of each later step, and all of that is answered.
+    for (step, half) in steps.steps[1..].iter().zip([800, 600]) {
+        let totals = &step.record.totals;
+        assert_eq!((totals.intended, totals.answered), (half, half), "{finished}");
+    }
 }
 
 #[test]

@@ -111,6 +111,7 @@ impl Seconds {
                 ..HostSecond::default()
             }),
             is_over: self.below(4) == 0,
+            is_of_agents: false,
         }
     }
 }

@@ -114,6 +114,8 @@ impl Generator {
                 most_of_1s: (self.below(2) > 0).then(|| self.fraction()),
                 stolen: (self.below(2) > 0).then(|| self.fraction()),
                 beside: None,
+                throttled: (self.below(2) > 0).then(|| self.fraction()),
+                server: None,
             }),
             warnings: self.warnings(),
             ..Record::default()
