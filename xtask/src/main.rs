@@ -107,8 +107,11 @@ fn command() -> Command {
 fn proofs() -> [Command; 7] {
     let word = |name, about| Command::new(name).about(about);
     [
-        word("first-run", "Run memtide with defaults; its own delay as a share of p50 and p99")
-            .arg(number("runs", "20", "Number of runs")),
+        word(
+            "first-run",
+            "Run memtide with defaults; the grades of p50, p90 and p99, and memtide's own share",
+        )
+        .arg(number("runs", "20", "Number of runs")),
         word("shares", "Simulate runs of many shares, with wrong clocks and lost shares")
             .arg(number("shares", "1000", "Shares of each run"))
             .arg(number("lanes", "10", "Lanes of each share"))

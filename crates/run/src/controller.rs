@@ -90,11 +90,10 @@ fn carry_out<F: Fleet>(
         None
     } else {
         commands.before(fleet, (plan, &survey), scenario)?;
-        let mut widest = |plan: &Plan, ended: &Ended| {
-            let record = so_far(ended, (plan, lowered), &survey, &began);
-            record.widths().map(|(_, width)| width).fold(0.0, f64::max)
+        let mut so_far = |plan: &Plan, ended: &Ended| {
+            so_far(ended, (plan, lowered, scenario, start), &survey, &began)
         };
-        let closing = Closing::new(plan, &mut widest);
+        let closing = Closing::new(plan, &mut so_far);
         let unless = (conditions(scenario, start), barrier, closing);
         let ended = main_phase(fleet, plan, unless, &mut monitor, observer);
         commands.after(fleet, (plan, &survey), scenario);

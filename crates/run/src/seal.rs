@@ -176,13 +176,27 @@ pub fn record_not_run(scenario: &Scenario, lowered: &Lowered, why: &NotRun, now:
 /// The figures so far of a load that has not `ended`.
 pub(crate) fn so_far(
     ended: &Ended,
-    (plan, lowered): (&Plan, &Lowered),
+    (plan, lowered, scenario, start): (&Plan, &Lowered, &Scenario, ShareStart),
     survey: &Survey,
     began: &Began,
 ) -> Record {
-    let loop_kind = lowered.record.loop_kind;
-    let mut record = Record { loop_kind, plan: lowered.record.clone(), ..Record::default() };
+    let mut record = Record {
+        loop_kind: lowered.record.loop_kind,
+        scenario: scenario.words(),
+        lanes: Some(lanes(&lowered.plan)),
+        share: share(lowered, start, None),
+        plan: lowered.record.clone(),
+        started_unix_ms: began.unix_ns / NS_PER_MS,
+        ..Record::default()
+    };
     measured(&mut record, ended, (plan, survey), began);
+    // What is in flight belongs to no record yet.
+    let Phases { warmup, measure, cooldown, .. } = &mut record.phases;
+    let segments = [segment::WARMUP, segment::MEASURE, segment::COOLDOWN].map(usize::from);
+    for (phase, segment) in [warmup, measure, cooldown].into_iter().zip(segments) {
+        phase.totals.intended = ended.totals.segments[segment].settled();
+    }
+    record.totals = record.phases.measure.totals.clone();
     record
 }
 

@@ -162,7 +162,7 @@ fn load_command(length: Length) -> Command {
     with_help(command, &page, length)
 }
 
-/// Fields about the length of a single run, which several runs do not have.
+/// Fields about the length of a single run. Commands of several runs say why they refuse them.
 const OF_ONE_RUN: [&str; 2] = ["precision", "at-most"];
 
 fn scenario_command(name: &'static str, about: &'static str, long: &'static str) -> Command {
@@ -170,12 +170,13 @@ fn scenario_command(name: &'static str, about: &'static str, long: &'static str)
     let file = Arg::new(SCENARIO_FILE)
         .value_name("SCENARIO.toml")
         .help("Flags as keys (- for stdin); flags override them");
-    FIELDS
-        .iter()
-        .filter(|field| is_single || !OF_ONE_RUN.contains(&field.name))
-        .fold(Command::new(name).about(about).long_about(long).arg(file), |command, field| {
-            command.arg(flag(field))
-        })
+    FIELDS.iter().fold(
+        Command::new(name).about(about).long_about(long).arg(file),
+        |command, field| {
+            let is_unfit = !is_single && OF_ONE_RUN.contains(&field.name);
+            command.arg(flag(field).hide(is_unfit))
+        },
+    )
 }
 
 const SCENARIO_FILE: &str = "scenario-file";

@@ -201,7 +201,7 @@ impl World for HostWorld {
     fn try_out(&mut self, settings: &Settings, lowered: &Lowered) -> Option<(CpuChoice, String)> {
         let serving = self.embedded.as_ref()?;
         let is_plain = self.supervisor.is_none() && self.division.is_none();
-        let is_brief = settings.scenario.is_brief() || settings.scenario.ops_max.is_some();
+        let is_brief = settings.scenario.is_brief(false) || settings.scenario.ops_max.is_some();
         if !is_plain || is_brief {
             return None;
         }

@@ -8,7 +8,7 @@ use memtide_record::{Event, Record};
 use memtide_record::{MachineCpu, MachineRecord, ServerCpu};
 use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 use memtide_run::{
-    Barrier, Doors, Failure, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
+    Barrier, Doors, Failure, Lowered, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
 };
 use memtide_scenario::{Layer, Origin, Scenario, Settings, field};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
@@ -161,6 +161,24 @@ impl World {
         drop((fleet, world));
         let samples = Rc::into_inner(samples).expect("the fleet is gone").into_inner();
         Ok(Rehearsal { plan, pauses, record, failure, samples, hash, events, faults })
+    }
+
+    /// The scenario of a share, lowered.
+    pub fn part(&self, share: Option<Share>) -> (Scenario, Lowered) {
+        let scenario = self.scenario();
+        let around = Surroundings { share, ..self.around() };
+        let lowered =
+            lower(&scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message));
+        (scenario, lowered)
+    }
+
+    /// Carries out a share with this fleet.
+    pub fn carry_out(
+        fleet: &mut impl Fleet,
+        (scenario, lowered): &(Scenario, Lowered),
+        barrier: &mut dyn Barrier,
+    ) -> Result<RunOutcome, Failure> {
+        run(fleet, scenario, lowered, false, Some(barrier), &mut Audience::default())
     }
 
     /// The fleet of the world, the plan, and the operations that it will have measured.

@@ -3,7 +3,8 @@
 use super::{Agent, Lab, OWN_ADDRESS, is_untouched, names, record, until};
 use crate::child::{assert_counters_equal, memtide, program, shared};
 use crate::peer::Peer;
-use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Record, ShareStart};
+use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Record, ShareStart, WarmupEnd};
+use std::fs;
 use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -40,6 +41,39 @@ fn agents_make_one_run_after_another() {
         assert_eq!(agent.code(), Some(0));
         assert!(asked.elapsed() < Duration::from_secs(6), "{:?}", asked.elapsed());
     }
+}
+
+/// Real agents: the window opens for all once the load is steady, closes for all once p50 is
+/// narrow, and memcached has counted what their records say.
+#[test]
+fn agents_find_their_warm_up_and_end_when_figures_are_narrow() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("steady"), Peer::memcached(""));
+    let _agents = lab.agents(2);
+    let (finished, record) = lab.run(&peer, "2", "--rate 2k --duration 10s --mix get=1");
+    assert_eq!((record.ended_by, record.partial), (EndedBy::Duration, false), "{finished}");
+    assert_eq!(record.shards.len(), 2);
+    let warmup_s = record.plan.warmup_s;
+    match record.plan.warmup_end {
+        WarmupEnd::Steady => assert!((1.7..3.0).contains(&warmup_s), "{warmup_s}"),
+        // A busy machine is not steady.
+        end => assert_eq!((end, warmup_s), (WarmupEnd::Unsteady, 3.0)),
+    }
+    for shard in &record.shards {
+        assert_eq!(shard.plan.warmup_end, record.plan.warmup_end);
+        // By the compared clocks it is one instant.
+        assert!((shard.plan.warmup_s - warmup_s).abs() < 0.01, "{}", shard.plan.warmup_s);
+    }
+    assert!(finished.out.contains("of warm-up"), "{finished}");
+    assert_counters_equal(&record);
+    let file = lab.path("narrow.toml");
+    fs::write(&file, "precision = \"rate 9%\"\n").unwrap();
+    let words = format!("{} --rate 2k --warmup 0 --at-most 20s --mix get=1", file.display());
+    let (finished, record) = lab.run(&peer, "2", &words);
+    let precision = record.plan.precision.as_ref().expect("the plan has a precision");
+    assert_eq!(precision.reached, Some(true), "{finished}");
+    assert!((5.7..10.0).contains(&record.measured_s), "{}", record.measured_s);
+    assert_counters_equal(&record);
 }
 
 #[test]
