@@ -7,6 +7,8 @@ mod cmd;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod session;
+mod floor;
+mod fresh;
 mod placement;
 mod flags;
 mod exit;

@@ -7,6 +7,7 @@ use super::outlets::{event, unix_ns};
 use super::tls;
 use super::world::{Gauge, Prepared, World};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE};
+use crate::floor::Floors;
 use crate::placement::barrier::{Refused, barrier};
 use crate::placement::{Division, variable};
 use memtide_base::{Instant, Span};
@@ -19,7 +20,8 @@ use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
 use memtide_record::Warning;
 use memtide_record::{
-    ClockRecord, HostSecond, MachineCpu, MachineRecord, ProgramCpu, ReferenceClock, Wide,
+    ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord, ProgramCpu,
+    ReferenceClock, Wide,
 };
 use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuChoice, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
@@ -65,6 +67,8 @@ pub(crate) struct HostWorld {
     supervisor: Option<Rc<dyn Supervisor>>,
     /// The outputs of measured operations.
     samples: Option<SampleOutlet>,
+    /// The floors of the load, if they are wanted.
+    floors: Option<Floors>,
 }
 
 impl HostWorld {
@@ -74,8 +78,13 @@ impl HostWorld {
         let files_max = machine::raise_file_limit();
         let (machine, clock) = (machine::look(), Clock::start());
         let guard = ConnectGuard::default();
-        let (embedded, supervisor, samples) = (None, None, None);
-        Self { files_max, machine, embedded, division, clock, guard, supervisor, samples }
+        let (embedded, supervisor, samples, floors) = (None, None, None, None);
+        Self { files_max, machine, embedded, division, clock, guard, supervisor, samples, floors }
+    }
+
+    /// This machine, which measures the floors of its loads first, if there are any to measure.
+    pub(crate) fn with(self, floors: Option<Floors>) -> Self {
+        Self { floors, ..self }
     }
 
     /// This machine, limited to the addresses that `guard` permits and directed by `supervisor`.
@@ -240,8 +249,18 @@ impl World for HostWorld {
         let machine = machine_record(&self.machine);
         let (busyness, supervisor) = (Busyness::default(), self.supervisor.clone());
         let (programs, seconds) = (None, SecondReader::default());
-        let clock = self.clock;
-        Box::new(HostGauge { machine, busyness, programs, seconds, clock, supervisor })
+        let (clock, floors) = (self.clock, self.floors.clone());
+        let cpus = self.machine.cpus_allowed.clone();
+        Box::new(HostGauge {
+            machine,
+            busyness,
+            programs,
+            seconds,
+            clock,
+            supervisor,
+            floors,
+            cpus,
+        })
     }
 
     fn finish(&mut self, _runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
@@ -288,6 +307,9 @@ struct HostGauge {
     clock: Clock,
     /// What knows the reference clock, if there is one.
     supervisor: Option<Rc<dyn Supervisor>>,
+    floors: Option<Floors>,
+    /// The CPUs of this process when it started.
+    cpus: Vec<usize>,
 }
 
 impl Gauge for HostGauge {
@@ -314,6 +336,10 @@ impl Gauge for HostGauge {
             retransmits: of.retransmits,
             available_bytes: of.available_bytes,
         })
+    }
+
+    fn floor(&mut self, plan: &PlanRecord) -> Option<FloorRecord> {
+        self.floors.as_ref()?.floor(plan, &self.cpus)
     }
 
     fn cpu(&self) -> Option<MachineCpu> {

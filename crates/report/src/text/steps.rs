@@ -2,7 +2,7 @@
 //!
 //! Rows are written before the next step is known, so columns have fixed widths.
 
-use crate::judgement::goal_word;
+use crate::judgement::{floor_words, goal_word};
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, time};
 use memtide_base::Rate;
@@ -11,7 +11,7 @@ use memtide_record::WarningRecord;
 use memtide_record::steps::{
     Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd, Undecided,
 };
-use memtide_record::{Progress, StepBegun};
+use memtide_record::{FloorRecord, Progress, StepBegun};
 use memtide_scenario::scenario_file;
 use std::collections::BTreeMap;
 
@@ -47,6 +47,8 @@ pub struct StepsText {
     doubts: Vec<(Rate, String)>,
     /// Unit of the rates.
     unit: RateUnit,
+    /// Floors of the tested rates.
+    floors: Vec<(Rate, FloorRecord)>,
 }
 
 impl StepsText {
@@ -69,6 +71,7 @@ impl StepsText {
         {
             self.doubts.push((rate, reason.message.clone()));
         }
+        self.floors.extend(step.record.floor.clone().map(|floor| (rate, floor)));
         let mut out = String::new();
         if !self.begun {
             self.begun = true;
@@ -110,6 +113,9 @@ impl StepsText {
         if let Some(answer) = &conclusion.answer {
             let doubts = self.doubts_about(answer);
             sentences.extend(doubts.into_iter().map(|doubt| ("doubt", doubt)));
+            let found = answer.rate_per_s.map(|per_s| self.rate(per_s));
+            let floor = self.floors.iter().rev().find(|(rate, _)| Some(*rate) == found);
+            sentences.extend(floor.map(|(_, floor)| ("floor", floor_words(floor))));
             sentences.push(("result", self.sentence(answer) + &remainder(&conclusion.lost)));
         }
         sentences

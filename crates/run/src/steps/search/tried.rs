@@ -16,14 +16,14 @@ const SPOILT: u32 = 3;
 /// Steps that do not tell before a rate stays undecided.
 const VAIN: u32 = 4;
 /// The longest step of a rate, as a multiple of the first.
-pub const LONGER_MAX: u32 = 12;
+pub const LONGER_MAX: u32 = 24;
 /// Lengths of the steps after one that does not tell.
 const LENGTHS: [u32; 3] = [2, 4, LONGER_MAX];
 /// The longest step at a rate whose figure has no interval.
 const BLIND_MAX: u32 = 4;
-/// By how many half widths of its interval a figure should be away from its bound: nine of ten
-/// intervals of 98 % then lie on one side.
-const FAR: f64 = 1.4;
+/// By how many half widths of its interval a figure should be away from its bound: two of three
+/// steps then tell. Further away more of them do, but the answer is wider.
+const FAR: f64 = 1.2;
 
 /// A tested rate.
 #[derive(Clone, Copy, Debug)]
@@ -54,11 +54,12 @@ pub(super) struct Tried {
 /// How far a figure is from its bound, by all steps at a rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Off {
-    /// Sum of the weights, each the inverse of a squared half width.
-    weights: f64,
-    /// Sum of the weighted logarithms of figure ÷ bound.
-    sum: f64,
-    /// Half width of the interval of a step of length 1, as a logarithm.
+    /// Sum of the lengths of these steps, which are the weights of both means: single half widths
+    /// scatter.
+    length: f64,
+    /// Mean logarithm of figure ÷ bound.
+    middle: f64,
+    /// Mean half width of the interval of a step of length 1, as a logarithm.
     half: f64,
 }
 
@@ -157,7 +158,7 @@ impl Tried {
     fn next_length(&self) -> Option<u32> {
         let mut lengths = LENGTHS.into_iter().filter(|length| *length > self.longer);
         let Some(off) = self.off else { return lengths.find(|length| *length <= BLIND_MAX) };
-        let tells = |length: &u32| off.middle().abs() >= FAR * off.half_at(*length);
+        let tells = |length: &u32| off.middle.abs() >= FAR * off.half_at(*length);
         let next = lengths.find(tells);
         next.or_else(|| (self.longer < LENGTHS[0]).then_some(LENGTHS[0]))
     }
@@ -177,9 +178,9 @@ impl Tried {
     pub(super) fn aim(&self, other: &Self, side: f64) -> Option<f64> {
         let (here, there) = (self.off?, other.off?);
         let way = (self.rate.per_s / other.rate.per_s).ln();
-        let slope = ((here.middle() - there.middle()) / way).max(SLOPE_MIN);
+        let slope = ((here.middle - there.middle) / way).max(SLOPE_MIN);
         let wanted = side * FAR * here.half_at(LONGER_MAX);
-        Some(self.rate.per_s * ((wanted - here.middle()) / slope).exp())
+        Some(self.rate.per_s * ((wanted - here.middle) / slope).exp())
     }
 }
 
@@ -188,22 +189,18 @@ const SLOPE_MIN: f64 = 0.2;
 
 impl Off {
     fn of(range: [f64; 2], length: f64) -> Self {
-        Self { weights: 0.0, sum: 0.0, half: 0.0 }.and(range, length)
+        Self { length: 0.0, middle: 0.0, half: 0.0 }.and(range, length)
     }
 
     /// With a further step, of this length.
     fn and(self, [low, high]: [f64; 2], length: f64) -> Self {
-        let half = ((high - low) / 2.0).max(f64::EPSILON);
-        let weight = half.powi(-2);
+        let part = length / (self.length + length);
+        let half = (high - low) / 2.0 * length.sqrt();
         Self {
-            weights: self.weights + weight,
-            sum: self.sum + weight * f64::midpoint(low, high),
-            half: half * length.sqrt(),
+            length: self.length + length,
+            middle: self.middle + (f64::midpoint(low, high) - self.middle) * part,
+            half: self.half + (half - self.half) * part,
         }
-    }
-
-    fn middle(&self) -> f64 {
-        self.sum / self.weights
     }
 
     /// Half width that the interval of a step of `length` probably has.
