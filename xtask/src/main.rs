@@ -218,7 +218,8 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
         ("ab", words) => match words.get_one("runs") {
             Some(runs) => {
                 let [rate, at_most_s] = ["rate", "at-most"].map(|name| given(words, name));
-                proof::choices::trials(root, &proof::choices::Trials { runs: *runs, rate, at_most_s })
+                let trials = proof::choices::Trials { runs: *runs, rate, at_most_s };
+                proof::choices::trials(root, &trials)
             }
             None => trials(root, given(words, "trials")),
         },

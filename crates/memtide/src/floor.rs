@@ -62,8 +62,8 @@ impl FloorMode {
     /// The words of the command line.
     pub(crate) const WORDS: [&str; 3] = ["off", "kept", "fresh"];
 
-    /// What the user said; without a word `usual`, but nothing for runs of less than a second, which
-    /// would take less time than their floor.
+    /// What the user said; without a word `usual`, but nothing for runs of less than a second,
+    /// which would take less time than their floor.
     fn of(matches: &ArgMatches, usual: Self, settings: &Settings) -> Self {
         let word = matches.try_get_one::<String>("floor").ok().flatten();
         match word.map(String::as_str) {

@@ -51,7 +51,7 @@ pub(crate) fn run(
 /// Starts the process and hands it the settings.
 fn start(settings: &Settings, words: &[&str], is_silent: bool) -> io::Result<Child> {
     let mut command = Command::new(PROGRAM);
-    command.arg0("memtide").args(["run", "-", "--json", "-"]).args(words);
+    command.arg0("memtide").args(["run", "-"]).args(words);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with(PREFIX) {
             command.env_remove(name);
@@ -63,6 +63,7 @@ fn start(settings: &Settings, words: &[&str], is_silent: bool) -> io::Result<Chi
     }
     let mut document = settings.words();
     document.remove("password");
+    document.insert("json".to_owned(), "-".into());
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     if is_silent {
         command.stderr(Stdio::null());

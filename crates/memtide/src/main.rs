@@ -7,10 +7,10 @@ mod cmd;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod session;
-mod floor;
-mod fresh;
 mod placement;
 mod flags;
+mod floor;
+mod fresh;
 mod exit;
 mod output;
 

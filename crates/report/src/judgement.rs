@@ -6,8 +6,8 @@ use crate::answer::{check_name, next, verdict_figures};
 use crate::layout::{TextLayout, continued, labelled, unbroken, wrapped};
 use crate::number::{counted, seconds, time};
 use memtide_record::{
-    Check, CheckKind, CheckResult, FloorRecord, GoalRecord, GoalResult, Grade, LoopKind, Percentile,
-    Reason, Record, Responder, Verdict, joined,
+    Check, CheckKind, CheckResult, FloorRecord, GoalRecord, GoalResult, Grade, LoopKind,
+    Percentile, Reason, Record, Responder, Verdict, joined,
 };
 
 /// Largest number of goals in a short report, and of warnings, which goals leave less room for.
@@ -73,10 +73,12 @@ pub(crate) fn floor_words(floor: &FloorRecord) -> String {
     };
     let floor_is = format!("{} ({of}{age})", all.collect::<Vec<_>>().join(", "));
     let near: Vec<String> = floor.below.iter().map(Percentile::to_string).collect();
-    match near.len() {
-        0 => floor_is,
-        1 => format!("{floor_is}; {} is below 3 × its floor", near[0]),
-        _ => format!("{floor_is}; {} are below 3 × their floors", near.join(" and ")),
+    match near.split_last() {
+        None => floor_is,
+        Some((only, [])) => format!("{floor_is}; {only} is below 3 × its floor"),
+        Some((last, others)) => {
+            format!("{floor_is}; {} and {last} are below 3 × their floors", others.join(", "))
+        }
     }
 }
 

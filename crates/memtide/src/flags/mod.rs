@@ -152,9 +152,9 @@ fn repeats() -> [Arg; 3] {
     let repeat = option("repeat", "COUNT", "Run this often, and report the median of the runs")
         .value_parser(value_parser!(u32).range(2..=1_000))
         .long_help(
-            "Each run has connections of its own, or a process (--fresh). The report has the median of the runs with its \
-             interval, and the spread between runs beside the error that each knows of itself. One \
-             JSON file holds all records.",
+            "Each run has connections of its own, or a process (--fresh). The report has the \
+             median of the runs with its interval, and the spread between runs beside the error \
+             that each knows of itself. One JSON file holds all records.",
         );
     let between =
         option("between", "COMMAND", "Command between two runs, such as a server's restart")

@@ -24,8 +24,8 @@ pub use distribution::{
     Slicing, Wide,
 };
 pub use judgement::{
-    Aborted, Believable, Check, CheckKind, CheckResult, FloorRecord, GoalRecord, GoalResult, Reason,
-    Responder, Verdict, WarningRecord,
+    Aborted, Believable, Check, CheckKind, CheckResult, FloorRecord, GoalRecord, GoalResult,
+    Reason, Responder, Verdict, WarningRecord,
 };
 pub use measured::per_second;
 pub(crate) use measured::read_histogram;

@@ -2,10 +2,8 @@
 //! narrow.
 //!
 //! What disturbs a step only ever lengthens its times: a step that met the goals settles its rate,
-//! and a miss is believed once it is the third running. A step that does not tell is repeated, as
-//! long as it probably needs; a rate that still does not tell lies inside the interval, whose ends
-//! are then found by long steps where they will tell. A miss that contradicts other steps was a
-//! disturbance, and is repeated.
+//! and a miss is believed once it is the third running. A rate whose steps do not tell lies inside
+//! the interval, whose ends are then found by long steps where they will tell.
 
 use super::tried::{LONGER_MAX, Standing, Tried};
 use crate::steps::course::{Course, Decision, StepResult, Trial};
