@@ -72,6 +72,7 @@ fn carry_out<F: Fleet>(
     (load_only, barrier): (bool, Option<&mut dyn Barrier>),
     observer: &mut impl Observer,
 ) -> Result<RunOutcome, Failure> {
+    let floor = if load_only { None } else { observer.floor(&lowered.record) };
     let began = Began { at: fleet.now(), unix_ns: fleet.since_unix().ns() };
     let plan = &signed(&lowered.plan, writer(&began, lowered));
     observer.on(&Event::Started(Box::new(lowered.record.clone())));
@@ -121,6 +122,7 @@ fn carry_out<F: Fleet>(
         survey: &survey,
         commands: &commands,
         agreement,
+        floor,
         interrupted,
         start,
         began,

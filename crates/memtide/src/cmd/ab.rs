@@ -4,6 +4,7 @@
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
 use crate::flags;
+use crate::floor::{FloorMode, Floors};
 use crate::output::{columns, complain, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
@@ -106,6 +107,8 @@ struct Arm {
     fields: Vec<String>,
     /// What a shell carries out before each of its runs.
     before: Option<String>,
+    /// The floors of its runs, if they are wanted.
+    floors: Option<Floors>,
 }
 
 /// The set-up with this letter.
@@ -140,7 +143,8 @@ fn arm(matches: &ArgMatches, common: &Settings, letter: char) -> Result<Arm, Sto
     settings.outputs = Outputs { quiet: common.outputs.quiet, ..Outputs::default() };
     check_whole(&settings, u64::from(settings.scenario.servers.is_empty()))?;
     let before = matches.get_one::<String>(&format!("{flag}-before")).cloned();
-    Ok(Arm { letter, settings, fields, before })
+    let floors = Floors::new(matches, FloorMode::Kept, &settings);
+    Ok(Arm { letter, settings, fields, before, floors })
 }
 
 impl Arm {
@@ -170,7 +174,7 @@ impl Arm {
     fn run(&self, seed: u64) -> Result<Record, u8> {
         let mut settings = self.settings.clone();
         settings.scenario.seed = seed;
-        run_once(settings)
+        run_once(settings, self.floors.clone())
     }
 }
 
@@ -190,7 +194,7 @@ pub(super) fn carry_out(flag: &str, command: &str) -> Result<(), Stop> {
 
 /// One of several runs, over connections of its own. The error is an exit code; the reason was then
 /// said.
-pub(super) fn run_once(settings: Settings) -> Result<Record, u8> {
+pub(super) fn run_once(settings: Settings, floors: Option<Floors>) -> Result<Record, u8> {
     let record = Rc::new(RefCell::new(None));
     let front = Box::new(ArmFront { record: Rc::clone(&record) });
     let task = Task::Run(RunTask::Whole);
@@ -201,7 +205,10 @@ pub(super) fn run_once(settings: Settings) -> Result<Record, u8> {
     let code = match is_by_agents {
         #[cfg(feature = "cluster")]
         true => Session { settings, task, front, world: MasterWorld }.run(),
-        _ => Session { settings, task, front, world: HostWorld::new(None) }.run(),
+        _ => {
+            let world = HostWorld::new(None).with(floors);
+            Session { settings, task, front, world }.run()
+        }
     };
     record.take().filter(|_| code == 0).ok_or(if code == 0 { FAILED } else { code })
 }

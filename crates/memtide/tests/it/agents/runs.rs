@@ -3,6 +3,7 @@
 use super::{Agent, Lab, OWN_ADDRESS, is_untouched, names, record, until};
 use crate::child::{assert_counters_equal, memtide, program, shared};
 use crate::peer::Peer;
+use memtide_record::compare::Trial;
 use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Record, ShareStart, WarmupEnd};
 use std::fs;
 use std::path::Path;
@@ -91,6 +92,38 @@ fn agents_fill_search_and_scan() {
     let search = lab.master(&search).finish();
     assert!(search.code == Some(0) || search.code == Some(1), "{search}");
     assert!(search.out.contains("1 000/s"), "{search}");
+}
+
+#[test]
+fn agents_make_both_arms_of_a_trial() {
+    let _turn = shared();
+    let (lab, peer, other) = (Lab::new("ab"), Peer::memcached(""), Peer::memcached(""));
+    let agents = lab.agents(2);
+    let (json, page) = (lab.path("ab.json"), lab.path("ab.html"));
+    let line = format!(
+        "ab --a server={} --b server={} --agents 2 --keys 100 {WORDS} --figures all.p50,rate \
+         --at-most 1s --json {} --out html={}",
+        peer.name,
+        other.name,
+        json.display(),
+        page.display()
+    );
+    let finished = lab.master(&line).finish().exits(0);
+    let trial: Trial = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    assert!(!trial.pairs.is_empty(), "{finished}");
+    assert!(finished.out.contains("\npair 1: "), "{finished}");
+    for pair in trial.pairs.iter().filter(|pair| pair.left_out.is_none()) {
+        for arm in &pair.values {
+            let rate = arm[1].unwrap();
+            assert!((rate / 2_000.0 - 1.0).abs() < 0.05, "both agents made it: {rate}: {finished}");
+        }
+    }
+    // Each agent made a share of each run.
+    let shares = 2 * trial.pairs.len();
+    for agent in &agents {
+        assert_eq!(agent.said().matches("done with share").count(), shares, "{}", agent.said());
+    }
+    assert!(std::fs::read_to_string(page).unwrap().contains("Pair by pair"), "{finished}");
 }
 
 #[test]
