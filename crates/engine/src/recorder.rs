@@ -17,7 +17,8 @@ pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
-    Answer, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, Times, UnansweredCount,
+    Answer, Counters, DatagramClass, ErrorClass, Fate, Mismatch, ReplyClass, Tally, Times,
+    UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
 
@@ -216,8 +217,18 @@ impl Recorder {
 
     /// Counts `bytes` of a request of `segment`.
     #[inline(always)]
-    pub(crate) fn requested(&mut self, segment: u16, server: ServerId, asked: Asked, bytes: usize) {
-        self.requested_many(segment, server, asked, bytes);
+    pub(crate) fn requested(
+        &mut self,
+        segment: u16,
+        server: ServerId,
+        (kind, keys): (OpKind, u16),
+        bytes: usize,
+    ) {
+        self.count(segment, server, |counters| {
+            counters.bytes_sent += bytes as u64;
+            let Counters { keys_asked, touch_commands, storage_commands, .. } = counters;
+            ask(kind, keys, [keys_asked, touch_commands, storage_commands]);
+        });
         if segment == segment::MEASURE
             && let Some(sizes) = &mut self.tally.times.request_bytes
         {
@@ -776,14 +787,20 @@ impl Asked {
     /// Adds a request of this kind for this number of keys.
     #[inline(always)]
     pub(crate) fn add(&mut self, kind: OpKind, keys: u16) {
-        match kind.action() {
-            Action::Read | Action::CompareAndStore | Action::Recache | Action::Peek => {
-                self.keys += u64::from(keys);
-            }
-            Action::ReadAndTouch | Action::Touch => self.touches += 1,
-            Action::Store => self.stores += 1,
-            Action::Remove | Action::Count | Action::Invalidate => {}
+        ask(kind, keys, [&mut self.keys, &mut self.touches, &mut self.stores]);
+    }
+}
+
+/// Adds what a request of this kind makes a server count: keys, touches or stores.
+#[inline(always)]
+fn ask(kind: OpKind, keys: u16, [asked, touches, stores]: [&mut u64; 3]) {
+    match kind.action() {
+        Action::Read | Action::CompareAndStore | Action::Recache | Action::Peek => {
+            *asked += u64::from(keys);
         }
+        Action::ReadAndTouch | Action::Touch => *touches += 1,
+        Action::Store => *stores += 1,
+        Action::Remove | Action::Count | Action::Invalidate => {}
     }
 }
 
@@ -818,7 +835,8 @@ fn count(
     counters.hits += found.hits * alike;
     counters.misses += found.misses * alike;
     counters.bytes_received += bytes;
-    if entry.kind.does(Action::ReadAndTouch) {
+    // An item that a winner is making has no value, but the server touches it.
+    if entry.kind.does(Action::ReadAndTouch) && ending.reply == Some(ReplyClass::Values) {
         counters.touching_misses += found.misses * alike;
     }
     if let Some(reply) = ending.reply {

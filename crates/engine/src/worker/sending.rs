@@ -246,9 +246,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let Ok(Issued { bytes, awaits_reply }) = issued else {
             return self.refuse(connection, &entry, now);
         };
-        let mut asked = Asked::default();
-        asked.add(counted_as(&entry), op.keys);
-        self.recorder.requested(entry.segment, server, asked, bytes);
+        self.recorder.requested(entry.segment, server, (counted_as(&entry), op.keys), bytes);
         self.recorder.in_flight += 1;
         client.route.take(connection);
         if !awaits_reply {

@@ -41,13 +41,14 @@ pub fn meta(rehearsal: &Rehearsal) -> Result<(), String> {
     counters(rehearsal)
 }
 
-/// The servers count what was sent, if all of it was answered.
+/// The servers count what was sent, if all of it was answered and none of them lied.
 fn counters(rehearsal: &Rehearsal) -> Result<(), String> {
     let record = &rehearsal.record;
     let phases = record.phases.each().map(|(_, counts)| &counts.totals);
     let is_whole = phases.iter().all(|totals| {
         totals.answered + totals.unacknowledged == totals.intended && totals.late_replies == 0
     });
+    let is_whole = is_whole && rehearsal.faults.iter().all(|(_, count)| *count == 0);
     let mut checks = record.believable.checks.iter();
     let failed = checks.find(|check| {
         check.code == CheckKind::ServerCounters && check.result == CheckResult::Failed
