@@ -78,6 +78,22 @@ fn agents_find_their_warm_up_and_end_when_figures_are_narrow() {
 }
 
 #[test]
+fn agents_speak_meta_with_all_that_only_it_has() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("meta"), Peer::embedded(""));
+    let _agents = lab.agents(2);
+    let mix = "get=4,gets=1,set=1,recache=3,invalidate=1,peek=2";
+    let words = format!("--protocol meta --mix {mix} --recache-time 1ms --meta-flags thl {WORDS}");
+    let (finished, record) = lab.run(&peer, "2", &words);
+    assert_eq!((record.totals.intended, record.shards.len()), (2_000, 2), "{finished}");
+    for name in ["won", "values", "unchanged", "invalidated"] {
+        assert!(record.totals.replies[name] > 0, "no {name}: {finished}");
+    }
+    assert!(record.items.is_some_and(|items| items.age_s.count > 0), "{finished}");
+    assert_counters_equal(&record);
+}
+
+#[test]
 fn agents_fill_search_and_scan() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("commands"), Peer::memcached(""));
