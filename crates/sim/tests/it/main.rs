@@ -15,5 +15,6 @@ mod pauses;
 mod replay;
 mod shares;
 mod steps;
+mod tls;
 #[path = "harness/prelude.rs"]
 mod prelude;
