@@ -201,7 +201,7 @@ impl Taking {
     /// Progress and conditions are of all that the servers get.
     pub fn row(&mut self, loading: &[u32]) -> Option<Row> {
         let own = self.parts.get(1).and_then(|own| Some(own.members.first()?.0));
-        let (all, interval) = self.seconds.row(loading, own)?;
+        let (all, interval) = self.seconds.row(loading, own, &self.names)?;
         let progress = self.so_far.after(&all);
         let aborted = all.aborted(&self.abort_on, self.timeout);
         Some(Row { interval, progress, aborted })

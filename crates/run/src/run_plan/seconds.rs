@@ -155,6 +155,7 @@ impl Seconds {
             workers: seen.workers,
             reports: self.timeline.cut(),
             host: seen.host,
+            agents: Vec::new(),
             is_over: seen.is_over,
         };
         let each = interval.servers.iter().map(|server| &server.counts);
@@ -256,6 +257,7 @@ impl Kept {
             unanswered: interval.unanswered.clone(),
             reports: interval.reports.clone(),
             host: interval.host.clone(),
+            agents: Vec::new(),
             ..*interval
         };
         Self { second, times }
