@@ -24,7 +24,7 @@ use memtide_host::resolve;
 use memtide_host::signal::StopFlag;
 use memtide_record::steps::LostAgent;
 use memtide_record::{EndedBy, PlannedServer};
-use memtide_record::{Event, Phase, PlanRecord, Shared, WrongValues};
+use memtide_record::{Event, Phase, PlanRecord, Progress, Shared, WrongValues};
 use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Lowered, Observer, RunOutcome, SampledServers, Surroundings, load_max};
 use memtide_scenario::{Agents, AgentsWord, Placement, Tags, Target};
@@ -63,6 +63,8 @@ pub(crate) struct MasterRunner {
     began_unix_ns: Option<u64>,
     /// The window of the present round, and the phases of its load that are to come, last first.
     window: Option<Window>,
+    /// The fill before the load of the present round.
+    fill: Fill,
     phases: Vec<(Instant, Phase)>,
     /// Addresses of the agents of the next round, in their order; of the first round also those
     /// that did not come.
@@ -73,6 +75,15 @@ pub(crate) struct MasterRunner {
     trouble: Vec<Stop>,
     /// The agent in this process, if the master makes load.
     _own: Option<Local>,
+}
+
+/// The fill of a round, which the agents make together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fill {
+    since: Instant,
+    /// Keys of each server, and how many of them are stored.
+    keys: u64,
+    done: u64,
 }
 
 impl MasterRunner {
@@ -145,6 +156,7 @@ impl MasterRunner {
             begins: None,
             began_unix_ns: None,
             window: None,
+            fill: Fill::default(),
             phases: Vec::new(),
             enlisted: Vec::new(),
             end: RoundEnd::default(),
@@ -192,6 +204,7 @@ impl MasterRunner {
         let (round, lowered) = self.loads(task)?;
         (self.begins, self.began_unix_ns) = (None, None);
         (self.window, self.phases) = (Some(lowered.plan.window), Vec::new());
+        self.fill = Fill { since: now(), keys: lowered.record.keys, done: 0 };
         observer.on(&Event::Shared(Box::new(self.shared(lowered.record))));
         self.master.begin(&round, now());
         let mut taking = Taking::new(&self.division.agents, &round, &self.master);
@@ -342,10 +355,33 @@ impl MasterRunner {
         self.master.tick(at);
         self.act(taking.as_deref_mut(), observer);
         if let Some(taking) = taking {
+            self.show_fill(at, observer);
             self.show_seconds(taking, observer);
             self.show_phases(at, observer);
         }
         observer.tick(at);
+    }
+
+    /// Shows how far the agents' fills are.
+    fn show_fill(&mut self, at: Instant, observer: &mut impl Observer) {
+        let Fill { since, keys, done: before } = self.fill;
+        let Some(done) = self.master.filled().filter(|done| *done > 0 && *done != before) else {
+            return;
+        };
+        self.fill.done = done;
+        let elapsed_s = at.since(since).as_s_f64();
+        observer.on(&Event::Progress(Progress {
+            phase: Phase::Load,
+            elapsed_s,
+            length_s: None,
+            done: done.min(keys),
+            total: Some(keys),
+            living: None,
+            rate_per_s: (elapsed_s > 0.0).then(|| done as f64 / elapsed_s),
+            response_p99_ns: None,
+            unanswered: 0,
+            oldest_due: None,
+        }));
     }
 
     /// Announces the phases of the load that have begun by `at`. A load that ends early has no

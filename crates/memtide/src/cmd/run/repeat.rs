@@ -6,13 +6,14 @@ use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
 use crate::output::{columns, complain, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::outlets::close;
-use crate::session::{caught, check_whole};
+use crate::session::{WatchedRuns, caught, check_whole};
 use clap::ArgMatches;
 use memtide_host::signal::StopFlag;
 use memtide_record::compare::{Named, Repeats};
 use memtide_report::{repeat_line, repeats_markdown, repeats_text};
 use memtide_scenario::{Goal, Output, OutputKind, Outputs, Settings};
 use memtide_sinks::{Outlets, check_places, open_text};
+use std::sync::Arc;
 
 /// The figures of runs without goals.
 const FIGURES: [&str; 3] = ["all.p50", "all.p99", "rate"];
@@ -28,6 +29,7 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
     each.outputs = Outputs { quiet: outputs.quiet, ..Outputs::default() };
     check_whole(&each, u64::from(each.scenario.servers.is_empty()))?;
     let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
+    let watched = WatchedRuns::open(settings, &stop)?.map(Arc::new);
     let names = names(settings);
     let mut repeats = Repeats::new(asked);
     let mut shows = !outputs.is_on_stdout();
@@ -43,15 +45,21 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
             code = INTERRUPTED;
             break;
         }
-        match run_once(each.clone()) {
+        if let Some(watched) = &watched {
+            watched.live().lock().next_run(format!("run {} of {asked}", number + 1));
+        }
+        match run_once(each.clone(), watched.clone()) {
             Ok(record) => repeats.add(record, &names),
             Err(failed) => {
                 code = failed;
                 break;
             }
         }
-        shows = shows && show_part(&repeat_line(&repeats, &names)).is_ok();
+        let line = repeat_line(&repeats, &names);
+        let shown = || watched.as_ref().map_or_else(|| show_part(&line), |it| it.show_part(&line));
+        shows = shows && shown().is_ok();
     }
+    watched.iter().for_each(|watched| watched.close());
     publish(&repeats, outputs, shows, code)
 }
 
