@@ -17,6 +17,7 @@ mod setup;
 mod tidy;
 mod commands;
 mod files;
+mod web;
 
 use crate::commands::{cargo, run};
 use clap::parser::ValueSource;

@@ -411,6 +411,13 @@ impl Master {
         each.map(|(number, _)| number as u32).collect()
     }
 
+    /// The number of keys that the agents have stored so far, each on the server that it fills now;
+    /// none unless they prepare their shares.
+    pub fn filled(&self) -> Option<u64> {
+        let each = self.members.iter().map(|member| member.progress.report.done);
+        (self.phase == Phase::Preparing).then(|| each.fold(0, u64::saturating_add))
+    }
+
     /// True if the round ends early.
     pub fn is_stopping(&self) -> bool {
         self.stopping.is_some()

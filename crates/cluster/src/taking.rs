@@ -236,7 +236,7 @@ impl Taking {
     /// Progress and conditions are of all that the servers get.
     pub fn row(&mut self, loading: &[u32]) -> Option<Row> {
         let own = self.parts.get(1).and_then(|own| Some(own.members.first()?.0));
-        let (all, interval) = self.seconds.row(loading, own)?;
+        let (all, interval) = self.seconds.row(loading, own, &self.names)?;
         let is_of_agents = own.is_some();
         let interval = interval.map(|it| Interval { is_of_agents, ..it });
         let progress = self.so_far.after(&all);
