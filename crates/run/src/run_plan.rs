@@ -161,6 +161,13 @@ fn lost(
     }
 }
 
+/// True if all was measured, or should have been long ago.
+fn is_over(plan: &Plan, start: Instant, interval: &Interval, is_used_up: bool) -> bool {
+    let end = plan.window.measure_end(start);
+    (is_measured(interval) && (is_used_up || interval.at >= end))
+        || interval.at >= end + plan.timeout + OVERTIME
+}
+
 fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -177,7 +184,6 @@ fn carry_out<F: Fleet>(
     let Begun { start, mut stopped, not_run } = begun;
     let (mut loss, mut aborted, mut is_used_up) = (None, None, false);
     let mut heard = Heard { liveness, count: 0, at: start };
-    let last_deadline = plan.window.measure_end(start) + plan.timeout + OVERTIME;
     let (mut plan, mut opening) = (Cow::Borrowed(plan), Opening::new(plan));
     loop {
         let interval = fleet.collect(fleet.now() + LOOK_EVERY, &mut totals)?;
@@ -226,10 +232,7 @@ fn carry_out<F: Fleet>(
         } else if let Some(lost) = lost(&plan, (start, &interval), &totals, &mut heard) {
             loss = Some(lost);
             stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if (is_measured(&interval)
-            && (is_used_up || interval.at >= plan.window.measure_end(start)))
-            || interval.at >= last_deadline
-        {
+        } else if is_over(&plan, start, &interval, is_used_up) {
             stop(fleet, plan.timeout, &mut stopped)?;
         } else {
             aborted = unless

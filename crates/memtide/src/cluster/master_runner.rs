@@ -25,7 +25,7 @@ use memtide_host::resolve;
 use memtide_host::signal::StopFlag;
 use memtide_record::steps::LostAgent;
 use memtide_record::{EndedBy, PlannedServer};
-use memtide_record::{Event, PlanRecord, Progress, Shared, WrongValues};
+use memtide_record::{Event, Phase, PlanRecord, Progress, Shared, WrongValues};
 use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Lowered, Observer, RunOutcome, SampledServers, Surroundings, load_max};
 use memtide_scenario::{Agents, AgentsWord, Placement, Tags, Target};

@@ -366,6 +366,7 @@ fn agents_of_one_machine_with_default_folders_keep_a_record_each() {
 /// Whatever an agent hands over in place of the record that it named: it is not written, nothing is
 /// acknowledged, and the next record of the same agent is fetched.
 #[test]
+#[allow(clippy::too_many_lines)]
 fn what_is_no_record_is_not_fetched() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("no-record"), Peer::memcached(""));

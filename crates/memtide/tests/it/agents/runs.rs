@@ -89,7 +89,7 @@ fn agents_speak_meta_with_all_that_only_it_has() {
     for name in ["won", "values", "unchanged", "invalidated"] {
         assert!(record.totals.replies[name] > 0, "no {name}: {finished}");
     }
-    assert!(record.items.is_some_and(|items| items.age_s.count > 0), "{finished}");
+    assert!(record.items.as_ref().is_some_and(|items| items.age_s.count > 0), "{finished}");
     assert_counters_equal(&record);
 }
 
@@ -125,7 +125,7 @@ fn agents_make_both_arms_of_a_trial() {
         page.display()
     );
     let finished = lab.master(&line).finish().exits(0);
-    let trial: Trial = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    let trial: Trial = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
     assert!(!trial.pairs.is_empty(), "{finished}");
     assert!(finished.out.contains("\npair 1: "), "{finished}");
     for pair in trial.pairs.iter().filter(|pair| pair.left_out.is_none()) {
@@ -139,7 +139,7 @@ fn agents_make_both_arms_of_a_trial() {
     for agent in &agents {
         assert_eq!(agent.said().matches("done with share").count(), shares, "{}", agent.said());
     }
-    assert!(std::fs::read_to_string(page).unwrap().contains("Pair by pair"), "{finished}");
+    assert!(fs::read_to_string(page).unwrap().contains("Pair by pair"), "{finished}");
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     assert_eq!((own.goals.len(), &own.goals[0].goal), (1, &record.goals[0].goal));
     assert_eq!(record.goals[0].result, GoalResult::Met);
     // Each output holds both loads and tells them apart, or says which it holds.
-    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    let read = |path: &Path| fs::read_to_string(path).unwrap();
     assert!(record.goals[0].why.starts_with("the master's own load: "), "{finished}");
     assert!(read(&md).contains("| the master's own load: "), "{}", read(&md));
     let junit = read(&junit);
@@ -309,7 +309,7 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     let counters = checks.find(|check| check.code == code).unwrap();
     assert_eq!(counters.result, CheckResult::Passed, "{}", counters.message);
     let json = lab.folder.join("own.json");
-    std::fs::write(&json, record.to_json()).unwrap();
+    fs::write(&json, record.to_json()).unwrap();
     memtide(&format!("merge {}", json.display())).complains(2, &["the master's own load"]);
     let shown = memtide(&format!("report {}", json.display()));
     assert!(shown.out.contains("load of the master itself"), "{shown}");
