@@ -289,8 +289,7 @@ impl Warning {
                 cpu_taken(&format!("worker {worker}"), *share, by.as_ref())
             }
             Self::ServerCpuTaken { server, share, by } => {
-                let server = server.as_deref().unwrap_or("the embedded server");
-                cpu_taken(server, *share, Some(by))
+                cpu_taken(server_words(server.as_deref()), *share, Some(by))
             }
             Self::CpuThrottled { share } => cpu_throttled(*share),
             Self::ClientSaturated { worker, busy } => format!(
@@ -312,11 +311,9 @@ impl Warning {
             Self::Evictions { server, count, own } => {
                 format!("{server} evicted {count} items during the run{}", whose(*own))
             }
-            Self::FewConnections { connections, server_threads, rate_per_s } => format!(
-                "{connections} connections for {server_threads} server threads at {}: below 50 \
-                 per thread, single connections can skew the result",
-                format_rate(*rate_per_s)
-            ),
+            Self::FewConnections { connections, server_threads, rate_per_s } => {
+                few_connections(*connections, *server_threads, *rate_per_s)
+            }
             Self::TooManyConnections { server, refused } => {
                 format!("{server} refused {refused} connections because it has too many open")
             }
@@ -340,9 +337,7 @@ impl Warning {
                 "{count} connections could not be opened: no local port was free (a port stays in \
                  use for a minute after a normal close)"
             ),
-            Self::ConnectsFailed { count, why } => {
-                format!("{count} connections could not be opened: {why}")
-            }
+            Self::ConnectsFailed { count, why } => connects_failed(*count, why),
             Self::OutputFailed { output, why } => format!("{output} could not be written: {why}"),
             Self::HistogramSaturated { count } => {
                 format!("{count} times exceed the range of the histograms (one hour)")
@@ -544,6 +539,24 @@ fn servers_differ(runs: usize, servers: usize) -> String {
     format!(
         "the {runs} merged runs loaded {servers} servers, not all the same: the times are those of \
          all servers together"
+    )
+}
+
+/// A server's name for people.
+fn server_words(name: Option<&str>) -> &str {
+    name.unwrap_or("the embedded server")
+}
+
+fn connects_failed(count: u64, why: &str) -> String {
+    format!("{count} connections could not be opened: {why}")
+}
+
+/// Of fewer connections than a server's threads need.
+fn few_connections(connections: u32, server_threads: u32, rate_per_s: f64) -> String {
+    format!(
+        "{connections} connections for {server_threads} server threads at {}: below 50 per thread, \
+         single connections can skew the result",
+        format_rate(rate_per_s)
     )
 }
 

@@ -73,3 +73,18 @@ pub fn stay_off(cpus: &[usize]) {
         let _ = sched_setaffinity(None, &left);
     }
 }
+
+/// Calls `does` while the calling thread may use all of `cpus`, which processes that it starts
+/// inherit. With empty `cpus`, or if that is forbidden, the thread keeps its own.
+pub fn with_cpus<T>(cpus: &[usize], does: impl FnOnce() -> T) -> T {
+    let own = sched_getaffinity(None).ok().filter(|_| !cpus.is_empty());
+    let Some(own) = own else { return does() };
+    let mut mask = CpuSet::new();
+    cpus.iter().for_each(|&cpu| mask.set(cpu));
+    let is_wider = sched_setaffinity(None, &mask).is_ok();
+    let done = does();
+    if is_wider {
+        let _ = sched_setaffinity(None, &own);
+    }
+    done
+}

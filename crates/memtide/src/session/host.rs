@@ -7,6 +7,7 @@ use super::outlets::{event, unix_ns};
 use super::tls;
 use super::world::{Gauge, Prepared, World};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE};
+use crate::floor::Floors;
 use crate::placement::barrier::{Refused, barrier};
 use crate::placement::{Division, variable};
 use memtide_base::{Instant, Span};
@@ -22,7 +23,8 @@ use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
 use memtide_record::Warning;
 use memtide_record::{
-    ClockRecord, HostSecond, MachineCpu, MachineRecord, ProgramCpu, ReferenceClock, ServerCpu, Wide,
+    ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord, ProgramCpu,
+    ReferenceClock, ServerCpu, Wide,
 };
 use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuChoice, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
@@ -70,6 +72,8 @@ pub(crate) struct HostWorld {
     supervisor: Option<Rc<dyn Supervisor>>,
     /// The outputs of measured operations.
     samples: Option<SampleOutlet>,
+    /// The floors of the load, if they are wanted.
+    floors: Option<Floors>,
 }
 
 impl HostWorld {
@@ -79,8 +83,23 @@ impl HostWorld {
         let files_max = machine::raise_file_limit();
         let (machine, clock) = (machine::look(), Clock::start());
         let guard = ConnectGuard::default();
-        let (embedded, local, supervisor, samples) = (None, Vec::new(), None, None);
-        Self { files_max, machine, embedded, local, division, clock, guard, supervisor, samples }
+        Self {
+            files_max,
+            machine,
+            embedded: None,
+            local: Vec::new(),
+            division,
+            clock,
+            guard,
+            supervisor: None,
+            samples: None,
+            floors: None,
+        }
+    }
+
+    /// This machine, which measures the floors of its loads first, if there are any to measure.
+    pub(crate) fn with(self, floors: Option<Floors>) -> Self {
+        Self { floors, ..self }
     }
 
     /// This machine, limited to the addresses that `guard` permits and directed by `supervisor`.
@@ -201,7 +220,7 @@ impl World for HostWorld {
     fn try_out(&mut self, settings: &Settings, lowered: &Lowered) -> Option<(CpuChoice, String)> {
         let serving = self.embedded.as_ref()?;
         let is_plain = self.supervisor.is_none() && self.division.is_none();
-        let is_brief = settings.scenario.is_brief() || settings.scenario.ops_max.is_some();
+        let is_brief = settings.scenario.is_brief(false) || settings.scenario.ops_max.is_some();
         if !is_plain || is_brief {
             return None;
         }
@@ -248,10 +267,19 @@ impl World for HostWorld {
     fn gauge(&self) -> Box<dyn Gauge> {
         let machine = machine_record(&self.machine);
         let (busyness, supervisor) = (Busyness::default(), self.supervisor.clone());
-        let (first, seconds) = (None, SecondReader::default());
         let (clock, groups, local) = (self.clock, Groups::own(), self.local.clone());
-        let of = HostGauge { machine, busyness, first, groups, local, seconds, clock, supervisor };
-        Box::new(of)
+        Box::new(HostGauge {
+            machine,
+            busyness,
+            first: None,
+            groups,
+            local,
+            seconds: SecondReader::default(),
+            clock,
+            supervisor,
+            floors: self.floors.clone(),
+            cpus: self.machine.cpus_allowed.clone(),
+        })
     }
 
     fn finish(&mut self, _runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
@@ -310,6 +338,9 @@ struct HostGauge {
     clock: Clock,
     /// What knows the reference clock, if there is one.
     supervisor: Option<Rc<dyn Supervisor>>,
+    floors: Option<Floors>,
+    /// The CPUs of this process when it started.
+    cpus: Vec<usize>,
 }
 
 /// Counters at the beginning of the measured window.
@@ -381,6 +412,10 @@ impl Gauge for HostGauge {
             retransmits: of.retransmits,
             available_bytes: of.available_bytes,
         })
+    }
+
+    fn floor(&mut self, plan: &PlanRecord) -> Option<FloorRecord> {
+        self.floors.as_ref()?.floor(plan, &self.cpus)
     }
 
     fn cpu(&self) -> Option<MachineCpu> {

@@ -24,8 +24,8 @@ pub use distribution::{
     Slicing, Wide,
 };
 pub use judgement::{
-    Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
-    WarningRecord,
+    Aborted, Believable, Check, CheckKind, CheckResult, FloorRecord, GoalRecord, GoalResult,
+    Reason, Responder, Verdict, WarningRecord,
 };
 pub use measured::per_second;
 pub(crate) use measured::read_histogram;
@@ -235,6 +235,10 @@ pub struct Record {
     pub client: ClientRecord,
     /// CPU load of the machine, 0 to 1; none if it cannot be read.
     pub machine_cpu: Option<MachineCpu>,
+    /// What memtide, the kernel and the way to the server contribute to response times; absent
+    /// unless it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<FloorRecord>,
     /// Warnings.
     pub warnings: Vec<WarningRecord>,
     /// The runs that this record was merged from, ordered by the beginning of their windows; empty

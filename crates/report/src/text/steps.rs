@@ -2,7 +2,7 @@
 //!
 //! Rows are written before the next step is known, so columns have fixed widths.
 
-use crate::judgement::goal_word;
+use crate::judgement::{floor_words, goal_word};
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, time};
 use crate::plan::is_simulated;
@@ -12,7 +12,7 @@ use memtide_record::WarningRecord;
 use memtide_record::steps::{
     Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd, Undecided,
 };
-use memtide_record::{Progress, StepBegun};
+use memtide_record::{FloorRecord, Progress, StepBegun};
 use memtide_scenario::scenario_file;
 use std::collections::BTreeMap;
 
@@ -53,6 +53,8 @@ pub struct StepsText {
     unit: RateUnit,
     /// True if the steps ran in virtual time.
     is_simulated: bool,
+    /// Floors of the tested rates.
+    floors: Vec<(Rate, FloorRecord)>,
 }
 
 impl StepsText {
@@ -76,6 +78,7 @@ impl StepsText {
         {
             self.doubts.push((rate, reason.message.clone()));
         }
+        self.floors.extend(step.record.floor.clone().map(|floor| (rate, floor)));
         let mut out = String::new();
         if !self.begun {
             self.begun = true;
@@ -120,6 +123,9 @@ impl StepsText {
         if let Some(answer) = &conclusion.answer {
             let doubts = self.doubts_about(answer);
             sentences.extend(doubts.into_iter().map(|doubt| ("doubt", doubt)));
+            let found = answer.rate_per_s.map(|per_s| self.rate(per_s));
+            let floor = self.floors.iter().rev().find(|(rate, _)| Some(*rate) == found);
+            sentences.extend(floor.map(|(_, floor)| ("floor", floor_words(floor))));
             sentences.push(("result", self.sentence(answer) + &remainder(&conclusion.lost)));
         }
         sentences

@@ -155,6 +155,7 @@ impl Seconds {
             workers: seen.workers,
             reports: self.timeline.cut(),
             host: seen.host,
+            agents: Vec::new(),
             is_over: seen.is_over,
             is_of_agents: false,
         };
@@ -257,6 +258,7 @@ impl Kept {
             unanswered: interval.unanswered.clone(),
             reports: interval.reports.clone(),
             host: interval.host.clone(),
+            agents: Vec::new(),
             ..*interval
         };
         Self { second, times }

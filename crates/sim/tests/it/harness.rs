@@ -2,17 +2,21 @@
 
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::{Address, Sample};
-use memtide_engine::{Fleet, Plan, ServerPlan};
+use memtide_engine::{FilterPlan, Fleet, Plan, ServerPlan};
 use memtide_record::steps::{Conclusion, Step};
 use memtide_record::{Event, Record};
 use memtide_record::{MachineCpu, MachineRecord, ServerCpu};
 use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 use memtide_run::{
-    Barrier, Doors, Failure, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
+    Barrier, Doors, Failure, Lowered, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
 };
-use memtide_scenario::{Layer, Origin, Scenario, Settings, field};
+use memtide_scenario::{Layer, Origin, Resume, Scenario, Settings, field};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
-use memtide_sim::{Network, PauseKind, Script, Setting, SimFleet, SimServer, Trace, WorkerPause};
+use memtide_sim::{
+    Network, PauseKind, Script, Setting, SimFleet, SimServer, Trace, WorkerPause, WorldClock,
+    WorldFilter,
+};
+use memtide_tls::{SimulatedOptions, simulated};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -31,6 +35,10 @@ pub struct World {
     pub server_cpu: Option<ServerCpu>,
     /// The servers that die, each with the start and end of its death.
     pub deaths: Vec<(usize, Instant, Instant)>,
+    /// The scripted events.
+    pub script: Script,
+    /// Changes the filter of the servers' ends, in a world with TLS.
+    pub breaks: Option<Box<dyn Fn(FilterPlan) -> FilterPlan>>,
     pub interrupt_at: Instant,
     pub seed: u64,
     /// True to keep measured operations one by one.
@@ -71,6 +79,8 @@ impl World {
             work: Span::ZERO,
             server_cpu: None,
             deaths: Vec::new(),
+            script: Script::default(),
+            breaks: None,
             interrupt_at: Instant::NEVER,
             seed: 1,
             keeps_samples: true,
@@ -163,6 +173,24 @@ impl World {
         Ok(Rehearsal { plan, pauses, record, failure, samples, hash, events, faults })
     }
 
+    /// The scenario of a share, lowered.
+    pub fn part(&self, share: Option<Share>) -> (Scenario, Lowered) {
+        let scenario = self.scenario();
+        let around = Surroundings { share, ..self.around() };
+        let lowered =
+            lower(&scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message));
+        (scenario, lowered)
+    }
+
+    /// Carries out a share with this fleet.
+    pub fn carry_out(
+        fleet: &mut impl Fleet,
+        (scenario, lowered): &(Scenario, Lowered),
+        barrier: &mut dyn Barrier,
+    ) -> Result<RunOutcome, Failure> {
+        run(fleet, scenario, lowered, false, Some(barrier), &mut Audience::default())
+    }
+
     /// The fleet of the world, the plan, and the operations that it will have measured.
     pub fn fleet(self) -> (SimFleet, Plan, Rc<RefCell<Vec<Sample>>>) {
         let (scenario, surroundings, setting) = self.stage();
@@ -250,9 +278,30 @@ impl World {
         }
     }
 
+    /// The filters of the load's connections and of the servers' ends, if TLS is spoken.
+    fn filters(
+        &self,
+        scenario: &Scenario,
+        servers: &[ServerPlan],
+    ) -> Option<(FilterPlan, WorldFilter)> {
+        let tls = &scenario.tls;
+        let (seed, least) = (self.seed, tls.min);
+        let options = SimulatedOptions { seed, least, resumes: tls.resume == Resume::On };
+        let clock = WorldClock::default();
+        let read = clock.clone();
+        let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
+        let ends = tls.on.then(|| simulated(&options, move || read.since_unix(), &names))?;
+        let (client, server) = ends.expect("the certificate in the tree is right");
+        let filters =
+            self.breaks.as_ref().map_or_else(|| server.clone(), |breaks| breaks(server.clone()));
+        Some((client, WorldFilter { filters, clock }))
+    }
+
     /// The scenario, its surroundings for lowering, and the setting of the world.
     fn stage(self) -> (Scenario, Surroundings, Setting) {
-        let (scenario, surroundings) = (self.scenario(), self.around());
+        let (scenario, mut surroundings) = (self.scenario(), self.around());
+        let (filter, of_servers) = self.filters(&scenario, &surroundings.servers).unzip();
+        surroundings.filter = filter;
         let servers = self.servers.into_iter().enumerate().map(|(number, profile)| SimServer {
             addresses: vec![address(number)],
             store: StoreOptions { memory_bytes_max: 1 << 30, item_bytes_max: 1 << 20, shards: 1 },
@@ -268,7 +317,8 @@ impl World {
             seed: self.seed,
             network: self.network,
             servers: servers.collect(),
-            script: Script::default(),
+            filter: of_servers,
+            script: self.script,
             pauses: self.pauses,
             work: self.work,
             interrupt_at: self.interrupt_at,

@@ -1,15 +1,18 @@
 //! Agents that are missing, stopped, killed or started again.
 
 use super::{Lab, load_lasts, names, record, until};
-use crate::child::{Running, shared};
+use crate::child::{Finished, Running, shared};
 use crate::peer::Peer;
 use memtide_record::EndedBy;
 use memtide_record::steps::Steps;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::read_to_string;
-use std::thread::sleep;
-use std::time::Duration;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::fd::AsRawFd;
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
 
 /// A load that lasts until something ends it.
 const LONG: &str = "--rate 2k --duration 40s --mix get=1";
@@ -265,4 +268,88 @@ fn an_agent_that_is_stopped_for_long_is_lost_and_makes_no_load_afterwards() {
     let still = peer.figure("cmd_get");
     sleep(Duration::from_millis(300));
     assert_eq!(peer.figure("cmd_get"), still);
+}
+
+/// The time until a run has ended that its user interrupts: much shorter than the deadlines of what
+/// it waits for, with time for a busy machine.
+const INTERRUPTED_MAX: Duration = Duration::from_secs(7);
+
+/// Ends a run as by Ctrl-C, and waits for its end.
+fn interrupted(run: Running) -> Finished {
+    let began = Instant::now();
+    run.signal(Signal::INT);
+    let ended = run.finish();
+    assert!(began.elapsed() < INTERRUPTED_MAX, "{:?}: {ended}", began.elapsed());
+    ended
+}
+
+/// Each end of a run took up to 30 s then.
+#[test]
+fn ctrl_c_ends_a_run_whatever_its_agents_do() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("interrupts"), Peer::memcached(""));
+    let agents = lab.agents(2);
+    // An agent stands still in its load.
+    let run = under_way(&lab, &peer, "2", LONG);
+    agents[1].signal(Signal::STOP);
+    let ended = interrupted(run);
+    let words = ["a1", "did not hand over its record within 2 s", "memtide agent records"];
+    // With 3, as whenever an agent is lost.
+    ended.fails(3, &words);
+    let partial = record(&lab.path("run.json"));
+    assert_eq!((names(&partial), partial.partial), (vec!["a0".to_owned()], true), "{ended}");
+    assert!(partial.totals.answered > 0, "{ended}");
+    agents[1].signal(Signal::CONT);
+    agents[1].await_log("done with share");
+    // Agents wait for a server.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = silent.local_addr().unwrap();
+    let run = lab.master(&format!("run -s {server} --agents 2 --timeout 40s {BRIEF}"));
+    agents.iter().for_each(|agent| agent.await_log("begins share"));
+    sleep(Duration::from_secs(1));
+    let ended = interrupted(run);
+    assert!(matches!(ended.code, Some(3 | 130)), "{ended}");
+    assert!(!ended.err.is_empty(), "{ended}");
+}
+
+/// A load that would be over soon.
+const BRIEF: &str = "--rate 500 --duration 1s --load never --warmup 0";
+
+/// An agent that answered pings and never prepared held its master for ever, without a word.
+#[test]
+fn a_server_for_which_an_agent_waits_is_named_and_the_wait_has_an_end() {
+    let _turn = shared();
+    let lab = Lab::new("prepares");
+    let _agent = lab.agent("a0");
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    // It answers the first connection, and then lets the kernel accept one more.
+    let full = TcpListener::bind("127.0.0.1:0").unwrap();
+    // SAFETY: the descriptor is that of a listener, whose queue this shortens.
+    assert_eq!(unsafe { libc::listen(full.as_raw_fd(), 0) }, 0);
+    let [silent_at, full_at] = [&silent, &full].map(|it| it.local_addr().unwrap());
+    let answers = spawn(move || {
+        let (mut stream, _) = full.accept().unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        while let Some(Ok(line)) = lines.next() {
+            let answer = if line == "version" { "VERSION 1.6.0" } else { "END" };
+            stream.write_all(format!("{answer}\r\n").as_bytes()).unwrap();
+        }
+        full
+    });
+    for (server, words, waits) in [
+        (silent_at, "", format!("waiting for server {silent_at} to answer")),
+        (full_at, "--connections 8 --threads 1 --no-stats", "opening 8 connections (".to_owned()),
+    ] {
+        let began = Instant::now();
+        let run = lab.master(&format!(
+            "run -s {server} --agents 1 --timeout 40s --prepare-timeout 4s {words} {BRIEF}"
+        ));
+        let ended = run.finish();
+        ended.fails(3, &["agent a0", "no progress for 4 s (--prepare-timeout)", &waits]);
+        let said = ended.err.lines().find(|line| line.starts_with("memtide: waiting for agent a0"));
+        let said = said.unwrap_or_else(|| panic!("{ended}"));
+        assert!(said.contains(&waits), "{ended}");
+        assert!(began.elapsed() < Duration::from_secs(30), "{ended}");
+    }
+    drop(answers.join());
 }
