@@ -20,9 +20,6 @@ pub struct LocalServer {
     threads: Vec<u32>,
 }
 
-/// The run-queue time of each thread so far, by its id.
-pub type Waits = BTreeMap<u32, Span>;
-
 impl LocalServer {
     /// These threads of this process.
     pub fn within(threads: Vec<u32>) -> Self {
@@ -44,9 +41,9 @@ impl LocalServer {
         Some(Self { process, threads: Vec::new() })
     }
 
-    /// For how long each thread has been ready to run without a CPU; empty if the kernel does not
-    /// say.
-    pub fn waits(&self) -> Waits {
+    /// For how long each thread has been ready to run without a CPU so far, by the thread's id;
+    /// empty if the kernel does not say.
+    pub fn waits(&self) -> BTreeMap<u32, Span> {
         let folder = format!("/proc/{}/task", self.process);
         let is_own = |id: &u32| self.threads.is_empty() || self.threads.contains(id);
         let own = numbers(&folder).filter(is_own);
@@ -59,7 +56,7 @@ impl LocalServer {
     }
 
     /// The longest wait of a thread since `before`.
-    pub fn longest_since(&self, before: &Waits) -> Option<Span> {
+    pub fn longest_since(&self, before: &BTreeMap<u32, Span>) -> Option<Span> {
         let since = |(id, now): (u32, Span)| Some(now.saturating_sub(*before.get(&id)?));
         self.waits().into_iter().filter_map(since).max()
     }

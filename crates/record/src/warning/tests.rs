@@ -104,8 +104,8 @@ fn figures_are_in_the_sentence() {
     );
     assert_eq!(
         sentences[2],
-        "the embedded server waited 42 % of the time for a CPU that other threads used; the busiest \
-         other program was 'sh' (process 78, 0.97 CPUs)"
+        "the embedded server waited 42 % of the time for a CPU that other threads used; the \
+         busiest other program was 'sh' (process 78, 0.97 CPUs)"
     );
     assert_eq!(sentences[5], "too few operations for p99.9 of set: 3688 needed, 1010 measured");
     // An agent was lost while it filled its half: what the other one knows of is its own half.

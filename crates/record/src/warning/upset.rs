@@ -61,8 +61,8 @@ impl Upset {
             }
             Self::HitRatio { keys, hits, held, of_share } => match held {
                 Some(held) => format!(
-                    "{} of {keys} keys were found ({}), but the servers held {} of {} when the load \
-                     started",
+                    "{} of {keys} keys were found ({}), but the servers held {} of {} when the \
+                     load started",
                     hits,
                     exact_percent(*hits as f64 / *keys as f64),
                     exact_percent(*held),

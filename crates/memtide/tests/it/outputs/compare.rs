@@ -129,8 +129,8 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
     );
 }
 
-/// The servers' cost of one command grew from 6.74 to 27.2 s per million operations when it was given
-/// again: the first time the servers were filled, too, and that was divided by the reads.
+/// The servers' cost of one command grew from 6.74 to 27.2 s per million operations when it was
+/// given again: the first time the servers were filled, too, and that was divided by the reads.
 #[test]
 fn the_same_command_twice_costs_the_servers_the_same() {
     let _turn = shared();
