@@ -16,7 +16,9 @@ use memtide_record::steps::{CourseKind, StepRole};
 use memtide_report::Live;
 #[cfg(feature = "web")]
 use memtide_report::{StepsPage, page};
-use memtide_scenario::{Goal, Outputs, ProgressForm, Settings};
+#[cfg(feature = "web")]
+use memtide_scenario::Goal;
+use memtide_scenario::{Outputs, ProgressForm, Settings};
 #[cfg(feature = "ui")]
 use memtide_sinks::{Screen, ScreenControl};
 use memtide_sinks::{SharedLive, Sink};
@@ -43,6 +45,7 @@ pub(crate) struct Watching {
     /// The page of the steps so far, if a browser may watch them.
     #[cfg(feature = "web")]
     steps: Option<StepsPage>,
+    #[cfg(feature = "web")]
     goals: Vec<Goal>,
     /// True if more than a line is drawn.
     is_whole: bool,
@@ -72,8 +75,7 @@ impl Watching {
         if let Some(message) = not_built(&settings.outputs, BUILT) {
             return Err(Stop::usage(message));
         }
-        let goals = settings.scenario.goals.clone();
-        let live = SharedLive::new(Live::new(&goals));
+        let live = SharedLive::new(Live::new(&settings.scenario.goals));
         let line = match StatusLine::new(form == ProgressForm::Off) {
             _ if form == ProgressForm::Off => Progress::None,
             Some(line) => Progress::Status(line),
@@ -97,7 +99,8 @@ impl Watching {
             web,
             #[cfg(feature = "web")]
             steps: None,
-            goals,
+            #[cfg(feature = "web")]
+            goals: settings.scenario.goals.clone(),
             is_whole,
         })
     }
