@@ -32,8 +32,8 @@ fn run_with(words: &str, cache: &Path) -> (Finished, Option<FloorRecord>) {
 fn figures_near_the_floor_are_named_and_floors_are_kept() {
     let _turn = alone();
     let (quick, slow) = (Peer::embedded(""), Peer::embedded("--behaviour fixed:20ms"));
-    let cache = scratch("cache");
-    fs::create_dir_all(&cache).unwrap();
+    let cache = scratch("floors");
+    drop(fs::remove_dir_all(&cache));
     let quick = format!("-s {}", quick.name);
     let (_, none) = run_with(&quick, &cache);
     assert_eq!(none, None, "a run has no floor unless it is asked for");
@@ -56,7 +56,7 @@ fn figures_near_the_floor_are_named_and_floors_are_kept() {
 #[test]
 fn a_report_says_the_floor() {
     let _turn = shared();
-    let cache = scratch("cache");
+    let cache = scratch("floors-said");
     let line = "run --rate 500 --keys 100 --duration 300ms --floor";
     let mut command = program();
     let command = command.args(line.split_whitespace()).env("XDG_CACHE_HOME", &cache);
