@@ -106,6 +106,11 @@ impl Floors {
         if let Some(kept) = self.kept(&key, now_s) {
             return Some(kept);
         }
+        // What failed once in this process is not tried before each run.
+        let before = self.known.borrow_mut().insert(key.clone(), Value::Null);
+        if before == Some(Value::Null) {
+            return None;
+        }
         let settings = self.load(plan, responder, rate_per_s);
         let measured = with_cpus(cpus, || fresh::run(&settings, &[], true, &|| false));
         let without = |why: &str| {
