@@ -17,6 +17,7 @@ mod setup;
 mod tidy;
 mod commands;
 mod files;
+mod web;
 
 use crate::commands::{cargo, run};
 use clap::parser::ValueSource;
@@ -107,8 +108,11 @@ fn command() -> Command {
 fn proofs() -> [Command; 7] {
     let word = |name, about| Command::new(name).about(about);
     [
-        word("first-run", "Run memtide with defaults; its own delay as a share of p50 and p99")
-            .arg(number("runs", "20", "Number of runs")),
+        word(
+            "first-run",
+            "Run memtide with defaults; the grades of p50, p90 and p99, and memtide's own share",
+        )
+        .arg(number("runs", "20", "Number of runs")),
         word("shares", "Simulate runs of many shares, with wrong clocks and lost shares")
             .arg(number("shares", "1000", "Shares of each run"))
             .arg(number("lanes", "10", "Lanes of each share"))
@@ -138,13 +142,14 @@ fn proofs() -> [Command; 7] {
     ]
 }
 
-fn bench_words() -> [Arg; 9] {
+fn bench_words() -> [Arg; 10] {
     let seconds = value_parser!(u32).range(1..=604_800);
     [
         number("rounds", "11", "Rounds; each gives one ratio per client"),
         number("seconds", "3", "How long each client runs in a round"),
         valued("shape", "WORD", "Only the loads whose name contains WORD").default_value(""),
         switch("no-peers", "Leave out other load generators that are found on PATH"),
+        switch("tls", "Instead: loads over TLS, beside a bare client on the same library"),
         file("json", "Also write every figure to FILE"),
         switch("sinks", "Instead: measure sinks alone, and all outputs beside a load"),
         switch("instructions", "Instead: count instructions; fails if they grew"),
@@ -203,7 +208,8 @@ fn bench(root: &Path, words: &ArgMatches) -> Result<(), String> {
     }
     let (shape, json) = (given(words, "shape"), words.get_one("json").cloned());
     let peers = !words.get_flag("no-peers");
-    bench::run(root, &bench::Options { rounds, seconds, shape, peers, json })
+    let tls = words.get_flag("tls");
+    bench::run(root, &bench::Options { rounds, seconds, shape, peers, tls, json })
 }
 
 fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {

@@ -35,15 +35,6 @@ pub(crate) fn online() -> usize {
     count.max(1)
 }
 
-/// The processor time that the control group allows, in processors; `None` without a limit.
-pub(crate) fn quota() -> Option<f64> {
-    let group = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = group.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let limit = fs::read_to_string(format!("/sys/fs/cgroup{path}/cpu.max")).ok()?;
-    let (quota, period) = limit.trim().split_once(' ')?;
-    Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?)
-}
-
 /// Pins the calling thread to `cpu`.
 pub(crate) fn pin(cpu: usize) -> rustix::io::Result<()> {
     keep(None, cpu)

@@ -26,8 +26,35 @@ use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+/// Makes a command, with help of this length.
+type Make = fn(Length) -> Command;
+
+/// The commands that take every field of a scenario, and therefore much memory.
+const OF_SCENARIOS: [(&str, Make); 6] = [
+    ("run", run_command),
+    ("load", load_command),
+    ("search", |length| steps::search_command(length, false)),
+    ("scan", |length| steps::scan_command(length, false)),
+    ("ab", ab::ab_command),
+    ("sim", sim_command),
+];
+
 /// The whole command line, with help of this length.
 pub(crate) fn command(length: Length) -> Command {
+    command_with(length, |_| true)
+}
+
+/// What is needed of the whole command line to read these words: of the commands that take every
+/// field of a scenario only the one that is named.
+pub(crate) fn command_for(words: &[OsString]) -> Command {
+    let named = words.get(1).and_then(|word| word.to_str());
+    let is_one = OF_SCENARIOS.iter().any(|(name, _)| named == Some(name));
+    command_with(Length::of(words.iter().cloned()), |name| !is_one || named == Some(name))
+}
+
+fn command_with(length: Length, includes: impl Fn(&str) -> bool) -> Command {
+    let [run, load, search, scan, ab, sim] =
+        OF_SCENARIOS.map(|(name, make)| includes(name).then(|| make(length)));
     Command::new("memtide")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Load generator for memcached that reports how far its numbers can be trusted")
@@ -35,16 +62,12 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .args_override_self(true)
-        .subcommand(run_command(length))
-        .subcommand(load_command(length))
-        .subcommand(steps::search_command(length, false))
-        .subcommand(steps::scan_command(length, false))
-        .subcommand(ab::ab_command(length))
+        .subcommands([run, load, search, scan, ab].into_iter().flatten())
         .subcommand(merge_command())
         .subcommand(report_command())
         .subcommand(compare_command())
         .subcommands(views())
-        .subcommand(sim_command(length))
+        .subcommands(sim)
         .subcommand(doctor_command())
         .subcommand(serve_command())
         .subcommands(agents())
@@ -187,7 +210,7 @@ fn load_command(length: Length) -> Command {
     with_help(command, &page, length)
 }
 
-/// Fields about the length of a single run, which several runs do not have.
+/// Fields about the length of a single run. Commands of several runs say why they refuse them.
 const OF_ONE_RUN: [&str; 2] = ["precision", "at-most"];
 
 fn scenario_command(name: &'static str, about: &'static str, long: &'static str) -> Command {
@@ -195,12 +218,13 @@ fn scenario_command(name: &'static str, about: &'static str, long: &'static str)
     let file = Arg::new(SCENARIO_FILE)
         .value_name("SCENARIO.toml")
         .help("Flags as keys (- for stdin); flags override them");
-    FIELDS
-        .iter()
-        .filter(|field| is_single || !OF_ONE_RUN.contains(&field.name))
-        .fold(Command::new(name).about(about).long_about(long).arg(file), |command, field| {
-            command.arg(flag(field))
-        })
+    FIELDS.iter().fold(
+        Command::new(name).about(about).long_about(long).arg(file),
+        |command, field| {
+            let is_unfit = !is_single && OF_ONE_RUN.contains(&field.name);
+            command.arg(flag(field).hide(is_unfit))
+        },
+    )
 }
 
 const SCENARIO_FILE: &str = "scenario-file";

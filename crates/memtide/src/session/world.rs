@@ -14,6 +14,9 @@ use memtide_sinks::Samples;
 /// The interface of a session to its world. A session calls the methods in the order of their
 /// declaration.
 pub(crate) trait World {
+    /// True if signals ask the run to end; false if they end the program at once.
+    const CATCHES: bool = true;
+
     /// Carries out the session's runs.
     type Runner: Runner;
 

@@ -5,6 +5,7 @@
 use crate::judgement::{floor_words, goal_word};
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, time};
+use crate::plan::is_simulated;
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
 use memtide_record::WarningRecord;
@@ -33,6 +34,9 @@ const WIDTHS: [usize; 10] = [4, 12, 12, 8, 8, 8, 11, 8, 9, 10];
 /// Columns that a narrow terminal may omit, least needed first.
 const DISPENSABLE: [&str; 5] = ["lag p99", "service p99", "p95", "p50", "target"];
 
+/// What the results of steps in virtual time are of.
+const SIMULATED: &str = "all steps ran in virtual time, against simulated servers";
+
 /// The text of a search or a scan, built step by step.
 #[derive(Clone, Debug, Default)]
 pub struct StepsText {
@@ -47,6 +51,8 @@ pub struct StepsText {
     doubts: Vec<(Rate, String)>,
     /// Unit of the rates.
     unit: RateUnit,
+    /// True if the steps ran in virtual time.
+    is_simulated: bool,
     /// Floors of the tested rates.
     floors: Vec<(Rate, FloorRecord)>,
 }
@@ -66,6 +72,7 @@ impl StepsText {
         }
         let rate = step.rate();
         self.unit = rate.unit;
+        self.is_simulated = is_simulated(&step.record);
         if let Some(reason) = step.doubt()
             && self.doubts.iter().all(|(doubted, _)| *doubted != rate)
         {
@@ -98,6 +105,9 @@ impl StepsText {
     /// The sentences below the rows, each with its label.
     fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
         let mut sentences = Vec::new();
+        if self.is_simulated {
+            sentences.push(("simulated", SIMULATED.to_owned()));
+        }
         for (steps, first, warning) in self.warnings.values() {
             let WarningRecord { message, remedy, .. } = warning;
             let where_ = match steps {

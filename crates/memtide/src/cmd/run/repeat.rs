@@ -8,13 +8,14 @@ use crate::fresh;
 use crate::output::{columns, complain, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::outlets::close;
-use crate::session::{caught, check_whole};
+use crate::session::{WatchedRuns, caught, check_whole};
 use clap::ArgMatches;
 use memtide_host::signal::StopFlag;
 use memtide_record::compare::{Named, Repeats};
 use memtide_report::{repeat_line, repeats_markdown, repeats_text};
 use memtide_scenario::{Goal, Output, OutputKind, Outputs, Settings};
 use memtide_sinks::{Outlets, check_places, open_text};
+use std::sync::Arc;
 
 /// The figures of runs without goals.
 const FIGURES: [&str; 3] = ["all.p50", "all.p99", "rate"];
@@ -34,6 +35,7 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
     let words: Vec<&str> = floor.iter().map(String::as_str).collect();
     let is_fresh = is_fresh(matches);
     let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
+    let watched = WatchedRuns::open(settings, &stop)?.map(Arc::new);
     let names = names(settings);
     let mut repeats = Repeats::new(asked);
     let mut shows = !outputs.is_on_stdout();
@@ -49,9 +51,12 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
             code = INTERRUPTED;
             break;
         }
+        if let Some(watched) = &watched {
+            watched.live().lock().next_run(format!("run {} of {asked}", number + 1));
+        }
         let ran = match is_fresh {
             true => fresh::run(&each, &words, false, &|| stop.is_raised()),
-            false => run_once(each.clone(), floors.clone()),
+            false => run_once(each.clone(), watched.clone(), floors.clone()),
         };
         match ran {
             Ok(record) => repeats.add(record, &names),
@@ -60,8 +65,11 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
                 break;
             }
         }
-        shows = shows && show_part(&repeat_line(&repeats, &names)).is_ok();
+        let line = repeat_line(&repeats, &names);
+        let shown = || watched.as_ref().map_or_else(|| show_part(&line), |it| it.show_part(&line));
+        shows = shows && shown().is_ok();
     }
+    watched.iter().for_each(|watched| watched.close());
     publish(&repeats, outputs, shows, code)
 }
 
