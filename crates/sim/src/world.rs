@@ -72,6 +72,15 @@ pub enum PauseKind {
     OtherThreads,
     /// The hypervisor runs something else, which the kernel tells apart from CPU time.
     Steal,
+    /// Its control group has used up its CPU quota, which the kernel counts as a wait for a CPU.
+    Throttled,
+}
+
+impl PauseKind {
+    /// True if the kernel counts the pause of a worker that is ready to run as a wait for a CPU.
+    pub(crate) const fn is_wait(self) -> bool {
+        matches!(self, Self::OtherThreads | Self::Throttled)
+    }
 }
 
 /// An event for a worker.

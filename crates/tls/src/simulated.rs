@@ -2,6 +2,8 @@
 //! is the world's, and the exchange of keys keeps no secret. Records, handshakes and sessions are
 //! rustls', with the ciphers of the real world.
 
+#![allow(clippy::disallowed_types, reason = "rustls takes its time as a Duration")]
+
 use crate::client::{ClientOptions, client_of};
 use crate::library::Library;
 use crate::material::{Material, MaterialError};

@@ -36,7 +36,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     (
         "sinks",
         "base scenario record report",
-        "serde_json flate2 parquet ureq base64 ratatui axum tokio futures-core",
+        "serde_json flate2 parquet ureq base64 ratatui rustix axum tokio futures-core",
     ),
     ("compat", "base metrics scenario record", ""),
     (

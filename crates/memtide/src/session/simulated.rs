@@ -101,6 +101,7 @@ impl Lines {
 }
 
 impl World for SimWorld {
+    const CATCHES: bool = false;
     type Runner = FleetRunner<SimFleet>;
 
     fn servers_within(&self, _settings: &Settings) -> u64 {

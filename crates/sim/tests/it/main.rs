@@ -5,6 +5,7 @@
 #[allow(dead_code, reason = "the swarm uses the rest")]
 mod harness;
 mod queues;
+mod agents;
 mod arrivals;
 mod datagrams;
 mod elsewhere;

@@ -86,7 +86,7 @@ fn a_pause_in_the_handshake_is_in_the_handshake_alone() {
     // The load begins after questions, at an instant that the first run shows.
     let quiet = run(Vec::new());
     assert_eq!(churn(&quiet).handshake.max_ns, Some(ms(2)));
-    let begins_ms = (quiet.started_unix_ms - 1_800_000_000_000) as u64;
+    let begins_ms = quiet.started_unix_ms - 1_800_000_000_000;
     // Of the connections, one every 50 ms, one begins its handshake meanwhile.
     let stop = memtide_sim::Stretch::ms(begins_ms + 1_002, begins_ms + 1_042);
     let paused = run(vec![stop]);
