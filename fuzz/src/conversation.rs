@@ -87,7 +87,9 @@ fn obey_master(master: &mut Master, now: Instant) {
             Some(
                 master::Action::Prepared(_)
                 | master::Action::Begins(_)
-                | master::Action::Waiting(_),
+                | master::Action::Waiting(_)
+                | master::Action::Warming(..)
+                | master::Action::SoFar(..),
             ) => {}
         }
     }
