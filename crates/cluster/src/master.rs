@@ -10,7 +10,9 @@ mod window;
 mod ending;
 mod member;
 
+use beginning::PING_EVERY;
 pub use ending::RoundEnd;
+pub(crate) use ending::handing_over_max;
 pub(crate) use gathering::NAME_CHARS_MAX;
 pub use gathering::{Gathered, Wanted};
 pub use member::Lost;
@@ -409,6 +411,13 @@ impl Master {
         each.map(|(number, _)| number as u32).collect()
     }
 
+    /// The number of keys that the agents have stored so far, each on the server that it fills now;
+    /// none unless they prepare their shares.
+    pub fn filled(&self) -> Option<u64> {
+        let each = self.members.iter().map(|member| member.progress.report.done);
+        (self.phase == Phase::Preparing).then(|| each.fold(0, u64::saturating_add))
+    }
+
     /// True if the round ends early.
     pub fn is_stopping(&self) -> bool {
         self.stopping.is_some()
@@ -467,7 +476,8 @@ impl Master {
     fn resume(&mut self, now: Instant) {
         let still = now.since(self.looked);
         self.looked = now;
-        if still < MASTER_SILENT_MAX {
+        // Agents may have waited for the next ping already.
+        if still + PING_EVERY < MASTER_SILENT_MAX {
             return;
         }
         self.excused = now;

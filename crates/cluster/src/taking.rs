@@ -13,7 +13,7 @@ use memtide_base::printable::printable;
 use memtide_record::Aborted;
 use memtide_record::event::LoadSoFar;
 use memtide_record::{
-    Interval, Merging, Progress, Record, Scenarios, WarmupEnd, Warning, WarningRecord, Wide, beside,
+    Interval, Merging, Progress, Record, Scenarios, WarmupEnd, Warning, Wide, beside,
 };
 use memtide_scenario::Goal;
 use memtide_scenario::Scenario;
@@ -236,7 +236,9 @@ impl Taking {
     /// Progress and conditions are of all that the servers get.
     pub fn row(&mut self, loading: &[u32]) -> Option<Row> {
         let own = self.parts.get(1).and_then(|own| Some(own.members.first()?.0));
-        let (all, interval) = self.seconds.row(loading, own)?;
+        let (all, interval) = self.seconds.row(loading, own, &self.names)?;
+        let is_of_agents = own.is_some();
+        let interval = interval.map(|it| Interval { is_of_agents, ..it });
         let progress = self.so_far.after(&all);
         let aborted = all.aborted(&self.abort_on, self.timeout);
         Some(Row { interval, progress, aborted })
@@ -288,7 +290,10 @@ impl Taking {
             Some(Some(own)) => (beside(agents, own), failure),
             Some(None) => (agents, failure.or_else(|| Some(unfit(UNMEASURED)))),
         };
-        record.warnings.extend(surplus.iter().map(WarningRecord::from));
+        if let Some((agents, operations)) = surplus {
+            record.rows_without_record = Some(operations);
+            record.warnings.push((&Warning::RowsWithoutRecord { agents, operations }).into());
+        }
         Ok((record, failure))
     }
 
@@ -311,8 +316,8 @@ impl Taking {
         Lost { exit, why: format!("{}; {rest}", lost_sentences(&incomplete).join("; ")) }
     }
 
-    /// What rows hold of agents whose records did not arrive.
-    fn surplus(&self) -> Option<Warning> {
+    /// The agents whose records did not arrive, and the number of their operations that rows hold.
+    fn surplus(&self) -> Option<(String, u64)> {
         let recorded = |number: &u32| self.parts.iter().any(|part| part.recorded.contains(number));
         let numbers = (0..self.names.len() as u32).filter(|number| !recorded(number));
         let shown: Vec<(u32, u64)> = numbers.map(|it| (it, self.seconds.shown(it))).collect();
@@ -327,7 +332,7 @@ impl Taking {
             }
             _ => format!("agents {}", named.join(", ")),
         };
-        Some(Warning::RowsWithoutRecord { agents, operations })
+        Some((agents, operations))
     }
 }
 

@@ -161,6 +161,13 @@ fn lost(
     }
 }
 
+/// True if all was measured, or should have been long ago.
+fn is_over(plan: &Plan, start: Instant, interval: &Interval, is_used_up: bool) -> bool {
+    let end = plan.window.measure_end(start);
+    (is_measured(interval) && (is_used_up || interval.at >= end))
+        || interval.at >= end + plan.timeout + OVERTIME
+}
+
 fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -170,12 +177,13 @@ fn carry_out<F: Fleet>(
 ) -> Result<Ended, Failure> {
     let mut totals = TallySum::new(&plan.shape());
     fleet.start(plan, plan.own_workers())?;
-    let opened = open(fleet, plan, &mut totals)?;
+    let mut told =
+        |open| barrier.iter_mut().for_each(|it| it.opening(open, plan.own_connections()));
+    let opened = open(fleet, plan, &mut totals, &mut told)?;
     let begun = begin(fleet, &opened, lent(&mut barrier), &mut totals)?;
     let Begun { start, mut stopped, not_run } = begun;
     let (mut loss, mut aborted, mut is_used_up) = (None, None, false);
     let mut heard = Heard { liveness, count: 0, at: start };
-    let last_deadline = plan.window.measure_end(start) + plan.timeout + OVERTIME;
     let (mut plan, mut opening) = (Cow::Borrowed(plan), Opening::new(plan));
     loop {
         let interval = fleet.collect(fleet.now() + LOOK_EVERY, &mut totals)?;
@@ -224,10 +232,7 @@ fn carry_out<F: Fleet>(
         } else if let Some(lost) = lost(&plan, (start, &interval), &totals, &mut heard) {
             loss = Some(lost);
             stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if (is_measured(&interval)
-            && (is_used_up || interval.at >= plan.window.measure_end(start)))
-            || interval.at >= last_deadline
-        {
+        } else if is_over(&plan, start, &interval, is_used_up) {
             stop(fleet, plan.timeout, &mut stopped)?;
         } else {
             aborted = unless
@@ -263,16 +268,23 @@ fn command<F: Fleet>(
 /// A server refuses connections because it has too many.
 const TOO_MANY: TroubleKind = TroubleKind::Closed(Closed::Broken(PeerError::TooManyConnections));
 
-/// Waits until every connection is open; gives up if none opens within the timeout.
-fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut TallySum) -> Result<Interval, Failure> {
+/// Waits until every connection is open, and says meanwhile how many are; gives up if none opens
+/// within the timeout.
+fn open<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    totals: &mut TallySum,
+    tell: &mut dyn FnMut(u64),
+) -> Result<Interval, Failure> {
     let mut last = (totals.all_connections().opened, fleet.now());
     loop {
         let interval = fleet.collect(fleet.now() + LEAD, totals)?;
+        let opened = totals.all_connections().opened;
+        tell(opened);
         let ready = interval.workers.iter().all(|worker| worker.stage >= Stage::Ready);
         if ready || interval.interrupted {
             return Ok(interval);
         }
-        let opened = totals.all_connections().opened;
         let wanted = plan.own_connections();
         let trouble = interval.workers.iter().find_map(|worker| worker.trouble);
         if let Some(trouble) = trouble {

@@ -31,6 +31,9 @@ pub trait Barrier {
     /// Method by which the shares agree.
     fn kind(&self) -> ShareStart;
 
+    /// Learns, until all are there, how many of the connections `wanted` by this share are open.
+    fn opening(&mut self, _open: u64, _wanted: u32) {}
+
     /// Reports to the other shares that this one is prepared. Called once, before [`Self::look`].
     ///
     /// # Errors

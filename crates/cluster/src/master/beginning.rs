@@ -10,7 +10,7 @@ use memtide_base::{Instant, Span};
 
 /// The interval between pings of each agent, which measure its drift and show that its master
 /// lives.
-const PING_EVERY: Span = Span::from_s(1);
+pub(super) const PING_EVERY: Span = Span::from_s(1);
 /// The interval between pings of an agent that waits for others.
 const PING_WAITING_EVERY: Span = Span::from_s(5);
 /// The number of pings that compare clocks before the first load.

@@ -25,7 +25,7 @@ use memtide_host::resolve;
 use memtide_host::signal::StopFlag;
 use memtide_record::steps::LostAgent;
 use memtide_record::{EndedBy, PlannedServer};
-use memtide_record::{Event, PlanRecord, Shared, WrongValues};
+use memtide_record::{Event, Phase, PlanRecord, Progress, Shared, WrongValues};
 use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Lowered, Observer, RunOutcome, SampledServers, Surroundings, load_max};
 use memtide_scenario::{Agents, AgentsWord, Placement, Tags, Target};
@@ -63,6 +63,8 @@ pub(crate) struct MasterRunner {
     began_unix_ns: Option<u64>,
     /// The measured window of the present round.
     window: Option<SharedWindow>,
+    /// The fill before the load of the present round.
+    fill: Fill,
     /// Addresses of the agents of the next round, in their order; of the first round also those
     /// that did not come.
     enlisted: Vec<String>,
@@ -72,6 +74,15 @@ pub(crate) struct MasterRunner {
     trouble: Vec<Stop>,
     /// The agent in this process, if the master makes load.
     _own: Option<Local>,
+}
+
+/// The fill of a round, which the agents make together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fill {
+    since: Instant,
+    /// Keys of each server, and how many of them are stored.
+    keys: u64,
+    done: u64,
 }
 
 impl MasterRunner {
@@ -143,6 +154,7 @@ impl MasterRunner {
             rows,
             began_unix_ns: None,
             window: None,
+            fill: Fill::default(),
             enlisted: Vec::new(),
             end: RoundEnd::default(),
             trouble: Vec::new(),
@@ -189,6 +201,7 @@ impl MasterRunner {
         let (round, lowered) = self.loads(task)?;
         let window = lowered.plan.window;
         (self.began_unix_ns, self.window) = (None, Some(SharedWindow::new(window)));
+        self.fill = Fill { since: now(), keys: lowered.record.keys, done: 0 };
         observer.on(&Event::Shared(Box::new(self.shared(lowered.record))));
         self.master.begin(&round, now());
         let Window { warmup, duration, .. } = window;
@@ -341,6 +354,7 @@ impl MasterRunner {
         self.master.tick(at);
         self.act(taking.as_deref_mut(), observer);
         if let Some(taking) = taking {
+            self.show_fill(at, observer);
             self.show_seconds(taking, observer);
             self.show_phases(at, observer);
             if let Some(window) = &mut self.window {
@@ -348,6 +362,28 @@ impl MasterRunner {
             }
         }
         observer.tick(at);
+    }
+
+    /// Shows how far the agents' fills are.
+    fn show_fill(&mut self, at: Instant, observer: &mut impl Observer) {
+        let Fill { since, keys, done: before } = self.fill;
+        let Some(done) = self.master.filled().filter(|done| *done > 0 && *done != before) else {
+            return;
+        };
+        self.fill.done = done;
+        let elapsed_s = at.since(since).as_s_f64();
+        observer.on(&Event::Progress(Progress {
+            phase: Phase::Load,
+            elapsed_s,
+            length_s: None,
+            done: done.min(keys),
+            total: Some(keys),
+            living: None,
+            rate_per_s: (elapsed_s > 0.0).then(|| done as f64 / elapsed_s),
+            response_p99_ns: None,
+            unanswered: 0,
+            oldest_due: None,
+        }));
     }
 
     /// Announces the phases of the load that have begun by `at`. A load that ends early has no

@@ -405,6 +405,12 @@ impl Barrier for AtMaster {
         ShareStart::Agents
     }
 
+    fn opening(&mut self, open: u64, wanted: u32) {
+        let what = Some(format!("opening {wanted} connections"));
+        // An agent that no longer listens is about to end.
+        drop(self.events.events.send(Report::Preparing { done: open, what }));
+    }
+
     fn arrive(&mut self) -> Result<(), NotRun> {
         let gone = |_| NotRun("the agent has ended".to_owned());
         self.events.send(Report::Prepared).map_err(gone)

@@ -7,6 +7,7 @@ use super::sim;
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
+use crate::floor::{FloorMode, Floors};
 use crate::output::{columns, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
@@ -197,7 +198,9 @@ fn perform(
     if settings.placement.agents.which.is_some() {
         return Ok(Session { settings, task, front, world: MasterWorld }.run());
     }
-    Ok(Session { settings, task, front, world: HostWorld::new(None) }.run())
+    let usual = if kind == CourseKind::Search { FloorMode::Kept } else { FloorMode::Off };
+    let world = HostWorld::new(None).with(Floors::new(matches, usual, &settings));
+    Ok(Session { settings, task, front, world }.run())
 }
 
 /// The command that carries the same steps out again, with the scenario in a file.

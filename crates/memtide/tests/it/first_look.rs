@@ -72,7 +72,8 @@ fn two_cpus_are_divided_between_the_server_and_the_worker() {
 #[test]
 fn a_first_run_tries_how_to_wait_and_says_what_it_chose() {
     let Some(run) = on_cpus(2, "run --duration 5s --keys 1k --json -") else { return };
-    let record = run.exits(0).record();
+    let run = run.exits(0);
+    let record = run.record();
     let plan = &record.plan;
     assert!(run.err.contains("memtide: tried "), "{run}");
     let server = plan.server_cpu.expect("the server has a CPU of its own");

@@ -16,5 +16,6 @@ mod pauses;
 mod replay;
 mod shares;
 mod steps;
+mod tls;
 #[path = "harness/prelude.rs"]
 mod prelude;
