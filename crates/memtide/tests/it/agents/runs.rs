@@ -54,7 +54,7 @@ fn agents_speak_meta_with_all_that_only_it_has() {
     for name in ["won", "values", "unchanged", "invalidated"] {
         assert!(record.totals.replies[name] > 0, "no {name}: {finished}");
     }
-    assert!(record.items.is_some_and(|items| items.age_s.count > 0), "{finished}");
+    assert!(record.items.as_ref().is_some_and(|items| items.age_s.count > 0), "{finished}");
     assert_counters_equal(&record);
 }
 
