@@ -1,12 +1,16 @@
-//! Pictures of the page that `--out html` writes, taken by a browser without a screen, and checks
-//! of the page in it: no message on the console, and no request.
+//! Pictures of the page that `--out html` writes and of the one on which a run is watched, taken by
+//! a browser without a screen, and checks of the former in it: no message on the console, and no
+//! request.
 
-use crate::commands::{self, cargo, run, text};
+use crate::bench::server::free_address;
+use crate::commands::{self, Kept, cargo, run, text};
 use crate::files::{at, emptied, put};
-use crate::setup;
+use crate::{setup, web};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// Widths in CSS pixels, with heights that show the charts.
 const SIZES: [(u32, u32); 2] = [(400, 2400), (1400, 2000)];
@@ -16,6 +20,11 @@ const SCHEMES: [(&str, u32); 2] = [("dark", 0), ("light", 1)];
 const RUN: &str = "sim --rate 800 --behaviour queue:1,exponential:1ms --duration 60s --keys 1000 \
                    --goal all.p99<50ms --goal errors<0.1% --seed 4 --quiet";
 const SCAN: &str = "scan --rates 2k,4k,8k,12k --duration 1s --keys 1000 --goal all.p99<5ms --quiet";
+/// A load that is watched for a while, and how its server behaves.
+const WATCHED: &str = "run --rate 4k --keys 1000 --duration 60s --warmup 2s --mix get=9,set=1 \
+                       --goal all.p99<5ms --web-linger 0s --quiet";
+const STANDS_STILL: &str = "queue:1,exponential:50us+pause:9s,400ms";
+const WATCHED_FOR: Duration = Duration::from_secs(38);
 /// Height in CSS pixels of what a reader sees first.
 const FIRST: u32 = 800;
 /// A script that writes into a page's title where the answer ends, and whether it is in order: the
@@ -51,7 +60,7 @@ pub(crate) fn pictures(root: &Path) -> Result<(), String> {
         return Ok(());
     }
     let browser = setup::find("chromium").ok_or("chromium was installed and is not found")?;
-    run(cargo(root).args(["build", "--package", "memtide"]))?;
+    run(cargo(root).args(["build", "--package", "memtide", "--features", "web"]))?;
     let folder = emptied(root.join("target/pictures"))?;
     let images = root.join("docs/images");
     fs::create_dir_all(&images).map_err(at(&images))?;
@@ -71,7 +80,8 @@ pub(crate) fn pictures(root: &Path) -> Result<(), String> {
     for (width, _) in SIZES {
         begins_with_answer(&browser, &folder, &folder.join("run.html"), width)?;
     }
-    for (name, _) in pages {
+    live_page(&program, &folder)?;
+    for name in ["run", "scan", "live"] {
         for (width, height) in SIZES {
             for (scheme, number) in SCHEMES {
                 let image = images.join(format!("{name}-{width}-{scheme}.png"));
@@ -87,6 +97,20 @@ pub(crate) fn pictures(root: &Path) -> Result<(), String> {
     }
     println!("pictures: written to docs/images");
     Ok(())
+}
+
+/// Keeps the page of a run under way whose server stands still now and then, as `live.html`.
+fn live_page(program: &Path, folder: &Path) -> Result<(), String> {
+    let [server, page] = [free_address()?, free_address()?];
+    let mut serve = Command::new(program);
+    serve.args(["serve", "--port", &server.port().to_string(), "--behaviour", STANDS_STILL]);
+    let _server = Kept::spawn(serve.stdout(Stdio::null()).stderr(Stdio::null()))?;
+    let mut watched = Command::new(program);
+    watched.current_dir(folder).args(WATCHED.split(' '));
+    watched.args(["--server", &server.to_string(), &format!("--web={page}/live")]);
+    let _run = Kept::spawn(watched.stdout(Stdio::null()).stderr(Stdio::null()))?;
+    thread::sleep(WATCHED_FOR);
+    put(&folder.join("live.html"), web::page(page, "/live/")?.as_bytes())
 }
 
 /// Runs memtide for a page and its JSON.

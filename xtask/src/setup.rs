@@ -35,6 +35,10 @@ const PYTHON: &[Need] = &[("python3", "python3", "others' readers of our files r
 const READERS: &str = "crates/memtide/tests/it/readers/requirements.txt";
 /// The folder in which they are installed, below the root.
 const READERS_FOLDER: &str = "target/readers";
+/// The checker of pages for readers with special needs, as npm names it, and the folder below the
+/// root in which the tests look for it. It is under MPL-2.0 and never part of memtide.
+const AXE: &str = "axe-core@4.10.3";
+const AXE_FOLDER: &str = "target/axe";
 /// The programs for counting instructions.
 pub(crate) const INSTRUCTIONS: &[Need] = &[("valgrind", "valgrind", "it counts instructions")];
 /// The programs for `cargo xtask pictures`.
@@ -117,6 +121,35 @@ fn make_readers(root: &Path) -> Result<(), String> {
     let words = ["--quiet", "--disable-pip-version-check", "install", "--requirement"];
     crate::commands::run(Command::new(folder.join("bin/pip")).args(words).arg(&wanted))?;
     files::put(&installed, &text)
+}
+
+/// Fetches the checker of pages, if there is a browser for it, unless it is there. If it cannot be
+/// fetched, the tests with it are skipped.
+pub(crate) fn install_page_checker(root: &Path) {
+    let [(browser, package, _)] = PICTURES else { unreachable!("pages need a browser alone") };
+    if find(browser).is_none() {
+        eprintln!("xtask: tests of pages in a browser will be skipped without Debian's {package}");
+    } else if let Err(error) = fetch_axe(root) {
+        eprintln!("xtask: pages will not be checked by axe-core: {error}");
+    }
+}
+
+/// Cause: There is no npm here, or no network.
+///
+/// To do: Install npm, and try again with a network.
+fn fetch_axe(root: &Path) -> Result<(), String> {
+    let folder = root.join(AXE_FOLDER);
+    if folder.join("package/axe.min.js").exists() {
+        return Ok(());
+    }
+    let npm = find("npm").ok_or("npm, which fetches axe-core, is not installed")?;
+    fs::create_dir_all(&folder).map_err(files::at(&folder))?;
+    let mut pack = Command::new(npm);
+    pack.current_dir(&folder).args(["pack", "--silent", AXE]);
+    let file = crate::commands::told(&mut pack)?;
+    let mut unpack = Command::new("tar");
+    unpack.current_dir(&folder).args(["-xzf", file.trim(), "package/axe.min.js"]);
+    crate::commands::run(&mut unpack)
 }
 
 /// The path of `program`, if it is installed.

@@ -17,16 +17,17 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
     setup::install_missing(setup::TESTS)?;
     setup::install_cluster();
     setup::install_readers(root);
+    setup::install_page_checker(root);
     // Most of the time tests wait for a load to end, so more than the CPUs can run at once.
     // Tests that measure pauses run alone.
-    let threads = 2 * available_parallelism().map_or(1, usize::from);
+    let threads = 3 * available_parallelism().map_or(1, usize::from);
     let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| threads.to_string());
     let mut all = cargo(root);
-    all.env("RUST_TEST_THREADS", &threads).args(["test", "--workspace", "--no-fail-fast"]);
+    all.env("RUST_TEST_THREADS", &threads).args(["test", "--no-fail-fast"]).args(WHOLE);
     let failing = failed(&mut all)?;
     let again = || {
         let mut again = cargo(root);
-        again.args(["test", "--workspace", "--quiet", "--"]);
+        again.args(["test", "--quiet"]).args(WHOLE).arg("--");
         again
     };
     repeat(&failing, again)?;
@@ -43,6 +44,10 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
     let failing = failed(over_epoll().env("RUST_TEST_THREADS", &threads).args(BY_DRIVER))?;
     repeat(&failing, over_epoll)
 }
+
+/// Everything that is released is tested: also the features that a first build leaves out. What
+/// memtide says without them is tested by tables, and clippy checks that build.
+const WHOLE: [&str; 3] = ["--workspace", "--features", "memtide/ui,memtide/web"];
 
 /// Largest number of tests that are repeated alone: more than these fail for a common cause.
 const REPEATED_MAX: usize = 4;
@@ -104,14 +109,14 @@ const BY_DRIVER: [&str; 11] = [
     "verification::",
 ];
 
-/// The program of the integration tests, as `cargo test --workspace` has built it.
+/// The program of the integration tests, as the command above has built it.
 ///
 /// Cause: Cargo names no such program: the tests were moved.
 ///
 /// To do: Name their package and target in `xtask/src/suite.rs`.
 fn integration_tests(root: &Path) -> Result<PathBuf, String> {
-    let words = ["test", "--workspace", "--no-run", "--message-format=json", "--quiet"];
-    let messages = told(cargo(root).args(words))?;
+    let words = ["test", "--no-run", "--message-format=json", "--quiet"];
+    let messages = told(cargo(root).args(words).args(WHOLE))?;
     let mut artifacts = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
     let manifest = root.join("crates/memtide/Cargo.toml");
     let is_it = |artifact: &Value| {

@@ -44,6 +44,12 @@ pub enum Caught {
     HangUp,
 }
 
+/// Raises SIGINT in this process, as Ctrl-C does.
+pub fn interrupt() {
+    // It cannot fail for a signal that exists.
+    drop(low_level::raise(SIGINT));
+}
+
 impl StopFlag {
     /// A flag that SIGINT, SIGTERM and SIGHUP raise. A second signal exits with `exit_code`; if the
     /// program `outlasts` signals, only a second SIGINT does, because schedulers and timeout(1)

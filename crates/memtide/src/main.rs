@@ -9,6 +9,8 @@ mod cluster;
 mod session;
 mod placement;
 mod flags;
+mod floor;
+mod fresh;
 mod exit;
 mod output;
 

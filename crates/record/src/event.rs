@@ -4,7 +4,7 @@
 
 mod interval;
 
-pub use interval::{Interval, IntervalRow, LoadSoFar, log_end, log_head, log_of};
+pub use interval::{AgentSecond, Interval, IntervalRow, LoadSoFar, log_end, log_head, log_of};
 
 use crate::record::{IntervalRecord, Phase, PlanRecord, Record};
 use crate::sample::Sample;

@@ -40,7 +40,7 @@ mod prose;
 pub use agreement::{Agreement, Circumstances, Readings};
 pub use belief::{Channel, GradedFigure, LATE, Ranged, joined};
 pub use compare::{Comparison, Rule, compare};
-pub use event::{Event, Interval, LoadSoFar, Progress, Shared, StepBegun, TimesSoFar};
+pub use event::{AgentSecond, Event, Interval, LoadSoFar, Progress, Shared, StepBegun, TimesSoFar};
 pub use exit::Exit;
 pub use judge::judge;
 pub use memtide_belief::Grade;

@@ -72,6 +72,7 @@ fn carry_out<F: Fleet>(
     (load_only, barrier): (bool, Option<&mut dyn Barrier>),
     observer: &mut impl Observer,
 ) -> Result<RunOutcome, Failure> {
+    let floor = if load_only { None } else { observer.floor(&lowered.record) };
     let began = Began { at: fleet.now(), unix_ns: fleet.since_unix().ns() };
     let plan = &signed(&lowered.plan, writer(&began, lowered));
     observer.on(&Event::Started(Box::new(lowered.record.clone())));
@@ -90,12 +91,12 @@ fn carry_out<F: Fleet>(
         None
     } else {
         commands.before(fleet, (plan, &survey), scenario)?;
-        let mut widest = |plan: &Plan, ended: &Ended| {
-            let record = so_far(ended, (plan, lowered), &survey, &began);
-            record.widths().map(|(_, width)| width).fold(0.0, f64::max)
+        let mut so_far = |plan: &Plan, ended: &Ended| {
+            so_far(ended, (plan, lowered, scenario, start), &survey, &began)
         };
-        let closing = Closing::new(plan, &mut widest);
+        let closing = Closing::new(plan, &mut so_far);
         let unless = (conditions(scenario, start), barrier, closing);
+        waits_for(start).into_iter().for_each(|words| observer.on(&Event::Note(words.to_owned())));
         let ended = main_phase(fleet, plan, unless, &mut monitor, observer);
         commands.after(fleet, (plan, &survey), scenario);
         Some(ended?)
@@ -122,6 +123,7 @@ fn carry_out<F: Fleet>(
         survey: &survey,
         commands: &commands,
         agreement,
+        floor,
         interrupted,
         start,
         began,
@@ -482,6 +484,17 @@ impl<'a> Monitor<'a> {
             unanswered: totals.segments.iter().map(Counters::unanswered).sum(),
             oldest_due: oldest_due(looked),
         }));
+    }
+}
+
+/// What a share waits for once its connections are open, in words; none if it does not wait, or its
+/// master says so.
+fn waits_for(start: ShareStart) -> Option<&'static str> {
+    match start {
+        ShareStart::Time => Some("waiting for the time of --start-at"),
+        ShareStart::Pmi => Some("waiting for the other shares, through their launcher"),
+        ShareStart::Folder => Some("waiting for the other shares, through the folder of --barrier"),
+        ShareStart::WhenReady | ShareStart::Agents => None,
     }
 }
 

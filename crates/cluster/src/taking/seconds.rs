@@ -6,7 +6,7 @@
 //! long as the longest stretch in it; rows follow each other without gaps and never overlap.
 
 use memtide_base::Span;
-use memtide_record::Interval;
+use memtide_record::{AgentSecond, Interval};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Largest number of stretches of one agent that wait for those of other agents.
@@ -63,11 +63,13 @@ impl Seconds {
     }
 
     /// The next row, once every agent in `loading` has reported so far, or one is far ahead: of all
-    /// loads, and of all but that of the agent `own`, which may have none.
+    /// loads, and of all but that of the agent `own`, which may have none. The latter has a part for
+    /// each agent, with its name of `names`, by number.
     pub(super) fn row(
         &mut self,
         loading: &[u32],
         own: Option<u32>,
+        names: &[String],
     ) -> Option<(Interval, Option<Interval>)> {
         let at = self.boundary(loading)?;
         let agents = self.agents.iter_mut();
@@ -81,7 +83,11 @@ impl Seconds {
             *until = end;
             Some(Interval { start, length: end.saturating_sub(start), ..sum })
         };
+        let name = |number: u32| names.get(number as usize).map_or("", String::as_str);
+        let others = parts.iter().filter(|(number, _)| Some(*number) != own);
+        let each = others.map(|(number, part)| AgentSecond::of(name(*number), part)).collect();
         let agents = sum(own, &mut self.until_of_agents);
+        let agents = agents.map(|sum| Interval { agents: each, ..sum });
         Some((sum(None, &mut self.until)?, agents))
     }
 

@@ -4,6 +4,7 @@
 use super::folder::own_key;
 use super::own_outputs::{OwnPoints, OwnRows};
 use super::serving::{Local, Own, Setup};
+use super::window::SharedWindow;
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use crate::output::say;
 use crate::session::front::division::{Division, OwnPart};
@@ -24,7 +25,7 @@ use memtide_host::resolve;
 use memtide_host::signal::StopFlag;
 use memtide_record::steps::LostAgent;
 use memtide_record::{EndedBy, PlannedServer};
-use memtide_record::{Event, Phase, PlanRecord, Shared, WrongValues};
+use memtide_record::{Event, Phase, PlanRecord, Progress, Shared, WrongValues};
 use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Lowered, Observer, RunOutcome, SampledServers, Surroundings, load_max};
 use memtide_scenario::{Agents, AgentsWord, Placement, Tags, Target};
@@ -57,13 +58,13 @@ pub(crate) struct MasterRunner {
     is_quiet: bool,
     /// Output of the measured operations of the master's own load.
     rows: Option<OwnRows>,
-    /// Instant at which the loads of the present round begin together, once it is agreed.
-    begins: Option<Instant>,
-    /// That instant by this machine's time of day.
+    /// The beginning of the loads of the present round by this machine's time of day, once it is
+    /// agreed.
     began_unix_ns: Option<u64>,
-    /// The window of the present round, and the phases of its load that are to come, last first.
-    window: Option<Window>,
-    phases: Vec<(Instant, Phase)>,
+    /// The measured window of the present round.
+    window: Option<SharedWindow>,
+    /// The fill before the load of the present round.
+    fill: Fill,
     /// Addresses of the agents of the next round, in their order; of the first round also those
     /// that did not come.
     enlisted: Vec<String>,
@@ -73,6 +74,15 @@ pub(crate) struct MasterRunner {
     trouble: Vec<Stop>,
     /// The agent in this process, if the master makes load.
     _own: Option<Local>,
+}
+
+/// The fill of a round, which the agents make together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fill {
+    since: Instant,
+    /// Keys of each server, and how many of them are stored.
+    keys: u64,
+    done: u64,
 }
 
 impl MasterRunner {
@@ -142,10 +152,9 @@ impl MasterRunner {
             tags: settings.outputs.tags.clone(),
             is_quiet: settings.outputs.quiet,
             rows,
-            begins: None,
             began_unix_ns: None,
             window: None,
-            phases: Vec::new(),
+            fill: Fill::default(),
             enlisted: Vec::new(),
             end: RoundEnd::default(),
             trouble: Vec::new(),
@@ -190,11 +199,14 @@ impl MasterRunner {
         observer: &mut impl Observer,
     ) -> Result<(RoundEnd, Taking), Failure> {
         let (round, lowered) = self.loads(task)?;
-        (self.begins, self.began_unix_ns) = (None, None);
-        (self.window, self.phases) = (Some(lowered.plan.window), Vec::new());
+        let window = lowered.plan.window;
+        (self.began_unix_ns, self.window) = (None, Some(SharedWindow::new(window)));
+        self.fill = Fill { since: now(), keys: lowered.record.keys, done: 0 };
         observer.on(&Event::Shared(Box::new(self.shared(lowered.record))));
         self.master.begin(&round, now());
-        let mut taking = Taking::new(&self.division.agents, &round, &self.master);
+        let Window { warmup, duration, .. } = window;
+        let lengths = (warmup, Some(duration).filter(|it| *it != Span::MAX));
+        let mut taking = Taking::new(&self.division.agents, lengths, &round, &self.master);
         let end = loop {
             if let Some(end) = self.master.round_end() {
                 break end;
@@ -342,20 +354,43 @@ impl MasterRunner {
         self.master.tick(at);
         self.act(taking.as_deref_mut(), observer);
         if let Some(taking) = taking {
+            self.show_fill(at, observer);
             self.show_seconds(taking, observer);
             self.show_phases(at, observer);
+            if let Some(window) = &mut self.window {
+                window.look(&mut self.master, taking, at);
+            }
         }
         observer.tick(at);
+    }
+
+    /// Shows how far the agents' fills are.
+    fn show_fill(&mut self, at: Instant, observer: &mut impl Observer) {
+        let Fill { since, keys, done: before } = self.fill;
+        let Some(done) = self.master.filled().filter(|done| *done > 0 && *done != before) else {
+            return;
+        };
+        self.fill.done = done;
+        let elapsed_s = at.since(since).as_s_f64();
+        observer.on(&Event::Progress(Progress {
+            phase: Phase::Load,
+            elapsed_s,
+            length_s: None,
+            done: done.min(keys),
+            total: Some(keys),
+            living: None,
+            rate_per_s: (elapsed_s > 0.0).then(|| done as f64 / elapsed_s),
+            response_p99_ns: None,
+            unanswered: 0,
+            oldest_due: None,
+        }));
     }
 
     /// Announces the phases of the load that have begun by `at`. A load that ends early has no
     /// further ones.
     fn show_phases(&mut self, at: Instant, observer: &mut impl Observer) {
-        let is_next = |(begins, _): &mut (Instant, Phase)| *begins <= at;
-        while !self.master.is_stopping()
-            && let Some((_, phase)) = self.phases.pop_if(is_next)
-        {
-            observer.on(&Event::Phase(phase));
+        if let Some(window) = self.window.as_mut().filter(|_| !self.master.is_stopping()) {
+            window.phases(at).into_iter().for_each(|phase| observer.on(&Event::Phase(phase)));
         }
     }
 
@@ -369,8 +404,7 @@ impl MasterRunner {
                 Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
                 Action::Prepared(count) => observer.on(&Event::Prepared(count)),
                 Action::Begins(at) => {
-                    self.begins = Some(at);
-                    self.phases = self.window.map_or_else(Vec::new, |window| phases(window, at));
+                    self.window.iter_mut().for_each(|window| window.begin(at));
                     let ahead = at.since(Instant::ZERO).ns();
                     let passed = now().since(Instant::ZERO).ns();
                     let began = unix_ns().saturating_add(ahead) - passed;
@@ -380,10 +414,16 @@ impl MasterRunner {
                 Action::Second(number, second) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
                     let at = now();
-                    let passed = self.begins.map_or(Span::ZERO, |begins| at.since(begins));
+                    let passed = self.window.as_ref().map_or(Span::ZERO, |it| it.passed(at));
                     if let Err(why) = taking.second(number, &second, passed) {
                         self.master.unfit(number, why, at);
                     }
+                }
+                Action::Warming(number, warming) => {
+                    self.window.iter_mut().for_each(|window| window.warming(number, warming));
+                }
+                Action::SoFar(number, record) => {
+                    self.window.iter_mut().for_each(|it| it.so_far(number, record.clone()));
                 }
                 Action::Record(number, record) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
@@ -465,17 +505,6 @@ impl Runner for MasterRunner {
         });
         each.collect()
     }
-}
-
-/// The phases of a load with this window that begins at `at`, the last one first.
-fn phases(window: Window, at: Instant) -> Vec<(Instant, Phase)> {
-    let measured = at + window.warmup;
-    let mut phases =
-        vec![(measured + window.duration, Phase::Cooldown), (measured, Phase::Measure)];
-    if !window.warmup.is_zero() {
-        phases.push((at, Phase::Warmup));
-    }
-    phases
 }
 
 /// The agents outside the master's own process.

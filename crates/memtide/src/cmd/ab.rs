@@ -4,12 +4,14 @@
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
 use crate::flags;
+use crate::floor::{FloorMode, Floors};
 use crate::output::{columns, complain, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
 use crate::session::outlets::close;
 use crate::session::{
-    Came, Ended, Front, FrontProfile, InStep, Opened, Session, Task, caught, check_whole,
+    Came, Ended, Front, FrontProfile, InStep, Opened, Session, Task, WatchedRuns, caught,
+    check_whole,
 };
 use clap::ArgMatches;
 use memtide_base::{Random, Span};
@@ -26,6 +28,7 @@ use memtide_sinks::{Outlets, check_places, open_text};
 use std::cell::RefCell;
 use std::process::{Command, Stdio};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Useful differences: smaller ones take days, and larger ones need no trial.
 const DIFFERENCES: std::ops::RangeInclusive<f64> = 0.001..=1.0;
@@ -59,8 +62,11 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
     let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
     let shows = !settings.outputs.is_on_stdout();
     let seed = settings.scenario.seed;
-    let mut running = Running { arms, trial, shows, stop, random: Random::new(seed), seed };
+    let watched = WatchedRuns::open(&settings, &stop)?.map(Arc::new);
+    let mut running =
+        Running { arms, trial, shows, stop, random: Random::new(seed), seed, watched };
     let code = running.pairs(at_most);
+    running.end();
     publish(&running.trial, &settings.outputs, shows, code)
 }
 
@@ -106,6 +112,8 @@ struct Arm {
     fields: Vec<String>,
     /// What a shell carries out before each of its runs.
     before: Option<String>,
+    /// The floors of its runs, if they are wanted.
+    floors: Option<Floors>,
 }
 
 /// The set-up with this letter.
@@ -140,7 +148,8 @@ fn arm(matches: &ArgMatches, common: &Settings, letter: char) -> Result<Arm, Sto
     settings.outputs = Outputs { quiet: common.outputs.quiet, ..Outputs::default() };
     check_whole(&settings, u64::from(settings.scenario.servers.is_empty()))?;
     let before = matches.get_one::<String>(&format!("{flag}-before")).cloned();
-    Ok(Arm { letter, settings, fields, before })
+    let floors = Floors::new(matches, FloorMode::Kept, &settings);
+    Ok(Arm { letter, settings, fields, before, floors })
 }
 
 impl Arm {
@@ -167,10 +176,10 @@ impl Arm {
     }
 
     /// Runs once with this seed.
-    fn run(&self, seed: u64) -> Result<Record, u8> {
+    fn run(&self, seed: u64, watched: Option<Arc<WatchedRuns>>) -> Result<Record, u8> {
         let mut settings = self.settings.clone();
         settings.scenario.seed = seed;
-        run_once(settings)
+        run_once(settings, watched, self.floors.clone())
     }
 }
 
@@ -188,11 +197,16 @@ pub(super) fn carry_out(flag: &str, command: &str) -> Result<(), Stop> {
     Err(Stop { code: FAILED, message: format!("--{flag} '{command}': {why}") })
 }
 
-/// One of several runs, over connections of its own. The error is an exit code; the reason was then
-/// said.
-pub(super) fn run_once(settings: Settings) -> Result<Record, u8> {
+/// One of several runs, over connections of its own, and shown by what shows them all. The error is
+/// an exit code; the reason was then said.
+pub(super) fn run_once(
+    mut settings: Settings,
+    watched: Option<Arc<WatchedRuns>>,
+    floors: Option<Floors>,
+) -> Result<Record, u8> {
+    settings.outputs.quiet |= watched.is_some();
     let record = Rc::new(RefCell::new(None));
-    let front = Box::new(ArmFront { record: Rc::clone(&record) });
+    let front = Box::new(ArmFront { record: Rc::clone(&record), watched });
     let task = Task::Run(RunTask::Whole);
     #[cfg(feature = "cluster")]
     let is_by_agents = settings.placement.agents.which.is_some();
@@ -201,7 +215,10 @@ pub(super) fn run_once(settings: Settings) -> Result<Record, u8> {
     let code = match is_by_agents {
         #[cfg(feature = "cluster")]
         true => Session { settings, task, front, world: MasterWorld }.run(),
-        _ => Session { settings, task, front, world: HostWorld::new(None) }.run(),
+        _ => {
+            let world = HostWorld::new(None).with(floors);
+            Session { settings, task, front, world }.run()
+        }
     };
     record.take().filter(|_| code == 0).ok_or(if code == 0 { FAILED } else { code })
 }
@@ -215,6 +232,8 @@ struct Running {
     stop: StopFlag,
     random: Random,
     seed: u64,
+    /// What shows all runs, if that is more than a line.
+    watched: Option<Arc<WatchedRuns>>,
 }
 
 impl Running {
@@ -260,7 +279,13 @@ impl Running {
             if self.stop.is_raised() {
                 return Err(INTERRUPTED);
             }
-            records[arm] = Some(self.arms[arm].run(seed)?);
+            if let Some(watched) = &self.watched {
+                let run = format!("pair {}, arm {}", self.trial.pairs.len() + 1, ARMS[arm]);
+                let mut live = watched.live().lock();
+                live.next_run(run);
+                live.show_trial(&self.trial);
+            }
+            records[arm] = Some(self.arms[arm].run(seed, self.watched.clone())?);
         }
         if let [Some(a), Some(b)] = records {
             self.trial.add(ARMS[first], seed, &[a, b]);
@@ -270,9 +295,20 @@ impl Running {
 
     /// Shows a part of the trial on stdout. A reader that has gone away is no reason to end.
     fn tell(&mut self, text: &str) {
-        if self.shows && show_part(text).is_err() {
-            self.shows = false;
-        }
+        let shown = match &self.watched {
+            _ if !self.shows => return,
+            Some(watched) => watched.show_part(text),
+            None => show_part(text),
+        };
+        self.shows = shown.is_ok();
+    }
+
+    /// Ends what shows the trial, which a browser then has as a whole.
+    fn end(&mut self) {
+        let Some(watched) = &self.watched else { return };
+        #[cfg(feature = "html")]
+        watched.live().lock().finish(trial_page(&self.trial));
+        watched.close();
     }
 }
 
@@ -304,6 +340,14 @@ fn publish(trial: &Trial, outputs: &Outputs, shows: bool, code: u8) -> Result<u8
 /// The front of one run of an arm: it shows nothing and keeps the record.
 struct ArmFront {
     record: Rc<RefCell<Option<Record>>>,
+    watched: Option<Arc<WatchedRuns>>,
+}
+
+impl ArmFront {
+    /// Leaves the terminal's screen before anything is said that must be read.
+    fn leave(&self) {
+        self.watched.iter().for_each(|watched| watched.close());
+    }
 }
 
 impl Front for ArmFront {
@@ -320,10 +364,13 @@ impl Front for ArmFront {
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
-        Vec::new()
+        self.watched.iter().map(|watched| watched.screen()).collect()
     }
 
     fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+        if !ended.trouble.is_empty() {
+            self.leave();
+        }
         ended.complain();
         let Came::Run(outcome) = ended.came else { return Ok(0) };
         if let Some(failure) = outcome.failure {
@@ -332,5 +379,13 @@ impl Front for ArmFront {
         let exit = outcome.record.exit;
         *self.record.borrow_mut() = Some(outcome.record);
         Ok(exit)
+    }
+
+    fn exit(&self, ended: Result<u8, Stop>, _stop: &StopFlag) -> u8 {
+        ended.unwrap_or_else(|stop| {
+            self.leave();
+            complain(&stop.message);
+            stop.code
+        })
     }
 }

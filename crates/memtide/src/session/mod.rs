@@ -39,6 +39,7 @@ use outlets::name_run;
 use run_observer::RunObserver;
 use std::io;
 use std::time::Duration;
+pub(crate) use watching::WatchedRuns;
 use watching::Watching;
 
 /// Period at which a wait before the load checks for an interrupt.
@@ -169,7 +170,7 @@ impl<W: World> Session<W> {
         }
         let prepared = Prepared { settings, around, lowered, waits: task.waits() };
         let mut runner = world.runner(prepared, &profile, stop, samples)?;
-        let watched = (Watching::open(settings, stop)?, settings.outputs.quiet);
+        let watched = (Watching::open(settings, (stop, W::CATCHES))?, settings.outputs.quiet);
         let mut audience = RunObserver::new(world.gauge(), watched, outlets, reader);
         audience.show(front.screens(settings));
         W::gather(&mut runner, settings, &**front, &mut audience)?;

@@ -1,14 +1,22 @@
 //! How a run is watched: the progress line or lines on stderr, the screen of the terminal, and the
 //! page for browsers. All draw one model; none can slow the run down.
 
+mod runs;
+
+pub(crate) use runs::WatchedRuns;
+
 use crate::exit::Stop;
 use crate::output::StatusLine;
 #[cfg(feature = "web")]
 use crate::output::say;
 use memtide_host::signal::StopFlag;
 use memtide_record::Event;
+#[cfg(feature = "web")]
+use memtide_record::steps::{CourseKind, StepRole};
 use memtide_report::Live;
-use memtide_scenario::{ProgressForm, Settings};
+#[cfg(feature = "web")]
+use memtide_report::{StepsPage, page};
+use memtide_scenario::{Goal, Outputs, ProgressForm, Settings};
 #[cfg(feature = "ui")]
 use memtide_sinks::{Screen, ScreenControl};
 use memtide_sinks::{SharedLive, Sink};
@@ -32,6 +40,10 @@ pub(crate) struct Watching {
     screen: Option<Screen>,
     #[cfg(feature = "web")]
     web: Option<WebView>,
+    /// The page of the steps so far, if a browser may watch them.
+    #[cfg(feature = "web")]
+    steps: Option<StepsPage>,
+    goals: Vec<Goal>,
     /// True if more than a line is drawn.
     is_whole: bool,
 }
@@ -47,25 +59,35 @@ enum Progress {
 }
 
 impl Watching {
-    /// Opens what the user asked for.
+    /// Opens what the user asked for. If the session `catches` signals, none of them leaves a
+    /// terminal as it should not be, and a key can show the screen.
     ///
     /// # Errors
     /// If this program was built without it, or the page's address cannot be used.
-    pub(crate) fn open(settings: &Settings, stop: &StopFlag) -> Result<Self, Stop> {
+    pub(crate) fn open(
+        settings: &Settings,
+        (stop, catches): (&StopFlag, bool),
+    ) -> Result<Self, Stop> {
         let form = settings.outputs.shown();
-        check_built(settings)?;
-        let live = SharedLive::new(Live::new(&settings.scenario.goals));
+        if let Some(message) = not_built(&settings.outputs, BUILT) {
+            return Err(Stop::usage(message));
+        }
+        let goals = settings.scenario.goals.clone();
+        let live = SharedLive::new(Live::new(&goals));
         let line = match StatusLine::new(form == ProgressForm::Off) {
             _ if form == ProgressForm::Off => Progress::None,
             Some(line) => Progress::Status(line),
             None => Progress::Lines(Instant::now()),
         };
         #[cfg(feature = "ui")]
-        let screen = screen(form, &live, stop);
+        let screen = screen((form, catches), &live, stop);
         #[cfg(feature = "web")]
         let web = web(settings, &live, stop)?;
-        let _ = stop;
+        let _ = (stop, catches);
         let is_whole = form == ProgressForm::Ui || settings.outputs.web.is_some();
+        // The user may want to see what was before.
+        #[cfg(feature = "ui")]
+        let is_whole = is_whole || screen.is_some();
         Ok(Self {
             live,
             line,
@@ -73,6 +95,9 @@ impl Watching {
             screen,
             #[cfg(feature = "web")]
             web,
+            #[cfg(feature = "web")]
+            steps: None,
+            goals,
             is_whole,
         })
     }
@@ -122,23 +147,61 @@ impl Watching {
     fn clear(&mut self) {
         #[cfg(feature = "ui")]
         self.screen.iter_mut().for_each(Screen::leave);
+        self.clear_line();
+    }
+
+    fn clear_line(&mut self) {
         if let Progress::Status(line) = &mut self.line {
             line.clear();
         }
+    }
+
+    /// The model, for a caller that knows more of the run than its events say.
+    pub(crate) fn live(&self) -> SharedLive {
+        self.live.clone()
+    }
+
+    /// The page of what came of the run, once `event` tells that.
+    #[cfg(feature = "web")]
+    fn finished(&mut self, event: &Event) -> Option<String> {
+        self.web.as_ref()?;
+        match event {
+            Event::StepDone(step) => {
+                let kind = match step.role {
+                    StepRole::Scan => CourseKind::Scan,
+                    _ => CourseKind::Search,
+                };
+                let goals: Vec<String> = self.goals.iter().map(Goal::to_string).collect();
+                self.steps.get_or_insert_with(|| StepsPage::new(kind, &goals)).step(step);
+                None
+            }
+            Event::StepsDone(conclusion) => Some(self.steps.as_ref()?.text(conclusion)),
+            Event::Done(record) => Some(page(record)),
+            _ => None,
+        }
+    }
+
+    /// No browser watches.
+    #[cfg(not(feature = "web"))]
+    fn finished(&mut self, _event: &Event) -> Option<String> {
+        None
     }
 }
 
 impl Sink for Watching {
     fn on(&mut self, event: &Event) -> io::Result<()> {
-        self.live.lock().on(event);
-        self.show_line(event);
-        let is_over = match event {
-            Event::StepsDone(_) => true,
-            Event::Done(_) => self.live.lock().is_over() || !self.has_screen(),
-            _ => false,
+        let page = self.finished(event);
+        let is_over = {
+            let mut live = self.live.lock();
+            page.into_iter().for_each(|page| live.finish(page));
+            live.on(event);
+            live.is_over()
         };
-        if is_over {
-            self.clear();
+        self.show_line(event);
+        match event {
+            Event::Done(_) | Event::StepsDone(_) if is_over => self.clear(),
+            Event::Done(_) if !self.has_screen() => self.clear_line(),
+            _ => {}
         }
         Ok(())
     }
@@ -161,43 +224,59 @@ impl Sink for Watching {
     }
 }
 
-/// Refuses what this program was built without.
+/// The views that a program was built with.
+#[derive(Clone, Copy)]
+struct Built {
+    ui: bool,
+    web: bool,
+}
+
+const BUILT: Built = Built { ui: cfg!(feature = "ui"), web: cfg!(feature = "web") };
+
+/// Why `outputs` cannot be shown by a program that was `built` so; none if they can.
 ///
 /// Cause: `--ui` or `--web` needs a feature that this program was built without.
 ///
 /// To do: Use a released program, or build one with `cargo build --release --features ui,web`.
-fn check_built(settings: &Settings) -> Result<(), Stop> {
-    let outputs = &settings.outputs;
+fn not_built(outputs: &Outputs, built: Built) -> Option<String> {
     let asked = [
-        ("--ui", "ui", outputs.shown() == ProgressForm::Ui && !cfg!(feature = "ui")),
-        ("--web", "web", outputs.web.is_some() && !cfg!(feature = "web")),
+        ("--ui", "ui", outputs.shown() == ProgressForm::Ui && !built.ui),
+        ("--web", "web", outputs.web.is_some() && !built.web),
     ];
-    match asked.into_iter().find(|(.., lacks)| *lacks) {
-        None => Ok(()),
-        Some((flag, feature, _)) => Err(Stop::usage(format!(
-            "{flag}: this program was built without the feature {feature}; build it with cargo \
-             build --release --features {feature}"
-        ))),
-    }
+    let (flag, feature, _) = asked.into_iter().find(|(.., lacks)| *lacks)?;
+    Some(format!(
+        "{flag}: this program was built without the feature {feature}; build it with cargo build \
+         --release --features {feature}"
+    ))
 }
 
-/// The screen, if the user wants one and the terminal can show it.
+/// The screen, if the terminal can show it: at once if the user wants that, or by a key.
 #[cfg(feature = "ui")]
-fn screen(form: ProgressForm, live: &SharedLive, stop: &StopFlag) -> Option<Screen> {
+fn screen(
+    (form, catches): (ProgressForm, bool),
+    live: &SharedLive,
+    stop: &StopFlag,
+) -> Option<Screen> {
     let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
     let is_plain = variable("TERM") == "dumb" || !variable("CI").is_empty();
     let is_seen = io::stderr().is_terminal() && io::stdin().is_terminal();
-    if form != ProgressForm::Ui || is_plain || !is_seen {
+    let is_wanted = match form {
+        ProgressForm::Off => false,
+        ProgressForm::Line => catches,
+        ProgressForm::Ui => true,
+    };
+    if !is_wanted || is_plain || !is_seen {
         return None;
     }
-    let (asked, raised) = (stop.clone(), stop.clone());
+    let stop = stop.clone();
     let control = ScreenControl {
-        is_stopping: Box::new(move || asked.is_raised()),
-        stop: Box::new(move || raised.raise()),
+        is_stopping: Box::new(move || stop.is_raised()),
+        // Of several runs, each has a flag of its own, and a signal raises all.
+        stop: Box::new(memtide_host::signal::interrupt),
         has_colours: variable("NO_COLOR").is_empty(),
     };
     // Without a screen there is the progress line.
-    Screen::start(live.clone(), control).ok()
+    Screen::start(live.clone(), control, form == ProgressForm::Ui).ok()
 }
 
 /// The page for browsers, if the user wants one; its address is printed.
@@ -218,4 +297,30 @@ fn web(settings: &Settings, live: &SharedLive, stop: &StopFlag) -> Result<Option
         .map_err(|error| Stop::usage(format!("--web={place}: {error}")))?;
     say(&format!("watch this run at {}", view.url()));
     Ok(Some(view))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_built_is_named_with_its_feature() {
+        let [ui, web] = [
+            Outputs { ui: true, ..Outputs::default() },
+            Outputs { web: Some(Default::default()), ..Outputs::default() },
+        ];
+        let by_word = Outputs { progress: ProgressForm::Ui, ..Outputs::default() };
+        let (none, both) = (Built { ui: false, web: false }, Built { ui: true, web: true });
+        for (outputs, flag, feature) in
+            [(&ui, "--ui", "ui"), (&by_word, "--ui", "ui"), (&web, "--web", "web")]
+        {
+            let message = not_built(outputs, none).unwrap();
+            let remedy = format!("cargo build --release --features {feature}");
+            assert!(message.starts_with(flag) && message.ends_with(&remedy), "{message}");
+            assert_eq!(not_built(outputs, both), None);
+        }
+        assert_eq!(not_built(&Outputs::default(), none), None);
+        // The other feature is of no use.
+        assert!(not_built(&web, Built { ui: true, web: false }).is_some());
+    }
 }

@@ -5,7 +5,7 @@ use crate::exit::Stop;
 use memtide_base::Instant;
 use memtide_host::signal::StopFlag;
 use memtide_record::Warning;
-use memtide_record::{ClockRecord, HostSecond, MachineCpu, MachineRecord};
+use memtide_record::{ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord};
 use memtide_run::steps::Runner;
 use memtide_run::{CpuChoice, CpuPlacement, Lowered, Observer, Surroundings};
 use memtide_scenario::{Outputs, Settings};
@@ -14,6 +14,9 @@ use memtide_sinks::Samples;
 /// The interface of a session to its world. A session calls the methods in the order of their
 /// declaration.
 pub(crate) trait World {
+    /// True if signals ask the run to end; false if they end the program at once.
+    const CATCHES: bool = true;
+
     /// Carries out the session's runs.
     type Runner: Runner;
 
@@ -111,6 +114,11 @@ pub(crate) trait Gauge {
     fn read(&mut self, at: Instant);
     /// The machine since the last call; none the first time, and if it does not make the load.
     fn second(&mut self) -> Option<HostSecond> {
+        None
+    }
+    /// What memtide, the kernel and the way to the server contribute to the times of a load like
+    /// `plan`; none unless it is to be measured.
+    fn floor(&mut self, _plan: &PlanRecord) -> Option<FloorRecord> {
         None
     }
     /// CPU load between the readings; none if unknown.

@@ -1,5 +1,6 @@
 //! One second of the load: workers end it together, and agents report it to their master.
 
+mod agent;
 mod judged;
 mod log;
 mod progress;
@@ -8,6 +9,7 @@ mod kept;
 mod sum;
 mod travel;
 
+pub use agent::AgentSecond;
 pub use log::{log_end, log_head, log_of};
 pub use progress::LoadSoFar;
 pub use rows::IntervalRow;
@@ -28,8 +30,10 @@ const OVER_NS: u64 = SECOND_NS / 4;
 
 /// Results of about one second of the load over all workers: outcomes in it, and the state at its
 /// end. Counts and times of all intervals add up to those of the load.
+///
+/// A master ignores members that it does not know, so an agent may say more. What a known member
+/// means never changes without another `PROTOCOL` of the crate cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Interval {
     /// Time from the beginning of the load to the interval's beginning.
     #[serde(rename = "start_ns", with = "travel::nanoseconds")]
@@ -73,9 +77,17 @@ pub struct Interval {
     /// The machine that made the load; none if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostSecond>,
+    /// The parts of the agents that make the load, by number; empty without agents. They do not
+    /// travel.
+    #[serde(skip)]
+    pub agents: Vec<AgentSecond>,
     /// True if the load was over at the interval's end: the measured window had ended, or all
     /// operations were issued. Later outcomes say nothing about the load.
     pub is_over: bool,
+    /// True if the interval holds the load of a master's agents, and not the master's own beside it.
+    /// The master knows; no agent says it.
+    #[serde(skip)]
+    pub is_of_agents: bool,
 }
 
 impl Interval {

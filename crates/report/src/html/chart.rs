@@ -172,7 +172,10 @@ impl Chart {
     }
 
     fn figure(&self, lines: &[&Line]) -> Markup {
-        let label = format!("{}. Left and right arrow keys read the values.", self.title);
+        let label = format!(
+            "{}. Left and right arrow keys read the values; plus and minus zoom, 0 shows all.",
+            self.title
+        );
         html! {
             figure.chart {
                 figcaption { strong { (self.title) } " " span { (unbroken(&self.about)) } }

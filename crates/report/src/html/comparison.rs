@@ -3,7 +3,7 @@
 
 use super::chart::{Chart, Line, values};
 use super::figures::{Row, table, words};
-use super::{section, shell, spectrum};
+use super::{over_time, section, shell, spectrum};
 use crate::axis::{Axis, Scale};
 use crate::compare::{about, differences, figure_headings, likeness, notes, ratio_cell, rule_line};
 use crate::compare::{figure_rows, pair_rows, trial_sentences};
@@ -35,6 +35,7 @@ pub fn comparison_page(comparison: &Comparison, records: &[(String, Record)]) ->
             }
         }
         (spectra(comparison, records))
+        @for chart in over_time(comparison, records) { (chart.markup()) }
         (section("Figures"))
         (rows(comparison))
         @for note in notes(comparison) { p.faint { (note) } }
@@ -55,6 +56,15 @@ fn spectra(comparison: &Comparison, records: &[(String, Record)]) -> Markup {
     let about = "Response of all operations: the time within which this share of them was \
                  answered.";
     spectrum::chart("Percentile spectrum", about, lines.collect()).markup()
+}
+
+/// The records beside each other over time.
+fn over_time(comparison: &Comparison, records: &[(String, Record)]) -> Vec<Chart> {
+    let each = comparison.records.iter().zip(records);
+    let each: Vec<(String, &Record)> = each
+        .map(|(compared, (_, record))| (format!("{} {}", compared.letter, compared.name), record))
+        .collect();
+    over_time::side_by_side(&each)
 }
 
 /// Each figure, with its ratio to the first record's.
@@ -84,11 +94,7 @@ pub fn trial_page(trial: &Trial) -> String {
     let first = sentences.next().unwrap_or_default();
     let content = html! {
         h1 { "memtide: A against B" }
-        dl {
-            @for (letter, arm) in ["A", "B"].into_iter().zip(&trial.arms) {
-                dt { (letter) } dd { (arm) }
-            }
-        }
+        (arms(trial))
         p class=(if is_open { "verdict within" } else { "verdict" }) { (first) }
         (words("By how much B differs from A.", &figure_rows(&trial.figures)))
         @for sentence in sentences { p.faint { (sentence) } }
@@ -97,6 +103,28 @@ pub fn trial_page(trial: &Trial) -> String {
         (words("What each pair measured, in order.", &pair_rows(trial)))
     };
     shell("memtide: A against B", &content)
+}
+
+/// What sets the arms apart.
+fn arms(trial: &Trial) -> Markup {
+    html! {
+        dl {
+            @for (letter, arm) in ["A", "B"].into_iter().zip(&trial.arms) {
+                dt { (letter) } dd { (arm) }
+            }
+        }
+    }
+}
+
+/// A trial that is under way: its arms, by how much they differ so far, and its pairs.
+pub(super) fn trial_so_far(trial: &Trial) -> Markup {
+    html! {
+        (arms(trial))
+        @if !trial.pairs.is_empty() {
+            (words("By how much B differs from A so far.", &figure_rows(&trial.figures)))
+            @for (at, figure) in trial.figures.iter().enumerate() { (by_pair(trial, at, figure)) }
+        }
+    }
 }
 
 /// A figure of both arms, pair by pair. Only times and rates have an axis.

@@ -26,6 +26,30 @@ pub(super) fn charts(record: &Record) -> Vec<Chart> {
     charts.into_iter().chain(more).collect()
 }
 
+/// Several records over the time of their loads, with a line for each under its name.
+pub(super) fn side_by_side(each: &[(String, &Record)]) -> Vec<Chart> {
+    let lines = |value: fn(&SecondRecord) -> Option<f64>| -> Vec<Line> {
+        each.iter().map(|(name, record)| of_seconds(name, &record.seconds, value)).collect()
+    };
+    let ends = each.iter().filter_map(|(_, record)| record.seconds.last());
+    let x = time_axis(ends.map(|second| second.start_s + second.length_s).fold(1.0, f64::max));
+    let times = lines(|second| second.response_p99_ns.map(|ns| ns as f64));
+    let rates = lines(|second| Some(second.counts.answered as f64 / second.length_s.max(1e-9)));
+    let busy =
+        lines(|second| second.workers.iter().filter_map(|worker| worker.busy).reduce(f64::max));
+    let about = "99th percentile of response in each second of the load, warm-up included.";
+    vec![
+        of_lines("Response p99 over time", about, times, (x, time, NS_PER_MS)),
+        of_lines("Rate over time", "Replies in each second of the load.", rates, (x, rate, 1.0)),
+        of_lines(
+            "memtide's busiest worker",
+            "The part of each second in which it was busy.",
+            busy,
+            (x, percent, 1.0),
+        ),
+    ]
+}
+
 /// The time axis, from 0 to the end of the last row.
 pub(super) fn time_axis(end_s: f64) -> Axis {
     Axis::over(Scale::Linear, [end_s].into_iter(), seconds).up_to(end_s.max(1e-9))

@@ -1,8 +1,9 @@
 "use strict";
-// Reads values out of charts, by pointer and by keyboard, and hides lines. Everything that is shown
-// comes from the page by textContent.
+// Reads values out of charts, zooms into them, by pointer and by keyboard, and hides lines.
+// Everything that is shown comes from the page by textContent.
 const bindCharts = (root) => root.querySelectorAll(".chart").forEach((chart) => {
   const plot = chart.querySelector(".plot");
+  const svg = plot.querySelector("svg");
   const cursor = chart.querySelector(".cursor");
   const readout = chart.querySelector(".readout");
   const buttons = [...chart.querySelectorAll(".legend button")];
@@ -13,7 +14,37 @@ const bindCharts = (root) => root.querySelectorAll(".chart").forEach((chart) => 
     words: group.dataset.t.split("|"),
     values: group.dataset.v.split("|"),
   }));
+  // Words below and above the drawing, and the places to which they belong, in its units.
+  const labels = [...plot.querySelectorAll(".x, .mark")].map((element) => {
+    const side = element.style.right === "" ? "left" : "right";
+    const share = parseFloat(element.style[side]) * 10;
+    return { element, side, place: side === "left" ? share : 1000 - share };
+  });
   let at = null;
+  // The part of the drawing that is shown.
+  let [from, to] = [0, 1000];
+  const all = document.createElement("button");
+  [all.type, all.className, all.hidden, all.textContent] = ["button", "all", true, "Show all"];
+  chart.querySelector(".legend").append(all);
+  const zoom = (low, high) => {
+    const width = Math.min(Math.max(high - low, 5), 1000);
+    from = Math.min(Math.max(low, 0), 1000 - width);
+    to = from + width;
+    svg.setAttribute("viewBox", `${from} 0 ${width} 400`);
+    for (const { element, side, place } of labels) {
+      const share = (place - from) / width;
+      element.style.visibility = share < 0 || share > 1 ? "hidden" : "";
+      element.style[side] = `${100 * (side === "left" ? share : 1 - share)}%`;
+    }
+    all.hidden = width === 1000;
+    plot.classList.toggle("zoomed", !all.hidden);
+  };
+  // Shows a part around `place`, larger by `factor`.
+  const zoomBy = (factor, place) => {
+    const width = (to - from) * factor;
+    const share = (place - from) / (to - from);
+    zoom(place - share * width, place + (1 - share) * width);
+  };
 
   const shown = () => lines.filter((line) => line.group.style.display !== "none");
   const nearest = (line, x) => {
@@ -51,17 +82,66 @@ const bindCharts = (root) => root.querySelectorAll(".chart").forEach((chart) => 
     if (at === null) return show(direction > 0 ? places[0] : places[places.length - 1]);
     const next = direction > 0 ? places.find((place) => place > at)
       : places.reverse().find((place) => place < at);
-    if (next !== undefined) show(next);
+    if (next === undefined) return;
+    if (next < from || next > to) zoom(next - (to - from) / 2, next + (to - from) / 2);
+    show(next);
   };
 
-  plot.addEventListener("pointermove", (event) => {
+  const placeOf = (event) => {
     const box = plot.getBoundingClientRect();
-    show(((event.clientX - box.left) / box.width) * 1000);
+    const share = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
+    return from + share * (to - from);
+  };
+  // Where a mouse began to mark the part that is to be shown.
+  let begun = null;
+  const marked = document.createElement("div");
+  marked.className = "marked";
+  plot.append(marked);
+  const mark = (a, b) => {
+    const share = (place) => (100 * (place - from)) / (to - from);
+    marked.style.left = `${share(Math.min(a, b))}%`;
+    marked.style.width = `${share(Math.max(a, b)) - share(Math.min(a, b))}%`;
+  };
+  plot.addEventListener("pointerdown", (event) => {
+    if (event.pointerType !== "mouse" || event.button !== 0) return;
+    begun = placeOf(event);
+    plot.setPointerCapture(event.pointerId);
+  });
+  plot.addEventListener("pointermove", (event) => {
+    const place = placeOf(event);
+    if (begun !== null) mark(begun, place);
+    show(place);
+  });
+  const end = (event) => {
+    const place = placeOf(event);
+    if (begun !== null && Math.abs(place - begun) > (to - from) / 50) {
+      zoom(Math.min(begun, place), Math.max(begun, place));
+    }
+    begun = null;
+    marked.style.width = "0";
+  };
+  plot.addEventListener("pointerup", end);
+  plot.addEventListener("pointercancel", () => {
+    begun = null;
+    marked.style.width = "0";
+  });
+  plot.addEventListener("dblclick", (event) => {
+    if (all.hidden) zoomBy(0.25, placeOf(event)); else zoom(0, 1000);
+  });
+  all.addEventListener("click", () => {
+    zoom(0, 1000);
+    plot.focus();
   });
   plot.addEventListener("keydown", (event) => {
+    const middle = () => (at === null || at < from || at > to ? (from + to) / 2 : at);
     const keys = { ArrowLeft: () => step(-1), ArrowRight: () => step(1),
-      Home: () => show(0), End: () => show(1000) };
-    if (!(event.key in keys)) return;
+      Home: () => show(from), End: () => show(to),
+      "+": () => zoomBy(0.5, middle()), "-": () => zoomBy(2, middle()), 0: () => zoom(0, 1000),
+      Escape: () => {
+        zoom(0, 1000);
+        plot.blur();
+      } };
+    if (event.ctrlKey || event.metaKey || !(event.key in keys)) return;
     event.preventDefault();
     keys[event.key]();
   });

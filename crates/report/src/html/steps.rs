@@ -105,7 +105,7 @@ impl StepsPage {
                 p class=(class) { strong { "result: " } (unbroken(sentence)) }
             }
             (self.verdict())
-            (self.curve(answer).markup())
+            (self.result_curve(answer).markup())
             (contents(&rest))
             (rest)
         };
@@ -131,68 +131,69 @@ impl StepsPage {
         }
     }
 
-    /// Percentiles against the achieved rate.
-    fn curve(&self, answer: Option<f64>) -> Chart {
-        // A closed loop's times are those of a full server, beside which no other step can be seen.
-        let (points, peak): (Vec<&Point>, Vec<&Point>) =
-            self.points.iter().partition(|point| point.target.is_some());
-        let peak = peak.first().filter(|_| !points.is_empty());
-        let points = if points.is_empty() { self.points.iter().collect() } else { points };
-        let line = |name: &str, ns: fn(&Point) -> Option<u64>| {
-            let mut places: Vec<(f64, Option<f64>)> = points
-                .iter()
-                .map(|point| (point.achieved.per_s, ns(point).map(|ns| ns as f64)))
-                .collect();
-            places.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-            let doubtful = points.iter().filter(|point| !point.believable);
-            let doubtful = doubtful.map(|point| point.achieved.per_s).collect();
-            Line { doubtful, ..Line::new(name, places) }
-        };
-        let mut p99 = line("p99", |point| point.response_p99_ns);
-        let ends = |point: &&Point| {
-            let ends = point.response_p99_range_ns?.map(|ns| ns as f64);
-            Some((point.achieved.per_s, ends))
-        };
-        p99.band = points.iter().filter_map(ends).collect();
-        p99.band.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        let lines = vec![
-            line("p50", |point| point.response_p50_ns),
-            line("p95", |point| point.response_p95_ns),
-            p99,
-            line("service p99", |point| point.service_p99_ns),
-            line("lag p99", |point| point.lag_p99_ns),
-        ];
-        let limits: Vec<Limit> =
-            self.table.goals.iter().filter_map(|goal| goal_limit(goal)).collect();
-        let answer = answer.map(|at| Limit {
-            name: format!("result {}", self.table.rate(at)),
-            at,
-            is_upright: true,
-        });
-        let at = limits.iter().map(|limit| limit.at);
-        let y = Axis::over(Scale::Log, values(&lines).chain(at), time);
-        let word: fn(f64) -> String = match self.points.first().map(|point| point.achieved.unit) {
-            Some(RateUnit::Keys) => |per_s| Rate::new(per_s, RateUnit::Keys).to_string(),
-            _ => rate,
-        };
-        let peak = peak.map(|point| Limit {
-            name: format!("peak {}", point.achieved),
-            at: point.achieved.per_s,
-            is_upright: true,
-        });
-        let places = points.iter().map(|point| point.achieved.per_s);
-        let places = places.chain(answer.iter().chain(&peak).map(|it| it.at));
-        let rates: Vec<f64> = places.filter(|rate| *rate > 0.0).collect();
-        let ends = [rates.iter().copied().reduce(f64::min), rates.iter().copied().reduce(f64::max)];
-        let spans = ends[0].zip(ends[1]).is_some_and(|(low, high)| high > low * DECADE);
-        let scale = if spans { Scale::Log } else { Scale::Linear };
-        let x = Axis::over(scale, rates.into_iter(), word);
-        let limits = limits.into_iter().chain(answer).chain(peak).collect();
-        let mut about =
-            "Times against the achieved rate; a band is the 95 % interval of p99.".to_owned();
-        if !self.doubts.is_empty() {
-            about += " A hollow point is a step that cannot be believed.";
-        }
-        Chart { about, lines, limits, ..Chart::new("Times against rate", x, y) }
+    /// Percentiles against the achieved rate, with the answer.
+    fn result_curve(&self, answer: Option<f64>) -> Chart {
+        let answer = answer.map(|at| upright(format!("result {}", self.table.rate(at)), at));
+        curve(&self.points, &self.table.goals, answer.into_iter().collect())
     }
+}
+
+/// A limit of the rate.
+pub(super) fn upright(name: String, at: f64) -> Limit {
+    Limit { name, at, is_upright: true }
+}
+
+/// Percentiles against the achieved rate, with what the goals allow and rates that are marked.
+pub(super) fn curve(all: &[Point], goals: &[String], marked: Vec<Limit>) -> Chart {
+    // A closed loop's times are those of a full server, beside which no other step can be seen.
+    let (points, peak): (Vec<&Point>, Vec<&Point>) =
+        all.iter().partition(|point| point.target.is_some());
+    let peak = peak.first().filter(|_| !points.is_empty());
+    let points = if points.is_empty() { all.iter().collect() } else { points };
+    let line = |name: &str, ns: fn(&Point) -> Option<u64>| {
+        let mut places: Vec<(f64, Option<f64>)> = points
+            .iter()
+            .map(|point| (point.achieved.per_s, ns(point).map(|ns| ns as f64)))
+            .collect();
+        places.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let doubtful = points.iter().filter(|point| !point.believable);
+        let doubtful = doubtful.map(|point| point.achieved.per_s).collect();
+        Line { doubtful, ..Line::new(name, places) }
+    };
+    let mut p99 = line("p99", |point| point.response_p99_ns);
+    let ends = |point: &&Point| {
+        let ends = point.response_p99_range_ns?.map(|ns| ns as f64);
+        Some((point.achieved.per_s, ends))
+    };
+    p99.band = points.iter().filter_map(ends).collect();
+    p99.band.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let lines = vec![
+        line("p50", |point| point.response_p50_ns),
+        line("p95", |point| point.response_p95_ns),
+        p99,
+        line("service p99", |point| point.service_p99_ns),
+        line("lag p99", |point| point.lag_p99_ns),
+    ];
+    let limits: Vec<Limit> = goals.iter().filter_map(|goal| goal_limit(goal)).collect();
+    let at = limits.iter().map(|limit| limit.at);
+    let y = Axis::over(Scale::Log, values(&lines).chain(at), time);
+    let word: fn(f64) -> String = match all.first().map(|point| point.achieved.unit) {
+        Some(RateUnit::Keys) => |per_s| Rate::new(per_s, RateUnit::Keys).to_string(),
+        _ => rate,
+    };
+    let peak = peak.map(|point| upright(format!("peak {}", point.achieved), point.achieved.per_s));
+    let places = points.iter().map(|point| point.achieved.per_s);
+    let places = places.chain(marked.iter().chain(&peak).map(|it| it.at));
+    let rates: Vec<f64> = places.filter(|rate| *rate > 0.0).collect();
+    let ends = [rates.iter().copied().reduce(f64::min), rates.iter().copied().reduce(f64::max)];
+    let spans = ends[0].zip(ends[1]).is_some_and(|(low, high)| high > low * DECADE);
+    let scale = if spans { Scale::Log } else { Scale::Linear };
+    let x = Axis::over(scale, rates.into_iter(), word);
+    let limits = limits.into_iter().chain(marked).chain(peak).collect();
+    let mut about =
+        "Times against the achieved rate; a band is the 95 % interval of p99.".to_owned();
+    if all.iter().any(|point| !point.believable) {
+        about += " A hollow point is a step that cannot be believed.";
+    }
+    Chart { about, lines, limits, ..Chart::new("Times against rate", x, y) }
 }

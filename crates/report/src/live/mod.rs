@@ -4,20 +4,29 @@
 //! and nothing here knows the time of day, so a simulated run gives the same model each time.
 
 mod aims;
+mod agents;
+mod grades;
 mod second;
 mod suspect;
 
+pub(crate) use agents::AGENT_COLUMNS;
 pub(crate) use aims::AimNow;
 pub(crate) use second::{HEAT_CELLS, LiveSecond, heat_edge};
 pub use suspect::Suspect;
 
 use crate::judgement::goal_word;
-use crate::number::{counted, or_none, rate, time};
+use crate::number::{counted, or_none, rate, time, whole};
 use crate::text::{progress_line, step_progress_line};
+use agents::LiveAgent;
+use grades::LiveGrades;
 use memtide_base::Rate;
+use memtide_belief::Grade;
 use memtide_metrics::Histogram;
-use memtide_record::steps::{Conclusion, Step, StepRole};
-use memtide_record::{Event, Interval, PlanRecord, Progress, Record, SettledCounts, StepBegun};
+use memtide_record::compare::Trial;
+use memtide_record::steps::{Conclusion, Point, Step, StepRole};
+use memtide_record::{
+    Event, GoalResult, Interval, Phase, PlanRecord, Progress, SettledCounts, StepBegun,
+};
 use memtide_scenario::{Goal, Kind};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -26,6 +35,8 @@ use std::sync::Arc;
 const SHOWN_MAX: usize = 300;
 /// Largest number of steps that are shown.
 const STEPS_SHOWN_MAX: usize = 256;
+/// Largest number of servers, of workers and of agents that are shown.
+const EACH_SHOWN_MAX: usize = 64;
 /// Largest number of warnings and notes that are shown.
 const WORDS_SHOWN_MAX: usize = 8;
 
@@ -42,6 +53,7 @@ pub struct Live {
     /// Response times of the measured operations so far, by kind, and the number of those that rank
     /// above them.
     pub(crate) measured: BTreeMap<Kind, (Histogram<u64>, u64)>,
+    grades: LiveGrades,
     /// Outcomes of the load so far, warm-up included.
     pub(crate) counts: SettledCounts,
     /// The present step of a search or scan.
@@ -50,10 +62,18 @@ pub struct Live {
     pub(crate) steps: VecDeque<LiveStep>,
     /// Latest warnings and notes.
     pub(crate) words: VecDeque<String>,
+    /// The agents of the run by name.
+    agents: BTreeMap<String, LiveAgent>,
+    /// Which of several runs is under way, if all are shown as one.
+    run: Option<String>,
+    /// A trial of two arms so far.
+    pub(crate) trial: Option<Box<Trial>>,
     /// The note that the progress line shows instead of progress.
     note: Option<String>,
-    record: Option<Arc<Record>>,
+    /// True if the present load is over, and has its record.
+    is_recorded: bool,
     is_over: bool,
+    finished: Option<Arc<str>>,
     version: u64,
 }
 
@@ -75,6 +95,8 @@ pub(crate) struct LiveStep {
     pub(crate) is_doubted: bool,
     /// The rates between which the answer was known to be before the step.
     pub(crate) bracket: [Option<f64>; 2],
+    /// The step as a point of the curve.
+    pub(crate) point: Point,
 }
 
 impl LiveStep {
@@ -138,7 +160,7 @@ impl Live {
                 self.say(note.clone());
             }
             Event::Warning(warning) => self.say(warning.message()),
-            Event::Done(record) => self.record = Some(Arc::new((**record).clone())),
+            Event::Done(_) => self.is_recorded = true,
             Event::StepBegun(step) => self.step = Some(*step),
             Event::StepDone(step) => self.step_over(step),
             Event::StepsDone(conclusion) => self.steps_over(conclusion),
@@ -157,14 +179,90 @@ impl Live {
         self.seconds.back()
     }
 
-    /// The record, if the run is over; of a search or scan, that of the latest step.
-    pub fn record(&self) -> Option<&Arc<Record>> {
-        self.record.as_ref()
+    /// Keeps the page of what came of the run, which takes the place of the live one once all is
+    /// over.
+    pub fn finish(&mut self, page: impl Into<Arc<str>>) {
+        self.finished = Some(page.into());
     }
 
-    /// True if the run, or the whole search or scan, is over.
+    /// The page of what came of the run, if that is over.
+    pub fn finished(&self) -> Option<&Arc<str>> {
+        self.finished.as_ref().filter(|_| self.is_over())
+    }
+
+    /// True if the run, or the whole search, scan or trial, is over.
     pub const fn is_over(&self) -> bool {
-        self.is_over || (self.step.is_none() && self.record.is_some())
+        let is_single = self.step.is_none() && self.run.is_none();
+        self.is_over || (is_single && self.is_recorded)
+    }
+
+    /// The next run is one of several, such as `pair 3, arm A`.
+    pub fn next_run(&mut self, run: String) {
+        self.run = Some(run);
+        self.version += 1;
+    }
+
+    /// Shows a trial of two arms as it stands.
+    pub fn show_trial(&mut self, trial: &Trial) {
+        self.trial = Some(Box::new(trial.clone()));
+        self.version += 1;
+    }
+
+    /// The last of several runs is over.
+    pub fn end(&mut self) {
+        self.is_over = true;
+        self.version += 1;
+    }
+
+    /// Where the run is, in words: its step, its phase, and how long the rest takes.
+    pub(crate) fn whereabouts(&self) -> String {
+        let mut words = String::new();
+        if let Some(run) = &self.run {
+            words += &format!("{run}  ");
+        }
+        if let Some(step) = &self.step {
+            let at = step.rate.map_or_else(String::new, |rate| format!(" at {rate}"));
+            words += &format!("step {}{at}  ", step.number);
+        }
+        match (&self.note, &self.progress) {
+            (Some(note), _) => words += note,
+            (None, Some(progress)) => words += &self.phase(progress),
+            (None, None) => {}
+        }
+        words
+    }
+
+    fn phase(&self, progress: &Progress) -> String {
+        let Progress { phase, done, elapsed_s, .. } = progress;
+        match (progress.total, progress.length_s) {
+            (Some(total), _) if total > 0 => {
+                let left = estimate(*done, total, *elapsed_s);
+                format!("{phase} {} of {}{left}", whole(*done), whole(total))
+            }
+            (_, Some(length_s)) => format!("{phase} {elapsed_s:.1} of {length_s} s"),
+            _ if *phase == Phase::Cooldown => {
+                let waits = self.last().and_then(|now| now.under_way.in_flight);
+                let waits = waits.map(|count| format!(", {} in flight", whole(count)));
+                let most = self.plan.as_ref().map(|plan| plan.timeout_s - elapsed_s);
+                let left = most.filter(|left_s| *left_s > 0.0);
+                let left = left.map(|left_s| format!(", at most {} left", time(left_s * 1e9)));
+                let [waits, left] = [waits, left].map(Option::unwrap_or_default);
+                format!("{phase} {elapsed_s:.1} s{waits}{left}")
+            }
+            _ => format!("{phase} {elapsed_s:.1} s"),
+        }
+    }
+
+    /// The rates between which the answer of a search is known to be now.
+    pub(crate) fn bracket(&self) -> [Option<f64>; 2] {
+        let Some(step) = self.steps.back() else { return [None; 2] };
+        let at = step.point.target.map(|rate| rate.per_s);
+        let [low, high] = step.bracket;
+        match step.point.goal {
+            Some(GoalResult::Met) => [at.into_iter().chain(low).reduce(f64::max), high],
+            Some(GoalResult::Missed) => [low, at.into_iter().chain(high).reduce(f64::min)],
+            Some(GoalResult::Undecided) | None => [low, high],
+        }
     }
 
     /// The progress line; none if there is nothing to say.
@@ -181,6 +279,12 @@ impl Live {
         self.goals.iter().map(|goal| AimNow::of(goal, self)).collect()
     }
 
+    /// The percentiles so far with their grades; empty until enough seconds are over.
+    pub(crate) fn grades(&self) -> Vec<(&'static str, Grade)> {
+        let measured = self.measured.get(&Kind::All);
+        measured.map_or_else(Vec::new, |(times, above)| self.grades.words(times, *above))
+    }
+
     /// Whose share the times of the last second are; none before there is one.
     pub fn suspect(&self) -> Option<Suspect> {
         Suspect::of(self)
@@ -190,7 +294,8 @@ impl Live {
     fn begin(&mut self) {
         self.seconds.clear();
         self.measured.clear();
-        (self.counts, self.record) = Default::default();
+        self.agents.clear();
+        (self.counts, self.grades, self.is_recorded) = Default::default();
     }
 
     fn second(&mut self, second: &Interval) {
@@ -202,6 +307,8 @@ impl Live {
             let above = &mut self.measured.entry(*kind).or_default().1;
             *above = above.saturating_add(*unanswered);
         }
+        self.agents_second(second);
+        self.grades.add(second);
         let shown = LiveSecond::of(second, self.last(), self.asked());
         kept(&mut self.seconds, shown, SHOWN_MAX);
     }
@@ -228,6 +335,7 @@ impl Live {
             goal: step.goal.map_or("", goal_word),
             is_doubted: step.doubt().is_some(),
             bracket: [step.low_per_s, step.high_per_s],
+            point: step.point(),
         };
         kept(&mut self.steps, over, STEPS_SHOWN_MAX);
     }
@@ -247,6 +355,20 @@ impl Live {
             kept(&mut self.words, words, WORDS_SHOWN_MAX);
         }
     }
+}
+
+/// Operations that ended without a good answer, though one was expected.
+fn unanswered(counts: &SettledCounts) -> u64 {
+    counts.settled.saturating_sub(counts.answered).saturating_sub(counts.unacknowledged)
+}
+
+/// How long the rest takes at the speed so far; empty before it is known.
+fn estimate(done: u64, total: u64, elapsed_s: f64) -> String {
+    if done == 0 || done >= total || elapsed_s < 1.0 {
+        return String::new();
+    }
+    let left_s = elapsed_s * (total - done) as f64 / done as f64;
+    format!(", about {} left", time((left_s * 1e9).round()))
 }
 
 /// Adds `new` at the end; the first one goes if there are more than `most`.

@@ -1,5 +1,6 @@
 //! One second of a load as it is shown: figures in place of histograms.
 
+use super::{EACH_SHOWN_MAX, unanswered};
 use memtide_metrics::{Histogram, Quantile, quantile};
 use memtide_record::{HostSecond, Interval, ServerReport, SettledCounts, UnderWay, per_second};
 use memtide_scenario::Kind;
@@ -9,8 +10,6 @@ use std::collections::BTreeMap;
 pub(crate) const HEAT_CELLS: usize = 56;
 const CELLS_PER_DECADE: f64 = 8.0;
 const HEAT_FROM_NS: f64 = 1e3;
-/// Largest number of servers and workers that are shown.
-const EACH_SHOWN_MAX: usize = 64;
 
 /// A second of the load.
 #[derive(Clone, Debug, Default)]
@@ -102,11 +101,6 @@ impl LiveSecond {
     pub(crate) fn end_s(&self) -> f64 {
         self.start_s + self.length_s
     }
-}
-
-/// Operations that ended without a good answer, though one was expected.
-fn unanswered(counts: &SettledCounts) -> u64 {
-    counts.settled.saturating_sub(counts.answered).saturating_sub(counts.unacknowledged)
 }
 
 fn known(times: &Histogram<u64>, above: u64, share: f64) -> Option<u64> {

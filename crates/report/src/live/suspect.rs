@@ -35,7 +35,7 @@ impl Suspect {
         let backlog = waits.map_or_else(String::new, |age| {
             format!("; backlog {}", time_word(Some((age * 1e9) as u64)))
         });
-        if let Some(why) = own(now) {
+        if let Some(why) = own(live, now) {
             return Some(Self::Own(format!("memtide: {why}{backlog}")));
         }
         let lag = now.lag_p99.unwrap_or(0);
@@ -74,17 +74,22 @@ impl Suspect {
 }
 
 /// Why the second's times are memtide's or its machine's, if they are.
-fn own(now: &LiveSecond) -> Option<String> {
+fn own(live: &Live, now: &LiveSecond) -> Option<String> {
+    let of = |name: Option<&str>| name.map_or_else(String::new, |name| format!("agent {name}: "));
     if let Some(kept) = now.kept.filter(|kept| *kept > KEPT_MAX) {
         let share = percent(kept);
         let busy = now.host.as_ref().and_then(|host| Some((host.cpu_busy?, host.runnable?)));
         let around = busy.map_or_else(String::new, |(busy, ready)| {
             format!(" (CPUs {} busy, {ready} threads ready)", percent(busy))
         });
-        return Some(format!("another program had a worker's CPU for {share} of the time{around}"));
+        let whose = of(live.worst_agent(|agent| agent.kept));
+        return Some(format!(
+            "{whose}another program had a worker's CPU for {share} of the time{around}"
+        ));
     }
     if let Some(busy) = now.busy.filter(|busy| *busy > BUSY_MAX) {
-        return Some(format!("a worker was busy for {} of the time", percent(busy)));
+        let whose = of(live.worst_agent(|agent| agent.busy));
+        return Some(format!("{whose}a worker was busy for {} of the time", percent(busy)));
     }
     let stolen = now.host.as_ref().and_then(|host| host.stolen).filter(|it| *it > STOLEN_MAX)?;
     Some(format!("the hypervisor took {} of its CPUs' time", percent(stolen)))

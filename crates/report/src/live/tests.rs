@@ -2,7 +2,7 @@
 
 use super::*;
 use memtide_base::Span;
-use memtide_record::{HostSecond, ServerReport, ServerSecond, UnderWay, WorkerSecond};
+use memtide_record::{AgentSecond, HostSecond, ServerReport, ServerSecond, UnderWay, WorkerSecond};
 
 /// Second `number` of a load in which each of `count` operations took `ns`, and was sent `lag` ns
 /// late.
@@ -57,6 +57,87 @@ fn fed(seconds: impl IntoIterator<Item = Interval>) -> Live {
     let mut live = Live::new(&["all.p99<1ms".parse().unwrap(), "errors<1%".parse().unwrap()]);
     seconds.into_iter().for_each(|second| live.on(&Event::Interval(Box::new(second))));
     live
+}
+
+#[test]
+fn agents_have_a_row_each_and_one_that_is_silent_says_nothing() {
+    let of = |name: &str, ns: u64| AgentSecond::of(name, &second(0, 1_000, ns, 5_000));
+    let all = |number: u64, agents: Vec<AgentSecond>| Interval {
+        agents,
+        ..second(number, 200, 300_000, 5_000)
+    };
+    let mut live = fed([all(0, vec![of("berlin", 300_000), of("ankara", 900_000)])]);
+    let (rows, more) = live.agent_rows();
+    let cells = |row: &[String]| row[..4].join(", ");
+    assert_eq!(cells(&rows[0]), "ankara, 1 000/s, 0, 900 µs");
+    assert_eq!((cells(&rows[1]), more), ("berlin, 1 000/s, 0, 300 µs".to_owned(), 0));
+    live.on(&Event::Interval(Box::new(all(1, vec![of("berlin", 300_000)]))));
+    assert_eq!(live.agent_rows().0[0][..3], ["ankara", "no report", "—"]);
+    // Of hundreds, the slowest are shown, by name.
+    let many = (0..100).map(|number| of(&format!("a{number:03}"), 300_000 + number * 1_000));
+    live.on(&Event::LoadBegun(0));
+    live.on(&Event::Interval(Box::new(all(2, many.collect()))));
+    let (rows, more) = live.agent_rows();
+    assert_eq!((rows.len(), more, &*rows[0][0], &*rows[63][0]), (64, 36, "a036", "a099"));
+}
+
+#[test]
+fn an_agent_without_its_cpu_is_named() {
+    let mut starved = second(0, 100, 300_000, 5_000);
+    starved.workers[0].kept = Some(0.4);
+    let agents = vec![
+        AgentSecond::of("ankara", &second(0, 100, 300_000, 5_000)),
+        AgentSecond::of("berlin", &starved),
+    ];
+    let suspect = fed([Interval { agents, ..starved }]).suspect().unwrap();
+    let words = "memtide: agent berlin: another program had a worker's CPU";
+    assert!(suspect.sentence().starts_with(words), "{suspect:?}");
+}
+
+#[test]
+fn percentiles_have_grades_once_enough_seconds_are_over() {
+    // A run of alike seconds is exact but for memtide's own delay.
+    let of = |lag: u64| fed((0..40).map(|at| second(at, 10_000, 300_000, lag))).grades();
+    let words = |lag: u64| {
+        let each = of(lag).into_iter().map(|(name, grade)| format!("{name} {grade}"));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(words(1_000), "p50 yes, p99 yes");
+    assert_eq!(words(100_000), "p50 within ± 23 %, p99 within ± 23 %");
+    assert_eq!(words(250_000), "p50 no, p99 no");
+    let few = fed((0..15).map(|at| second(at, 10_000, 300_000, 1_000)));
+    assert_eq!(few.grades(), []);
+    // The slices of a long run are merged, and hold every operation.
+    let long = fed((0..3_000).map(|at| second(at, 100, 300_000 + at % 7, 1_000)));
+    assert_eq!(long.grades().len(), 2);
+}
+
+#[test]
+fn where_a_run_is_says_how_long_the_rest_takes() {
+    let mut live = fed([second(0, 100, 300_000, 5_000)]);
+    live.plan = Some(Box::new(crate::fixture::open().plan));
+    let cooldown = Progress {
+        phase: Phase::Cooldown,
+        elapsed_s: 0.25,
+        length_s: None,
+        done: 100,
+        total: None,
+        living: None,
+        rate_per_s: None,
+        response_p99_ns: None,
+        unanswered: 0,
+        oldest_due: None,
+    };
+    live.on(&Event::Progress(cooldown));
+    let said = live.whereabouts();
+    assert!(said.starts_with("cooldown 0.2 s, 2 in flight, at most "), "{said}");
+    live.on(&Event::Note("waiting for agent berlin: 5 keys stored".to_owned()));
+    assert_eq!(live.whereabouts(), "waiting for agent berlin: 5 keys stored");
+    live.next_run("pair 3, arm A".to_owned());
+    assert!(live.whereabouts().starts_with("pair 3, arm A  waiting"));
+    assert!(!live.is_over());
+    live.end();
+    assert!(live.is_over());
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod plots;
 
 use crate::live::{Live, Suspect, time_word};
 use crate::number::{or_none, rate, time, whole};
-use memtide_record::SettledCounts;
+use memtide_record::{Grade, SettledCounts};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -27,14 +27,16 @@ pub enum Panel {
     Parts,
     /// memtide's workers and their machine.
     Machine,
-    /// Steps of a search or scan.
+    /// Steps of a search or scan, or pairs of a trial.
     Steps,
+    /// The agents that make the load.
+    Agents,
 }
 
 impl Panel {
     /// All panels, in the order of their keys, from 1.
-    pub const ALL: [Self; 5] =
-        [Self::Overview, Self::Heat, Self::Parts, Self::Machine, Self::Steps];
+    pub const ALL: [Self; 6] =
+        [Self::Overview, Self::Heat, Self::Parts, Self::Machine, Self::Steps, Self::Agents];
 
     const fn name(self) -> &'static str {
         match self {
@@ -43,10 +45,11 @@ impl Panel {
             Self::Parts => "kinds and servers",
             Self::Machine => "memtide's machine",
             Self::Steps => "steps",
+            Self::Agents => "agents",
         }
     }
 
-    /// The panel of a key from 1 to 5.
+    /// The panel of a key from 1 to 6.
     pub fn of_key(key: char) -> Option<Self> {
         let number = usize::try_from(key.to_digit(10)?).ok()?;
         Self::ALL.get(number.checked_sub(1)?).copied()
@@ -93,13 +96,13 @@ impl View {
 }
 
 /// The keys, for the line at the bottom.
-const KEYS: &str = "1-5, Tab panel  p pause  s stop  q line  ? help";
+const KEYS: &str = "1-6, Tab panel  p pause  s stop  q line  ? help";
 /// The keys, each with what it does.
 const HELP: [&str; 9] = [
-    "1 to 5, Tab   choose a panel",
+    "1 to 6, Tab   choose a panel",
     "p, space      let the picture stand still; the run goes on",
     "s, Ctrl-C     stop the run; its results are kept",
-    "q, u          back to the progress line; the run goes on",
+    "q, u          back to the progress line; u shows the screen again",
     "?, h          this help",
     "",
     "lag: sent later than due. service: from sent to received.",
@@ -121,6 +124,7 @@ pub fn draw(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
         Panel::Parts => panels::parts(live, view, middle, out),
         Panel::Machine => panels::machine(live, view, middle, out),
         Panel::Steps => panels::steps(live, view, middle, out),
+        Panel::Agents => panels::agents(live, view, middle, out),
     }
     foot(view, bottom, out);
     if view.has_help {
@@ -153,6 +157,19 @@ fn head(live: &Live, view: &View) -> Vec<Line<'static>> {
         }
         lines.push(Line::from(spans));
     }
+    let grades = live.grades();
+    if !grades.is_empty() {
+        let mut spans = vec![Span::styled("grades ", view.strong())];
+        for (name, grade) in grades {
+            let style = match grade {
+                Grade::Yes => view.colour(Color::Green),
+                Grade::Within(_) => view.colour(Color::Yellow),
+                Grade::No => view.alarm(),
+            };
+            spans.push(Span::styled(format!("{name} {grade}  "), style));
+        }
+        lines.push(Line::from(spans));
+    }
     if let Some(words) = live.words.back() {
         lines.push(Line::styled(format!("! {words}"), view.colour(Color::Yellow)));
     }
@@ -161,22 +178,7 @@ fn head(live: &Live, view: &View) -> Vec<Line<'static>> {
 
 fn where_it_is(live: &Live, view: &View) -> Line<'static> {
     let mut spans = vec![Span::styled("memtide ", view.strong())];
-    if let Some(step) = &live.step {
-        let at = step.rate.map_or_else(String::new, |rate| format!(" at {rate}"));
-        spans.push(Span::raw(format!("step {}{at}  ", step.number)));
-    }
-    if let Some(progress) = &live.progress {
-        spans.push(Span::raw(match (progress.total, progress.length_s) {
-            (Some(total), _) if total > 0 => {
-                let left = estimate(progress.done, total, progress.elapsed_s);
-                format!("{} {} of {}{left}", progress.phase, whole(progress.done), whole(total))
-            }
-            (_, Some(length_s)) => {
-                format!("{} {:.1} of {length_s} s", progress.phase, progress.elapsed_s)
-            }
-            _ => format!("{} {:.1} s", progress.phase, progress.elapsed_s),
-        }));
-    }
+    spans.push(Span::raw(live.whereabouts()));
     spans.extend(undone(live, view));
     if view.is_stopping {
         spans.push(Span::styled("  stopping", view.alarm()));
@@ -185,15 +187,6 @@ fn where_it_is(live: &Live, view: &View) -> Line<'static> {
         spans.push(Span::styled("  picture paused, the run goes on", view.alarm()));
     }
     Line::from(spans)
-}
-
-/// How long the rest takes at the speed so far; empty before it is known.
-fn estimate(done: u64, total: u64, elapsed_s: f64) -> String {
-    if done == 0 || done >= total || elapsed_s < 1.0 {
-        return String::new();
-    }
-    let left_s = elapsed_s * (total - done) as f64 / done as f64;
-    format!(", about {} left", time((left_s * 1e9).round()))
 }
 
 fn figures(live: &Live, view: &View) -> Line<'static> {

@@ -1,9 +1,10 @@
 //! The panels below the summary: plots and tables.
 
 use super::View;
-use super::plots::{Curve, curves, heat};
-use crate::live::{Live, LiveStep, STEP_COLUMNS, time_word};
-use crate::number::{NONE, or_none, percent, rate, time, whole};
+use super::plots::{Curve, against_rate, curves, heat};
+use crate::compare::figure_rows;
+use crate::live::{AGENT_COLUMNS, Live, LiveStep, STEP_COLUMNS, time_word};
+use crate::number::{NONE, counted, or_none, percent, rate, time, whole};
 use memtide_base::units::format_bytes;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -157,17 +158,46 @@ fn facts(live: &Live) -> Vec<String> {
     lines
 }
 
-/// The steps of a search or scan, the latest first, and the bracket.
+/// The curve of a search or scan as it grows, and its steps, the latest first; of a trial, by how
+/// much its arms differ so far.
 pub(super) fn steps(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
+    if let Some(trial) = &live.trial {
+        let rows = figure_rows(&trial.figures);
+        let Some((heading, rows)) = rows.split_first() else { return };
+        let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+        let pairs = counted(trial.pairs.len() as u64, "pair");
+        let title = format!("by how much B differs from A after {pairs}");
+        return table((view, &title), &heading, rows.to_vec(), (area, out));
+    }
     let rows: Vec<Vec<String>> = live.steps.iter().rev().map(LiveStep::row).collect();
     if rows.is_empty() {
-        let block = Block::bordered().title("steps");
-        Paragraph::new("No step is over. Steps are those of a search, a scan or ab.")
-            .block(block)
-            .render(area, out);
-        return;
+        let words = "No step is over. Steps are those of a search, a scan or ab.";
+        return nothing("steps", words, (area, out));
     }
-    table((view, "steps, the latest first"), &STEP_COLUMNS, rows, (area, out));
+    let [upper, lower] = match area.height >= TALL {
+        true => Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]).areas(area),
+        false => Layout::vertical([Constraint::Length(0), Constraint::Min(0)]).areas(area),
+    };
+    if upper.height > 0 {
+        against_rate(live, view, upper, out);
+    }
+    table((view, "steps, the latest first"), &STEP_COLUMNS, rows, (lower, out));
+}
+
+/// The agents of the run in the last second.
+pub(super) fn agents(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
+    let (rows, more) = live.agent_rows();
+    if rows.is_empty() {
+        let words = "No agent has reported a second. Agents are those of --agents.";
+        return nothing("agents", words, (area, out));
+    }
+    let more = if more > 0 { format!("; {more} more are faster") } else { String::new() };
+    let title = format!("agents in the last second{more}");
+    table((view, &title), &AGENT_COLUMNS, rows, (area, out));
+}
+
+fn nothing(title: &str, words: &str, (area, out): (Rect, &mut Buffer)) {
+    Paragraph::new(words).block(Block::bordered().title(title)).render(area, out);
 }
 
 fn table(

@@ -2,7 +2,8 @@
 
 use super::View;
 use crate::live::{HEAT_CELLS, Live, LiveSecond, heat_edge};
-use crate::number::time;
+use crate::number::{or_none, rate, time};
+use memtide_record::steps::Point;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -32,31 +33,69 @@ pub(super) fn curves(
     (area, out): (Rect, &mut Buffer),
 ) {
     let shown = last(live, usize::from(area.width.saturating_sub(SCALE)).saturating_mul(2));
-    let scaled = |value: f64| if is_log { value.max(1.0).log10() } else { value };
     let points = |curve: &Curve<'_>| -> Vec<(f64, f64)> {
-        let point = |second: &&LiveSecond| Some((second.end_s(), scaled((curve.value)(second)?)));
+        let point = |second: &&LiveSecond| Some((second.end_s(), (curve.value)(second)?));
         shown.iter().filter_map(point).collect()
     };
-    let each: Vec<Vec<(f64, f64)>> = all.iter().map(points).collect();
+    let each = all.iter().map(|curve| (curve.name, curve.colour, points(curve)));
+    let from = shown.first().map_or(0.0, |second| second.start_s);
+    let until = shown.last().map_or(1.0, |second| second.end_s()).max(from + 1.0);
+    let x = ([from, until], (|s| format!("{s:.0} s")) as fn(f64) -> String);
+    plot((view, title), x, (word, least, is_log), &each.collect::<Vec<_>>(), (area, out));
+}
+
+/// Percentiles of the steps that are over against their rates, and what is known of the answer.
+pub(super) fn against_rate(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
+    let mut points: Vec<Point> = live.steps.iter().map(|step| step.point).collect();
+    points.retain(|point| point.target.is_some());
+    points.sort_by(|a, b| a.achieved.per_s.total_cmp(&b.achieved.per_s));
+    let line = |value: fn(&Point) -> Option<u64>| -> Vec<(f64, f64)> {
+        let place = |point: &Point| Some((point.achieved.per_s, value(point)? as f64));
+        points.iter().filter_map(place).collect()
+    };
+    let each = [
+        ("p99", Color::Yellow, line(|point| point.response_p99_ns)),
+        ("p50", Color::Green, line(|point| point.response_p50_ns)),
+    ];
+    let ends = [points.first(), points.last()].map(|end| end.map_or(0.0, |it| it.achieved.per_s));
+    let x = ([ends[0], ends[1].max(ends[0] + 1.0)], rate as fn(f64) -> String);
+    let [low, high] = live.bracket().map(|end| or_none(end.map(rate)));
+    let title = format!("response by achieved rate; the answer is between {low} and {high}");
+    plot((view, &title), x, (time, 1e4, true), &each, (area, out));
+}
+
+/// A line to be drawn: its name, its colour and its points.
+type Drawn<'a> = (&'a str, Color, Vec<(f64, f64)>);
+
+/// Draws lines of points over `x`, each with a name and a colour. A logarithmic axis shows `log10`
+/// of the figures.
+fn plot(
+    (view, title): (&View, &str),
+    ([from, until], x_word): ([f64; 2], fn(f64) -> String),
+    (word, least, is_log): (fn(f64) -> String, f64, bool),
+    all: &[Drawn<'_>],
+    (area, out): (Rect, &mut Buffer),
+) {
+    let scaled = |value: f64| if is_log { value.max(1.0).log10() } else { value };
+    let each: Vec<Vec<(f64, f64)>> =
+        all.iter().map(|(.., line)| line.iter().map(|(x, y)| (*x, scaled(*y))).collect()).collect();
     let values = || each.iter().flatten().map(|(_, value)| *value);
     let high = values().fold(scaled(least), f64::max);
     let low = if is_log { values().fold(high, f64::min).floor() } else { 0.0 };
     let high = if is_log { high.ceil().max(low + 1.0) } else { high * 1.05 };
-    let from = shown.first().map_or(0.0, |second| second.start_s);
-    let until = shown.last().map_or(1.0, |second| second.end_s()).max(from + 1.0);
     let unscaled = |value: f64| word(if is_log { 10f64.powf(value) } else { value });
-    let datasets = all.iter().zip(&each).map(|(curve, points)| {
+    let datasets = all.iter().zip(&each).map(|((name, colour, _), points)| {
         Dataset::default()
-            .name(curve.name)
+            .name(*name)
             .marker(Marker::Braille)
             .graph_type(GraphType::Line)
-            .style(view.colour(curve.colour))
+            .style(view.colour(*colour))
             .data(points)
     });
-    let seconds = |s: f64| Line::raw(format!("{s:.0} s"));
+    let end = |at: f64| Line::raw(x_word(at));
     Chart::new(datasets.collect())
         .block(Block::bordered().title(title))
-        .x_axis(Axis::default().bounds([from, until]).labels([seconds(from), seconds(until)]))
+        .x_axis(Axis::default().bounds([from, until]).labels([end(from), end(until)]))
         .y_axis(
             Axis::default()
                 .bounds([low, high])

@@ -4,7 +4,7 @@ use super::*;
 use crate::fixture::expect;
 use crate::live::tests::second;
 use memtide_base::Span as Time;
-use memtide_record::{Event, Interval, Phase, Progress};
+use memtide_record::{AgentSecond, Event, Interval, Phase, Progress};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
@@ -73,11 +73,28 @@ fn screens_are_as_in_the_files() {
         ("screens/machine.txt", stalling(), Panel::Machine, SMALL),
         ("screens/parts.txt", stalling(), Panel::Parts, SMALL),
         ("screens/search.txt", searching(), Panel::Steps, SMALL),
+        ("screens/agents.txt", by_agents(), Panel::Agents, SMALL),
     ] {
         let shown = screen(&live, &view(panel), size);
         assert_eq!(shown, screen(&live, &view(panel), size), "{name}: drawn twice");
         expect(name, &shown);
     }
+}
+
+/// A calm load of three agents, one of which says nothing in the last second.
+fn by_agents() -> Live {
+    let mut live = Live::new(&["all.p99<1ms".parse().unwrap()]);
+    for number in 0..20 {
+        let names = ["ankara", "berlin", "cairo"].iter().take(if number < 19 { 3 } else { 2 });
+        let part = |(at, name): (u64, &&str)| {
+            AgentSecond::of(name, &second(number, 4_000, 200_000 + 40_000 * at, 6_000))
+        };
+        let agents = (0..).zip(names).map(part).collect();
+        let second = second(number, 12_000, 210_000, 6_000);
+        live.on(&Event::Interval(Box::new(Interval { agents, ..second })));
+    }
+    live.on(&Event::Progress(progress(20.0)));
+    live
 }
 
 /// A search in its third step.

@@ -155,7 +155,9 @@ impl Seconds {
             workers: seen.workers,
             reports: self.timeline.cut(),
             host: seen.host,
+            agents: Vec::new(),
             is_over: seen.is_over,
+            is_of_agents: false,
         };
         let each = interval.servers.iter().map(|server| &server.counts);
         let sum = each.fold(interval.no_server, |sum, of| sum.plus(of));
@@ -256,6 +258,7 @@ impl Kept {
             unanswered: interval.unanswered.clone(),
             reports: interval.reports.clone(),
             host: interval.host.clone(),
+            agents: Vec::new(),
             ..*interval
         };
         Self { second, times }

@@ -157,8 +157,9 @@ pub(super) const FIELDS: &[Field] = &[
         help: "Watch the run on the whole screen of the terminal",
         long: "Shows rates, response percentiles and a heat map over time, backlog, errors, each \
                kind and server, the servers' statistics, memtide's own share, its machine, goals, \
-               and the steps of a search or scan. Keys: 1-5 choose a panel, p pauses the \
-               picture, s stops the run, q goes back to the progress line, ? shows help. Where \
+               agents, and the steps of a search or scan. Key `u` beside the progress line shows \
+               it, too. Keys: 1-6 choose a panel, p pauses the picture, s stops the run, q goes \
+               back to the progress line, ? shows help. Where \
                stderr is no terminal, or `TERM` is `dumb` or `CI` is set, the progress line stays. \
                `NO_COLOR` is respected. Needs a program with the feature `ui`. See docs/live.md.",
         member: member!(outputs.ui, parse_switch),

@@ -75,6 +75,9 @@ pub fn world(seed: u64) -> World {
     if draw.chance(0.3) {
         speak_meta(&mut draw, &mut world.words);
     }
+    if draw.chance(0.2) {
+        encrypt(&mut draw, &mut world.words);
+    }
     world
 }
 
@@ -124,6 +127,13 @@ fn only_meta(draw: &mut Draw, words: &mut Words) {
     if draw.chance(0.3) {
         words.push(("meta-flags", draw.pick(&["t", "hl", "thlsfc"]).to_owned()));
     }
+}
+
+/// Encrypts all connections.
+fn encrypt(draw: &mut Draw, words: &mut Words) {
+    words.push(("tls", "on".to_owned()));
+    words.push(("tls-min", draw.pick(&["1.2", "1.3"]).to_owned()));
+    words.push(("tls-resume", draw.pick(&["on", "on", "off"]).to_owned()));
 }
 
 fn load(draw: &mut Draw, words: &mut Words) {

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "ui")]
 mod terminal;
+#[cfg(feature = "ui")]
+mod keys;
 #[cfg(feature = "web")]
 mod pages;
 #[cfg(feature = "web")]

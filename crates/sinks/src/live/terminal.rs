@@ -1,9 +1,10 @@
-//! A run on the screen of a terminal: a thread that draws, reads keys, and leaves the terminal as
-//! it was, whatever ends the run.
+//! A run on the screen of a terminal: a thread that waits for the key that shows it, draws, reads
+//! keys, and leaves the terminal as it was, whatever ends the run.
 //!
 //! A terminal that takes nothing stops this thread alone.
 
 use super::SharedLive;
+use super::keys::{Keys, restore_keys};
 use memtide_report::Live;
 use memtide_report::screen::{Panel, View, draw};
 use ratatui::Terminal;
@@ -48,19 +49,21 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Shows the run on the terminal of stderr, until the run is over or the user leaves.
+    /// Shows the run on the terminal of stderr, at once or when the user presses a key, until the
+    /// run is over.
     ///
     /// # Errors
-    /// If stderr is closed, or the system starts no thread. The caller checks that it is a
-    /// terminal.
-    pub fn start(live: SharedLive, control: ScreenControl) -> io::Result<Self> {
+    /// If stderr is closed, or the system starts no thread. The caller checks that stderr and stdin
+    /// are a terminal.
+    pub fn start(live: SharedLive, control: ScreenControl, at_once: bool) -> io::Result<Self> {
         let out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
-        let (end, is_shown) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+        let end = Arc::new(AtomicBool::new(false));
+        let is_shown = Arc::new(AtomicBool::new(at_once));
         let (ends, shows) = (Arc::clone(&end), Arc::clone(&is_shown));
         leave_before_a_panic();
         let thread = thread::Builder::new().name("screen".to_owned()).spawn(move || {
             // Without a screen the run goes on; the progress line takes its place.
-            drop(show(&live, &control, out, &ends));
+            drop(watch(&live, &control, &out, (&ends, &shows)));
             shows.store(false, Ordering::Release);
         })?;
         Ok(Self { end, is_shown, thread: Some(thread) })
@@ -83,6 +86,7 @@ impl Screen {
             } else if Instant::now() > deadline {
                 // The terminal takes nothing; its modes can be set nevertheless.
                 drop(disable_raw_mode());
+                restore_keys();
                 return;
             } else {
                 thread::sleep(Duration::from_millis(5));
@@ -140,29 +144,67 @@ fn leave_before_a_panic() {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             leave(io::stderr());
+            restore_keys();
             before(info);
         }));
     });
 }
 
-/// Draws until the run is over, is asked to stop, or the user leaves.
-fn show(live: &SharedLive, control: &ScreenControl, out: File, end: &AtomicBool) -> io::Result<()> {
-    let mut entered = Entered::new(out)?;
+/// Shows the run, or waits for the key that shows it, until the run is over or asked to stop.
+fn watch(
+    live: &SharedLive,
+    control: &ScreenControl,
+    out: &File,
+    (end, is_shown): (&AtomicBool, &AtomicBool),
+) -> io::Result<()> {
+    let mut keys = Keys::take();
     let mut view = View { has_colours: control.has_colours, ..View::default() };
+    let ends = || end.load(Ordering::Acquire) || (control.is_stopping)();
+    while !ends() {
+        if is_shown.load(Ordering::Acquire) {
+            let shown = show(live, &mut view, (out.try_clone()?, &ends));
+            is_shown.store(false, Ordering::Release);
+            if let Left::ToStop = shown? {
+                // The terminal is as before when the run, or the program, is asked to end.
+                drop(keys.take());
+                (control.stop)();
+                return Ok(());
+            }
+        } else {
+            let Some(keys) = &keys else { return Ok(()) };
+            is_shown.store(keys.is_pressed(), Ordering::Release);
+        }
+    }
+    Ok(())
+}
+
+/// Why the screen was left.
+enum Left {
+    /// For the progress line, or because the run ends.
+    ToGoOn,
+    /// The user asks the run to stop.
+    ToStop,
+}
+
+/// Draws until the run `ends`, or the user leaves.
+fn show(
+    live: &SharedLive,
+    view: &mut View,
+    (out, ends): (File, &dyn Fn() -> bool),
+) -> io::Result<Left> {
+    let mut entered = Entered::new(out)?;
     let mut paused: Option<Live> = None;
     let mut drawn = None;
-    loop {
-        if end.load(Ordering::Acquire) || (control.is_stopping)() {
-            return Ok(());
-        }
+    (view.is_paused, view.has_help) = (false, false);
+    while !ends() {
         let version = live.lock().version();
         if drawn != Some(version) {
             drawn = Some(version);
             let place = |frame: &mut ratatui::Frame<'_>| {
                 let area = frame.area();
                 match &paused {
-                    Some(paused) => draw(paused, &view, area, frame.buffer_mut()),
-                    None => draw(&live.lock(), &view, area, frame.buffer_mut()),
+                    Some(paused) => draw(paused, view, area, frame.buffer_mut()),
+                    None => draw(&live.lock(), view, area, frame.buffer_mut()),
                 }
             };
             entered.0.draw(place)?;
@@ -176,9 +218,11 @@ fn show(live: &SharedLive, control: &ScreenControl, out: File, end: &AtomicBool)
             continue;
         }
         match key.code {
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => (control.stop)(),
-            KeyCode::Char('s') => (control.stop)(),
-            KeyCode::Char('q' | 'u') | KeyCode::Esc if !view.has_help => return Ok(()),
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return Ok(Left::ToStop);
+            }
+            KeyCode::Char('s') => return Ok(Left::ToStop),
+            KeyCode::Char('q' | 'u') | KeyCode::Esc if !view.has_help => return Ok(Left::ToGoOn),
             KeyCode::Char('?' | 'h') => view.has_help = !view.has_help,
             KeyCode::Esc | KeyCode::Char('q') => view.has_help = false,
             KeyCode::Char('p' | ' ') => {
@@ -190,4 +234,5 @@ fn show(live: &SharedLive, control: &ScreenControl, out: File, end: &AtomicBool)
             _ => {}
         }
     }
+    Ok(Left::ToGoOn)
 }

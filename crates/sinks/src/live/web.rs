@@ -14,7 +14,7 @@ use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::routing::get;
 use futures_core::Stream;
 use memtide_base::Span;
-use memtide_report::{live_page, live_part, page};
+use memtide_report::{live_page, live_part};
 use memtide_scenario::WebPlace;
 use std::convert::Infallible;
 use std::fs::File;
@@ -227,13 +227,10 @@ fn is_own(headers: &HeaderMap, uri: &Uri) -> bool {
     is_address && origin.is_none_or(|origin| origin == format!("http://{host}").as_bytes())
 }
 
-/// The page: the finished one once the run is over.
+/// The page: the finished one once all is over.
 async fn whole(State(site): State<Arc<Site>>) -> impl IntoResponse {
-    let record = {
-        let live = site.live.lock();
-        live.record().filter(|_| live.is_over()).cloned()
-    };
-    let text = record.map_or_else(|| live_page(&site.live.lock()), |record| page(&record));
+    let live = site.live.lock();
+    let text = live.finished().map_or_else(|| live_page(&live), |page| page.to_string());
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], text)
 }
 

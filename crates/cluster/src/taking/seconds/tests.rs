@@ -24,7 +24,7 @@ fn seconds(reported: &[(u32, Interval)]) -> Seconds {
 /// All rows as start and end in ms and operations ended.
 fn rows(seconds: &mut Seconds, loading: &[u32]) -> Vec<(u64, u64, u64)> {
     let ms = |span: Span| span.ns() / 1_000_000;
-    let each = std::iter::from_fn(|| seconds.row(loading, None).map(|(all, _)| all));
+    let each = std::iter::from_fn(|| seconds.row(loading, None, &[]).map(|(all, _)| all));
     each.map(|row| (ms(row.start), ms(row.end()), row.counts.settled)).collect()
 }
 
@@ -75,14 +75,19 @@ fn an_agent_that_is_lost_is_not_waited_for_and_one_far_ahead_does_not_wait() {
 
 #[test]
 fn the_masters_own_load_is_in_the_sum_and_in_no_row_of_the_agents() {
+    let names = ["berlin".to_owned()];
     let mut two = seconds(&[(0, stretch(0, 1_000, 30)), (7, stretch(0, 1_040, 4))]);
-    let (all, agents) = two.row(&[0, 7], Some(7)).unwrap();
+    let (all, agents) = two.row(&[0, 7], Some(7), &names).unwrap();
     let agents = agents.unwrap();
+    // Each agent has a part, and the master's own load has none.
+    let each: Vec<(&str, u64)> =
+        agents.agents.iter().map(|part| (part.name.as_str(), part.counts.settled)).collect();
+    assert_eq!((each, all.agents.len()), (vec![("berlin", 30)], 0));
     assert_eq!((all.counts.settled, agents.counts.settled), (34, 30));
     // Without the master's load, the row ends as in the record of the agents.
     assert_eq!((all.end(), agents.end()), (Span::from_ms(1_040), Span::from_s(1)));
     two.add(7, stretch(1_040, 2_000, 5), LATE).unwrap();
-    let (all, agents) = two.row(&[7], Some(7)).unwrap();
+    let (all, agents) = two.row(&[7], Some(7), &names).unwrap();
     assert_eq!((all.counts.settled, agents), (5, None));
 }
 

@@ -5,6 +5,8 @@
 mod screen;
 #[cfg(feature = "web")]
 mod web;
+#[cfg(feature = "web")]
+mod browser;
 
 use crate::prelude::*;
 

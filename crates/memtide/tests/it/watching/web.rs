@@ -1,5 +1,6 @@
 //! `--web`: what browsers get and do not get, by plain HTTP requests; and viewers that misbehave.
 
+use crate::agents::Lab;
 use crate::prelude::*;
 use std::net::{Shutdown, TcpStream};
 use std::process::Child;
@@ -8,19 +9,19 @@ const LINE: &str = "run --rate 1k --duration 4s --warmup 0 --keys 50";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A run with a page.
-struct Site {
+pub(super) struct Site {
     child: Child,
-    address: String,
-    path: String,
+    pub(super) address: String,
+    pub(super) path: String,
 }
 
 impl Site {
-    fn start(folder: &Path, more: &str) -> Self {
+    pub(super) fn start(folder: &Path, more: &str) -> Self {
         Self::of(folder, &format!("{LINE} --json r.json {more}"))
     }
 
     /// The page of any command that prints its address.
-    fn of(folder: &Path, line: &str) -> Self {
+    pub(super) fn of(folder: &Path, line: &str) -> Self {
         let mut command = program_in(folder, line);
         let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -34,7 +35,7 @@ impl Site {
     }
 
     /// A request for `path` with further headers.
-    fn ask(&self, path: &str, headers: &str) -> TcpStream {
+    pub(super) fn ask(&self, path: &str, headers: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let host = if headers.contains("Host:") {
@@ -48,13 +49,19 @@ impl Site {
     }
 
     /// The whole answer to a request.
-    fn get(&self, path: &str, headers: &str) -> String {
+    pub(super) fn get(&self, path: &str, headers: &str) -> String {
         let mut text = String::new();
         self.ask(path, headers).read_to_string(&mut text).unwrap();
         text
     }
 
-    fn ends(mut self) -> i32 {
+    /// Ends the wait for browsers.
+    pub(super) fn interrupt(&self) {
+        let pid = rustix::process::Pid::from_raw(self.child.id().cast_signed()).unwrap();
+        rustix::process::kill_process(pid, Signal::INT).unwrap();
+    }
+
+    pub(super) fn ends(mut self) -> i32 {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -162,45 +169,62 @@ fn kept_results_are_shown_each_and_side_by_side() {
     assert!(page(2).ends_with(&written), "the page of --out html");
     assert_eq!(code(&page(3)), "404");
     assert_eq!(code(&site.get("/0", "")), "404");
-    let pid = rustix::process::Pid::from_raw(site.child.id().cast_signed()).unwrap();
-    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    site.interrupt();
     assert_eq!(site.ends(), 0);
-}
-
-/// A browser without a screen, if there is one.
-fn browser() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let mut all = std::env::split_paths(&path).map(|folder| folder.join("chromium"));
-    all.find(|program| program.exists())
 }
 
 #[test]
-fn a_browser_draws_the_page_and_says_nothing_on_its_console() {
+fn a_search_and_a_trial_are_watched_as_one() {
     let _turn = shared();
-    let Some(browser) = browser() else {
-        drop(writeln!(std::io::stderr(), "skipped: there is no chromium"));
-        return;
+    let common = "--warmup 0 --keys 50 --web --web-linger 30s --quiet --out html=r.html";
+    let scan = "scan --rates 500,1k --duration 2s";
+    let trial = "ab --a rate=500 --b rate=1k --duration 2s --at-most 9s";
+    for (name, line, words) in [
+        ("web-scan", scan, ["Times against rate", "step 2 at 1 000/s", "<caption>Steps"]),
+        ("web-trial", trial, ["By how much B differs from A so far", "pair 2, arm", "rate=1k"]),
+    ] {
+        let folder = crate::outputs::room(name);
+        let site = Site::of(&folder, &format!("{line} {common}"));
+        let stream = site.get(&format!("{}live", site.path), "");
+        for word in words {
+            assert!(stream.contains(word), "{name} has no {word}");
+        }
+        assert!(stream.contains("event: over"), "{name}");
+        let finished = site.get(&site.path, "");
+        site.interrupt();
+        assert_eq!(site.ends(), 0, "{name}");
+        let page = fs::read_to_string(folder.join("r.html")).unwrap();
+        assert!(finished.contains(page.trim_end()), "{name}: another page");
+    }
+}
+
+#[test]
+fn a_master_shows_a_row_for_each_agent() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("web"), Peer::embedded(""));
+    let _agents = lab.agents(2);
+    let address = format!("127.0.0.1:{}", free_port());
+    let running = lab.master(&format!(
+        "run -s {} --quiet --keys 200 --agents 2 --rate 1k --duration 5s --warmup 0 \
+         --web={address}/mine --web-linger 0s",
+        peer.name
+    ));
+    let deadline = Instant::now() + PATIENCE;
+    let mut stream = loop {
+        match TcpStream::connect(&address) {
+            Ok(stream) => break stream,
+            Err(why) => assert!(Instant::now() < deadline, "{why}"),
+        }
+        thread::sleep(Duration::from_millis(20));
     };
-    let folder = crate::outputs::room("web-browser");
-    let line = "run --rate 1k --duration 8s --warmup 0 --keys 50 --web --quiet";
-    let site = Site::of(&folder, line);
-    // A few seconds have charts.
-    thread::sleep(Duration::from_secs(4));
-    let mut chromium = Command::new(browser);
-    chromium
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"])
-        .args(["--disable-background-networking", "--no-first-run", "--disable-component-update"])
-        .args(["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-        .arg(format!("http://{}{}", site.address, site.path));
-    let output = chromium.output().unwrap();
-    let (shown, said) = (
-        String::from_utf8_lossy(&output.stdout).into_owned(),
-        String::from_utf8_lossy(&output.stderr).into_owned(),
-    );
-    assert!(shown.contains("data-suspect=") && shown.contains("<svg"), "{shown}\n{said}");
-    let console = said.lines().find(|line| line.contains("CONSOLE"));
-    assert_eq!(console, None);
-    assert_eq!(site.ends(), 0);
-    drop(fs::remove_dir_all(folder));
+    let request = format!("GET /mine/live HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    // The server may end with the run.
+    drop(stream.read_to_end(&mut bytes));
+    running.finish().exits(0);
+    let text = String::from_utf8_lossy(&bytes);
+    for word in ["<caption>Agents in the last second", ">a0<", ">a1<"] {
+        assert!(text.contains(word), "no {word}");
+    }
 }

@@ -106,7 +106,6 @@ pub(super) mod times {
     }
 
     #[derive(Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
     struct Values {
         count: u64,
         saturated: u64,

@@ -1,13 +1,18 @@
 "use strict";
-// Replaces the part of the page that changes, unless a reader is busy with it. What is inserted came
-// from the server that sent this page, which escapes every name.
+// Replaces the part of the page that changes, unless a reader is busy with it or has zoomed in. What
+// is inserted came from the server that sent this page, which escapes every name.
 const part = document.getElementById("live");
 const state = document.getElementById("state");
 const pause = document.getElementById("pause");
 let latest = null;
-const isRead = () => part.querySelector(".plot:hover, .plot:focus, button:focus") !== null;
+const isRead = () => part.querySelector(".plot:hover, .plot.zoomed, :focus-visible") !== null;
+const say = (words) => {
+  if (state.textContent !== words) state.textContent = words;
+};
 const show = () => {
-  if (latest === null || pause.getAttribute("aria-pressed") === "true" || isRead()) return;
+  if (latest === null || pause.getAttribute("aria-pressed") === "true") return;
+  if (isRead()) return say("the picture stands still while a chart is read; Escape ends that");
+  say("under way");
   part.innerHTML = latest;
   latest = null;
   bindCharts(part);
@@ -15,12 +20,11 @@ const show = () => {
 pause.addEventListener("click", () => {
   const isPaused = pause.getAttribute("aria-pressed") === "true";
   pause.setAttribute("aria-pressed", String(!isPaused));
-  state.textContent = isPaused ? "under way" : "picture paused; the run goes on";
+  say(isPaused ? "under way" : "picture paused; the run goes on");
   show();
 });
 const source = new EventSource("live");
 source.addEventListener("part", (event) => {
-  if (state.textContent.startsWith("waiting")) state.textContent = "under way";
   latest = event.data;
   show();
 });
@@ -29,5 +33,5 @@ source.addEventListener("over", () => {
   location.reload();
 });
 source.addEventListener("error", () => {
-  if (source.readyState === EventSource.CLOSED) state.textContent = "the connection was lost";
+  if (source.readyState === EventSource.CLOSED) say("the connection was lost");
 });

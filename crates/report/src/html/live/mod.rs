@@ -2,13 +2,18 @@
 //! replaces each second. Its charts are those of the finished page.
 
 use super::chart::{Cell, Chart, Limit, Line, values};
+use super::comparison::trial_so_far;
+use super::figures::words;
+use super::steps::{curve, upright};
 use super::{SCRIPT, STYLE, shell};
 use crate::axis::{Axis, Scale};
 use crate::live::{
-    HEAT_CELLS, Live, LiveSecond, LiveStep, STEP_COLUMNS, Suspect, heat_edge, time_word,
+    AGENT_COLUMNS, HEAT_CELLS, Live, LiveSecond, LiveStep, STEP_COLUMNS, Suspect, heat_edge,
+    time_word,
 };
 use crate::number::{or_none, percent, rate, seconds, time, whole};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use memtide_record::steps::Point;
 
 const LIVE_SCRIPT: &str = include_str!("live.js");
 /// As the policy of the finished page, and requests to where the page came from.
@@ -59,11 +64,13 @@ pub fn index_page(names: &[&str]) -> String {
 pub fn live_part(live: &Live) -> String {
     let part = html! {
         (summary(live))
+        (steps(live))
+        (trial(live))
         @for chart in charts(live) { (chart.markup()) }
+        (agents(live))
         (kinds(live))
         (servers(live))
         (workers(live))
-        (steps(live))
     };
     part.into_string()
 }
@@ -84,8 +91,9 @@ fn summary(live: &Live) -> Markup {
         ("answered so far", whole(live.counts.answered)),
         ("not answered so far", whole(errors)),
     ];
+    let (names, cells): (Vec<&str>, Vec<String>) = figures.into_iter().unzip();
     html! {
-        @if let Some(line) = live.line() { p { (line) } }
+        p { (live.whereabouts()) }
         @if let Some(suspect) = live.suspect() {
             @let word = match suspect {
                 Suspect::Calm(_) => "calm",
@@ -94,13 +102,16 @@ fn summary(live: &Live) -> Markup {
             };
             p data-suspect=(word) { strong { (suspect.sentence()) } }
         }
-        table {
-            caption { "The last second" }
-            thead { tr { @for (name, _) in &figures { th scope="col" { (name) } } } }
-            tbody { tr { @for (_, figure) in &figures { td { (figure) } } } }
-        }
+        (table("The last second", &names, &[cells]))
         @for aim in live.aims() { p { "goal " (aim.goal) ": " (aim.word()) " (" (aim.figure) ")" } }
-        @for words in live.words.iter().rev().take(3) { p { (words) } }
+        @let grades = live.grades();
+        @if !grades.is_empty() {
+            p {
+                "grades so far:"
+                @for (name, grade) in &grades { " " (name) " " strong { (grade) } }
+            }
+        }
+        @for said in live.words.iter().rev().take(3) { p { (said) } }
     }
 }
 
@@ -202,14 +213,12 @@ fn response(live: &Live, x: Axis) -> Chart {
 }
 
 fn table(caption: &str, heading: &[&str], rows: &[Vec<String>]) -> Markup {
-    html! {
-        @if !rows.is_empty() {
-            table {
-                caption { (caption) }
-                thead { tr { @for name in heading { th scope="col" { (name) } } } }
-                tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
-            }
-        }
+    let heading = heading.iter().map(|name| (*name).to_owned()).collect();
+    let all: Vec<Vec<String>> = [heading].into_iter().chain(rows.iter().cloned()).collect();
+    if rows.is_empty() {
+        html! {}
+    } else {
+        words(caption, &all)
     }
 }
 
@@ -250,9 +259,37 @@ fn servers(live: &Live) -> Markup {
     }
 }
 
+/// The curve of a search or scan as it grows, with what is known of the answer, and the steps.
 fn steps(live: &Live) -> Markup {
+    if live.steps.is_empty() {
+        return html! {};
+    }
+    let points: Vec<Point> = live.steps.iter().map(|step| step.point).collect();
+    let goals: Vec<String> = live.aims().into_iter().map(|aim| aim.goal).collect();
+    let ends = live.bracket().into_iter().zip(["met at", "missed at"]);
+    let marked = ends.filter_map(|(end, word)| {
+        let end = end?;
+        Some(upright(format!("{word} {}", rate(end)), end))
+    });
     let rows: Vec<Vec<String>> = live.steps.iter().map(LiveStep::row).collect();
-    table("Steps", &STEP_COLUMNS, &rows)
+    html! {
+        (curve(&points, &goals, marked.collect()).markup())
+        (table("Steps", &STEP_COLUMNS, &rows))
+    }
+}
+
+/// What the pairs of a trial say so far.
+fn trial(live: &Live) -> Markup {
+    live.trial.as_ref().map_or_else(|| html! {}, |trial| trial_so_far(trial))
+}
+
+/// A row for each agent.
+fn agents(live: &Live) -> Markup {
+    let (rows, more) = live.agent_rows();
+    html! {
+        (table("Agents in the last second", &AGENT_COLUMNS, &rows))
+        @if more > 0 { p { (more) " more agents are faster" } }
+    }
 }
 
 fn workers(live: &Live) -> Markup {

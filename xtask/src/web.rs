@@ -1,0 +1,44 @@
+//! Requests to a page of memtide on this machine, in plain HTTP.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The longest wait for the page to be served.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// Asks for `path`, once something listens; what comes is read from the stream.
+///
+/// Cause: memtide does not listen there: it ended, or another program has the port.
+///
+/// To do: Look at what it printed.
+pub(crate) fn ask(address: SocketAddr, path: &str) -> Result<TcpStream, String> {
+    let deadline = Instant::now() + WAIT_MAX;
+    let mut stream = loop {
+        match TcpStream::connect(address) {
+            Ok(stream) => break stream,
+            Err(_) if Instant::now() < deadline => thread::sleep(Duration::from_millis(20)),
+            Err(why) => return Err(format!("no page at {address}: {why}")),
+        }
+    };
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).map_err(|why| format!("{address}{path}: {why}"))?;
+    Ok(stream)
+}
+
+/// The page at `path`, without the head of the answer.
+///
+/// Cause: There is no such page.
+///
+/// To do: Look at what memtide printed.
+pub(crate) fn page(address: SocketAddr, path: &str) -> Result<String, String> {
+    let mut answer = String::new();
+    ask(address, path)?
+        .read_to_string(&mut answer)
+        .map_err(|why| format!("{address}{path}: {why}"))?;
+    match answer.split_once("\r\n\r\n") {
+        Some((head, page)) if head.contains(" 200 ") => Ok(page.to_owned()),
+        _ => Err(format!("{address}{path} has no page: {answer}")),
+    }
+}
