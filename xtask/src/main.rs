@@ -9,9 +9,9 @@
 mod proof;
 mod kubernetes;
 mod dist;
+mod pictures;
 mod bench;
 mod names;
-mod pictures;
 mod suite;
 mod setup;
 mod tidy;

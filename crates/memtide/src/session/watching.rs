@@ -10,6 +10,8 @@ use crate::output::StatusLine;
 #[cfg(feature = "web")]
 use crate::output::say;
 use memtide_host::signal::StopFlag;
+#[cfg(feature = "ui")]
+use memtide_host::signal::terminal;
 use memtide_record::Event;
 #[cfg(feature = "web")]
 use memtide_record::steps::{CourseKind, StepRole};
@@ -18,7 +20,7 @@ use memtide_report::Live;
 use memtide_report::{StepsPage, page};
 use memtide_scenario::{Goal, Outputs, ProgressForm, Settings};
 #[cfg(feature = "ui")]
-use memtide_sinks::{Screen, ScreenControl};
+use memtide_sinks::{Screen, ScreenControl, ScreenKeys};
 use memtide_sinks::{SharedLive, Sink};
 #[cfg(feature = "web")]
 use memtide_sinks::{WebStart, WebView};
@@ -274,6 +276,12 @@ fn screen(
         // Of several runs, each has a flag of its own, and a signal raises all.
         stop: Box::new(memtide_host::signal::interrupt),
         has_colours: variable("NO_COLOR").is_empty(),
+        keys: ScreenKeys {
+            take: terminal::take_keys,
+            restore: terminal::restore_keys,
+            are_ours: terminal::is_foreground,
+            has_screen: terminal::has_screen,
+        },
     };
     // Without a screen there is the progress line.
     Screen::start(live.clone(), control, form == ProgressForm::Ui).ok()
