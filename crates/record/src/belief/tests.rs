@@ -142,7 +142,7 @@ fn a_figure_that_drifts_is_at_most_within_half_of_its_change() {
     assert!(median.half_width.is_some_and(|x| x >= change / 2.0), "{median:?}");
     let doubled = figure(&grown(0, -0.8), 99.0);
     assert_eq!(doubled.grade, Grade::No, "{doubled:?}");
-    assert!(doubled.reason.as_deref().is_some_and(|why| why.starts_with("it fell")), "{doubled:?}");
+    assert!(doubled.reason.as_deref().is_some_and(|why| why.starts_with("a fall")), "{doubled:?}");
 }
 
 #[test]
