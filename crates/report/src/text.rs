@@ -216,7 +216,7 @@ pub(crate) fn window_words(record: &Record) -> String {
         let asked = precision.asked.join(", ");
         text.push_str(&match precision.reached {
             Some(true) => format!(" until {asked} was reached"),
-            Some(false) => format!(", in which {asked} was not reached"),
+            Some(false) => format!(" without reaching {asked}"),
             None => format!(", to end with {asked}"),
         });
     }
