@@ -1,8 +1,8 @@
 //! What collecting the measurements of many workers costs their controller: tallies as a busy
 //! worker fills them are handed over ten times a second, and absorbed by one thread. Makes no load.
 //!
-//! With a number of workers and one of hand-overs of each, it does only these, so that a profiler can
-//! count the instructions of `TallySum::absorb`.
+//! With a number of workers and one of hand-overs of each, it does only these, so that a profiler
+//! can count the instructions of `TallySum::absorb`.
 #![allow(clippy::print_stdout)] // A program talks to its user.
 
 use clap::{Arg, Command, value_parser};

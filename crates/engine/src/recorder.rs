@@ -2,6 +2,7 @@
 //! Nothing here allocates after the start.
 
 mod alike;
+mod asked;
 mod churn;
 mod lateness;
 
@@ -11,6 +12,7 @@ use crate::driver::{Closed, Handshake, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, WindowCommands, segment, slot};
 use alike::{Answers, Sends};
+pub(crate) use asked::Asked;
 pub(crate) use churn::{ChurnEnd, Opening};
 use lateness::Latenesses;
 pub(crate) use lateness::Looks;
@@ -213,44 +215,6 @@ impl Recorder {
             times.lag_disconnected.record_many(wait.disconnected.ns(), count);
             times.lag_client_busy.record_many(wait.client_busy.ns(), count);
         }
-    }
-
-    /// Counts `bytes` of a request of `segment`.
-    #[inline(always)]
-    pub(crate) fn requested(
-        &mut self,
-        segment: u16,
-        server: ServerId,
-        (kind, keys): (OpKind, u16),
-        bytes: usize,
-    ) {
-        self.count(segment, server, |counters| {
-            counters.bytes_sent += bytes as u64;
-            let Counters { keys_asked, touch_commands, storage_commands, .. } = counters;
-            ask(kind, keys, [keys_asked, touch_commands, storage_commands]);
-        });
-        if segment == segment::MEASURE
-            && let Some(sizes) = &mut self.tally.times.request_bytes
-        {
-            sizes.record(bytes as u64);
-        }
-    }
-
-    /// Counts `bytes` of requests of `segment`, whose single sizes are not kept.
-    #[inline(always)]
-    pub(crate) fn requested_many(
-        &mut self,
-        segment: u16,
-        server: ServerId,
-        asked: Asked,
-        bytes: usize,
-    ) {
-        self.count(segment, server, |counters| {
-            counters.bytes_sent += bytes as u64;
-            counters.keys_asked += asked.keys;
-            counters.touch_commands += asked.touches;
-            counters.storage_commands += asked.stores;
-        });
     }
 
     /// Records what the server says of an item.
@@ -772,35 +736,6 @@ impl Found {
         let keys = if read { u64::from(entry.keys) } else { 0 };
         let hits = u64::from(entry.hits).min(keys);
         Self { keys, hits, misses: keys - hits }
-    }
-}
-
-/// What requests make a server count.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
-    keys: u64,
-    touches: u64,
-    stores: u64,
-}
-
-impl Asked {
-    /// Adds a request of this kind for this number of keys.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, kind: OpKind, keys: u16) {
-        ask(kind, keys, [&mut self.keys, &mut self.touches, &mut self.stores]);
-    }
-}
-
-/// Adds what a request of this kind makes a server count: keys, touches or stores.
-#[inline(always)]
-fn ask(kind: OpKind, keys: u16, [asked, touches, stores]: [&mut u64; 3]) {
-    match kind.action() {
-        Action::Read | Action::CompareAndStore | Action::Recache | Action::Peek => {
-            *asked += u64::from(keys);
-        }
-        Action::ReadAndTouch | Action::Touch => *touches += 1,
-        Action::Store => *stores += 1,
-        Action::Remove | Action::Count | Action::Invalidate => {}
     }
 }
 

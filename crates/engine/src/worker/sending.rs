@@ -151,9 +151,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.request(client, connection, entry, now);
     }
 
-    /// Makes up to `run` operations of a closed loop that are due `at` and that take this connection
-    /// one after the other. What they have in common is decided and counted once. Returns their
-    /// number; none if the client has no more.
+    /// Makes up to `run` operations of a closed loop that are due `at` and that take this
+    /// connection one after the other. What they have in common is decided and counted once.
+    /// Returns their number; none if the client has no more.
     fn issue_run(
         &mut self,
         client: ClientId,

@@ -1,6 +1,6 @@
 //! What servers of the meta protocol do wrong: quiet replies or the answer to `mn` that never come,
-//! lines without an end, opaques that lie, values that are too large. Every run ends in virtual time,
-//! `Ran::check` has every operation end once, and the cause has a name.
+//! lines without an end, opaques that lie, values that are too large. Every run ends in virtual
+//! time, `Ran::check` has every operation end once, and the cause has a name.
 
 use crate::prelude::*;
 use memtide_engine::{Matching, Refill};

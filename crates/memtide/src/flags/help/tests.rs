@@ -86,7 +86,7 @@ fn the_example_of_each_command_is_one() {
     }
 }
 
-/// Commands are made alone to save memory; nobody sees it.
+/// Commands are made alone to save memory, and say what they say among the others.
 #[test]
 fn a_command_that_is_made_alone_says_the_same() {
     for (name, _) in super::super::OF_SCENARIOS {
