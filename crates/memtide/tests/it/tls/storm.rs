@@ -1,5 +1,4 @@
 //! A storm of handshakes, in the middle of which the server is killed and started again.
-#![expect(clippy::disallowed_methods, reason = "the number of handshakes comes from outside")]
 
 use super::{files, material::Ca};
 use crate::prelude::*;
