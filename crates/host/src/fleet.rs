@@ -528,6 +528,7 @@ struct CpuMeter {
     knows_end: bool,
     at_start: Option<CpuReading>,
     at_end: Option<CpuReading>,
+    kept: machine::Kept,
 }
 
 /// The kernel's counters for this thread, since it was made.
@@ -548,7 +549,8 @@ impl CpuReading {
 impl Default for CpuMeter {
     fn default() -> Self {
         let (start, end) = (Instant::NEVER, Instant::NEVER);
-        Self { start, end, knows_end: false, at_start: None, at_end: None }
+        let (at_start, at_end, kept) = Default::default();
+        Self { start, end, knows_end: false, at_start, at_end, kept }
     }
 }
 
@@ -567,12 +569,15 @@ impl CpuMeter {
         }
     }
 
-    /// Adds the processor time used so far to `report`. The kernel is asked only once the window is
-    /// over, because asking would cost a running worker more than the figure is worth.
+    /// Adds the processor time used so far to `report`. The kernel is asked for it only once the
+    /// window is over, because asking would cost a running worker more than the figure is worth.
+    /// The time without a CPU is one system call at each hand-over, and says at once what disturbs.
     fn complete(&self, report: WorkerReport, finished: bool) -> WorkerReport {
         let Some(from) = self.at_start else { return report };
         let Some(to) = self.at_end.or_else(|| finished.then(CpuReading::now)) else {
-            return report;
+            let waited = self.kept.read();
+            let run_delay = waited.map(|waited| waited.saturating_sub(from.run_delay));
+            return WorkerReport { run_delay, ..report };
         };
         WorkerReport {
             cpu: Some(CpuTime {

@@ -2,6 +2,8 @@
 //! can end by the signal, as the program that it imitates would. Exceeding the shell's file size
 //! limit is a write error and does not end the program.
 
+pub mod terminal;
+
 use crate::clock::monotonic_ns;
 use memtide_base::Span;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -11,8 +13,8 @@ use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
 use std::process;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
 use std::thread;
 
 /// A flag that is raised when the user asks to stop, or after silence. Clones share it.
@@ -56,13 +58,19 @@ impl StopFlag {
     /// send theirs twice. A signal that was ignored when the program started stays ignored, as
     /// `nohup` and shells expect.
     pub fn on_signals(exit_code: i32, outlasts: bool) -> io::Result<Self> {
+        static ONCE: Once = Once::new();
         let stop = Self::default();
+        let mut is_first = false;
+        ONCE.call_once(|| is_first = true);
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             if is_ignored(signal)? {
                 continue;
             }
-            // The order matters: the exit is registered first and sees the flag of the previous
-            // signal.
+            // The order matters: the terminal is given back first; the exit is registered before
+            // the flag, and sees that of the previous signal.
+            if is_first {
+                terminal::restore_before_the_end(signal)?;
+            }
             if signal == SIGINT || !outlasts {
                 flag::register_conditional_shutdown(signal, exit_code, Arc::clone(&stop.raised))?;
             }

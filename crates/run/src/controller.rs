@@ -491,9 +491,9 @@ impl<'a> Monitor<'a> {
 /// master says so.
 fn waits_for(start: ShareStart) -> Option<&'static str> {
     match start {
-        ShareStart::Time => Some("waiting for the time of --start-at"),
+        ShareStart::Time => Some("waiting for the time at which all shares begin"),
         ShareStart::Pmi => Some("waiting for the other shares, through their launcher"),
-        ShareStart::Folder => Some("waiting for the other shares, through the folder of --barrier"),
+        ShareStart::Folder => Some("waiting for the other shares, through their folder"),
         ShareStart::WhenReady | ShareStart::Agents => None,
     }
 }

@@ -31,7 +31,7 @@ pub use kinds::{
 pub use kinds::{ParquetIntervals, ParquetRun, ParquetSamples};
 pub use live::SharedLive;
 #[cfg(feature = "ui")]
-pub use live::{Screen, ScreenControl};
+pub use live::{Screen, ScreenControl, ScreenKeys};
 #[cfg(feature = "web")]
 pub use live::{WebPages, WebStart, WebView, serve_pages};
 pub use opening::{OutputFacts, OutputSubject, no_file};

@@ -63,8 +63,8 @@ impl Seconds {
     }
 
     /// The next row, once every agent in `loading` has reported so far, or one is far ahead: of all
-    /// loads, and of all but that of the agent `own`, which may have none. The latter has a part for
-    /// each agent, with its name of `names`, by number.
+    /// loads, and of all but that of the agent `own`, which may have none. The latter has a part
+    /// for each agent, with the name that `names` has for it.
     pub(super) fn row(
         &mut self,
         loading: &[u32],

@@ -294,6 +294,8 @@ impl Live {
     fn begin(&mut self) {
         self.seconds.clear();
         self.measured.clear();
+        // What was said before is about the preparation.
+        self.words.clear();
         self.agents.clear();
         (self.counts, self.grades, self.is_recorded) = Default::default();
     }

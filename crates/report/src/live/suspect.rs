@@ -14,6 +14,8 @@ const LAG_LEAST_NS: u64 = 200_000;
 const BUSY_MAX: f64 = 0.70;
 /// A backlog that is younger comes and goes, in seconds.
 const BACKLOG_S: f64 = 0.1;
+/// Above this share, no CPU of the machine is free.
+const FULL: f64 = 0.95;
 /// A response this many times the usual one is unusual.
 const UNUSUAL: u64 = 4;
 
@@ -35,35 +37,29 @@ impl Suspect {
         let backlog = waits.map_or_else(String::new, |age| {
             format!("; backlog {}", time_word(Some((age * 1e9) as u64)))
         });
+        let theirs = server(live, now, waits.is_some());
         if let Some(why) = own(live, now) {
-            return Some(Self::Own(format!("memtide: {why}{backlog}")));
+            return Some(match (theirs, too_little(now)) {
+                (Some(theirs), Some(lacked)) => Self::Server(format!(
+                    "server: {theirs}; memtide lacked its CPU for {lacked} alone{backlog}"
+                )),
+                _ => Self::Own(format!("memtide: {why}{backlog}")),
+            });
         }
-        let lag = now.lag_p99.unwrap_or(0);
-        let response = now.response[1].unwrap_or(0);
-        let service = time_word(now.service_p99);
-        if now.unanswered > 0 {
-            let count = whole(now.unanswered);
-            return Some(Self::Server(format!("server: {count} operations not answered{backlog}")));
+        match theirs {
+            Some(why) => Some(match shortage(now) {
+                Some(shortage) if live.plan.as_ref().is_some_and(|plan| plan.embedded) => {
+                    let share = "other programs take CPUs from the embedded server";
+                    Self::Own(format!("memtide's machine: {share} ({shortage}){backlog}"))
+                }
+                Some(shortage) => Self::Server(format!("server: {why}; {shortage} here{backlog}")),
+                None => Self::Server(format!("server: {why}{backlog}")),
+            }),
+            None => {
+                let (lag, service) = (time_word(now.lag_p99), time_word(now.service_p99));
+                Some(Self::Calm(format!("calm: lag p99 {lag}, service p99 {service}")))
+            }
         }
-        if now.answered_per_s == 0.0 && now.under_way.in_flight.is_some_and(|waiting| waiting > 0) {
-            return Some(Self::Server(format!("server: no answer in this second{backlog}")));
-        }
-        if waits.is_some() || (lag > LAG_LEAST_NS && lag as f64 > LAG_SHARE * response as f64) {
-            return Some(Self::Server(format!(
-                "server: operations wait for a free connection, replies take {service} at p99; \
-                 memtide has time to spare{backlog}"
-            )));
-        }
-        let usual = usual(live);
-        if usual.is_some_and(|usual| response > usual.saturating_mul(UNUSUAL)) {
-            return Some(Self::Server(format!(
-                "server: p99 {}, usually {}; memtide sends on time (lag p99 {})",
-                time_word(Some(response)),
-                time_word(usual),
-                time_word(now.lag_p99)
-            )));
-        }
-        Some(Self::Calm(format!("calm: lag p99 {}, service p99 {service}", time_word(now.lag_p99))))
     }
 
     /// The suspicion as a sentence without its full stop.
@@ -71,6 +67,45 @@ impl Suspect {
         let (Self::Calm(text) | Self::Server(text) | Self::Own(text)) = self;
         text
     }
+}
+
+/// Why the second's times are the server's, if anything is unusual; `waits` is true if operations
+/// are late.
+fn server(live: &Live, now: &LiveSecond, waits: bool) -> Option<String> {
+    let (lag, response) = (now.lag_p99.unwrap_or(0), now.response[1].unwrap_or(0));
+    if now.unanswered > 0 {
+        return Some(format!("{} operations not answered", whole(now.unanswered)));
+    }
+    if now.answered_per_s == 0.0 && now.under_way.in_flight.is_some_and(|waiting| waiting > 0) {
+        return Some("no answer in this second".to_owned());
+    }
+    if waits || (lag > LAG_LEAST_NS && lag as f64 > LAG_SHARE * response as f64) {
+        let service = time_word(now.service_p99);
+        return Some(format!(
+            "operations wait for a free connection, replies take {service} at p99; memtide has \
+             time to spare"
+        ));
+    }
+    let usual = usual(live).filter(|usual| response > usual.saturating_mul(UNUSUAL))?;
+    let [p99, usual, lag] = [Some(response), Some(usual), now.lag_p99].map(time_word);
+    Some(format!("p99 {p99}, usually {usual}; memtide sends on time (lag p99 {lag})"))
+}
+
+/// How long a worker lacked its CPU in the second, if that is less than what its operations took,
+/// so that it cannot be the cause.
+fn too_little(now: &LiveSecond) -> Option<String> {
+    let kept = now.kept.filter(|kept| *kept > KEPT_MAX)?;
+    let lacked_ns = (kept * now.length_s * 1e9) as u64;
+    let is_idle = now.busy.is_some_and(|busy| busy <= BUSY_MAX);
+    (is_idle && now.response[1]? > lacked_ns).then(|| time_word(Some(lacked_ns)))
+}
+
+/// How busy this machine is, if it has no CPU left.
+fn shortage(now: &LiveSecond) -> Option<String> {
+    let host = now.host.as_ref()?;
+    let (busy, ready) = (host.cpu_busy?, host.runnable?);
+    let is_full = busy > FULL && ready > host.cpus.len() as u64;
+    is_full.then(|| format!("CPUs {} busy, {ready} threads ready", percent(busy)))
 }
 
 /// Why the second's times are memtide's or its machine's, if they are.

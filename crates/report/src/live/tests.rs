@@ -175,6 +175,40 @@ fn a_stalled_server_is_suspected() {
 }
 
 #[test]
+fn an_embedded_server_without_its_cpu_is_not_to_blame() {
+    let late = |embedded: bool, ready: u64| {
+        let mut late = second(5, 1_000, 40_000_000, 5_000);
+        let host = HostSecond { cpu_busy: Some(1.0), runnable: Some(ready), ..late.host.unwrap() };
+        late.host = Some(host);
+        let mut live = fed((0..5).map(|number| second(number, 1_000, 300_000, 5_000)));
+        live.plan = Some(Box::new(crate::fixture::open().plan));
+        live.plan.as_mut().unwrap().embedded = embedded;
+        live.on(&Event::Interval(Box::new(late)));
+        live.suspect().unwrap()
+    };
+    let (Suspect::Own(own), Suspect::Server(far)) = (late(true, 9), late(false, 9)) else {
+        panic!("another is suspected");
+    };
+    assert!(own.contains("take CPUs from the embedded server"), "{own}");
+    assert!(far.ends_with("CPUs 100 % busy, 9 threads ready here"), "{far}");
+    assert!(matches!(late(true, 2), Suspect::Server(_)), "nobody waits for a CPU");
+}
+
+#[test]
+fn a_stall_that_is_longer_than_a_worker_lacked_its_cpu_is_the_servers() {
+    let stalled = |kept: f64| {
+        let mut stalled = second(5, 1_000, 400_000_000, 5_000);
+        stalled.workers[0].kept = Some(kept);
+        fed((0..5).map(|number| second(number, 1_000, 300_000, 5_000)).chain([stalled])).suspect()
+    };
+    let (Some(Suspect::Server(theirs)), Some(Suspect::Own(_))) = (stalled(0.14), stalled(0.6))
+    else {
+        panic!("another is suspected");
+    };
+    assert!(theirs.ends_with("memtide lacked its CPU for 140 ms alone"), "{theirs}");
+}
+
+#[test]
 fn a_starved_or_busy_worker_is_suspected() {
     let with = |busy: f64, kept: f64, stolen: f64| {
         let mut last = second(0, 1_000, 40_000_000, 30_000_000);

@@ -1,11 +1,8 @@
-//! Keys of a terminal that shows lines: each is passed on at once and not shown, and signals and
-//! line breaks work as before. Reads nothing unless this program is in the foreground.
+//! The key that shows the screen, beside the progress line. Reads nothing unless the terminal is
+//! this program's.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::getpgrp;
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 use std::io;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,70 +11,52 @@ const SHOWS: u8 = b'u';
 /// The longest time between two looks at keys and at signals.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The modes of the terminal before keys were taken, until they are restored.
-static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+/// How the keys of the terminal are taken and given back.
+#[derive(Clone, Copy, Debug)]
+pub struct ScreenKeys {
+    /// Takes them; false if that is not possible.
+    pub take: fn() -> bool,
+    /// Gives them back.
+    pub restore: fn(),
+    /// True if the terminal is this program's now.
+    pub are_ours: fn() -> bool,
+    /// Notes whether the terminal shows the screen.
+    pub has_screen: fn(bool),
+}
 
-/// The keys of stdin's terminal, which is as before once this is dropped.
-pub(super) struct Keys(());
+/// Keys that were taken; given back once this is dropped.
+pub(super) struct Keys(ScreenKeys);
 
 impl Keys {
-    /// Takes the keys; none if stdin is no terminal, or that of another program or of another run
-    /// in this program now.
-    pub(super) fn take() -> Option<Self> {
-        let stdin = io::stdin();
-        let modes = tcgetattr(&stdin).ok().filter(|_| is_foreground())?;
-        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-        if before.is_some() {
-            return None;
-        }
-        *before = Some(modes.clone());
-        drop(before);
-        let (keys, mut modes) = (Self(()), modes);
-        modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-        tcsetattr(&stdin, OptionalActions::Now, &modes).ok()?;
-        Some(keys)
+    /// Takes the keys, if that is possible.
+    pub(super) fn take(keys: ScreenKeys) -> Option<Self> {
+        (keys.take)().then_some(Self(keys))
     }
 
     /// Waits for a key for a moment; true if it was the one that shows the screen.
     pub(super) fn is_pressed(&self) -> bool {
         let stdin = io::stdin();
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
-        let nanoseconds = LOOK_EVERY.subsec_nanos().into();
-        let wait = Timespec { tv_sec: 0, tv_nsec: nanoseconds };
+        let wait = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.subsec_nanos().into() };
         if !matches!(poll(&mut ready, Some(&wait)), Ok(1..)) {
             return false;
         }
-        let mut keys = [0; 64];
+        let mut bytes = [0; 64];
         // What a user types for another program is that program's; a read would stop this one.
-        let count = match is_foreground() {
-            true => rustix::io::read(&stdin, &mut keys).unwrap_or(0),
+        let count = match (self.0.are_ours)() {
+            true => rustix::io::read(&stdin, &mut bytes).unwrap_or(0),
             false => 0,
         };
         if count == 0 {
             // The terminal has gone, or is another program's: it stays readable.
             thread::sleep(LOOK_EVERY);
         }
-        keys[..count].contains(&SHOWS)
+        bytes[..count].contains(&SHOWS)
     }
 }
 
 impl Drop for Keys {
     fn drop(&mut self) {
-        restore_keys();
+        (self.0.restore)();
     }
-}
-
-/// Gives the terminal its modes back, if they were changed. In the background that would stop this
-/// program; the shell has then set its own.
-pub(super) fn restore_keys() {
-    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(before) = before.filter(|_| is_foreground()) {
-        // An error is not told: the terminal has gone.
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
-    }
-}
-
-/// True if stdin's terminal is this program's now.
-fn is_foreground() -> bool {
-    tcgetpgrp(io::stdin()).is_ok_and(|group| group == getpgrp())
 }

@@ -10,6 +10,8 @@ mod pages;
 #[cfg(feature = "web")]
 mod web;
 
+#[cfg(feature = "ui")]
+pub use keys::ScreenKeys;
 #[cfg(feature = "web")]
 pub use pages::{WebPages, serve_pages};
 #[cfg(feature = "ui")]

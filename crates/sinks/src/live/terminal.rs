@@ -4,7 +4,7 @@
 //! A terminal that takes nothing stops this thread alone.
 
 use super::SharedLive;
-use super::keys::{Keys, restore_keys};
+use super::keys::{Keys, ScreenKeys};
 use memtide_report::Live;
 use memtide_report::screen::{Panel, View, draw};
 use ratatui::Terminal;
@@ -39,12 +39,15 @@ pub struct ScreenControl {
     pub stop: Box<dyn Fn() + Send>,
     /// True if colours may be used.
     pub has_colours: bool,
+    /// The keys of the terminal.
+    pub keys: ScreenKeys,
 }
 
 /// The screen of a terminal on which a run is watched.
 pub struct Screen {
     end: Arc<AtomicBool>,
     is_shown: Arc<AtomicBool>,
+    keys: ScreenKeys,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -60,13 +63,14 @@ impl Screen {
         let end = Arc::new(AtomicBool::new(false));
         let is_shown = Arc::new(AtomicBool::new(at_once));
         let (ends, shows) = (Arc::clone(&end), Arc::clone(&is_shown));
-        leave_before_a_panic();
+        let keys = control.keys;
+        leave_before_a_panic(keys);
         let thread = thread::Builder::new().name("screen".to_owned()).spawn(move || {
             // Without a screen the run goes on; the progress line takes its place.
             drop(watch(&live, &control, &out, (&ends, &shows)));
             shows.store(false, Ordering::Release);
         })?;
-        Ok(Self { end, is_shown, thread: Some(thread) })
+        Ok(Self { end, is_shown, keys, thread: Some(thread) })
     }
 
     /// A flag that is true while the run is on the screen; nothing else may be written to the
@@ -86,7 +90,7 @@ impl Screen {
             } else if Instant::now() > deadline {
                 // The terminal takes nothing; its modes can be set nevertheless.
                 drop(disable_raw_mode());
-                restore_keys();
+                (self.keys.restore)();
                 return;
             } else {
                 thread::sleep(Duration::from_millis(5));
@@ -138,13 +142,13 @@ fn leave(mut out: impl io::Write) {
 }
 
 /// Lets a panic of any thread leave the screen first, so that its message can be read.
-fn leave_before_a_panic() {
+fn leave_before_a_panic(keys: ScreenKeys) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             leave(io::stderr());
-            restore_keys();
+            (keys.restore)();
             before(info);
         }));
     });
@@ -157,12 +161,14 @@ fn watch(
     out: &File,
     (end, is_shown): (&AtomicBool, &AtomicBool),
 ) -> io::Result<()> {
-    let mut keys = Keys::take();
+    let mut keys = Keys::take(control.keys);
     let mut view = View { has_colours: control.has_colours, ..View::default() };
     let ends = || end.load(Ordering::Acquire) || (control.is_stopping)();
     while !ends() {
         if is_shown.load(Ordering::Acquire) {
+            (control.keys.has_screen)(true);
             let shown = show(live, &mut view, (out.try_clone()?, &ends));
+            (control.keys.has_screen)(false);
             is_shown.store(false, Ordering::Release);
             if let Left::ToStop = shown? {
                 // The terminal is as before when the run, or the program, is asked to end.

@@ -1,5 +1,5 @@
-//! The page in a real browser, Debian's Chromium without a screen, which the DevTools protocol drives
-//! through two pipes. Skipped, with a reason, where there is none.
+//! The page in a real browser, Debian's Chromium without a screen, which the DevTools protocol
+//! drives through two pipes. Skipped, with a reason, where there is none.
 
 use super::web::Site;
 use crate::prelude::*;
@@ -179,15 +179,19 @@ fn browsers_draw_the_page_each_second_and_its_end_beside_others_that_misbehave()
     let shown = browser.value(
         &first,
         "[...document.querySelectorAll('tr[data-figures=\"response.all\"] td[data-name]')]\
+         .filter((it) => it.querySelector('data') !== null)\
          .map((it) => [it.dataset.name, Number(it.querySelector('data').value)])",
     );
-    let figures = shown.as_array().unwrap();
-    assert!(figures.len() >= 3, "{shown}");
-    for figure in figures {
+    let mut equal = 0;
+    for figure in shown.as_array().unwrap() {
         let name = figure[0].as_str().unwrap();
-        let kept = record["response"]["all"][name].as_f64();
-        assert_eq!(kept, figure[1].as_f64(), "{name}");
+        // A rate is no member of the times.
+        if let Some(kept) = record["response"]["all"][name].as_f64() {
+            assert_eq!(figure[1].as_f64(), Some(kept), "{name}");
+            equal += 1;
+        }
     }
+    assert!(equal >= 3, "{shown}");
     let answered = record["totals"]["answered"].as_u64().unwrap();
     assert!(answered > 10_000, "{answered}: no worker noticed");
     browser.assert_for_all(&first);
@@ -212,7 +216,9 @@ fn zooms(browser: &mut Browser, tab: &Tab) {
     browser.value(tab, &press("ArrowRight"));
     assert!(browser.value(tab, read).as_str().is_some_and(|text| text.contains("/s")));
     browser.wait(tab, "document.getElementById('state').textContent.includes('stands still')");
-    assert_eq!(browser.value(tab, &press("-")), "250 0 500 400");
+    // It zooms out around the place that was read.
+    let out = browser.value(tab, &press("-"));
+    assert!(out.as_str().is_some_and(|part| part.ends_with(" 0 500 400")), "{out}");
     assert_eq!(browser.value(tab, &press("0")), "0 0 1000 400");
     browser.wait(tab, "document.getElementById('state').textContent === 'under way'");
 }

@@ -53,6 +53,11 @@ fn each_second_of_a_record_has_its_machine() {
         .filter_map(|second| second.get("host"))
         .collect();
     assert!(hosts.len() >= 2, "{text}");
+    // Every second of the window but the last, which ends with it.
+    let workers =
+        record["seconds"].as_array().unwrap().iter().flat_map(|it| it["workers"].as_array());
+    let kept: Vec<f64> = workers.flatten().filter_map(|worker| worker["kept"].as_f64()).collect();
+    assert!(kept.len() >= 2 && kept.iter().all(|part| (0.0..=1.0).contains(part)), "{text}");
     for host in hosts {
         let busy = host["cpu_busy"].as_f64().unwrap();
         assert!((0.0..=1.0).contains(&busy) && host["cpus"].as_array().is_some(), "{host}");

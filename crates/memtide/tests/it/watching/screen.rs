@@ -4,7 +4,7 @@
 use crate::hostile::terminal::terminal;
 use crate::peer::rogue::readable;
 use crate::prelude::*;
-use memtide_sinks::{Screen, ScreenControl, SharedLive};
+use memtide_sinks::{Screen, ScreenControl, ScreenKeys, SharedLive};
 use rustix::process::{Pid, kill_process};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
@@ -139,24 +139,23 @@ fn the_terminal_is_left_whatever_ends_the_run() {
 fn a_key_shows_the_screen_beside_the_progress_line_and_leaves_it() {
     let _turn = shared();
     let line = "run --rate 1k --duration 4s --warmup 0 --keys 50";
-    // Other keys do nothing; the screen has the seconds before.
+    // Other keys do nothing.
     let deeds = vec![
-        ("measure", Deed::Keys("xq")),
-        ("measure", Deed::Keys("u")),
+        ("measure ", Deed::Keys("xq")),
+        ("measure ", Deed::Keys("u")),
         ("[overview]", Deed::Keys("u")),
-        ("measure", Deed::Keys("u")),
+        ("measure ", Deed::Keys("u")),
         ("[overview]", Deed::Keys("q")),
     ];
     let (said, code) = of_line(line, deeds);
     assert_eq!(code, Some(0), "{said:?}");
     assert_left_times(&said, 2);
-    let (first, rest) = said.split_once(ENTER).unwrap();
+    let (first, _) = said.split_once(ENTER).unwrap();
     assert!(first.contains("measure ") && !first.contains("xq"), "no key is shown: {first:?}");
-    assert!(rest.contains("asked 1"), "{rest:?}");
-    for (deed, ended) in [(Deed::Keys("\x03"), Some(130)), (Deed::Signal(Signal::TERM), Some(130))]
-    {
-        let (said, code) = of_line(line, vec![("measure", deed)]);
-        assert_eq!((code, said.contains(ENTER)), (ended, false), "{said:?}");
+    // The second Ctrl-C ends the program at once, before it could give the terminal back by itself.
+    for deed in [Deed::Keys("\x03"), Deed::Keys("\x03\x03"), Deed::Signal(Signal::TERM)] {
+        let (said, code) = of_line(line, vec![("measure ", deed)]);
+        assert_eq!((code, said.contains(ENTER)), (Some(130), false), "{said:?}");
     }
 }
 
@@ -174,7 +173,9 @@ fn a_terminal_that_changes_its_size_is_drawn_anew() {
 fn a_panic_restores_the_terminal() {
     if std::env::var_os(PANICS).is_some() {
         let (is_stopping, stop) = (Box::new(|| false), Box::new(|| {}));
-        let control = ScreenControl { is_stopping, stop, has_colours: false };
+        let keys =
+            ScreenKeys { take: || false, restore: || {}, are_ours: || true, has_screen: |_| {} };
+        let control = ScreenControl { is_stopping, stop, has_colours: false, keys };
         let screen = Screen::start(SharedLive::default(), control, true).unwrap();
         thread::sleep(Duration::from_millis(500));
         std::mem::forget(screen);

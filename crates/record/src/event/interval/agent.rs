@@ -1,5 +1,5 @@
-//! What one agent's load did in a second, as those who watch the run see it. It is in no record and
-//! does not travel.
+//! What one agent's load did in a second, for views of a run under way. It is in no record and does
+//! not travel.
 
 use super::Interval;
 use crate::record::SettledCounts;

@@ -24,6 +24,7 @@ const END: fn(f64, f64) -> f64 = |start_s, length_s| start_s + length_s;
 
 /// The page with what is known now. Its script replaces that again and again.
 pub fn live_page(live: &Live) -> String {
+    let state = if live.last().is_some() { "under way" } else { "waiting for the first second" };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -39,7 +40,7 @@ pub fn live_page(live: &Live) -> String {
                     h1 { "memtide: a run under way" }
                     p {
                         button #pause type="button" aria-pressed="false" { "Pause the picture" }
-                        " " span #state role="status" { "waiting for the first second" }
+                        " " span #state role="status" { (state) }
                     }
                     div #live { (PreEscaped(live_part(live))) }
                 }
