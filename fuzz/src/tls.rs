@@ -1,5 +1,5 @@
-//! Properties of TLS's ends: whatever bytes come, in whatever pieces, nothing panics, an error has a
-//! sentence, nothing is believed before the handshake is over, and only what was said arrives.
+//! Properties of TLS's ends: whatever bytes come, in whatever pieces, nothing panics, an error has
+//! a sentence, nothing is believed before the handshake is over, and only what was said arrives.
 
 use crate::generate::pieces;
 use memtide_base::Span;

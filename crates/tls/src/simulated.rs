@@ -1,6 +1,6 @@
-//! TLS of a simulated world, which protects nothing: all that is random follows from a seed, the date
-//! is the world's, and the exchange of keys keeps no secret. Records, handshakes and sessions are
-//! rustls', with the ciphers of the real world.
+//! TLS of a simulated world, which protects nothing: all that is random follows from a seed, the
+//! date is the world's, and the exchange of keys keeps no secret. Records, handshakes and sessions
+//! are rustls', with the ciphers of the real world.
 
 #![allow(clippy::disallowed_types, reason = "rustls takes its time as a Duration")]
 

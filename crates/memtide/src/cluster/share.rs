@@ -243,6 +243,7 @@ impl Front for AgentFront {
         }
         // Where this machine keeps its keys is no master's business.
         record.scenario.retain(|field, _| !OWN_FILES.contains(&field.as_str()));
+        record.plan.decided.retain(|field, _| !OWN_FILES.contains(&field.as_str()));
         self.0.tell(Report::Ended(record.to_json().into_bytes()));
         Ok(0)
     }

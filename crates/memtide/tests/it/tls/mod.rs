@@ -233,3 +233,15 @@ fn a_slow_server_is_slow_over_tls_too() {
     let least = record.service[&Kind::All].min_ns.expect("operations were answered");
     assert!(least >= 2_000_000, "{least} ns");
 }
+
+/// What each error advises is enough for the next try; the third one succeeds.
+#[test]
+fn a_server_is_reached_in_three_tries_by_the_errors_advice_alone() {
+    let (peer, ca) = memcached("");
+    let mut line = format!("run -s {} --ops-max 500 --keys 50 --quiet --json -", peer.name);
+    for (flag, value) in [("--tls", String::new()), ("--tls-ca", ca.own())] {
+        memtide(&line).complains(3, &[&peer.name, flag]);
+        line = format!("{line} {flag} {value}");
+    }
+    assert_counters_equal(&memtide(&line).exits(0).record());
+}
