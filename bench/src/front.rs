@@ -14,14 +14,7 @@ use std::time::{Duration, Instant};
 const TURNS_PER_LOOK: u32 = 256;
 
 /// A client that only makes the system calls.
-pub trait Client: Sized {
-    /// A client of `pattern` over open connections, which are non-blocking and without Nagle's
-    /// delay.
-    ///
-    /// # Errors
-    /// If the kernel refuses a resource.
-    fn new(pattern: Pattern, streams: Vec<TcpStream>) -> io::Result<Self>;
-
+pub trait Client {
     /// Sends the first window on every connection.
     ///
     /// # Errors
@@ -101,32 +94,47 @@ pub fn positive(name: &'static str, default: &'static str, help: &'static str) -
     number(name, default, help).value_parser(value_parser!(u32).range(1..=10_000_000))
 }
 
-/// Fills the server, runs a client as `words` say, and returns its figures as a line of JSON.
+/// The requests that `words` describe.
+pub fn pattern_of(words: &ArgMatches) -> Pattern {
+    let number = |name: &str| number_of(words, name) as usize;
+    Pattern::new(Shape {
+        keys: number("keys"),
+        key_bytes: number("key-bytes"),
+        value_bytes: number("value-bytes"),
+        set_every: number("set-every"),
+        keys_per_get: number("multiget"),
+        depth: number("depth"),
+        whole_batches: words.get_flag("whole-batches"),
+    })
+}
+
+/// Fills the server, runs a client as `words` say, and returns its figures as a line of JSON. `new`
+/// makes the client over open connections, which are non-blocking and without Nagle's delay.
 ///
 /// # Errors
 /// If the server cannot be reached or a connection fails.
-pub fn run<C: Client>(words: &ArgMatches) -> io::Result<String> {
-    let number = |name: &str| number_of(words, name);
-    let server = server_of(words);
-    let pattern = Pattern::new(Shape {
-        keys: number("keys") as usize,
-        key_bytes: number("key-bytes") as usize,
-        value_bytes: number("value-bytes") as usize,
-        set_every: number("set-every") as usize,
-        keys_per_get: number("multiget") as usize,
-        depth: number("depth") as usize,
-        whole_batches: words.get_flag("whole-batches"),
-    });
+pub fn run<C: Client>(
+    words: &ArgMatches,
+    new: impl FnOnce(Pattern, Vec<TcpStream>) -> io::Result<C>,
+) -> io::Result<String> {
+    let (server, pattern) = (server_of(words), pattern_of(words));
     let unreachable = |error: io::Error| io::Error::new(error.kind(), format!("{server}: {error}"));
     peer::fill(server, &pattern).map_err(unreachable)?;
-    let streams = peer::connect(server, number("connections") as usize).map_err(unreachable)?;
-    let mut client = C::new(pattern, streams)?;
-    let ops_max = match number("ops") {
+    let connections = number_of(words, "connections") as usize;
+    let streams = peer::connect(server, connections).map_err(unreachable)?;
+    drive(new(pattern, streams)?, words)
+}
+
+/// Runs a client until it has done what `words` say; returns its figures as a line of JSON.
+///
+/// # Errors
+/// If a connection fails.
+pub fn drive(mut client: impl Client, words: &ArgMatches) -> io::Result<String> {
+    let ops_max = match number_of(words, "ops") {
         0 => u64::MAX,
         ops => u64::from(ops),
     };
-    let time_max = Duration::from_secs(u64::from(number("seconds")));
-
+    let time_max = Duration::from_secs(u64::from(number_of(words, "seconds")));
     let cpu_before = usage::Cpu::used();
     let began = Instant::now();
     client.send_first()?;

@@ -17,9 +17,25 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// If the server cannot be reached, sends nothing, or sends other replies than those with the
 /// pattern's constant lengths.
 pub fn fill(server: SocketAddr, pattern: &Pattern) -> io::Result<()> {
-    let mut stream = TcpStream::connect(server)?;
+    fill_over(&mut patient(server)?, pattern)
+}
+
+/// A blocking connection to `server` that waits for a limited time.
+///
+/// # Errors
+/// If the server cannot be reached.
+pub fn patient(server: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(server)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+/// Does what [`fill`] does, over a connection that is open already.
+///
+/// # Errors
+/// If the server sends nothing, or other replies.
+pub fn fill_over(stream: &mut (impl Read + Write), pattern: &Pattern) -> io::Result<()> {
     let (requests, reply_bytes) = pattern.fill();
     stream.write_all(&requests)?;
     let mut replies = vec![0; reply_bytes];

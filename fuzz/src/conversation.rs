@@ -83,11 +83,14 @@ fn obey_master(master: &mut Master, now: Instant) {
                 0 => master.fit(number),
                 _ => master.unfit(number, "it is no record".to_owned(), now),
             },
-            Some(master::Action::Note(_) | master::Action::Trouble(_)) => {}
             Some(
-                master::Action::Prepared(_)
+                master::Action::Note(_)
+                | master::Action::Trouble(_)
+                | master::Action::Prepared(_)
                 | master::Action::Begins(_)
-                | master::Action::Waiting(_),
+                | master::Action::Waiting(_)
+                | master::Action::Warming(..)
+                | master::Action::SoFar(..),
             ) => {}
         }
     }

@@ -29,6 +29,9 @@ pub static JOINS: Words = LazyLock::new(|| words(include_str!("../words/joins.tx
 /// Lines of an agent's limits.
 pub static LAWS: Words = LazyLock::new(|| words(include_str!("../words/laws.txt")));
 
+/// Records of TLS, and parts of them.
+pub static RECORDS: Words = LazyLock::new(|| words(include_str!("../words/tls.txt")));
+
 /// The lines of a file, with Rust's escapes of bytes.
 fn words(text: &'static str) -> Vec<&'static [u8]> {
     text.lines().map(|line| &*unescaped(line).leak()).collect()

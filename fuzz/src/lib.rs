@@ -13,6 +13,7 @@ mod join;
 mod law;
 mod scenario;
 mod server;
+mod tls;
 pub mod generate;
 
 pub use codec::{answer_frames, meta_answers, reply_decoder, request_decoder, request_frames};
@@ -21,3 +22,4 @@ pub use join::join_file;
 pub use law::law_words;
 pub use scenario::scenario_toml;
 pub use server::{frames_session, meta_session, session};
+pub use tls::{tls_client, tls_damaged, tls_server};

@@ -2,8 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "seeds come from outside")]
 
 use memtide_fuzz::generate::{
-    ANSWER_FRAMES, Generator, JOINS, LAWS, META_ANSWERS, META_REQUESTS, REPLIES, REQUEST_FRAMES,
-    REQUESTS, SCENARIOS, Words,
+    ANSWER_FRAMES, Generator, JOINS, LAWS, META_ANSWERS, META_REQUESTS, RECORDS, REPLIES,
+    REQUEST_FRAMES, REQUESTS, SCENARIOS, Words,
 };
 use memtide_fuzz::spoken::{FROM_AGENT, TO_AGENT};
 use std::panic::{self, AssertUnwindSafe};
@@ -98,4 +98,19 @@ fn law_words() {
 #[test]
 fn join_file() {
     run(memtide_fuzz::join_file, &JOINS);
+}
+
+#[test]
+fn tls_client() {
+    run(memtide_fuzz::tls_client, &RECORDS);
+}
+
+#[test]
+fn tls_server() {
+    run(memtide_fuzz::tls_server, &RECORDS);
+}
+
+#[test]
+fn tls_damaged() {
+    run(memtide_fuzz::tls_damaged, &RECORDS);
 }

@@ -108,8 +108,11 @@ fn command() -> Command {
 fn proofs() -> [Command; 7] {
     let word = |name, about| Command::new(name).about(about);
     [
-        word("first-run", "Run memtide with defaults; its own delay as a share of p50 and p99")
-            .arg(number("runs", "20", "Number of runs")),
+        word(
+            "first-run",
+            "Run memtide with defaults; the grades of p50, p90 and p99, and memtide's own share",
+        )
+        .arg(number("runs", "20", "Number of runs")),
         word("shares", "Simulate runs of many shares, with wrong clocks and lost shares")
             .arg(number("shares", "1000", "Shares of each run"))
             .arg(number("lanes", "10", "Lanes of each share"))
@@ -118,9 +121,14 @@ fn proofs() -> [Command; 7] {
         word("bound", "Simulate late workers; does each range hold what a punctual run measures?")
             .arg(number("runs", "60", "Runs of each world")),
         word("search", "Simulate searches; how often does the interval hold the knee?")
-            .arg(number("searches", "1000", "Searches, quiet and disturbed")),
+            .arg(number("searches", "1000", "Searches, quiet and disturbed"))
+            .arg(times("runs", "Instead: search a real server N times, and beside a busy program"))
+            .arg(number("beside", "1", "Real searches at a time")),
         word("ab", "Simulate trials of memtide ab; how often are equal servers called different?")
-            .arg(number("trials", "200", "Trials of each sort")),
+            .arg(number("trials", "200", "Trials of each sort"))
+            .arg(times("runs", "Instead: compare two equal memcached servers N times"))
+            .arg(number("rate", "5000", "Operations per second of the real trials"))
+            .arg(number("at-most", "120", "The longest time of a real trial, in seconds")),
         word("points", "Write the points of many operations to a real InfluxDB").arg(seeds(
             "ops",
             "1000000",
@@ -133,13 +141,14 @@ fn proofs() -> [Command; 7] {
     ]
 }
 
-fn bench_words() -> [Arg; 9] {
+fn bench_words() -> [Arg; 10] {
     let seconds = value_parser!(u32).range(1..=604_800);
     [
         number("rounds", "11", "Rounds; each gives one ratio per client"),
         number("seconds", "3", "How long each client runs in a round"),
         valued("shape", "WORD", "Only the loads whose name contains WORD").default_value(""),
         switch("no-peers", "Leave out other load generators that are found on PATH"),
+        switch("tls", "Instead: loads over TLS, beside a bare client on the same library"),
         file("json", "Also write every figure to FILE"),
         switch("sinks", "Instead: measure sinks alone, and all outputs beside a load"),
         switch("instructions", "Instead: count instructions; fails if they grew"),
@@ -171,6 +180,11 @@ fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg 
     valued(name, "N", help).default_value(default).value_parser(parser)
 }
 
+/// A number that changes what a command does.
+fn times(name: &'static str, help: &'static str) -> Arg {
+    valued(name, "N", help).value_parser(value_parser!(u32).range(1..=10_000))
+}
+
 fn seeds(name: &'static str, default: &'static str, help: &'static str) -> Arg {
     number(name, default, help).value_parser(value_parser!(u64).range(1..=1_000_000_000))
 }
@@ -193,7 +207,8 @@ fn bench(root: &Path, words: &ArgMatches) -> Result<(), String> {
     }
     let (shape, json) = (given(words, "shape"), words.get_one("json").cloned());
     let peers = !words.get_flag("no-peers");
-    bench::run(root, &bench::Options { rounds, seconds, shape, peers, json })
+    let tls = words.get_flag("tls");
+    bench::run(root, &bench::Options { rounds, seconds, shape, peers, tls, json })
 }
 
 fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
@@ -202,8 +217,18 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
         ("shares", words) => shares(root, words),
         ("bound", words) => bound(root, given(words, "runs")),
         ("points", words) => points(root, words),
-        ("search", words) => searches(root, given(words, "searches")),
-        ("ab", words) => trials(root, given(words, "trials")),
+        ("search", words) => match words.get_one("runs") {
+            Some(runs) => proof::choices::searches(root, *runs, given(words, "beside")),
+            None => searches(root, given(words, "searches")),
+        },
+        ("ab", words) => match words.get_one("runs") {
+            Some(runs) => {
+                let [rate, at_most_s] = ["rate", "at-most"].map(|name| given(words, name));
+                let trials = proof::choices::Trials { runs: *runs, rate, at_most_s };
+                proof::choices::trials(root, &trials)
+            }
+            None => trials(root, given(words, "trials")),
+        },
         (_, words) => {
             let [agents, rounds, seconds] =
                 ["agents", "rounds", "seconds"].map(|name| given(words, name));

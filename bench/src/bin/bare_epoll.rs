@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words = front::command("bare-epoll").get_matches();
-    front::exit("bare-epoll", front::run::<EpollClient>(&words))
+    front::exit("bare-epoll", front::run(&words, EpollClient::new))
 }
 
 struct Peer {
@@ -34,21 +34,6 @@ struct EpollClient {
 }
 
 impl Client for EpollClient {
-    fn new(pattern: Pattern, streams: Vec<TcpStream>) -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let count = streams.len();
-        let mut peers = Vec::with_capacity(count);
-        for (index, stream) in streams.into_iter().enumerate() {
-            let data = epoll::EventData::new_u64(index as u64);
-            epoll::add(&epoll, &stream, data, epoll::EventFlags::IN)?;
-            // Connections start at different requests, so that their sets do not coincide.
-            let cursor = Cursor::new(&pattern, index * pattern.len() / count);
-            peers.push(Peer { stream, cursor, awaits_room: false });
-        }
-        let events = Vec::with_capacity(count.clamp(16, 1024));
-        Ok(Self { pattern, peers, epoll, events, input: vec![0; 64 * 1024], ops: 0 })
-    }
-
     fn send_first(&mut self) -> io::Result<()> {
         (0..self.peers.len()).try_for_each(|index| self.send(index))
     }
@@ -84,6 +69,21 @@ impl Client for EpollClient {
 }
 
 impl EpollClient {
+    fn new(pattern: Pattern, streams: Vec<TcpStream>) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let count = streams.len();
+        let mut peers = Vec::with_capacity(count);
+        for (index, stream) in streams.into_iter().enumerate() {
+            let data = epoll::EventData::new_u64(index as u64);
+            epoll::add(&epoll, &stream, data, epoll::EventFlags::IN)?;
+            // Connections start at different requests, so that their sets do not coincide.
+            let cursor = Cursor::new(&pattern, index * pattern.len() / count);
+            peers.push(Peer { stream, cursor, awaits_room: false });
+        }
+        let events = Vec::with_capacity(count.clamp(16, 1024));
+        Ok(Self { pattern, peers, epoll, events, input: vec![0; 64 * 1024], ops: 0 })
+    }
+
     fn receive(&mut self, index: usize) -> io::Result<()> {
         let peer = &mut self.peers[index];
         let bytes = match peer.stream.read(&mut self.input) {

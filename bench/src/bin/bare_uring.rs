@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 fn main() -> ExitCode {
     let words = front::command("bare-uring").get_matches();
-    front::exit("bare-uring", front::run::<UringClient>(&words))
+    front::exit("bare-uring", front::run(&words, UringClient::new))
 }
 
 const ENTRIES: u32 = 256;
@@ -50,41 +50,6 @@ struct Peer {
 struct Page([u8; 4096]);
 
 impl Client for UringClient {
-    fn new(pattern: Pattern, streams: Vec<TcpStream>) -> io::Result<Self> {
-        let count = streams.len();
-        let ring = IoUring::builder()
-            .setup_single_issuer()
-            .setup_defer_taskrun()
-            .setup_taskrun_flag()
-            .setup_cqsize((2 * count as u32).clamp(1024, 1 << 15).next_power_of_two())
-            .build(ENTRIES)?;
-        let entries = count.clamp(16, BUFFERS_MAX).next_power_of_two() as u16;
-        let pages = ring_pages(entries) + usize::from(entries) * BUFFER_BYTES / size_of::<Page>();
-        let buffers = vec![Page([0; 4096]); pages].into_boxed_slice();
-        // SAFETY: the memory is page-aligned, has room for the entries, and outlives the ring.
-        unsafe {
-            ring.submitter().register_buf_ring_with_flags(
-                buffers.as_ptr() as u64,
-                entries,
-                GROUP,
-                0,
-            )
-        }?;
-        let peers = streams.into_iter().enumerate().map(|(index, stream)| {
-            // Connections start at different requests, so that their sets do not coincide.
-            let cursor = Cursor::new(&pattern, index * pattern.len() / count);
-            Peer { stream, cursor }
-        });
-        let peers = peers.collect();
-        let completed = Vec::with_capacity(1024);
-        let mut client =
-            Self { ring, buffers, entries, tail: 0, pattern, peers, completed, ops: 0 };
-        for buffer in 0..entries {
-            client.give_back(buffer);
-        }
-        Ok(client)
-    }
-
     fn send_first(&mut self) -> io::Result<()> {
         for index in 0..self.peers.len() {
             self.receive_always(index)?;
@@ -125,6 +90,41 @@ impl Client for UringClient {
 }
 
 impl UringClient {
+    fn new(pattern: Pattern, streams: Vec<TcpStream>) -> io::Result<Self> {
+        let count = streams.len();
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_taskrun_flag()
+            .setup_cqsize((2 * count as u32).clamp(1024, 1 << 15).next_power_of_two())
+            .build(ENTRIES)?;
+        let entries = count.clamp(16, BUFFERS_MAX).next_power_of_two() as u16;
+        let pages = ring_pages(entries) + usize::from(entries) * BUFFER_BYTES / size_of::<Page>();
+        let buffers = vec![Page([0; 4096]); pages].into_boxed_slice();
+        // SAFETY: the memory is page-aligned, has room for the entries, and outlives the ring.
+        unsafe {
+            ring.submitter().register_buf_ring_with_flags(
+                buffers.as_ptr() as u64,
+                entries,
+                GROUP,
+                0,
+            )
+        }?;
+        let peers = streams.into_iter().enumerate().map(|(index, stream)| {
+            // Connections start at different requests, so that their sets do not coincide.
+            let cursor = Cursor::new(&pattern, index * pattern.len() / count);
+            Peer { stream, cursor }
+        });
+        let peers = peers.collect();
+        let completed = Vec::with_capacity(1024);
+        let mut client =
+            Self { ring, buffers, entries, tail: 0, pattern, peers, completed, ops: 0 };
+        for buffer in 0..entries {
+            client.give_back(buffer);
+        }
+        Ok(client)
+    }
+
     fn received(&mut self, index: usize, result: i32, flags: u32) -> io::Result<()> {
         if let Some(buffer) = cqueue::buffer_select(flags) {
             self.give_back(buffer);

@@ -85,7 +85,7 @@ fn fill(tally: &mut Tally, round: u64, random: &mut Random) {
         counters.sent += 1;
         counters.kinds[usize::from(kind)].sent += 1;
         counters.settle(usize::from(kind), Fate::Answered);
-        tally.intended(at);
+        tally.intended(at, 1);
         tally.sent_with(1);
         let times = &mut tally.times;
         if let Some(lag) = &mut times.lag[usize::from(kind)] {

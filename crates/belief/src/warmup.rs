@@ -28,11 +28,16 @@ pub struct WarmupSlice {
 }
 
 impl WarmupSlice {
-    fn absorb(&mut self, more: Self) {
-        self.answered += more.answered;
-        self.response_ns += more.response_ns;
-        self.keys += more.keys;
-        self.hits += more.hits;
+    /// Adds what another slice, or another part of the load in this one, counted.
+    pub fn absorb(&mut self, more: Self) {
+        for (sum, more) in [
+            (&mut self.answered, more.answered),
+            (&mut self.response_ns, more.response_ns),
+            (&mut self.keys, more.keys),
+            (&mut self.hits, more.hits),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::message::from_agent::What as Says;
 use crate::message::to_agent::What as Hears;
 use crate::message::{
     self, Alone, Failed, FromAgent, Note, Prepared, Preparing, Refused, Second, Share, ToAgent,
+    Warming,
 };
 use crate::parts::parts;
 use crate::{MASTER_AWAY_MAX, MASTER_SILENT_MAX};
@@ -49,6 +50,18 @@ pub enum Action {
     },
     /// Keep this comparison of the clocks.
     Compare(message::Clock),
+    /// Open the share's measured window at this instant of the agent's monotonic clock.
+    Open {
+        /// The instant, in nanoseconds.
+        clock_ns: u64,
+    },
+    /// Close it at this instant of the agent's monotonic clock.
+    Shut {
+        /// The instant, in nanoseconds.
+        clock_ns: u64,
+    },
+    /// Make the record of the share's load so far, and report it.
+    Look,
     /// End the share's load; its record is made all the same.
     End {
         /// The condition that was met; `None` if the run is over for another reason.
@@ -95,6 +108,10 @@ pub enum Report {
     Prepared,
     /// Another second of the load is over, as the crate record encodes it.
     Second(Vec<u8>),
+    /// What the load has counted, while its warm-up goes on.
+    Warming(Warming),
+    /// The record of the load so far, for which the master asked.
+    SoFar(Vec<u8>),
     /// A note for the user, as a sentence without its full stop.
     Note(String),
     /// A failure beside the load, such as that of an output, as a sentence without its full stop.
@@ -235,6 +252,9 @@ impl Agent {
             Some(Hears::Share(share)) => self.take(share),
             Some(Hears::Armed(armed)) => self.arm(armed.clock_ns),
             Some(Hears::Clock(clock)) => self.act(Action::Compare(clock)),
+            Some(Hears::Opens(opens)) => self.direct(Action::Open { clock_ns: opens.clock_ns }),
+            Some(Hears::Closes(closes)) => self.direct(Action::Shut { clock_ns: closes.clock_ns }),
+            Some(Hears::Look(_)) => self.direct(Action::Look),
             Some(Hears::Stop(stop)) => {
                 self.end(stop.aborted.map(aborted), printable(&stop.why, TEXT_CHARS_MAX));
             }
@@ -276,6 +296,12 @@ impl Agent {
                 }
             }
             Report::Second(interval) => self.say(Says::Second(Second { interval })),
+            Report::Warming(warming) => self.say(Says::Warming(warming)),
+            Report::SoFar(record) => {
+                if let State::Working(work) = &self.state {
+                    parts(&work.run.clone(), &record).for_each(|part| self.say(Says::SoFar(part)));
+                }
+            }
             Report::Note(text) => self.say(Says::Note(Note { text, is_trouble: false })),
             Report::Trouble(text) => self.say(Says::Note(Note { text, is_trouble: true })),
             Report::Ended(record) => self.ended(record),
@@ -350,6 +376,16 @@ impl Agent {
             // The share has ended while the message was in transit.
             State::Idle | State::Handing { .. } => {}
             State::Working(_) => self.breach("it sent a start time for a share that is not ready"),
+        }
+    }
+
+    /// Directs the load of the share, which must have a beginning.
+    fn direct(&mut self, action: Action) {
+        match &self.state {
+            State::Working(work) if work.is_armed => self.act(action),
+            // The share has ended while the message was in transit.
+            State::Idle | State::Handing { .. } => {}
+            State::Working(_) => self.breach("it directed the window of a load that has not begun"),
         }
     }
 

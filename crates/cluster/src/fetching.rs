@@ -6,6 +6,7 @@
 
 use crate::agent::RUN_BYTES;
 use crate::files::{COUNT_MAX, Kept};
+use crate::master::handing_over_max;
 use crate::message::from_agent::What as Says;
 use crate::message::to_agent::What as Asks;
 use crate::message::{
@@ -13,12 +14,13 @@ use crate::message::{
 };
 use crate::parts::Assembly;
 use crate::transport::{FromNet, MasterNet};
+use memtide_base::hex::to_hex;
 use memtide_base::printable::printable;
 use memtide_record::Record;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-/// The longest silence of all agents that hand over records.
+/// The longest time without a part of a record that was asked for.
 const SILENT_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PING_EVERY: Duration = Duration::from_secs(1);
@@ -67,6 +69,28 @@ struct Peer {
     name: String,
     left: VecDeque<KeptRecord>,
     assembly: Assembly,
+    /// The instant at which its next record was asked for, and that of the record's last part.
+    asked: Instant,
+    heard: Instant,
+}
+
+impl Peer {
+    /// The reason to give up the record that it hands over, if any: answers to pings alone hold
+    /// nothing up, and a byte now and then does not for long.
+    ///
+    /// Cause: The agent or the network stands still, or is too slow.
+    ///
+    /// To do: call memtide agent records again; the agent keeps its record.
+    fn overdue(&self, now: Instant) -> Option<String> {
+        let bytes = self.assembly.len();
+        if now.duration_since(self.heard) >= SILENT_MAX {
+            let silent_s = SILENT_MAX.as_secs();
+            return Some(format!("it did not hand over its record: nothing came for {silent_s} s"));
+        }
+        let most = handing_over_max(bytes);
+        (now.duration_since(self.asked) >= Duration::from_nanos(most.ns()))
+            .then(|| format!("it did not hand over its record in time: {bytes} bytes in {most}"))
+    }
 }
 
 impl<'a> Fetching<'a> {
@@ -81,19 +105,16 @@ impl<'a> Fetching<'a> {
         self.missed.is_empty()
     }
 
-    /// Fetches until `wanted` agents have handed over their records, none has come within `expect`,
-    /// or all that came are silent. False if `is_stopped` before.
+    /// Fetches until `wanted` agents have handed over their records or were given up, or none is
+    /// there and none has come within `expect`. False if `is_stopped` before.
     pub fn run(&mut self, wanted: usize, expect: Duration, is_stopped: impl Fn() -> bool) -> bool {
         let deadline = Instant::now() + expect;
-        let (mut pinged, mut heard) = (Instant::now(), Instant::now());
+        let mut pinged = Instant::now();
         while self.done < wanted {
-            let has_peers = !self.peers.is_empty();
             if is_stopped() {
                 return false;
             }
-            if (!has_peers && Instant::now() >= deadline)
-                || (has_peers && heard.elapsed() > SILENT_MAX)
-            {
+            if self.peers.is_empty() && Instant::now() >= deadline {
                 break;
             }
             // Shows the agents that their master is alive.
@@ -102,8 +123,13 @@ impl<'a> Fetching<'a> {
                 self.peers.keys().for_each(|peer| self.send(*peer, Asks::Ping(Ping { number: 0 })));
             }
             if let Some(came) = self.net.next(LOOK_EVERY) {
-                heard = Instant::now();
                 self.take(came);
+            }
+            let now = Instant::now();
+            let overdue =
+                self.peers.iter().filter_map(|(at, peer)| Some((*at, peer.overdue(now)?)));
+            for (peer, why) in overdue.collect::<Vec<_>>() {
+                self.give_up(peer, &why);
             }
         }
         true
@@ -135,13 +161,15 @@ impl<'a> Fetching<'a> {
         self.send(peer, Asks::Welcome(Welcome { version: hello.version }));
         let left = hello.kept.into_iter().filter(|kept| kept.run.len() == RUN_BYTES);
         let (name, left) = (printable(&hello.name, 64), left.take(COUNT_MAX).collect());
-        self.peers.insert(peer, Peer { name, left, assembly: Assembly::default() });
+        let (asked, assembly) = (Instant::now(), Assembly::default());
+        self.peers.insert(peer, Peer { name, left, assembly, asked, heard: asked });
         self.ask(peer);
     }
 
     fn part(&mut self, peer: u64, part: &RecordPart) {
         let Some(of) = self.peers.get_mut(&peer) else { return };
         let Some(KeptRecord { run, share, .. }) = of.left.front().cloned() else { return };
+        of.heard = Instant::now();
         match of.assembly.add(&run, part) {
             Ok(None) => {}
             Ok(Some(record)) => match self.keep(&run, share, &record) {
@@ -166,8 +194,12 @@ impl<'a> Fetching<'a> {
     fn keep(&self, run: &[u8], share: u32, record: &[u8]) -> Result<(), String> {
         let text = std::str::from_utf8(record).map_err(|_| "its record is not text".to_owned())?;
         let read = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
-        if read.share.is_none_or(|it| it.number != share) {
+        let Some(of) = read.share.filter(|it| it.number == share) else {
             return Err(format!("its record is not that of share {share}"));
+        };
+        let name = to_hex(run);
+        if of.agent.is_none_or(|agent| agent.run != name) {
+            return Err(format!("its record is not that of run {name}"));
         }
         let written = self.folder.keep(run, share, record);
         match self.folder.find(run, share) {
@@ -191,6 +223,17 @@ impl<'a> Fetching<'a> {
         self.next(peer);
     }
 
+    /// Goes on without an agent that hands over nothing more; it keeps what it has.
+    fn give_up(&mut self, peer: u64, why: &str) {
+        let Some(of) = self.peers.get_mut(&peer) else { return };
+        (self.say)(&format!("{}: {why}", of.name));
+        for KeptRecord { run, share, .. } in of.left.drain(..) {
+            self.asked.remove(&(run.clone(), share));
+            self.missed.insert((run, share));
+        }
+        self.ask(peer);
+    }
+
     fn next(&mut self, peer: u64) {
         if let Some(of) = self.peers.get_mut(&peer) {
             of.left.pop_front();
@@ -204,6 +247,7 @@ impl<'a> Fetching<'a> {
         while let Some(KeptRecord { run, share, .. }) = of.left.front().cloned() {
             // Agents of one machine may share their folder.
             if self.asked.insert((run.clone(), share)) {
+                (of.asked, of.heard) = (Instant::now(), Instant::now());
                 return self.send(peer, Asks::Fetch(Fetch { run, share }));
             }
             of.left.pop_front();
@@ -217,3 +261,6 @@ impl<'a> Fetching<'a> {
         self.net.send(peer, ToAgent { what: Some(what) });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,7 +28,7 @@ use memtide_base::Span;
 use memtide_record::Exit;
 
 /// The version of the messages. Both ends must have the same one.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 /// The silence of its master after which an agent ends its load.
 pub const MASTER_SILENT_MAX: Span = Span::from_s(5);
 /// The silence of its master after which an agent without a share leaves it. Until an agent has its

@@ -6,10 +6,13 @@
 
 mod gathering;
 mod beginning;
+mod window;
 mod ending;
 mod member;
 
+use beginning::PING_EVERY;
 pub use ending::RoundEnd;
+pub(crate) use ending::handing_over_max;
 pub(crate) use gathering::NAME_CHARS_MAX;
 pub use gathering::{Gathered, Wanted};
 pub use member::Lost;
@@ -19,9 +22,10 @@ use crate::clock::RoundTrip;
 use crate::message::from_agent::What as Hears;
 use crate::message::to_agent::What as Says;
 use crate::message::{
-    self, Acknowledged, FromAgent, Hello, Note, Refused, Share, Step, Stop, ToAgent,
+    self, Acknowledged, FromAgent, Hello, Note, Refused, Share, Step, Stop, ToAgent, Warming,
 };
 use crate::{AGENT_SILENT_MAX, MASTER_SILENT_MAX, PROTOCOL};
+use beginning::JUMPED;
 use member::{Member, Stage};
 use memtide_base::printable::printable;
 use memtide_base::{Instant, Span, rng};
@@ -126,6 +130,11 @@ pub enum Action {
     /// Another second of the load of the agent with this number is over: its interval, as
     /// the crate record encodes it. Report one that cannot be read to [`Master::unfit`].
     Second(u32, Vec<u8>),
+    /// What the load of the agent with this number has counted, while its warm-up goes on.
+    Warming(u32, Warming),
+    /// The record so far of the agent with this number, for which the master was to
+    /// [ask](Master::ask_so_far).
+    SoFar(u32, Vec<u8>),
     /// The record of the agent with this number. Answer with [`Master::fit`] or
     /// [`Master::unfit`].
     Record(u32, Vec<u8>),
@@ -277,6 +286,8 @@ impl Master {
             Some(Hears::Prepared(_)) => self.prepared(number, now),
             Some(Hears::Alone(_)) => self.alone(number, now),
             Some(Hears::Second(second)) => self.second(number, second.interval, now),
+            Some(Hears::Warming(warming)) => self.warming(number, warming, now),
+            Some(Hears::SoFar(part)) => self.part_so_far(number, &part, now),
             Some(Hears::Record(part)) => self.part(number, &part, now),
             Some(Hears::Failed(failed)) => {
                 let exit = Exit::of_failure(failed.exit).code();
@@ -465,7 +476,8 @@ impl Master {
     fn resume(&mut self, now: Instant) {
         let still = now.since(self.looked);
         self.looked = now;
-        if still < MASTER_SILENT_MAX {
+        // Agents may have waited for the next ping already.
+        if still + PING_EVERY < MASTER_SILENT_MAX {
             return;
         }
         self.excused = now;

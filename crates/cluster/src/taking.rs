@@ -13,7 +13,7 @@ use memtide_base::printable::printable;
 use memtide_record::Aborted;
 use memtide_record::event::LoadSoFar;
 use memtide_record::{
-    Interval, Merging, Progress, Record, Scenarios, Warning, WarningRecord, Wide, beside,
+    Interval, Merging, Progress, Record, Scenarios, WarmupEnd, Warning, Wide, beside,
 };
 use memtide_scenario::Goal;
 use memtide_scenario::Scenario;
@@ -34,6 +34,8 @@ pub struct Taking {
     own: Option<u32>,
     seconds: Seconds,
     so_far: LoadSoFar,
+    /// The lengths of the warm-up and of the window, as far as all agents were told to end them.
+    told: [Option<Span>; 2],
     /// Conditions that end the run, and the timeout of operations.
     abort_on: Vec<Goal>,
     timeout: Span,
@@ -97,7 +99,7 @@ impl Part {
         bytes: &[u8],
         range: &Range<u32>,
         (run, name, armed_ns): (&str, &str, Option<u64>),
-        is_stopping: bool,
+        (told, is_stopping): ([bool; 2], bool),
     ) -> Result<bool, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
         let record = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
@@ -131,6 +133,14 @@ impl Part {
         if !(0.0..=most_s + 1.0).contains(&record.measured_s) {
             let measured_s = record.measured_s;
             return Err(format!("its record measured {measured_s} s, and its load {most_s} s"));
+        }
+        let precision = record.plan.precision.as_ref();
+        let was_told = [
+            record.plan.warmup_end == WarmupEnd::Steady,
+            precision.is_some_and(|it| it.reached == Some(true)),
+        ];
+        if has_measured && told != was_told && !is_stopping && !record.partial {
+            return Err("it did not learn in time when its measured window opens or closes".into());
         }
         if share.scenario_digest != self.digest {
             return Err("its record has another scenario than the run".to_owned());
@@ -169,8 +179,14 @@ pub struct Row {
 
 impl Taking {
     /// Nothing received yet, for the run that `master` has begun, whose agents make `scenario`
-    /// together. The second load of the round is the master's own.
-    pub fn new(scenario: &Scenario, round: &Round, master: &Master) -> Self {
+    /// together, with these lengths of the warm-up and of the window, or the longest ones. The
+    /// second load of the round is the master's own.
+    pub fn new(
+        scenario: &Scenario,
+        (warmup, duration): (Span, Option<Span>),
+        round: &Round,
+        master: &Master,
+    ) -> Self {
         let parts = round.parts.iter().map(|load| Part::new(load, round.load_max)).collect();
         let agents = master.agents();
         Self {
@@ -179,14 +195,33 @@ impl Taking {
             names: agents.iter().map(|agent| agent.name.clone()).collect(),
             own: agents.iter().find(|agent| agent.is_own).map(|agent| agent.number),
             seconds: Seconds::default(),
-            so_far: LoadSoFar::new(
-                scenario.warmup.longest(scenario.duration),
-                scenario.duration,
-                scenario.ops_max,
-            ),
+            so_far: LoadSoFar::new(warmup, duration, scenario.ops_max),
+            told: [None; 2],
             abort_on: scenario.trust.abort_on.clone(),
             timeout: scenario.timeout,
         }
+    }
+
+    /// Takes note that all agents were told to open their windows after this warm-up.
+    pub fn opened(&mut self, warmup: Span) {
+        self.told[0] = Some(warmup);
+        self.so_far.set_warmup(warmup);
+    }
+
+    /// Takes note that all agents were told to close their windows at this length.
+    pub fn closed(&mut self, duration: Span) {
+        self.told[1] = Some(duration);
+        self.so_far.set_duration(duration);
+    }
+
+    /// The records so far of agents, merged; none if they do not fit together.
+    pub fn merged(records: impl Iterator<Item = Vec<u8>>) -> Option<Record> {
+        let mut merging = Merging::new(Scenarios::Same);
+        for bytes in records {
+            let record = Record::from_json(std::str::from_utf8(&bytes).ok()?).ok()?;
+            merging.add(record).ok()?;
+        }
+        merging.finish().ok()
     }
 
     /// Adds a second of agent `number`, when `passed` has passed since all loads were armed.
@@ -202,6 +237,8 @@ impl Taking {
     pub fn row(&mut self, loading: &[u32]) -> Option<Row> {
         let own = self.parts.get(1).and_then(|own| Some(own.members.first()?.0));
         let (all, interval) = self.seconds.row(loading, own, &self.names)?;
+        let is_of_agents = own.is_some();
+        let interval = interval.map(|it| Interval { is_of_agents, ..it });
         let progress = self.so_far.after(&all);
         let aborted = all.aborted(&self.abort_on, self.timeout);
         Some(Row { interval, progress, aborted })
@@ -222,7 +259,8 @@ impl Taking {
         let found = parts.find_map(|part| Some((part.range(number)?.clone(), part)));
         let (range, part) = found.ok_or("it carried out no share of this run")?;
         let name = self.names.get(number as usize).map_or("", String::as_str);
-        if part.record(bytes, &range, (&self.run, name, armed_ns), is_stopping)? {
+        let told = (self.told.map(|of| of.is_some()), is_stopping);
+        if part.record(bytes, &range, (&self.run, name, armed_ns), told)? {
             part.ran.push(number);
         }
         part.recorded.push(number);
@@ -252,7 +290,10 @@ impl Taking {
             Some(Some(own)) => (beside(agents, own), failure),
             Some(None) => (agents, failure.or_else(|| Some(unfit(UNMEASURED)))),
         };
-        record.warnings.extend(surplus.iter().map(WarningRecord::from));
+        if let Some((agents, operations)) = surplus {
+            record.rows_without_record = Some(operations);
+            record.warnings.push((&Warning::RowsWithoutRecord { agents, operations }).into());
+        }
         Ok((record, failure))
     }
 
@@ -275,8 +316,8 @@ impl Taking {
         Lost { exit, why: format!("{}; {rest}", lost_sentences(&incomplete).join("; ")) }
     }
 
-    /// What rows hold of agents whose records did not arrive.
-    fn surplus(&self) -> Option<Warning> {
+    /// The agents whose records did not arrive, and the number of their operations that rows hold.
+    fn surplus(&self) -> Option<(String, u64)> {
         let recorded = |number: &u32| self.parts.iter().any(|part| part.recorded.contains(number));
         let numbers = (0..self.names.len() as u32).filter(|number| !recorded(number));
         let shown: Vec<(u32, u64)> = numbers.map(|it| (it, self.seconds.shown(it))).collect();
@@ -291,7 +332,7 @@ impl Taking {
             }
             _ => format!("agents {}", named.join(", ")),
         };
-        Some(Warning::RowsWithoutRecord { agents, operations })
+        Some((agents, operations))
     }
 }
 

@@ -305,6 +305,20 @@ impl Connection {
         Ok(Issued { bytes, awaits_reply })
     }
 
+    /// Takes an operation that awaits a reply and appends its request to a stream.
+    #[inline(always)]
+    pub(crate) fn carry_out<S: Source>(
+        &mut self,
+        entry: InFlight,
+        dialect: &Dialect,
+        (source, version): (&S, Option<Version>),
+        out: &mut Outgoing,
+    ) {
+        let said = (version, self.opaque_of(&entry));
+        dialect.request(&entry.op(), source, said, &mut out.bytes);
+        self.carry(entry);
+    }
+
     /// Appends the second request of a cas. Returns its bytes.
     pub(crate) fn follow_up(
         &mut self,

@@ -17,7 +17,8 @@ pub(crate) use lateness::Looks;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::counter::KINDS_MAX;
 use memtide_metrics::{
-    Answer, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally, Times, UnansweredCount,
+    Answer, Counters, DatagramClass, ErrorClass, Fate, Mismatch, ReplyClass, Tally, Times,
+    UnansweredCount,
 };
 use memtide_workload::{Action, OpKind};
 
@@ -171,17 +172,29 @@ impl Recorder {
     /// Counts one intended operation; returns its segment.
     #[inline(always)]
     pub(crate) fn intended(&mut self, at: Instant) -> u16 {
+        let segment = self.segment_due(at);
+        self.intended_many(at, segment, 1);
+        segment
+    }
+
+    /// The segment of an operation that is due `at`.
+    #[inline(always)]
+    pub(crate) fn segment_due(&mut self, at: Instant) -> u16 {
         if at != self.segment_last.0 || self.commands.is_some() {
             self.segment_last = (at, self.segment_of(at));
         }
-        let (_, segment) = self.segment_last;
-        self.tally.segments[usize::from(segment)].intended += 1;
+        self.segment_last.1
+    }
+
+    /// Counts `count` operations as intended at `at`, in its segment.
+    #[inline(always)]
+    pub(crate) fn intended_many(&mut self, at: Instant, segment: u16, count: u64) {
+        self.tally.segments[usize::from(segment)].intended += count;
         if segment == segment::MEASURE {
-            self.measured_open += 1;
+            self.measured_open += count;
             self.last_intended = self.last_intended.max(at);
-            self.tally.intended(self.since_start(at));
+            self.tally.intended(self.since_start(at), count);
         }
-        segment
     }
 
     /// Counts `entry`, made at `now`, as a copy of a write beyond the first.
@@ -192,42 +205,52 @@ impl Recorder {
         }
     }
 
-    /// Records the divided wait of a measured operation that was queued and is about to be sent.
-    pub(crate) fn waited(&mut self, segment: u16, wait: Wait) {
+    /// Records the divided wait of measured operations that were queued and are about to be sent.
+    pub(crate) fn waited(&mut self, segment: u16, wait: Wait, count: u64) {
         if segment == segment::MEASURE {
             let times = &mut self.tally.times;
-            times.lag_server.record(wait.server.ns());
-            times.lag_disconnected.record(wait.disconnected.ns());
-            times.lag_client_busy.record(wait.client_busy.ns());
+            times.lag_server.record_many(wait.server.ns(), count);
+            times.lag_disconnected.record_many(wait.disconnected.ns(), count);
+            times.lag_client_busy.record_many(wait.client_busy.ns(), count);
         }
     }
 
-    /// Counts `bytes` of requests for an operation of `segment`.
+    /// Counts `bytes` of a request of `segment`.
     #[inline(always)]
     pub(crate) fn requested(
         &mut self,
         segment: u16,
         server: ServerId,
-        kind: OpKind,
-        keys: u16,
+        (kind, keys): (OpKind, u16),
         bytes: usize,
     ) {
         self.count(segment, server, |counters| {
             counters.bytes_sent += bytes as u64;
-            match kind.action() {
-                Action::Read | Action::CompareAndStore | Action::Recache | Action::Peek => {
-                    counters.keys_asked += u64::from(keys);
-                }
-                Action::ReadAndTouch | Action::Touch => counters.touch_commands += 1,
-                Action::Store => counters.storage_commands += 1,
-                Action::Remove | Action::Count | Action::Invalidate => {}
-            }
+            let Counters { keys_asked, touch_commands, storage_commands, .. } = counters;
+            ask(kind, keys, [keys_asked, touch_commands, storage_commands]);
         });
         if segment == segment::MEASURE
             && let Some(sizes) = &mut self.tally.times.request_bytes
         {
             sizes.record(bytes as u64);
         }
+    }
+
+    /// Counts `bytes` of requests of `segment`, whose single sizes are not kept.
+    #[inline(always)]
+    pub(crate) fn requested_many(
+        &mut self,
+        segment: u16,
+        server: ServerId,
+        asked: Asked,
+        bytes: usize,
+    ) {
+        self.count(segment, server, |counters| {
+            counters.bytes_sent += bytes as u64;
+            counters.keys_asked += asked.keys;
+            counters.touch_commands += asked.touches;
+            counters.storage_commands += asked.stores;
+        });
     }
 
     /// Records what the server says of an item.
@@ -752,6 +775,35 @@ impl Found {
     }
 }
 
+/// What requests make a server count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    keys: u64,
+    touches: u64,
+    stores: u64,
+}
+
+impl Asked {
+    /// Adds a request of this kind for this number of keys.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, kind: OpKind, keys: u16) {
+        ask(kind, keys, [&mut self.keys, &mut self.touches, &mut self.stores]);
+    }
+}
+
+/// Adds what a request of this kind makes a server count: keys, touches or stores.
+#[inline(always)]
+fn ask(kind: OpKind, keys: u16, [asked, touches, stores]: [&mut u64; 3]) {
+    match kind.action() {
+        Action::Read | Action::CompareAndStore | Action::Recache | Action::Peek => {
+            *asked += u64::from(keys);
+        }
+        Action::ReadAndTouch | Action::Touch => *touches += 1,
+        Action::Store => *stores += 1,
+        Action::Remove | Action::Count | Action::Invalidate => {}
+    }
+}
+
 /// The loss of `count` operations like `entry`, at `server` if one was chosen.
 fn loss(entry: &InFlight, server: Option<ServerId>, count: u64) -> UnansweredCount {
     let server = server.map(|server| server.index() as u16);
@@ -783,7 +835,8 @@ fn count(
     counters.hits += found.hits * alike;
     counters.misses += found.misses * alike;
     counters.bytes_received += bytes;
-    if entry.kind.does(Action::ReadAndTouch) {
+    // An item that a winner is making has no value, but the server touches it.
+    if entry.kind.does(Action::ReadAndTouch) && ending.reply == Some(ReplyClass::Values) {
         counters.touching_misses += found.misses * alike;
     }
     if let Some(reply) = ending.reply {

@@ -118,6 +118,25 @@ impl Route {
         }
     }
 
+    /// How many operations `pick` gives to `connection`, which it returned, one after the other, if
+    /// nothing else changes: at least one, and up to `most`.
+    #[inline]
+    pub(crate) fn run(&self, connection: ConnectionId, most: usize) -> usize {
+        match self {
+            Self::LeastLoaded(pool) => pool.run(connection, most),
+            Self::OneAtATime(_) | Self::ByKind(_) => 1,
+        }
+    }
+
+    /// Counts `count` more operations on `connection`, which [`Self::run`] allowed.
+    #[inline]
+    pub(crate) fn take_many(&mut self, connection: ConnectionId, count: u32) {
+        match self {
+            Self::LeastLoaded(pool) => pool.take_many(connection, count),
+            Self::OneAtATime(_) | Self::ByKind(_) => self.take(connection),
+        }
+    }
+
     /// Counts one more operation on `connection`.
     #[inline(always)]
     pub(crate) fn take(&mut self, connection: ConnectionId) {

@@ -22,7 +22,9 @@ use crate::dialect::Dialect;
 use crate::driver::{Address, Driver, DriverError, SocketOptions};
 use crate::fleet::{Stage, WorkerReport};
 use crate::pacer::IdleClock;
-use crate::plan::{ChurnPlan, OnFull, Pacing, Place, Plan, Reconnect, Transport};
+use crate::plan::{
+    ChurnPlan, Clients, OnFull, Pacing, Place, Plan, RateUnit, Reconnect, Transport,
+};
 use crate::recorder::Recorder;
 use agenda::{Agenda, Timer};
 use churn::Churn;
@@ -71,6 +73,8 @@ struct Facts {
     on_full: OnFull,
     pause: Span,
     recache_time: TimeLaw,
+    /// True if operations that take one connection one after the other can be made together.
+    makes_runs: bool,
 }
 
 impl Facts {
@@ -95,6 +99,10 @@ impl Facts {
             },
             pause: plan.pause,
             recache_time: plan.requests.recache_time,
+            makes_runs: plan.depth > 1
+                && matches!((&plan.pacing, &plan.clients), (Pacing::Closed, Clients::Workers))
+                && (plan.unit, least) == (RateUnit::Operations, Transport::Stream)
+                && !(plan.requests.noreply || plan.verify.is_some() || plan.message_sizes),
         }
     }
 

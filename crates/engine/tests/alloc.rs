@@ -5,13 +5,16 @@
 #[path = "rig/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "a part of the rig is wanted here")]
 mod rig;
+#[path = "rig/encrypted.rs"]
+mod encrypted;
 
+use encrypted::encrypted;
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, Matching, Message,
-    OnFull, Pace, Pacing, Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing,
-    SocketOptions, Submitted, Transport, Verify, Window, Worker,
+    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, Filter, FilterPlan,
+    Matching, Message, OnFull, Pace, Pacing, PeerError, Plan, Protocol, Reach, Replicate, Sample,
+    SendBuffer, ServerPlan, Sharing, SocketOptions, Submitted, Transport, Verify, Window, Worker,
 };
 use memtide_metrics::TallySum;
 use memtide_workload::{
@@ -26,6 +29,7 @@ use std::sync::Arc;
 thread_local! {
     static COUNTING: Cell<bool> = const { Cell::new(false) };
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    static APART: Cell<u64> = const { Cell::new(0) };
 }
 
 struct Counting;
@@ -110,7 +114,11 @@ const HANDOVER_EVERY: Span = Span::from_ms(100);
 /// Returns the number of allocations in a worker's turns from 100 ms into the load on, and the
 /// number of operations that ended.
 fn allocations(plan: &Plan, (delay, script): (Span, Script)) -> (u64, u64) {
-    let driver = Uncounted(World::far(plan, delay, script).driver());
+    allocations_in(plan, &World::far(plan, delay, script))
+}
+
+fn allocations_in(plan: &Plan, world: &World) -> (u64, u64) {
+    let driver = Uncounted(world.driver());
     let source = PlannedSource::new(&plan.source);
     let mut worker = Worker::new(driver, plan, 0, &source);
     worker.open();
@@ -133,6 +141,51 @@ fn allocations(plan: &Plan, (delay, script): (Span, Script)) -> (u64, u64) {
     totals.absorb(worker.tally_mut());
     let settled = totals.segments.iter().map(|segment| segment.settled()).sum();
     (COUNT.get(), settled)
+}
+
+/// A filter whose allocations are counted apart.
+#[derive(Debug)]
+struct Apart(Box<dyn Filter>);
+
+/// Runs `act`, and counts its allocations apart.
+fn apart<T>(act: impl FnOnce() -> T) -> T {
+    let before = COUNT.get();
+    let result = act();
+    APART.set(APART.get() + COUNT.replace(before) - before);
+    result
+}
+
+impl Filter for Apart {
+    fn handle_bytes(&mut self, wire: &[u8], plain: &mut Vec<u8>) -> Result<(), PeerError> {
+        apart(|| self.0.handle_bytes(wire, plain))
+    }
+
+    fn poll_transmit(&mut self, out: &mut SendBuffer) {
+        apart(|| self.0.poll_transmit(out));
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.is_open()
+    }
+}
+
+/// Over TLS, memtide itself allocates nothing for an operation. What rustls does is counted apart.
+#[test]
+fn turns_over_tls_allocate_nothing_of_memtides_own() {
+    let wide = rig::plan().mixing("get=9,set=2,incr=1");
+    let closed = Plan { connections: 2, depth: 4, ..wide.clone() }.closed();
+    for (name, plan) in [("open", wide), ("closed", closed)] {
+        let (mut plan, world) = encrypted(&plan);
+        let client = plan.filter.take().expect("it is over TLS");
+        plan.filter = Some(FilterPlan::new(move |server| Box::new(Apart(client.make(server)))));
+        let world = World::filtered(&plan, DELAY, Script::default(), world);
+        APART.set(0);
+        let (allocations, settled) = allocations_in(&plan, &world);
+        assert_eq!(allocations, 0, "{name}");
+        assert!(settled > 500, "{name}: {settled} operations ended");
+        let each = APART.get() as f64 / settled as f64;
+        assert!(each > 0.0 && each < 20.0, "{name}: rustls allocates {each:.2} times");
+    }
 }
 
 /// Adds connection churn to `plan`: 500 connections a second, with ten calls each.

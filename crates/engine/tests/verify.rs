@@ -5,7 +5,10 @@
 #[path = "rig/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "a part of the rig is wanted here")]
 mod rig;
+#[path = "rig/encrypted.rs"]
+mod encrypted;
 
+use encrypted::encrypted;
 use memtide_base::{ConnectionId, Instant, Law, Span};
 use memtide_engine::fleet::{Command, Fleet};
 use memtide_engine::{
@@ -13,7 +16,7 @@ use memtide_engine::{
 };
 use memtide_metrics::{Counters, Mismatch, TallySum, VerifyClass};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
-use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace};
+use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace, WorldFilter};
 use memtide_workload::{KeySpace, Oracle, Popularity, SizeLaw, SourcePlan, ValueSpace};
 use std::sync::Arc;
 
@@ -85,6 +88,11 @@ fn filling(plan: &Plan) -> Plan {
 /// A world with one server, and a network in which answers of different connections overtake each
 /// other.
 fn fleet(faults: &str, delay: Law) -> SimFleet {
+    fleet_over(faults, delay, None)
+}
+
+/// The world of [`fleet`] with this filter at the server's end.
+fn fleet_over(faults: &str, delay: Law, filter: Option<WorldFilter>) -> SimFleet {
     let server = SimServer {
         addresses: vec![Address::Unix("one".to_owned())],
         store: StoreOptions { memory_bytes_max: 64 << 20, item_bytes_max: 1 << 20, shards: 1 },
@@ -98,6 +106,7 @@ fn fleet(faults: &str, delay: Law) -> SimFleet {
         seed: 5,
         network: Network { delay, ..Network::default() },
         servers: vec![server],
+        filter,
         script: Script::default(),
         pauses: Vec::new(),
         work: Span::ZERO,
@@ -136,7 +145,11 @@ fn of(counters: &Counters, class: VerifyClass) -> u64 {
 /// Fills a server with these faults and loads it with `plan`. Checks that every answered key was
 /// verified.
 fn load(plan: &Plan, faults: &str) -> (SimFleet, Counters, Vec<Mismatch>) {
-    let mut fleet = fleet(faults, Law::Exponential(0.002));
+    load_in(fleet(faults, Law::Exponential(0.002)), plan)
+}
+
+/// Does what [`load`] does, in this world.
+fn load_in(mut fleet: SimFleet, plan: &Plan) -> (SimFleet, Counters, Vec<Mismatch>) {
     let (filled, _) = carry_out(&mut fleet, &filling(plan));
     assert_eq!((filled.answered, filled.verified), (KEYS + plan.source.numeric_keys, 0));
     let (counters, wrong) = carry_out(&mut fleet, plan);
@@ -186,11 +199,11 @@ fn each_planted_fault_is_counted_once_and_in_its_class() {
         ("stale:0.2", FaultKind::Stale, VerifyClass::Stale, "uniform:16,300"),
     ];
     for (faults, kind, class, values) in cases {
-        for (multiget, keys_max, protocol) in [
-            (1, KEYS, Protocol::Text),
-            (10, KEYS / 4, Protocol::Text),
-            (1, KEYS / 4, Protocol::Binary),
-            (10, KEYS, Protocol::Binary),
+        for (multiget, keys_max, protocol, tls) in [
+            (1, KEYS, Protocol::Text, false),
+            (10, KEYS / 4, Protocol::Text, true),
+            (1, KEYS / 4, Protocol::Binary, true),
+            (10, KEYS, Protocol::Binary, false),
         ] {
             let mut plan = plan(30_000, keys_max, values);
             plan.requests.protocol = protocol;
@@ -198,7 +211,12 @@ fn each_planted_fault_is_counted_once_and_in_its_class() {
             plan.source.numeric_keys = 0;
             plan.source.mix = "get=8,gets=1,gat=1,set=4,cas=2".parse().expect("a mix");
             plan.source.popularity = Popularity::Uniform;
-            let (fleet, counters, wrong) = load(&plan, faults);
+            let (plan, filter) = match tls {
+                true => encrypted(&plan),
+                false => (plan, None),
+            };
+            let fleet = fleet_over(faults, Law::Exponential(0.002), filter);
+            let (fleet, counters, wrong) = load_in(fleet, &plan);
             let planted = fleet.fault_count(0, kind);
             assert!(planted > 100, "{faults}: {planted} planted");
             let found = VerifyClass::ALL.map(|class| (class, of(&counters, class)));

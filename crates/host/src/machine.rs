@@ -1,12 +1,16 @@
 //! Facts about this machine and its load, for the plan and the record.
 
 pub(crate) mod pin;
+mod group;
 mod kept;
+mod local_server;
 mod programs;
 mod secrecy;
 mod second;
 
+pub use group::Groups;
 pub(crate) use kept::Kept;
+pub use local_server::{LocalServer, Waits};
 pub use programs::{Program, Programs};
 pub use second::{MachineSecond, SecondReader};
 pub use secrecy::hide_process;
@@ -34,7 +38,7 @@ pub struct Machine {
     pub cpus_allowed: Vec<usize>,
     /// The core of each allowed processor, identified by the core's first processor.
     pub cores: BTreeMap<usize, usize>,
-    /// The control group's limit, in processors; `None` without a limit.
+    /// The limit of the control group, in processors; `None` without a limit.
     pub cpu_quota: Option<f64>,
     /// The kernel's clock source; `None` if the kernel does not say.
     pub clock_source: Option<String>,
@@ -78,7 +82,7 @@ pub fn look() -> Machine {
         cpus_online: pin::online(),
         cores: pin::cores(&cpus_allowed),
         cpus_allowed,
-        cpu_quota: pin::quota(),
+        cpu_quota: Groups::own().quota(),
         clock_source: fs::read_to_string(CLOCK_SOURCE).ok().map(|word| word.trim().to_owned()),
         memory_bytes: field("/proc/meminfo", "MemTotal")
             .and_then(|text| text.split(' ').next()?.parse::<u64>().ok())

@@ -100,6 +100,11 @@ impl Serving {
         self.ids.iter().try_for_each(|&id| Ok(pin::keep(Some(id), cpu)?))
     }
 
+    /// The kernel's ids of its threads.
+    pub fn threads(&self) -> Vec<u32> {
+        self.ids.iter().map(|id| id.as_raw_nonzero().get().unsigned_abs()).collect()
+    }
+
     /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address

@@ -9,6 +9,8 @@ mod cluster;
 mod session;
 mod placement;
 mod flags;
+mod floor;
+mod fresh;
 mod exit;
 mod output;
 
@@ -20,7 +22,8 @@ fn main() -> ExitCode {
     if let Some(call) = cmd::face::Call::of(std::env::args_os()) {
         return ExitCode::from(call.answer());
     }
-    let matches = match flags::command(flags::Length::of(std::env::args_os())).try_get_matches() {
+    let words: Vec<_> = std::env::args_os().collect();
+    let matches = match flags::command_for(&words).try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => return exit::of_usage(error),
     };

@@ -148,10 +148,10 @@ impl Tally {
         self.outstanding[outstanding] += 1;
     }
 
-    /// Counts an operation as intended `since_start` after the measured window's start.
+    /// Counts operations as intended `since_start` after the measured window's start.
     #[inline]
-    pub fn intended(&mut self, since_start: Span) {
-        self.cells.intended(since_start);
+    pub fn intended(&mut self, since_start: Span, count: u64) {
+        self.cells.intended(since_start, count);
     }
 
     /// Counts answered operations that were intended `since_start`.

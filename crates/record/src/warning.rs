@@ -41,6 +41,20 @@ pub enum Warning {
         /// The busiest process beside memtide, if it was busy.
         by: Option<ProgramCpu>,
     },
+    /// A server on this machine was ready to run, but other threads had its CPU.
+    ServerCpuTaken {
+        /// Name of the server; none for the embedded one.
+        server: Option<String>,
+        /// Fraction of the time in which it waited for its CPU, 0 to 1.
+        share: f64,
+        /// The busiest process beside memtide and its servers.
+        by: ProgramCpu,
+    },
+    /// The CPU quota of memtide's control group was used up, and its threads were stopped.
+    CpuThrottled {
+        /// Fraction of the time in which they were stopped, 0 to 1.
+        share: f64,
+    },
     /// A worker had little idle time left.
     ClientSaturated {
         /// Number of the worker, from 0.
@@ -208,6 +222,8 @@ pub enum LateCause {
     Steal,
     /// Other threads had a worker's CPU.
     OtherThreads,
+    /// The CPU quota of the control group was used up.
+    Throttled,
     /// A worker had more to do than it could.
     Overload,
     /// A worker stood still, without waiting for a CPU: its process was stopped.
@@ -233,6 +249,8 @@ impl Warning {
         match self {
             Self::GeneratorLate { .. } => "generator_late",
             Self::CpuTaken { .. } => Spoiler::CpuTaken.code(),
+            Self::ServerCpuTaken { .. } => "server_cpu_taken",
+            Self::CpuThrottled { .. } => "cpu_throttled",
             Self::ClientSaturated { .. } => "client_saturated",
             Self::SharedCpu { .. } => Spoiler::SharedCpu.code(),
             Self::CpuStolen { .. } => Spoiler::CpuStolen.code(),
@@ -267,7 +285,13 @@ impl Warning {
             Self::GeneratorLate { percentile, seen_ns, ideal_ns, .. } => {
                 generator_late(*percentile, *seen_ns as f64, *ideal_ns as f64)
             }
-            Self::CpuTaken { worker, share, by } => cpu_taken(*worker, *share, by.as_ref()),
+            Self::CpuTaken { worker, share, by } => {
+                cpu_taken(&format!("worker {worker}"), *share, by.as_ref())
+            }
+            Self::ServerCpuTaken { server, share, by } => {
+                cpu_taken(server_words(server.as_deref()), *share, Some(by))
+            }
+            Self::CpuThrottled { share } => cpu_throttled(*share),
             Self::ClientSaturated { worker, busy } => format!(
                 "worker {worker} was busy {} of the time, so memtide may limit the result",
                 format_percent(*busy)
@@ -287,11 +311,9 @@ impl Warning {
             Self::Evictions { server, count, own } => {
                 format!("{server} evicted {count} items during the run{}", whose(*own))
             }
-            Self::FewConnections { connections, server_threads, rate_per_s } => format!(
-                "{connections} connections for {server_threads} server threads at {}: below 50 \
-                 per thread, single connections can skew the result",
-                format_rate(*rate_per_s)
-            ),
+            Self::FewConnections { connections, server_threads, rate_per_s } => {
+                few_connections(*connections, *server_threads, *rate_per_s)
+            }
             Self::TooManyConnections { server, refused } => {
                 format!("{server} refused {refused} connections because it has too many open")
             }
@@ -315,9 +337,7 @@ impl Warning {
                 "{count} connections could not be opened: no local port was free (a port stays in \
                  use for a minute after a normal close)"
             ),
-            Self::ConnectsFailed { count, why } => {
-                format!("{count} connections could not be opened: {why}")
-            }
+            Self::ConnectsFailed { count, why } => connects_failed(*count, why),
             Self::OutputFailed { output, why } => format!("{output} could not be written: {why}"),
             Self::HistogramSaturated { count } => {
                 format!("{count} times exceed the range of the histograms (one hour)")
@@ -337,6 +357,13 @@ impl Warning {
         match self {
             Self::GeneratorLate { cause, .. } => generator_late_remedy(*cause),
             Self::CpuTaken { .. } => Spoiler::CpuTaken.remedy(),
+            Self::ServerCpuTaken { .. } => {
+                "stop other programs on the server's CPUs, or give it CPUs of its own (taskset)"
+            }
+            Self::CpuThrottled { .. } => {
+                "give the control group a larger CPU quota (a container's CPU limit), or use fewer \
+                 --threads and a lower --rate"
+            }
             Self::ClientSaturated { .. } => "use more --threads or CPUs, or a lower --rate",
             Self::SharedCpu { .. } => Spoiler::SharedCpu.remedy(),
             Self::CpuStolen { .. } => Spoiler::CpuStolen.remedy(),
@@ -408,6 +435,7 @@ const fn generator_late_remedy(cause: LateCause) -> &'static str {
     match cause {
         LateCause::Steal => "see the warning about steal time: the CPUs are not memtide's alone",
         LateCause::OtherThreads => "see the warning about the CPU that other threads used",
+        LateCause::Throttled => "see the warning about the CPU quota",
         LateCause::Overload => "see the warning about the busy worker",
         LateCause::Stopped => {
             "let memtide run: its process was stopped or its virtual machine stood still, and it \
@@ -448,12 +476,20 @@ fn imprecise(asked: &str, half_width: Option<f64>, length_s: f64) -> String {
     format!("the precision {asked} was not reached in {length}: it is {known}")
 }
 
-fn cpu_taken(worker: u32, share: f64, by: Option<&ProgramCpu>) -> String {
+fn cpu_taken(from: &str, share: f64, by: Option<&ProgramCpu>) -> String {
     let who = by.map_or_else(String::new, |ProgramCpu { name, id, cpus }| {
         format!("; the busiest other program was '{name}' (process {id}, {cpus:.2} CPUs)")
     });
     format!(
-        "worker {worker} waited {} of the time for a CPU that other threads used{who}",
+        "{from} waited {} of the time for a CPU that other threads used{who}",
+        format_percent(share)
+    )
+}
+
+fn cpu_throttled(share: f64) -> String {
+    format!(
+        "the CPU quota of memtide's control group was used up, and its threads were stopped for up \
+         to {} of the time; response times include these waits",
         format_percent(share)
     )
 }
@@ -503,6 +539,24 @@ fn servers_differ(runs: usize, servers: usize) -> String {
     format!(
         "the {runs} merged runs loaded {servers} servers, not all the same: the times are those of \
          all servers together"
+    )
+}
+
+/// A server's name for people.
+fn server_words(name: Option<&str>) -> &str {
+    name.unwrap_or("the embedded server")
+}
+
+fn connects_failed(count: u64, why: &str) -> String {
+    format!("{count} connections could not be opened: {why}")
+}
+
+/// Of fewer connections than a server's threads need.
+fn few_connections(connections: u32, server_threads: u32, rate_per_s: f64) -> String {
+    format!(
+        "{connections} connections for {server_threads} server threads at {}: below 50 per thread, \
+         single connections can skew the result",
+        format_rate(rate_per_s)
     )
 }
 

@@ -4,10 +4,10 @@
 
 use crate::answer::{check_name, next, verdict_figures};
 use crate::layout::{TextLayout, continued, labelled, unbroken, wrapped};
-use crate::number::counted;
+use crate::number::{counted, seconds, time};
 use memtide_record::{
-    Check, CheckKind, CheckResult, GoalRecord, GoalResult, Grade, LoopKind, Reason, Record,
-    Verdict, joined,
+    Check, CheckKind, CheckResult, FloorRecord, GoalRecord, GoalResult, Grade, LoopKind,
+    Percentile, Reason, Record, Responder, Verdict, joined,
 };
 
 /// Largest number of goals in a short report, and of warnings, which goals leave less room for.
@@ -57,6 +57,29 @@ pub(crate) fn judgement(out: &mut TextLayout, record: &Record, full: bool) {
         continued(out, "next: ", &command, &format!("# {why}"));
     }
     unbroken(out, "believable: ", "            ", &believable(record));
+}
+
+/// What memtide, the kernel and the way to the server contribute, and which figures are near that.
+pub(crate) fn floor_words(floor: &FloorRecord) -> String {
+    let all = FloorRecord::PERCENTILES.into_iter();
+    let all = all.filter_map(|it| Some(format!("{it} {}", time(floor.percentile(it)? as f64))));
+    let of = match floor.responder {
+        Responder::Embedded => "an embedded server",
+        Responder::Server => "the server, asked for keys that it does not have",
+    };
+    let age = match floor.age_s {
+        0 => String::new(),
+        age_s => format!(", {} old", seconds(age_s as f64)),
+    };
+    let floor_is = format!("{} ({of}{age})", all.collect::<Vec<_>>().join(", "));
+    let near: Vec<String> = floor.below.iter().map(Percentile::to_string).collect();
+    match near.split_last() {
+        None => floor_is,
+        Some((only, [])) => format!("{floor_is}; {only} is below 3 × its floor"),
+        Some((last, others)) => {
+            format!("{floor_is}; {} and {last} are below 3 × their floors", others.join(", "))
+        }
+    }
 }
 
 /// Result of a goal, in a word.

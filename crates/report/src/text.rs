@@ -16,7 +16,7 @@ pub use steps::{StepsText, step_progress_line};
 
 use crate::answer::{answer as figures, explanation};
 use crate::counts::counts;
-use crate::judgement::{judgement, missing_shares};
+use crate::judgement::{floor_words, judgement, missing_shares};
 use crate::layout::{TextLayout, labelled, unbroken, wrapped};
 use crate::number::{counted, percent, seconds, whole};
 use crate::plan::{
@@ -83,6 +83,9 @@ fn answer(out: &mut TextLayout, record: &Record) {
     if record.measured_s > 0.0 {
         out.push('\n');
         figures(out, record);
+        if let Some(floor) = &record.floor {
+            labelled(out, "floor", &floor_words(floor));
+        }
     }
 }
 

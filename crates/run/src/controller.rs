@@ -72,6 +72,7 @@ fn carry_out<F: Fleet>(
     (load_only, barrier): (bool, Option<&mut dyn Barrier>),
     observer: &mut impl Observer,
 ) -> Result<RunOutcome, Failure> {
+    let floor = if load_only { None } else { observer.floor(&lowered.record) };
     let began = Began { at: fleet.now(), unix_ns: fleet.since_unix().ns() };
     let plan = &signed(&lowered.plan, writer(&began, lowered));
     observer.on(&Event::Started(Box::new(lowered.record.clone())));
@@ -90,11 +91,10 @@ fn carry_out<F: Fleet>(
         None
     } else {
         commands.before(fleet, (plan, &survey), scenario)?;
-        let mut widest = |plan: &Plan, ended: &Ended| {
-            let record = so_far(ended, (plan, lowered), &survey, &began);
-            record.widths().map(|(_, width)| width).fold(0.0, f64::max)
+        let mut so_far = |plan: &Plan, ended: &Ended| {
+            so_far(ended, (plan, lowered, scenario, start), &survey, &began)
         };
-        let closing = Closing::new(plan, &mut widest);
+        let closing = Closing::new(plan, &mut so_far);
         let unless = (conditions(scenario, start), barrier, closing);
         waits_for(start).into_iter().for_each(|words| observer.on(&Event::Note(words.to_owned())));
         let ended = main_phase(fleet, plan, unless, &mut monitor, observer);
@@ -123,6 +123,7 @@ fn carry_out<F: Fleet>(
         survey: &survey,
         commands: &commands,
         agreement,
+        floor,
         interrupted,
         start,
         began,

@@ -13,7 +13,7 @@ use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
 use memtide_record::{
     Agreement, Check, CheckKind, CheckResult, LateCause, MachineCpu, Percentile, ProgramCpu,
-    Warning,
+    ServerCpu, Warning,
 };
 
 /// Largest difference between achieved and target rate, as a fraction; 4 σ of the arrival
@@ -57,8 +57,12 @@ pub(crate) struct Findings<'a> {
     pub(crate) busy: &'a [f64],
     /// Fraction of all CPUs' time that the hypervisor withheld; none if unknown.
     pub(crate) stolen: Option<f64>,
+    /// Fraction of time in which the control group's CPU quota stopped memtide; none without one.
+    pub(crate) throttled: Option<f64>,
     /// The busiest process beside memtide, if it was busy.
     pub(crate) beside: Option<&'a ProgramCpu>,
+    /// The server on this machine that waited longest for a CPU.
+    pub(crate) server: Option<&'a ServerCpu>,
     /// Number of CPUs that the embedded server and the workers share, if fewer than two.
     pub(crate) shared_cpus: Option<f64>,
     /// Comparison of the servers' counters with memtide's.
@@ -83,6 +87,12 @@ pub(crate) fn examine(findings: &Findings<'_>) -> Vec<Check> {
 pub(crate) fn stolen(cpu: Option<&MachineCpu>) -> Option<Warning> {
     let share = cpu?.stolen.filter(|&share| share > STOLEN_MAX)?;
     Some(Warning::CpuStolen { share })
+}
+
+/// Stops by the control group's CPU quota, if they are more than negligible.
+pub(crate) fn throttled(cpu: Option<&MachineCpu>) -> Option<Warning> {
+    let share = cpu?.throttled.filter(|&share| share > STALLED_SHARE)?;
+    Some(Warning::CpuThrottled { share })
 }
 
 /// Checks that operations were answered at all.
@@ -210,11 +220,11 @@ fn seen_and_ideal(findings: &Findings<'_>, p: f64) -> (Quantile, Quantile) {
 
 /// Checks that workers had time to spare.
 ///
-/// Cause: `worker_busy`: a worker worked most of the time, or waited for a CPU that other threads
-/// used, so operations waited in memtide.
+/// Cause: `worker_busy`: a worker worked most of the time, waited for a CPU that other threads
+/// used, or was stopped by the control group's CPU quota, so operations waited in memtide.
 ///
 /// To do: if it worked, use more threads and CPUs, or a lower rate; if it waited, run the server
-/// and other programs on other CPUs.
+/// and other programs on other CPUs, or raise the quota.
 fn busy(findings: &Findings<'_>) -> Check {
     let code = CheckKind::WorkerBusy;
     let Some((worker, busy)) =
@@ -231,6 +241,15 @@ fn busy(findings: &Findings<'_>) -> Check {
             format_percent(KEPT_MAX)
         );
         return judged(code, false, message, kept, KEPT_MAX);
+    }
+    if let Some(share) = findings.throttled.filter(|&it| it > KEPT_MAX && busy < BUSY_MAX) {
+        let message = format!(
+            "the CPU quota of memtide's control group stopped its threads for up to {} of the time \
+             (limit {})",
+            format_percent(share),
+            format_percent(KEPT_MAX)
+        );
+        return judged(code, false, message, share, KEPT_MAX);
     }
     if busy < BUSY_MAX {
         let passed = |message| judged(code, true, message, busy, BUSY_MAX);
@@ -251,16 +270,27 @@ fn busy(findings: &Findings<'_>) -> Check {
     judged(code, false, message, busy, BUSY_MAX)
 }
 
-/// Checks that the embedded server and the workers can run at the same time; the message is that
-/// of the warning `shared_cpu`.
+/// Checks that the embedded server had a CPU when it needed one, which neither the workers nor
+/// another program used; the message is that of the warning `shared_cpu` or `server_cpu_taken`.
 fn own_cpus(findings: &Findings<'_>) -> Check {
     let code = CheckKind::OwnCpus;
-    match findings.shared_cpus {
-        Some(cpus) => {
-            judged(code, false, Warning::SharedCpu { cpus }.message(), cpus, CPUS_OF_A_PAIR)
-        }
-        None => skipped(code, "no embedded server shares a CPU with the workers"),
+    if let Some(cpus) = findings.shared_cpus {
+        return judged(code, false, Warning::SharedCpu { cpus }.message(), cpus, CPUS_OF_A_PAIR);
     }
+    match server_cpu_taken(findings) {
+        Some(warning @ Warning::ServerCpuTaken { server: None, share, .. }) => {
+            judged(code, false, warning.message(), share, KEPT_MAX)
+        }
+        _ => skipped(code, "no embedded server shares a CPU with the workers"),
+    }
+}
+
+/// The warning that another program had the CPU of a server on this machine. A server that waits
+/// for memtide alone, or whose CPUs are known to be the workers', is no case of it.
+fn server_cpu_taken(findings: &Findings<'_>) -> Option<Warning> {
+    let server = findings.server.filter(|_| findings.shared_cpus.is_none())?;
+    let by = server.beside.clone().filter(|_| server.waited > KEPT_MAX)?;
+    Some(Warning::ServerCpuTaken { server: server.name.clone(), share: server.waited, by })
 }
 
 fn skipped(code: CheckKind, why: &str) -> Check {
@@ -302,6 +332,7 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
             warnings.push(Warning::CpuTaken { worker: worker as u32, share, by });
         }
     }
+    warnings.extend(server_cpu_taken(findings));
     for (worker, &busy) in findings.busy.iter().enumerate() {
         if busy >= BUSY_MAX {
             warnings.push(Warning::ClientSaturated { worker: worker as u32, busy });
@@ -313,7 +344,8 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
 /// The likeliest cause of operations that memtide sent late by `delay`: what keeps workers from
 /// running comes before what they do while they run. A long delay needs less of a cause's time, and
 /// is not explained by a cause that took less time than the worker stood still, nor by many short
-/// waits for a CPU beside stops that are as long as the delay.
+/// waits for a CPU beside stops that are as long as the delay. A quota stops a worker as other
+/// threads do, and for longer than these if it is the cause.
 fn late_cause(findings: &Findings<'_>, delay: Span) -> LateCause {
     let most = |shares: &[f64]| shares.iter().copied().fold(0.0, f64::max);
     let (limit, still) = match delay >= STALL {
@@ -323,7 +355,10 @@ fn late_cause(findings: &Findings<'_>, delay: Span) -> LateCause {
     let kept = most(findings.kept);
     let (stopped, longest) = findings.stopped;
     let is_stop = delay >= STALL && stopped > STALLED_SHARE && longest.ns() >= delay.ns() / 2;
-    if kept > limit && kept >= still && !is_stop {
+    let throttled = findings.throttled.unwrap_or(0.0);
+    if throttled > STALLED_SHARE && throttled >= kept && throttled >= still / 2.0 {
+        LateCause::Throttled
+    } else if kept > limit && kept >= still && !is_stop {
         LateCause::OtherThreads
     } else if findings.stolen.is_some_and(|share| share > STOLEN_MAX) {
         LateCause::Steal

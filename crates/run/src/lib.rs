@@ -27,6 +27,6 @@ pub use lower::{
     Unplannable, Wanted, lower,
 };
 pub use observer::Observer;
-pub use run_plan::{load_max, tried};
+pub use run_plan::{SharedClosing, SharedWarmup, load_max, tried};
 pub use seal::record_not_run;
 pub use share::{Barrier, NotRun, Share};

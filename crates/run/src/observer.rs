@@ -3,7 +3,7 @@
 
 use memtide_base::{Instant, Span};
 use memtide_record::Event;
-use memtide_record::{ClockRecord, HostSecond, MachineCpu, MachineRecord};
+use memtide_record::{ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord};
 
 /// Receives a run's events, and reports what the machine was doing.
 pub trait Observer {
@@ -17,6 +17,12 @@ pub trait Observer {
     /// Period at which to report the times so far, from the beginning of the measured window;
     /// `None` for never.
     fn looks_every(&self) -> Option<Span> {
+        None
+    }
+    /// What memtide, the kernel and the way to the server contribute to the times of a load like
+    /// `plan`; `None` if that is not known. Called before the servers are asked anything, and may
+    /// make a load of its own.
+    fn floor(&mut self, _plan: &PlanRecord) -> Option<FloorRecord> {
         None
     }
     /// Called at `at` (the run's clock) when the measured window begins, about once a second during

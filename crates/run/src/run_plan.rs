@@ -12,7 +12,9 @@ mod kinds;
 
 pub(crate) use abort::Watch;
 pub(crate) use closing::Closing;
+pub use closing::SharedClosing;
 pub(crate) use kinds::{keys_sent, kinds, merged, merged_slice, sent_unanswered, unanswered};
+pub use opening::SharedWarmup;
 pub(crate) use opening::WarmupEnded;
 pub(crate) use rows::Rows;
 pub(crate) use seconds::{EACH_MAX, Seconds, oldest_due};
@@ -159,6 +161,13 @@ fn lost(
     }
 }
 
+/// True if all was measured, or should have been long ago.
+fn is_over(plan: &Plan, start: Instant, interval: &Interval, is_used_up: bool) -> bool {
+    let end = plan.window.measure_end(start);
+    (is_measured(interval) && (is_used_up || interval.at >= end))
+        || interval.at >= end + plan.timeout + OVERTIME
+}
+
 fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -168,25 +177,30 @@ fn carry_out<F: Fleet>(
 ) -> Result<Ended, Failure> {
     let mut totals = TallySum::new(&plan.shape());
     fleet.start(plan, plan.own_workers())?;
-    let opened = open(fleet, plan, &mut totals)?;
-    let meeting = barrier.as_mut().map(|barrier| &mut **barrier as &mut dyn Barrier);
-    let Begun { start, mut stopped, not_run } = begin(fleet, &opened, meeting, &mut totals)?;
+    let mut told =
+        |open| barrier.iter_mut().for_each(|it| it.opening(open, plan.own_connections()));
+    let opened = open(fleet, plan, &mut totals, &mut told)?;
+    let begun = begin(fleet, &opened, lent(&mut barrier), &mut totals)?;
+    let Begun { start, mut stopped, not_run } = begun;
     let (mut loss, mut aborted, mut is_used_up) = (None, None, false);
     let mut heard = Heard { liveness, count: 0, at: start };
-    let last_deadline = plan.window.measure_end(start) + plan.timeout + OVERTIME;
     let (mut plan, mut opening) = (Cow::Borrowed(plan), Opening::new(plan));
     loop {
         let interval = fleet.collect(fleet.now() + LOOK_EVERY, &mut totals)?;
-        let look = |it: &mut Opening| it.look(&plan, start, interval.at, &totals);
-        if let Some(at) = opening.as_mut().filter(|_| stopped.is_none()).and_then(look) {
-            fleet.command(at, Command::Open)?;
+        let is_shared = barrier.is_some();
+        if let Some(opening) = opening.as_mut().filter(|_| stopped.is_none())
+            && let Some(at) =
+                opening.look(&plan, (start, interval.at), &totals, lent(&mut barrier))?
+        {
+            command(fleet, (at, Command::Open), is_shared)?;
             plan.to_mut().window.warmup = at.since(start);
         }
         let is_open = stopped.is_none() && opening.as_ref().is_none_or(|it| it.ended.is_some());
         if let Some(closing) = closing.as_mut().filter(|_| is_open)
-            && let Some(at) = closing.look(&plan, start, &interval, &mut totals)
+            && let Some(at) =
+                closing.look(&plan, (start, &interval), &mut totals, lent(&mut barrier))?
         {
-            fleet.command(at, Command::Close)?;
+            command(fleet, (at, Command::Close), is_shared)?;
             plan.to_mut().window.duration = at.since(plan.window.measure_start(start));
         }
         watch(&plan, start, &interval, &totals);
@@ -218,10 +232,7 @@ fn carry_out<F: Fleet>(
         } else if let Some(lost) = lost(&plan, (start, &interval), &totals, &mut heard) {
             loss = Some(lost);
             stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if (is_measured(&interval)
-            && (is_used_up || interval.at >= plan.window.measure_end(start)))
-            || interval.at >= last_deadline
-        {
+        } else if is_over(&plan, start, &interval, is_used_up) {
             stop(fleet, plan.timeout, &mut stopped)?;
         } else {
             aborted = unless
@@ -234,19 +245,46 @@ fn carry_out<F: Fleet>(
     }
 }
 
+/// The barrier for one call.
+fn lent<'a>(barrier: &'a mut Option<&mut dyn Barrier>) -> Option<&'a mut dyn Barrier> {
+    barrier.as_mut().map(|barrier| &mut **barrier as &mut dyn Barrier)
+}
+
+/// Commands the window to open or to close. If other shares act on it as well, all workers must
+/// have learned of it before its instant.
+fn command<F: Fleet>(
+    fleet: &mut F,
+    (at, command): (Instant, Command),
+    is_shared: bool,
+) -> Result<(), Failure> {
+    fleet.command(at, command)?;
+    let now = fleet.now();
+    match is_shared && now >= at {
+        true => Err(Fault::WindowLate { late: now.since(at) }.into()),
+        false => Ok(()),
+    }
+}
+
 /// A server refuses connections because it has too many.
 const TOO_MANY: TroubleKind = TroubleKind::Closed(Closed::Broken(PeerError::TooManyConnections));
 
-/// Waits until every connection is open; gives up if none opens within the timeout.
-fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut TallySum) -> Result<Interval, Failure> {
+/// Waits until every connection is open, and says meanwhile how many are; gives up if none opens
+/// within the timeout.
+fn open<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    totals: &mut TallySum,
+    tell: &mut dyn FnMut(u64),
+) -> Result<Interval, Failure> {
     let mut last = (totals.all_connections().opened, fleet.now());
     loop {
         let interval = fleet.collect(fleet.now() + LEAD, totals)?;
+        let opened = totals.all_connections().opened;
+        tell(opened);
         let ready = interval.workers.iter().all(|worker| worker.stage >= Stage::Ready);
         if ready || interval.interrupted {
             return Ok(interval);
         }
-        let opened = totals.all_connections().opened;
         let wanted = plan.own_connections();
         let trouble = interval.workers.iter().find_map(|worker| worker.trouble);
         if let Some(trouble) = trouble {

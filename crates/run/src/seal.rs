@@ -23,9 +23,10 @@ use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Lateness, Row, TallySum, Times};
 use memtide_record::{Agreement, Record, Warning};
 use memtide_record::{
-    Believable, ClientRecord, Counts, Distribution, EndedBy, IntervalRecord, ItemFigures, LagSplit,
-    Lanes, LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
-    ShareRecord, ShareStart, SliceRecord, Totals, WarmupEnd, WarningRecord, Wide, per_second,
+    Believable, ClientRecord, Counts, Distribution, EndedBy, FloorRecord, IntervalRecord,
+    ItemFigures, LagSplit, Lanes, LoopKind, MessageSizes, Phases, RateRecord, ServerCounters,
+    ServerRecord, ServerTotals, ShareRecord, ShareStart, SliceRecord, Totals, WarmupEnd,
+    WarningRecord, Wide, per_second,
 };
 use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;
@@ -46,6 +47,8 @@ pub(crate) struct Material<'a, W> {
     pub(crate) survey: &'a Survey,
     pub(crate) commands: &'a ServerCommands,
     pub(crate) agreement: Agreement,
+    /// What memtide, the kernel and the way to the server contribute; none if that is not known.
+    pub(crate) floor: Option<FloorRecord>,
     pub(crate) interrupted: bool,
     /// Method by which the shares of the run agreed on the beginning of their load.
     pub(crate) start: ShareStart,
@@ -103,11 +106,14 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         measured(&mut record, ended, (&lowered.plan, survey), &material.began);
         let scheduled = record.loop_kind == LoopKind::Open && record.churn.is_none();
         record.planned = scheduled.then_some(record.totals.intended);
+        let floor = material.floor.clone().zip(record.response.get(&Kind::All));
+        record.floor = floor.map(|(floor, times)| floor.beside(times));
         record.clock = observer.clock(ended.window(&lowered.plan).0);
         judge(&mut record, ended, &material, &mut warnings);
     }
     record.exit = record.exit_code();
     warnings.extend(doctor::stolen(record.machine_cpu.as_ref()));
+    warnings.extend(doctor::throttled(record.machine_cpu.as_ref()));
     warnings.extend(material.commands.warnings.iter().cloned());
     warnings.extend(server_warnings(&record, &material));
     record.warnings = warnings.iter().map(WarningRecord::from).collect();
@@ -175,13 +181,27 @@ pub fn record_not_run(scenario: &Scenario, lowered: &Lowered, why: &NotRun, now:
 /// The figures so far of a load that has not `ended`.
 pub(crate) fn so_far(
     ended: &Ended,
-    (plan, lowered): (&Plan, &Lowered),
+    (plan, lowered, scenario, start): (&Plan, &Lowered, &Scenario, ShareStart),
     survey: &Survey,
     began: &Began,
 ) -> Record {
-    let loop_kind = lowered.record.loop_kind;
-    let mut record = Record { loop_kind, plan: lowered.record.clone(), ..Record::default() };
+    let mut record = Record {
+        loop_kind: lowered.record.loop_kind,
+        scenario: scenario.words(),
+        lanes: Some(lanes(&lowered.plan)),
+        share: share(lowered, start, None),
+        plan: lowered.record.clone(),
+        started_unix_ms: began.unix_ns / NS_PER_MS,
+        ..Record::default()
+    };
     measured(&mut record, ended, (plan, survey), began);
+    // What is in flight belongs to no record yet.
+    let Phases { warmup, measure, cooldown, .. } = &mut record.phases;
+    let segments = [segment::WARMUP, segment::MEASURE, segment::COOLDOWN].map(usize::from);
+    for (phase, segment) in [warmup, measure, cooldown].into_iter().zip(segments) {
+        phase.totals.intended = ended.totals.segments[segment].settled();
+    }
+    record.totals = record.phases.measure.totals.clone();
     record
 }
 
@@ -300,8 +320,12 @@ fn judge<W: Observer>(
     let [response, punctual] = [&totals.times.response, &totals.times.punctual]
         .map(|times| merged(times, Kind::All, plan));
     let workers = || ended.workers.iter();
+    let machine = record.machine_cpu.as_ref();
+    // The kernel counts a thread that a quota stopped among those that wait for a CPU.
+    let throttled = machine.and_then(|cpu| cpu.throttled);
+    let waited = |worker| doctor::kept_share(worker, record.measured_s);
     let kept: Vec<f64> =
-        workers().map(|worker| doctor::kept_share(worker, record.measured_s)).collect();
+        workers().map(|worker| (waited(worker) - throttled.unwrap_or(0.0)).max(0.0)).collect();
     let still: Vec<f64> =
         workers().map(|worker| doctor::still_share(plan, worker, record.measured_s)).collect();
     let stopped = workers().map(|worker| worker.stopped).max().unwrap_or(Span::ZERO);
@@ -332,8 +356,10 @@ fn judge<W: Observer>(
         still: &still,
         stopped: (stopped.as_s_f64() / record.measured_s.max(f64::MIN_POSITIVE), longest),
         busy: &record.client.worker_busy,
-        stolen: record.machine_cpu.as_ref().and_then(|cpu| cpu.stolen),
-        beside: record.machine_cpu.as_ref().and_then(|cpu| cpu.beside.as_ref()),
+        stolen: machine.and_then(|cpu| cpu.stolen),
+        throttled,
+        beside: machine.and_then(|cpu| cpu.beside.as_ref()),
+        server: machine.and_then(|cpu| cpu.server.as_ref()),
         shared_cpus: material.lowered.placement.shared,
         agreement: &material.agreement,
     };

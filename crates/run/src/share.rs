@@ -2,7 +2,8 @@
 //! which they wait for each other.
 
 use memtide_base::{Instant, Span};
-use memtide_record::{Aborted, ShareStart};
+use memtide_belief::WarmupSlice;
+use memtide_record::{Aborted, Record, ShareStart};
 
 /// Consecutive equal shares of a run, mostly one. A run of `of` shares has as many lanes as all of
 /// their workers together; share `number` has the lanes that follow those of the shares before it.
@@ -30,6 +31,9 @@ pub trait Barrier {
     /// Method by which the shares agree.
     fn kind(&self) -> ShareStart;
 
+    /// Learns, until all are there, how many of the connections `wanted` by this share are open.
+    fn opening(&mut self, _open: u64, _wanted: u32) {}
+
     /// Reports to the other shares that this one is prepared. Called once, before [`Self::look`].
     ///
     /// # Errors
@@ -46,6 +50,27 @@ pub trait Barrier {
     /// The condition that ended the load of all shares, judged over all of them together; none
     /// while the load continues. Called about ten times a second during this share's load.
     fn aborted(&mut self) -> Option<Aborted> {
+        None
+    }
+
+    /// Reports what the warm-up has counted in `passed` since the beginning of the load. Returns
+    /// the instant at which all shares open the window, by the fleet's clock; none until they
+    /// agree. Called about ten times a second, in a run whose warm-up has no fixed length.
+    fn opens(&mut self, passed: Span, so_far: WarmupSlice) -> Option<Instant> {
+        let _ = (passed, so_far);
+        None
+    }
+
+    /// The instant at which all shares close the window, by the fleet's clock; none until their
+    /// figures together are narrow. The window began at `open` and is as long as `passed`. `so_far`
+    /// makes the record of the load so far; that is costly, and done only when the others ask for
+    /// it. Called about ten times a second, in a run with a precision.
+    fn closes(
+        &mut self,
+        (open, passed): (Instant, Span),
+        so_far: &mut dyn FnMut() -> Record,
+    ) -> Option<Instant> {
+        let _ = (open, passed, so_far);
         None
     }
 }

@@ -243,10 +243,10 @@ fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
     let by_chance = 4.0 / (asked.per_s * record.measured_s).max(1.0).sqrt();
     let behind = achieved < asked * (1.0 - SHORT_MAX.max(by_chance));
     let goal = plan.aim.judge(&plan.scenario.goals, record);
-    let Reach { high_ns, pause_ns } = plan.aim.reach(&plan.scenario.goals, record);
+    let Reach { off, high_ns, pause_ns } = plan.aim.reach(&plan.scenario.goals, record);
     let spoilt = behind && was_busy(record);
     let longer = trial.longer;
-    StepResult { rate, achieved, goal, behind, spoilt, longer, high_ns, pause_ns }
+    StepResult { rate, achieved, goal, behind, spoilt, longer, off, high_ns, pause_ns }
 }
 
 /// True if a worker of memtide had no CPU time left, or waited for it: what was not sent then says

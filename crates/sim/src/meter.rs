@@ -65,7 +65,7 @@ impl Meter {
         pauses: impl Iterator<Item = (PauseKind, Stretch)>,
     ) -> Span {
         let Some(ready) = self.ready.take() else { return Span::ZERO };
-        let waits = pauses.filter(|(cause, _)| *cause == PauseKind::OtherThreads);
+        let waits = pauses.filter(|(cause, _)| cause.is_wait());
         let mut kept = Span::ZERO;
         for (_, (from, to)) in waits {
             let wait = (from.max(ready), to.min(now));
@@ -90,7 +90,7 @@ impl Meter {
     ) -> WorkerReport {
         let passed = (self.window.0, self.window.1.min(now));
         let pauses: Vec<(PauseKind, Stretch)> = pauses.collect();
-        let stops = pauses.iter().filter(|(cause, _)| *cause != PauseKind::OtherThreads);
+        let stops = pauses.iter().filter(|(cause, _)| !cause.is_wait());
         let stops = stops.map(|(_, pause)| common(passed, *pause)).filter(|stop| *stop >= STOP_MIN);
         let (stopped, stopped_longest) = stops
             .fold((Span::ZERO, Span::ZERO), |(sum, longest), stop| (sum + stop, longest.max(stop)));
@@ -100,7 +100,7 @@ impl Meter {
             for (cause, pause) in pauses {
                 let lost = common(passed, pause);
                 user = user.saturating_sub(lost);
-                if cause == PauseKind::OtherThreads {
+                if cause.is_wait() {
                     run_delay += lost;
                 }
             }

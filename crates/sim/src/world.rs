@@ -4,6 +4,7 @@
 
 use crate::network::Network;
 use crate::script::Script;
+use crate::sealed::{Sealed, WorldFilter};
 use crate::trace::{Trace, What};
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_engine::driver::{Address, Closed, ConnectError, Sample};
@@ -23,6 +24,8 @@ pub struct Setting {
     pub network: Network,
     /// The servers.
     pub servers: Vec<SimServer>,
+    /// The filter of the servers' ends of all streams, such as encryption.
+    pub filter: Option<WorldFilter>,
     /// The scripted events.
     pub script: Script,
     /// The pauses of workers.
@@ -69,6 +72,15 @@ pub enum PauseKind {
     OtherThreads,
     /// The hypervisor runs something else, which the kernel tells apart from CPU time.
     Steal,
+    /// Its control group has used up its CPU quota, which the kernel counts as a wait for a CPU.
+    Throttled,
+}
+
+impl PauseKind {
+    /// True if the kernel counts the pause of a worker that is ready to run as a wait for a CPU.
+    pub(crate) const fn is_wait(self) -> bool {
+        matches!(self, Self::OtherThreads | Self::Throttled)
+    }
 }
 
 /// An event for a worker.
@@ -146,6 +158,8 @@ struct Link {
     datagrams: bool,
     /// The server's end; `None` before it is accepted and after it is gone.
     endpoint: Option<Endpoint>,
+    /// The filter of the server's end, as long as it has an endpoint.
+    sealed: Option<Box<Sealed>>,
     /// True while both ends keep it.
     open: bool,
     /// True if the worker knows that it is open.
@@ -182,6 +196,7 @@ pub(crate) struct World {
     queue: BinaryHeap<Reverse<Scheduled>>,
     seed: u64,
     network: Network,
+    filter: Option<WorldFilter>,
     script: Script,
     servers: Vec<Running>,
     links: Vec<Link>,
@@ -200,7 +215,7 @@ const SPARE_MAX: usize = 1024;
 
 impl World {
     pub(crate) fn new(setting: Setting, trace: Trace, samples: Box<dyn FnMut(&Sample)>) -> Self {
-        let Setting { seed, network, servers, script, .. } = setting;
+        let Setting { seed, network, servers, filter, script, .. } = setting;
         let mut world = Self {
             now: Instant::ZERO,
             order: 0,
@@ -208,6 +223,7 @@ impl World {
             queue: BinaryHeap::new(),
             seed,
             network,
+            filter,
             script,
             servers: Vec::new(),
             links: Vec::new(),
@@ -231,6 +247,7 @@ impl World {
                 Running { addresses, item_bytes_max, store, state, datagrams, send_at, dead };
             world.servers.push(server);
         }
+        world.set_clock();
         world
     }
 
@@ -274,9 +291,17 @@ impl World {
             let Reverse(event) = self.queue.pop().expect("it was peeked at");
             debug_assert!(event.at >= self.now, "the world's time goes back");
             self.now = event.at;
+            self.set_clock();
             self.happen(event.coming);
         }
         self.now = self.now.max(at);
+        self.set_clock();
+    }
+
+    fn set_clock(&self) {
+        if let Some(filter) = &self.filter {
+            filter.clock.set(self.since_unix());
+        }
     }
 
     fn schedule(&mut self, at: Instant, coming: Coming) {
@@ -292,6 +317,7 @@ impl World {
         for number in 0..self.links.len() {
             let link = &mut self.links[number];
             link.open = false;
+            link.sealed = None;
             if link.endpoint.take().is_some() {
                 self.servers[link.server].store.connection_closed();
             }
@@ -363,6 +389,7 @@ impl World {
             server: server.unwrap_or(usize::MAX),
             datagrams,
             endpoint: None,
+            sealed: None,
             open: true,
             connected: false,
             unsent: 0,
@@ -480,8 +507,11 @@ impl World {
                 if endpoint.is_some() {
                     server.store.connection_opened();
                 }
+                let filter = self.filter.as_ref().filter(|_| endpoint.is_some());
+                let sealed = filter.map(|it| Box::new(Sealed::new(&it.filters)));
                 // A server that refuses a connection lets it open first and then resets it.
-                self.links[number].endpoint = endpoint;
+                let link = &mut self.links[number];
+                (link.endpoint, link.sealed) = (endpoint, sealed);
                 Ok(())
             }
         };
@@ -522,13 +552,39 @@ impl World {
         if let Some(endpoint) = &mut link.endpoint {
             let server = &mut self.servers[link.server];
             self.trace.event(self.now, What::Arrived, number, &bytes);
-            endpoint.handle_bytes(clock, &bytes, &server.store, &mut server.state);
-            if let Some(words) = self.script.said_at(self.now) {
-                self.answer_with(number, words.to_vec());
+            let opened = link.sealed.as_mut().map_or(Ok(&bytes[..]), |sealed| sealed.open(&bytes));
+            let is_readable = opened.is_ok();
+            if let Ok(plain) = opened {
+                endpoint.handle_bytes(clock, plain, &server.store, &mut server.state);
+            }
+            match self.script.said_at(self.now) {
+                Some(words) => self.answer_with(number, words.to_vec()),
+                None => self.answer_sealed(number, |sealed| sealed.seal(&[])),
+            }
+            if !is_readable {
+                self.close_for(number, Closed::ByPeer);
             }
         }
         self.recycle(bytes);
         self.expect_leave(number);
+    }
+
+    /// Sends bytes that the filter of a server's end makes, if it has one and makes any.
+    fn answer_sealed(&mut self, number: usize, make: impl FnOnce(&mut Sealed) -> Vec<u8>) {
+        let Some(sealed) = &mut self.links[number].sealed else { return };
+        let wire = make(sealed);
+        if !wire.is_empty() {
+            self.answer_with(number, wire);
+        }
+    }
+
+    /// Closes a server's end after all that it sent, and its filter's last bytes.
+    fn close_for(&mut self, number: usize, closed: Closed) {
+        if closed == Closed::ByPeer {
+            self.answer_sealed(number, Sealed::close);
+        }
+        let at = self.links[number].down_busy.max(self.now);
+        self.schedule(at, Coming::End(number, closed));
     }
 
     /// Sends bytes of a server to the worker.
@@ -618,8 +674,7 @@ impl World {
             After::Close => Closed::ByPeer,
             After::Reset => Closed::Reset,
         };
-        let at = self.links[number].down_busy.max(self.now);
-        self.schedule(at, Coming::End(number, closed));
+        self.close_for(number, closed);
     }
 
     /// Sends all answers that are due.
@@ -632,6 +687,9 @@ impl World {
         let after = endpoint.poll_transmit(now, &mut buffer);
         // The script's bytes have already left in place of these.
         if buffer.is_empty() || self.script.said_at(now).is_some() {
+            self.recycle(buffer);
+        } else if link.sealed.is_some() {
+            self.answer_sealed(number, |sealed| sealed.seal(&buffer));
             self.recycle(buffer);
         } else {
             self.answer_with(number, buffer);
@@ -687,6 +745,7 @@ impl World {
     /// Drops the connection at both ends.
     fn hang_up(&mut self, number: usize) {
         let link = &mut self.links[number];
+        link.sealed = None;
         if link.endpoint.take().is_some() {
             self.servers[link.server].store.connection_closed();
         }

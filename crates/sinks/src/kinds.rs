@@ -27,7 +27,6 @@ use crate::outlet::{Outlets, StallLimits};
 use crate::place::{Place, check_distinct};
 use crate::sample_outlet::Samples;
 use memtide_record::Record;
-use memtide_record::SecondRecord;
 use memtide_record::event::{IntervalRow, log_of};
 use memtide_record::steps::CourseKind;
 #[cfg(feature = "junit")]
@@ -382,12 +381,13 @@ fn intervals_of_record(it: &mut Opening<'_>) -> Result<(), OutputStop> {
 
 /// The seconds of a record; in CSV only the heading if there are none.
 fn rows_of(record: &Record, form: RowText) -> String {
-    let rows = record.seconds.iter().map(|second| IntervalRow::of_second(second, None));
+    let rows = IntervalRow::of_record(record);
     match form {
-        RowText::Csv if record.seconds.is_empty() => {
-            IntervalRow::of_second(&SecondRecord::default(), None).csv_header() + "\n"
+        RowText::Csv if rows.is_empty() => {
+            let names: Vec<_> = IntervalRow::columns().into_iter().map(|it| it.name).collect();
+            names.join(",") + "\n"
         }
-        form => IntervalRow::text(&rows.collect::<Vec<_>>(), form, true),
+        form => IntervalRow::text(&rows, form, true),
     }
 }
 

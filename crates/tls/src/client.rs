@@ -1,12 +1,13 @@
 //! The client's end: what is trusted, what it shows of itself, and a filter for each connection.
 
 use crate::end::End;
+use crate::library::Library;
 use crate::material::{Material, MaterialError, certificates};
 use memtide_base::choice::TlsVersion;
 use memtide_engine::{Filter, FilterPlan};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -38,7 +39,16 @@ pub fn client(
     options: &ClientOptions,
     servers: &[(String, String)],
 ) -> Result<FilterPlan, MaterialError> {
-    let provider = Arc::new(ring::default_provider());
+    client_of(&Library::real(), options, servers)
+}
+
+/// The filters of [`client`] by this library.
+pub(crate) fn client_of(
+    library: &Library,
+    options: &ClientOptions,
+    servers: &[(String, String)],
+) -> Result<FilterPlan, MaterialError> {
+    let provider = &library.provider;
     let verifier: Arc<dyn ServerCertVerifier> = match options.unchecked {
         true => Arc::new(AnyCertificate(provider.clone())),
         false => {
@@ -56,7 +66,7 @@ pub fn client(
     for (server, name) in servers {
         let expected =
             ServerName::try_from(name.clone()).map_err(|_| MaterialError::BadName(name.clone()))?;
-        let config = config(options, &provider, &verifier)?;
+        let config = config(library, options, &verifier)?;
         ends.insert(server.clone(), (Arc::new(config), expected));
     }
     Ok(FilterPlan::new(move |server: &str| -> Box<dyn Filter> {
@@ -69,12 +79,13 @@ pub fn client(
 
 /// The settings of connections to one server, which share its sessions.
 fn config(
+    library: &Library,
     options: &ClientOptions,
-    provider: &Arc<CryptoProvider>,
     verifier: &Arc<dyn ServerCertVerifier>,
 ) -> Result<ClientConfig, MaterialError> {
     let unusable = |error: Error| MaterialError::Unusable(error.to_string());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
+    let Library { provider, time } = library.clone();
+    let builder = ClientConfig::builder_with_details(provider, time)
         .with_protocol_versions(crate::end::versions(options.least))
         .map_err(unusable)?
         .dangerous()

@@ -1,10 +1,10 @@
 //! The embedded server's end: a certificate, whom it accepts, and a filter for each connection.
 
 use crate::end::{End, versions};
+use crate::library::Library;
 use crate::material::{Material, MaterialError, certificates};
 use memtide_base::choice::TlsVersion;
 use memtide_engine::{Filter, FilterPlan};
-use rustls::crypto::ring;
 use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use std::sync::Arc;
@@ -25,9 +25,30 @@ pub struct ServerOptions {
 
 /// Filters for connections of clients.
 pub fn server(options: &ServerOptions) -> Result<FilterPlan, MaterialError> {
+    server_of(&Library::real(), options)
+}
+
+/// The filters of [`server`] by this library.
+pub(crate) fn server_of(
+    library: &Library,
+    options: &ServerOptions,
+) -> Result<FilterPlan, MaterialError> {
+    let config = Arc::new(config(library, options)?);
+    Ok(FilterPlan::new(move |_| -> Box<dyn Filter> {
+        let connection = ServerConnection::new(Arc::clone(&config))
+            .expect("a config with a provider and versions makes connections");
+        Box::new(End::new(connection.into()))
+    }))
+}
+
+/// The settings of all connections.
+pub(crate) fn config(
+    library: &Library,
+    options: &ServerOptions,
+) -> Result<ServerConfig, MaterialError> {
     let unusable = |error: rustls::Error| MaterialError::Unusable(error.to_string());
-    let provider = Arc::new(ring::default_provider());
-    let builder = ServerConfig::builder_with_provider(provider.clone())
+    let Library { provider, time } = library.clone();
+    let builder = ServerConfig::builder_with_details(provider.clone(), time)
         .with_protocol_versions(versions(options.least))
         .map_err(unusable)?;
     let builder = match &options.clients {
@@ -43,11 +64,7 @@ pub fn server(options: &ServerOptions) -> Result<FilterPlan, MaterialError> {
     };
     let (chain, key) = options.own.read()?;
     let mut config = builder.with_single_cert(chain, key).map_err(unusable)?;
+    // Sessions are kept here, and a ticket is the number of one: no other key has to be drawn.
     config.session_storage = ServerSessionMemoryCache::new(SESSIONS_MAX);
-    let config = Arc::new(config);
-    Ok(FilterPlan::new(move |_| -> Box<dyn Filter> {
-        let connection = ServerConnection::new(Arc::clone(&config))
-            .expect("a config with a provider and versions makes connections");
-        Box::new(End::new(connection.into()))
-    }))
+    Ok(config)
 }

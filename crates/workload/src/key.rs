@@ -228,7 +228,8 @@ impl KeySpace {
     }
 
     /// Appends a space and the key of `id`, as a line of the text protocol has them. The usual key
-    /// is made whole in registers and appended once: each append looks for room.
+    /// is made whole in registers and appended once, with what exceeds it: each append looks for
+    /// room, and one of a constant length is a few moves without a call.
     pub fn write_spaced(&self, id: u64, out: &mut Vec<u8>) {
         debug_assert!(id < self.count, "a key of the plan has an id below their count");
         let len = self.len(id);
@@ -242,7 +243,9 @@ impl KeySpace {
         text[1..=BLOCK].copy_from_slice(&low.to_be_bytes());
         let filled = &mut text[1 + self.width..][..FILLER];
         filled.copy_from_slice(&filler(self.fillers.generator(id).bits()));
-        out.extend_from_slice(&text[..1 + len]);
+        let end = out.len() + 1 + len;
+        out.extend_from_slice(&text);
+        out.truncate(end);
     }
 
     /// Appends the key of `id`, which must be below the count.

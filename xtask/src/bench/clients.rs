@@ -59,7 +59,11 @@ pub(super) const CLIENTS: &[Client] = &[
     client("memtide, uring", &MEMTIDE, Shape::is_closed_loop, "--io uring --wait sleep"),
     client("memtide, epoll, whole", &MEMTIDE, Shape::is_deep, EPOLL_WHOLE),
     client("memtide, uring, whole", &MEMTIDE, Shape::is_deep, URING_WHOLE),
-    client("bare-churn", &BARE_CHURN, Shape::is_churn, ""),
+    client("bare-tls", &BARE_TLS, Shape::is_tls, ""),
+    client("memtide, epoll", &MEMTIDE, TLS_STAYS, "--io epoll --wait sleep"),
+    client("memtide, uring", &MEMTIDE, TLS_STAYS, "--io uring --wait sleep"),
+    client("memtier_benchmark", &MEMTIER, TLS_STAYS, ""),
+    client("bare-churn", &BARE_CHURN, PLAIN_CHURN, ""),
     client("memtide, epoll", &MEMTIDE, Shape::is_churn, "--io epoll"),
     client("memtide, uring", &MEMTIDE, Shape::is_churn, "--io uring"),
     client("bare, sleep", &BARE_PACED, Shape::is_paced, "--wait sleep"),
@@ -92,6 +96,8 @@ const SHORT_LIVED: Can =
     |it| it.server == Which::Null && (it.is_churn() || ONE_KEY(it) && it.depth == 1);
 const ALL: Can = |_| true;
 const STAYS: Can = |it| !it.is_churn();
+const TLS_STAYS: Can = |it| it.is_tls() && !it.is_churn();
+const PLAIN_CHURN: Can = |it| it.is_churn() && !it.is_tls();
 
 const MEMTIDE: Program = Program {
     file: "memtide",
@@ -104,6 +110,8 @@ const MEMTIDE: Program = Program {
             "--depth {depth} --threads 1 --key-size fixed:30 --value-size fixed:200 --keys 1000 \
              --duration {seconds}s --json -",
         ),
+        (Shape::is_tls, "--tls --tls-ca {folder}/server.pem"),
+        (Shape::is_full, "--tls-resume off"),
     ],
     reads: &[],
     keys: None,
@@ -122,6 +130,17 @@ const BARE_EPOLL: Program = Program {
 const BARE_URING: Program = Program { file: "bare-uring", ..BARE_EPOLL };
 const BARE_CHURN: Program =
     Program { file: "bare-churn", words: &[SERVER, (ALL, "--calls {calls}")], ..BARE_EPOLL };
+const BARE_TLS: Program = Program {
+    file: "bare-tls",
+    words: &[
+        SERVER,
+        (STAYS, "--depth {depth} --set-every {set_every} --keys 1000"),
+        (Shape::is_churn, "--churn --calls {calls}"),
+        (Shape::is_full, "--full"),
+        (ALL, "--folder {folder}"),
+    ],
+    ..MEMTIDE
+};
 const BARE_PACED: Program = Program {
     file: "bare-paced",
     words: &[SERVER, (ALL, "--rate {rate} --keys 1000")],
@@ -157,6 +176,7 @@ const MEMTIER: Program = Program {
              --key-maximum 1999 --test-time {seconds} --hide-histogram --json-out-file {file}",
         ),
         (Shape::is_paced, "--rate-limiting {rate_each}"),
+        (Shape::is_tls, "--tls --cacert {folder}/server.pem"),
     ],
     keys: Some(|number| format!("{}{}", "m".repeat(26), 1_000 + number)),
     figures: Figures::Counted(Some(of_memtier)),
@@ -232,6 +252,8 @@ const CANNON: Program = Program {
 pub(super) struct Load<'a> {
     pub(super) shape: &'a Shape,
     pub(super) address: SocketAddr,
+    /// Where the server speaks plain text.
+    pub(super) plain: SocketAddr,
     pub(super) seconds: u32,
     /// The path of the file that it reads or writes.
     pub(super) file: PathBuf,
@@ -249,8 +271,8 @@ impl Client {
 
     /// Its command line for a load, after preparing its file and keys.
     pub(super) fn ready(&self, load: &Load<'_>) -> Result<Vec<String>, String> {
-        if let Some(key) = self.program.keys.filter(|_| load.shape.server == Which::Memcached) {
-            fill(load.address, key)?;
+        if let Some(key) = self.program.keys.filter(|_| load.shape.server != Which::Null) {
+            fill(load.plain, key)?;
         }
         if !self.program.reads.is_empty() {
             put(&load.file, load.filled(self.program.reads, "").as_bytes())?;
@@ -278,6 +300,11 @@ impl Program {
 }
 
 impl Load<'_> {
+    /// The folder of certificates, and of the files of all clients.
+    fn folder(&self) -> String {
+        self.file.parent().unwrap_or(Path::new(".")).display().to_string()
+    }
+
     /// The parts for this shape, joined, with values in place of their names.
     fn filled(&self, parts: &[Part], between: &str) -> String {
         let &Shape { connections, depth, multiget, rate, calls, .. } = self.shape;
@@ -290,6 +317,7 @@ impl Load<'_> {
             ("{port}", self.address.port().to_string()),
             ("{seconds}", self.seconds.to_string()),
             ("{file}", self.file.display().to_string()),
+            ("{folder}", self.folder()),
             ("{connections}", connections.to_string()),
             ("{depth}", depth.to_string()),
             ("{multiget}", multiget.to_string()),

@@ -12,6 +12,7 @@ mod process;
 mod readings;
 pub(crate) mod server;
 pub(crate) mod sinks;
+mod tls;
 mod turns;
 
 use crate::{commands, files};
@@ -22,7 +23,6 @@ use readings::Figures;
 use serde_json::json;
 use server::{Counters, Cpus, Server};
 use std::fs::File;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -37,6 +37,8 @@ pub(crate) struct Options {
     pub(crate) shape: String,
     /// True to run other load generators found on PATH as well.
     pub(crate) peers: bool,
+    /// True for the loads over TLS, and no others.
+    pub(crate) tls: bool,
     pub(crate) json: Option<PathBuf>,
 }
 
@@ -55,6 +57,10 @@ struct Shape {
     server: Which,
     /// True if the client runs on the server's CPU.
     shares_cpu: bool,
+    /// Over TLS: true if connections resume sessions.
+    resumes: bool,
+    /// What must hold, in words.
+    bound: &'static str,
 }
 
 impl Shape {
@@ -62,9 +68,17 @@ impl Shape {
     /// they cannot if the server is the bottleneck: a continued client finds all answers at once,
     /// sends whole windows, and may do so for seconds, at half the cost.
     fn bears_turns(&self) -> bool {
-        let remembers = self.depth > 1 && self.server == Which::Memcached;
+        let remembers = self.depth > 1 && self.server != Which::Null;
         let stays = self.calls == 0 && self.connections <= CONNECTIONS_MAX;
         stays && self.rate == 0 && !remembers
+    }
+
+    fn is_tls(&self) -> bool {
+        self.server == Which::Tls
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_tls() && !self.resumes
     }
 
     fn is_churn(&self) -> bool {
@@ -76,7 +90,7 @@ impl Shape {
     }
 
     fn is_closed_loop(&self) -> bool {
-        !self.is_churn() && !self.is_paced()
+        !self.is_churn() && !self.is_paced() && !self.is_tls()
     }
 
     fn is_deep(&self) -> bool {
@@ -89,7 +103,8 @@ impl Shape {
 
     /// True if load generators of other projects can make it, unless one has further limits.
     fn suits_peers(&self) -> bool {
-        !self.is_churn() && !self.shares_cpu && self.connections <= CONNECTIONS_MAX
+        let is_usual = !self.is_churn() && !self.shares_cpu && !self.is_tls();
+        is_usual && self.connections <= CONNECTIONS_MAX
     }
 }
 
@@ -97,6 +112,7 @@ impl Shape {
 enum Which {
     Memcached,
     Null,
+    Tls,
 }
 
 /// What most shapes are.
@@ -109,6 +125,8 @@ const SHAPE: Shape = Shape {
     calls: 0,
     server: Which::Memcached,
     shares_cpu: false,
+    resumes: true,
+    bound: "",
 };
 
 const fn shape(
@@ -166,15 +184,28 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let programs = programs(root)?;
     let cpus = Cpus::inherited()?;
     // The servers run through all rounds, so all clients meet the same ones.
-    let servers = [Server::memcached(&cpus)?, Server::of_ours(&cpus, &programs, "null-server")?];
+    let servers = match options.tls {
+        true => vec![(Which::Tls, tls::server(&cpus, &programs)?)],
+        false => vec![
+            (Which::Memcached, Server::memcached(&cpus)?),
+            (Which::Null, Server::of_ours(&cpus, &programs, "null-server")?),
+        ],
+    };
     let bench = Bench { programs, cpus, options, servers };
     println!("{}\n", bench.heading());
     let mut shapes = Vec::new();
-    for shape in SHAPES.iter().filter(|shape| shape.name.contains(&options.shape)) {
+    let all = if options.tls { tls::SHAPES } else { SHAPES };
+    for shape in all.iter().filter(|shape| shape.name.contains(&options.shape)) {
         let rounds = bench.rounds(shape)?;
         println!("{}\n{}", shape.name, rounds.text());
+        if !shape.bound.is_empty() {
+            println!("bound: {}\n", shape.bound);
+        }
         let turn_ms = shape.bears_turns().then_some(turns::TURN.as_millis() as u64);
         shapes.push(json!({"name": shape.name, "turn_ms": turn_ms, "figures": rounds.json()}));
+    }
+    if options.tls {
+        print!("{}", tls::memory(&bench)?);
     }
     let Some(file) = &options.json else { return Ok(()) };
     let all = json!({
@@ -217,8 +248,7 @@ struct Bench<'a> {
     programs: PathBuf,
     cpus: Cpus,
     options: &'a Options,
-    /// By `Which`.
-    servers: [Server; 2],
+    servers: Vec<(Which, Server)>,
 }
 
 impl Bench<'_> {
@@ -288,7 +318,7 @@ impl Bench<'_> {
             sleep(client.program.start());
             Ok(process)
         });
-        Ok((alone.clone(), Turns::start(started, self.address(shape))?))
+        Ok((alone.clone(), Turns::start(started, self.server(shape).plain)?))
     }
 
     /// A run of one client alone. A failure does not end the benchmark: it is shown beside the
@@ -307,7 +337,7 @@ impl Bench<'_> {
         let said = load.file.with_extension("said");
         let mut process = self.start(client, &load, Some(&said))?;
         sleep(program.start());
-        let did = process.works(&mut Counters::of(load.address)?, |_| {
+        let did = process.works(&mut Counters::of(load.plain)?, |_| {
             let began = Instant::now();
             sleep(Duration::from_secs(u64::from(wanted)));
             Ok(began.elapsed())
@@ -327,7 +357,8 @@ impl Bench<'_> {
 
     fn load<'a>(&self, shape: &'a Shape, client: &Client, seconds: u32) -> Load<'a> {
         let file = self.programs.join(client.program.file).with_extension("conf");
-        Load { shape, address: self.address(shape), seconds, file }
+        let Server { address, plain, .. } = *self.server(shape);
+        Load { shape, address, plain, seconds, file }
     }
 
     /// Starts a client, with what it prints in the file `said`. Only our programs print errors for
@@ -350,7 +381,8 @@ impl Bench<'_> {
         Process::spawn(&path, &words, cpu, (out(), err))
     }
 
-    fn address(&self, shape: &Shape) -> SocketAddr {
-        self.servers[shape.server as usize].address
+    fn server(&self, shape: &Shape) -> &Server {
+        let found = self.servers.iter().find(|(which, _)| *which == shape.server);
+        &found.expect("the servers of all shapes run").1
     }
 }

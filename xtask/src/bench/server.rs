@@ -43,21 +43,33 @@ fn parse_cpus(list: &str) -> Option<Vec<u32>> {
 pub(crate) struct Server {
     _child: Kept,
     pub(crate) address: SocketAddr,
+    /// Where its counters can be asked for in plain text.
+    pub(crate) plain: SocketAddr,
 }
 
 impl Server {
     /// Debian's memcached with one thread.
     pub(crate) fn memcached(cpus: &Cpus) -> Result<Self, String> {
         let address = free_address()?;
+        Self::memcached_at(cpus, (address, address), &[])
+    }
+
+    /// Debian's memcached at the first address and with these words. It speaks plain text at the
+    /// second, which may be the first.
+    pub(super) fn memcached_at(
+        cpus: &Cpus,
+        (address, plain): (SocketAddr, SocketAddr),
+        words: &[&str],
+    ) -> Result<Self, String> {
         let memcached = crate::setup::find("memcached").ok_or("memcached is not installed")?;
         let port = address.port().to_string();
         let mut command = on_cpu(cpus.server);
         // A server that changes its user would outlive this program.
         command.arg(memcached).args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1"]);
-        command.args(["-u", "root", "-c", "20000"]);
+        command.args(["-u", "root", "-c", "20000"]).args(words);
         let mut child = Kept::spawn(command.stdin(Stdio::null()))?;
         let began = Instant::now();
-        while TcpStream::connect(address).is_err() {
+        while TcpStream::connect(plain).is_err() {
             let ended = child.0.try_wait().map_err(|error| error.to_string())?;
             if let Some(status) = ended {
                 return Err(format!("memcached ended at once: {status}"));
@@ -67,7 +79,7 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Ok(Self { _child: child, address })
+        Ok(Self { _child: child, address, plain })
     }
 
     /// A server of ours that prints its address.
@@ -82,7 +94,7 @@ impl Server {
             .map_err(|error| format!("{name} said nothing: {error}"))?;
         let address = line.trim().strip_prefix("listening on ").and_then(|it| it.parse().ok());
         match address {
-            Some(address) => Ok(Self { _child: child, address }),
+            Some(address) => Ok(Self { _child: child, address, plain: address }),
             None => Err(format!("{name} said '{line}' and not where it listens")),
         }
     }

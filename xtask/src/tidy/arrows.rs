@@ -48,11 +48,11 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("xtask", "", "clap proc-macro2 rustix serde_json signal-hook"),
     (
         "bench",
-        "base codec workload metrics engine scenario record run host sinks",
-        "clap libc rustix io-uring serde_json",
+        "base codec workload metrics engine scenario record run host sinks tls",
+        "clap libc rustix io-uring rustls serde_json",
     ),
     ("loom", "", ""),
-    ("fuzz", "base codec server scenario record cluster", "toml prost"),
+    ("fuzz", "base codec server scenario record cluster engine tls", "toml prost"),
 ];
 
 /// Findings about the dependencies of a workspace, given as the output of `cargo metadata`: those

@@ -203,7 +203,8 @@ fn check_duration(most_ns: f64, asked: &Asked<'_>) -> Result<(), String> {
     let scenario = &asked.settings.scenario;
     let most = Span::from_ns(most_ns as u64);
     let allowed = format!("this agent allows {} (duration-max)", format_span(most));
-    let Some(duration) = scenario.duration else {
+    let longest = (!scenario.precision.is_empty()).then(|| scenario.at_most());
+    let Some(duration) = longest.or(scenario.duration) else {
         return Err(format!(
             "the scenario has no duration, so its load has no end, and {allowed}; add a duration"
         ));

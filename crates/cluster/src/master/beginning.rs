@@ -10,7 +10,7 @@ use memtide_base::{Instant, Span};
 
 /// The interval between pings of each agent, which measure its drift and show that its master
 /// lives.
-const PING_EVERY: Span = Span::from_s(1);
+pub(super) const PING_EVERY: Span = Span::from_s(1);
 /// The interval between pings of an agent that waits for others.
 const PING_WAITING_EVERY: Span = Span::from_s(5);
 /// The number of pings that compare clocks before the first load.
@@ -172,5 +172,5 @@ impl Master {
 /// machine was paused or moved.
 ///
 /// To do: run the agent on a machine that is not paused.
-const JUMPED: &str = "its monotonic clock has jumped; run the agent on a machine that is not \
+pub(super) const JUMPED: &str = "its monotonic clock has jumped; run the agent on a machine that is not \
                       paused or moved";

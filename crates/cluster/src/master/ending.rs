@@ -1,6 +1,6 @@
 //! The end of a round: seconds, records, lost agents, and the result.
 
-use super::member::{Lost, Member, Stage, in_brackets, titled};
+use super::member::{Lost, Member, Progress, Stage, in_brackets, titled};
 use super::{Action, Master, Phase, TEXT_CHARS_MAX};
 use crate::message::{Preparing, RecordPart};
 use crate::{AGENT_SILENT_MAX, MASTER_SILENT_MAX};
@@ -79,8 +79,7 @@ impl Master {
         }
         if let Some(since) = member.handing_since {
             let bytes = member.record.len();
-            let most = HAND_OVER_MAX + Span::from_s(bytes / HAND_OVER_RATE_MIN);
-            let most = most.min(HAND_OVER_LONG_MAX);
+            let most = handing_over_max(bytes);
             return has_passed(since, most).then(|| {
                 format!("it did not hand over its record in time: {bytes} bytes in {most}")
             });
@@ -172,7 +171,7 @@ impl Master {
             return;
         }
         let named = waited.iter().take(NAMED_MAX).map(|member| match member.is_preparing() {
-            true => format!("{}: {}", member.label(), described(&member.progress.report)),
+            true => format!("{}: {}", member.label(), described_at(&member.progress, now)),
             false => member.label(),
         });
         let named: Vec<String> = named.collect();
@@ -245,6 +244,20 @@ impl Master {
         let lost = self.members.iter().filter(is_lost).count();
         let alone = self.members.iter().filter(is_alone).count();
         lost + alone > self.rules.allow_lost as usize || lost == self.members.len()
+    }
+}
+
+/// The time that an agent has for handing over a record of which `bytes` have come.
+pub(crate) fn handing_over_max(bytes: u64) -> Span {
+    (HAND_OVER_MAX + Span::from_s(bytes / HAND_OVER_RATE_MIN)).min(HAND_OVER_LONG_MAX)
+}
+
+/// What an agent does while it prepares its share, and for how long it has made no progress.
+fn described_at(progress: &Progress, now: Instant) -> String {
+    let what = described(&progress.report);
+    match now.since(progress.moved).ns() / 1_000_000_000 {
+        0 => what,
+        seconds => format!("{what}, for {seconds} s"),
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) struct Member {
     pub(super) notes: u32,
     /// Its record, as far as it has arrived.
     pub(super) record: Assembly,
+    /// Its record so far, if it was asked for and has not arrived whole.
+    pub(super) so_far: Option<Assembly>,
     /// The instant at which the first part of its record came.
     pub(super) handing_since: Option<Instant>,
     /// The progress of its preparation.
@@ -135,6 +137,7 @@ impl Member {
             gone: None,
             notes: 0,
             record: Assembly::default(),
+            so_far: None,
             handing_since: None,
             progress: Progress::default(),
             is_alone: false,
@@ -192,7 +195,8 @@ impl Member {
         }
         (self.burst, self.is_compared, self.notes, self.is_alone) = (0, false, 0, false);
         self.stage = if load_only { Stage::Filling } else { Stage::Preparing };
-        (self.record, self.handing_since, self.armed_ns) = (Assembly::default(), None, None);
+        (self.record, self.so_far) = (Assembly::default(), None);
+        (self.handing_since, self.armed_ns) = (None, None);
         self.ping_at = self.ping_at.min(now);
         self.progress = Progress { told: now, moved: now + rest, report: Preparing::default() };
         true

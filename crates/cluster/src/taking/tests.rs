@@ -22,8 +22,13 @@ fn a_record_is_bound_to_its_run_and_agent() {
         let mut record = Record { share: Some(share), measured_s: 10.0, ..Record::default() };
         change(&mut record);
         let mut part = Part::new(&load, Some(Span::from_s(12)));
-        part.record(record.to_json().as_bytes(), &(1..2), ("0b", "a1", Some(77)), false)
-            .unwrap_err()
+        part.record(
+            record.to_json().as_bytes(),
+            &(1..2),
+            ("0b", "a1", Some(77)),
+            ([false; 2], false),
+        )
+        .unwrap_err()
     };
     fn agent(record: &mut Record) -> &mut AgentRecord {
         record.share.as_mut().unwrap().agent.as_mut().unwrap()
@@ -92,6 +97,7 @@ fn what_is_left_of_a_run_counts_the_named_agents_that_made_load() {
             so_far: LoadSoFar::new(Span::ZERO, None, None),
             abort_on: Vec::new(),
             timeout: Span::ZERO,
+            told: [None; 2],
         };
         taking.failure(&end).why
     };

@@ -12,6 +12,8 @@ pub const VERSION: &str = "1.2.3";
 /// The longest load of a share.
 const LOAD_MAX: Span = Span::from_s(10);
 
+/// Time from the command to open or close the window until then.
+pub const WINDOW_LEAD: Span = Span::from_ms(750);
 /// The longest time for which a preparation may make no progress.
 pub const PREPARE_MAX: Span = Span::from_s(60);
 
@@ -27,6 +29,11 @@ pub struct Found {
     /// The sums of the intervals that were reported each second.
     pub seconds: BTreeMap<u32, u64>,
     pub begins: Option<u64>,
+    /// The times of the agents' last reports of their warm-up, and their records so far.
+    pub warming: BTreeMap<u32, u64>,
+    pub so_far: BTreeMap<u32, Vec<u8>>,
+    /// The opening of the window, whether records so far were asked for, and its end; 0 if unknown.
+    pub window: Option<[u64; 3]>,
     pub end: Option<RoundEnd>,
 }
 
@@ -46,6 +53,9 @@ pub struct Conductor {
     /// The reason why there was no round.
     pub missing: Option<String>,
     pub is_interrupted: bool,
+    /// True to open the window of each round once all agents have reported this warm-up, to ask for
+    /// the records so far a second later, and to close it once they have come.
+    pub opens_after: Option<Span>,
     wanted: u32,
     load_only: bool,
 }
@@ -72,6 +82,7 @@ impl Conductor {
             notes: Vec::new(),
             missing: None,
             is_interrupted: false,
+            opens_after: None,
             wanted: rounds,
             load_only,
         }
@@ -84,9 +95,37 @@ impl Conductor {
             while let Some(action) = self.master.poll() {
                 self.one(action, now, &mut wishes);
             }
+            self.direct(now);
             if self.is_over || !self.goes_on(now) {
                 return wishes;
             }
+        }
+    }
+
+    /// Directs the window of the present round.
+    fn direct(&mut self, now: Instant) {
+        let Some((found, after)) = self.rounds.last_mut().zip(self.opens_after) else { return };
+        let loading = self.master.loading();
+        let warmed = |number| found.warming.get(number).is_some_and(|ns| *ns >= after.ns());
+        if self.master.is_stopping() || loading.is_empty() || found.end.is_some() {
+            return;
+        }
+        match found.window {
+            None if loading.iter().all(warmed) => {
+                let at = now + WINDOW_LEAD;
+                self.master.open_window(at, now);
+                found.window = Some([at.ns(), 0, 0]);
+            }
+            Some([open, 0, 0]) if now.ns() >= open => {
+                self.master.ask_so_far();
+                found.window = Some([open, 1, 0]);
+            }
+            Some([open, 1, 0]) if loading.iter().all(|it| found.so_far.contains_key(it)) => {
+                let at = now + WINDOW_LEAD;
+                self.master.close_window(at, now);
+                found.window = Some([open, 1, at.ns()]);
+            }
+            _ => {}
         }
     }
 
@@ -171,6 +210,12 @@ impl Conductor {
                 }
                 Err(_) => self.master.unfit(number, "no second".to_owned(), now),
             },
+            Action::Warming(number, warming) => {
+                found.expect("a round").warming.insert(number, warming.passed_ns);
+            }
+            Action::SoFar(number, record) => {
+                found.expect("a round").so_far.insert(number, record);
+            }
             Action::Record(number, record) => match read(&record) {
                 Some((of, _)) if of == number => {
                     let before = found.expect("a round").records.insert(number, record);

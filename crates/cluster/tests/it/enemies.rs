@@ -212,6 +212,62 @@ fn part(run: &[u8], total: u64, data: &[u8], digest: &[u8]) -> FromWhat {
     FromWhat::Record(RecordPart { run, data, bytes_total: total, digest })
 }
 
+/// The sentences about waiting while both agents answer, with their instants in tenths of a second
+/// from now on.
+fn waits(solo: &mut Solo, seconds: u64, mut each: impl FnMut(&mut Solo)) -> Vec<(u64, String)> {
+    let mut all = Vec::new();
+    for tenth in 1..=seconds * 10 {
+        for peer in [PEER, PEER + 1] {
+            let pong = Pong { number: 0, clock_ns: solo.now.ns() };
+            solo.master.handle(peer, from(FromWhat::Pong(pong)), solo.now);
+        }
+        each(solo);
+        let before = solo.said.len();
+        solo.now += Span::from_ms(100);
+        solo.master.tick(solo.now);
+        solo.take();
+        all.extend(solo.said[before..].iter().filter_map(|action| match action {
+            Action::Waiting(text) => Some((tenth, text.clone())),
+            _ => None,
+        }));
+    }
+    all
+}
+
+/// After two seconds, and then every ten, the user learns whom the run waits for, what that agent
+/// does, and for how long it has been doing that.
+#[test]
+fn after_two_seconds_the_user_learns_whom_the_run_waits_for() {
+    let waiting = |done, what: &str| {
+        FromWhat::Preparing(Preparing { done, what: format!("{what} server s:1") })
+    };
+    let mut solo = Solo::new(false);
+    solo.master.handle(PEER + 1, from(FromWhat::Prepared(Prepared {})), solo.now);
+    let said = waits(&mut solo, 13, |solo| solo.hear(waiting(0, "waiting for")));
+    let of = |what: &str| format!("waiting for agent liar (10.0.0.1:1): {what}");
+    let expected = [
+        (20, of("waiting for server s:1, for 2 s")),
+        (120, of("waiting for server s:1, for 12 s")),
+    ];
+    assert_eq!(said, expected);
+    // One that makes progress is waited for just now.
+    let mut done = 0;
+    let said = waits(&mut solo, 10, |solo| {
+        done += 1;
+        solo.hear(waiting(done, "filling"));
+    });
+    assert_eq!(said, [(90, of("filling server s:1 (90 done)"))]);
+    // The end of a load is awaited, too.
+    let mut solo = Solo::new(false);
+    for peer in [PEER, PEER + 1] {
+        solo.master.handle(peer, from(FromWhat::Prepared(Prepared {})), solo.now);
+    }
+    solo.master.stop(None, "a test", solo.now);
+    let said = waits(&mut solo, 9, |_| {});
+    let both = "waiting for agent liar (10.0.0.1:1); agent other (10.0.0.1:1)";
+    assert_eq!(said, [(20, both.to_owned())]);
+}
+
 /// Whatever a liar says while it prepares: it is lost for a reason that names the lie, at once.
 #[test]
 fn lies_are_named_at_once() {

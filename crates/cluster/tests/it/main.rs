@@ -5,5 +5,6 @@ mod network;
 mod node;
 mod conductor;
 mod fleets;
+mod windows;
 mod mutations;
 mod enemies;

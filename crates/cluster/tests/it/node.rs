@@ -1,7 +1,7 @@
 //! An agent in the virtual world: its machine, its clock, and a simple model of a share.
 
 use memtide_cluster::agent::{Action, Agent, Report};
-use memtide_cluster::message::{Clock, FromAgent};
+use memtide_cluster::message::{Clock, FromAgent, Warming};
 use std::collections::BTreeMap;
 
 pub const MS: u64 = 1_000_000;
@@ -35,6 +35,8 @@ pub enum Step {
     Fills(u64),
     Prepared,
     Begins,
+    /// It reports what its warm-up has counted.
+    Warms,
     Second,
     Ends,
 }
@@ -79,6 +81,10 @@ pub struct Node {
     pub kept: BTreeMap<Vec<u8>, Vec<u8>>,
     pub forgotten: Vec<Vec<u8>>,
     pub made: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// The instants, in true time, at which it opened and closed its windows, and those of them
+    /// that it learned of too late.
+    pub windows: Vec<u64>,
+    pub late: Vec<u64>,
     /// The beginning of each load in true time, and the first comparison of the clocks, from which
     /// it was computed.
     pub begun: Vec<u64>,
@@ -91,6 +97,8 @@ pub struct Node {
     pub lies: bool,
     /// The time that shares prepare, and the length of their load.
     pub prepares: u64,
+    /// True if its warm-up has no fixed length.
+    pub warms: bool,
     /// True if its preparation reports a new count of keys each second.
     pub fills: bool,
     pub length: u64,
@@ -135,8 +143,26 @@ impl Node {
                         false => (now, Step::Ends),
                     };
                     wishes.push(Wish::Later(at, step));
+                    if self.warms && matches!(step, Step::Begins) {
+                        wishes.push(Wish::Later(at + 100 * MS, Step::Warms));
+                    }
                 }
                 Action::Compare(clock) => drop(self.told.get_or_insert(clock)),
+                Action::Open { clock_ns } | Action::Shut { clock_ns } => {
+                    let at = self.clock.when(clock_ns);
+                    self.windows.push(at);
+                    if at <= now && self.running.take().is_some() {
+                        self.late.push(at);
+                        let why = "its window opened before it knew".to_owned();
+                        self.agent.report(Report::Failed { exit: 1, why });
+                        wishes.extend(self.act(now));
+                    }
+                }
+                Action::Look => {
+                    let count = self.running.as_ref().map_or(0, |running| running.count);
+                    self.agent.report(Report::SoFar(count.to_be_bytes().to_vec()));
+                    wishes.extend(self.act(now));
+                }
                 Action::End { .. } => {
                     if let Some(running) = &mut self.running {
                         running.is_ending = true;
@@ -191,6 +217,12 @@ impl Node {
                 running.until = now + self.length;
                 self.begun.push(now);
                 Some(Wish::Later(now + S, Step::Second))
+            }
+            Step::Warms => {
+                let (began, _) = running.since?;
+                let passed_ns = now - began;
+                self.agent.report(Report::Warming(Warming { passed_ns, ..Warming::default() }));
+                (now < running.until).then_some(Wish::Later(now + 100 * MS, Step::Warms))
             }
             Step::Second => {
                 let (began, last) = running.since?;

@@ -16,6 +16,36 @@ fn every_vector_of_meta_means_what_it_says_however_it_is_cut() {
     check_all("tests/wire/meta", 30, events::requests, answers);
 }
 
+/// The flags of each command in the protocol document of memcached 1.6.45.
+const FLAGS: [(&str, &str); 5] = [
+    ("mg", "bcCfhklOqstuvENRTPL"),
+    ("ms", "bcCEFIkOqsTMNPL"),
+    ("md", "bCEIkOqTxPL"),
+    ("ma", "bCENJDTMOqtcvkPL"),
+    ("me", "b"),
+];
+
+#[test]
+fn every_flag_of_every_command_has_a_vector() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wire/meta");
+    let texts = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap());
+    let texts = texts.collect::<String>();
+    for (command, letters) in FLAGS {
+        // What a line means stands behind `=>`; refused ones mean nothing.
+        let understood = texts.lines().filter_map(|line| line.strip_prefix("=> "));
+        let words = understood.filter_map(|line| line.strip_prefix(command)?.strip_prefix(' '));
+        let seen = words.flat_map(|words| words.split(' ').skip(1)).collect::<Vec<_>>();
+        for letter in letters.chars() {
+            assert!(
+                seen.iter().any(|word| word.starts_with(letter)),
+                "no vector of {command} {letter}"
+            );
+        }
+    }
+}
+
 /// Decodes a server's stream from these pieces; returns the events and the stream encoded again.
 fn answers(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     let mut decoder = ReplyDecoder::new();

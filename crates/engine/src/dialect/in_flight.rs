@@ -72,6 +72,24 @@ impl InFlightStage {
 }
 
 impl InFlight {
+    /// An operation due `at` that could be sent since `ready`, with memtide's own part of that
+    /// wait, in this segment.
+    #[inline(always)]
+    pub(crate) fn of(op: &Op, (at, ready, own): (Instant, Instant, Span), segment: u16) -> Self {
+        Self {
+            intended: at,
+            sent: ready,
+            own,
+            index: op.index,
+            key: op.key,
+            segment,
+            keys: op.keys,
+            hits: 0,
+            kind: op.kind,
+            stage: InFlightStage::First,
+        }
+    }
+
     /// Records that it was sent at `now`; returns how long after it could have been.
     pub(crate) fn hand_over(&mut self, now: Instant) -> Span {
         debug_assert!(now >= self.intended, "sent before it was intended");

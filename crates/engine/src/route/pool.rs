@@ -108,6 +108,26 @@ impl Pool {
         self.nodes[self.spot(connection)].is_listed
     }
 
+    /// How many operations `pick` gives to `connection`, which it returned, one after the other, if
+    /// nothing else changes: at least one, and up to `most`.
+    #[inline]
+    pub(super) fn run(&self, connection: ConnectionId, most: usize) -> usize {
+        let spot = self.spot(connection);
+        let load = self.nodes[spot].load as usize;
+        let Some([list, higher @ ..]) = self.lists.get(load..) else { return 1 };
+        if list.tail != spot {
+            return 1;
+        }
+        let higher = &higher[..higher.len().min(most - 1)];
+        1 + higher.iter().take_while(|list| list.head == NONE).count()
+    }
+
+    /// Counts `count` more operations on `connection`, which [`Self::run`] allowed.
+    pub(super) fn take_many(&mut self, connection: ConnectionId, count: u32) {
+        debug_assert!(self.run(connection, count as usize) >= count as usize, "others come first");
+        self.change(connection, |load| load + count);
+    }
+
     #[inline(always)]
     pub(super) fn take(&mut self, connection: ConnectionId) {
         if !self.take_alone(connection) {

@@ -10,6 +10,7 @@ use crate::connection::{Ending, InFlight, InFlightStage, Issued};
 use crate::driver::{Driver, Submitted};
 use crate::fleet::Stage;
 use crate::plan::Place;
+use crate::recorder::Asked;
 use memtide_base::{ClientId, ConnectionId, Instant, Link, Span};
 use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
@@ -70,7 +71,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if now >= self.course.offer.stop {
             return;
         }
-        for _ in 0..BATCH_MAX {
+        let mut left = BATCH_MAX;
+        while left > 0 {
             let at_client = &self.clients[client];
             let connection = at_client.route.pick();
             let closed = at_client.is_closed();
@@ -91,6 +93,17 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 return;
             }
             let expired = !closed && at + self.facts.timeout <= now;
+            if closed
+                && self.facts.makes_runs
+                && let Some(connection) = connection
+            {
+                let run = at_client.route.run(connection, left);
+                if run > 1 {
+                    left -= self.issue_run(client, connection, at, (now, run));
+                    continue;
+                }
+            }
+            left -= 1;
             match connection {
                 _ if expired => self.expire(client, (index, at), now),
                 Some(connection) => self.issue(client, connection, (index, at), now),
@@ -138,6 +151,61 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.request(client, connection, entry, now);
     }
 
+    /// Makes up to `run` operations of a closed loop that are due `at` and that take this connection
+    /// one after the other. What they have in common is decided and counted once. Returns their
+    /// number; none if the client has no more.
+    fn issue_run(
+        &mut self,
+        client: ClientId,
+        connection: ConnectionId,
+        at: Instant,
+        (now, run): (Instant, usize),
+    ) -> usize {
+        self.gather_for(connection);
+        let segment = self.recorder.segment_due(at);
+        let at_client = &mut self.clients[client];
+        let at_connection = &mut self.connections[connection];
+        let Place { server, .. } = at_connection.place;
+        // Once its socket is full, other connections come first.
+        let run = if at_connection.writable { run } else { 1 };
+        let ready = at.max(at_client.ready_at);
+        let wait = (ready > at).then(|| self.idle.divide(at, ready));
+        let own = wait.map_or(Span::ZERO, |wait| wait.client_busy);
+        let before = self.outbox.out.bytes.len();
+        let (mut made, mut asked) = (0, Asked::default());
+        while made < run && self.outbox.has_room_for(connection) {
+            let Some((index, _)) = at_client.due(&self.course.offer, at) else { break };
+            let Next::Op(op) = at_client.source.next(index, now) else {
+                at_client.done = true;
+                break;
+            };
+            at_client.advance(&self.course.offer, op.keys);
+            let stage = InFlightStage::begun(self.dialect.is_cas_alone(op.kind));
+            let entry = InFlight { stage, ..InFlight::of(&op, (at, ready, own), segment) };
+            let said = (&at_client.source, None);
+            at_connection.carry_out(entry, &self.dialect, said, &mut self.outbox.out);
+            asked.add(counted_as(&entry), op.keys);
+            made += 1;
+        }
+        if made == 0 {
+            return 0;
+        }
+        at_client.route.take_many(connection, made as u32);
+        if before > 0 || made > 1 {
+            // By the time that several requests are made, the clock reading is no longer fresh.
+            self.outbox.fresh = None;
+        }
+        let (count, bytes) = (made as u64, self.outbox.out.bytes.len() - before);
+        self.recorder.intended_many(at, segment, count);
+        if let Some(wait) = wait {
+            self.recorder.waited(segment, wait, count);
+        }
+        self.recorder.requested_many(segment, server, asked, bytes);
+        self.recorder.in_flight += count;
+        self.arm_deadline(connection, at + self.facts.timeout);
+        made
+    }
+
     /// Counts `op` as intended at `at`; it could be sent since `ready`. Returns its entry.
     #[inline(always)]
     pub(super) fn intend(&mut self, op: &Op, at: Instant, ready: Instant) -> InFlight {
@@ -146,20 +214,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if ready > at {
             let wait = self.idle.divide(at, ready);
             own = wait.client_busy;
-            self.recorder.waited(segment, wait);
+            self.recorder.waited(segment, wait, 1);
         }
-        InFlight {
-            intended: at,
-            sent: ready,
-            own,
-            index: op.index,
-            key: op.key,
-            segment,
-            keys: op.keys,
-            hits: 0,
-            kind: op.kind,
-            stage: InFlightStage::begun(self.dialect.is_cas_alone(op.kind)),
-        }
+        let stage = InFlightStage::begun(self.dialect.is_cas_alone(op.kind));
+        InFlight { stage, ..InFlight::of(op, (at, ready, own), segment) }
     }
 
     /// Appends the request of `entry` to those gathered for `connection`.
@@ -171,12 +229,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         entry: InFlight,
         now: Instant,
     ) {
-        if !self.outbox.has_room_for(connection) {
-            self.flush();
-            self.outbox.connection = connection;
-        }
+        self.gather_for(connection);
         if !self.outbox.out.is_empty() {
-            // By the time that several requests are made, the clock reading is no longer fresh.
+            // As in a run of operations.
             self.outbox.fresh = None;
         }
         let op = entry.op();
@@ -191,10 +246,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let Ok(Issued { bytes, awaits_reply }) = issued else {
             return self.refuse(connection, &entry, now);
         };
-        // To the server, a cas without a gets is an ordinary store.
-        let is_store = entry.stage == InFlightStage::Alone;
-        let kind = if is_store { OpKind::Set } else { op.kind };
-        self.recorder.requested(entry.segment, server, kind, op.keys, bytes);
+        self.recorder.requested(entry.segment, server, (counted_as(&entry), op.keys), bytes);
         self.recorder.in_flight += 1;
         client.route.take(connection);
         if !awaits_reply {
@@ -206,6 +258,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             return;
         }
         self.arm_deadline(connection, entry.intended + self.facts.timeout);
+    }
+
+    /// Makes room for a request of `connection`: sends what is gathered for another, or is much.
+    #[inline(always)]
+    fn gather_for(&mut self, connection: ConnectionId) {
+        if !self.outbox.has_room_for(connection) {
+            self.flush();
+            self.outbox.connection = connection;
+        }
     }
 
     /// Ends `entry`, whose request is longer than any that can be sent.
@@ -384,4 +445,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.agenda.arm(deadline, Timer::Deadline(connection));
         }
     }
+}
+
+/// The kind that the server counts: to it, a cas without a gets is an ordinary store.
+#[inline(always)]
+fn counted_as(entry: &InFlight) -> OpKind {
+    if entry.stage == InFlightStage::Alone { OpKind::Set } else { entry.kind }
 }

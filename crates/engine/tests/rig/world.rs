@@ -7,7 +7,7 @@ use memtide_engine::{
     Address, Completion, Driver, Message, Plan, Sample, SocketOptions, Submitted,
 };
 use memtide_server::{ServerProfile, StoreOptions};
-use memtide_sim::{Network, Script, Setting, SimDriver, SimFleet, SimServer, Trace};
+use memtide_sim::{Network, Script, Setting, SimDriver, SimFleet, SimServer, Trace, WorldFilter};
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -52,6 +52,11 @@ impl World {
 
     /// A world whose servers answer after `delay`.
     pub fn far(plan: &Plan, delay: Span, script: Script) -> Self {
+        Self::filtered(plan, delay, script, None)
+    }
+
+    /// A world with this filter at the servers' ends.
+    pub fn filtered(plan: &Plan, delay: Span, script: Script, filter: Option<WorldFilter>) -> Self {
         let mut addresses: Vec<&Address> =
             plan.servers.iter().flat_map(|server| &server.addresses).collect();
         addresses.dedup();
@@ -66,6 +71,7 @@ impl World {
             seed: 5,
             network: Network { delay: Law::Fixed(delay.as_s_f64() / 2.0), ..Network::default() },
             servers: addresses.into_iter().map(server).collect(),
+            filter,
             script,
             pauses: Vec::new(),
             work: Span::ZERO,

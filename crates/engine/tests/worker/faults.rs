@@ -1,5 +1,7 @@
 //! Faults of servers: silence, refused and lost connections, bytes that violate the protocol.
 
+mod meta;
+
 use crate::prelude::*;
 use memtide_metrics::{ErrorClass, TallySum};
 

@@ -49,7 +49,7 @@ fn record(tally: &mut Tally, count: u64) {
     for _ in 0..count {
         tally.segments[0].intended += 1;
         tally.segments[0].settle(0, Fate::Answered);
-        tally.intended(Span::ZERO);
+        tally.intended(Span::ZERO, 1);
 
         let (response, service) = (Span::from_us(1), Span::from_us(1));
         let (slot, kind, server) = (0, 0, 0);

@@ -35,15 +35,6 @@ pub(crate) fn online() -> usize {
     count.max(1)
 }
 
-/// The processor time that the control group allows, in processors; `None` without a limit.
-pub(crate) fn quota() -> Option<f64> {
-    let group = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = group.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let limit = fs::read_to_string(format!("/sys/fs/cgroup{path}/cpu.max")).ok()?;
-    let (quota, period) = limit.trim().split_once(' ')?;
-    Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?)
-}
-
 /// Pins the calling thread to `cpu`.
 pub(crate) fn pin(cpu: usize) -> rustix::io::Result<()> {
     keep(None, cpu)
@@ -81,4 +72,19 @@ pub fn stay_off(cpus: &[usize]) {
     if left.count() > 0 {
         let _ = sched_setaffinity(None, &left);
     }
+}
+
+/// Calls `does` while the calling thread may use all of `cpus`, which processes that it starts
+/// inherit. With empty `cpus`, or if that is forbidden, the thread keeps its own.
+pub fn with_cpus<T>(cpus: &[usize], does: impl FnOnce() -> T) -> T {
+    let own = sched_getaffinity(None).ok().filter(|_| !cpus.is_empty());
+    let Some(own) = own else { return does() };
+    let mut mask = CpuSet::new();
+    cpus.iter().for_each(|&cpu| mask.set(cpu));
+    let is_wider = sched_setaffinity(None, &mask).is_ok();
+    let done = does();
+    if is_wider {
+        let _ = sched_setaffinity(None, &own);
+    }
+    done
 }

@@ -4,6 +4,7 @@
 use super::folder::own_key;
 use super::own_outputs::{OwnPoints, OwnRows};
 use super::serving::{Local, Own, Setup};
+use super::window::SharedWindow;
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use crate::output::say;
 use crate::session::front::division::{Division, OwnPart};
@@ -57,15 +58,13 @@ pub(crate) struct MasterRunner {
     is_quiet: bool,
     /// Output of the measured operations of the master's own load.
     rows: Option<OwnRows>,
-    /// Instant at which the loads of the present round begin together, once it is agreed.
-    begins: Option<Instant>,
-    /// That instant by this machine's time of day.
+    /// The beginning of the loads of the present round by this machine's time of day, once it is
+    /// agreed.
     began_unix_ns: Option<u64>,
-    /// The window of the present round, and the phases of its load that are to come, last first.
-    window: Option<Window>,
+    /// The measured window of the present round.
+    window: Option<SharedWindow>,
     /// The fill before the load of the present round.
     fill: Fill,
-    phases: Vec<(Instant, Phase)>,
     /// Addresses of the agents of the next round, in their order; of the first round also those
     /// that did not come.
     enlisted: Vec<String>,
@@ -153,11 +152,9 @@ impl MasterRunner {
             tags: settings.outputs.tags.clone(),
             is_quiet: settings.outputs.quiet,
             rows,
-            begins: None,
             began_unix_ns: None,
             window: None,
             fill: Fill::default(),
-            phases: Vec::new(),
             enlisted: Vec::new(),
             end: RoundEnd::default(),
             trouble: Vec::new(),
@@ -202,12 +199,14 @@ impl MasterRunner {
         observer: &mut impl Observer,
     ) -> Result<(RoundEnd, Taking), Failure> {
         let (round, lowered) = self.loads(task)?;
-        (self.begins, self.began_unix_ns) = (None, None);
-        (self.window, self.phases) = (Some(lowered.plan.window), Vec::new());
+        let window = lowered.plan.window;
+        (self.began_unix_ns, self.window) = (None, Some(SharedWindow::new(window)));
         self.fill = Fill { since: now(), keys: lowered.record.keys, done: 0 };
         observer.on(&Event::Shared(Box::new(self.shared(lowered.record))));
         self.master.begin(&round, now());
-        let mut taking = Taking::new(&self.division.agents, &round, &self.master);
+        let Window { warmup, duration, .. } = window;
+        let lengths = (warmup, Some(duration).filter(|it| *it != Span::MAX));
+        let mut taking = Taking::new(&self.division.agents, lengths, &round, &self.master);
         let end = loop {
             if let Some(end) = self.master.round_end() {
                 break end;
@@ -358,6 +357,9 @@ impl MasterRunner {
             self.show_fill(at, observer);
             self.show_seconds(taking, observer);
             self.show_phases(at, observer);
+            if let Some(window) = &mut self.window {
+                window.look(&mut self.master, taking, at);
+            }
         }
         observer.tick(at);
     }
@@ -387,11 +389,8 @@ impl MasterRunner {
     /// Announces the phases of the load that have begun by `at`. A load that ends early has no
     /// further ones.
     fn show_phases(&mut self, at: Instant, observer: &mut impl Observer) {
-        let is_next = |(begins, _): &mut (Instant, Phase)| *begins <= at;
-        while !self.master.is_stopping()
-            && let Some((_, phase)) = self.phases.pop_if(is_next)
-        {
-            observer.on(&Event::Phase(phase));
+        if let Some(window) = self.window.as_mut().filter(|_| !self.master.is_stopping()) {
+            window.phases(at).into_iter().for_each(|phase| observer.on(&Event::Phase(phase)));
         }
     }
 
@@ -405,8 +404,7 @@ impl MasterRunner {
                 Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
                 Action::Prepared(count) => observer.on(&Event::Prepared(count)),
                 Action::Begins(at) => {
-                    self.begins = Some(at);
-                    self.phases = self.window.map_or_else(Vec::new, |window| phases(window, at));
+                    self.window.iter_mut().for_each(|window| window.begin(at));
                     let ahead = at.since(Instant::ZERO).ns();
                     let passed = now().since(Instant::ZERO).ns();
                     let began = unix_ns().saturating_add(ahead) - passed;
@@ -416,10 +414,16 @@ impl MasterRunner {
                 Action::Second(number, second) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
                     let at = now();
-                    let passed = self.begins.map_or(Span::ZERO, |begins| at.since(begins));
+                    let passed = self.window.as_ref().map_or(Span::ZERO, |it| it.passed(at));
                     if let Err(why) = taking.second(number, &second, passed) {
                         self.master.unfit(number, why, at);
                     }
+                }
+                Action::Warming(number, warming) => {
+                    self.window.iter_mut().for_each(|window| window.warming(number, warming));
+                }
+                Action::SoFar(number, record) => {
+                    self.window.iter_mut().for_each(|it| it.so_far(number, record.clone()));
                 }
                 Action::Record(number, record) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
@@ -501,17 +505,6 @@ impl Runner for MasterRunner {
         });
         each.collect()
     }
-}
-
-/// The phases of a load with this window that begins at `at`, the last one first.
-fn phases(window: Window, at: Instant) -> Vec<(Instant, Phase)> {
-    let measured = at + window.warmup;
-    let mut phases =
-        vec![(measured + window.duration, Phase::Cooldown), (measured, Phase::Measure)];
-    if !window.warmup.is_zero() {
-        phases.push((at, Phase::Warmup));
-    }
-    phases
 }
 
 /// The agents outside the master's own process.

@@ -5,6 +5,7 @@
 
 pub(crate) mod master_world;
 pub(crate) mod master_runner;
+mod window;
 pub(crate) mod own_outputs;
 pub(crate) mod serving;
 mod share;

@@ -296,6 +296,9 @@ impl Shell {
             }
             Action::Arm { clock_ns } => self.tell(|told| told.arm(clock_ns)),
             Action::Compare(clock) => self.tell(|told| told.compare(&clock)),
+            Action::Open { clock_ns } => self.tell(|told| told.open(clock_ns)),
+            Action::Shut { clock_ns } => self.tell(|told| told.close(clock_ns)),
+            Action::Look => self.tell(Told::ask),
             Action::End { aborted, why } => {
                 self.log(&format!("the load ends: {why}"));
                 match aborted {

@@ -12,6 +12,7 @@ use crate::session::{
 };
 use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
+use memtide_belief::WarmupSlice;
 use memtide_cluster::agent::Report;
 use memtide_cluster::clock::Estimates;
 use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
@@ -21,7 +22,7 @@ use memtide_compat::FaceWords;
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, keep_process_on};
-use memtide_record::{Aborted, AgentRecord, ReferenceClock, ShareStart, Wide};
+use memtide_record::{Aborted, AgentRecord, ClockRecord, Record, ReferenceClock, ShareStart, Wide};
 use memtide_record::{Event, Phase, Progress};
 use memtide_run::steps::RunTask;
 use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, SampledServers, Share};
@@ -30,6 +31,7 @@ use memtide_sinks::{OutputFacts, OutputSubject, Sink};
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SendError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -57,6 +59,10 @@ impl Reports {
 pub(super) struct Told {
     /// Beginning of the load, by the kernel's monotonic clock in nanoseconds.
     armed_ns: Mutex<Option<u64>>,
+    /// The opening and the end of the measured window by that clock, once all agents were told.
+    window_ns: [Mutex<Option<u64>>; 2],
+    /// True if the master asks for the record so far.
+    is_asked: AtomicBool,
     /// The condition that ended the load.
     aborted: Mutex<Option<Aborted>>,
     /// Offset of the master's clock, by recent estimates.
@@ -67,8 +73,20 @@ pub(super) struct Told {
 
 impl Told {
     pub(super) fn new(stop: StopFlag) -> Self {
-        let (armed_ns, aborted, clock) = Default::default();
-        Self { armed_ns, aborted, clock, stop }
+        let (armed_ns, window_ns, is_asked, aborted, clock) = Default::default();
+        Self { armed_ns, window_ns, is_asked, aborted, clock, stop }
+    }
+
+    pub(super) fn open(&self, clock_ns: u64) {
+        *locked(&self.window_ns[0]) = Some(clock_ns);
+    }
+
+    pub(super) fn close(&self, clock_ns: u64) {
+        *locked(&self.window_ns[1]) = Some(clock_ns);
+    }
+
+    pub(super) fn ask(&self) {
+        self.is_asked.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn arm(&self, clock_ns: u64) {
@@ -387,6 +405,12 @@ impl Barrier for AtMaster {
         ShareStart::Agents
     }
 
+    fn opening(&mut self, open: u64, wanted: u32) {
+        let what = Some(format!("opening {wanted} connections"));
+        // An agent that no longer listens is about to end.
+        drop(self.events.events.send(Report::Preparing { done: open, what }));
+    }
+
     fn arrive(&mut self) -> Result<(), NotRun> {
         let gone = |_| NotRun("the agent has ended".to_owned());
         self.events.send(Report::Prepared).map_err(gone)
@@ -408,5 +432,40 @@ impl Barrier for AtMaster {
 
     fn aborted(&mut self) -> Option<Aborted> {
         locked(&self.told.aborted).clone()
+    }
+
+    fn opens(&mut self, passed: Span, so_far: WarmupSlice) -> Option<Instant> {
+        let WarmupSlice { answered, response_ns, keys, hits } = so_far;
+        let passed_ns = passed.ns();
+        let warming = message::Warming { passed_ns, answered, response_ns, keys, hits };
+        // An agent that is about to end no longer listens.
+        drop(self.events.send(Report::Warming(warming)));
+        self.window(0)
+    }
+
+    fn closes(
+        &mut self,
+        (open, _): (Instant, Span),
+        so_far: &mut dyn FnMut() -> Record,
+    ) -> Option<Instant> {
+        if self.told.is_asked.swap(false, Ordering::Relaxed) {
+            let open_ns = self.clock.monotonic_at(open);
+            let best = locked(&self.told.clock).best(open_ns);
+            let reference =
+                best.map(|it| ReferenceClock { ahead_ns: it.ahead_ns, error_max_ns: it.error_ns });
+            let window_start_monotonic_ns = Some(Wide(open_ns.into()));
+            let clock = ClockRecord { window_start_monotonic_ns, reference, ..Default::default() };
+            let record = Record { clock: Some(clock), ..so_far() };
+            drop(self.events.send(Report::SoFar(record.to_json().into_bytes())));
+        }
+        self.window(1)
+    }
+}
+
+impl AtMaster {
+    /// The instant at which the window opens (0) or closes (1), once the master has told it.
+    fn window(&self, which: usize) -> Option<Instant> {
+        let at_ns = (*locked(&self.told.window_ns[which]))?;
+        Some(self.clock.at_monotonic(at_ns).unwrap_or(Instant::ZERO))
     }
 }

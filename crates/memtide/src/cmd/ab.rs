@@ -4,6 +4,7 @@
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
 use crate::flags;
+use crate::floor::{FloorMode, Floors};
 use crate::output::{columns, complain, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
@@ -111,6 +112,8 @@ struct Arm {
     fields: Vec<String>,
     /// What a shell carries out before each of its runs.
     before: Option<String>,
+    /// The floors of its runs, if they are wanted.
+    floors: Option<Floors>,
 }
 
 /// The set-up with this letter.
@@ -145,7 +148,8 @@ fn arm(matches: &ArgMatches, common: &Settings, letter: char) -> Result<Arm, Sto
     settings.outputs = Outputs { quiet: common.outputs.quiet, ..Outputs::default() };
     check_whole(&settings, u64::from(settings.scenario.servers.is_empty()))?;
     let before = matches.get_one::<String>(&format!("{flag}-before")).cloned();
-    Ok(Arm { letter, settings, fields, before })
+    let floors = Floors::new(matches, FloorMode::Kept, &settings);
+    Ok(Arm { letter, settings, fields, before, floors })
 }
 
 impl Arm {
@@ -175,7 +179,7 @@ impl Arm {
     fn run(&self, seed: u64, watched: Option<Arc<WatchedRuns>>) -> Result<Record, u8> {
         let mut settings = self.settings.clone();
         settings.scenario.seed = seed;
-        run_once(settings, watched)
+        run_once(settings, watched, self.floors.clone())
     }
 }
 
@@ -198,6 +202,7 @@ pub(super) fn carry_out(flag: &str, command: &str) -> Result<(), Stop> {
 pub(super) fn run_once(
     mut settings: Settings,
     watched: Option<Arc<WatchedRuns>>,
+    floors: Option<Floors>,
 ) -> Result<Record, u8> {
     settings.outputs.quiet |= watched.is_some();
     let record = Rc::new(RefCell::new(None));
@@ -210,7 +215,10 @@ pub(super) fn run_once(
     let code = match is_by_agents {
         #[cfg(feature = "cluster")]
         true => Session { settings, task, front, world: MasterWorld }.run(),
-        _ => Session { settings, task, front, world: HostWorld::new(None) }.run(),
+        _ => {
+            let world = HostWorld::new(None).with(floors);
+            Session { settings, task, front, world }.run()
+        }
     };
     record.take().filter(|_| code == 0).ok_or(if code == 0 { FAILED } else { code })
 }

@@ -7,6 +7,7 @@ mod repeat;
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
+use crate::floor::{FloorMode, Floors};
 use crate::output::{complain, show_part, text_options};
 use crate::placement::{division, variable};
 use crate::session::host::HostWorld;
@@ -54,7 +55,9 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     if settings.placement.agents.which.is_some() {
         return Ok(Session { settings, task, front, world: MasterWorld }.run());
     }
-    Ok(Session { settings, task, front, world: HostWorld::new(division) }.run())
+    let floors = Floors::new(matches, FloorMode::Off, &settings);
+    let world = HostWorld::new(division).with(floors);
+    Ok(Session { settings, task, front, world }.run())
 }
 
 /// Refuses a share whose figures would be lost, or that shares nothing with the others.

@@ -6,12 +6,12 @@ use super::serve;
 use crate::exit::Stop;
 use crate::flags;
 use crate::session::simulated::SimWorld;
-use crate::session::{Session, Task};
+use crate::session::{Session, Task, tls};
 use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_run::steps::RunTask;
-use memtide_scenario::{Placement, Scenario, Settings, ShardWord, Target, Transport};
+use memtide_scenario::{Placement, Scenario, Settings, ShardWord, Target, Tls, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Script, Setting, SimServer};
 
@@ -30,12 +30,13 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
 pub(super) fn world(matches: &ArgMatches, settings: &Settings) -> Result<SimWorld, Stop> {
     check_whole(&settings.placement)?;
     let scenario = &settings.scenario;
-    check_plain(scenario)?;
+    check_tls(&scenario.tls)?;
     let datagrams = scenario.transport != Transport::Tcp;
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
     let servers = servers(scenario);
-    let setting = setting(matches, scenario, &servers);
-    Ok(SimWorld::new(servers, setting, trace(matches)))
+    let (filter, of_servers) = tls::simulated(scenario, &servers)?.unzip();
+    let setting = Setting { filter: of_servers, ..setting(matches, scenario, &servers) };
+    Ok(SimWorld::new(servers, filter, setting, trace(matches)))
 }
 
 /// Destination of the trace.
@@ -59,16 +60,23 @@ fn check_whole(placement: &Placement) -> Result<(), Stop> {
     }
 }
 
-/// Refuses TLS, whose keys are drawn by the system and not by the seed.
+/// Refuses files of certificates: simulated servers have a certificate of their own, and take any
+/// client.
 ///
-/// Cause: A run with TLS could not be replayed from its seed.
-fn check_plain(scenario: &Scenario) -> Result<(), Stop> {
-    match scenario.tls.on {
-        false => Ok(()),
-        true => Err(Stop::usage(
-            "--tls: a simulation has no TLS, because its keys are not drawn by the seed; remove \
-             --tls",
-        )),
+/// Cause: Nothing in a simulation could be checked by these files and names.
+fn check_tls(tls: &Tls) -> Result<(), Stop> {
+    let fields = [
+        ("--tls-ca", tls.ca.is_some()),
+        ("--tls-cert", tls.cert.is_some()),
+        ("--tls-server-name", tls.server_name.is_some()),
+        ("--tls-insecure", tls.insecure),
+    ];
+    match fields.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((flag, _)) => Err(Stop::usage(format!(
+            "{flag}: simulated servers have a certificate of their own, which is trusted; remove \
+             {flag}"
+        ))),
     }
 }
 
@@ -110,6 +118,7 @@ fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) ->
             ..Network::default()
         },
         servers: servers.iter().map(server).collect(),
+        filter: None,
         script: Script::default(),
         pauses: Vec::new(),
         work: Span::ZERO,

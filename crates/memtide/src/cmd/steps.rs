@@ -7,6 +7,7 @@ use super::sim;
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
+use crate::floor::{FloorMode, Floors};
 use crate::output::{columns, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
@@ -64,6 +65,23 @@ pub(crate) fn scan(matches: &ArgMatches, is_simulated: bool) -> Result<u8, Stop>
     perform((matches, is_simulated), settings, CourseKind::Scan, course, None)
 }
 
+/// Reason why the steps of `command` do not end when their figures are narrow.
+///
+/// Cause: A search lengthens a step until its goals are decided, and the steps of a scan are
+/// compared, so they have one length.
+fn precision_refused(command: &str) -> &'static str {
+    match command {
+        "scan" => {
+            "precision is not possible in a scan, because its steps are compared and have one \
+             length: use duration, and repeat one rate with memtide run --rate N --precision"
+        }
+        _ => {
+            "precision is not possible in a search, which measures each rate for as long as its \
+             goals need to be decided: remove it, and set resolution to narrow the answer"
+        }
+    }
+}
+
 /// The settings of every step of `command`. `varies` says what sets the rate.
 ///
 /// Cause: A search or scan runs once for each rate, and the field is for a single run or sets the
@@ -84,10 +102,7 @@ fn settings(
             scenario.wave != Wave::Constant,
             format!("wave {} changes the rate within a step: remove it", scenario.wave),
         ),
-        (
-            !scenario.precision.is_empty(),
-            "precision decides how long a single run takes: remove it".to_owned(),
-        ),
+        (!scenario.precision.is_empty(), precision_refused(command).to_owned()),
         (
             outputs.first(OutputKind::Samples).is_some(),
             "samples would mix the operations of all steps: remove it, and repeat one rate with \
@@ -183,7 +198,9 @@ fn perform(
     if settings.placement.agents.which.is_some() {
         return Ok(Session { settings, task, front, world: MasterWorld }.run());
     }
-    Ok(Session { settings, task, front, world: HostWorld::new(None) }.run())
+    let usual = if kind == CourseKind::Search { FloorMode::Kept } else { FloorMode::Off };
+    let world = HostWorld::new(None).with(Floors::new(matches, usual, &settings));
+    Ok(Session { settings, task, front, world }.run())
 }
 
 /// The command that carries the same steps out again, with the scenario in a file.

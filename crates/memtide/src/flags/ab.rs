@@ -1,7 +1,7 @@
 //! Flags of `memtide ab` besides those of its scenario.
 
 use super::help::{Length, Page, with_help};
-use super::scenario_command;
+use super::{floor, scenario_command};
 use clap::{Arg, ArgAction, Command};
 use memtide_base::units;
 use memtide_record::compare::Named;
@@ -28,7 +28,8 @@ pub(super) fn ab_command(length: Length) -> Command {
         exit_codes: &EXIT_CODES,
     };
     let own = arms().into_iter().chain(aims()).map(|arg| arg.help_heading("A against B"));
-    with_help(scenario_command("ab", about, long).args(own), &page, length)
+    let command = scenario_command("ab", about, long).args(own).arg(floor("kept"));
+    with_help(command, &page, length)
 }
 
 fn arms() -> [Arg; 4] {

@@ -9,7 +9,9 @@ mod help;
 pub(crate) use help::Length;
 
 use crate::exit::Stop;
+use crate::floor::FloorMode;
 use crate::output::NOTES;
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use help::{Page, with_help};
 use memtide_base::units;
@@ -24,8 +26,35 @@ use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+/// Makes a command, with help of this length.
+type Make = fn(Length) -> Command;
+
+/// The commands that take every field of a scenario, and therefore much memory.
+const OF_SCENARIOS: [(&str, Make); 6] = [
+    ("run", run_command),
+    ("load", load_command),
+    ("search", |length| steps::search_command(length, false)),
+    ("scan", |length| steps::scan_command(length, false)),
+    ("ab", ab::ab_command),
+    ("sim", sim_command),
+];
+
 /// The whole command line, with help of this length.
 pub(crate) fn command(length: Length) -> Command {
+    command_with(length, |_| true)
+}
+
+/// What is needed of the whole command line to read these words: of the commands that take every
+/// field of a scenario only the one that is named.
+pub(crate) fn command_for(words: &[OsString]) -> Command {
+    let named = words.get(1).and_then(|word| word.to_str());
+    let is_one = OF_SCENARIOS.iter().any(|(name, _)| named == Some(name));
+    command_with(Length::of(words.iter().cloned()), |name| !is_one || named == Some(name))
+}
+
+fn command_with(length: Length, includes: impl Fn(&str) -> bool) -> Command {
+    let [run, load, search, scan, ab, sim] =
+        OF_SCENARIOS.map(|(name, make)| includes(name).then(|| make(length)));
     Command::new("memtide")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Load generator for memcached that reports how far its numbers can be trusted")
@@ -33,16 +62,12 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .args_override_self(true)
-        .subcommand(run_command(length))
-        .subcommand(load_command(length))
-        .subcommand(steps::search_command(length, false))
-        .subcommand(steps::scan_command(length, false))
-        .subcommand(ab::ab_command(length))
+        .subcommands([run, load, search, scan, ab].into_iter().flatten())
         .subcommand(merge_command())
         .subcommand(report_command())
         .subcommand(compare_command())
         .subcommands(views())
-        .subcommand(sim_command(length))
+        .subcommands(sim)
         .subcommand(doctor_command())
         .subcommand(serve_command())
         .subcommands(agents())
@@ -127,16 +152,32 @@ fn run_command(length: Length) -> Command {
         example: "memtide run -s cache1:11211 --rate 50k --duration 30s --goal 'get.p99<1ms'",
         exit_codes: &EXIT_CODES,
     };
-    with_help(command.args(repeats()), &page, length)
+    with_help(command.args(repeats()).arg(floor("off")), &page, length)
 }
 
-fn repeats() -> [Arg; 2] {
+/// The flag for the floor of a load, which is `usual` without it.
+fn floor(usual: &'static str) -> Arg {
+    option("floor", "WORD", "Measure what memtide, kernel and network contribute: kept, fresh, off")
+        .value_parser(PossibleValuesParser::new(FloorMode::WORDS))
+        .num_args(0..=1)
+        .default_missing_value("kept")
+        .help_heading("Trust")
+        .long_help(format!(
+            "Before the load, measure the response times of one with the same connections, sizes, \
+             wait and rate against a server that does next to nothing: the embedded server, or, \
+             over a network, the server asked for keys that it does not have. Figures below three \
+             times their floor say little of the server. kept: a floor less than an hour old is \
+             used again; fresh: it is not. [default: {usual}]"
+        ))
+}
+
+fn repeats() -> [Arg; 3] {
     let repeat = option("repeat", "COUNT", "Run this often, and report the median of the runs")
         .value_parser(value_parser!(u32).range(2..=1_000))
         .long_help(
-            "Each run has connections of its own. The report has the median of the runs with its \
-             interval, and the spread between runs beside the error that each knows of itself. One \
-             JSON file holds all records.",
+            "Each run has connections of its own, or a process (--fresh). The report has the \
+             median of the runs with its interval, and the spread between runs beside the error \
+             that each knows of itself. One JSON file holds all records.",
         );
     let between =
         option("between", "COMMAND", "Command between two runs, such as a server's restart")
@@ -144,7 +185,14 @@ fn repeats() -> [Arg; 2] {
             .long_help(
                 "A shell carries it out. Its output goes to stderr. Repeating ends if it fails.",
             );
-    [repeat, between].map(|arg| arg.help_heading("Repeats"))
+    let fresh = option("fresh", "WORD", "What each run has of its own: connections or process")
+        .requires("repeat")
+        .value_parser(PossibleValuesParser::new(["connections", "process"]))
+        .long_help(
+            "connections: all runs are made by this process. process: each run is made by a \
+             process of its own, whose memory and threads lie elsewhere. [default: connections]",
+        );
+    [repeat, between, fresh].map(|arg| arg.help_heading("Repeats"))
 }
 
 fn load_command(length: Length) -> Command {
@@ -162,7 +210,7 @@ fn load_command(length: Length) -> Command {
     with_help(command, &page, length)
 }
 
-/// Fields about the length of a single run, which several runs do not have.
+/// Fields about the length of a single run. Commands of several runs say why they refuse them.
 const OF_ONE_RUN: [&str; 2] = ["precision", "at-most"];
 
 fn scenario_command(name: &'static str, about: &'static str, long: &'static str) -> Command {
@@ -170,12 +218,13 @@ fn scenario_command(name: &'static str, about: &'static str, long: &'static str)
     let file = Arg::new(SCENARIO_FILE)
         .value_name("SCENARIO.toml")
         .help("Flags as keys (- for stdin); flags override them");
-    FIELDS
-        .iter()
-        .filter(|field| is_single || !OF_ONE_RUN.contains(&field.name))
-        .fold(Command::new(name).about(about).long_about(long).arg(file), |command, field| {
-            command.arg(flag(field))
-        })
+    FIELDS.iter().fold(
+        Command::new(name).about(about).long_about(long).arg(file),
+        |command, field| {
+            let is_unfit = !is_single && OF_ONE_RUN.contains(&field.name);
+            command.arg(flag(field).hide(is_unfit))
+        },
+    )
 }
 
 const SCENARIO_FILE: &str = "scenario-file";

@@ -7,19 +7,24 @@ use super::outlets::{event, unix_ns};
 use super::tls;
 use super::world::{Gauge, Prepared, World};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE};
+use crate::floor::Floors;
 use crate::placement::barrier::{Refused, barrier};
 use crate::placement::{Division, variable};
 use memtide_base::{Instant, Span};
 use memtide_belief::machine::{KEPT_MAX, files_needed};
 use memtide_engine::ServerPlan;
+use memtide_engine::driver::Address;
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
-use memtide_host::machine::{self, Busyness, Machine, Program, Programs, SecondReader};
+use memtide_host::machine::{
+    self, Busyness, Groups, LocalServer, Machine, Program, Programs, SecondReader, Waits,
+};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
 use memtide_record::Warning;
 use memtide_record::{
-    ClockRecord, HostSecond, MachineCpu, MachineRecord, ProgramCpu, ReferenceClock, Wide,
+    ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord, ProgramCpu,
+    ReferenceClock, ServerCpu, Wide,
 };
 use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuChoice, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
@@ -55,6 +60,8 @@ pub(crate) struct HostWorld {
     machine: Machine,
     /// The embedded server, if there is one.
     embedded: Option<Serving>,
+    /// The servers on this machine, each with its name; none for the embedded one.
+    local: Vec<(Option<String>, LocalServer)>,
     /// The share of the run that is carried out here; none if the run is not divided.
     division: Option<Division>,
     /// The clock of the fleet.
@@ -65,6 +72,8 @@ pub(crate) struct HostWorld {
     supervisor: Option<Rc<dyn Supervisor>>,
     /// The outputs of measured operations.
     samples: Option<SampleOutlet>,
+    /// The floors of the load, if they are wanted.
+    floors: Option<Floors>,
 }
 
 impl HostWorld {
@@ -74,8 +83,23 @@ impl HostWorld {
         let files_max = machine::raise_file_limit();
         let (machine, clock) = (machine::look(), Clock::start());
         let guard = ConnectGuard::default();
-        let (embedded, supervisor, samples) = (None, None, None);
-        Self { files_max, machine, embedded, division, clock, guard, supervisor, samples }
+        Self {
+            files_max,
+            machine,
+            embedded: None,
+            local: Vec::new(),
+            division,
+            clock,
+            guard,
+            supervisor: None,
+            samples: None,
+            floors: None,
+        }
+    }
+
+    /// This machine, which measures the floors of its loads first, if there are any to measure.
+    pub(crate) fn with(self, floors: Option<Floors>) -> Self {
+        Self { floors, ..self }
     }
 
     /// This machine, limited to the addresses that `guard` permits and directed by `supervisor`.
@@ -159,6 +183,10 @@ impl World for HostWorld {
             scenario.servers.iter().map(|it| self.server(it)).collect::<Result<Vec<_>, _>>()?
         };
         let filter = tls::filter(scenario, &servers, made.as_ref())?;
+        self.local = match &self.embedded {
+            Some(serving) => vec![(None, LocalServer::within(serving.threads()))],
+            None => servers.iter().filter_map(local).collect(),
+        };
         Ok(Surroundings {
             servers,
             embedded: self.embedded.is_some(),
@@ -192,7 +220,7 @@ impl World for HostWorld {
     fn try_out(&mut self, settings: &Settings, lowered: &Lowered) -> Option<(CpuChoice, String)> {
         let serving = self.embedded.as_ref()?;
         let is_plain = self.supervisor.is_none() && self.division.is_none();
-        let is_brief = settings.scenario.is_brief() || settings.scenario.ops_max.is_some();
+        let is_brief = settings.scenario.is_brief(false) || settings.scenario.ops_max.is_some();
         if !is_plain || is_brief {
             return None;
         }
@@ -239,9 +267,19 @@ impl World for HostWorld {
     fn gauge(&self) -> Box<dyn Gauge> {
         let machine = machine_record(&self.machine);
         let (busyness, supervisor) = (Busyness::default(), self.supervisor.clone());
-        let (programs, seconds) = (None, SecondReader::default());
-        let clock = self.clock;
-        Box::new(HostGauge { machine, busyness, programs, seconds, clock, supervisor })
+        let (clock, groups, local) = (self.clock, Groups::own(), self.local.clone());
+        Box::new(HostGauge {
+            machine,
+            busyness,
+            first: None,
+            groups,
+            local,
+            seconds: SecondReader::default(),
+            clock,
+            supervisor,
+            floors: self.floors.clone(),
+            cpus: self.machine.cpus_allowed.clone(),
+        })
     }
 
     fn finish(&mut self, _runner: &mut Self::Runner, keeps_samples: bool) -> Vec<Stop> {
@@ -277,27 +315,87 @@ fn resolved(name: &str, host: &str, port: u16) -> Result<ServerPlan, Stop> {
     resolve::tcp(name, host, port).map_err(|message| Stop { code: UNREACHABLE, message })
 }
 
+/// The process of a server that runs on this machine, and the server's name.
+fn local(server: &ServerPlan) -> Option<(Option<String>, LocalServer)> {
+    let found = server.addresses.iter().find_map(|address| match address {
+        Address::Tcp(address) => LocalServer::at(*address),
+        _ => None,
+    });
+    Some((Some(server.name.clone()), found?))
+}
+
 /// CPU load of this machine.
 struct HostGauge {
     machine: MachineRecord,
     busyness: Busyness,
-    /// The instant of the first reading, and the CPU times of all programs then.
-    programs: Option<(Instant, Programs)>,
+    first: Option<FirstReading>,
+    /// The control groups of this process.
+    groups: Groups,
+    /// The servers on this machine.
+    local: Vec<(Option<String>, LocalServer)>,
     seconds: SecondReader,
     /// The run's clock.
     clock: Clock,
     /// What knows the reference clock, if there is one.
     supervisor: Option<Rc<dyn Supervisor>>,
+    floors: Option<Floors>,
+    /// The CPUs of this process when it started.
+    cpus: Vec<usize>,
+}
+
+/// Counters at the beginning of the measured window.
+struct FirstReading {
+    at: Instant,
+    /// The CPU times of all programs.
+    programs: Programs,
+    /// For how long the control group had stopped this process; none without a quota.
+    throttled: Option<Span>,
+    /// The waits of each local server's threads.
+    waits: Vec<Waits>,
+}
+
+impl HostGauge {
+    /// The program that was busiest since `first`, other than those in `without`, if it was busy.
+    fn beside(&self, now: &Programs, first: &FirstReading, without: &[u32]) -> Option<ProgramCpu> {
+        let Program { id, name, used } = now.busiest_since(&first.programs, without)?;
+        let cpus = self.part(first, used);
+        (cpus >= KEPT_MAX).then_some(ProgramCpu { name, id, cpus })
+    }
+
+    /// A time as a part of that since `first`.
+    fn part(&self, first: &FirstReading, time: Span) -> f64 {
+        let length = self.clock.now().since(first.at);
+        time.as_s_f64() / length.as_s_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// The server on this machine that waited longest for a CPU.
+    fn server(&self, now: &Programs, first: &FirstReading) -> Option<ServerCpu> {
+        let each = self.local.iter().zip(&first.waits);
+        let waited =
+            each.filter_map(|((name, of), before)| Some((name, of.longest_since(before)?)));
+        let (name, waited) = waited.max_by_key(|(_, waited)| *waited)?;
+        let own: Vec<u32> = self.local.iter().map(|(_, server)| server.process).collect();
+        let beside = self.beside(now, first, &own);
+        let waited = self.part(first, waited).min(1.0);
+        Some(ServerCpu { name: name.clone(), waited, beside })
+    }
 }
 
 impl Gauge for HostGauge {
     fn restart(&mut self) {
-        (self.busyness, self.programs) = (Busyness::default(), None);
+        (self.busyness, self.first) = (Busyness::default(), None);
     }
 
     fn read(&mut self, at: Instant) {
         self.busyness.read(at);
-        self.programs.get_or_insert_with(|| (self.clock.now(), Programs::read()));
+        if self.first.is_none() {
+            self.first = Some(FirstReading {
+                at: self.clock.now(),
+                programs: Programs::read(),
+                throttled: self.groups.throttled(),
+                waits: self.local.iter().map(|(_, server)| server.waits()).collect(),
+            });
+        }
     }
 
     fn second(&mut self) -> Option<HostSecond> {
@@ -316,16 +414,21 @@ impl Gauge for HostGauge {
         })
     }
 
+    fn floor(&mut self, plan: &PlanRecord) -> Option<FloorRecord> {
+        self.floors.as_ref()?.floor(plan, &self.cpus)
+    }
+
     fn cpu(&self) -> Option<MachineCpu> {
         let busy = self.busyness.summary()?;
-        let beside = self.programs.as_ref().and_then(|(from, before)| {
-            let length = self.clock.now().since(*from);
-            let Program { id, name, used } = Programs::read().busiest_since(before)?;
-            let cpus = used.as_s_f64() / length.as_s_f64().max(f64::MIN_POSITIVE);
-            (cpus >= KEPT_MAX).then_some(ProgramCpu { name, id, cpus })
+        let (now, first) = (Programs::read(), self.first.as_ref());
+        let throttled = first.and_then(|first| {
+            let since = self.groups.throttled()?.saturating_sub(first.throttled?);
+            Some(self.part(first, since).min(1.0))
         });
         Some(MachineCpu {
-            beside,
+            beside: first.and_then(|first| self.beside(&now, first, &[])),
+            throttled,
+            server: first.and_then(|first| self.server(&now, first)),
             avg: busy.mean,
             min: busy.idlest,
             max: busy.busiest,

@@ -3,6 +3,7 @@
 use crate::exit::Stop;
 use memtide_engine::{FilterPlan, ServerPlan};
 use memtide_scenario::{Scenario, Tls};
+use memtide_sim::WorldFilter;
 use std::convert::Infallible;
 
 /// Stands for a certificate with its key. It has no value, since TLS was not built.
@@ -25,6 +26,13 @@ pub(crate) fn filter(
     _servers: &[ServerPlan],
     _embedded: Option<&Material>,
 ) -> Result<Option<FilterPlan>, Stop> {
+    if scenario.tls.on { Err(refused()) } else { Ok(None) }
+}
+
+pub(crate) fn simulated(
+    scenario: &Scenario,
+    _servers: &[ServerPlan],
+) -> Result<Option<(FilterPlan, WorldFilter)>, Stop> {
     if scenario.tls.on { Err(refused()) } else { Ok(None) }
 }
 

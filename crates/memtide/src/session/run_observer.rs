@@ -8,7 +8,10 @@ use crate::output::StatusLine;
 use memtide_base::{Instant, Rate, Span};
 use memtide_record::Event;
 use memtide_record::steps::Step;
-use memtide_record::{Believable, ClockRecord, HostSecond, MachineCpu, MachineRecord, Verdict};
+use memtide_record::{
+    Believable, ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord,
+    Verdict,
+};
 use memtide_run::Observer;
 use memtide_sinks::{Outlets, OutputStop};
 use std::io::{self, IsTerminal};
@@ -185,6 +188,10 @@ impl Observer for RunObserver<'_> {
 
     fn host_second(&mut self) -> Option<HostSecond> {
         self.gauge.second()
+    }
+
+    fn floor(&mut self, plan: &PlanRecord) -> Option<FloorRecord> {
+        self.gauge.floor(plan)
     }
 
     fn machine_cpu(&self) -> Option<MachineCpu> {

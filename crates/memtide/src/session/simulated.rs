@@ -7,7 +7,7 @@ use super::world::{Gauge, Prepared, World};
 use crate::exit::Stop;
 use crate::output::say;
 use memtide_base::Instant;
-use memtide_engine::ServerPlan;
+use memtide_engine::{FilterPlan, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_record::Event;
 use memtide_record::{ClockRecord, MachineCpu, MachineRecord};
@@ -33,6 +33,8 @@ const TRACE_BYTES_GATHERED: usize = 64 * 1024;
 /// A simulated machine, network and servers.
 pub(crate) struct SimWorld {
     servers: Vec<ServerPlan>,
+    /// Filter of the load's connections.
+    filter: Option<FilterPlan>,
     /// Setting of the simulation, until its fleet is made.
     setting: Option<Setting>,
     /// Destination of the trace's lines; `-` is stderr.
@@ -48,10 +50,15 @@ pub(crate) struct SimWorld {
 
 impl SimWorld {
     /// A world of this setting that contains these servers.
-    pub(crate) fn new(servers: Vec<ServerPlan>, setting: Setting, trace: Option<String>) -> Self {
+    pub(crate) fn new(
+        servers: Vec<ServerPlan>,
+        filter: Option<FilterPlan>,
+        setting: Setting,
+        trace: Option<String>,
+    ) -> Self {
         let (lines, rows) = (Rc::default(), Rc::default());
         let (setting, samples) = (Some(setting), None);
-        Self { servers, setting, trace, lines, rows, samples, hash: None }
+        Self { servers, filter, setting, trace, lines, rows, samples, hash: None }
     }
 
     fn trace(&self) -> Result<Trace, Stop> {
@@ -114,7 +121,7 @@ impl World for SimWorld {
             io: Doors::Simulated,
             outputs: (&settings.outputs).into(),
             share: None,
-            filter: None,
+            filter: self.filter.clone(),
         })
     }
 

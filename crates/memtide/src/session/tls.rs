@@ -4,8 +4,11 @@
 use crate::exit::Stop;
 use memtide_engine::{FilterPlan, ServerPlan};
 use memtide_scenario::{Resume, Scenario, Target, Tls};
+use memtide_sim::{WorldClock, WorldFilter};
 pub(crate) use memtide_tls::Material;
-use memtide_tls::{ClientOptions, MaterialError, ServerOptions, client, made, server};
+use memtide_tls::{
+    ClientOptions, MaterialError, ServerOptions, SimulatedOptions, client, made, server,
+};
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -101,6 +104,26 @@ pub(crate) fn filter(
         }
         Err(error) => Err(wrong(flag, file, &error)),
     }
+}
+
+/// The filters of the load's connections and of the servers' ends in a simulation; none without
+/// TLS.
+pub(crate) fn simulated(
+    scenario: &Scenario,
+    servers: &[ServerPlan],
+) -> Result<Option<(FilterPlan, WorldFilter)>, Stop> {
+    let tls = &scenario.tls;
+    if !tls.on {
+        return Ok(None);
+    }
+    let (seed, least) = (scenario.seed, tls.min);
+    let options = SimulatedOptions { seed, least, resumes: tls.resume == Resume::On };
+    let clock = WorldClock::default();
+    let read = clock.clone();
+    let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
+    memtide_tls::simulated(&options, move || read.since_unix(), &names)
+        .map(|(client, filters)| Some((client, WorldFilter { filters, clock })))
+        .map_err(|error| wrong("--tls", "the simulated certificate", &error))
 }
 
 /// The system's CAs, with the file that has them.

@@ -5,7 +5,7 @@ use crate::exit::Stop;
 use memtide_base::Instant;
 use memtide_host::signal::StopFlag;
 use memtide_record::Warning;
-use memtide_record::{ClockRecord, HostSecond, MachineCpu, MachineRecord};
+use memtide_record::{ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord};
 use memtide_run::steps::Runner;
 use memtide_run::{CpuChoice, CpuPlacement, Lowered, Observer, Surroundings};
 use memtide_scenario::{Outputs, Settings};
@@ -114,6 +114,11 @@ pub(crate) trait Gauge {
     fn read(&mut self, at: Instant);
     /// The machine since the last call; none the first time, and if it does not make the load.
     fn second(&mut self) -> Option<HostSecond> {
+        None
+    }
+    /// What memtide, the kernel and the way to the server contribute to the times of a load like
+    /// `plan`; none unless it is to be measured.
+    fn floor(&mut self, _plan: &PlanRecord) -> Option<FloorRecord> {
         None
     }
     /// CPU load between the readings; none if unknown.

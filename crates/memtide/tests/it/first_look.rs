@@ -70,6 +70,22 @@ fn two_cpus_are_divided_between_the_server_and_the_worker() {
 }
 
 #[test]
+fn a_first_run_tries_how_to_wait_and_says_what_it_chose() {
+    let Some(run) = on_cpus(2, "run --duration 5s --keys 1k --json -") else { return };
+    let run = run.exits(0);
+    let record = run.record();
+    let plan = &record.plan;
+    assert!(run.err.contains("memtide: tried "), "{run}");
+    let server = plan.server_cpu.expect("the server has a CPU of its own");
+    let chose =
+        format!(" s: wait {}, server on CPU {server}, worker on CPU {}", plan.wait, plan.cpus[0]);
+    assert!(run.err.contains(&chose), "{run}");
+    assert!(plan.why["wait"].contains("ways tried before the run"), "{:?}", plan.why);
+    assert_eq!(record.totals.misses, 0, "the trials leave the server as it was: {run}");
+    assert_counters_equal(&record);
+}
+
+#[test]
 fn a_quiet_run_says_nothing_but_the_result_and_what_it_is_of() {
     let run = memtide("run --ops-max 100 --keys 100 --quiet").exits(0);
     assert!(run.err.contains("no --server given") && run.err.lines().count() == 1, "{run}");

@@ -257,8 +257,8 @@ impl Cells {
     }
 
     #[inline]
-    pub(crate) fn intended(&mut self, since_start: Span) {
-        self.note(since_start.ns(), Noted::Intended(1));
+    pub(crate) fn intended(&mut self, since_start: Span, count: u64) {
+        self.note(since_start.ns(), Noted::Intended(count));
     }
 
     #[inline]

@@ -35,7 +35,7 @@ fn rows_of_a_worker_that_stood_still_keep_their_own_counts() {
     let mut totals = TallySum::new(&shape());
     // Three cells are reserved; the fourth row finds none.
     for number in [0, 3, 1, 0, 6, 3, 0] {
-        tally.intended(width * number);
+        tally.intended(width * number, 1);
         tally.lost(width * number, loss(1));
     }
     totals.absorb(&mut tally);
@@ -54,7 +54,7 @@ fn totals_hold_what_tallies_held_and_tallies_come_back_empty() {
         let at = Span::from_ms(second * 1000 + 500);
         for _ in 0..100 {
             tally.segments[1].intended += 1;
-            tally.intended(at);
+            tally.intended(at, 1);
             tally.segments[1].settle(0, Fate::Answered);
             let (response, service) = (Span::from_us(1), Span::from_ns(900));
             let (slot, kind, server) = (0, 0, 0);
@@ -64,7 +64,7 @@ fn totals_hold_what_tallies_held_and_tallies_come_back_empty() {
             );
             tally.sent_with(1 + second as usize % 4);
         }
-        tally.intended(at);
+        tally.intended(at, 1);
         tally.lost(at, loss(1));
         totals.absorb(&mut tally);
     }

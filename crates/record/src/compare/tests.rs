@@ -112,18 +112,68 @@ fn rules_name_every_figure_that_a_comparison_shows() {
     assert_eq!(judged("misses>+51", &cheaper).result, RuleOutcome::Passed);
 }
 
+/// What a server says of a load that cost it this CPU time.
+fn told(cpu_us: u64, operations: u64) -> ServerLoad {
+    let report = ServerReport {
+        answers: 3,
+        operations: Some(operations),
+        cpu_user_us: Some(cpu_us / 2),
+        cpu_system_us: Some(cpu_us / 2),
+        ..ServerReport::default()
+    };
+    ServerLoad { report, why_unanswered: None }
+}
+
+/// The second run costs servers and memtide a fifth more, and a tenth fewer keys are found.
+#[test]
+fn hit_ratio_and_costs_are_judged_both_ways() {
+    let mut records = both(|_| ());
+    for ((_, record), (cost, hits)) in records.iter_mut().zip([(1.0, 500), (1.2, 450)]) {
+        (record.totals.keys, record.totals.hits) = (1_000, hits);
+        record.client.cpu_s_per_mops = Some(5.0 * cost);
+        let during = told((4_000.0 * cost) as u64, 1_000);
+        record.server.during = [("a:1".to_owned(), during)].into();
+    }
+    for (rule, result) in [
+        ("hit_ratio<-9%", RuleOutcome::Failed),
+        ("hit_ratio<-11%", RuleOutcome::Passed),
+        ("client_cpu>+19%", RuleOutcome::Failed),
+        ("client_cpu>+21%", RuleOutcome::Passed),
+        ("server_cpu>+19%", RuleOutcome::Failed),
+        ("server_cpu>+21%", RuleOutcome::Passed),
+    ] {
+        let found = judged(rule, &records);
+        assert_eq!(found.result, result, "{rule}: {}", found.why);
+    }
+    // A cost that one run does not know is no difference, and the rule says why.
+    records[1].1.server.during.clear();
+    let unknown = judged("server_cpu>+19%", &records);
+    assert_eq!(unknown.result, RuleOutcome::Missing);
+    assert!(unknown.why.contains("not known in B: the servers' stats"), "{}", unknown.why);
+}
+
+/// A master measured beside its agents: the times are the master's, and rate and counts those of all
+/// that the servers got from the agents.
+#[test]
+fn runs_with_a_load_of_the_masters_own_are_compared_by_the_judged_times() {
+    let mean = |record: &Record| record.response[&Kind::All].mean_ns.unwrap();
+    let mut records = both(|_| ());
+    for ((_, record), factor) in records.iter_mut().zip([1.0, 3.0]) {
+        let mut own = record.clone();
+        own.response.get_mut(&Kind::All).unwrap().mean_ns = Some(mean(record) / 7.0 * factor);
+        record.own = Some(Box::new(own));
+    }
+    let comparison = compare(&records, &[]);
+    let row = comparison.figures.iter().find(|row| row.name == "all.mean").unwrap();
+    let own = |at: usize| mean(records[at].1.own.as_ref().unwrap());
+    let found: Vec<_> = row.values.iter().map(|value| value.value).collect();
+    assert_eq!(found, [Some(own(0)), Some(own(1))]);
+    assert_eq!(judged("all.mean>+199%", &records).result, RuleOutcome::Failed);
+    assert_eq!(judged("all.mean>+201%", &records).result, RuleOutcome::Passed);
+}
+
 #[test]
 fn the_servers_cost_is_that_of_the_load_and_of_all_of_them() {
-    let told = |cpu_us: u64, operations: u64| {
-        let report = ServerReport {
-            answers: 3,
-            operations: Some(operations),
-            cpu_user_us: Some(cpu_us / 2),
-            cpu_system_us: Some(cpu_us / 2),
-            ..ServerReport::default()
-        };
-        ServerLoad { report, why_unanswered: None }
-    };
     let cost = |change: &dyn Fn(&mut Record)| {
         let records = both(|record| {
             let [a, b] = [told(4_000, 1_000), told(8_000, 1_000)];

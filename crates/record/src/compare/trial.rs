@@ -3,7 +3,7 @@
 
 use super::{Named, Unit};
 use crate::judge::Measured;
-use crate::record::{PlanRecord, Record, Verdict};
+use crate::record::{FloorRecord, Percentile, PlanRecord, Record, Verdict};
 use memtide_base::choice::RateUnit;
 use memtide_belief::Paired;
 use memtide_belief::paired::{Finding, PAIRS_MIN};
@@ -36,6 +36,10 @@ pub struct Trial {
     pub pairs: Vec<Pair>,
     /// The figures that are compared. All intervals together hold in 95 % of the trials.
     pub figures: Vec<TrialFigure>,
+    /// What memtide, the kernel and the way to the server contribute in each arm; absent unless it
+    /// was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floors: Option<[FloorRecord; 2]>,
     /// Why there are no more pairs; none while the trial runs.
     pub ended_by: Option<TrialEnd>,
     /// The figures by their names.
@@ -118,6 +122,7 @@ impl Trial {
             difference,
             pairs: Vec::new(),
             figures: names.iter().map(TrialFigure::new).collect(),
+            floors: None,
             ended_by: None,
             names: names.to_vec(),
         }
@@ -133,6 +138,9 @@ impl Trial {
             .into_iter()
             .zip(records)
             .find_map(|(arm, record)| Some(format!("{arm}: {}", spoilt(record)?)));
+        if let [Some(a), Some(b)] = records.each_ref().map(|record| record.floor.clone()) {
+            self.floors = Some([a, b]);
+        }
         self.pairs.push(Pair { first, seed, values, left_out });
         for (at, named) in self.names.iter().enumerate() {
             self.figures[at].unit = named.unit(unit);
@@ -155,6 +163,22 @@ impl Trial {
     /// Pairs that do not count.
     pub fn left_out(&self) -> usize {
         self.pairs.iter().filter(|pair| pair.left_out.is_some()).count()
+    }
+
+    /// The figures that are near their floor in one of the arms: below three times of it.
+    pub fn near_floor(&self) -> Vec<&str> {
+        let Some(floors) = &self.floors else { return Vec::new() };
+        let floor_of = |figure: &TrialFigure, arm: usize| {
+            let name = figure.name.strip_prefix("all.")?;
+            let mut all = FloorRecord::PERCENTILES.into_iter();
+            floors[arm].percentile(all.find(|it: &Percentile| it.to_string() == name)?)
+        };
+        let is_near = |figure: &&TrialFigure| {
+            let both = |arm: usize| figure.medians[arm].zip(floor_of(figure, arm));
+            let mut arms = [0, 1].into_iter().filter_map(both);
+            arms.any(|(median, floor)| median < (floor * FloorRecord::CLEAR) as f64)
+        };
+        self.figures.iter().filter(is_near).map(|figure| &*figure.name).collect()
     }
 
     /// The trial as JSON for files and pipes: indented, ending with a line break.

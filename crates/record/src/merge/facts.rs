@@ -165,6 +165,10 @@ pub(super) fn machine_cpu(shards: &[&ShardRecord]) -> Option<MachineCpu> {
         beside: known().filter_map(|(busy, _)| busy.beside).max_by(|a, b| {
             (a.cpus, &a.name, a.id).partial_cmp(&(b.cpus, &b.name, b.id)).unwrap_or(Ordering::Equal)
         }),
+        throttled: known().filter_map(|(busy, _)| busy.throttled).reduce(f64::max),
+        server: known().filter_map(|(busy, _)| busy.server).max_by(|a, b| {
+            (a.waited, &a.name).partial_cmp(&(b.waited, &b.name)).unwrap_or(Ordering::Equal)
+        }),
     })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Only the data format; conclusions are drawn elsewhere.
 
+use super::{Distribution, Percentile};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -190,4 +191,74 @@ pub struct WarningRecord {
     pub message: String,
     /// The remedy.
     pub remedy: String,
+}
+
+/// What memtide, the kernel and the way to the server contribute to response times: those of a
+/// load whose answers cost next to nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct FloorRecord {
+    /// What answered.
+    pub responder: Responder,
+    /// Rate at which it was measured, per second.
+    pub rate_per_s: f64,
+    /// Its median; like every percentile, none if there were too few operations.
+    pub p50_ns: Option<u64>,
+    /// The 90th percentile.
+    pub p90_ns: Option<u64>,
+    /// The 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// The 99.9th percentile.
+    pub p999_ns: Option<u64>,
+    /// Time since it was measured, in seconds, when the run began.
+    pub age_s: u64,
+    /// Percentiles of all operations of the run that are below three times their floor.
+    pub below: Vec<Percentile>,
+}
+
+/// What answers while a floor is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Responder {
+    /// The embedded server, on this machine: it answers from memory.
+    #[default]
+    Embedded,
+    /// The server of the run, asked for keys that it does not have.
+    Server,
+}
+
+impl FloorRecord {
+    /// A figure below this multiple of its floor says little of the server.
+    pub const CLEAR: u64 = 3;
+
+    /// The percentiles that a floor has.
+    pub const PERCENTILES: [Percentile; 4] =
+        [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999];
+
+    /// The floor that response times like these are.
+    pub fn of(responder: Responder, rate_per_s: f64, times: &Distribution) -> Self {
+        let [p50_ns, p90_ns, p99_ns, p999_ns] =
+            Self::PERCENTILES.map(|percentile| times.percentile(percentile));
+        let (age_s, below) = (0, Vec::new());
+        Self { responder, rate_per_s, p50_ns, p90_ns, p99_ns, p999_ns, age_s, below }
+    }
+
+    /// The floor of a percentile, in ns; none if it has none.
+    pub fn percentile(&self, percentile: Percentile) -> Option<u64> {
+        let all = [self.p50_ns, self.p90_ns, self.p99_ns, self.p999_ns];
+        let at = Self::PERCENTILES.iter().position(|known| *known == percentile)?;
+        all[at]
+    }
+
+    /// The floor beside the response times of a run: says which of them are near it.
+    #[must_use]
+    pub fn beside(self, times: &Distribution) -> Self {
+        let is_near = |percentile: &Percentile| {
+            let both = times.percentile(*percentile).zip(self.percentile(*percentile));
+            both.is_some_and(|(ns, floor)| ns < floor.saturating_mul(Self::CLEAR))
+        };
+        let below = Self::PERCENTILES.into_iter().filter(is_near).collect();
+        Self { below, ..self }
+    }
 }

@@ -24,8 +24,8 @@ pub use distribution::{
     Slicing, Wide,
 };
 pub use judgement::{
-    Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
-    WarningRecord,
+    Aborted, Believable, Check, CheckKind, CheckResult, FloorRecord, GoalRecord, GoalResult,
+    Reason, Responder, Verdict, WarningRecord,
 };
 pub use measured::per_second;
 pub(crate) use measured::read_histogram;
@@ -150,6 +150,10 @@ pub struct Record {
     /// describes the agents' load. Absent if the master made none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<Box<Self>>,
+    /// Operations that rows over time (`intervals`, `hlog`, points) hold and this record does not:
+    /// those that agents reported before the loss of their records. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_without_record: Option<u64>,
     /// Operations that the schedule called for in the measured window; `totals.intended` counts
     /// those that became intended. None where no schedule fixes the number: in a closed loop, and
     /// under connection churn. For merged shares, `totals.intended` plus `missing.unreported`.
@@ -231,6 +235,10 @@ pub struct Record {
     pub client: ClientRecord,
     /// CPU load of the machine, 0 to 1; none if it cannot be read.
     pub machine_cpu: Option<MachineCpu>,
+    /// What memtide, the kernel and the way to the server contribute to response times; absent
+    /// unless it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<FloorRecord>,
     /// Warnings.
     pub warnings: Vec<WarningRecord>,
     /// The runs that this record was merged from, ordered by the beginning of their windows; empty
@@ -456,6 +464,30 @@ pub struct MachineCpu {
     #[serde(default)]
     pub stolen: Option<f64>,
     /// The process beside memtide that used most CPU time; none if none used a twentieth of a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<ProgramCpu>,
+    /// Fraction of time in which the CPU quota of memtide's control group stopped its threads, added
+    /// up over all CPUs, at most 1; none without a quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<f64>,
+    /// The server on this machine that waited longest for a CPU; none if no server runs on this
+    /// machine, or that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerCpu>,
+}
+
+/// A server on the machine that makes the load, and its wait for a CPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ServerCpu {
+    /// Its name; none for the embedded server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Fraction of time in which the thread that waited longest was ready to run while other threads
+    /// had its CPU.
+    pub waited: f64,
+    /// The process beside memtide and its servers that used most CPU time; none if none used a
+    /// twentieth of a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<ProgramCpu>,
 }

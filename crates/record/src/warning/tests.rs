@@ -18,6 +18,12 @@ fn every_warning() -> Vec<Warning> {
             share: 0.31,
             by: Some(ProgramCpu { name: "yes".to_owned(), id: 77, cpus: 0.98 }),
         },
+        Warning::ServerCpuTaken {
+            server: None,
+            share: 0.42,
+            by: ProgramCpu { name: "sh".to_owned(), id: 78, cpus: 0.97 },
+        },
+        Warning::CpuThrottled { share: 0.4 },
         Warning::ClientSaturated { worker: 1, busy: 0.87 },
         Warning::TooFewSamples {
             kind: Kind::Set,
@@ -96,7 +102,12 @@ fn figures_are_in_the_sentence() {
         "memtide itself sent late: p99 is 596 µs; without memtide's own delay it may have \
          been as little as 273 µs"
     );
-    assert_eq!(sentences[3], "too few operations for p99.9 of set: 3688 needed, 1010 measured");
+    assert_eq!(
+        sentences[2],
+        "the embedded server waited 42 % of the time for a CPU that other threads used; the busiest \
+         other program was 'sh' (process 78, 0.97 CPUs)"
+    );
+    assert_eq!(sentences[5], "too few operations for p99.9 of set: 3688 needed, 1010 measured");
     let hits = Warning::Upset(Upset::HitRatio { keys: 1000, hits: 402, held: Some(0.9995) });
     assert_eq!(
         hits.message(),
@@ -111,5 +122,5 @@ fn figures_are_in_the_sentence() {
         gone.message(),
         "a:1 was gone from −500 ms to 1 s, from 2 s to 2.25 s, from 3 s to 4 s and 1 more"
     );
-    assert!(sentences[6].starts_with("64 connections for 4 server threads at 200 000/s"));
+    assert!(sentences[8].starts_with("64 connections for 4 server threads at 200 000/s"));
 }

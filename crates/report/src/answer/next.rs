@@ -79,6 +79,11 @@ fn change(record: &Record) -> Option<Change> {
         let rate = format_count(two_digits(UNSATURATED * achieved));
         Change::new(format!("--rate {rate}"), why).filter(|_| achieved > 0.0)
     };
+    let warned = |code| record.warnings.iter().any(|it| it.code == code);
+    if failed(CheckKind::OwnCpus) && warned("server_cpu_taken") {
+        let why = "when no other program uses the server's CPU";
+        return Some(Change { flags: Vec::new(), why });
+    }
     if failed(CheckKind::OwnCpus) {
         return Change::new("--server HOST:11211", "a server with CPUs of its own");
     }
@@ -91,8 +96,13 @@ fn change(record: &Record) -> Option<Change> {
     let rate = record.achieved();
     let is_known = record.is_one_load() && record.rate_missing(rate.unit).is_none();
     let is_saturated = record.loop_kind == LoopKind::Closed && is_known && is_servers_rate(record);
-    if failed(CheckKind::WorkerBusy) && record.warnings.iter().any(|it| it.code == "cpu_taken") {
-        return Some(Change { flags: Vec::new(), why: "when no other program uses its CPUs" });
+    for (code, why) in [
+        ("cpu_taken", "when no other program uses its CPUs"),
+        ("cpu_throttled", "when its control group has CPU time to spare"),
+    ] {
+        if failed(CheckKind::WorkerBusy) && warned(code) {
+            return Some(Change { flags: Vec::new(), why });
+        }
     }
     if failed(CheckKind::WorkerBusy) && record.machine.cpus_allowed > plan.workers {
         return Change::new(format!("--threads {}", plan.workers + 1), "more workers");

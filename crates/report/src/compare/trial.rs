@@ -4,8 +4,10 @@
 use super::table;
 use crate::figure::in_unit;
 use crate::files::{escaped, table as markdown_table};
+use crate::judgement::floor_words;
 use crate::layout::{TextLayout, labelled, wrapped};
 use crate::number::{NONE, counted};
+use memtide_record::FloorRecord;
 use memtide_record::compare::{Pair, Trial, TrialEnd, TrialFigure, TrialFinding};
 
 /// The lines before the first pair: what sets the arms apart, and what the trial looks for.
@@ -123,12 +125,30 @@ pub(crate) fn sentences(trial: &Trial) -> Vec<String> {
             None => format!("{name} is undecided: fewer than two pairs measured it in both arms."),
         });
     }
+    sentences.extend(floors(trial));
     if trial.left_out() > 0 {
         let why = trial.pairs.iter().rev().find_map(|pair| pair.left_out.as_deref());
         sentences.push(format!(
             "{} left out, because a run was not the load that was asked for; the last: {}.",
             counted(trial.left_out() as u64, "pair"),
             why.unwrap_or_default()
+        ));
+    }
+    sentences
+}
+
+/// The floors of both arms, and which figures are near them.
+fn floors(trial: &Trial) -> Vec<String> {
+    let Some([a, b]) = &trial.floors else { return Vec::new() };
+    // The figures of a trial are compared, not those of its last pair.
+    let words = |floor: &FloorRecord| floor_words(&FloorRecord { below: vec![], ..floor.clone() });
+    let mut sentences = vec![format!("floor of A: {}; of B: {}.", words(a), words(b))];
+    let near = trial.near_floor();
+    if !near.is_empty() {
+        sentences.push(format!(
+            "below 3 × the floor: {}. Most of that may be memtide, the kernel and the way to the \
+             server, so the servers may differ by more than it does.",
+            near.join(", ")
         ));
     }
     sentences

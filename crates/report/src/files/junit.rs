@@ -8,6 +8,7 @@ use crate::counts::errors;
 use crate::figure::run_figures;
 use crate::judgement::{believable, goal_word};
 use crate::number::{percent, whole};
+use crate::plan::is_simulated;
 use crate::text::what;
 use memtide_base::Rate;
 use memtide_record::steps::{Conclusion, CourseKind, LostAgent, Step, StepsEnd};
@@ -29,19 +30,22 @@ pub fn junit(record: &Record) -> String {
 pub struct StepsJunit {
     kind: CourseKind,
     suites: Vec<Suite>,
+    is_simulated: bool,
 }
 
 impl StepsJunit {
     /// An empty file for steps of `kind`.
     pub const fn new(kind: CourseKind) -> Self {
-        Self { kind, suites: Vec::new() }
+        Self { kind, suites: Vec::new(), is_simulated: false }
     }
 
     /// Adds a step. A search goes beyond the rates that meet its goals to find their limit, so a
     /// missed goal fails no case there.
     pub fn step(&mut self, step: &Step) {
         let Rate { per_s, unit } = step.rate();
-        let name = format!("memtide: step {} at {per_s:.0}{}", step.number, unit.per_s());
+        self.is_simulated = is_simulated(&step.record);
+        let (word, number) = (self.word(), step.number);
+        let name = format!("memtide: {word}step {number} at {per_s:.0}{}", unit.per_s());
         let mut suites = suites(|_| name.clone(), &step.record);
         if self.kind == CourseKind::Search {
             for case in suites.iter_mut().flat_map(|suite| &mut suite.cases) {
@@ -51,6 +55,11 @@ impl StepsJunit {
             }
         }
         self.suites.append(&mut suites);
+    }
+
+    /// A word before the names of suites, if the steps ran in virtual time.
+    const fn word(&self) -> &'static str {
+        if self.is_simulated { "simulated " } else { "" }
     }
 
     /// The whole file.
@@ -70,7 +79,7 @@ impl StepsJunit {
         };
         let name = self.kind.name();
         let case = Case { class: "memtide.conclusion", name: name.to_owned(), fate };
-        let name = format!("memtide: {name}");
+        let name = format!("memtide: {}{name}", self.word());
         let last = Suite { name, seconds: 0.0, figures: Vec::new(), cases: vec![case] };
         let suites: Vec<Suite> = self.suites.iter().cloned().chain([last]).collect();
         file(&suites)

@@ -2,16 +2,17 @@
 //!
 //! Rows are written before the next step is known, so columns have fixed widths.
 
-use crate::judgement::goal_word;
+use crate::judgement::{floor_words, goal_word};
 use crate::layout::{TextLayout, shown_columns, wrapped};
 use crate::number::{NONE, counted, time};
+use crate::plan::is_simulated;
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
 use memtide_record::WarningRecord;
 use memtide_record::steps::{
     Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd, Undecided,
 };
-use memtide_record::{Progress, StepBegun};
+use memtide_record::{FloorRecord, Progress, StepBegun};
 use memtide_scenario::scenario_file;
 use std::collections::BTreeMap;
 
@@ -33,6 +34,9 @@ const WIDTHS: [usize; 10] = [4, 12, 12, 8, 8, 8, 11, 8, 9, 10];
 /// Columns that a narrow terminal may omit, least needed first.
 const DISPENSABLE: [&str; 5] = ["lag p99", "service p99", "p95", "p50", "target"];
 
+/// What the results of steps in virtual time are of.
+const SIMULATED: &str = "all steps ran in virtual time, against simulated servers";
+
 /// The text of a search or a scan, built step by step.
 #[derive(Clone, Debug, Default)]
 pub struct StepsText {
@@ -47,6 +51,10 @@ pub struct StepsText {
     doubts: Vec<(Rate, String)>,
     /// Unit of the rates.
     unit: RateUnit,
+    /// True if the steps ran in virtual time.
+    is_simulated: bool,
+    /// Floors of the tested rates.
+    floors: Vec<(Rate, FloorRecord)>,
 }
 
 impl StepsText {
@@ -64,11 +72,13 @@ impl StepsText {
         }
         let rate = step.rate();
         self.unit = rate.unit;
+        self.is_simulated = is_simulated(&step.record);
         if let Some(reason) = step.doubt()
             && self.doubts.iter().all(|(doubted, _)| *doubted != rate)
         {
             self.doubts.push((rate, reason.message.clone()));
         }
+        self.floors.extend(step.record.floor.clone().map(|floor| (rate, floor)));
         let mut out = String::new();
         if !self.begun {
             self.begun = true;
@@ -95,6 +105,9 @@ impl StepsText {
     /// The sentences below the rows, each with its label.
     fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
         let mut sentences = Vec::new();
+        if self.is_simulated {
+            sentences.push(("simulated", SIMULATED.to_owned()));
+        }
         for (steps, first, warning) in self.warnings.values() {
             let WarningRecord { message, remedy, .. } = warning;
             let where_ = match steps {
@@ -110,6 +123,9 @@ impl StepsText {
         if let Some(answer) = &conclusion.answer {
             let doubts = self.doubts_about(answer);
             sentences.extend(doubts.into_iter().map(|doubt| ("doubt", doubt)));
+            let found = answer.rate_per_s.map(|per_s| self.rate(per_s));
+            let floor = self.floors.iter().rev().find(|(rate, _)| Some(*rate) == found);
+            sentences.extend(floor.map(|(_, floor)| ("floor", floor_words(floor))));
             sentences.push(("result", self.sentence(answer) + &remainder(&conclusion.lost)));
         }
         sentences

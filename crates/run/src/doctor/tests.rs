@@ -34,6 +34,8 @@ struct Case {
     still: Vec<f64>,
     stopped: (f64, Span),
     stolen: Option<f64>,
+    throttled: Option<f64>,
+    server: Option<ServerCpu>,
     shared_cpus: Option<f64>,
     agreement: Agreement,
     counted: Counters,
@@ -59,6 +61,8 @@ impl Case {
             still: vec![0.0, 0.0],
             stopped: (0.0, Span::ZERO),
             stolen: None,
+            throttled: None,
+            server: None,
             shared_cpus: None,
             agreement: Agreement::Equal(5),
             counted: counted(10_000, &[]),
@@ -96,7 +100,9 @@ impl Case {
             still: &self.still,
             stopped: self.stopped,
             stolen: self.stolen,
+            throttled: self.throttled,
             beside: None,
+            server: self.server.as_ref(),
             shared_cpus: self.shared_cpus,
             busy: &self.busy,
             agreement: &self.agreement,
@@ -421,6 +427,12 @@ fn the_cause_of_lateness_is_named_once_and_its_remedy_is_not_in_use() {
         assert!(warned[0].remedy().contains(remedy), "{longest_ms} ms: {warned:?}");
         assert_eq!(warned[1].code(), "cpu_taken");
     }
+    // A quota stops workers for longer than they waited for other threads.
+    for (kept, remedy) in [(0.05, "the CPU quota"), (0.4, "other threads")] {
+        let case = Case { throttled: Some(0.3), ..stopped(0.0, kept) };
+        let warned = case.warned_of();
+        assert!(warned[0].remedy().contains(remedy), "{kept}: {warned:?}");
+    }
     let overloaded = Case { busy: vec![0.1, 0.95], ..late() };
     let (codes, remedy) = told(&overloaded);
     assert_eq!(codes, ["generator_late", "client_saturated"]);
@@ -436,6 +448,47 @@ fn one_cpu_for_the_embedded_server_and_the_workers_is_a_no_with_its_reason() {
     let warned = shared.warned_of();
     let [Warning::SharedCpu { cpus: 1.0 }] = warned[..] else { panic!("{warned:?}") };
     assert!(warned[0].message().contains("share 1 CPU"), "{}", warned[0].message());
+}
+
+#[test]
+fn a_program_that_takes_a_servers_cpu_is_named() {
+    let hog = || ProgramCpu { name: "sh".to_owned(), id: 7, cpus: 0.97 };
+    let server = |name: Option<&str>, waited, beside| {
+        let server = ServerCpu { name: name.map(str::to_owned), waited, beside };
+        Case { server: Some(server), ..Case::new() }
+    };
+    let embedded = server(None, 0.42, Some(hog()));
+    assert_eq!(embedded.result(CheckKind::OwnCpus), CheckResult::Failed);
+    let warned = embedded.warned_of();
+    let [Warning::ServerCpuTaken { server: None, .. }] = &warned[..] else { panic!("{warned:?}") };
+    let message = warned[0].message();
+    for words in ["the embedded server waited 42 %", "'sh' (process 7, 0.97 CPUs)"] {
+        assert!(message.contains(words), "{message}");
+    }
+    // A server of the user's may have a hog beside it on purpose: it is named, and no verdict.
+    let other = server(Some("cache1"), 0.42, Some(hog()));
+    assert_eq!(other.result(CheckKind::OwnCpus), CheckResult::Skipped);
+    assert!(other.warned_of()[0].message().starts_with("cache1 waited 42 %"));
+    // A little, or without another program, or where the workers have its CPU by the plan.
+    let shared = Case { shared_cpus: Some(1.0), ..server(None, 0.42, Some(hog())) };
+    for (quiet, codes) in [
+        (server(None, 0.05, Some(hog())), &[][..]),
+        (server(None, 0.42, None), &[]),
+        (shared, &["shared_cpu"]),
+    ] {
+        let warned = quiet.warned_of();
+        assert_eq!(warned.iter().map(Warning::code).collect::<Vec<_>>(), codes);
+    }
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_warned_of_above_a_trace() {
+    let warned = |share| {
+        let cpu = MachineCpu { throttled: share, ..MachineCpu::default() };
+        throttled(Some(&cpu))
+    };
+    assert_eq!(warned(Some(0.4)), Some(Warning::CpuThrottled { share: 0.4 }));
+    assert_eq!((warned(Some(0.01)), warned(None), throttled(None)), (None, None, None));
 }
 
 #[test]

@@ -40,6 +40,12 @@ pub(crate) enum Fault {
     /// No further connection was open within the timeout: the server's listen backlog is short, or
     /// it is overloaded.
     OpeningSlowly { opened: u64, wanted: u64, timeout: Span },
+    /// The other shares opened or closed their measured windows before this one learned of it: the
+    /// network or this machine stood still.
+    ///
+    /// To do: Use machines and a network with less other work, or give `--warmup` and `--duration`
+    /// fixed lengths.
+    WindowLate { late: Span },
     /// No server had an open connection for longer than the timeout.
     ///
     /// To do: Check the servers' logs and the network; a longer `--timeout` waits longer for them.
@@ -138,7 +144,9 @@ impl Fault {
     pub(super) const fn exit(&self) -> u8 {
         match self {
             Self::Interrupted => Failure::INTERRUPTED,
-            Self::Aborted { .. } | Self::Fill(FillFault::NoRoom(_)) => Exit::Failed.code(),
+            Self::Aborted { .. } | Self::WindowLate { .. } | Self::Fill(FillFault::NoRoom(_)) => {
+                Exit::Failed.code()
+            }
             Self::Unplannable { .. }
             | Self::Fill(FillFault::Foreign { .. } | FillFault::Resized { .. }) => {
                 Exit::Usage.code()
@@ -174,6 +182,10 @@ impl Fault {
                  {timeout}"
             ))
             .remedy(Remedy::FewerConnectionsOrTime),
+            Self::WindowLate { late } => Sentence::new(format!(
+                "the command to open or close the measured window came {late} late, so this \
+                 share counted another window than the others"
+            )),
             Self::ServersLost { timeout, server, what } => Sentence::new(format!(
                 "all servers were gone for longer than the timeout of {timeout}; last error: \
                  {server} "

@@ -157,6 +157,7 @@ impl Seconds {
             host: seen.host,
             agents: Vec::new(),
             is_over: seen.is_over,
+            is_of_agents: false,
         };
         let each = interval.servers.iter().map(|server| &server.counts);
         let sum = each.fold(interval.no_server, |sum, of| sum.plus(of));

@@ -81,7 +81,12 @@ impl Aim {
                 && goal.relation.holds(range.own_low, goal.bound)
         };
         let longest = record.lag.get(&Kind::All).and_then(|lag| lag.max_ns);
+        let off = |(goal, range): (&Goal, Ranged)| {
+            [range.own_low, range.high].map(|end| (end / goal.bound).ln())
+        };
+        let nearest = ranges().map(off).max_by(|one, other| one[1].total_cmp(&other[1]));
         Reach {
+            off: nearest.filter(|ends| ends.iter().all(|end| end.is_finite())),
             high_ns: ranges().next().map(|(_, range)| range.high),
             pause_ns: longest.filter(|_| ranges().any(hides)).map(|ns| ns as f64),
         }
@@ -146,6 +151,9 @@ fn range(goal: &Goal, record: &Record) -> Option<Ranged> {
 /// What stands in the way of a step's goals.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reach {
+    /// How far the figure that is nearest to breaking its goal is from its bound, as the interval
+    /// of a logarithm.
+    pub(super) off: Option<[f64; 2]>,
     /// Upper end of the figure of the first goal that names a time, in ns.
     pub(super) high_ns: Option<f64>,
     /// The longest delay of memtide's own, in ns, if a goal would be missed without what it may

@@ -52,6 +52,9 @@ pub struct StepResult {
     pub spoilt: bool,
     /// Length of its window, as a multiple of the scenario's.
     pub longer: u32,
+    /// How far the figure that is nearest to breaking its goal is from its bound: the interval of
+    /// the logarithm of figure ÷ bound; none if unknown.
+    pub off: Option<[f64; 2]>,
     /// Upper end of the figure of the first goal that names a time, in ns; none if unknown.
     pub high_ns: Option<f64>,
     /// The longest delay of memtide's own, in ns, if it is why the goals are undecided.
@@ -61,9 +64,9 @@ pub struct StepResult {
 impl StepResult {
     /// The result of a step that achieved its rate and was not judged.
     pub fn of(Trial { rate, longer, .. }: Trial) -> Self {
-        let (goal, high_ns, pause_ns) = (None, None, None);
+        let (goal, off, high_ns, pause_ns) = (None, None, None, None);
         let (behind, spoilt) = (false, false);
-        Self { rate, achieved: rate, goal, behind, spoilt, longer, high_ns, pause_ns }
+        Self { rate, achieved: rate, goal, behind, spoilt, longer, off, high_ns, pause_ns }
     }
 
     /// True if the step succeeded. An undecided goal is not met, and a step that fell behind its

@@ -2,9 +2,11 @@
 
 mod bisect;
 mod bracket;
+mod tried;
 
 pub use bisect::Bisect;
-pub use bracket::{Bracket, LONGER_MAX, Limits};
+pub use bracket::{Bracket, Limits};
+pub use tried::LONGER_MAX;
 
 #[cfg(test)]
 mod tests;

@@ -64,9 +64,8 @@ fn what_settled_in_all_seconds_is_what_the_load_came_to() {
     let kept: Vec<u64> = record.seconds.iter().map(|second| second.counts.settled).collect();
     assert_eq!(kept, intervals.iter().map(|i| i.counts.settled).collect::<Vec<_>>());
     // Rows made of the record say what the run's own rows said.
-    for (kept, told) in record.seconds.iter().zip(intervals) {
-        let (kept, told) =
-            (IntervalRow::of_second(kept, None), &IntervalRow::of_interval(told, None)[0]);
+    for (kept, told) in IntervalRow::of_record(record).iter().zip(intervals) {
+        let told = &IntervalRow::of_interval(told, None)[0];
         for ((column, kept), (_, told)) in kept.cells().zip(told.cells()) {
             assert!(kept.is_null() || kept == told, "{column} is {kept} and was {told}");
         }

@@ -31,8 +31,14 @@ fn knee() -> f64 {
     SERVED_PER_S - 20f64.ln() / (BOUND_NS / 1e9)
 }
 
-/// The goal's result of a run at `rate`, by the interval of the 95th percentile.
-fn judged(random: &mut Random, rate: f64, length_s: f64, is_disturbed: bool) -> GoalResult {
+/// The goal's result of a run at `rate`, by the interval of the 95th percentile, and how far that
+/// is from its bound.
+fn judged(
+    random: &mut Random,
+    rate: f64,
+    length_s: f64,
+    is_disturbed: bool,
+) -> (GoalResult, Option<[f64; 2]>) {
     let mut exponential = |mean: f64| -(1.0 - random.unit()).ln() * mean;
     let (mut whole, mut slices) = (Histogram::new(), vec![Slice::default(); SLICES]);
     let (mut at, mut free) = (0.0, 0.0f64);
@@ -60,11 +66,12 @@ fn judged(random: &mut Random, rate: f64, length_s: f64, is_disturbed: bool) -> 
     let sample = Sample { whole: &whole, unanswered: 0, slices: &slices };
     let ranks = sample.ranks_at(&[0.5, 0.9, 0.95], Confidence::P98).pop();
     let interval = ranks.and_then(Result::ok).and_then(|ranks| sample.between(&ranks));
-    match interval {
+    let goal = match &interval {
         Some(of) if of.high < BOUND_NS => GoalResult::Met,
         Some(of) if of.low >= BOUND_NS => GoalResult::Missed,
         _ => GoalResult::Undecided,
-    }
+    };
+    (goal, interval.map(|of| [of.low, of.high].map(|end| (end / BOUND_NS).ln())))
 }
 
 /// What one search found, the seconds that its steps took, and their number.
@@ -83,7 +90,10 @@ fn search(random: &mut Random, disturbed: f64) -> (Option<(f64, f64)>, f64, usiz
             0.0 => StepResult { achieved: Rate::new(SERVED_PER_S, unit), ..of },
             // A server falls behind above its peak.
             per_s if per_s > SERVED_PER_S * 1.05 => StepResult { behind: true, ..of },
-            per_s => StepResult { goal: Some(judged(random, per_s, window, is_disturbed)), ..of },
+            per_s => {
+                let (goal, off) = judged(random, per_s, window, is_disturbed);
+                StepResult { goal: Some(goal), off, ..of }
+            }
         });
     }
     let answer = course.answer().expect("a search has an answer");

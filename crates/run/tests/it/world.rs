@@ -42,6 +42,7 @@ pub fn setting(script: Script) -> Setting {
         seed: 5,
         network: Network { delay: Law::Fixed(50e-6), ..Network::default() },
         servers: (0..2).map(server).collect(),
+        filter: None,
         script,
         pauses: Vec::new(),
         work: Span::ZERO,

@@ -65,13 +65,13 @@ pub(super) const FIELDS: &[Field] = &[
     Field {
         name: "warmup",
         value: Some("TIME|auto"),
-        default: "auto in runs, searches and scans of 5s or longer; else 0s",
+        default: "auto in runs, searches and scans of 5s or longer (10s by agents); else 0s",
         help: "How long to load before measuring",
         long: "A time such as `5s`; or `auto`: until the load is steady, from 1 s to 30 % of the \
                duration (memtide warns if that may be too short), and not with a wave. The load \
                is the same as in the measured window. `auto` is the default where it is possible; \
-               trials, simulations and runs by shares or agents have no warm-up by default. The \
-               result does not include it; the record counts it separately.",
+               trials, simulations and runs by shares have no warm-up by default. The result does \
+               not include it; the record counts it separately.",
         member: member!(scenario.warmup, parsed),
         ..LOAD
     },

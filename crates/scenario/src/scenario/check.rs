@@ -32,6 +32,7 @@ pub const TIMEOUT_MAX: Span = Span::from_s(3600);
 const DURATION_MAX: Span = Span::from_s(366 * 86_400);
 /// In runs that are shorter, a warm-up is not looked for unless it is asked for.
 const BRIEF: Span = Span::from_s(5);
+const BRIEF_BY_AGENTS: Span = Span::from_s(10);
 /// Longest window of a run that ends when its figures are narrow, if nothing else is said.
 const AT_MOST: Span = Span::from_s(300);
 /// Highest rate: one operation per nanosecond.
@@ -120,10 +121,11 @@ impl Scenario {
         self.unsteady().is_some()
     }
 
-    /// True if the run is asked to be so short that hardly a warm-up could be found in it.
-    pub fn is_brief(&self) -> bool {
+    /// True if the run is asked to be so short that hardly a warm-up could be found in it. Agents
+    /// learn of its end by a message.
+    pub fn is_brief(&self, by_agents: bool) -> bool {
         let longest = if self.precision.is_empty() { self.duration } else { Some(self.at_most()) };
-        longest.is_some_and(|duration| duration < BRIEF)
+        longest.is_some_and(|duration| duration < if by_agents { BRIEF_BY_AGENTS } else { BRIEF })
     }
 
     /// The longest window that `precision` may take.

@@ -177,8 +177,9 @@ impl Settings {
     /// The warm-up of a run whose user says nothing about it: it is found, unless that is
     /// impossible, or the run is so short that it would end at its longest.
     pub fn warmup_by_default(&self) -> Warmup {
-        let is_divided = self.placement.parts().is_some();
-        match is_divided || self.scenario.is_unsteady() || self.scenario.is_brief() {
+        let by_agents = self.placement.agents.which.is_some();
+        let is_brief = self.scenario.is_brief(by_agents);
+        match self.placement.is_divided() || self.scenario.is_unsteady() || is_brief {
             true => Warmup::NONE,
             false => Warmup::Auto,
         }
@@ -189,19 +190,14 @@ impl Settings {
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(self.scenario.check());
         self.placement.check(&mut problems);
-        let parts = self.placement.parts();
-        if let Some(parts) = parts.filter(|_| self.scenario.warmup == Warmup::Auto) {
-            problems.say(format!(
-                "warmup auto is not possible with {parts}, because each part of the run would find \
-                 another one: use a time such as 5s"
-            ));
+        if self.placement.is_divided() && self.scenario.warmup == Warmup::Auto {
+            problems.say(
+                "warmup auto is not possible with shard, because each part of the run would find \
+                 another one: use a time such as 5s, or agents, whose master finds one for all",
+            );
         }
-        if let Some(parts) = self.placement.parts().filter(|_| !self.scenario.precision.is_empty())
-        {
-            problems.say(format!(
-                "precision is not possible with {parts}, because each part of the run would end \
-                 at another time: use a duration such as 60s"
-            ));
+        if !self.scenario.precision.is_empty() {
+            self.check_precision(&mut problems);
         }
         if let [(_, first), .., (field, last)] = &self.outputs.on_stdout()[..] {
             problems.add(
@@ -230,6 +226,24 @@ impl Settings {
             );
         }
         problems.0
+    }
+
+    /// Checks that one process sees all figures that are to be narrow.
+    ///
+    /// Cause: The figures of several loads are to end one window.
+    fn check_precision(&self, problems: &mut Problems) {
+        if self.placement.is_divided() {
+            problems.say(
+                "precision is not possible with shard, because each part of the run would end at \
+                 another time: use a duration such as 60s, or agents, whose master ends all",
+            );
+        }
+        if self.placement.agents.master_rate.is_some() {
+            problems.say(
+                "precision is not possible with master-rate, because the master's load and that \
+                 of its agents have figures of their own: use a duration such as 60s",
+            );
+        }
     }
 
     fn check_points(&self, problems: &mut Problems) {

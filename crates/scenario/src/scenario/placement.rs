@@ -48,16 +48,15 @@ impl Default for Placement {
 }
 
 impl Placement {
-    /// The field that divides the run into parts; none if it is one part.
-    pub(super) fn parts(&self) -> Option<&'static str> {
-        let is_divided = self.shard.is_some_and(|shard| shard != ShardWord::Whole);
-        is_divided.then_some("shard").or(self.agents.which.is_some().then_some("agents"))
+    /// True if the run is divided into parts that nothing directs while they run.
+    pub(super) fn is_divided(&self) -> bool {
+        self.shard.is_some_and(|shard| shard != ShardWord::Whole)
     }
 
     /// Reports contradictions.
     pub(super) fn check(&self, problems: &mut Problems) {
         self.agents.check(problems);
-        let is_divided = self.shard.is_some_and(|shard| shard != ShardWord::Whole);
+        let is_divided = self.is_divided();
         if is_divided && self.agents.which.is_some() {
             problems.say(
                 "shard and agents cannot be used together: remove shard, because the master \

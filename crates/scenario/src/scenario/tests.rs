@@ -188,7 +188,13 @@ fn a_warmup_is_found_by_default_where_it_can_be() {
         settings.apply(&layer).unwrap();
         settings.warmup_by_default()
     };
-    for words in [("rate", "1k"), ("duration", "5s"), ("precision", "p99 5%"), ("rate", "0")] {
+    for words in [
+        ("rate", "1k"),
+        ("duration", "5s"),
+        ("precision", "p99 5%"),
+        ("rate", "0"),
+        ("agents", "2"),
+    ] {
         assert_eq!(default(&[words]), Warmup::Auto, "{words:?}");
     }
     for words in [
@@ -197,12 +203,12 @@ fn a_warmup_is_found_by_default_where_it_can_be() {
         ("wave", "ramp:1k,2k"),
         ("calls", "9"),
         ("shard", "0/2"),
-        ("agents", "2"),
     ] {
         assert_eq!(default(&[words]), Warmup::NONE, "{words:?}");
     }
     let short = [("precision", "p99 5%"), ("at-most", "4s")];
     assert_eq!(default(&short), Warmup::NONE);
+    assert_eq!(default(&[("agents", "2"), ("duration", "9s")]), Warmup::NONE);
 }
 
 #[test]
@@ -217,12 +223,18 @@ fn a_warmup_is_found_only_where_a_load_can_be_steady() {
         settings.check().into_iter().map(|problem| problem.message).collect()
     };
     assert_eq!(problems(&[("rate", "1k")]), [""; 0]);
+    assert_eq!(problems(&[("agents", "2"), ("precision", "p99 5%")]), [""; 0]);
+    for (of, named) in [("shard", "0/2"), ("master-rate", "1k")].map(|it| (it, it.0)) {
+        let words = [of, ("agents", "2"), ("precision", "p99 5%")];
+        let begins = format!("precision is not possible with {named}, because ");
+        let found = problems(&words);
+        assert!(found.iter().any(|problem| problem.starts_with(&begins)), "{of:?}: {found:?}");
+    }
     for (field, word, named) in [
         ("ops-max", "1k", "ops-max"),
         ("wave", "ramp:1k,2k", "a wave"),
         ("calls", "9", "connection churn"),
         ("shard", "0/2", "shard"),
-        ("agents", "2", "agents"),
     ] {
         let begins = format!("warmup auto is not possible with {named}");
         let found = problems(&[(field, word)]);

@@ -131,6 +131,73 @@ fn a_refused_set_leaves_no_old_value() {
     assert_eq!(pair.ask(&append), "NOT_STORED\r\n");
 }
 
+/// Flag `E` of 1.6.27 and later, in each command that has it.
+#[test]
+fn a_cas_number_that_the_client_chooses_is_the_items() {
+    let mut pair = Pair::new();
+    for (request, answer) in [
+        ("ms a 1 E70 c\r\n1\r\nmg a c\r\n", "HD c70\r\nHD c70\r\n"),
+        ("ms a 1 C70 E71\r\n2\r\nms a 1 C70 E72\r\n3\r\n", "HD\r\nEX\r\n"),
+        ("mg a E99 c v\r\nmg a c\r\n", "VA 1 c71\r\n2\r\nHD c71\r\n"),
+        ("mg b N30 E80 c\r\nmg b c\r\n", "HD c80 W\r\nHD c80 Z\r\n"),
+        ("ma a E81 c v\r\nmg a c\r\n", "VA 1 c81\r\n3\r\nHD c81\r\n"),
+        ("ma d N0 J5 E82 c v\r\nmg d c\r\n", "VA 1 c82\r\n5\r\nHD c82\r\n"),
+        ("md a I E83\r\nmg a c\r\n", "HD\r\nHD c83 X W\r\n"),
+        ("md a x E84\r\nmg a c s\r\n", "HD\r\nHD c84 s0\r\n"),
+        ("md d x\r\nmg d c s\r\n", "HD\r\nHD c82 s0\r\n"),
+        ("ms d 1 MA E85\r\n7\r\nmg d c v\r\n", "HD\r\nVA 1 c85\r\n7\r\n"),
+    ] {
+        assert_eq!(pair.ask(request), answer, "{request}");
+    }
+    // A number that becomes longer is in a new item, whose cas number memcached makes.
+    pair.ask("ms e 1 E86\r\n9\r\n");
+    assert_eq!(pair.ask("ma e E87 c v\r\n"), "VA 2 c87\r\n10\r\n");
+    assert!(!pair.ask("mg e c\r\n").contains("87"));
+}
+
+/// What is longer than any line ends the connection, and nothing of it is carried out.
+#[test]
+fn a_line_that_does_not_end_is_answered_by_the_end_of_the_connection() {
+    let mut pair = Pair::new();
+    pair.ask("ms a 1\r\n1\r\n");
+    let long = |bytes: usize| "o".repeat(bytes);
+    for piece in [1, 7, 2047, usize::MAX] {
+        for line in [
+            format!("md a O{}", long(2_100)),
+            format!("mg a v k O{}", long(9_000)),
+            format!("ms a 1 T30 O{}", long(5_000)),
+            format!("ma {}", long(2_100)),
+            format!("mn {}", long(2_100)),
+        ] {
+            let (mut session, mut out) = (Session::new(1024), Vec::new());
+            let mut flow = Flow::Continue;
+            for bytes in line.as_bytes().chunks(piece.min(line.len())) {
+                flow = session.handle_bytes(pair.clock, bytes, &pair.store, &mut out);
+                if flow == Flow::Close {
+                    break;
+                }
+            }
+            assert_eq!((flow, out.as_slice()), (Flow::Close, &b""[..]), "{piece} {}", &line[..9]);
+        }
+    }
+    // One that ends in time is refused for its words, and others go on.
+    let words = format!("mg a O{} v\r\nmg a v\r\n", long(1_900));
+    assert_eq!(pair.ask(&words), "CLIENT_ERROR opaque token too long\r\nVA 1\r\n1\r\n");
+    assert_eq!((pair.counter("cmd_set"), pair.counter("get_hits")), (1, 1));
+}
+
+/// A value over the limit is skipped, also that of a quiet request, and what follows is in step.
+#[test]
+fn a_value_over_the_limit_keeps_a_stream_of_meta_in_step() {
+    let mut pair = Pair::new();
+    let large = "mn\r\n".repeat(500);
+    pair.ask("ms a 1\r\n1\r\n");
+    let request = format!("ms a {} q O7\r\n{large}\r\nmg a v O8\r\nmn\r\n", large.len());
+    let refusal = "SERVER_ERROR object too large for cache\r\n";
+    assert_eq!(pair.ask(&request), format!("{refusal}EN O8\r\nMN\r\n"));
+    assert_eq!(pair.counter("store_too_large"), 1);
+}
+
 #[test]
 fn the_server_says_what_it_is_and_counts_anew_when_asked() {
     let mut pair = Pair::new();

@@ -330,11 +330,17 @@ impl Shard {
                 if !is_empty && expected.is_some_and(|cas| cas != item.cas) {
                     return asked.answer(Reply::Exists, out);
                 }
-                match self.count_found(target, at, (up, options.delta)) {
+                let anew = KeyAccess { cas: None, ..*target };
+                match self.count_found(&anew, at, (up, options.delta)) {
                     Some(number) if self.table.item(at).value().len() > before => {
                         (at, number, Counted::Replaced)
                     }
-                    Some(number) => (at, number, Counted::InPlace),
+                    Some(number) => {
+                        if let Some(cas) = options.new_cas {
+                            self.table.update(at, |item| item.cas = cas);
+                        }
+                        (at, number, Counted::InPlace)
+                    }
                     None => return encode::answer(out, &NON_NUMERIC.into()),
                 }
             }
@@ -360,7 +366,8 @@ impl Shard {
         out: &mut Vec<u8>,
     ) {
         let options = &asked.request.options;
-        // memcached sets the expiry of the item that a longer number has just replaced.
+        // memcached sets the expiry of the item that a longer number has just replaced, and the cas
+        // number that the request gives.
         let mut ends_s = self.table.item(at).ends_s;
         let digits = number.to_string();
         let from = out.len();
@@ -371,7 +378,10 @@ impl Shard {
         for word in asked.request.flags {
             let item = self.table.item(at);
             match Flag::from_letter(word.letter) {
-                Some(Flag::ReturnCas) => encode::flag_number(out, Flag::ReturnCas, item.cas),
+                Some(Flag::ReturnCas) => {
+                    let cas = options.new_cas.unwrap_or(item.cas);
+                    encode::flag_number(out, Flag::ReturnCas, cas);
+                }
                 Some(Flag::Ttl) => asked.write_ttl(ends_s, out),
                 Some(Flag::Expiry) => ends_s = asked.ends_s(options.expiry),
                 Some(Flag::Vivify) if counted == Counted::Created => {

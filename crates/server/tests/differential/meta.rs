@@ -111,6 +111,7 @@ fn others(random: &mut Random, word: &str, newest: bool) -> Vec<String> {
             "md" => "x",
             _ => "v",
         });
+        letters.push("E");
     }
     let mut flags = Vec::<String>::new();
     for letter in letters {
@@ -159,6 +160,8 @@ fn token(random: &mut Random, letter: &str, word: &str) -> String {
         ("F", _) => [0, 1, u32::MAX][pick(random, 3)].to_string(),
         ("C", _) if random.below(8) == 0 => "0".to_owned(),
         ("C", _) => "#".to_owned(),
+        // Far above those that servers give.
+        ("E", _) => ((1 << 60) + random.below(1000)).to_string(),
         ("J" | "D", _) => [0, 1, 9, 1000, u64::MAX][pick(random, 5)].to_string(),
         ("M", "ms") => ["S", "E", "A", "P", "R", "x"][pick(random, 6)].to_owned(),
         ("M", _) => ["I", "+", "D", "-", "x"][pick(random, 5)].to_owned(),

@@ -2,17 +2,21 @@
 
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::{Address, Sample};
-use memtide_engine::{Fleet, Plan, ServerPlan};
+use memtide_engine::{FilterPlan, Fleet, Plan, ServerPlan};
 use memtide_record::steps::{Conclusion, Step};
 use memtide_record::{Event, Record};
-use memtide_record::{MachineCpu, MachineRecord};
+use memtide_record::{MachineCpu, MachineRecord, ServerCpu};
 use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 use memtide_run::{
-    Barrier, Doors, Failure, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
+    Barrier, Doors, Failure, Lowered, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
 };
-use memtide_scenario::{Layer, Origin, Scenario, Settings, field};
+use memtide_scenario::{Layer, Origin, Resume, Scenario, Settings, field};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
-use memtide_sim::{Network, PauseKind, Script, Setting, SimFleet, SimServer, Trace, WorkerPause};
+use memtide_sim::{
+    Network, PauseKind, Script, Setting, SimFleet, SimServer, Trace, WorkerPause, WorldClock,
+    WorldFilter,
+};
+use memtide_tls::{SimulatedOptions, simulated};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -27,8 +31,14 @@ pub struct World {
     pub pauses: Vec<WorkerPause>,
     /// The CPU time that a worker takes for each event.
     pub work: Span,
+    /// What the kernel says of the servers' CPUs; none if they run elsewhere.
+    pub server_cpu: Option<ServerCpu>,
     /// The servers that die, each with the start and end of its death.
     pub deaths: Vec<(usize, Instant, Instant)>,
+    /// The scripted events.
+    pub script: Script,
+    /// Changes the filter of the servers' ends, in a world with TLS.
+    pub breaks: Option<Box<dyn Fn(FilterPlan) -> FilterPlan>>,
     pub interrupt_at: Instant,
     pub seed: u64,
     /// True to keep measured operations one by one.
@@ -67,7 +77,10 @@ impl World {
             network: Network::default(),
             pauses: Vec::new(),
             work: Span::ZERO,
+            server_cpu: None,
             deaths: Vec::new(),
+            script: Script::default(),
+            breaks: None,
             interrupt_at: Instant::NEVER,
             seed: 1,
             keeps_samples: true,
@@ -134,7 +147,7 @@ impl World {
     ) -> Result<Rehearsal, Failure> {
         let (plans, pauses) = (self.servers.len(), !self.pauses.is_empty());
         let mut barrier = self.barrier.take();
-        let mut audience = Audience { stolen: self.stolen(), ..Audience::default() };
+        let mut audience = Audience { cpu: self.machine_cpu(), ..Audience::default() };
         let (scenario, surroundings, setting) = self.stage();
         let lowered =
             lower(&scenario, &surroundings).unwrap_or_else(|problem| panic!("{}", problem.message));
@@ -158,6 +171,24 @@ impl World {
         drop((fleet, world));
         let samples = Rc::into_inner(samples).expect("the fleet is gone").into_inner();
         Ok(Rehearsal { plan, pauses, record, failure, samples, hash, events, faults })
+    }
+
+    /// The scenario of a share, lowered.
+    pub fn part(&self, share: Option<Share>) -> (Scenario, Lowered) {
+        let scenario = self.scenario();
+        let around = Surroundings { share, ..self.around() };
+        let lowered =
+            lower(&scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message));
+        (scenario, lowered)
+    }
+
+    /// Carries out a share with this fleet.
+    pub fn carry_out(
+        fleet: &mut impl Fleet,
+        (scenario, lowered): &(Scenario, Lowered),
+        barrier: &mut dyn Barrier,
+    ) -> Result<RunOutcome, Failure> {
+        run(fleet, scenario, lowered, false, Some(barrier), &mut Audience::default())
     }
 
     /// The fleet of the world, the plan, and the operations that it will have measured.
@@ -210,13 +241,19 @@ impl World {
         Performed { steps: audience.steps, conclusion, hash: world.trace_hash().0 }
     }
 
-    /// The part of two CPUs' time that the hypervisor withholds, in a world with pauses.
-    fn stolen(&self) -> Option<f64> {
-        let of_steal = self.pauses.iter().filter(|pause| pause.kind == PauseKind::Steal);
-        let stolen_s: f64 = of_steal.map(|pause| pause.length.as_s_f64()).sum();
+    /// What the kernel of this world's machine, which has two CPUs, says of them.
+    fn machine_cpu(&mut self) -> Option<MachineCpu> {
         let scenario = self.scenario();
+        let server = self.server_cpu.take();
         let length = scenario.warmup.longest(scenario.duration) + scenario.duration?;
-        (!self.pauses.is_empty()).then(|| stolen_s / (2.0 * length.as_s_f64()))
+        let part = |kind| {
+            let of_kind = self.pauses.iter().filter(|pause| pause.kind == kind);
+            of_kind.map(|pause| pause.length.as_s_f64()).sum::<f64>() / length.as_s_f64()
+        };
+        let stolen = Some(part(PauseKind::Steal) / 2.0);
+        let throttled = Some(part(PauseKind::Throttled)).filter(|part| *part > 0.0);
+        let is_told = server.is_some() || !self.pauses.is_empty();
+        is_told.then(|| MachineCpu { stolen, throttled, server, ..MachineCpu::default() })
     }
 
     /// The surroundings of the world that lowering knows.
@@ -241,9 +278,30 @@ impl World {
         }
     }
 
+    /// The filters of the load's connections and of the servers' ends, if TLS is spoken.
+    fn filters(
+        &self,
+        scenario: &Scenario,
+        servers: &[ServerPlan],
+    ) -> Option<(FilterPlan, WorldFilter)> {
+        let tls = &scenario.tls;
+        let (seed, least) = (self.seed, tls.min);
+        let options = SimulatedOptions { seed, least, resumes: tls.resume == Resume::On };
+        let clock = WorldClock::default();
+        let read = clock.clone();
+        let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
+        let ends = tls.on.then(|| simulated(&options, move || read.since_unix(), &names))?;
+        let (client, server) = ends.expect("the certificate in the tree is right");
+        let filters =
+            self.breaks.as_ref().map_or_else(|| server.clone(), |breaks| breaks(server.clone()));
+        Some((client, WorldFilter { filters, clock }))
+    }
+
     /// The scenario, its surroundings for lowering, and the setting of the world.
     fn stage(self) -> (Scenario, Surroundings, Setting) {
-        let (scenario, surroundings) = (self.scenario(), self.around());
+        let (scenario, mut surroundings) = (self.scenario(), self.around());
+        let (filter, of_servers) = self.filters(&scenario, &surroundings.servers).unzip();
+        surroundings.filter = filter;
         let servers = self.servers.into_iter().enumerate().map(|(number, profile)| SimServer {
             addresses: vec![address(number)],
             store: StoreOptions { memory_bytes_max: 1 << 30, item_bytes_max: 1 << 20, shards: 1 },
@@ -259,7 +317,8 @@ impl World {
             seed: self.seed,
             network: self.network,
             servers: servers.collect(),
-            script: Script::default(),
+            filter: of_servers,
+            script: self.script,
             pauses: self.pauses,
             work: self.work,
             interrupt_at: self.interrupt_at,
@@ -284,8 +343,8 @@ pub struct Performed {
 #[derive(Default)]
 struct Audience {
     steps: Vec<Step>,
-    /// The part of the machine's CPU time that the hypervisor withholds.
-    stolen: Option<f64>,
+    /// What the kernel says of the machine's CPUs.
+    cpu: Option<MachineCpu>,
 }
 
 impl Observer for Audience {
@@ -298,7 +357,7 @@ impl Observer for Audience {
     fn tick(&mut self, _at: Instant) {}
 
     fn machine_cpu(&self) -> Option<MachineCpu> {
-        self.stolen.map(|share| MachineCpu { stolen: Some(share), ..MachineCpu::default() })
+        self.cpu.clone()
     }
 
     fn rss_max_bytes(&self) -> Option<u64> {

@@ -5,6 +5,7 @@
 #[allow(dead_code, reason = "the swarm uses the rest")]
 mod harness;
 mod queues;
+mod agents;
 mod arrivals;
 mod datagrams;
 mod elsewhere;
@@ -15,5 +16,6 @@ mod pauses;
 mod replay;
 mod shares;
 mod steps;
+mod tls;
 #[path = "harness/prelude.rs"]
 mod prelude;

@@ -4,6 +4,8 @@
 mod causes;
 
 use crate::prelude::*;
+use memtide_engine::Sample;
+use memtide_workload::Outcome;
 
 const PAUSE_S: u64 = 1;
 
@@ -81,4 +83,34 @@ fn what_leaves_after_its_time_is_up_counts_as_sent() {
     let sent = rehearsal.samples.iter().filter(|sample| sample.sent != Instant::NEVER).count();
     assert_eq!(rehearsal.record.totals.timed_out, 5, "one on each connection");
     assert_eq!((rehearsal.record.totals.sent, sent), (500, 500));
+}
+
+/// Operations were hits though their answers were looked at 806 ms after they were due, with a limit
+/// of 500 ms: their worker had no CPU. The server's answers came in time, and nothing knows that.
+#[test]
+fn a_starved_worker_counts_what_it_sees_too_late_as_timed_out() {
+    for wait in ["sleep", "hybrid", "spin"] {
+        let mut world = World::of(
+            "rate=1000 arrival=fixed duration=2s mix=get=1 load=never connections=4 depth=64 \
+             timeout=500ms warmup=0s",
+        )
+        .with(&[("wait", wait)])
+        .behaviour("fixed:5ms");
+        let (from, length) = (Span::from_ms(700), Span::from_ms(800));
+        world.pauses = vec![WorkerPause { worker: 0, from, length, kind: PauseKind::OtherThreads }];
+        let rehearsal = world.rehearse();
+        let totals = &rehearsal.record.totals;
+        let timeout = Span::from_ms(500);
+        let is_late = |sample: &&Sample| {
+            sample.received != Instant::NEVER && sample.received.since(sample.intended) >= timeout
+        };
+        let late: Vec<_> = rehearsal.samples.iter().filter(is_late).collect();
+        assert_eq!((totals.intended, totals.answered + totals.timed_out), (2_000, 2_000));
+        // Due from 695 ms, and seen after 1 500 ms, to 1 005 ms, and seen 5 ms later.
+        assert!((309..=312).contains(&totals.timed_out), "{wait}: {} timed out", totals.timed_out);
+        let answered = |sample: &&&Sample| matches!(sample.outcome, Outcome::Hit | Outcome::Miss);
+        assert_eq!(late.iter().filter(answered).count(), 0, "{wait}: {late:?}");
+        // Those that were in flight when the pause began, and those that were sent when it ended.
+        assert!((9..=12).contains(&totals.late_replies), "{wait}: {}", totals.late_replies);
+    }
 }

@@ -5,7 +5,7 @@
 //! M/D/1: the waiting time's distribution is Erlang's finite sum (ibid. 5.7; Erlang 1909).
 //! M/M/c: waiting is Erlang C's probability times an exponential with rate cμ − λ.
 
-mod belief;
+pub(crate) mod belief;
 mod cutoff;
 mod empty;
 mod precision;

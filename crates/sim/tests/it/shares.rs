@@ -84,7 +84,9 @@ fn shares_add_up() {
 /// Runs of a number of operations, with windows, and with connection churn are divided too.
 #[test]
 fn every_kind_of_load_is_divided() {
-    let cases: [&[(&str, &str)]; 4] = [
+    let only_meta = "get=4,set=1,recache=2,invalidate=1,peek=2";
+    let cases: [&[(&str, &str)]; 5] = [
+        &[("protocol", "meta"), ("mix", only_meta), ("ops-max", "1001"), ("rate", "2k")],
         &[("ops-max", "1001"), ("rate", "2k")],
         &[("ops-max", "1001"), ("rate", "0")],
         &[("clients", "7"), ("window", "16"), ("rate", "2k"), ("duration", "500ms")],

@@ -6,6 +6,7 @@ use crate::batches::batches;
 use crate::errors::errors;
 use crate::harness::Rehearsal;
 use crate::keys::intended_keys;
+use crate::meta::meta;
 use crate::recount::recount;
 use memtide_base::{Instant, Span};
 use memtide_engine::{Cooldown, OnFull, Pacing, RateUnit, Sample, Sharing};
@@ -31,6 +32,7 @@ pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
     figures(rehearsal)?;
     cut_off(rehearsal)?;
     recount(rehearsal)?;
+    meta(rehearsal)?;
     verification(rehearsal)?;
     errors(rehearsal)
 }

@@ -75,6 +75,9 @@ pub fn world(seed: u64) -> World {
     if draw.chance(0.3) {
         speak_meta(&mut draw, &mut world.words);
     }
+    if draw.chance(0.2) {
+        encrypt(&mut draw, &mut world.words);
+    }
     world
 }
 
@@ -103,6 +106,34 @@ fn speak_meta(draw: &mut Draw, words: &mut Words) {
     if is_single && draw.chance(0.5) {
         words.push(("match", "opaque".to_owned()));
     }
+    if draw.chance(0.6) {
+        only_meta(draw, words);
+    }
+}
+
+/// Adds kinds and flags that only the meta protocol has.
+fn only_meta(draw: &mut Draw, words: &mut Words) {
+    let (_, mix) = words.iter_mut().find(|(field, _)| *field == "mix").expect("it is drawn");
+    for kind in ["recache", "invalidate", "peek"] {
+        if draw.chance(0.6) {
+            *mix += &format!(",{kind}={}", draw.between(1, 5));
+        }
+    }
+    if mix.contains("recache") {
+        let laws = ["fixed:0s", "2ms", "exponential:3ms", "uniform:100us,20ms", "300ms"];
+        words.push(("recache-time", draw.pick(&laws).to_owned()));
+    }
+    words.push(("stale-time", draw.pick(&["30", "30", "1", "0"]).to_owned()));
+    if draw.chance(0.3) {
+        words.push(("meta-flags", draw.pick(&["t", "hl", "thlsfc"]).to_owned()));
+    }
+}
+
+/// Encrypts all connections.
+fn encrypt(draw: &mut Draw, words: &mut Words) {
+    words.push(("tls", "on".to_owned()));
+    words.push(("tls-min", draw.pick(&["1.2", "1.3"]).to_owned()));
+    words.push(("tls-resume", draw.pick(&["on", "on", "off"]).to_owned()));
 }
 
 fn load(draw: &mut Draw, words: &mut Words) {

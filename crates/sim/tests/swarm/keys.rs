@@ -73,5 +73,5 @@ fn whole(
 }
 
 fn asks(kind: OpKind) -> bool {
-    kind.does(Action::Read) || kind.does(Action::CompareAndStore)
+    kind.reads() && !kind.does(Action::ReadAndTouch)
 }

@@ -21,6 +21,7 @@ mod keys;
 mod recount;
 mod draw;
 mod memory;
+mod meta;
 mod mutations;
 
 use check::check;

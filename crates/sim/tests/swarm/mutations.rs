@@ -2,7 +2,7 @@
 //! a checker must find it.
 
 use crate::batches::by_connection;
-use crate::check::{check, was_sent};
+use crate::check::{check, is_answered, was_sent};
 use crate::harness::Rehearsal;
 use crate::whole;
 use memtide_base::Instant;
@@ -204,4 +204,17 @@ fn a_backlog_that_is_too_old_is_found() {
         },
     );
     assert!(said.contains("an operation had waited for"), "{said}");
+}
+
+/// An operation that counts as answered although its answer came when its time was up.
+#[test]
+fn an_answer_that_came_too_late_is_found() {
+    let said = found(|run| {
+        let timeout = run.plan.timeout;
+        // The last answer of its connection, so that none comes before another that was asked first.
+        let answered = run.samples.iter_mut().filter(|sample| is_answered(sample.outcome));
+        let last = answered.max_by_key(|sample| sample.received).expect("some were answered");
+        last.received = last.intended + timeout;
+    });
+    assert!(said.contains("answered after"), "{said}");
 }

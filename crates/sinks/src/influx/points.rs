@@ -181,17 +181,24 @@ pub struct InfluxIntervals {
     /// The instant at which the load began: the origin of a record's seconds, too, so that its
     /// points replace those of the run.
     began_unix_ns: u64,
+    /// The end of the last row of this load.
+    until: Span,
 }
 
 impl InfluxIntervals {
     /// A sink that makes points for `feed` of the seconds of a load, as they end.
     pub const fn live(run: InfluxRun, feed: Feed) -> Self {
-        Self { run, feed, is_of_record: false, step: None, began_unix_ns: 0 }
+        Self::new(run, feed, false)
     }
 
     /// A sink that makes points for `feed` of the seconds of a record.
     pub const fn of_record(run: InfluxRun, feed: Feed) -> Self {
-        Self { run, feed, is_of_record: true, step: None, began_unix_ns: 0 }
+        Self::new(run, feed, true)
+    }
+
+    const fn new(run: InfluxRun, feed: Feed, is_of_record: bool) -> Self {
+        let (began_unix_ns, until) = (0, Span::ZERO);
+        Self { run, feed, is_of_record, step: None, began_unix_ns, until }
     }
 
     /// Adds the point of a row that ends this long after the beginning of the load.
@@ -204,6 +211,7 @@ impl InfluxIntervals {
         for (name, value) in row.cells() {
             match value {
                 Value::String(word) if name == "kind" => kind = word,
+                Value::String(word) => fields.push(format!("{}=\"{word}\"", tag(name))),
                 Value::Number(number) if name != "step" => {
                     let end = if number.is_f64() { "" } else { "i" };
                     fields.push(format!("{}={number}{end}", tag(name)));
@@ -240,9 +248,9 @@ impl InfluxIntervals {
         }
         let started = record.started_unix_ms.saturating_mul(1_000_000);
         self.began_unix_ns = record.load_began_unix_ns().unwrap_or(started);
-        for second in &record.seconds {
+        for (second, row) in record.seconds.iter().zip(IntervalRow::of_record(record)) {
             let end = Span::from_s_f64(second.start_s) + Span::from_s_f64(second.length_s);
-            self.add(&IntervalRow::of_second(second, None), end);
+            self.add(&row, end);
         }
         Ok(())
     }
@@ -255,7 +263,14 @@ impl Sink for InfluxIntervals {
             _ if self.is_of_record => {}
             Event::StepBegun(step) => self.step = Some(step.number),
             Event::LoadBegun(unix_ns) => self.began_unix_ns = *unix_ns,
+            Event::Done(record) => {
+                if let Some(row) = IntervalRow::surplus(record, self.step, self.until) {
+                    self.add(&row, self.until);
+                    self.feed.flush();
+                }
+            }
             Event::Interval(interval) => {
+                self.until = interval.end();
                 for row in IntervalRow::of_interval(interval, self.step) {
                     self.add(&row, interval.start + interval.length);
                 }

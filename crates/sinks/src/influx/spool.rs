@@ -2,9 +2,9 @@
 
 use super::batch::Batch;
 use std::collections::VecDeque;
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The end of their names.
@@ -145,7 +145,7 @@ impl Spool {
     /// The oldest batch of this run, and the number of its points when it was kept.
     pub(super) fn oldest(&self) -> Option<(io::Result<Batch>, u64)> {
         let kept = self.files.front()?;
-        let read = fs::read(&kept.path).and_then(|zipped| Batch::unzipped(&zipped));
+        let read = read(&kept.path).and_then(|zipped| Batch::unzipped(&zipped));
         Some((read, kept.points))
     }
 
@@ -197,7 +197,7 @@ fn batch_in(path: &Path) -> io::Result<(u64, u64)> {
     if !name.starts_with("memtide-") || !name.ends_with(ENDING) {
         return Err(io::Error::other("it is not a file of a spool"));
     }
-    let zipped = fs::read(path)?;
+    let zipped = read(path)?;
     let batch = Batch::unzipped(&zipped)
         .map_err(|error| io::Error::other(format!("it is not complete: {error}")))?;
     match batch.has_points() {
@@ -221,6 +221,18 @@ pub(super) fn spooled(folder: &Path) -> io::Result<Vec<SpoolFile>> {
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
+}
+
+/// Reads a file. A link is refused: it may lead to a file of another user.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let (opened, named) = (file.metadata()?, fs::symlink_metadata(path)?);
+    if (opened.dev(), opened.ino()) != (named.dev(), named.ino()) {
+        return Err(io::Error::other("it is a link"));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes a file that only its owner may read.

@@ -2,6 +2,7 @@
 //! HdrHistogram log. The crate record defines the content of a row or line.
 
 use crate::Sink;
+use memtide_base::Span;
 use memtide_record::event::{IntervalRow, log_end, log_head};
 use memtide_record::{Event, Interval};
 use memtide_scenario::RowText;
@@ -13,13 +14,15 @@ pub struct IntervalRows<W> {
     out: W,
     form: RowText,
     step: Option<u32>,
+    /// The end of the last row of this load.
+    until: Span,
     begun: bool,
 }
 
 impl<W: Write> IntervalRows<W> {
     /// A sink that writes rows of this form to `out`.
     pub const fn new(out: W, form: RowText) -> Self {
-        Self { out, form, step: None, begun: false }
+        Self { out, form, step: None, until: Span::ZERO, begun: false }
     }
 
     fn write(&mut self, rows: &[IntervalRow]) -> io::Result<()> {
@@ -37,13 +40,20 @@ impl<W: Write + Send> Sink for IntervalRows<W> {
                 self.step = Some(step.number);
                 Ok(())
             }
-            Event::Interval(interval) => self.write(&IntervalRow::of_interval(interval, self.step)),
+            Event::Interval(interval) => {
+                self.until = interval.end();
+                self.write(&IntervalRow::of_interval(interval, self.step))
+            }
+            Event::Done(record) => match IntervalRow::surplus(record, self.step, self.until) {
+                Some(row) => self.write(&[row]),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }
 
     fn takes(&self) -> fn(&Event) -> bool {
-        |event| matches!(event, Event::StepBegun(_) | Event::Interval(_))
+        |event| matches!(event, Event::StepBegun(_) | Event::Interval(_) | Event::Done(_))
     }
 }
 
@@ -75,7 +85,7 @@ impl<W: Write> IntervalLog<W> {
         if !self.begun {
             self.begun = true;
             let start = self.has_time_of_day.then_some(self.began_unix_ns as f64 / 1e9);
-            self.out.write_all(log_head(start).as_bytes())?;
+            self.out.write_all(log_head(start, interval.is_of_agents).as_bytes())?;
         }
         self.out.write_all(interval.log_lines(self.step, self.before_s).as_bytes())?;
         self.out.flush()

@@ -1,5 +1,8 @@
 //! Both ends against each other, whatever the pieces in which their bytes arrive.
 
+mod certificates;
+mod keys;
+
 use super::*;
 use crate::{ClientOptions, Material, ServerOptions, client, made, server};
 use memtide_base::Random;

@@ -10,6 +10,8 @@ fn each_client_has_the_words_of_its_load() {
         ("keys", shape("keys", (16, 1, 100), Which::Memcached)),
         ("churn", churn("churn", 10, Which::Null)),
         ("paced", paced("paced", 1_600, false)),
+        ("tls", shape("tls", (16, 4, 1), Which::Tls)),
+        ("full", Shape { resumes: false, ..churn("full", 1, Which::Tls) }),
     ];
     let mut files = String::new();
     for row in include_str!("lines.txt").lines() {
@@ -19,7 +21,7 @@ fn each_client_has_the_words_of_its_load() {
         let client = able.find(|it| it.name == name).expect(row);
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
         let file = Path::new("f").join(client.program.file).with_extension("conf");
-        let load = Load { shape, address, seconds: 3, file };
+        let load = Load { shape, address, plain: address, seconds: 3, file };
         let words = format!("{} {}", load.filled(client.program.words, " "), client.words);
         assert_eq!(words.trim_end(), line, "{name}");
         files += &load.filled(client.program.reads, "");

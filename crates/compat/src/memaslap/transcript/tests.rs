@@ -150,3 +150,21 @@ fn remedies_name_only_options_that_memaslap_has() {
         assert_eq!(remedy(ours).as_deref(), theirs, "{ours}");
     }
 }
+
+/// Service times rank what was sent and never answered above all answers; memaslap's rows are of
+/// answers.
+#[test]
+fn times_are_those_of_what_was_answered() {
+    let options = options("-t 5s -S 1s");
+    let shown = |lost| {
+        let mut transcript = Transcript::new(&options, &lower(&options).unwrap().scenario);
+        let mut answered = Histogram::new();
+        [1_000_000, 2_000_000, 3_000_000].into_iter().for_each(|ns| answered.record(ns));
+        let service = Distribution::of(&answered, lost, Span::ZERO);
+        let service = [(Kind::Get, service)].into();
+        let record = Record { measured_s: 2.0, service, ..Record::default() };
+        transcript.on(&Event::Done(Box::new(record))).unwrap().stdout
+    };
+    assert!(shown(0).contains("2000"), "the mean in microseconds: {}", shown(0));
+    assert_eq!(shown(1_666), shown(0));
+}

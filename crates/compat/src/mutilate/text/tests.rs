@@ -180,8 +180,7 @@ fn a_record_is_read_by_kind() {
             max: 1.0,
             least_of_1s: Some(0.125),
             most_of_1s: Some(0.5),
-            stolen: None,
-            beside: None,
+            ..MachineCpu::default()
         }),
         ..Record::default()
     };

@@ -71,8 +71,7 @@ fn record(ops: u64) -> Record {
             max: 0.875,
             least_of_1s: Some(0.25),
             most_of_1s: Some(0.75),
-            stolen: None,
-            beside: None,
+            ..MachineCpu::default()
         }),
         ..Record::default()
     };

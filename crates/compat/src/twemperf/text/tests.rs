@@ -242,3 +242,21 @@ fn a_record_is_read_by_its_names() {
     record.service.get_mut(&Kind::Get).unwrap().count += 1;
     assert!(Material::of(&record).unwrap_err().contains("of get "));
 }
+
+/// Service times rank what was sent and never answered above all answers; twemperf's rows are of
+/// answers.
+#[test]
+fn times_are_those_of_what_was_answered() {
+    use memtide_base::Span;
+    use memtide_record::{Distribution, Record};
+    use memtide_scenario::Kind;
+    let shown = |lost| {
+        let answered = times([1_000_000, 2_000_000, 3_000_000]);
+        let service = Distribution::of(&answered, lost, Span::ZERO);
+        let record = Record { service: [(Kind::Get, service)].into(), ..Record::default() };
+        let material = Material::of(&record).unwrap();
+        assert_eq!(material.response_ns.count(), 3);
+        report(&material, true)
+    };
+    assert_eq!(shown(1_666), shown(0));
+}

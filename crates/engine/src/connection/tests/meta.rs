@@ -92,6 +92,28 @@ fn replies_in_another_order_find_their_operations() {
     });
 }
 
+/// "This is not strict", says the protocol of the order in which flags are returned.
+#[test]
+fn flags_mean_the_same_in_any_order() {
+    let flags = ["O0", "c9", "k7", "f4", "t30", "l1", "h1", "X", "W"];
+    for turn in 0..flags.len() {
+        for backwards in [false, true] {
+            let mut turned = flags;
+            turned.rotate_left(turn);
+            if backwards {
+                turned.reverse();
+            }
+            talks_in_meta(Matching::Opaque, |talk| {
+                talk.send(Cas);
+                talk.recv(format!("VA 2 {}\r\nhi\r\n", turned.join(" ")).as_bytes());
+                assert_eq!(talk.follow_up(), [9], "{turned:?}");
+                talk.recv(b"HD c10 O1\r\n");
+                talk.sees(&["0 cas: Answered Stored, Stored, 1 hits, 11 bytes"]);
+            });
+        }
+    }
+}
+
 #[test]
 fn a_reply_that_matches_nothing_or_twice_breaks_the_connection() {
     let lies: [(&[u8], &str); 6] = [

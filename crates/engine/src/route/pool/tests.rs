@@ -79,3 +79,43 @@ fn the_pick_is_always_a_least_loaded_one() {
         assert_eq!(pool.pick().map(|at| loads[at.index()]), least, "seed {seed}");
     }
 }
+
+/// What a run takes at once, `pick` and `take` would take one after the other.
+#[test]
+fn a_run_is_what_would_be_taken_one_by_one() {
+    for refill in [Refill::Each, Refill::Whole] {
+        let mut random = Random::new(6);
+        let [mut whole, mut single] = [0; 2].map(|_| Pool::new(id(0), 4, 7, refill));
+        let (mut loads, mut longest) = ([0u32; 4], 0);
+        for step in 0..20_000 {
+            let nth = random.below(4) as usize;
+            let connection = id(nth as u32);
+            match random.below(6) {
+                0 => {
+                    let available = random.below(3) > 0;
+                    whole.set_available(connection, available);
+                    single.set_available(connection, available);
+                }
+                1 | 2 => {
+                    let freed = random.below(u64::from(loads[nth]) + 1) as u32;
+                    loads[nth] -= freed;
+                    whole.free(connection, freed);
+                    single.free(connection, freed);
+                }
+                _ => {
+                    let Some(pick) = whole.pick() else { continue };
+                    let run = whole.run(pick, 1 + random.below(8) as usize);
+                    whole.take_many(pick, run as u32);
+                    loads[pick.index()] += run as u32;
+                    longest = longest.max(run);
+                    for _ in 0..run {
+                        assert_eq!(single.pick(), Some(pick), "step {step}");
+                        single.take(pick);
+                    }
+                }
+            }
+            assert_eq!(whole.pick(), single.pick(), "step {step}");
+        }
+        assert_eq!(longest, 7, "an empty connection is filled at once");
+    }
+}

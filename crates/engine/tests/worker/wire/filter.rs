@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The first bytes that both ends send.
 const HELLO: &[u8] = b"scrambled";
@@ -88,6 +89,8 @@ struct Ends {
     renewing: bool,
     /// The renewals that servers requested, and those that clients confirmed.
     renewed: Rc<RefCell<[Renewals; 2]>>,
+    /// The time that filters took of the client, which its clock shows.
+    spent: Arc<AtomicU64>,
     /// Bytes that servers send by themselves.
     said: VecDeque<(ConnectionId, Vec<u8>)>,
     current: Vec<u8>,
@@ -100,9 +103,14 @@ impl Ends {
             ends: BTreeMap::new(),
             renewing: false,
             renewed: Rc::default(),
+            spent: Arc::default(),
             said: VecDeque::new(),
             current: Vec::new(),
         }
+    }
+
+    fn spent(&self) -> Span {
+        Span::from_ns(self.spent.load(Ordering::Relaxed))
     }
 }
 
@@ -116,7 +124,7 @@ fn say(end: &mut Scramble, bytes: &[u8]) -> Vec<u8> {
 
 impl Driver for Ends {
     fn now(&self) -> Instant {
-        self.world.now()
+        self.world.now() + self.spent()
     }
 
     fn connect(
@@ -161,16 +169,21 @@ impl Driver for Ends {
     }
 
     fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
-        if self.said.is_empty() { self.world.wait(until) } else { Ok(()) }
+        match self.said.is_empty() {
+            true => self.world.wait(until - self.spent()),
+            false => Ok(()),
+        }
     }
 
     fn completion(&mut self) -> Option<Completion<'_>> {
-        let at = self.world.now();
+        let at = self.now();
         if let Some((connection, bytes)) = self.said.pop_front() {
             self.current = bytes;
             return Some(Completion { connection, at, event: Event::Received(&self.current) });
         }
+        let spent = self.spent();
         let Completion { connection, at, event } = self.world.completion()?;
+        let at = at + spent;
         let Event::Received(bytes) = event else {
             return Some(Completion { connection, at, event });
         };
@@ -243,6 +256,63 @@ fn what_a_filter_says_by_itself_leaves_at_once() {
             let [told, heard] = renewed.take();
             assert!(told.len() > 2, "{} renewals", told.len());
             assert_eq!(told, heard);
+        }
+    }
+}
+
+/// A filter that takes time.
+#[derive(Debug)]
+struct Costly {
+    inner: Scramble,
+    spent: Arc<AtomicU64>,
+}
+
+/// The time that encoding requests takes, and decoding replies.
+const ENCODING: Span = Span::from_us(40);
+const DECODING: Span = Span::from_us(7);
+
+impl Filter for Costly {
+    fn handle_bytes(&mut self, wire: &[u8], plain: &mut Vec<u8>) -> Result<(), PeerError> {
+        self.spent.fetch_add(DECODING.ns(), Ordering::Relaxed);
+        self.inner.handle_bytes(wire, plain)
+    }
+
+    fn poll_transmit(&mut self, out: &mut SendBuffer) {
+        let cost = if out.is_empty() { Span::ZERO } else { ENCODING };
+        self.spent.fetch_add(cost.ns(), Ordering::Relaxed);
+        self.inner.poll_transmit(out);
+    }
+
+    fn is_open(&self) -> bool {
+        self.inner.is_open()
+    }
+}
+
+/// Encoding comes before *sent*, and decoding after *received*: both are memtide's own delay, and
+/// the service time has none of it.
+#[test]
+fn time_that_a_filter_takes_is_never_service_time() {
+    let plan = Plan { connections: 1, ..plan() }.mixing("get=3,set=1").lasting(LASTING);
+    let far = |plan: Plan| (run(&plan, Script::default()), plan);
+    for (bare, plan) in
+        [far(plan.clone().open(100.0, Arrival::Fixed, Sharing::Shared)), far(plan.closed())]
+    {
+        let is_closed = matches!(plan.pacing, Pacing::Closed);
+        let spent = Arc::new(AtomicU64::new(0));
+        let clock = Arc::clone(&spent);
+        let filter = Some(FilterPlan::new(move |_| {
+            Box::new(Costly { inner: Scramble::default(), spent: Arc::clone(&clock) })
+        }));
+        let through = |world| Ends { spent: Arc::clone(&spent), ..Ends::new(world) };
+        let ran = run_through(&Plan { filter, ..plan }, through);
+        let (ran, bare) = (ran.seen.borrow(), bare.seen.borrow());
+        assert!(ran.samples.len() > 20);
+        let service = bare.samples[0].received.since(bare.samples[0].sent);
+        // In a closed loop an operation is due when the reply before it has come.
+        let lag = if is_closed { ENCODING + DECODING } else { ENCODING };
+        for sample in &ran.samples[1..] {
+            assert_eq!(sample.received.since(sample.sent), service);
+            assert_eq!(sample.sent.since(sample.intended), lag, "closed: {is_closed}");
         }
     }
 }

@@ -1,8 +1,10 @@
-//! `memtide run --repeat N`: the same run again and again, each over connections of its own, and
-//! the median of all.
+//! `memtide run --repeat N`: the same run again and again, each over connections of its own or in a
+//! process of its own, and the median of all.
 
 use crate::cmd::ab::{carry_out, run_once};
 use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
+use crate::floor::{FloorMode, Floors};
+use crate::fresh;
 use crate::output::{columns, complain, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::outlets::close;
@@ -22,12 +24,16 @@ const FIGURES: [&str; 3] = ["all.p50", "all.p99", "rate"];
 pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> Result<u8, Stop> {
     let between = matches.get_one::<String>("between");
     let outputs = &settings.outputs;
-    check(settings)?;
+    check(settings, matches)?;
     let mut each = settings.clone();
     // Goals name the figures of the median; a single run is not judged.
     each.scenario.goals.clear();
     each.outputs = Outputs { quiet: outputs.quiet, ..Outputs::default() };
     check_whole(&each, u64::from(each.scenario.servers.is_empty()))?;
+    let floors = Floors::new(matches, FloorMode::Off, &each);
+    let floor = matches.get_one::<String>("floor").map(|word| format!("--floor={word}"));
+    let words: Vec<&str> = floor.iter().map(String::as_str).collect();
+    let is_fresh = is_fresh(matches);
     let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
     let watched = WatchedRuns::open(settings, &stop)?.map(Arc::new);
     let names = names(settings);
@@ -48,7 +54,11 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
         if let Some(watched) = &watched {
             watched.live().lock().next_run(format!("run {} of {asked}", number + 1));
         }
-        match run_once(each.clone(), watched.clone()) {
+        let ran = match is_fresh {
+            true => fresh::run(&each, &words, false, &|| stop.is_raised()),
+            false => run_once(each.clone(), watched.clone(), floors.clone()),
+        };
+        match ran {
             Ok(record) => repeats.add(record, &names),
             Err(failed) => {
                 code = failed;
@@ -63,16 +73,25 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
     publish(&repeats, outputs, shows, code)
 }
 
+/// True if each run has a process of its own.
+fn is_fresh(matches: &ArgMatches) -> bool {
+    matches.get_one::<String>("fresh").is_some_and(|word| word == "process")
+}
+
 /// Refuses what belongs to a single run.
 ///
 /// Cause: The field is about a single run, and `--repeat` makes many.
 ///
 /// To do: Leave it out, or do without `--repeat`.
-fn check(settings: &Settings) -> Result<(), Stop> {
+fn check(settings: &Settings, matches: &ArgMatches) -> Result<(), Stop> {
     let Settings { scenario, outputs, placement } = settings;
     check_undivided("--repeat", placement.shard, &variable)?;
     let is_other = |output: &Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
     let unfit = [
+        (
+            is_fresh(matches) && placement.agents.which.is_some(),
+            "--fresh process is about runs on this machine, and agents make theirs elsewhere",
+        ),
         (scenario.trust.strict.is_some(), "strict judges a single run"),
         (outputs.explain.is_some(), "explain is about a single run"),
         (outputs.verify_details.is_some(), "verify-details would mix the values of all runs"),

@@ -85,3 +85,19 @@ fn the_example_of_each_command_is_one() {
         super::super::command(Length::Summary).try_get_matches_from(words).unwrap();
     }
 }
+
+/// Commands are made alone to save memory; nobody sees it.
+#[test]
+fn a_command_that_is_made_alone_says_the_same() {
+    for (name, _) in super::super::OF_SCENARIOS {
+        for line in ["-h", "--help", "--help-all", "--no-such-flag", "--ratte 5", "--rate"] {
+            let line = format!("memtide {name} {line}");
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let whole = command(Length::of(words.clone()));
+            let alone = super::super::command_for(&words);
+            let [whole, alone] = [whole, alone]
+                .map(|command| command.try_get_matches_from(&words).unwrap_err().to_string());
+            assert_eq!(alone, whole, "{line}");
+        }
+    }
+}

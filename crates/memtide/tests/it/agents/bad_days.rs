@@ -1,15 +1,18 @@
 //! Agents that are missing, stopped, killed or started again.
 
 use super::{Lab, load_lasts, names, record, until};
-use crate::child::{Running, shared};
+use crate::child::{Finished, Running, shared};
 use crate::peer::Peer;
 use memtide_record::EndedBy;
 use memtide_record::steps::Steps;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::read_to_string;
-use std::thread::sleep;
-use std::time::Duration;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::fd::AsRawFd;
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
 
 /// A load that lasts until something ends it.
 const LONG: &str = "--rate 2k --duration 40s --mix get=1";
@@ -73,6 +76,12 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     let finished = running.finish().exits(0);
     let record = record(&lab.path("run.json"));
     assert_eq!((record.ended_by, names(&record).len()), (EndedBy::Duration, 2), "{finished}");
+    // It did not end early, and it is known of how many agents it is.
+    let said = finished.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("2 of 3 shares"), "{finished}");
+    for wrong in ["ended early", "share 0", "shares 0 of"] {
+        assert!(!said.contains(wrong), "'{wrong}': {finished}");
+    }
     // Each share keeps its own rate: two thirds of the load, and the unknown rest is counted.
     assert_eq!(record.totals.intended, 14_000, "{finished}");
     let missing = record.missing.as_ref().unwrap();
@@ -84,12 +93,16 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
         .map(|it| it.totals.intended)
         .iter()
         .sum();
-    let in_rows = settled(&read_to_string(rows).unwrap());
+    let rows = read_to_string(rows).unwrap();
+    let in_rows = settled(&rows);
     assert!(in_rows > recorded, "{in_rows} and {recorded}");
     let warning = record.warnings.iter().find(|it| it.code == "rows_without_record").unwrap();
     let said = format!("hold {} operations more than the record", in_rows - recorded);
     assert!(warning.message.contains(&said) && warning.message.contains("agent a2"), "{warning:?}");
-    // The log itself says so at its end.
+    // The rows say so in the last one, and the log in its last line.
+    let last = rows.lines().last().unwrap();
+    assert!(last.contains(&format!(",0.0,surplus,{},,", in_rows - recorded)), "{last}");
+    assert_eq!(record.rows_without_record, Some(in_rows - recorded));
     let log = read_to_string(log).unwrap();
     let last = log.lines().last().unwrap();
     assert_eq!(last, format!("#[Surplus: {}]", warning.message));
@@ -111,21 +124,26 @@ fn a_search_goes_on_with_the_agents_that_are_left_and_says_so() {
     let _turn = shared();
     let (lab, peer) = (Lab::new("search"), Peer::memcached(""));
     let mut agents = lab.agents(2);
-    let [page, text, json] = ["page.html", "text.md", "steps.json"].map(|name| lab.path(name));
+    let [page, text, json, junit] =
+        ["page.html", "text.md", "steps.json", "steps.xml"].map(|name| lab.path(name));
     let words = format!(
         "search -s {} --agents 2 --allow-lost 1 --quiet --keys 200 --rate-min 500 --rate-max 600 \
          --goal all.p50<5s --duration 3s --warmup 0 --mix get=1 --steps-max 6 --resolution 10% \
-         --out html={} --out md={} --json {}",
+         --out html={} --out md={} --json {} --out junit={}",
         peer.name,
         page.display(),
         text.display(),
-        json.display()
+        json.display(),
+        junit.display()
     );
     let running = lab.master(&words);
     agents[0].await_log("begins share");
     agents[1].kill();
     let finished = running.finish();
     finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
+    let junit = read_to_string(junit).unwrap();
+    let why = junit.lines().find(|line| line.contains("type=\"lost\"")).unwrap_or_default();
+    assert!(why.contains("agent a1 was lost in step"), "{junit}");
     let shown = [&finished.out, &read_to_string(page).unwrap(), &read_to_string(text).unwrap()];
     for shown in shown {
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -138,6 +156,40 @@ fn a_search_goes_on_with_the_agents_that_are_left_and_says_so() {
     let partial: Vec<_> = steps.steps.iter().filter(|it| it.record.missing.is_some()).collect();
     assert!(!partial.is_empty() && partial.iter().all(|step| !step.behind), "{finished}");
     assert!(steps.conclusion.answer.unwrap().rate_per_s.is_some_and(|rate| rate >= 500.0));
+}
+
+/// After the loss each step asked the full rate of the agent that was left, and was behind.
+#[test]
+fn a_scan_goes_on_with_the_agents_that_are_left() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("scan"), Peer::memcached(""));
+    let mut agents = lab.agents(2);
+    let [text, json, junit] = ["text.md", "steps.json", "steps.xml"].map(|name| lab.path(name));
+    let words = format!(
+        "scan -s {} --agents 2 --allow-lost 1 --quiet --keys 200 --rates 400,800,600 --duration 2s \
+         --warmup 0 --mix get=1 --arrival fixed --out md={} --json {} --out junit={}",
+        peer.name,
+        text.display(),
+        json.display(),
+        junit.display()
+    );
+    let running = lab.master(&words);
+    agents[0].await_log("begins share");
+    agents[1].kill();
+    let finished = running.finish();
+    finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
+    for text in [&finished.out, &read_to_string(text).unwrap(), &read_to_string(junit).unwrap()] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("agent a1 was lost in step"), "{text}");
+    }
+    let steps = Steps::from_json(&read_to_string(json).unwrap()).unwrap();
+    assert_eq!((steps.conclusion.exit, steps.steps.len()), (3, 3), "{finished}");
+    assert!(steps.steps.iter().all(|step| !step.behind), "{finished}");
+    // The agent that is left makes its half of each later step, and all of that is answered.
+    for (step, half) in steps.steps[1..].iter().zip([800, 600]) {
+        let totals = &step.record.totals;
+        assert_eq!((totals.intended, totals.answered), (half, half), "{finished}");
+    }
 }
 
 #[test]
@@ -214,4 +266,88 @@ fn an_agent_that_is_stopped_for_long_is_lost_and_makes_no_load_afterwards() {
     let still = peer.figure("cmd_get");
     sleep(Duration::from_millis(300));
     assert_eq!(peer.figure("cmd_get"), still);
+}
+
+/// The time until a run has ended that its user interrupts: much shorter than the deadlines of what
+/// it waits for, with time for a busy machine.
+const INTERRUPTED_MAX: Duration = Duration::from_secs(7);
+
+/// Ends a run as by Ctrl-C, and waits for its end.
+fn interrupted(run: Running) -> Finished {
+    let began = Instant::now();
+    run.signal(Signal::INT);
+    let ended = run.finish();
+    assert!(began.elapsed() < INTERRUPTED_MAX, "{:?}: {ended}", began.elapsed());
+    ended
+}
+
+/// Each end of a run took up to 30 s then.
+#[test]
+fn ctrl_c_ends_a_run_whatever_its_agents_do() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("interrupts"), Peer::memcached(""));
+    let agents = lab.agents(2);
+    // An agent stands still in its load.
+    let run = under_way(&lab, &peer, "2", LONG);
+    agents[1].signal(Signal::STOP);
+    let ended = interrupted(run);
+    let words = ["a1", "did not hand over its record within 2 s", "memtide agent records"];
+    // With 3, as whenever an agent is lost.
+    ended.fails(3, &words);
+    let partial = record(&lab.path("run.json"));
+    assert_eq!((names(&partial), partial.partial), (vec!["a0".to_owned()], true), "{ended}");
+    assert!(partial.totals.answered > 0, "{ended}");
+    agents[1].signal(Signal::CONT);
+    agents[1].await_log("done with share");
+    // Agents wait for a server.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = silent.local_addr().unwrap();
+    let run = lab.master(&format!("run -s {server} --agents 2 --timeout 40s {BRIEF}"));
+    agents.iter().for_each(|agent| agent.await_log("begins share"));
+    sleep(Duration::from_secs(1));
+    let ended = interrupted(run);
+    assert!(matches!(ended.code, Some(3 | 130)), "{ended}");
+    assert!(!ended.err.is_empty(), "{ended}");
+}
+
+/// A load that would be over soon.
+const BRIEF: &str = "--rate 500 --duration 1s --load never --warmup 0";
+
+/// An agent that answered pings and never prepared held its master for ever, without a word.
+#[test]
+fn a_server_for_which_an_agent_waits_is_named_and_the_wait_has_an_end() {
+    let _turn = shared();
+    let lab = Lab::new("prepares");
+    let _agent = lab.agent("a0");
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    // It answers the first connection, and then lets the kernel accept one more.
+    let full = TcpListener::bind("127.0.0.1:0").unwrap();
+    // SAFETY: the descriptor is that of a listener, whose queue this shortens.
+    assert_eq!(unsafe { libc::listen(full.as_raw_fd(), 0) }, 0);
+    let [silent_at, full_at] = [&silent, &full].map(|it| it.local_addr().unwrap());
+    let answers = spawn(move || {
+        let (mut stream, _) = full.accept().unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        while let Some(Ok(line)) = lines.next() {
+            let answer = if line == "version" { "VERSION 1.6.0" } else { "END" };
+            stream.write_all(format!("{answer}\r\n").as_bytes()).unwrap();
+        }
+        full
+    });
+    for (server, words, waits) in [
+        (silent_at, "", format!("waiting for server {silent_at} to answer")),
+        (full_at, "--connections 8 --threads 1 --no-stats", "opening 8 connections (".to_owned()),
+    ] {
+        let began = Instant::now();
+        let run = lab.master(&format!(
+            "run -s {server} --agents 1 --timeout 40s --prepare-timeout 4s {words} {BRIEF}"
+        ));
+        let ended = run.finish();
+        ended.fails(3, &["agent a0", "no progress for 4 s (--prepare-timeout)", &waits]);
+        let said = ended.err.lines().find(|line| line.starts_with("memtide: waiting for agent a0"));
+        let said = said.unwrap_or_else(|| panic!("{ended}"));
+        assert!(said.contains(&waits), "{ended}");
+        assert!(began.elapsed() < Duration::from_secs(30), "{ended}");
+    }
+    drop(answers.join());
 }

@@ -50,8 +50,11 @@ fn the_offset_of_each_agents_clock_is_within_its_bound() {
     }
     for run in 0..runs() {
         let count = ahead.len().to_string();
-        let words = "--rate 1k --duration 500ms --warmup 0 --arrival fixed";
-        let (finished, record) = lab.run(&peer, &count, words);
+        let rows = lab.path("rows.csv");
+        let words = "--rate 1k --duration 2500ms --warmup 0 --arrival fixed --mix get=1";
+        let words = format!("{words} --out intervals={}", rows.display());
+        let (finished, record) = lab.run(&peer, &count, &words);
+        of_each_second(&fs::read_to_string(rows).unwrap());
         let clocks: Vec<_> =
             record.shards.iter().map(|shard| shard.clock.clone().unwrap()).collect();
         assert_eq!(clocks.len(), ahead.len());
@@ -67,6 +70,27 @@ fn the_offset_of_each_agents_clock_is_within_its_bound() {
             );
             assert!(reference.error_max_ns < 100_000_000, "{reference:?}: {finished}");
         }
-        assert_eq!(record.totals.intended, 500);
+        assert_eq!(record.totals.intended, 2_500);
     }
+}
+
+/// Asserts that rows follow each other from the beginning of the load on, and that each holds what
+/// was due in it: a clock that is wrong by 1 000 s moves nothing to another row.
+fn of_each_second(text: &str) {
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = lines.next().unwrap();
+    let at = |name: &str| names.iter().position(|it| *it == name).unwrap();
+    let of_all: Vec<_> = lines.filter(|row| row[at("kind")] == "all").collect();
+    let number = |row: &Vec<&str>, name: &str| row[at(name)].parse::<f64>().unwrap();
+    let mut end_s = 0.0;
+    for row in &of_all {
+        let (start_s, length_s) = (number(row, "start_s"), number(row, "length_s"));
+        assert!((start_s - end_s).abs() < 1e-6 && length_s < 1.8, "{text}");
+        end_s = start_s + length_s;
+        // 1 000/s are due; a busy machine answers some of them in the next row.
+        let due = 1e3 * (end_s.min(2.5) - start_s.min(2.5));
+        assert!((number(row, "settled") - due).abs() < 300.0, "{due} were due: {text}");
+    }
+    assert!((2.4..4.5).contains(&end_s), "{text}");
+    assert_eq!(of_all.iter().map(|row| number(row, "settled")).sum::<f64>(), 2_500.0, "{text}");
 }

@@ -33,7 +33,7 @@ const LIE_MAX: Duration = Duration::from_secs(20);
 const PEAK_KIB_MAX: u64 = 400_000;
 
 /// Asserts that a text obeys no stranger, has no line of theirs, and is short.
-fn is_harmless(text: &str, what: &str) {
+pub(super) fn is_harmless(text: &str, what: &str) {
     let obeyed = text.chars().find(|c| is_obeyed(*c) && !"\n\t".contains(*c));
     assert_eq!(obeyed, None, "{what}: {text}");
     assert!(!text.lines().any(|line| line.starts_with("memtide: FORGED")), "{what}: {text}");
@@ -70,7 +70,7 @@ enum Tells {
 }
 
 /// The parts of a record; the digest is that of the bytes.
-fn parts(run: &[u8], record: &[u8]) -> Vec<Says> {
+pub(super) fn parts(run: &[u8], record: &[u8]) -> Vec<Says> {
     let digest = digest(&SHA256, record).as_ref().to_vec();
     let bytes_total = record.len() as u64;
     let part = |data: &[u8]| {

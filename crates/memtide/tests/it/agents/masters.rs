@@ -1,19 +1,22 @@
 //! Masters that die, stop, are interrupted, or compete.
 
-use super::{Agent, Lab, kept, load_lasts, names, record, until};
-use crate::child::{Running, cleared, memtide, shared};
+use super::enemies::{is_harmless, parts};
+use super::{Agent, Lab, PATIENCE, kept, load_lasts, names, record, until};
+use crate::child::{Running, cleared, memtide, program, shared};
 use crate::peer::Peer;
+use memtide_base::hex::from_hex;
 use memtide_cluster::files;
-use memtide_cluster::message::Hello;
-use memtide_cluster::transport::AgentNet;
+use memtide_cluster::message::to_agent::What as Hears;
+use memtide_cluster::message::{FromAgent, Hello, KeptRecord};
+use memtide_cluster::transport::{AgentNet, FromMaster};
 use memtide_record::EndedBy;
 use rustix::process::Signal;
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
-use std::process::Command;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A load that lasts until something ends it.
 const LONG: &str = "--rate 2k --duration 40s --mix get=1";
@@ -177,6 +180,41 @@ fn the_load_ends_when_its_master_is_silent() {
     are_fetched(&lab, &agents);
 }
 
+/// Agents end their load after 5 s without their master, and keep the connection: once it goes on,
+/// it gets the records, says what happened, and the agents need not keep them.
+#[test]
+fn a_master_that_stood_still_gets_the_records_of_its_agents_and_says_so() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("stood-still"), Peer::memcached(""));
+    let (agents, json) = (lab.agents(2), lab.path("run.json"));
+    let words = format!("run -s {} --agents 2 --keys 200 {LONG}", peer.name);
+    let master = lab.master(&format!("{words} --json {}", json.display()));
+    peer.await_figure("cmd_get", 9_000);
+    master.signal(Signal::STOP);
+    let lasts = load_lasts(&peer);
+    assert!(lasts < ALONE_MAX, "{lasts:?}");
+    agents.iter().for_each(|agent| agent.await_log("done with share"));
+    assert!(agents.iter().all(|agent| agent.kept().len() == 1));
+    master.signal(Signal::CONT);
+    let ended = master.finish();
+    ended.fails(
+        3,
+        &[
+            "this machine stood still for ",
+            "memtide agent records",
+            "agents a0 (",
+            " a1 (",
+            "heard nothing from its master for 5 s",
+        ],
+    );
+    let partial = record(&json);
+    assert!(partial.partial && partial.totals.answered > 0, "{ended}");
+    assert_eq!(names(&partial), ["a0", "a1"], "{ended}");
+    let is_forgotten = || agents.iter().all(|agent| agent.kept().is_empty());
+    until(is_forgotten, || agents.iter().map(Agent::said).collect());
+    lab.run(&peer, "2", BRIEF);
+}
+
 #[test]
 fn an_interrupted_master_has_the_record_so_far_and_its_agents_are_free() {
     let _turn = shared();
@@ -283,4 +321,131 @@ fn a_second_master_is_told_that_the_agent_is_busy() {
     first.finish().exits(0);
     assert_eq!(record(&json).ended_by, EndedBy::Duration);
     assert_eq!(agent.said().matches("begins share").count(), 1, "{}", agent.said());
+}
+
+/// Words of a load of which agents make a share each.
+const BRIEF: &str = "--rate 2k --duration 500ms --warmup 0";
+
+/// An agent of this user's own, with all folders by default, and with `state` for its state.
+fn own_agent(lab: &Lab, state: &Path, name: &str) -> Agent {
+    let mut command = program();
+    command.env("XDG_STATE_HOME", state).args(["agent", "--join"]).arg(lab.join());
+    let log = lab.path(&format!("{name}.log"));
+    command.args(["--name", name]).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
+    let records = state.join("memtide/records");
+    Agent { child: command.spawn().unwrap(), log, records }
+}
+
+/// "could not be kept" was said in 6 of 6 runs.
+#[test]
+fn agents_of_one_machine_with_default_folders_keep_a_record_each() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("default-folders"), Peer::memcached(""));
+    let state = lab.path("state");
+    let agents: Vec<Agent> = ["a0", "a1", "a2"].map(|name| own_agent(&lab, &state, name)).into();
+    let master = lab.start(&peer, "3", LONG, &lab.path("run.json"));
+    peer.await_figure("cmd_get", 9_000);
+    master.signal(Signal::KILL);
+    drop(master);
+    let said = || agents.iter().map(Agent::said).collect::<String>();
+    until(|| agents[0].kept().len() == 3, said);
+    assert!(!said().contains("could not be stored"), "{}", said());
+    let folder = lab.path("fetched").display().to_string();
+    let fetched = memtide(&format!("agent records --key {} --agents 3 {folder}", lab.key()));
+    assert_eq!(fetched.exits(0).out, "fetched 3 records of 3 agents\n");
+    until(|| agents[0].kept().is_empty(), said);
+    let json = lab.path("merged.json");
+    memtide(&format!("merge {folder} --json {}", json.display())).exits(0);
+    assert_eq!(names(&record(&json)), ["a0", "a1", "a2"]);
+    // Whole runs leave nothing behind.
+    let (_, whole) = lab.run(&peer, "3", BRIEF);
+    assert_eq!(names(&whole).len(), 3);
+    until(|| agents[0].kept().is_empty(), said);
+}
+
+/// Whatever an agent hands over in place of the record that it named: it is not written, nothing is
+/// acknowledged, and the next record of the same agent is fetched.
+#[test]
+#[allow(clippy::too_many_lines)]
+fn what_is_no_record_is_not_fetched() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("no-record"), Peer::memcached(""));
+    let genuine = {
+        let agents = lab.agents(2);
+        let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
+        peer.await_figure("cmd_get", 9_000);
+        master.signal(Signal::KILL);
+        drop(master);
+        let is_kept = || agents.iter().all(|agent| agent.kept().len() == 1);
+        until(is_kept, || agents.iter().map(Agent::said).collect());
+        let mut paths: Vec<PathBuf> = agents.iter().flat_map(Agent::kept).collect();
+        paths.sort_by_key(|path| record(path).share.unwrap().number);
+        paths
+    };
+    let run = record(&genuine[0]).share.unwrap().agent.unwrap().run;
+    let [first, second] = [0, 1].map(|share| fs::read(&genuine[share]).unwrap());
+    let of_other = String::from_utf8(first.clone()).unwrap().replace(&run, &"0".repeat(32));
+    let half = first[..first.len() / 2].to_vec();
+    let plain = {
+        let json = lab.path("plain.json");
+        memtide(&format!("run -s {} {BRIEF} --quiet --json {}", peer.name, json.display()))
+            .exits(0);
+        fs::read(&json).unwrap()
+    };
+    let escapes = b"\x1b[2J{\"schema\":\"\x1b]0;t\x07\"}".to_vec();
+    // Of these bytes, it hands over no part.
+    let silence = Vec::new();
+    let lies: [(&str, Vec<u8>, &str); 9] = [
+        ("no text", vec![0xff; 9_000], "its record is not text"),
+        ("nothing", silence, "it did not hand over its record: nothing came for 10 s"),
+        ("no JSON", b"#!/bin/sh\nrm -rf /\n".to_vec(), "its record"),
+        ("other JSON", b"{\"a\":1}".to_vec(), "its record"),
+        ("escapes", escapes, "its record"),
+        ("half of it", half, "its record"),
+        ("the record of no share", plain, "its record is not that of share 0"),
+        ("the record of another share", second.clone(), "its record is not that of share 0"),
+        ("the record of another run", of_other.into_bytes(), "its record is not that of run"),
+    ];
+    for (lie, bytes, words) in lies {
+        let folder = lab.path("fetched");
+        let join = files::read_join(&lab.join()).unwrap();
+        let net = AgentNet::listen("127.0.0.1:0", &join, || 1).unwrap();
+        let (protocol, name) = (memtide_cluster::PROTOCOL, "liar".to_owned());
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let run = from_hex(&run).unwrap();
+        let keeps = [0, 1].map(|share| KeptRecord { run: run.clone(), bytes: 5, share }).into();
+        net.set_hello(Hello { protocol, version, name, kept: keeps, ..Hello::default() });
+        let address = net.local_address().unwrap();
+        let master = Running::start(&format!(
+            "agent records --key {} --agents {address} {}",
+            lab.key(),
+            folder.display()
+        ));
+        let mut forgotten = Vec::new();
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            let Some(event) = net.next(Duration::from_millis(50)) else { continue };
+            let FromMaster::Message { message, .. } = event else { continue };
+            match message.what {
+                Some(Hears::Fetch(of)) => {
+                    let bytes = if of.share == 0 { &bytes } else { &second };
+                    let parts = parts(&of.run, bytes).into_iter();
+                    parts.for_each(|what| net.send(FromAgent { what: Some(what) }));
+                }
+                Some(Hears::Acknowledged(of)) => forgotten.push(of.share),
+                Some(Hears::Bye(_)) => break,
+                _ => {}
+            }
+        }
+        let fetched = master.finish();
+        fetched.fails(1, &["liar: ", words]);
+        is_harmless(&fetched.err, lie);
+        // One that stands still is left with all that it has.
+        let whole = usize::from(!bytes.is_empty());
+        assert_eq!(fetched.out, format!("fetched {whole} records of 1 agents\n"), "{lie}");
+        assert_eq!(forgotten, [1; 1][..whole], "{lie}");
+        let written = kept(&folder).into_iter().map(|path| fs::read(path).unwrap());
+        assert!(written.eq(std::iter::repeat_n(second.clone(), whole)), "{lie}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

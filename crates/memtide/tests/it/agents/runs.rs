@@ -3,7 +3,9 @@
 use super::{Agent, Lab, OWN_ADDRESS, is_untouched, names, record, until};
 use crate::child::{assert_counters_equal, memtide, program, shared};
 use crate::peer::Peer;
-use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Record, ShareStart};
+use memtide_record::compare::Trial;
+use memtide_record::{CheckKind, CheckResult, EndedBy, GoalResult, Record, ShareStart, WarmupEnd};
+use std::fs;
 use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -42,6 +44,55 @@ fn agents_make_one_run_after_another() {
     }
 }
 
+/// Real agents: the window opens for all once the load is steady, closes for all once p50 is
+/// narrow, and memcached has counted what their records say.
+#[test]
+fn agents_find_their_warm_up_and_end_when_figures_are_narrow() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("steady"), Peer::memcached(""));
+    let _agents = lab.agents(2);
+    let (finished, record) = lab.run(&peer, "2", "--rate 2k --duration 10s --mix get=1");
+    assert_eq!((record.ended_by, record.partial), (EndedBy::Duration, false), "{finished}");
+    assert_eq!(record.shards.len(), 2);
+    let warmup_s = record.plan.warmup_s;
+    match record.plan.warmup_end {
+        WarmupEnd::Steady => assert!((1.7..3.0).contains(&warmup_s), "{warmup_s}"),
+        // A busy machine is not steady.
+        end => assert_eq!((end, warmup_s), (WarmupEnd::Unsteady, 3.0)),
+    }
+    for shard in &record.shards {
+        assert_eq!(shard.plan.warmup_end, record.plan.warmup_end);
+        // By the compared clocks it is one instant.
+        assert!((shard.plan.warmup_s - warmup_s).abs() < 0.01, "{}", shard.plan.warmup_s);
+    }
+    assert!(finished.out.contains("of warm-up"), "{finished}");
+    assert_counters_equal(&record);
+    let file = lab.path("narrow.toml");
+    fs::write(&file, "precision = \"rate 9%\"\n").unwrap();
+    let words = format!("{} --rate 2k --warmup 0 --at-most 20s --mix get=1", file.display());
+    let (finished, record) = lab.run(&peer, "2", &words);
+    let precision = record.plan.precision.as_ref().expect("the plan has a precision");
+    assert_eq!(precision.reached, Some(true), "{finished}");
+    assert!((5.7..10.0).contains(&record.measured_s), "{}", record.measured_s);
+    assert_counters_equal(&record);
+}
+
+#[test]
+fn agents_speak_meta_with_all_that_only_it_has() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("meta"), Peer::embedded(""));
+    let _agents = lab.agents(2);
+    let mix = "get=4,gets=1,set=1,recache=3,invalidate=1,peek=2";
+    let words = format!("--protocol meta --mix {mix} --recache-time 1ms --meta-flags thl {WORDS}");
+    let (finished, record) = lab.run(&peer, "2", &words);
+    assert_eq!((record.totals.intended, record.shards.len()), (2_000, 2), "{finished}");
+    for name in ["won", "values", "unchanged", "invalidated"] {
+        assert!(record.totals.replies[name] > 0, "no {name}: {finished}");
+    }
+    assert!(record.items.as_ref().is_some_and(|items| items.age_s.count > 0), "{finished}");
+    assert_counters_equal(&record);
+}
+
 #[test]
 fn agents_fill_search_and_scan() {
     let _turn = shared();
@@ -57,6 +108,38 @@ fn agents_fill_search_and_scan() {
     let search = lab.master(&search).finish();
     assert!(search.code == Some(0) || search.code == Some(1), "{search}");
     assert!(search.out.contains("1 000/s"), "{search}");
+}
+
+#[test]
+fn agents_make_both_arms_of_a_trial() {
+    let _turn = shared();
+    let (lab, peer, other) = (Lab::new("ab"), Peer::memcached(""), Peer::memcached(""));
+    let agents = lab.agents(2);
+    let (json, page) = (lab.path("ab.json"), lab.path("ab.html"));
+    let line = format!(
+        "ab --a server={} --b server={} --agents 2 --keys 100 {WORDS} --figures all.p50,rate \
+         --at-most 1s --json {} --out html={}",
+        peer.name,
+        other.name,
+        json.display(),
+        page.display()
+    );
+    let finished = lab.master(&line).finish().exits(0);
+    let trial: Trial = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    assert!(!trial.pairs.is_empty(), "{finished}");
+    assert!(finished.out.contains("\npair 1: "), "{finished}");
+    for pair in trial.pairs.iter().filter(|pair| pair.left_out.is_none()) {
+        for arm in &pair.values {
+            let rate = arm[1].unwrap();
+            assert!((rate / 2_000.0 - 1.0).abs() < 0.05, "both agents made it: {rate}: {finished}");
+        }
+    }
+    // Each agent made a share of each run.
+    let shares = 2 * trial.pairs.len();
+    for agent in &agents {
+        assert_eq!(agent.said().matches("done with share").count(), shares, "{}", agent.said());
+    }
+    assert!(fs::read_to_string(page).unwrap().contains("Pair by pair"), "{finished}");
 }
 
 #[test]
@@ -201,7 +284,7 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     assert_eq!((own.goals.len(), &own.goals[0].goal), (1, &record.goals[0].goal));
     assert_eq!(record.goals[0].result, GoalResult::Met);
     // Each output holds both loads and tells them apart, or says which it holds.
-    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    let read = |path: &Path| fs::read_to_string(path).unwrap();
     assert!(record.goals[0].why.starts_with("the master's own load: "), "{finished}");
     assert!(read(&md).contains("| the master's own load: "), "{}", read(&md));
     let junit = read(&junit);
@@ -226,7 +309,7 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     let counters = checks.find(|check| check.code == code).unwrap();
     assert_eq!(counters.result, CheckResult::Passed, "{}", counters.message);
     let json = lab.folder.join("own.json");
-    std::fs::write(&json, record.to_json()).unwrap();
+    fs::write(&json, record.to_json()).unwrap();
     memtide(&format!("merge {}", json.display())).complains(2, &["the master's own load"]);
     let shown = memtide(&format!("report {}", json.display()));
     assert!(shown.out.contains("load of the master itself"), "{shown}");

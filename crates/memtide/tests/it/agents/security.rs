@@ -6,7 +6,7 @@ use crate::peer::{Peer, free_port};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -149,6 +149,34 @@ fn memory_beyond_the_limit_is_refused_before_it_is_taken() {
     lab.run(&peer, "1", "--rate 500 --duration 1s --warmup 0");
 }
 
+/// A resolver may take long, and asks others: what the settings show is refused before.
+#[test]
+fn what_the_settings_show_is_refused_before_a_name_is_resolved() {
+    let _turn = shared();
+    let lab = Lab::new("before-names");
+    let _agent = lab.agent_with(
+        "a0",
+        "--memory-max 60M --rate-max 1k --connections-max 4 --duration-max 9s --threads-max 2",
+    );
+    let refused = |words: &str, code, expected: &str| {
+        let line = "run -s nowhere.invalid:1 --quiet --load never --agents 1 --warmup 0";
+        lab.refuses(&format!("{line} {words}"), code, &["a0", expected]);
+    };
+    const FEW: &str = "--connections 4 --threads 2";
+    for (words, expected) in [
+        ("--rate 500 --duration 1s --value-size 100000000 --value-max 1GiB", "(memory-max)"),
+        ("--rate 2k --duration 1s", "(rate-max)"),
+        ("--rate 0 --duration 1s", "(rate-max)"),
+        ("--rate 500 --duration 10s", "(duration-max)"),
+    ] {
+        refused(&format!("{FEW} {words}"), 2, expected);
+    }
+    refused("--connections 5 --threads 1 --rate 500 --duration 1s", 2, "(connections-max)");
+    refused("--connections 4 --threads 3 --rate 500 --duration 1s", 2, "(threads-max)");
+    // Within the limits, the name is looked for.
+    refused(&format!("{FEW} --rate 500 --duration 1s"), 3, "nowhere.invalid");
+}
+
 #[test]
 fn no_connection_exists_beyond_the_limit() {
     let _turn = shared();
@@ -286,4 +314,44 @@ fn folders_that_others_can_change_are_refused_for_all_that_an_agent_writes() {
     fs::set_permissions(&place, fs::Permissions::from_mode(0o777)).unwrap();
     command.output().unwrap();
     assert_eq!(fs::read_dir(place).unwrap().count(), 0, "a key was made where others can read it");
+}
+
+/// The mode alone was looked at: another user could own the folder, or the link to it.
+#[test]
+fn folders_of_another_user_are_refused_for_all_that_an_agent_writes() {
+    if !rustix::process::geteuid().is_root() {
+        drop(writeln!(std::io::stderr(), "skipped: only root may make a folder of another user"));
+        return;
+    }
+    const OTHER: Option<u32> = Some(65_534);
+    let lab = Lab::new("owners");
+    let (theirs, link, own) = (lab.path("theirs"), lab.path("link"), lab.path("own"));
+    for folder in [&theirs, &own, &theirs.join("memtide")] {
+        fs::create_dir(folder).unwrap();
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    chown(&theirs, OTHER, OTHER).unwrap();
+    symlink(&own, &link).unwrap();
+    lchown(&link, OTHER, OTHER).unwrap();
+    let join = lab.join().display().to_string();
+    for place in [&theirs, &link].map(|place| place.display().to_string()) {
+        for words in [
+            format!("--records {place}"),
+            format!("--samples {place}"),
+            format!("--influx http://127.0.0.1:1/write?db=x --spool {place},1MB"),
+        ] {
+            let refused = memtide(&format!("agent --join {join} {words}"));
+            refused.complains(2, &[&place, "belongs to another user (number 65534)"]);
+        }
+    }
+    // The folder of the state, of records and of the key is chosen: theirs is passed over.
+    let state = theirs.join("memtide");
+    chown(&state, OTHER, OTHER).unwrap();
+    for words in ["agent status 127.0.0.1:1", "run -s 127.0.0.1:1 --agents 1 --expect 10ms"] {
+        let mut command = program();
+        command.env("XDG_STATE_HOME", &theirs).env("XDG_RUNTIME_DIR", lab.path("runtime"));
+        command.args(words.split(' ')).output().unwrap();
+        assert_eq!(fs::read_dir(&state).unwrap().count(), 0, "{words}");
+    }
+    assert_eq!(fs::read_dir(&own).unwrap().count(), 0);
 }

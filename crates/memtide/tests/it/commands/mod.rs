@@ -5,6 +5,7 @@
 mod world;
 mod scale;
 mod ab;
+mod floor;
 mod pages;
 
 use crate::prelude::*;

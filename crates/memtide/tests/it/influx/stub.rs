@@ -156,6 +156,11 @@ pub(crate) fn point(line: &str) -> Option<Point> {
     let mut values = BTreeMap::new();
     for field in split(&fields, ',') {
         let [name, value] = split(&field, '=').try_into().ok()?;
+        // A word of ours has few values, as a tag.
+        if let Some(word) = value.strip_prefix('"').and_then(|word| word.strip_suffix('"')) {
+            tags.insert(name, word.to_owned()).is_none().then_some(())?;
+            continue;
+        }
         let value = match value.strip_suffix('i') {
             Some(whole) => whole.parse::<i64>().ok()? as f64,
             None => value.parse().ok()?,

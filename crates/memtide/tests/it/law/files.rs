@@ -90,7 +90,9 @@ fn suite(law: &mut Law<'_>, text: &str, step: Option<(f64, CourseKind)>) {
         law.near("time", time, record.measured_s, 0.0006);
         let name = attribute(head, "name").unwrap_or_default();
         match (name.strip_prefix("memtide: "), name.split_once(" at ")) {
-            (Some(what), Some((_, rate))) if what.starts_with("step ") => {
+            (Some(what), Some((_, rate)))
+                if what.trim_start_matches("simulated ").starts_with("step ") =>
+            {
                 let is_so = step.is_some_and(|(truth, _)| numbers(rate).1[0].is(truth));
                 law.holds(is_so, || format!("{name}, not {step:?}"));
             }

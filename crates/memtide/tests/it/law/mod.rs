@@ -26,7 +26,7 @@ pub(crate) use rows::{csv, json_lines};
 /// All outputs that a run by agents has too.
 const OUTS: &str = "--full --out json=r.json --out md=r.md --out html=r.html --out junit=r.xml \
                     --out openmetrics=r.om --out hlog=r.hlog --out intervals=r.csv \
-                    --out intervals=r.jsonl";
+                    --out intervals=r.jsonl --out summary=r.sum.csv";
 /// Outputs of a run, and of no search.
 const OUTS_OF_RUN: &str = "--out hgrm=r.hgrm --out samples=s";
 
@@ -98,6 +98,7 @@ impl Outputs {
             "r.jsonl" => law.holds(rows::are_equal(&json_lines(text), &rows), || {
                 "other rows than as CSV".to_owned()
             }),
+            "r.sum.csv" => rows::summary(&mut law, text),
             "s.csv" => rows::samples(&mut law, &samples),
             "s.jsonl" => rows::samples(&mut law, &json_lines(text)),
             "influx" => rows::points(&mut law, text, &rows, &samples),
@@ -116,42 +117,77 @@ impl Outputs {
         assert!(wrong.is_empty(), "{sort}: {} faults:\n{}", wrong.len(), wrong.join("\n"));
     }
 
+    /// Asserts that changed digits are found in each of these outputs.
+    fn find_changed_digits(&self) {
+        let known = |name: &String| FOUND.iter().any(|(known, _)| known == name);
+        assert!(self.0.keys().all(known), "an output is new");
+        let there = FOUND.iter().filter(|(name, _)| self.0.contains_key(*name));
+        let missed: Vec<String> =
+            there.filter_map(|(name, least)| self.missed(name, *least)).collect();
+        assert!(missed.is_empty(), "{}", missed.join("\n"));
+    }
+
     /// The digits all over an output that can be changed without being found, if a smaller part
     /// than `least` is found.
     fn missed(&self, name: &str, least: f64) -> Option<String> {
         let text = self.get(name);
         let from = if name == "r.json" { text.find("\"totals\"").unwrap() } else { 0 };
-        // The first digit of a number: its last ones may be finer than a bucket of a histogram.
-        let is_first = |at: &usize| {
-            let (before, digit) = (text.as_bytes()[at.max(&1) - 1], text.as_bytes()[*at]);
-            // A figure follows a name in JSON; a port follows that of a host.
-            let is_figure = !b".:".contains(&before) || text[..*at].ends_with("\":");
-            digit.is_ascii_digit() && !before.is_ascii_alphanumeric() && is_figure
-        };
-        // Colours and the page's own text are no figures.
-        let pieces = ["<data value=\"", " data-v=\"", " data-t=\"", " data-x=\"", "><path d=\""];
-        let within = |sign: &'static str| {
-            let pieces = text.match_indices(sign).map(move |(at, _)| at + sign.len());
-            pieces.flat_map(|at| at..at + text[at..].find('"').unwrap())
-        };
-        let digits: Vec<usize> = match name {
-            "r.html" => pieces.into_iter().flat_map(within).filter(is_first).collect(),
-            _ => (from..text.len()).filter(is_first).collect(),
-        };
+        let digits = digits_of(name, text, from);
+        let tried = Tried { name, text, digits, least };
+        tried.missed(|text| self.with(name, text).wrong(name))
+    }
+}
+
+/// An output, the places of its digits, and the least part of these of which a change is found.
+struct Tried<'a> {
+    name: &'a str,
+    text: &'a str,
+    digits: Vec<usize>,
+    least: f64,
+}
+
+impl Tried<'_> {
+    /// The changed digits of which `wrong` finds nothing, if they are too many.
+    fn missed(self, wrong: impl Fn(String) -> Vec<String>) -> Option<String> {
+        let Self { name, text, digits, least } = self;
         assert!(!digits.is_empty(), "{name} has no figures");
         let step = (digits.len() / SPOILED).max(1);
         let tried: Vec<usize> = digits.into_iter().step_by(step).collect();
-        let missed: Vec<&str> = tried
+        let missed: Vec<String> = tried
             .iter()
             .filter(|at| {
                 let mut bytes = text.as_bytes().to_vec();
                 bytes[**at] = b'0' + (bytes[**at] - b'0' + 1) % 10;
-                self.with(name, String::from_utf8(bytes).unwrap()).wrong(name).is_empty()
+                wrong(String::from_utf8(bytes).unwrap()).is_empty()
             })
-            .map(|at| &text[at.saturating_sub(40)..(*at + 10).min(text.len())])
+            .map(|at| {
+                String::from_utf8_lossy(&text.as_bytes()[at.saturating_sub(40)..*at + 1])
+                    .into_owned()
+            })
             .collect();
         let found = 1.0 - missed.len() as f64 / tried.len() as f64;
         (found < least).then(|| format!("{name}: {found} of {}, not {missed:#?}", tried.len()))
+    }
+}
+
+/// The first digit of each number in an output; of a page only in what it says of the run.
+fn digits_of(name: &str, text: &str, from: usize) -> Vec<usize> {
+    // Its last ones may be finer than a bucket of a histogram.
+    let is_first = |at: &usize| {
+        let (before, digit) = (text.as_bytes()[at.max(&1) - 1], text.as_bytes()[*at]);
+        // A figure follows a name in JSON; a port follows that of a host.
+        let is_figure = !b".:".contains(&before) || text.as_bytes()[..*at].ends_with(b"\":");
+        digit.is_ascii_digit() && !before.is_ascii_alphanumeric() && is_figure
+    };
+    // Colours and the page's own text are no figures.
+    let pieces = ["<data value=\"", " data-v=\"", " data-t=\"", " data-x=\"", "><path d=\""];
+    let within = |sign: &'static str| {
+        let pieces = text.match_indices(sign).map(move |(at, _)| at + sign.len());
+        pieces.flat_map(|at| at..at + text[at..].find('"').unwrap())
+    };
+    match name.ends_with(".html") {
+        true => pieces.into_iter().flat_map(within).filter(is_first).collect(),
+        false => (from..text.len()).filter(is_first).collect(),
     }
 }
 
@@ -272,10 +308,29 @@ fn two_runs_are_the_same_in_all_outputs_of_a_comparison() {
         .map(|name| fs::read_to_string(folder.join(name)).unwrap());
     let records = [&a, &b].map(|text| Record::from_json(text).unwrap());
     let values = [&a, &b].map(|text| -> Value { serde_json::from_str(text).unwrap() });
-    let mut law = Law::new(&records[0], &values[0]);
-    files::comparison(&mut law, &Law::new(&records[1], &values[1]), &json);
-    files::comparison_shown(&mut law, [&json, &run.out, &markdown, &page]);
-    assert!(law.wrong.is_empty(), "{run}\n{}", law.wrong.join("\n"));
+    let wrong = |shown: [&str; 4]| {
+        let mut law = Law::new(&records[0], &values[0]);
+        files::comparison(&mut law, &Law::new(&records[1], &values[1]), shown[0]);
+        files::comparison_shown(&mut law, shown);
+        law.wrong
+    };
+    let shown = [&*json, &*run.out, &*markdown, &*page];
+    assert!(wrong(shown).is_empty(), "{run}\n{}", wrong(shown).join("\n"));
+    // A changed digit of a figure is found in each.
+    for (at, name, begins, least) in
+        [(1, "text", "\nrate", 0.8), (2, "c.md", "\n| rate", 0.8), (3, "c.html", "<table", 0.9)]
+    {
+        let from = shown[at].find(begins).unwrap_or_else(|| panic!("no {begins}: {}", shown[at]));
+        let until = shown[at].find("\nbelievable").unwrap_or(shown[at].len());
+        let mut digits = digits_of(name, shown[at], from);
+        digits.retain(|digit| (from..until).contains(digit));
+        let missed = Tried { name, text: shown[at], digits, least }.missed(|text| {
+            let mut shown = shown;
+            shown[at] = &text;
+            wrong(shown)
+        });
+        assert_eq!(missed, None);
+    }
 }
 
 #[test]
@@ -289,7 +344,11 @@ fn merged_runs_are_the_same_in_all_outputs() {
             run_in(&folder, &format!("{command} {words} --seed {seed} --json {name}"));
         }
         let run = run_in(&folder, &format!("merge a b {OUTS} --out hgrm=r.hgrm"));
-        outputs(&folder, &run).hold(&command);
+        let outputs = outputs(&folder, &run);
+        outputs.hold(&command);
+        if command == "sim" {
+            outputs.find_changed_digits();
+        }
     }
 }
 
@@ -378,7 +437,16 @@ fn simulated_searches_and_scans_are_the_same_in_all_outputs() {
         let folder = fresh_folder(&format!("law-steps-{number}"));
         let run = run_in(&folder, &format!("sim {command} --quiet {words} {world} {OUTS}"));
         let steps = steps_hold(&folder, &run, None);
+        if number == 0 {
+            find_changed_digits_of_steps(&Outputs::of(&folder, &run));
+        }
         assert!(!steps.steps.is_empty(), "{run}");
+        for name in SAY_SO {
+            let file = fs::read_to_string(folder.join(name));
+            let text = file.unwrap_or_else(|_| run.out.clone());
+            let parts = if name == "r.xml" { text.matches("<testsuite ").count() } else { 1 };
+            assert!(text.matches("simulated").count() >= parts, "{name} does not say so: {text}");
+        }
         for name in ["r.html", "r.md"] {
             let text = fs::read_to_string(folder.join(name)).unwrap();
             assert!(text.contains(&format!("memtide sim {command} scenario.toml --")), "{run}");
@@ -388,11 +456,44 @@ fn simulated_searches_and_scans_are_the_same_in_all_outputs() {
 
 /// Asserts the law for all outputs of a search or a scan, whose points are `lines`.
 fn steps_hold(folder: &Path, run: &Finished, lines: Option<Vec<String>>) -> Steps {
-    let outputs = Outputs::of(folder, run);
-    let steps = Steps::from_json(outputs.get("r.json")).unwrap();
+    let (steps, wrong) = steps_wrong(&Outputs::of(folder, run), lines).expect("steps");
+    assert!(wrong.is_empty(), "{run}\n{} faults:\n{}", wrong.len(), wrong.join("\n"));
+    steps
+}
+
+/// The least part of the digits of each output of a search of which a change is found.
+const FOUND_IN_STEPS: [(&str, f64); 8] = [
+    ("r.json", 0.4),
+    ("text", 0.8),
+    ("r.md", 0.7),
+    ("r.html", 0.8),
+    ("r.xml", 0.7),
+    ("r.hlog", 0.7),
+    ("r.csv", 0.5),
+    ("r.jsonl", 1.0),
+];
+
+fn find_changed_digits_of_steps(outputs: &Outputs) {
+    let missed = FOUND_IN_STEPS.iter().filter_map(|(name, least)| {
+        let text = outputs.get(name);
+        let from = if *name == "r.json" { text.find("\"totals\"").unwrap() } else { 0 };
+        let tried = Tried { name, text, digits: digits_of(name, text, from), least: *least };
+        tried.missed(|text| match steps_wrong(&outputs.with(name, text), None) {
+            Some((_, wrong)) => wrong,
+            None => vec!["they are no steps".to_owned()],
+        })
+    });
+    let missed: Vec<String> = missed.collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// The steps, and what is wrong with the outputs of a search or a scan; none if the JSON holds no
+/// steps.
+fn steps_wrong(outputs: &Outputs, lines: Option<Vec<String>>) -> Option<(Steps, Vec<String>)> {
+    let steps = Steps::from_json(outputs.get("r.json")).ok()?;
     let json: Value = serde_json::from_str(outputs.get("r.json")).unwrap();
     let mut law = Law { steps: Some(&steps), ..Law::new(&steps.steps[0].record, &json) };
-    text::text(&mut law, &run.out);
+    text::text(&mut law, outputs.get("text"));
     text::markdown(&mut law, outputs.get("r.md"));
     let cells = files::steps(outputs.get("r.html"));
     charts::of_steps(&mut law, &steps, outputs.get("r.html").split("<details>").next().unwrap());
@@ -412,7 +513,10 @@ fn steps_hold(folder: &Path, run: &Finished, lines: Option<Vec<String>>) -> Step
         outputs.get(name).split(sign).skip(1).map(|part| format!("{sign}{part}")).collect()
     };
     let (suites, pages) = (parts("r.xml", "<testsuite "), parts("r.html", "<details>"));
-    assert_eq!(suites.len(), steps.steps.len() + 1, "a suite for each step, and the result");
+    if suites.len() != steps.steps.len() + 1 {
+        wrong.push("not a suite for each step, and the result".to_owned());
+        return Some((steps, wrong));
+    }
     let mut before_s = 0.0;
     for (number, step) in steps.steps.iter().enumerate() {
         let mut law = Law::new(&step.record, &json["steps"][number]["record"]);
@@ -431,13 +535,12 @@ fn steps_hold(folder: &Path, run: &Finished, lines: Option<Vec<String>>) -> Step
         files::figures(&mut law, &pages[number]);
         wrong.extend(law.wrong.into_iter().map(|why| format!("step {own:?}: {why}")));
     }
-    assert!(wrong.is_empty(), "{run}\n{} faults:\n{}", wrong.len(), wrong.join("\n"));
-    steps
+    Some((steps, wrong))
 }
 
 /// The least part of the digits of each output of which a change is found. The rest say nothing
 /// about the run: they are of names, of the scenario, or hidden by the precision of a histogram.
-const FOUND: [(&str, f64); 14] = [
+const FOUND: [(&str, f64); 15] = [
     // Names, states of the servers and slices have no figure beside them.
     ("r.json", 0.4),
     ("text", 0.8),
@@ -449,6 +552,8 @@ const FOUND: [(&str, f64); 14] = [
     ("r.hgrm", 0.8),
     ("r.csv", 0.5),
     ("r.jsonl", 1.0),
+    // The version is a word.
+    ("r.sum.csv", 0.8),
     ("s.csv", 0.5),
     ("s.jsonl", 0.5),
     ("influx", 0.9),
@@ -467,9 +572,64 @@ fn a_changed_digit_is_found_in_each_output() {
         .map(|row| serde_json::to_string(row).unwrap() + "\n")
         .collect();
     outputs.0.insert("s.jsonl".to_owned(), lines);
-    let known: Vec<&str> = FOUND.iter().map(|(name, _)| *name).collect();
-    assert!(outputs.0.keys().all(|name| known.contains(&name.as_str())), "an output is new");
-    let missed: Vec<String> =
-        FOUND.iter().filter_map(|(name, least)| outputs.missed(name, *least)).collect();
-    assert!(missed.is_empty(), "{}", missed.join("\n"));
+    outputs.find_changed_digits();
+    finds_planted_fields(&outputs);
+}
+
+/// Asserts that a figure that no table has is found in each output.
+fn finds_planted_fields(outputs: &Outputs) {
+    let heading = |text: &str| {
+        let (names, rows) = text.split_once('\n').unwrap();
+        let rows: Vec<String> = rows.lines().map(|row| format!("{row},7")).collect();
+        format!("{names},planted\n{}\n", rows.join("\n"))
+    };
+    for (name, planted) in [
+        ("r.json", outputs.get("r.json").replacen("\"totals\":{", "\"totals\":{\"planted\":7,", 1)),
+        (
+            "r.json",
+            outputs.get("r.json").replacen("\"totals\": {", "\"totals\": {\"planted\": 7,", 1),
+        ),
+        ("text", format!("planted    7/s in all\n{}", outputs.get("text"))),
+        ("r.md", outputs.get("r.md").replacen("\n| ", "\n| planted | 7 |\n| ", 2)),
+        (
+            "r.html",
+            outputs.get("r.html").replacen(
+                "<data value=\"",
+                "<data value=\"7\">7</data><data value=\"",
+                1,
+            ),
+        ),
+        (
+            "r.xml",
+            outputs.get("r.xml").replacen(
+                "<property ",
+                "<property name=\"planted\" value=\"7\"/><property ",
+                1,
+            ),
+        ),
+        ("r.om", outputs.get("r.om").replace("# EOF", "memtide_planted 7\n# EOF")),
+        ("r.hlog", format!("{}#[Planted: 7]\n", outputs.get("r.hlog"))),
+        ("r.csv", heading(outputs.get("r.csv"))),
+        ("r.jsonl", outputs.get("r.jsonl").replacen('{', "{\"planted\":7,", 1)),
+        ("r.sum.csv", heading(outputs.get("r.sum.csv"))),
+        ("s.csv", heading(outputs.get("s.csv"))),
+        ("s.jsonl", outputs.get("s.jsonl").replacen('{', "{\"planted\":7,", 1)),
+        ("influx", outputs.get("influx").replacen(" intended=", " planted=7,intended=", 1)),
+    ] {
+        if planted != outputs.get(name) {
+            let wrong = outputs.with(name, planted.clone()).wrong(name);
+            assert!(!wrong.is_empty(), "nothing is wrong with {name}: {planted}");
+        }
+    }
+}
+
+/// Each kind of output is held by this law, or `fields.txt` says why not.
+#[test]
+fn each_kind_of_output_is_held_or_has_a_reason() {
+    let held = format!("{OUTS} {OUTS_OF_RUN} --out influx=");
+    let kinds = memtide_scenario::OutputKind::ALL.iter().map(|kind| kind.name());
+    let is_known = |kind: &&str| {
+        held.contains(&format!("--out {kind}=")) || truth::field("elsewhere", kind).is_some()
+    };
+    assert_eq!(kinds.filter(|kind| !is_known(kind)).collect::<Vec<_>>(), [""; 0]);
 }

@@ -1,7 +1,7 @@
 //! Rows of files: the seconds as CSV, JSON Lines and points of InfluxDB, single operations, and the
 //! HdrHistogram log. Each column stands in `fields.txt`.
 
-use super::truth::{BUCKET, Buckets, Law, PERCENTILES, decoded, field, fields, known, ranked};
+use super::truth::{BUCKET, Buckets, Law, PERCENTILES, at, decoded, field, fields, known, ranked};
 use crate::influx::stub::{Point, point};
 use memtide_scenario::Kind;
 use serde_json::Value;
@@ -72,9 +72,16 @@ pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &[LogLine]) {
         rows.iter().filter(|row| row.get("kind").is_some_and(|it| it == kind)).collect()
     };
     let of_all = of_kind("all");
-    let recorded = json["seconds"].as_array().map_or(&[][..], Vec::as_slice);
     // A record keeps no histograms of its seconds: rows that are made of it lack these figures.
     let is_live = rows.iter().any(|row| row.contains_key("measured_answered"));
+    // The last row says what of all of them the record lacks, and each row whose load it holds.
+    let surplus: f64 = of_kind("surplus").iter().filter_map(|row| number(row, "settled")).sum();
+    let lacking = json["rows_without_record"].as_f64().filter(|_| is_live).unwrap_or(0.0);
+    law.near("the surplus", surplus, lacking, 0.0);
+    let load = json["own"].is_object().then_some("agents");
+    let is_said = |row: &Row| row.get("load").map(String::as_str) == load;
+    law.holds(rows.iter().all(is_said), || format!("a row does not say that it is of {load:?}"));
+    let recorded = json["seconds"].as_array().map_or(&[][..], Vec::as_slice);
     // Seconds of several processes are placed anew in a merged record, by more than is known live.
     let is_one = !is_live || law.record.shards.is_empty();
     law.holds(!is_one || of_all.len() == recorded.len(), || format!("{} seconds", of_all.len()));
@@ -113,7 +120,9 @@ pub(super) fn seconds(law: &mut Law<'_>, rows: &[Row], log: &[LogLine]) {
     }
     let record = law.record;
     let names: Vec<&str> = record.response.keys().map(|kind| kind.name()).collect();
-    let is_kind = |row: &Row| row.get("kind").is_some_and(|kind| names.contains(&kind.as_str()));
+    let is_kind = |row: &Row| {
+        row.get("kind").is_some_and(|kind| kind == "surplus" || names.contains(&kind.as_str()))
+    };
     law.holds(rows.iter().all(is_kind), || "a row is of no kind".to_owned());
     for kind in names.into_iter().filter(|_| is_live) {
         let rows = of_kind(kind);
@@ -231,12 +240,20 @@ pub(super) fn log(law: &mut Law<'_>, text: &str) -> Vec<LogLine> {
                 buckets,
                 unanswered: 0,
             });
+        } else if let Some(said) = line.strip_prefix("#[Surplus: ") {
+            let lacking = law.record.rows_without_record.map(|it| format!(" {it} operations more"));
+            let is_so = lacking.is_some_and(|words| said.contains(&words));
+            law.holds(is_so, || format!("'{line}' is not what the record lacks"));
         } else {
-            law.holds(fields("log").any(|known| known == line), || {
+            let is_load = line.starts_with("#[Load: ");
+            let is_known = fields("log").any(|known| known == line);
+            law.holds(is_known && (!is_load || law.record.own.is_some()), || {
                 format!("no table has the line '{line}'")
             });
         }
     }
+    let is_said = law.record.own.is_none() || text.contains("#[Load: ");
+    law.holds(is_said || text.is_empty(), || "the log does not say whose load it holds".to_owned());
     lines
 }
 
@@ -390,7 +407,7 @@ pub(super) fn points(law: &mut Law<'_>, lines: &str, seconds: &[Row], samples: &
             let run = tags.get("step").cloned().unwrap_or_default();
             let known = *loads.entry(run).or_insert(began);
             law.near("the beginning of the load of a point", began, known, 1_000.0);
-            let place = tags.into_iter().filter(|it| ["kind", "step"].contains(&&*it.0));
+            let place = tags.into_iter().filter(|it| ["kind", "step", "load"].contains(&&*it.0));
             rows.push(
                 place.chain(fields.into_iter().map(|(name, it)| (name, it.to_string()))).collect(),
             );
@@ -429,4 +446,50 @@ pub(super) fn points(law: &mut Law<'_>, lines: &str, seconds: &[Row], samples: &
     let total = lines.lines().count();
     law.holds(rows.len() + count as usize == total, || "a line is no point".to_owned());
     law.holds(are_equal(&rows, seconds), || "other seconds than as CSV".to_owned());
+}
+
+/// Holds the rows of a summary against the record: one, or one for each load.
+pub(super) fn summary(law: &mut Law<'_>, text: &str) {
+    let columns: Vec<_> = fields("summary").filter_map(|line| line.split_once(" | ")).collect();
+    let names: Vec<&str> = columns.iter().map(|column| column.0).collect();
+    let heading = text.lines().next().unwrap_or("");
+    law.holds(heading == names.join(","), || format!("the table has other columns: {heading}"));
+    let rows = csv(text);
+    let loads: Vec<_> = rows.iter().map(|row| row.get("load").map(String::as_str)).collect();
+    let both =
+        if law.record.own.is_some() { &[Some("agents"), Some("master")][..] } else { &[None] };
+    law.holds(loads == both, || format!("rows of {loads:?}"));
+    let Some((first, own)) = rows.split_first() else { return };
+    summed(law, &columns, first);
+    for row in own {
+        law.own("a row", |law| summed(law, &columns, row));
+    }
+}
+
+fn summed(law: &mut Law<'_>, columns: &[(&str, &str)], row: &Row) {
+    for (name, path) in columns {
+        if let Some(path) = path.strip_prefix('~') {
+            let truth = (!path.is_empty()).then(|| at(law.json, path).and_then(Value::as_str));
+            let is_so = truth.is_none_or(|truth| row.get(*name).map(String::as_str) == truth);
+            law.holds(is_so, || format!("{name} is {:?}", row.get(*name)));
+            continue;
+        }
+        if *name == "partial" {
+            let is_so = row.get("partial") == Some(&law.record.partial.to_string());
+            law.holds(is_so, || format!("partial: {:?}", row.get("partial")));
+            continue;
+        }
+        // The table has times in nanoseconds, and so has the law.
+        let is_s = ["measured_s", "client_cpu", "server_cpu"].contains(name);
+        let size = if is_s { 1e9 } else { 1.0 };
+        let found = number(row, name).map(|it| it * size);
+        let truth = law.truth(path).filter(|it| it.is_finite());
+        let is_so = match (found, truth) {
+            (Some(found), Some(truth)) => (found - truth).abs() <= 1e-9 * truth.abs(),
+            // A reason is where the figure is: in the record, or in a comparison.
+            (None, _) => *name == "server_cpu" || truth.is_none(),
+            (Some(_), None) => false,
+        };
+        law.holds(is_so, || format!("{name} is {found:?}, not {truth:?}"));
+    }
 }

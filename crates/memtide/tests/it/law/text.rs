@@ -19,7 +19,7 @@ enum Line {
 /// The part about the master's own load begins with this.
 const OWN: &str = "load of the master itself, beside the agents' load";
 /// Sentences, which continue on indented lines.
-const SENTENCES: [&str; 10] = [
+const SENTENCES: [&str; 11] = [
     "closed loop: ",
     "partial: ",
     "goal: ",
@@ -30,6 +30,7 @@ const SENTENCES: [&str; 10] = [
     "doubt: ",
     "lost: ",
     "result: ",
+    "simulated: ",
 ];
 
 /// Holds a report, or the text of a search.
@@ -392,6 +393,7 @@ fn sentences(law: &Law<'_>, label: &str, text: &str) -> Option<bool> {
         }
         ("goals", Some(steps)) => text.replace('`', "") == steps.goals.join(", "),
         ("memtide", Some(steps)) => numbers(text).1[0].is(steps.steps.len() as f64),
+        ("simulated", Some(steps)) => steps.steps.iter().all(|it| it.record.plan.io == "simulated"),
         ("lost", Some(steps)) => steps.conclusion.lost.iter().any(|lost| lost.sentence() == text),
         ("result", Some(steps)) => {
             let (answer, goals) = (steps.conclusion.answer.as_ref()?, steps.goals.join(" and "));

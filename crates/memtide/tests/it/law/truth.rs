@@ -202,6 +202,9 @@ pub(super) fn ranked(buckets: &Buckets, unanswered: u64, fraction: f64) -> Optio
 pub(super) fn record(law: &mut Law<'_>) {
     let (record, totals) = (law.record, &law.record.totals);
     distributions(law, law.json, "");
+    // A member that no record has, or another spelling, is lost when it is written again.
+    let again = serde_json::to_value(record).unwrap();
+    law.holds(again == *law.json, || "the record is written again as another".to_owned());
     if let Err(why) = record.check_conservation().and_then(|()| record.check_servers()) {
         law.wrong.push(why);
     }

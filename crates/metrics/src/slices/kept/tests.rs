@@ -69,7 +69,7 @@ fn shape(window: Option<Span>) -> Shape {
 
 fn note(tally: &mut Tally, operation: &Listed) {
     let &Listed { intended, server, slot, kind, times, is_sent } = operation;
-    tally.intended(intended);
+    tally.intended(intended, 1);
     let counters = &mut tally.segments[0];
     counters.intended += 1;
     counters.settle(kind.into(), if times.is_some() { Fate::Answered } else { Fate::TimedOut });

@@ -14,9 +14,13 @@ const ROWS_WITHOUT_RECORD: &str = "rows_without_record";
 const NS_PER_MS: f64 = 1e6;
 
 /// The lines before the first histogram. `start_unix_s` is the time of day at which the log's
-/// instants begin, if known.
-pub fn log_head(start_unix_s: Option<f64>) -> String {
+/// instants begin, if known; `of_agents` is true if the log holds the load of a master's agents, and
+/// not the master's own beside it.
+pub fn log_head(start_unix_s: Option<f64>, of_agents: bool) -> String {
     let mut head = "#[Histogram log format version 1.3]\n".to_owned();
+    if of_agents {
+        head += "#[Load: of the agents, without the master's own]\n";
+    }
     if let Some(start) = start_unix_s {
         // Writing to a `String` cannot fail.
         let _ = writeln!(head, "#[BaseTime: {start:.3} (seconds since epoch)]");
@@ -55,7 +59,7 @@ impl Interval {
 /// window. Only a head if nothing was measured.
 pub fn log_of(record: &Record) -> String {
     let start = record.window_start_unix_ns.map(|start| start.0 as f64 / 1e9);
-    let mut log = log_head(start);
+    let mut log = log_head(start, record.own.is_some());
     for slice in &record.slices {
         let Some(row) = slice.row() else { continue };
         let times = Histogram::from_recorded(row.response);

@@ -24,6 +24,16 @@ impl LoadSoFar {
         Self { warmup, duration, total, done: 0, unanswered: 0 }
     }
 
+    /// Sets the length of the warm-up, once it is known.
+    pub fn set_warmup(&mut self, warmup: Span) {
+        self.warmup = warmup;
+    }
+
+    /// Sets the length of the measured window, once it is known.
+    pub fn set_duration(&mut self, duration: Span) {
+        self.duration = Some(duration);
+    }
+
     /// Progress after another second. Copies of a write count as operations; the rate is this
     /// second's.
     pub fn after(&mut self, second: &Interval) -> Progress {

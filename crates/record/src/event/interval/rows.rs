@@ -3,7 +3,9 @@
 //! A cell is empty where the second lacks the figure; it is never a false zero.
 
 use super::Interval;
-use crate::record::{HostSecond, Percentile, SecondRecord, ServerReport, SettledCounts, UnderWay};
+use crate::record::{
+    HostSecond, Percentile, Record, SecondRecord, ServerReport, SettledCounts, UnderWay,
+};
 use crate::sample::{CellForm, Column};
 use memtide_base::Span;
 use memtide_metrics::summary::{Quantile, quantile};
@@ -21,6 +23,13 @@ const RESPONSE: [Percentile; 4] =
     [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999];
 /// Percentiles of service time and lag.
 const OTHERS: [Percentile; 2] = [Percentile::P50, Percentile::P99];
+
+/// The column that says whose load a row holds.
+const LOAD: &str = "load";
+/// Its word where rows are those of the agents, without the master's own load.
+const OF_AGENTS: &str = "agents";
+/// The kind of the row that says how many operations of the rows are not in the record.
+const SURPLUS: &str = "surplus";
 
 /// A figure of a server's report.
 type ReportFigure = fn(&ServerReport) -> Option<u64>;
@@ -56,16 +65,33 @@ impl IntervalRow {
             row.under_way(is_all.then_some(&interval.under_way));
             row.reports(interval.reports.values().filter(|_| is_all));
             row.host(interval.host.as_ref().filter(|_| is_all));
+            row.load(interval.is_of_agents);
             row
         };
         Kind::ALL.iter().filter(is_there).map(row).collect()
     }
 
-    /// The row of a second in a record: all operations together, with two percentiles.
-    pub fn of_second(second: &SecondRecord, step: Option<u32>) -> Self {
-        let (start, length) = (second.start_s, second.length_s);
+    /// The rows of the seconds in a record: all operations together, with two percentiles.
+    pub fn of_record(record: &Record) -> Vec<Self> {
+        let of_agents = record.own.is_some();
+        record.seconds.iter().map(|second| Self::of_second(second, of_agents)).collect()
+    }
+
+    /// The row after the last one, which ended at `until`: how many operations of all rows are not in
+    /// `record`, because the record of their agent did not arrive. None if there are none.
+    pub fn surplus(record: &Record, step: Option<u32>, until: Span) -> Option<Self> {
+        let operations = record.rows_without_record?;
+        let mut row = Self::of_second(&SecondRecord::default(), record.own.is_some());
+        let figures = row.0.iter_mut().filter(|(name, _)| *name != LOAD);
+        figures.for_each(|(_, value)| *value = Value::Null);
+        row.place(step, (until.as_s_f64(), 0.0), SURPLUS);
+        row.set("settled", operations);
+        Some(row)
+    }
+
+    fn of_second(second: &SecondRecord, of_agents: bool) -> Self {
         let mut row = Self(Map::new());
-        row.place(step, (start, length), Kind::All);
+        row.place(None, (second.start_s, second.length_s), Kind::All.name());
         row.counts(Some(&second.counts));
         for column in ["measured_sent", "measured_answered", "measured_unanswered"] {
             row.set(column, Value::Null);
@@ -79,6 +105,7 @@ impl IntervalRow {
         row.under_way(Some(&second.under_way));
         row.reports(second.reports.values());
         row.host(second.host.as_ref());
+        row.load(of_agents);
         row
     }
 
@@ -90,7 +117,7 @@ impl IntervalRow {
     /// The columns of every row, in order. A name ends in its unit; a name without a unit counts
     /// operations, keys or connections.
     pub fn columns() -> Vec<Column> {
-        let row = Self::of_second(&SecondRecord::default(), None);
+        let row = Self::of_second(&SecondRecord::default(), false);
         row.0.into_iter().map(|(name, _)| column(name)).collect()
     }
 
@@ -133,15 +160,15 @@ impl IntervalRow {
 
     fn begun(step: Option<u32>, (start, length): (Span, Span), kind: Kind) -> Self {
         let mut row = Self(Map::new());
-        row.place(step, (start.as_s_f64(), length.as_s_f64()), kind);
+        row.place(step, (start.as_s_f64(), length.as_s_f64()), kind.name());
         row
     }
 
-    fn place(&mut self, step: Option<u32>, (start_s, length_s): (f64, f64), kind: Kind) {
+    fn place(&mut self, step: Option<u32>, (start_s, length_s): (f64, f64), kind: &str) {
         self.set("step", step);
         self.set("start_s", start_s);
         self.set("length_s", length_s);
-        self.set("kind", kind.name());
+        self.set("kind", kind);
     }
 
     fn set(&mut self, column: &str, value: impl Into<Value>) {
@@ -227,6 +254,11 @@ impl IntervalRow {
         self.set("host_retransmits", host.retransmits);
         self.set("host_available_bytes", host.available_bytes);
     }
+
+    /// Says whose load it is, if that is not all of it.
+    fn load(&mut self, of_agents: bool) {
+        self.set(LOAD, of_agents.then_some(OF_AGENTS));
+    }
 }
 
 /// Type of the column with this name. Only the columns that identify a second are filled in every
@@ -236,7 +268,8 @@ fn column(name: String) -> Column {
         "step" => ("the step of a search or scan", true),
         "start_s" => ("where the second begins after the beginning of the load", false),
         "length_s" => ("how long it was", false),
-        "kind" => ("the kind of operation; all for all together", false),
+        "kind" => ("the kind of operation; all for all together; surplus for the last row", false),
+        LOAD => ("agents if the master's own load is not in it", true),
         "measured_sent" => ("operations of the measured window that were sent", true),
         "measured_answered" => ("operations of the measured window that were answered", true),
         "measured_unanswered" => ("operations of the measured window without an answer", true),
@@ -257,7 +290,7 @@ fn column(name: String) -> Column {
         .find(|unit| name.strip_suffix(unit).is_some_and(|before| before.ends_with('_')));
     let unit = unit.or_else(|| name.contains("bytes").then_some("bytes"));
     let cell = match unit {
-        _ if name == "kind" => CellForm::Word,
+        _ if name == "kind" || name == LOAD => CellForm::Word,
         Some("s") => CellForm::Fraction,
         _ if name.starts_with("host_cpu") || name == "host_stolen" => CellForm::Fraction,
         _ if name.ends_with("_mean_ns") => CellForm::Fraction,

@@ -112,6 +112,7 @@ impl Seconds {
             }),
             agents: Vec::new(),
             is_over: self.below(4) == 0,
+            is_of_agents: false,
         }
     }
 }

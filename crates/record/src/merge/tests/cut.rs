@@ -78,7 +78,7 @@ fn note(tally: &mut Tally, operation: &Operation) {
     let Operation { intended, server, response, lag, fate, hit, .. } = *operation;
     let at = operation.kind.index();
     let (hits, misses) = (u32::from(hit), u32::from(!hit));
-    tally.intended(intended);
+    tally.intended(intended, 1);
     for counters in [&mut tally.segments[0], &mut tally.servers[server]] {
         counters.intended += 1;
         counters.sent += 1;

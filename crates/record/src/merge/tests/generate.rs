@@ -106,17 +106,23 @@ impl Generator {
                 worker_busy: (0..self.below(3)).map(|_| self.fraction()).collect(),
                 ..ClientRecord::default()
             },
-            machine_cpu: (self.below(3) > 0).then(|| MachineCpu {
-                avg: self.fraction(),
-                min: self.fraction(),
-                max: self.fraction(),
-                least_of_1s: (self.below(2) > 0).then(|| self.fraction()),
-                most_of_1s: (self.below(2) > 0).then(|| self.fraction()),
-                stolen: (self.below(2) > 0).then(|| self.fraction()),
-                beside: None,
-            }),
+            machine_cpu: (self.below(3) > 0).then(|| self.machine_cpu()),
             warnings: self.warnings(),
             ..Record::default()
+        }
+    }
+
+    fn machine_cpu(&mut self) -> MachineCpu {
+        MachineCpu {
+            avg: self.fraction(),
+            min: self.fraction(),
+            max: self.fraction(),
+            least_of_1s: (self.below(2) > 0).then(|| self.fraction()),
+            most_of_1s: (self.below(2) > 0).then(|| self.fraction()),
+            stolen: (self.below(2) > 0).then(|| self.fraction()),
+            beside: None,
+            throttled: (self.below(2) > 0).then(|| self.fraction()),
+            server: None,
         }
     }
 

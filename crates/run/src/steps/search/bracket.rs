@@ -2,21 +2,15 @@
 //! narrow.
 //!
 //! What disturbs a step only ever lengthens its times: a step that met the goals settles its rate,
-//! and a miss is believed once it is the third running. A step that does not tell is repeated,
-//! twice and four times as long; a rate that still does not tell lies inside the interval.
+//! and a miss is believed once it is the third running. A rate whose steps do not tell lies inside
+//! the interval, whose ends are then found by long steps where they will tell.
 
+use super::tried::{LONGER_MAX, Standing, Tried};
 use crate::steps::course::{Course, Decision, StepResult, Trial};
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
-use memtide_record::GoalResult;
 use memtide_record::steps::{Answer, StepRole, Undecided};
 
-/// Misses running that settle a rate.
-const MISSES: u32 = 3;
-/// Steps that do not tell before a rate stays undecided.
-const VAIN: u32 = 3;
-/// The longest step of a rate, as a multiple of the first.
-pub const LONGER_MAX: u32 = 4;
 /// Lowest rate to test, as a fraction of the highest.
 const FLOOR: f64 = 0.01;
 /// The first rate as a fraction of the peak: few servers keep a goal above it.
@@ -25,9 +19,6 @@ const START: f64 = 0.8;
 const DOWN: f64 = 0.75;
 /// Factor by which a rate that turns out too low is raised.
 const RAISE: f64 = 1.25;
-
-/// Beside rates that do not tell, the search ends within this part of their width.
-const GAP_PART: f64 = 4.0;
 
 /// Range and resolution of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,72 +46,6 @@ pub struct Bracket {
     high_ns: Option<f64>,
     /// Longest delay of memtide's own in a step that it left undecided, in ns.
     pause_ns: Option<f64>,
-}
-
-/// A tested rate.
-#[derive(Clone, Copy, Debug)]
-struct Tried {
-    rate: Rate,
-    /// Steps that met the goals.
-    met: u32,
-    /// Steps that missed them.
-    missed: u32,
-    /// The last of these, without one that did not tell between them.
-    running: u32,
-    /// Steps that did not tell.
-    vain: u32,
-    /// True if no further step will tell either.
-    is_given_up: bool,
-    /// False once memtide could not make the load.
-    can_tell: bool,
-    /// Length of the next step, as a multiple of the first.
-    longer: u32,
-}
-
-/// What is known of a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    /// It meets the goals.
-    Met,
-    /// It misses them.
-    Missed,
-    /// It was missed, though not often enough.
-    Missing,
-    /// No step told yet.
-    Open,
-    /// No step told, and none will.
-    Undecided,
-}
-
-impl Tried {
-    const fn standing(&self) -> Standing {
-        match (self.met, self.running) {
-            (1.., _) => Standing::Met,
-            (_, MISSES..) => Standing::Missed,
-            _ if self.is_given_up => Standing::Undecided,
-            _ if self.missed > 0 => Standing::Missing,
-            _ => Standing::Open,
-        }
-    }
-
-    fn note(&mut self, result: &StepResult) {
-        match (result.spoilt, result.behind, result.goal) {
-            (false, true, _) | (false, _, Some(GoalResult::Missed)) => {
-                self.missed += 1;
-                self.running += 1;
-            }
-            (false, _, Some(GoalResult::Met)) => self.met += 1,
-            (is_spoilt, ..) => {
-                self.vain += 1;
-                self.can_tell &= !is_spoilt;
-                self.running = 0;
-                self.is_given_up = self.vain == VAIN || (!is_spoilt && self.longer == LONGER_MAX);
-                if !is_spoilt {
-                    self.longer = (self.longer * 2).min(LONGER_MAX);
-                }
-            }
-        }
-    }
 }
 
 impl Bracket {
@@ -155,39 +80,66 @@ impl Bracket {
     }
 
     fn decide(&mut self) -> Decision {
-        let Some(low) = self.low().map(|low| self.tried[low].rate) else { return self.descend() };
+        if let Some(doubtful) = self.above().iter().find(|it| it.is_doubtful()) {
+            return Self::again(doubtful);
+        }
+        let Some(low) = self.low().map(|low| self.tried[low]) else { return self.descend() };
         let undecided = self.above().iter();
         let undecided = undecided.take_while(|it| it.standing() == Standing::Undecided).count();
         let (gap, rest) = self.above().split_at(undecided);
-        // What is gained beside a wide gap does not pay for the steps.
-        let half = self.limits.resolution / 2.0;
-        let close = 1.0
-            + match (gap.first(), gap.last()) {
-                (Some(first), Some(last)) => {
-                    half.max((last.rate.per_s / first.rate.per_s - 1.0) / GAP_PART)
-                }
-                _ => self.limits.resolution,
-            };
-        let middle = |low: Rate, high: Rate| self.rate((low.per_s * high.per_s).sqrt());
-        // Near a rate that does not tell, shorter steps do not tell either.
-        let longer = if gap.is_empty() { 1 } else { LONGER_MAX };
         if let Some(first) = gap.first()
-            && first.rate > low * close
+            && let Some(decision) = self.toward(first, &low, -1.0)
         {
-            return self.narrow(middle(low, first.rate), longer);
+            return decision;
         }
-        let base = gap.last().map_or(low, |last| last.rate);
+        let base = gap.last().unwrap_or(&low);
         match rest.first().map(|next| (next, next.standing())) {
             // Where memtide cannot make the load, a higher rate only takes time.
-            None if gap.iter().all(|it| it.can_tell) => self.raise(base),
+            None if gap.iter().all(|it| it.can_tell) => self.raise(base.rate),
             None | Some((_, Standing::Met | Standing::Undecided)) => Decision::Over,
             Some((next, Standing::Open)) => Self::again(next),
-            Some((next, _)) if next.rate > base * close => {
-                self.narrow(middle(base, next.rate), longer)
+            Some((next, standing)) => {
+                let narrower = match gap.is_empty() {
+                    true => self.between(base, next),
+                    false => self.toward(base, next, 1.0),
+                };
+                let again = || match standing {
+                    Standing::Missing => Self::again(next),
+                    _ => Decision::Over,
+                };
+                narrower.unwrap_or_else(again)
             }
-            Some((next, Standing::Missing)) => Self::again(next),
-            Some((_, Standing::Missed)) => Decision::Over,
         }
+    }
+
+    /// The first step at the middle of two rates; none if they are close.
+    fn between(&self, low: &Tried, high: &Tried) -> Option<Decision> {
+        let is_wide = high.rate > low.rate * (1.0 + self.limits.resolution);
+        is_wide.then(|| self.narrow(self.rate(middle(low, high)), 1))
+    }
+
+    /// A long step between `open`, a rate that did not tell, and `known`, one below it that meets
+    /// the goals (`side` −1) or one above that misses them (1): near `open`, but so far away that
+    /// it probably tells. None if nothing is gained by it.
+    fn toward(&self, open: &Tried, known: &Tried, side: f64) -> Option<Decision> {
+        // What is gained in less than that does not pay for a long step.
+        let step = 1.0 + self.limits.resolution / 2.0;
+        // How far a rate is from `open`, as a factor above 1.
+        let away = |per_s: f64| (per_s / open.rate.per_s).powf(side);
+        let aim = open.aim(known, side).filter(|_| open.can_tell);
+        let is_here = aim.is_some_and(|per_s| away(per_s) < step);
+        if is_here && open.longer < LONGER_MAX {
+            let longer = LONGER_MAX;
+            let role = StepRole::Confirm;
+            return Some(Decision::Try(Trial { rate: open.rate, role, longer }));
+        }
+        let aim = match aim {
+            Some(_) if is_here => open.rate.per_s * step.powf(side),
+            Some(per_s) => per_s,
+            None => middle(open, known),
+        };
+        let is_gain = away(aim) * step < away(known.rate.per_s);
+        is_gain.then(|| self.narrow(self.rate(aim), open.longest()))
     }
 
     /// Tests a lower rate; the lowest of all is tested until it is settled.
@@ -238,23 +190,10 @@ impl Bracket {
         assert!(result.longer <= LONGER_MAX, "the length of a step is bounded");
         let at = self.tried.partition_point(|tried| tried.rate < result.rate);
         if self.tried.get(at).is_none_or(|tried| tried.rate > result.rate) {
-            let rate = result.rate;
-            self.tried.insert(
-                at,
-                Tried {
-                    rate,
-                    met: 0,
-                    missed: 0,
-                    running: 0,
-                    vain: 0,
-                    is_given_up: false,
-                    can_tell: true,
-                    longer: 1,
-                },
-            );
+            self.tried.insert(at, Tried::new(result.rate));
         }
-        self.tried[at].longer = self.tried[at].longer.max(result.longer);
-        self.tried[at].note(result);
+        let off_max = self.tried[at..].iter().map(|it| it.off_high).fold(f64::INFINITY, f64::min);
+        self.tried[at].note(result, off_max);
         self.high_ns = self.high_ns.into_iter().chain(result.high_ns).reduce(f64::min);
         self.pause_ns = self.pause_ns.into_iter().chain(result.pause_ns).reduce(f64::max);
     }
@@ -277,6 +216,11 @@ impl Bracket {
             pause_ns: self.pause_ns,
         })
     }
+}
+
+/// The middle of two rates, per second.
+fn middle(one: &Tried, other: &Tried) -> f64 {
+    (one.rate.per_s * other.rate.per_s).sqrt()
 }
 
 /// A time above 0, rounded up to two digits.

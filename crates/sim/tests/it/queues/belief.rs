@@ -1,6 +1,7 @@
 //! How far a record's figures can be believed, through the whole simulator: intervals hold what
 //! queueing theory says, slices of shares add up, and ranges hold what a punctual run measured.
 
+use crate::agents::pair::Pair;
 use crate::prelude::*;
 use memtide_metrics::Slice;
 use memtide_metrics::slices::from_text;
@@ -9,21 +10,21 @@ use memtide_scenario::Measure;
 use std::io::Write;
 
 /// The number in this environment variable, or a small one.
-pub(super) fn number(name: &str, few: u64) -> u64 {
+pub(crate) fn number(name: &str, few: u64) -> u64 {
     let word = std::env::var(name).ok();
     word.map_or(few, |word| word.parse().unwrap_or_else(|_| panic!("{name}: '{word}'")))
 }
 
-pub(super) fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     drop(writeln!(std::io::stderr(), "{line}"));
 }
 
 /// The least share of runs that must hold if 93 % do: less 3.5 deviations of a binomial count.
-pub(super) fn least(runs: u64) -> f64 {
+pub(crate) fn least(runs: u64) -> f64 {
     0.93 - 3.5 * (0.95 * 0.05 / runs as f64).sqrt()
 }
 
-fn merged(shares: impl IntoIterator<Item = Record>) -> Record {
+pub(crate) fn merged(shares: impl IntoIterator<Item = Record>) -> Record {
     let mut merging = Merging::new(Scenarios::Same);
     for record in shares {
         merging.add(record).unwrap_or_else(|error| panic!("{error:?}"));
@@ -69,38 +70,125 @@ fn the_slices_of_two_shares_add_up_exactly() {
     assert!(merged.rate.achieved_ci_low_per_s.is_some(), "they have an interval");
 }
 
-/// An M/M/1 queue: utilisation, and whether two shares have one each.
-#[derive(Debug)]
-struct Queue {
+/// The law of a queue with one server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Queue {
+    /// Poisson arrivals, exponential service.
+    Mm1,
+    /// Poisson arrivals, a fixed service time.
+    Md1,
+    /// Exponential service, and Poisson arrivals at 1.6 and .4 of the rate in turn, in phases whose
+    /// number of steps is geometric.
+    OnOff,
+}
+
+/// Who makes the load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Made {
+    ByOne,
+    /// Two agents have a server each.
+    ByTwo,
+    /// Two agents share a server.
+    Beside,
+}
+
+/// A queue at a utilisation, and who makes its load.
+#[derive(Clone, Copy, Debug)]
+struct Loaded {
+    queue: Queue,
     utilisation: f64,
-    are_shares: bool,
+    made: Made,
 }
 
 /// Mean service time of a queue, in ns.
 const SERVICE_NS: f64 = 1e6;
+/// The length of a step of on/off arrivals, and the mean number of steps of a phase.
+const STEP_NS: f64 = 1e7;
+const STEPS: u64 = 20;
 
-impl Queue {
+/// The factor of the rate of each step of on/off arrivals.
+fn steps(seed: u64) -> impl Iterator<Item = f64> {
+    let mut random = Random::new(seed ^ 0x0F0F);
+    let mut is_on = random.below(2) == 0;
+    std::iter::repeat_with(move || {
+        is_on ^= random.below(STEPS) == 0;
+        if is_on { 1.6 } else { 0.4 }
+    })
+}
+
+impl Loaded {
     fn run(&self, seed: u64, seconds: u64) -> Record {
-        let parts = if self.are_shares { 2.0 } else { 1.0 };
+        let parts = if self.made == Made::ByTwo { 2.0 } else { 1.0 };
         let rate = self.utilisation * 1e9 / SERVICE_NS * parts;
+        let load = match self.queue {
+            Queue::Mm1 | Queue::Md1 => format!("rate={rate}"),
+            Queue::OnOff => {
+                let count = ((seconds + 2) as f64 * 1e9 / STEP_NS) as usize;
+                let rates = steps(seed).take(count).map(|factor| (factor * rate).to_string());
+                let rates = rates.collect::<Vec<_>>().join(",");
+                format!("wave=step:{rates}@{}ms", STEP_NS / 1e6)
+            }
+        };
         let words = format!(
-            "rate={rate} arrival=poisson duration={seconds}s warmup=2s mix=get=1 load=never \
+            "{load} arrival=poisson duration={seconds}s warmup=2s mix=get=1 load=never \
              connections=512 timeout=60s"
         );
+        let law = if self.queue == Queue::Md1 { "fixed" } else { "exponential" };
         let world = || World {
             keeps_samples: false,
-            ..World::of(&words).behaviour("queue:1,exponential:1ms").seed(seed)
+            ..World::of(&words).behaviour(&format!("queue:1,{law}:1ms")).seed(seed)
         };
-        if self.are_shares { merged(two_shares(world)) } else { world().rehearse().record }
+        match self.made {
+            Made::ByOne => world().rehearse().record,
+            Made::ByTwo => merged(two_shares(world)),
+            Made::Beside => merged(Pair::of(world()).carry_out().records),
+        }
     }
 
     /// p50, p90, p99 and mean of the response time in ns, and the rate.
     fn truth(&self) -> [f64; 5] {
-        let mean = SERVICE_NS / (1.0 - self.utilisation);
-        let [p50, p90, p99] = [0.5f64, 0.1, 0.01].map(|above| -above.ln() * mean);
-        let parts = if self.are_shares { 2.0 } else { 1.0 };
-        [p50, p90, p99, mean, self.utilisation * 1e9 / SERVICE_NS * parts]
+        let parts = if self.made == Made::ByTwo { 2.0 } else { 1.0 };
+        let rate = self.utilisation * 1e9 / SERVICE_NS * parts;
+        let [p50, p90, p99, mean] = match self.queue {
+            Queue::Mm1 => {
+                let mean = SERVICE_NS / (1.0 - self.utilisation);
+                let [p50, p90, p99] = [0.5f64, 0.1, 0.01].map(|above| -above.ln() * mean);
+                [p50, p90, p99, mean]
+            }
+            Queue::Md1 => {
+                let per_ns = self.utilisation / SERVICE_NS;
+                let [p50, p90, p99] = [0.5, 0.9, 0.99]
+                    .map(|p| SERVICE_NS + super::m_d_1_wait_quantile(per_ns, SERVICE_NS, p));
+                let wait = self.utilisation * SERVICE_NS / (2.0 * (1.0 - self.utilisation));
+                [p50, p90, p99, SERVICE_NS + wait]
+            }
+            Queue::OnOff => recursed(self.utilisation),
+        };
+        [p50, p90, p99, mean, rate]
     }
+}
+
+/// p50, p90, p99 and mean of the response time in ns of on/off arrivals, by Lindley's recursion:
+/// an operation waits for as long as the one before it was there after it came.
+fn recursed(utilisation: f64) -> [f64; 4] {
+    let mut random = Random::new(77);
+    let mut exponential = |mean: f64| -mean * (1.0 - random.unit()).ln();
+    let (mut times, mut response, mut last) = (Vec::new(), 0.0f64, 0.0);
+    for (number, factor) in steps(78).take(1_500_000).enumerate() {
+        let gap = SERVICE_NS / (utilisation * factor);
+        let (begin, end) = (number as f64 * STEP_NS, (number + 1) as f64 * STEP_NS);
+        // A Poisson process has no memory, so each step begins anew.
+        let mut at = begin + exponential(gap);
+        while at < end {
+            response = (response - (at - last)).max(0.0) + exponential(SERVICE_NS);
+            times.push(response);
+            (last, at) = (at, at + exponential(gap));
+        }
+    }
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    times.sort_unstable_by(f64::total_cmp);
+    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|p| times[(times.len() as f64 * p) as usize]);
+    [p50, p90, p99, mean]
 }
 
 /// The intervals of p50, p90, p99, mean and rate.
@@ -115,22 +203,32 @@ fn intervals(record: &Record) -> [Option<[f64; 2]>; 5] {
 fn intervals_hold_what_queueing_theory_says() {
     let runs = number("MEMTIDE_BELIEF_RUNS", 4);
     let seconds = if runs < 50 { 20 } else { 120 };
-    let queue = |utilisation, are_shares| Queue { utilisation, are_shares };
-    for queue in [queue(0.5, false), queue(0.7, false), queue(0.8, false), queue(0.5, true)] {
-        let (mut held, mut printed) = ([0.0; 5], [0.0; 5]);
+    for (queue, utilisation, made) in [
+        (Queue::Mm1, 0.5, Made::ByOne),
+        (Queue::Mm1, 0.7, Made::ByOne),
+        (Queue::Mm1, 0.8, Made::ByOne),
+        (Queue::Md1, 0.5, Made::ByOne),
+        (Queue::Md1, 0.8, Made::ByOne),
+        (Queue::OnOff, 0.5, Made::ByOne),
+        (Queue::Mm1, 0.5, Made::ByTwo),
+        (Queue::Mm1, 0.5, Made::Beside),
+    ] {
+        let loaded = Loaded { queue, utilisation, made };
+        let (truth, mut held, mut printed) = (loaded.truth(), [0.0; 5], [0.0; 5]);
         for seed in 1..=runs {
-            let each = intervals(&queue.run(seed, seconds)).into_iter().zip(queue.truth());
+            let each = intervals(&loaded.run(seed, seconds)).into_iter().zip(truth);
             for (at, (interval, truth)) in each.enumerate() {
                 let Some([low, high]) = interval else { continue };
                 printed[at] += 1.0;
                 held[at] += f64::from(u8::from(low <= truth && truth <= high));
             }
         }
-        say(&format!("{queue:?}: held {held:?} of {printed:?}"));
+        say(&format!("{loaded:?}: held {held:?} of {printed:?}"));
         for (at, (held, printed)) in held.into_iter().zip(printed).enumerate() {
             // p99 of a short run may have too few effective operations.
-            assert!(held >= least(runs) * printed, "{queue:?}: figure {at} holds in {held}");
-            assert!(at == 2 || printed >= 0.9 * runs as f64, "{queue:?}: figure {at} {printed}");
+            assert!(held >= least(runs) * printed, "{loaded:?}: figure {at} holds in {held}");
+            let few = at == 2 || queue == Queue::OnOff;
+            assert!(few || printed >= 0.9 * runs as f64, "{loaded:?}: figure {at} {printed}");
         }
     }
 }

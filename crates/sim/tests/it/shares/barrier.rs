@@ -3,6 +3,8 @@
 use crate::prelude::*;
 use memtide_record::{Aborted, ShareStart};
 use memtide_run::record_not_run;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// A barrier that returns what a test gives it.
 struct Says {
@@ -10,11 +12,17 @@ struct Says {
     begins: Result<Option<Instant>, NotRun>,
     /// If not 0, the load begins at once, and ends when the barrier has been asked this often.
     looks: u32,
+    /// The connections that were open, and how many were to be, each time that it learned of them.
+    opened: Rc<RefCell<Vec<(u64, u32)>>>,
 }
 
 impl Barrier for Says {
     fn kind(&self) -> ShareStart {
         ShareStart::Pmi
+    }
+
+    fn opening(&mut self, open: u64, wanted: u32) {
+        self.opened.borrow_mut().push((open, wanted));
     }
 
     fn arrive(&mut self) -> Result<(), NotRun> {
@@ -36,7 +44,7 @@ impl Barrier for Says {
 }
 
 fn begins(begins: Result<Option<Instant>, NotRun>) -> Says {
-    Says { entered: Ok(()), begins, looks: 0 }
+    Says { entered: Ok(()), begins, looks: 0, opened: Rc::default() }
 }
 
 /// A barrier that cannot be entered.
@@ -87,6 +95,17 @@ fn the_load_begins_at_the_instant_that_was_agreed() {
     let share = run.record.share.expect("it was a share");
     assert_eq!((share.start, share.not_run), (ShareStart::Pmi, None));
     assert_ne!(run.record.ended_by, EndedBy::NotRun);
+}
+
+/// A master says for which agents a run waits, and how far they are.
+#[test]
+fn a_barrier_learns_how_many_connections_are_open() {
+    let barrier = begins(Ok(Some(Instant::ZERO + Span::from_s(9))));
+    let opened = Rc::clone(&barrier.opened);
+    world(barrier).rehearse();
+    let opened = opened.borrow();
+    assert_eq!(opened.last(), Some(&(2, 2)), "each of two shares has two of the four");
+    assert!(opened.is_sorted(), "{opened:?}");
 }
 
 #[test]

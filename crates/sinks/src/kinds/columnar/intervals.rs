@@ -3,6 +3,7 @@
 use super::ParquetRun;
 use super::table::{Cell, Table};
 use crate::{Document, Sink};
+use memtide_base::Span;
 use memtide_record::event::IntervalRow;
 use memtide_record::{CellForm, Column, Event, Record};
 use memtide_scenario::scenario_file;
@@ -18,6 +19,8 @@ pub struct ParquetIntervals<W: Document> {
     table: Table<W>,
     columns: Vec<Column>,
     step: Option<u32>,
+    /// The end of the last row of this load.
+    until: Span,
     /// True if the rows are those of a record.
     is_of_record: bool,
     /// True once the file has rows or facts to write.
@@ -40,15 +43,14 @@ impl<W: Document> ParquetIntervals<W> {
     fn new(out: W, is_of_record: bool) -> Self {
         let columns = IntervalRow::columns();
         let table = Table::new(out, &columns);
-        Self { table, columns, step: None, is_of_record, has_begun: false }
+        Self { table, columns, step: None, until: Span::ZERO, is_of_record, has_begun: false }
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         let scenario = scenario_file(&record.scenario);
         let version = record.machine.memtide_version.clone();
         self.table.describe(FORMAT, ParquetRun { scenario, version, tags: record.tags.clone() });
-        let mut rows = record.seconds.iter().map(|second| IntervalRow::of_second(second, None));
-        rows.try_for_each(|row| self.row(&row))
+        IntervalRow::of_record(record).iter().try_for_each(|row| self.row(row))
     }
 
     fn row(&mut self, row: &IntervalRow) -> io::Result<()> {
@@ -66,12 +68,17 @@ impl<W: Document> Sink for ParquetIntervals<W> {
             }
             Event::Interval(interval) if !self.is_of_record => {
                 self.has_begun = true;
+                self.until = interval.end();
                 let rows = IntervalRow::of_interval(interval, self.step);
                 rows.iter().try_for_each(|row| self.row(row))
             }
             Event::Done(record) if self.is_of_record && !self.has_begun => {
                 self.has_begun = true;
                 self.record(record)
+            }
+            Event::Done(record) if !self.is_of_record => {
+                let row = IntervalRow::surplus(record, self.step, self.until);
+                row.map_or(Ok(()), |row| self.row(&row))
             }
             _ => Ok(()),
         }

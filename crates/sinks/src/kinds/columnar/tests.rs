@@ -247,11 +247,11 @@ fn seconds_are_the_rows_of_csv() {
     let mut sink = ParquetIntervals::of_record(out);
     let second = SecondRecord { response_p50_ns: Some(7), ..SecondRecord::default() };
     let scenario = [("rate".to_owned(), "1k".into())].into_iter().collect();
-    let record = Record { seconds: vec![second.clone()], scenario, ..Record::default() };
+    let record = Record { seconds: vec![second], scenario, ..Record::default() };
+    let text = IntervalRow::text(&IntervalRow::of_record(&record), RowText::Csv, false);
     sink.on(&Event::Done(Box::new(record))).unwrap();
     sink.finish().unwrap();
     let reader = reader(&there);
-    let text = IntervalRow::text(&[IntervalRow::of_second(&second, None)], RowText::Csv, false);
     assert_eq!(rows(&reader), text.lines().collect::<Vec<_>>());
     let about = reader.metadata().file_metadata().key_value_metadata().unwrap();
     assert!(about.iter().any(|it| it.value.as_deref() == Some("rate = \"1k\"\n")), "{about:?}");

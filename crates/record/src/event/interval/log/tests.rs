@@ -14,7 +14,7 @@ fn a_second_is_a_tagged_line_per_kind() {
         unanswered: [(Kind::All, 4)].into(),
         ..Interval::default()
     };
-    let log = log_head(Some(1.5e9)) + &second.log_lines(None, 0.25);
+    let log = log_head(Some(1.5e9), false) + &second.log_lines(None, 0.25);
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines[0], "#[Histogram log format version 1.3]");
     assert_eq!(lines[2], "#[StartTime: 1500000000.000 (seconds since epoch)]");

@@ -68,11 +68,31 @@ fn cells_are_what_their_columns_hold() {
 #[test]
 fn a_second_of_a_record_has_the_same_columns_and_no_false_zero() {
     let kept = SecondRecord { response_p50_ns: Some(7), ..SecondRecord::default() };
-    let row = IntervalRow::of_second(&kept, None);
+    let row = IntervalRow::of_second(&kept, false);
     let live = IntervalRow::of_interval(&second(), None);
     assert_eq!(row.csv_header(), live[0].csv_header());
     assert_eq!(row.0["response_p50_ns"], 7);
     assert!(row.0["measured_answered"].is_null() && row.0["step"].is_null());
+}
+
+/// The rows of a run by agents whose master has a load of its own, and of one that lost an agent.
+#[test]
+fn rows_say_whose_load_they_hold_and_what_the_record_lacks() {
+    let of_agents = Interval { is_of_agents: true, ..second() };
+    for (interval, load) in [(&of_agents, Some("agents")), (&second(), None)] {
+        let rows = IntervalRow::of_interval(interval, None);
+        assert!(rows.iter().all(|row| row.0["load"].as_str() == load), "{rows:?}");
+    }
+    let seconds = vec![SecondRecord::default()];
+    let own = Some(Box::new(Record::default()));
+    let record = Record { own, seconds, ..Record::default() };
+    assert_eq!(IntervalRow::of_record(&record)[0].0["load"], "agents");
+    assert_eq!(IntervalRow::surplus(&record, None, Span::from_s(3)), None);
+    let lost = Record { rows_without_record: Some(4_100), own: None, ..record };
+    let row = IntervalRow::surplus(&lost, Some(2), Span::from_s(3)).unwrap();
+    assert!(row.to_csv().starts_with("2,3.0,0.0,surplus,4100,,"), "{}", row.to_csv());
+    assert_eq!(row.0.values().filter(|value| !value.is_null()).count(), 5);
+    assert_eq!(row.csv_header(), IntervalRow::of_interval(&of_agents, None)[0].csv_header());
 }
 
 /// One of two servers is stopped for a second: what both hold is unknown then.

@@ -1,0 +1,149 @@
+//! The control groups of this process: how much CPU time they allow, and for how long they stopped
+//! its threads because it was used up. Nothing here judges.
+
+use memtide_base::Span;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the kernel shows control groups.
+const ROOT: &str = "/sys/fs/cgroup";
+/// The controller that limits CPU time, in the first version of control groups.
+const CONTROLLER: &str = "cpu";
+
+/// The control groups whose CPU limits hold for this process: its own and all those above.
+#[derive(Clone, Debug, Default)]
+pub struct Groups(Vec<PathBuf>);
+
+impl Groups {
+    /// The groups of this process.
+    pub fn own() -> Self {
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        Self::of(Path::new(ROOT), &groups)
+    }
+
+    /// The groups of a process whose `/proc/PID/cgroup` is `text`, if the kernel shows groups at
+    /// `root`. Folders that do not exist are skipped: a container sees its own group as the root.
+    fn of(root: &Path, text: &str) -> Self {
+        let mut folders = Vec::new();
+        for line in text.lines() {
+            let mut cells = line.splitn(3, ':').skip(1);
+            let (Some(controllers), Some(path)) = (cells.next(), cells.next()) else { continue };
+            let mounts: &[&str] = match controllers {
+                "" => &["", "unified"],
+                some if some.split(',').any(|name| name == CONTROLLER) => &[some, CONTROLLER],
+                _ => continue,
+            };
+            for mount in mounts {
+                let whole = root.join(mount);
+                let group = whole.join(path.trim_start_matches('/'));
+                let above = group.ancestors().take_while(|folder| folder.starts_with(&whole));
+                folders.extend(above.map(Path::to_owned));
+            }
+        }
+        folders.sort_unstable();
+        folders.dedup();
+        Self(folders)
+    }
+
+    /// The smallest limit of all groups, in processors; none without a limit.
+    pub fn quota(&self) -> Option<f64> {
+        self.0.iter().filter_map(|folder| quota(folder)).reduce(f64::min)
+    }
+
+    /// For how long a group has stopped its threads so far, added up over all processors; of
+    /// several groups with a limit the one that did it longest. None without a limit.
+    pub fn throttled(&self) -> Option<Span> {
+        let limited = self.0.iter().filter(|folder| quota(folder).is_some());
+        limited.filter_map(|folder| throttled(folder)).max()
+    }
+}
+
+/// The limit of one group, in processors.
+fn quota(group: &Path) -> Option<f64> {
+    let read = |name: &str| fs::read_to_string(group.join(name)).ok();
+    let of = |quota: &str, period: &str| {
+        let read = |word: &str| word.trim().parse::<f64>().ok();
+        let (quota, period) = (read(quota)?, read(period)?);
+        // Without a limit the first version says -1, the second one "max".
+        (quota > 0.0 && period > 0.0).then(|| quota / period)
+    };
+    match read("cpu.max") {
+        Some(both) => both.trim().split_once(' ').and_then(|(quota, period)| of(quota, period)),
+        None => of(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?),
+    }
+}
+
+/// For how long one group has been stopped: in microseconds, or in nanoseconds by the first version.
+fn throttled(group: &Path) -> Option<Span> {
+    let text = fs::read_to_string(group.join("cpu.stat")).ok()?;
+    text.lines().find_map(|line| match line.split_once(' ')? {
+        ("throttled_usec", us) => us.trim().parse().ok().map(Span::from_us),
+        ("throttled_time", ns) => ns.trim().parse().ok().map(Span::from_ns),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with planted files, below the system's folder for such.
+    fn planted(name: &str, files: &[(&str, &str)]) -> PathBuf {
+        let root = std::env::temp_dir().join(format!("memtide-{}-{name}", std::process::id()));
+        for (path, text) in files {
+            let file = root.join(path);
+            fs::create_dir_all(file.parent().expect("it is in a folder")).expect("it can be made");
+            fs::write(file, text).expect("it can be written");
+        }
+        root
+    }
+
+    fn s(seconds: f64) -> Option<Span> {
+        Some(Span::from_s_f64(seconds))
+    }
+
+    #[test]
+    fn the_tightest_of_all_groups_holds_and_its_stops_are_read() {
+        let second = planted(
+            "second",
+            &[
+                ("cpu.stat", "usage_usec 9\n"),
+                ("pod/cpu.max", "50000 100000\n"),
+                ("pod/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500000\n"),
+                ("pod/box/cpu.max", "max 100000\n"),
+                ("pod/box/cpu.stat", "nr_throttled 0\nthrottled_usec 0\n"),
+            ],
+        );
+        let groups = Groups::of(&second, "0::/pod/box\n");
+        assert_eq!((groups.quota(), groups.throttled()), (Some(0.5), s(1.5)));
+        // A container sees its own group as the root, or names a path that it cannot see.
+        let within = Groups::of(&second.join("pod"), "0::/../pod/elsewhere\n");
+        assert_eq!((within.quota(), within.throttled()), (Some(0.5), s(1.5)));
+        let other = Groups::of(&second, "0::/other\n");
+        assert_eq!((other.quota(), other.throttled()), (None, None));
+        fs::remove_dir_all(second).expect("it was made");
+    }
+
+    #[test]
+    fn the_first_version_of_groups_is_read_too() {
+        let first = planted(
+            "first",
+            &[
+                ("cpu/cpu.cfs_quota_us", "-1\n"),
+                ("cpu/cpu.cfs_period_us", "100000\n"),
+                ("cpu/cpu.stat", "nr_throttled 0\nthrottled_time 0\n"),
+                ("cpu/job/cpu.cfs_quota_us", "150000\n"),
+                ("cpu/job/cpu.cfs_period_us", "100000\n"),
+                ("cpu/job/cpu.stat", "nr_throttled 7\nthrottled_time 250000000\n"),
+            ],
+        );
+        let text = "4:memory:/x\n2:cpuacct:/\n1:cpu:/job\n0::/\n";
+        let groups = Groups::of(&first, text);
+        assert_eq!((groups.quota(), groups.throttled()), (Some(1.5), s(0.25)));
+        let free = Groups::of(&first, "1:cpu:/\n");
+        assert_eq!((free.quota(), free.throttled()), (None, None));
+        let joined = Groups::of(&first, "1:cpu,cpuacct:/job\n");
+        assert_eq!(joined.quota(), Some(1.5), "a link leads from one name to the other");
+        fs::remove_dir_all(first).expect("it was made");
+    }
+}

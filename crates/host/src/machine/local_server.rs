@@ -1,0 +1,129 @@
+//! The threads of a server on this machine, and how long they wait for a CPU, as far as this user
+//! may see them. Nothing here judges.
+
+use memtide_base::Span;
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+/// The state of a listening socket in the kernel's lists.
+const LISTENING: &str = "0A";
+/// Processes that are looked at; a machine with more is not worth the time.
+const PROCESSES_MAX: usize = 4_096;
+
+/// A server on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalServer {
+    /// Its process id.
+    pub process: u32,
+    /// Its threads; empty for all threads of the process.
+    threads: Vec<u32>,
+}
+
+/// The run-queue time of each thread so far, by its id.
+pub type Waits = BTreeMap<u32, Span>;
+
+impl LocalServer {
+    /// These threads of this process.
+    pub fn within(threads: Vec<u32>) -> Self {
+        Self { process: std::process::id(), threads }
+    }
+
+    /// The server that listens at `address` of this machine; none if it runs elsewhere, in another
+    /// network namespace, or for another user.
+    pub fn at(address: SocketAddr) -> Option<Self> {
+        let lists = ["/proc/net/tcp", "/proc/net/tcp6"];
+        let mut lists = lists.iter().filter_map(|path| fs::read_to_string(path).ok());
+        let socket = format!("socket:[{}]", lists.find_map(|list| listener(&list, address))?);
+        let is_its = |process: &u32| {
+            let files = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+            let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
+            links.any(|link| link == Path::new(&socket))
+        };
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let process = processes.take(PROCESSES_MAX).find(is_its)?;
+        Some(Self { process, threads: Vec::new() })
+    }
+
+    /// For how long each thread has been ready to run without a CPU; empty if the kernel does not
+    /// say.
+    pub fn waits(&self) -> Waits {
+        let folder = format!("/proc/{}/task", self.process);
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let threads = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let own = threads.filter(|id: &u32| self.threads.is_empty() || self.threads.contains(id));
+        let waited = |id: u32| {
+            let text = fs::read_to_string(format!("{folder}/{id}/schedstat")).ok()?;
+            let waited = text.split_whitespace().nth(1)?.parse().ok()?;
+            Some((id, Span::from_ns(waited)))
+        };
+        own.filter_map(waited).collect()
+    }
+
+    /// The longest wait of a thread since `before`.
+    pub fn longest_since(&self, before: &Waits) -> Option<Span> {
+        let since = |(id, now): (u32, Span)| Some(now.saturating_sub(*before.get(&id)?));
+        self.waits().into_iter().filter_map(since).max()
+    }
+}
+
+/// The socket in the kernel's list of sockets that listens at `address`, or at all addresses if
+/// that is a loopback address.
+fn listener(list: &str, address: SocketAddr) -> Option<u64> {
+    list.lines().skip(1).find_map(|line| {
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        let (host, port) = cells.get(1)?.split_once(':')?;
+        let is_port = u16::from_str_radix(port, 16).ok()? == address.port();
+        let is_all = address.ip().is_loopback() && host.bytes().all(|digit| digit == b'0');
+        let is_there = is_port && (is_all || host == written(address.ip()));
+        (is_there && *cells.get(3)? == LISTENING).then(|| cells.get(9)?.parse().ok())?
+    })
+}
+
+/// An address as the kernel's list has it: words of 32 bits in the machine's order of bytes.
+fn written(address: IpAddr) -> String {
+    let bytes = match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    let words = bytes.chunks_exact(4).map(|word| [word[0], word[1], word[2], word[3]]);
+    words.map(|word| format!("{:08X}", u32::from_ne_bytes(word))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn the_process_that_listens_is_found_and_its_threads_wait() {
+        for address in ["127.0.0.1:0", "0.0.0.0:0"] {
+            let listener = TcpListener::bind(address).expect("a port is free");
+            let port = listener.local_addr().expect("it is bound").port();
+            let server = LocalServer::at(SocketAddr::from(([127, 0, 0, 1], port)));
+            let server = server.expect("this process may see itself");
+            assert_eq!(server.process, std::process::id());
+            let before = server.waits();
+            assert!(server.longest_since(&before).is_none_or(|wait| wait < Span::from_s(60)));
+            drop(listener);
+            assert_eq!(LocalServer::at(SocketAddr::from(([127, 0, 0, 1], port))), None);
+        }
+    }
+
+    #[test]
+    fn only_what_listens_at_the_address_counts() {
+        let list = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n\
+             0: 0100007F:2BCB 00000000:0000 01 0:0 00:0 0 0 0 11 1\n\
+             1: 0100007F:2BCB 00000000:0000 0A 0:0 00:0 0 0 0 12 1\n\
+             2: 00000000:2BCC 00000000:0000 0A 0:0 00:0 0 0 0 13 1\n";
+        let at = |text: &str| listener(list, text.parse().expect("an address"));
+        if cfg!(target_endian = "little") {
+            assert_eq!(at("127.0.0.1:11211"), Some(12));
+            assert_eq!(at("10.0.0.1:11211"), None);
+        }
+        assert_eq!((at("127.0.0.1:11212"), at("[::1]:11212")), (Some(13), Some(13)));
+        assert_eq!((at("10.0.0.1:11212"), at("127.0.0.1:11213")), (None, None));
+    }
+}

@@ -1,0 +1,75 @@
+//! The floor of a load, and repeats in processes of their own.
+
+use crate::prelude::*;
+use memtide_record::compare::Repeats;
+use memtide_record::{FloorRecord, Percentile, Record, Responder};
+
+/// A run that wants a floor, with floors kept in `cache`.
+fn run_with(words: &str, cache: &Path) -> (Finished, Option<FloorRecord>) {
+    let json = scratch("floor.json");
+    let line = format!(
+        "run --rate 500 --keys 100 --duration 500ms --warmup 0s --quiet {words} --json {}",
+        json.display()
+    );
+    let mut command = program();
+    let command = command.args(line.split_whitespace()).env("XDG_CACHE_HOME", cache);
+    let run = Running::of(command).finish().exits(0);
+    let record = Record::from_json(&fs::read_to_string(json).unwrap()).unwrap();
+    (run, record.floor)
+}
+
+#[test]
+fn figures_near_the_floor_are_named_and_floors_are_kept() {
+    let _turn = alone();
+    let (quick, slow) = (Peer::embedded(""), Peer::embedded("--behaviour fixed:20ms"));
+    let cache = scratch("cache");
+    fs::create_dir_all(&cache).unwrap();
+    let quick = format!("-s {}", quick.name);
+    let (_, none) = run_with(&quick, &cache);
+    assert_eq!(none, None, "a run has no floor unless it is asked for");
+    let (run, floor) = run_with(&format!("{quick} --floor"), &cache);
+    let floor = floor.expect("it was asked for");
+    assert_eq!((floor.responder, floor.rate_per_s, floor.age_s), (Responder::Embedded, 500.0, 0));
+    assert!(floor.below.contains(&Percentile::P50), "both servers are the same: {floor:?}");
+    // Without a figure, `below` cannot be judged.
+    assert!(floor.p50_ns.is_some() && floor.p99_ns.is_some(), "{floor:?}");
+    let (_, again) = run_with(&format!("{quick} --floor kept"), &cache);
+    assert_eq!(again.map(|it| (it.p50_ns, it.p99_ns)), Some((floor.p50_ns, floor.p99_ns)), "{run}");
+    // The same floor holds for another server on this machine, whose figures are far from it.
+    let (run, far) = run_with(&format!("-s {} --connections 16 --floor", slow.name), &cache);
+    assert!(!far.unwrap().below.contains(&Percentile::P50), "{run}");
+    let kept = fs::read_to_string(cache.join("memtide/floors.json")).unwrap();
+    run_with(&format!("{quick} --floor=fresh"), &cache);
+    let fresh = fs::read_to_string(cache.join("memtide/floors.json")).unwrap();
+    assert_ne!(kept, fresh, "it is measured anew");
+}
+
+#[test]
+fn a_report_says_the_floor() {
+    let _turn = shared();
+    let cache = scratch("cache");
+    let line = "run --rate 500 --keys 100 --duration 300ms --floor";
+    let mut command = program();
+    let command = command.args(line.split_whitespace()).env("XDG_CACHE_HOME", &cache);
+    let run = Running::of(command).finish().exits(0);
+    assert!(run.out.contains("floor") && run.out.contains("an embedded server"), "{run}");
+}
+
+#[test]
+fn repeats_can_have_a_process_each() {
+    let _turn = shared();
+    let server = Peer::embedded("");
+    let json = scratch("fresh.json");
+    let words = "run --rate 400 --keys 100 --duration 300ms --warmup 0s --quiet --repeat 2 --fresh";
+    let at = format!("-s {} --json {}", server.name, json.display());
+    Running::start(&format!("{words} process {at}")).finish().exits(0);
+    let repeats: Repeats = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(repeats.runs.len(), 2);
+    let [first, second] = [&repeats.runs[0], &repeats.runs[1]];
+    assert_eq!((first.totals.intended > 0, &first.scenario), (true, &second.scenario));
+    // A process has said why it could not run, and its exit code is the program's.
+    let gone = Running::start(&format!("{words} process -s 127.0.0.1:1")).finish();
+    gone.complains(3, &["127.0.0.1:1"]);
+    let alone = Running::start("run --fresh process --duration 100ms").finish();
+    alone.complains(2, &["--repeat"]);
+}
