@@ -123,7 +123,8 @@ fn proofs() -> [Command; 7] {
         word("search", "Simulate searches; how often does the interval hold the knee?")
             .arg(number("searches", "1000", "Searches, quiet and disturbed"))
             .arg(times("runs", "Instead: search a real server N times, and beside a busy program"))
-            .arg(number("beside", "1", "Real searches at a time")),
+            .arg(number("beside", "1", "Real searches at a time"))
+            .arg(number("step-ms", "10000", "Length of a real search's first steps, in ms")),
         word("ab", "Simulate trials of memtide ab; how often are equal servers called different?")
             .arg(number("trials", "200", "Trials of each sort"))
             .arg(times("runs", "Instead: compare two equal memcached servers N times"))
@@ -218,7 +219,11 @@ fn proof(root: &Path, words: &ArgMatches) -> Result<(), String> {
         ("bound", words) => bound(root, given(words, "runs")),
         ("points", words) => points(root, words),
         ("search", words) => match words.get_one("runs") {
-            Some(runs) => proof::choices::searches(root, *runs, given(words, "beside")),
+            Some(runs) => {
+                let [beside, step_ms] = ["beside", "step-ms"].map(|name| given(words, name));
+                let searches = proof::choices::Searches { runs: *runs, beside, step_ms };
+                proof::choices::searches(root, &searches)
+            }
             None => searches(root, given(words, "searches")),
         },
         ("ab", words) => match words.get_one("runs") {

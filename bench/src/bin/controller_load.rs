@@ -1,7 +1,11 @@
 //! What collecting the measurements of many workers costs their controller: tallies as a busy
 //! worker fills them are handed over ten times a second, and absorbed by one thread. Makes no load.
+//!
+//! With a number of workers and one of hand-overs of each, it does only these, so that a profiler can
+//! count the instructions of `TallySum::absorb`.
 #![allow(clippy::print_stdout)] // A program talks to its user.
 
+use clap::{Arg, Command, value_parser};
 use memtide_base::{Random, Span};
 use memtide_metrics::{Answer, Fate, Shape, Tally, TallySum};
 use rustix::time::{ClockId, clock_gettime};
@@ -18,22 +22,20 @@ const WORKERS: [u64; 4] = [1, 8, 64, 256];
 const SLOTS: usize = 3;
 
 fn main() {
+    let number = |name| Arg::new(name).value_parser(value_parser!(u64).range(1..));
+    let words = Command::new("controller-load")
+        .about("Absorbs the tallies of many workers")
+        .args([number("workers").requires("rounds"), number("rounds")])
+        .get_matches();
+    if let (Some(&workers), Some(&rounds)) = (words.get_one("workers"), words.get_one("rounds")) {
+        // A profiler may hide what the clock is read through.
+        absorb(workers, rounds, || Span::ZERO);
+        return;
+    }
     println!("workers   us per hand-over   share of a core   MB of tallies per s");
     for workers in WORKERS {
-        let shape = shape();
-        let mut sum = TallySum::new(&shape);
-        let mut tally = Tally::new(&shape);
-        let mut random = Random::new(workers);
-        let mut cpu = Span::ZERO;
         let rounds = SECONDS * PER_SECOND;
-        for round in 0..rounds {
-            for _ in 0..workers {
-                fill(&mut tally, round, &mut random);
-                let before = thread_cpu();
-                sum.absorb(&mut tally);
-                cpu += thread_cpu().saturating_sub(before);
-            }
-        }
+        let cpu = absorb(workers, rounds, thread_cpu);
         let each_us = cpu.as_s_f64() * 1e6 / (rounds * workers) as f64;
         let share = cpu.as_s_f64() / SECONDS as f64;
         let bytes = Tally::bytes_max(SLOTS as u64, 1) * workers * PER_SECOND;
@@ -43,6 +45,24 @@ fn main() {
             bytes as f64 / 1e6
         );
     }
+}
+
+/// Absorbs the tallies of `workers` workers, `rounds` of each; returns the time of that by `clock`.
+fn absorb(workers: u64, rounds: u64, clock: impl Fn() -> Span) -> Span {
+    let shape = shape();
+    let mut sum = TallySum::new(&shape);
+    let mut tally = Tally::new(&shape);
+    let mut random = Random::new(workers);
+    let mut cpu = Span::ZERO;
+    for round in 0..rounds {
+        for _ in 0..workers {
+            fill(&mut tally, round, &mut random);
+            let before = clock();
+            sum.absorb(&mut tally);
+            cpu += clock().saturating_sub(before);
+        }
+    }
+    cpu
 }
 
 /// The CPU time of this thread.

@@ -8,9 +8,9 @@ mod programs;
 mod secrecy;
 mod second;
 
-pub use group::Groups;
+pub use group::ControlGroups;
 pub(crate) use kept::Kept;
-pub use local_server::{LocalServer, Waits};
+pub use local_server::LocalServer;
 pub use programs::{Program, Programs};
 pub use second::{MachineSecond, SecondReader};
 pub use secrecy::hide_process;
@@ -82,7 +82,7 @@ pub fn look() -> Machine {
         cpus_online: pin::online(),
         cores: pin::cores(&cpus_allowed),
         cpus_allowed,
-        cpu_quota: Groups::own().quota(),
+        cpu_quota: ControlGroups::own().quota(),
         clock_source: fs::read_to_string(CLOCK_SOURCE).ok().map(|word| word.trim().to_owned()),
         memory_bytes: field("/proc/meminfo", "MemTotal")
             .and_then(|text| text.split(' ').next()?.parse::<u64>().ok())

@@ -106,14 +106,25 @@ impl Floors {
         if let Some(kept) = self.kept(&key, now_s) {
             return Some(kept);
         }
+        // What failed once in this process is not tried before each run.
+        let before = self.known.borrow_mut().insert(key.clone(), Value::Null);
+        if before == Some(Value::Null) {
+            return None;
+        }
         let settings = self.load(plan, responder, rate_per_s);
         let measured = with_cpus(cpus, || fresh::run(&settings, &[], true, &|| false));
-        let Ok(record) = measured else {
+        let without = |why: &str| {
             if !self.settings.outputs.quiet {
-                say("memtide: no floor was measured, because its load failed");
+                say(&format!("memtide: no floor was measured, because {why}"));
             }
-            return None;
+            None
         };
+        let Ok(record) = measured else { return without("its load failed") };
+        // A floor of a busy machine would say that every figure is near it, for an hour.
+        if record.believable.spoils_all() {
+            let reasons = record.believable.reasons.iter().map(|reason| &*reason.message);
+            return without(&reasons.collect::<Vec<_>>().join("; "));
+        }
         let floor = FloorRecord::of(responder, rate_per_s, record.response.get(&Kind::All)?);
         self.keep(key, now_s, &floor);
         Some(floor)

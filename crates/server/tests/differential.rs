@@ -22,6 +22,10 @@ use std::time::{Duration, SystemTime};
 
 const SEED: u64 = 0x6d65_6d63_6163_6865;
 const REQUESTS: u64 = 500;
+/// Sequences of requests, for more than [`COMMANDS_MIN`] commands with any memcached.
+const SEQUENCES: u64 = 100;
+/// The fewest commands that both servers must answer alike.
+const COMMANDS_MIN: u64 = 100_000;
 const ITEM_BYTES_MAX: usize = 1 << 20;
 /// The latest Unix time that fits in the 32 bits which memcached gives to an expiry.
 const LATEST_S: i64 = i32::MAX as i64;
@@ -58,20 +62,18 @@ fn answer_and_count() {
         // The counters must be equal.
         ours.ask(PROBE);
     }
-    let mut cas = CasPairs::default();
-    // By hand, `MEMTIDE_TEST_SEQUENCES` asks for more.
-    let sequences = std::env::var("MEMTIDE_TEST_SEQUENCES").ok();
-    let sequences = sequences.map_or(8, |count| count.parse().expect("a number of sequences"));
-    for sequence in 0..sequences {
+    let (mut cas, mut commands) = (CasPairs::default(), 0);
+    for sequence in 0..SEQUENCES {
         let mut random = Random::new(SEED + sequence);
         for step in 0..REQUESTS {
             let place = format!("seed {}, step {step}", SEED + sequence);
             // Later versions refuse other classic lines; meta is what they are compared in.
             let in_meta = newest || random.below(2) == 0;
-            let (to_them, to_us) = match in_meta {
+            let (count, (to_them, to_us)) = match in_meta {
                 true => meta::draw(&mut random, &cas, newest),
-                false => draw(&mut random, &cas),
+                false => (1, draw(&mut random, &cas)),
             };
+            commands += count;
             let (them, us) = (theirs.ask(&to_them), ours.ask(&to_us));
             let place = format!("{place}: {}", excerpt(&to_us));
             match in_meta {
@@ -87,6 +89,7 @@ fn answer_and_count() {
             assert_eq!(us.get(name), them.get(name), "{name} after seed {}", SEED + sequence);
         }
     }
+    assert!(commands >= COMMANDS_MIN, "{commands} commands");
     assert!(cas.pairs.len() > 100, "too few cas numbers were seen to say anything");
 }
 

@@ -3,7 +3,7 @@
 
 use super::released;
 use crate::bench::server::{Cpus, Server, free_address};
-use crate::commands::{Kept, json};
+use crate::commands::{Kept, json, output};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,13 +18,24 @@ const NEAR: f64 = 0.07;
 /// How long a server may take to listen.
 const LISTENING: Duration = Duration::from_millis(500);
 
-/// Runs `runs` searches of the server of docs/search.md, and as many beside a program that keeps a
-/// CPU busy, `beside` at a time; prints their intervals and how many are near.
+/// How many searches there are, and how long they are.
+pub struct Searches {
+    /// The number of quiet searches, and of those beside a busy program.
+    pub runs: u32,
+    /// The number of searches at a time.
+    pub beside: u32,
+    /// The length of their first steps, in milliseconds.
+    pub step_ms: u32,
+}
+
+/// Searches the server of docs/search.md, quiet and beside a program that keeps a CPU busy; prints
+/// the intervals and how many are near.
 ///
 /// # Errors
 /// If memtide cannot be built, or a search fails.
-pub fn searches(root: &Path, runs: u32, beside: u32) -> Result<(), String> {
+pub fn searches(root: &Path, searches: &Searches) -> Result<(), String> {
     let memtide = released(root)?;
+    let Searches { runs, beside, step_ms } = *searches;
     for (name, is_busy) in [("quiet", false), ("beside a busy program", true)] {
         let hog = is_busy.then(|| Kept::spawn(mortal("sh").args(["-c", "while :; do :; done"])));
         let hog = hog.transpose()?;
@@ -32,7 +43,8 @@ pub fn searches(root: &Path, runs: u32, beside: u32) -> Result<(), String> {
         let numbers: Vec<u32> = (1..=runs).collect();
         for batch in numbers.chunks(beside as usize) {
             let searches = thread::scope(|scope| {
-                let begun = batch.iter().map(|number| scope.spawn(|| search(&memtide, *number)));
+                let begun =
+                    batch.iter().map(|number| scope.spawn(|| search(&memtide, *number, step_ms)));
                 let begun: Vec<_> = begun.collect();
                 begun.into_iter().map(|it| it.join().expect("it ends")).collect::<Vec<_>>()
             });
@@ -83,7 +95,7 @@ impl Searched {
 }
 
 /// One search, of a server of its own.
-fn search(memtide: &Path, number: u32) -> Result<Searched, String> {
+fn search(memtide: &Path, number: u32, step_ms: u32) -> Result<Searched, String> {
     let (address, seed) = (free_address()?.to_string(), number.to_string());
     let port = address.rsplit(':').next().unwrap_or_default();
     let mut serve = mortal(memtide);
@@ -93,10 +105,14 @@ fn search(memtide: &Path, number: u32) -> Result<Searched, String> {
     thread::sleep(LISTENING);
     let mut search = Command::new(memtide);
     search.args(["search", "-s", &address, "--mix", "get=1", "--goal", "all.p95<10ms"]);
-    search.args(["--warmup", "2s", "--keys", "1000", "--wait", "sleep", "--threads", "1"]);
+    search.args(["--duration", &format!("{step_ms}ms"), "--warmup", &format!("{}ms", step_ms / 5)]);
+    search.args(["--keys", "1000", "--wait", "sleep", "--threads", "1"]);
     search.args(["--seed", &seed, "--floor=off", "--quiet", "--json", "-"]);
     let began = Instant::now();
-    let steps = json(&mut search)?;
+    // A search that decides nothing ends with 1, and says so in its JSON.
+    let printed = output(&mut search)?.stdout;
+    let steps: Value = serde_json::from_slice(&printed)
+        .map_err(|error| format!("search {number} printed no JSON: {error}"))?;
     let answer = &steps["conclusion"]["answer"];
     Ok(Searched {
         low: answer["rate_per_s"].as_f64(),

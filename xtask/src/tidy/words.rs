@@ -23,7 +23,7 @@ const GLOSSARY_CRATES: &[&str] = &["engine", "host", "metrics", "run", "sim", "s
 const TERMS: &str = "\
     absence address aim answer ask asked available bisect bracket buffer busy busyness caught \
     clock close command completion condition count cpu credential data decision document door \
-    ending error event fact failure flag histogram idle influx interrupt json lateness limit \
+    ending error event fact failure flag group histogram idle influx interrupt json lateness limit \
     loss lowered machine measured message mismatch moment network option pace pacing pause \
     program quantile question rate refusal returns sampled scan script series server serving shape \
     sparse stage stop stranger stretch submission submitted surrounding tallying trace transport \

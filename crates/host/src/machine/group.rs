@@ -12,9 +12,9 @@ const CONTROLLER: &str = "cpu";
 
 /// The control groups whose CPU limits hold for this process: its own and all those above.
 #[derive(Clone, Debug, Default)]
-pub struct Groups(Vec<PathBuf>);
+pub struct ControlGroups(Vec<PathBuf>);
 
-impl Groups {
+impl ControlGroups {
     /// The groups of this process.
     pub fn own() -> Self {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -73,7 +73,7 @@ fn quota(group: &Path) -> Option<f64> {
     }
 }
 
-/// For how long one group has been stopped: in microseconds, or in nanoseconds by the first version.
+/// For how long one group has been stopped. The first version says it in nanoseconds.
 fn throttled(group: &Path) -> Option<Span> {
     let text = fs::read_to_string(group.join("cpu.stat")).ok()?;
     text.lines().find_map(|line| match line.split_once(' ')? {
@@ -114,12 +114,12 @@ mod tests {
                 ("pod/box/cpu.stat", "nr_throttled 0\nthrottled_usec 0\n"),
             ],
         );
-        let groups = Groups::of(&second, "0::/pod/box\n");
+        let groups = ControlGroups::of(&second, "0::/pod/box\n");
         assert_eq!((groups.quota(), groups.throttled()), (Some(0.5), s(1.5)));
         // A container sees its own group as the root, or names a path that it cannot see.
-        let within = Groups::of(&second.join("pod"), "0::/../pod/elsewhere\n");
+        let within = ControlGroups::of(&second.join("pod"), "0::/../pod/elsewhere\n");
         assert_eq!((within.quota(), within.throttled()), (Some(0.5), s(1.5)));
-        let other = Groups::of(&second, "0::/other\n");
+        let other = ControlGroups::of(&second, "0::/other\n");
         assert_eq!((other.quota(), other.throttled()), (None, None));
         fs::remove_dir_all(second).expect("it was made");
     }
@@ -138,11 +138,11 @@ mod tests {
             ],
         );
         let text = "4:memory:/x\n2:cpuacct:/\n1:cpu:/job\n0::/\n";
-        let groups = Groups::of(&first, text);
+        let groups = ControlGroups::of(&first, text);
         assert_eq!((groups.quota(), groups.throttled()), (Some(1.5), s(0.25)));
-        let free = Groups::of(&first, "1:cpu:/\n");
+        let free = ControlGroups::of(&first, "1:cpu:/\n");
         assert_eq!((free.quota(), free.throttled()), (None, None));
-        let joined = Groups::of(&first, "1:cpu,cpuacct:/job\n");
+        let joined = ControlGroups::of(&first, "1:cpu,cpuacct:/job\n");
         assert_eq!(joined.quota(), Some(1.5), "a link leads from one name to the other");
         fs::remove_dir_all(first).expect("it was made");
     }

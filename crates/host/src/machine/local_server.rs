@@ -1,6 +1,7 @@
 //! The threads of a server on this machine, and how long they wait for a CPU, as far as this user
 //! may see them. Nothing here judges.
 
+use super::programs::{PROGRAMS_MAX, numbers};
 use memtide_base::Span;
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +10,6 @@ use std::path::Path;
 
 /// The state of a listening socket in the kernel's lists.
 const LISTENING: &str = "0A";
-/// Processes that are looked at; a machine with more is not worth the time.
-const PROCESSES_MAX: usize = 4_096;
 
 /// A server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +19,6 @@ pub struct LocalServer {
     /// Its threads; empty for all threads of the process.
     threads: Vec<u32>,
 }
-
-/// The run-queue time of each thread so far, by its id.
-pub type Waits = BTreeMap<u32, Span>;
 
 impl LocalServer {
     /// These threads of this process.
@@ -41,19 +37,16 @@ impl LocalServer {
             let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
             links.any(|link| link == Path::new(&socket))
         };
-        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let process = processes.take(PROCESSES_MAX).find(is_its)?;
+        let process = numbers("/proc").take(PROGRAMS_MAX).find(is_its)?;
         Some(Self { process, threads: Vec::new() })
     }
 
-    /// For how long each thread has been ready to run without a CPU; empty if the kernel does not
-    /// say.
-    pub fn waits(&self) -> Waits {
+    /// For how long each thread has been ready to run without a CPU so far, by the thread's id;
+    /// empty if the kernel does not say.
+    pub fn waits(&self) -> BTreeMap<u32, Span> {
         let folder = format!("/proc/{}/task", self.process);
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let threads = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let own = threads.filter(|id: &u32| self.threads.is_empty() || self.threads.contains(id));
+        let is_own = |id: &u32| self.threads.is_empty() || self.threads.contains(id);
+        let own = numbers(&folder).filter(is_own);
         let waited = |id: u32| {
             let text = fs::read_to_string(format!("{folder}/{id}/schedstat")).ok()?;
             let waited = text.split_whitespace().nth(1)?.parse().ok()?;
@@ -63,7 +56,7 @@ impl LocalServer {
     }
 
     /// The longest wait of a thread since `before`.
-    pub fn longest_since(&self, before: &Waits) -> Option<Span> {
+    pub fn longest_since(&self, before: &BTreeMap<u32, Span>) -> Option<Span> {
         let since = |(id, now): (u32, Span)| Some(now.saturating_sub(*before.get(&id)?));
         self.waits().into_iter().filter_map(since).max()
     }

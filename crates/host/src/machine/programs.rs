@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// Programs that are looked at; a machine with more is not worth the time.
-const PROGRAMS_MAX: usize = 4_096;
+pub(super) const PROGRAMS_MAX: usize = 4_096;
 
 /// A process, and the CPU time that it used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +26,7 @@ pub struct Programs(BTreeMap<u32, Program>);
 impl Programs {
     /// Reads them now.
     pub fn read() -> Self {
-        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let all = ids.take(PROGRAMS_MAX).filter_map(|id: u32| {
+        let all = numbers("/proc").take(PROGRAMS_MAX).filter_map(|id: u32| {
             let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
             Some((id, program(id, &text)?))
         });
@@ -48,6 +46,12 @@ impl Programs {
         let each = others.map(|program| Program { used: since(program), ..program.clone() });
         each.filter(|program| !program.used.is_zero()).max_by_key(|program| program.used)
     }
+}
+
+/// The names in a folder that are numbers: ids of processes or of threads.
+pub(super) fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// A line of `/proc/PID/stat`. The name stands in parentheses and may contain any byte.

@@ -218,7 +218,9 @@ fn scenario_command(name: &'static str, about: &'static str, long: &'static str)
     let file = Arg::new(SCENARIO_FILE)
         .value_name("SCENARIO.toml")
         .help("Flags as keys (- for stdin); flags override them");
-    FIELDS.iter().fold(
+    // `memtide ab` has a flag of its own by this name, for the whole trial.
+    let is_taken = |field: &&Field| (name, field.name) == ("ab", "at-most");
+    FIELDS.iter().filter(|field| !is_taken(field)).fold(
         Command::new(name).about(about).long_about(long).arg(file),
         |command, field| {
             let is_unfit = !is_single && OF_ONE_RUN.contains(&field.name);

@@ -17,7 +17,7 @@ use memtide_engine::driver::Address;
 use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{
-    self, Busyness, Groups, LocalServer, Machine, Program, Programs, SecondReader, Waits,
+    self, Busyness, ControlGroups, LocalServer, Machine, Program, Programs, SecondReader,
 };
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
@@ -31,6 +31,7 @@ use memtide_run::{Barrier, CpuChoice, CpuPlacement, Doors, Lowered, NotRun, Surr
 use memtide_scenario::Settings;
 use memtide_scenario::Target;
 use memtide_sinks::{SampleOrigin, SampleOutlet, Samples, Sink};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// What directs a share on this machine in place of its user: an agent, with its operator's limits.
@@ -267,7 +268,7 @@ impl World for HostWorld {
     fn gauge(&self) -> Box<dyn Gauge> {
         let machine = machine_record(&self.machine);
         let (busyness, supervisor) = (Busyness::default(), self.supervisor.clone());
-        let (clock, groups, local) = (self.clock, Groups::own(), self.local.clone());
+        let (clock, groups, local) = (self.clock, ControlGroups::own(), self.local.clone());
         Box::new(HostGauge {
             machine,
             busyness,
@@ -330,7 +331,7 @@ struct HostGauge {
     busyness: Busyness,
     first: Option<FirstReading>,
     /// The control groups of this process.
-    groups: Groups,
+    groups: ControlGroups,
     /// The servers on this machine.
     local: Vec<(Option<String>, LocalServer)>,
     seconds: SecondReader,
@@ -351,7 +352,7 @@ struct FirstReading {
     /// For how long the control group had stopped this process; none without a quota.
     throttled: Option<Span>,
     /// The waits of each local server's threads.
-    waits: Vec<Waits>,
+    waits: Vec<BTreeMap<u32, Span>>,
 }
 
 impl HostGauge {

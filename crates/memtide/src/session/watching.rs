@@ -18,7 +18,7 @@ use memtide_record::steps::{CourseKind, StepRole};
 use memtide_report::Live;
 #[cfg(feature = "web")]
 use memtide_report::{StepsPage, page};
-use memtide_scenario::{Goal, Outputs, ProgressForm, Settings};
+use memtide_scenario::{Outputs, ProgressForm, Settings};
 #[cfg(feature = "ui")]
 use memtide_sinks::{Screen, ScreenControl, ScreenKeys};
 use memtide_sinks::{SharedLive, Sink};
@@ -45,7 +45,9 @@ pub(crate) struct Watching {
     /// The page of the steps so far, if a browser may watch them.
     #[cfg(feature = "web")]
     steps: Option<StepsPage>,
-    goals: Vec<Goal>,
+    /// The goals of the load, in the user's words.
+    #[cfg(feature = "web")]
+    goals: Vec<String>,
     /// True if more than a line is drawn.
     is_whole: bool,
 }
@@ -74,8 +76,8 @@ impl Watching {
         if let Some(message) = not_built(&settings.outputs, BUILT) {
             return Err(Stop::usage(message));
         }
-        let goals = settings.scenario.goals.clone();
-        let live = SharedLive::new(Live::new(&goals));
+        let goals = &settings.scenario.goals;
+        let live = SharedLive::new(Live::new(goals));
         let line = match StatusLine::new(form == ProgressForm::Off) {
             _ if form == ProgressForm::Off => Progress::None,
             Some(line) => Progress::Status(line),
@@ -99,7 +101,8 @@ impl Watching {
             web,
             #[cfg(feature = "web")]
             steps: None,
-            goals,
+            #[cfg(feature = "web")]
+            goals: goals.iter().map(ToString::to_string).collect(),
             is_whole,
         })
     }
@@ -173,8 +176,8 @@ impl Watching {
                     StepRole::Scan => CourseKind::Scan,
                     _ => CourseKind::Search,
                 };
-                let goals: Vec<String> = self.goals.iter().map(Goal::to_string).collect();
-                self.steps.get_or_insert_with(|| StepsPage::new(kind, &goals)).step(step);
+                let goals = &self.goals;
+                self.steps.get_or_insert_with(|| StepsPage::new(kind, goals)).step(step);
                 None
             }
             Event::StepsDone(conclusion) => Some(self.steps.as_ref()?.text(conclusion)),

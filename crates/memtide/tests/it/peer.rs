@@ -89,23 +89,26 @@ impl Peer {
 
     /// A memcached at 127.0.0.1 that speaks TLS alone: no question is asked of it here.
     pub(crate) fn memcached_tls(arguments: &str) -> Self {
-        for port in ports() {
-            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-            let mut command = memcached(&format!("-Z {arguments}"));
-            command.args(["-l", "127.0.0.1", "-p", &port.to_string()]);
-            let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let child = command.spawn().expect("memcached is installed");
-            let (name, dial) = (address.to_string(), Dial::Tcp(address));
-            let mut peer = Self { child, name, dial, _err: None };
-            let started = Instant::now();
-            while peer.child.try_wait().unwrap().is_none() && started.elapsed() < PATIENCE {
-                if TcpStream::connect(address).is_ok() {
-                    return peer;
-                }
-                thread::sleep(Duration::from_millis(10));
+        let at = |port| Self::memcached_tls_at((Ipv4Addr::LOCALHOST, port).into(), arguments);
+        ports().find_map(at).expect("memcached could not be started on any port")
+    }
+
+    /// A memcached at this address that speaks TLS alone; none if it ends at once.
+    pub(crate) fn memcached_tls_at(address: SocketAddr, arguments: &str) -> Option<Self> {
+        let mut command = memcached(&format!("-Z {arguments}"));
+        command.args(["-l", &address.ip().to_string(), "-p", &address.port().to_string()]);
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("memcached is installed");
+        let (name, dial) = (address.to_string(), Dial::Tcp(address));
+        let mut peer = Self { child, name, dial, _err: None };
+        let started = Instant::now();
+        while peer.child.try_wait().unwrap().is_none() && started.elapsed() < PATIENCE {
+            if TcpStream::connect(address).is_ok() {
+                return Some(peer);
             }
+            thread::sleep(Duration::from_millis(10));
         }
-        panic!("memcached could not be started on any port");
+        None
     }
 
     /// Two memcacheds at neighbouring ports, and the range that names both.

@@ -55,11 +55,11 @@ impl Record {
             Some(x) if x <= YES_MAX => Grade::Within(x),
             Some(x) => Grade::of(x),
         };
-        let turn = if *change > 0.0 { "rose" } else { "fell" };
+        let turn = if *change > 0.0 { "rise" } else { "fall" };
         // Changes are fractions of the middle, below which a fall can lie.
         let reason = match *change <= -1.0 {
-            true => "it fell by more than half during the run".to_owned(),
-            false => format!("it {turn} {:.0} % during the run", change.abs() * 100.0),
+            true => "a fall by more than half during the run".to_owned(),
+            false => format!("a {turn} of {:.0} % during the run", change.abs() * 100.0),
         };
         GradedFigure { grade, half_width, reason: Some(reason), ..figure }
     }

@@ -137,12 +137,12 @@ fn a_figure_that_drifts_is_at_most_within_half_of_its_change() {
     let change = rising.drift[&Drifting::P50];
     assert!((change - 0.115).abs() < 0.01 && rising.drift.len() == 2, "{:?}", rising.drift);
     let median = figure(&rising, 50.0);
-    assert_eq!(median.reason.as_deref(), Some("it rose 11 % during the run"));
+    assert_eq!(median.reason.as_deref(), Some("a rise of 11 % during the run"));
     assert_ne!(median.grade, Grade::Yes);
     assert!(median.half_width.is_some_and(|x| x >= change / 2.0), "{median:?}");
     let doubled = figure(&grown(0, -0.8), 99.0);
     assert_eq!(doubled.grade, Grade::No, "{doubled:?}");
-    assert!(doubled.reason.as_deref().is_some_and(|why| why.starts_with("it fell")), "{doubled:?}");
+    assert!(doubled.reason.as_deref().is_some_and(|why| why.starts_with("a fall")), "{doubled:?}");
 }
 
 #[test]

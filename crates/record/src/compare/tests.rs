@@ -152,8 +152,8 @@ fn hit_ratio_and_costs_are_judged_both_ways() {
     assert!(unknown.why.contains("not known in B: the servers' stats"), "{}", unknown.why);
 }
 
-/// A master measured beside its agents: the times are the master's, and rate and counts those of all
-/// that the servers got from the agents.
+/// A master measured beside its agents: the times are the master's, and rate and counts those of
+/// the agents.
 #[test]
 fn runs_with_a_load_of_the_masters_own_are_compared_by_the_judged_times() {
     let mean = |record: &Record| record.response[&Kind::All].mean_ns.unwrap();

@@ -84,8 +84,8 @@ pub struct Interval {
     /// True if the load was over at the interval's end: the measured window had ended, or all
     /// operations were issued. Later outcomes say nothing about the load.
     pub is_over: bool,
-    /// True if the interval holds the load of a master's agents, and not the master's own beside it.
-    /// The master knows; no agent says it.
+    /// True if the interval holds the load of a master's agents, and not the master's own beside
+    /// it. The master knows; no agent says it.
     #[serde(skip)]
     pub is_of_agents: bool,
 }

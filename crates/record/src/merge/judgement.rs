@@ -123,6 +123,8 @@ fn once(code: &str, shards: &[&ShardRecord]) -> Option<WarningRecord> {
     let (at, first) = all.next()?;
     let (total, (noun, name)) = (total(shards), name(shards, at));
     let who = match all.count() {
+        // Agents that were lost are not among those that are counted here.
+        0 if noun == "agent" => name,
         0 => format!("{name} of {total}"),
         others => format!("{} of {total} {noun}s, such as {name}", others + 1),
     };

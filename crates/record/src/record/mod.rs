@@ -466,8 +466,8 @@ pub struct MachineCpu {
     /// The process beside memtide that used most CPU time; none if none used a twentieth of a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<ProgramCpu>,
-    /// Fraction of time in which the CPU quota of memtide's control group stopped its threads, added
-    /// up over all CPUs, at most 1; none without a quota.
+    /// Fraction of time in which the CPU quota of memtide's control group stopped its threads,
+    /// added up over all CPUs, at most 1; none without a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled: Option<f64>,
     /// The server on this machine that waited longest for a CPU; none if no server runs on this
@@ -483,8 +483,8 @@ pub struct ServerCpu {
     /// Its name; none for the embedded server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Fraction of time in which the thread that waited longest was ready to run while other threads
-    /// had its CPU.
+    /// Fraction of time in which the thread that waited longest was ready to run while other
+    /// threads had its CPU.
     pub waited: f64,
     /// The process beside memtide and its servers that used most CPU time; none if none used a
     /// twentieth of a CPU.

@@ -47,7 +47,7 @@ fn every_warning() -> Vec<Warning> {
         }),
         Warning::Upset(Upset::Restarted { server: server() }),
         Warning::Upset(Upset::Flushed { server: server(), count: 2 }),
-        Warning::Upset(Upset::HitRatio { keys: 1000, hits: 400, held: Some(1.0) }),
+        Warning::Upset(Upset::HitRatio { keys: 1000, hits: 400, held: Some(1.0), of_share: false }),
         Warning::DescriptorsExhausted { count: 5 },
         Warning::PortsExhausted { count: 9 },
         Warning::ConnectsFailed { count: 3, why: "refused 3".to_owned() },
@@ -104,11 +104,23 @@ fn figures_are_in_the_sentence() {
     );
     assert_eq!(
         sentences[2],
-        "the embedded server waited 42 % of the time for a CPU that other threads used; the busiest \
-         other program was 'sh' (process 78, 0.97 CPUs)"
+        "the embedded server waited 42 % of the time for a CPU that other threads used; the \
+         busiest other program was 'sh' (process 78, 0.97 CPUs)"
     );
     assert_eq!(sentences[5], "too few operations for p99.9 of set: 3688 needed, 1010 measured");
-    let hits = Warning::Upset(Upset::HitRatio { keys: 1000, hits: 402, held: Some(0.9995) });
+    // An agent was lost while it filled its half: what the other one knows of is its own half.
+    let half = Upset::HitRatio { keys: 400, hits: 202, held: Some(1.0), of_share: true };
+    assert_eq!(
+        Warning::Upset(half).message(),
+        "202 of 400 keys were found (50.5 %), but the servers held 100 % of this share's own keys \
+         when the load started"
+    );
+    let hits = Warning::Upset(Upset::HitRatio {
+        keys: 1000,
+        hits: 402,
+        held: Some(0.9995),
+        of_share: false,
+    });
     assert_eq!(
         hits.message(),
         "402 of 1000 keys were found (40.2 %), but the servers held 99.95 % of the keys when the \

@@ -33,6 +33,8 @@ pub enum Upset {
         hits: u64,
         /// Fraction of keys found by a fill or probe before the load; none if there was neither.
         held: Option<f64>,
+        /// True if these are the keys of one share of a run alone, whose reads are of all keys.
+        of_share: bool,
     },
 }
 
@@ -57,13 +59,14 @@ impl Upset {
             Self::Flushed { server, count } => {
                 format!("another client sent {count} flush_all to {server} during the run")
             }
-            Self::HitRatio { keys, hits, held } => match held {
+            Self::HitRatio { keys, hits, held, of_share } => match held {
                 Some(held) => format!(
-                    "{} of {keys} keys were found ({}), but the servers held {} of the keys when \
-                     the load started",
+                    "{} of {keys} keys were found ({}), but the servers held {} of {} when the \
+                     load started",
                     hits,
                     exact_percent(*hits as f64 / *keys as f64),
-                    exact_percent(*held)
+                    exact_percent(*held),
+                    if *of_share { "this share's own keys" } else { "the keys" }
                 ),
                 None => format!(
                     "{hits} of {keys} keys were found: the servers do not hold the keys of this run"

@@ -3,7 +3,8 @@
 use super::*;
 use crate::fixture;
 use crate::fixture::expect;
-use memtide_record::compare::compare;
+use memtide_record::FloorRecord;
+use memtide_record::compare::{Named, RepeatedFigure, Repeats, Trial, Unit, compare};
 use memtide_scenario::Kind;
 
 fn records() -> Vec<(String, Record)> {
@@ -56,4 +57,44 @@ fn two_runs_that_are_not_believable_do_not_differ_in_that() {
     assert!(!comparison.alike && comparison.differences.is_empty());
     let text = comparison_text(&comparison, &records, None);
     assert!(text.contains("unlike     none of the runs is believable"), "{text}");
+}
+
+#[test]
+fn runs_that_differ_by_more_than_each_knows_of_itself_are_named() {
+    let figure = |unsteady: bool| RepeatedFigure {
+        name: "all.p99".to_owned(),
+        unit: Unit::Ns,
+        runs: 8,
+        median: Some(1e6),
+        range: Some([9e5, 1.3e6]),
+        confidence: Some(0.99),
+        between: Some(0.2),
+        within: Some(0.01),
+        unsteady,
+    };
+    for unsteady in [true, false] {
+        let repeats = Repeats { figures: vec![figure(unsteady)], ..Repeats::new(8) };
+        for text in [repeats_text(&repeats, None), repeats_markdown(&repeats)] {
+            let is_said = text.contains(
+                "all.p99: runs differ by more than each knows of itself: state kept by server or \
+                 kernel.",
+            );
+            assert_eq!(is_said, unsteady, "{text}");
+        }
+    }
+}
+
+#[test]
+fn figures_of_a_trial_near_their_floor_are_named() {
+    let floor = FloorRecord { p50_ns: Some(20_000), ..FloorRecord::default() };
+    for (median, is_near) in [(59_000.0, true), (61_000.0, false)] {
+        let names = [Named::parse("all.p50").unwrap()];
+        let mut trial = Trial::new(["a".to_owned(), "b".to_owned()], 0.05, &names);
+        trial.figures[0].medians = [Some(1e6), Some(median)];
+        assert!(!trial_text(&trial, None).contains("floor"));
+        trial.floors = Some([floor.clone(), floor.clone()]);
+        let text = trial_text(&trial, None);
+        assert!(text.contains("floor of A: p50 20.0 µs (an embedded server); of B: "), "{text}");
+        assert_eq!(text.contains("below 3 × the floor: all.p50."), is_near, "{text}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixture;
+use memtide_base::units::format_rate;
 use memtide_base::{Random, Span};
 use memtide_metrics::Histogram;
 use memtide_record::compare::compare;
@@ -477,9 +478,9 @@ fn no_line_of_a_page_ends_in_a_number() {
     }
 }
 
-#[test]
-fn a_scan_has_a_verdict_and_a_doubtful_step_looks_so() {
-    let step = |number: u32, record: Record| Step {
+/// A step of a scan.
+fn step(number: u32, record: Record) -> Step {
+    Step {
         number,
         role: StepRole::Scan,
         rate_per_s: Some(1e3 * f64::from(number)),
@@ -491,7 +492,36 @@ fn a_scan_has_a_verdict_and_a_doubtful_step_looks_so() {
         low_per_s: None,
         high_per_s: None,
         record,
+    }
+}
+
+#[test]
+fn rates_over_decades_have_a_log_axis_and_the_peak_stands_apart() {
+    let at = |number: u32, per_s: f64| {
+        let mut record = run();
+        let all = record.response.get_mut(&Kind::All).unwrap();
+        (all.p99_ci_low_ns, all.p99_ci_high_ns) = (Some(9_000_000), Some(11_000_000));
+        Step { rate_per_s: Some(per_s), achieved_per_s: per_s, ..step(number, record) }
     };
+    let page_of = |all: Vec<Step>| {
+        let mut steps = StepsPage::new(CourseKind::Scan, &[]);
+        all.iter().for_each(|it| steps.step(it));
+        steps.text(&Conclusion::default())
+    };
+    let tick = format_rate(1e3);
+    let wide = page_of(vec![at(1, 100.0), at(2, 1e5)]);
+    assert!(wide.contains(&tick) && wide.contains("class=\"band\""), "{wide}");
+    let close = page_of(vec![at(1, 6e4), at(2, 1e5)]);
+    assert!(!close.contains(&tick), "{close}");
+    let peak = Step { rate_per_s: None, role: StepRole::Peak, ..at(3, 5e5) };
+    let page = page_of(vec![at(1, 6e4), at(2, 1e5), peak]);
+    assert!(page.contains(&format!("peak {}", format_rate(5e5))), "{page}");
+    // Its times are no points of the lines, so the axis of times has room for the others'.
+    assert_eq!(page.matches("class=\"band\"").count(), close.matches("class=\"band\"").count());
+}
+
+#[test]
+fn a_scan_has_a_verdict_and_a_doubtful_step_looks_so() {
     let mut steps = StepsPage::new(CourseKind::Scan, &[]);
     steps.step(&step(1, run()));
     assert!(steps.text(&Conclusion::default()).contains("</strong>all 1 step"));

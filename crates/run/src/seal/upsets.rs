@@ -95,10 +95,13 @@ pub(super) fn hits<W>(record: &Record, material: &Material<'_, W>) -> Option<War
     if held.keys > 0 && !material.commands.is_taken && keeps_keys(material.scenario) {
         let missing = (keys - hits) as f64 / keys as f64;
         let short = missing > missing_max(held);
-        return short.then_some(Warning::Upset(Upset::HitRatio { keys, hits, held: Some(share) }));
+        let of_share = material.lowered.share.is_some();
+        let upset = Upset::HitRatio { keys, hits, held: Some(share), of_share };
+        return short.then_some(Warning::Upset(upset));
     }
     let few = (hits as f64) < keys as f64 * HIT_RATIO_MIN;
-    few.then_some(Warning::Upset(Upset::HitRatio { keys, hits, held: None }))
+    let upset = Upset::HitRatio { keys, hits, held: None, of_share: false };
+    few.then_some(Warning::Upset(upset))
 }
 
 /// True if keys were missing that the servers had stored, in the load or in the samples before it;

@@ -23,12 +23,13 @@ pub fn every_other_key() -> String {
     format!("{raw}mg {}\r\nmg {}\r\n", "k".repeat(250), "k".repeat(249))
 }
 
-/// One to six commands, of which a barrier is the last, for memcached and for the server; only cas
+/// One to six commands and a barrier, with their number, for memcached and for the server; only cas
 /// numbers differ.
-pub fn draw(random: &mut Random, cas: &CasPairs, newest: bool) -> (Vec<u8>, Vec<u8>) {
+pub fn draw(random: &mut Random, cas: &CasPairs, newest: bool) -> (u64, (Vec<u8>, Vec<u8>)) {
     let (mut to_them, mut to_us) = (Vec::new(), Vec::new());
     let mut has_read = false;
-    for _ in 0..1 + random.below(6) {
+    let count = 1 + random.below(6);
+    for _ in 0..count {
         let mut word =
             ["mg", "mg", "mg", "ms", "ms", "ms", "md", "ma", "ma", "me"][pick(random, 10)];
         has_read |= word == "mg";
@@ -42,7 +43,7 @@ pub fn draw(random: &mut Random, cas: &CasPairs, newest: bool) -> (Vec<u8>, Vec<
         to_us.extend(ours);
     }
     [&mut to_them, &mut to_us].into_iter().for_each(|out| out.extend(b"mn\r\n"));
-    (to_them, to_us)
+    (count, (to_them, to_us))
 }
 
 fn command(random: &mut Random, word: &str, cas: &CasPairs, newest: bool) -> (Vec<u8>, Vec<u8>) {

@@ -85,8 +85,8 @@ fn what_leaves_after_its_time_is_up_counts_as_sent() {
     assert_eq!((rehearsal.record.totals.sent, sent), (500, 500));
 }
 
-/// Operations were hits though their answers were looked at 806 ms after they were due, with a limit
-/// of 500 ms: their worker had no CPU. The server's answers came in time, and nothing knows that.
+/// Operations were hits though their answers were looked at 806 ms after they were due, with a
+/// limit of 500 ms: their worker had no CPU. The server answered in time, and nothing knows that.
 #[test]
 fn a_starved_worker_counts_what_it_sees_too_late_as_timed_out() {
     for wait in ["sleep", "hybrid", "spin"] {

@@ -211,7 +211,7 @@ fn a_backlog_that_is_too_old_is_found() {
 fn an_answer_that_came_too_late_is_found() {
     let said = found(|run| {
         let timeout = run.plan.timeout;
-        // The last answer of its connection, so that none comes before another that was asked first.
+        // The last answer, so that none comes before another that was asked first.
         let answered = run.samples.iter_mut().filter(|sample| is_answered(sample.outcome));
         let last = answered.max_by_key(|sample| sample.received).expect("some were answered");
         last.received = last.intended + timeout;

@@ -292,7 +292,8 @@ impl Filter for Costly {
 /// the service time has none of it.
 #[test]
 fn time_that_a_filter_takes_is_never_service_time() {
-    let plan = Plan { connections: 1, ..plan() }.mixing("get=3,set=1").lasting(LASTING);
+    let one = Plan { connections: 1, depth: 1, ..plan() };
+    let plan = one.mixing("get=3,set=1").lasting(LASTING);
     let far = |plan: Plan| (run(&plan, Script::default()), plan);
     for (bare, plan) in
         [far(plan.clone().open(100.0, Arrival::Fixed, Sharing::Shared)), far(plan.closed())]

@@ -79,7 +79,7 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     // It did not end early, and it is known of how many agents it is.
     let said = finished.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("2 of 3 shares"), "{finished}");
-    for wrong in ["ended early", "share 0", "shares 0 of"] {
+    for wrong in ["ended early", "share 0 of", "of 1:"] {
         assert!(!said.contains(wrong), "'{wrong}': {finished}");
     }
     // Each share keeps its own rate: two thirds of the load, and the unknown rest is counted.
@@ -142,8 +142,9 @@ fn a_search_goes_on_with_the_agents_that_are_left_and_says_so() {
     let finished = running.finish();
     finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
     let junit = read_to_string(junit).unwrap();
-    let why = junit.lines().find(|line| line.contains("type=\"lost\"")).unwrap_or_default();
-    assert!(why.contains("agent a1 was lost in step"), "{junit}");
+    let why =
+        junit.lines().find(|line| line.contains("<failure type=\"lost\"")).unwrap_or_default();
+    assert!(why.contains("message=\"agent a1 (") && why.contains("was lost in step"), "{junit}");
     let shown = [&finished.out, &read_to_string(page).unwrap(), &read_to_string(text).unwrap()];
     for shown in shown {
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -180,7 +181,8 @@ fn a_scan_goes_on_with_the_agents_that_are_left() {
     finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
     for text in [&finished.out, &read_to_string(text).unwrap(), &read_to_string(junit).unwrap()] {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("agent a1 was lost in step"), "{text}");
+        assert!(text.contains("agent a1 (") && text.contains("was lost in step 1"), "{text}");
+        assert!(!text.contains(") of 1:"), "{text}");
     }
     let steps = Steps::from_json(&read_to_string(json).unwrap()).unwrap();
     assert_eq!((steps.conclusion.exit, steps.steps.len()), (3, 3), "{finished}");

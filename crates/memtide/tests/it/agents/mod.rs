@@ -54,7 +54,7 @@ impl Lab {
         lab
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
@@ -83,6 +83,14 @@ impl Lab {
         (0..count).map(|number| self.agent(&format!("a{number}"))).collect()
     }
 
+    /// An agent with these variables in its environment.
+    pub(crate) fn agent_knowing(&self, name: &str, own: &[(&str, String)]) -> Agent {
+        let mut command = program();
+        command.envs(own.iter().map(|(name, value)| (name, value)));
+        let line = format!("agent --join {}", self.join().display());
+        Agent::start(self, name, &line, command)
+    }
+
     /// An agent that listens for the master, and its address.
     fn listening(&self, name: &str) -> (Agent, String) {
         let address = format!("127.0.0.1:{}", free_port());
@@ -97,7 +105,7 @@ impl Lab {
     }
 
     /// Carries out a run by `agents` with these words; returns its output and record.
-    fn run(&self, peer: &Peer, agents: &str, words: &str) -> (Finished, Record) {
+    pub(crate) fn run(&self, peer: &Peer, agents: &str, words: &str) -> (Finished, Record) {
         let json = self.path("run.json");
         let finished = self.start(peer, agents, words, &json).finish().exits(0);
         let record = record(&json);
@@ -105,7 +113,7 @@ impl Lab {
     }
 
     /// Starts a run by `agents` that writes its record to `json`.
-    fn start(&self, peer: &Peer, agents: &str, words: &str, json: &Path) -> Running {
+    pub(crate) fn start(&self, peer: &Peer, agents: &str, words: &str, json: &Path) -> Running {
         drop(fs::remove_file(json));
         self.master(&format!(
             "run -s {} --quiet --keys 200 --agents {agents} --json {} {words}",

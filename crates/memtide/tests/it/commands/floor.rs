@@ -4,7 +4,17 @@ use crate::prelude::*;
 use memtide_record::compare::Repeats;
 use memtide_record::{FloorRecord, Percentile, Record, Responder};
 
-/// A run that wants a floor, with floors kept in `cache`.
+/// A run whose floor was measured. A busy machine spoils floors, which are then left out.
+fn floor_of(words: &str, cache: &Path) -> (Finished, FloorRecord) {
+    for _ in 0..10 {
+        if let (run, Some(floor)) = run_with(words, cache) {
+            return (run, floor);
+        }
+    }
+    panic!("no floor in ten runs");
+}
+
+/// A run that may want a floor, with floors kept in `cache`.
 fn run_with(words: &str, cache: &Path) -> (Finished, Option<FloorRecord>) {
     let json = scratch("floor.json");
     let line = format!(
@@ -22,24 +32,23 @@ fn run_with(words: &str, cache: &Path) -> (Finished, Option<FloorRecord>) {
 fn figures_near_the_floor_are_named_and_floors_are_kept() {
     let _turn = alone();
     let (quick, slow) = (Peer::embedded(""), Peer::embedded("--behaviour fixed:20ms"));
-    let cache = scratch("cache");
-    fs::create_dir_all(&cache).unwrap();
+    let cache = scratch("floors");
+    drop(fs::remove_dir_all(&cache));
     let quick = format!("-s {}", quick.name);
     let (_, none) = run_with(&quick, &cache);
     assert_eq!(none, None, "a run has no floor unless it is asked for");
-    let (run, floor) = run_with(&format!("{quick} --floor"), &cache);
-    let floor = floor.expect("it was asked for");
+    let (run, floor) = floor_of(&format!("{quick} --floor"), &cache);
     assert_eq!((floor.responder, floor.rate_per_s, floor.age_s), (Responder::Embedded, 500.0, 0));
     assert!(floor.below.contains(&Percentile::P50), "both servers are the same: {floor:?}");
     // Without a figure, `below` cannot be judged.
     assert!(floor.p50_ns.is_some() && floor.p99_ns.is_some(), "{floor:?}");
-    let (_, again) = run_with(&format!("{quick} --floor kept"), &cache);
-    assert_eq!(again.map(|it| (it.p50_ns, it.p99_ns)), Some((floor.p50_ns, floor.p99_ns)), "{run}");
+    let (_, again) = floor_of(&format!("{quick} --floor kept"), &cache);
+    assert_eq!((again.p50_ns, again.p99_ns), (floor.p50_ns, floor.p99_ns), "{run}");
     // The same floor holds for another server on this machine, whose figures are far from it.
-    let (run, far) = run_with(&format!("-s {} --connections 16 --floor", slow.name), &cache);
-    assert!(!far.unwrap().below.contains(&Percentile::P50), "{run}");
+    let (run, far) = floor_of(&format!("-s {} --floor", slow.name), &cache);
+    assert!(!far.below.contains(&Percentile::P50), "{run}");
     let kept = fs::read_to_string(cache.join("memtide/floors.json")).unwrap();
-    run_with(&format!("{quick} --floor=fresh"), &cache);
+    floor_of(&format!("{quick} --floor=fresh"), &cache);
     let fresh = fs::read_to_string(cache.join("memtide/floors.json")).unwrap();
     assert_ne!(kept, fresh, "it is measured anew");
 }
@@ -47,12 +56,13 @@ fn figures_near_the_floor_are_named_and_floors_are_kept() {
 #[test]
 fn a_report_says_the_floor() {
     let _turn = shared();
-    let cache = scratch("cache");
+    let cache = scratch("floors-said");
     let line = "run --rate 500 --keys 100 --duration 300ms --floor";
     let mut command = program();
     let command = command.args(line.split_whitespace()).env("XDG_CACHE_HOME", &cache);
     let run = Running::of(command).finish().exits(0);
-    assert!(run.out.contains("floor") && run.out.contains("an embedded server"), "{run}");
+    let is_said = run.out.contains("floor") && run.out.contains("an embedded server");
+    assert!(is_said || run.err.contains("no floor was measured, because"), "{run}");
 }
 
 #[test]

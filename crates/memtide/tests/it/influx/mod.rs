@@ -211,11 +211,15 @@ fn number(text: &str, words: &str) -> u64 {
 /// Asserts that a run with `stub` ended with its report, and with a sentence that accounts for all
 /// points and contains `words`.
 fn costs_points(name: &str, stub: &Stub, words: &str) {
+    costs_points_at(name, &stub.url("/write?db=x"), words);
+}
+
+fn costs_points_at(name: &str, url: &str, words: &str) {
     // A few operations: each point of a batch that is too long is posted alone in the end, and all
     // of them must fit into the time that the end allows, on a busy machine too.
     const FEW: &str = "run --rate 400 --duration 500ms --keys 100 --json -";
     let began = Instant::now();
-    let ended = run(&format!("{FEW} --out influx={}", stub.url("/write?db=x"))).exits(1);
+    let ended = run(&format!("{FEW} --out influx={url}")).exits(1);
     assert!(began.elapsed() < Duration::from_secs(40), "{name}: {ended}");
     let record = ended.record();
     let line = ended.err.lines().find(|line| line.contains("points were delivered"));
@@ -232,7 +236,10 @@ fn costs_points(name: &str, stub: &Stub, words: &str) {
 fn a_database_that_does_not_take_points_costs_them_alone() {
     let _turn = shared();
     let json = r#"{"error":"partial write: field type conflict dropped=3"}"#;
-    let cases: [(_, Answer, _); 8] = [
+    let cases: [(_, Answer, _); 11] = [
+        ("201", |_, _| Reply::Whole(201, "", "ok"), "it answered 201 (ok)"),
+        ("202", |_, _| Reply::Whole(202, "", "queued"), "it answered 202 (queued) and not 204"),
+        ("206", |_, _| Reply::Whole(206, "", ""), "it answered 206 and not 204"),
         ("200", |_, _| Reply::Whole(200, "", "log in"), "it answered 200 (log in) and not 204"),
         ("400", |_, _| Reply::Whole(400, "", r#"{"error":"unable to parse"}"#), "unable to parse"),
         ("401", |_, _| Reply::Whole(401, "", ""), "set MEMTIDE_INFLUX_TOKEN"),
@@ -254,6 +261,20 @@ fn a_database_that_does_not_take_points_costs_them_alone() {
             costs_points("partial", &partial, "; 3 were refused");
         });
     });
+}
+
+/// The writes of all versions answer 204, and nothing else is a write.
+#[test]
+fn only_204_is_a_write_in_each_version() {
+    let _turn = shared();
+    for place in ["/api/v2/write?org=o&bucket=x", "/api/v3/write_lp?db=x"] {
+        let taking = Stub::start(|_, _| Reply::Whole(204, "", ""));
+        let record = run(&format!("{RUN} --out influx={}", taking.url(place))).exits(0).record();
+        let points = posted(&taking.requests()).values().sum::<u64>();
+        assert_eq!(points, record.totals.intended, "{place}");
+        let login = Stub::start(|_, _| Reply::Whole(200, "", "log in"));
+        costs_points_at(place, &login.url(place), "it answered 200 (log in) and not 204");
+    }
 }
 
 #[test]

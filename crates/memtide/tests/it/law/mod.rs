@@ -117,13 +117,13 @@ impl Outputs {
         assert!(wrong.is_empty(), "{sort}: {} faults:\n{}", wrong.len(), wrong.join("\n"));
     }
 
-    /// Asserts that changed digits are found in each of these outputs.
-    fn find_changed_digits(&self) {
+    /// Asserts that changed digits are found in each of these outputs: this part of what is usual.
+    fn find_changed_digits(&self, part: f64) {
         let known = |name: &String| FOUND.iter().any(|(known, _)| known == name);
         assert!(self.0.keys().all(known), "an output is new");
         let there = FOUND.iter().filter(|(name, _)| self.0.contains_key(*name));
         let missed: Vec<String> =
-            there.filter_map(|(name, least)| self.missed(name, *least)).collect();
+            there.filter_map(|(name, least)| self.missed(name, part * least)).collect();
         assert!(missed.is_empty(), "{}", missed.join("\n"));
     }
 
@@ -321,7 +321,10 @@ fn two_runs_are_the_same_in_all_outputs_of_a_comparison() {
         [(1, "text", "\nrate", 0.8), (2, "c.md", "\n| rate", 0.8), (3, "c.html", "<table", 0.9)]
     {
         let from = shown[at].find(begins).unwrap_or_else(|| panic!("no {begins}: {}", shown[at]));
-        let until = shown[at].find("\nbelievable").unwrap_or(shown[at].len());
+        let table = &shown[at][from..];
+        // Reasons of absent figures follow the table.
+        let ends = ["\n\n", " of A: ", " of B: "].iter().filter_map(|end| table.find(end));
+        let until = from + ends.min().unwrap_or(table.len());
         let mut digits = digits_of(name, shown[at], from);
         digits.retain(|digit| (from..until).contains(digit));
         let missed = Tried { name, text: shown[at], digits, least }.missed(|text| {
@@ -347,7 +350,8 @@ fn merged_runs_are_the_same_in_all_outputs() {
         let outputs = outputs(&folder, &run);
         outputs.hold(&command);
         if command == "sim" {
-            outputs.find_changed_digits();
+            // Figures of the single shards are held by nothing but the record's own laws.
+            outputs.find_changed_digits(0.6);
         }
     }
 }
@@ -477,7 +481,12 @@ fn find_changed_digits_of_steps(outputs: &Outputs) {
     let missed = FOUND_IN_STEPS.iter().filter_map(|(name, least)| {
         let text = outputs.get(name);
         let from = if *name == "r.json" { text.find("\"totals\"").unwrap() } else { 0 };
-        let tried = Tried { name, text, digits: digits_of(name, text, from), least: *least };
+        let mut digits = digits_of(name, text, from);
+        // The scenario of the steps in Markdown holds no figure.
+        digits.retain(|at| {
+            *at < text.find("<details>").filter(|_| *name == "r.md").unwrap_or(text.len())
+        });
+        let tried = Tried { name, text, digits, least: *least };
         tried.missed(|text| match steps_wrong(&outputs.with(name, text), None) {
             Some((_, wrong)) => wrong,
             None => vec!["they are no steps".to_owned()],
@@ -572,7 +581,7 @@ fn a_changed_digit_is_found_in_each_output() {
         .map(|row| serde_json::to_string(row).unwrap() + "\n")
         .collect();
     outputs.0.insert("s.jsonl".to_owned(), lines);
-    outputs.find_changed_digits();
+    outputs.find_changed_digits(1.0);
     finds_planted_fields(&outputs);
 }
 

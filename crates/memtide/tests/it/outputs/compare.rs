@@ -128,3 +128,30 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
         ["a.json", "b.json", "h.json", "p.json", "q.json", "s.json", "v.json", "w.json"]
     );
 }
+
+/// The servers' cost of one command grew from 6.74 to 27.2 s per million operations when it was
+/// given again: the first time the servers were filled, too, and that was divided by the reads.
+#[test]
+fn the_same_command_twice_costs_the_servers_the_same() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let folder = room("compare-twice");
+    let line = format!("run -s {} --quiet --rate 5k --duration 2s --warmup 0", peer.name);
+    // Filling is by far more than the load.
+    let line = format!("{line} --keys 50k --value-size 1k --mix get=1");
+    run_in(&folder, &format!("{line} --json a.json")).exits(0);
+    run_in(&folder, &format!("{line} --json b.json")).exits(0);
+    let run = run_in(&folder, "compare a.json b.json --out json=c.json --fail-on server_cpu>+150%");
+    let json: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("c.json")).unwrap()).unwrap();
+    let rows = json["figures"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["name"] == "server_cpu").unwrap();
+    let cost = |at: usize| row["values"][at]["value"].as_f64().unwrap();
+    let ratio = cost(1) / cost(0);
+    assert!((0.4..2.5).contains(&ratio), "{} and {}: {run}", cost(0), cost(1));
+    // What filling took is in no cost: two thirds of the first run's commands were sets.
+    let before: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("a.json")).unwrap()).unwrap();
+    assert_eq!(before["phases"]["load"]["ops"]["set"], 50_000, "{run}");
+    run.exits(0);
+}

@@ -119,3 +119,39 @@ fn neither_the_faces_nor_no_stats_ask_while_the_load_runs() {
     let (count, run) = ask("mutilate -s SERVER -q 200 -t 5 -r 20 -c 2");
     assert!(count <= 4, "{count} questions: {run}");
 }
+
+/// Items of all servers fell from 407 000 to 204 000 and rose again, because one was stopped.
+#[test]
+fn rows_of_two_servers_have_no_sum_while_one_is_stopped() {
+    let _turn = shared();
+    let [one, other] = [Peer::memcached(""), Peer::memcached("")];
+    let table = scratch("server-stopped.csv");
+    let flags = "--rate 500 --duration 5s --warmup 0 --timeout 400ms --keys 200 --errors-max 1";
+    let running = Running::start(&format!(
+        "run -s {},{} {flags} --mix get=3,touch=1 --json - --out intervals={}",
+        one.name,
+        other.name,
+        table.display()
+    ));
+    // The load has begun: nothing else touches.
+    other.await_figure("cmd_touch", 60);
+    other.signal(Signal::STOP);
+    thread::sleep(Duration::from_millis(2_200));
+    other.signal(Signal::CONT);
+    let run = running.finish().exits(0);
+    let rows = crate::law::csv(&fs::read_to_string(&table).unwrap());
+    let of_all: Vec<_> = rows.iter().filter(|row| row["kind"] == "all").collect();
+    let number = |row: &BTreeMap<String, String>, name: &str| -> Option<u64> {
+        row.get(name).map(|cell| cell.parse().unwrap())
+    };
+    let answered: Vec<_> = of_all.iter().map(|row| number(row, "servers_answered")).collect();
+    assert!(answered.contains(&Some(2)) && answered.contains(&Some(1)), "{answered:?}: {run}");
+    for row in of_all {
+        // Each server holds all keys, whether or not it answers.
+        let items = number(row, "server_items");
+        match number(row, "servers_answered") {
+            Some(2) => assert_eq!(items, Some(400), "{row:?}"),
+            _ => assert!(items.is_none() && number(row, "server_gets").is_none(), "{row:?}"),
+        }
+    }
+}

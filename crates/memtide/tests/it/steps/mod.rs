@@ -184,3 +184,13 @@ fn the_plan_is_that_of_the_first_step() {
 fn what_cannot_be_searched_or_scanned_is_refused() {
     refused("steps");
 }
+
+/// `--rate-max 8k` alone began at 4k.
+#[test]
+fn a_search_begins_at_its_highest_rate() {
+    let flags = "--keys 100 --duration 100ms --warmup 0 --steps-max 2 --goal all.p50<1s";
+    for bounds in ["--rate-max 8k", "--rate-min 100 --rate-max 8k"] {
+        let run = memtide(&format!("sim search {bounds} {flags} --behaviour fixed:50us"));
+        assert_eq!(rows(&run)[0][1], "8 000/s", "{bounds}: {run}");
+    }
+}

@@ -1,6 +1,8 @@
 //! TLS: against Debian's memcached, the embedded server, and servers that break or refuse it.
 
+mod agents;
 mod material;
+mod storm;
 
 use crate::operations::every_kind;
 use crate::prelude::*;
@@ -12,10 +14,14 @@ const VALID: (i32, i32) = (2020, 2100);
 /// A memcached over TLS for 127.0.0.1, with these further options of `-o`; its CA.
 fn memcached(more: &str) -> (Peer, Ca) {
     let ca = Ca::new();
+    (Peer::memcached_tls(&files(&ca, more)), ca)
+}
+
+/// What a memcached over TLS for 127.0.0.1 is started with.
+fn files(ca: &Ca, more: &str) -> String {
     let (cert, key) = ca.sign("127.0.0.1", VALID);
     let more = more.replace("CA.PEM", &ca.own());
-    let peer = Peer::memcached_tls(&format!("-o ssl_chain_cert={cert},ssl_key={key}{more}"));
-    (peer, ca)
+    format!("-o ssl_chain_cert={cert},ssl_key={key}{more}")
 }
 
 /// The embedded server with a certificate for `name`, valid in these years; its CA.

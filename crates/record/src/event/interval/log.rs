@@ -14,8 +14,8 @@ const ROWS_WITHOUT_RECORD: &str = "rows_without_record";
 const NS_PER_MS: f64 = 1e6;
 
 /// The lines before the first histogram. `start_unix_s` is the time of day at which the log's
-/// instants begin, if known; `of_agents` is true if the log holds the load of a master's agents, and
-/// not the master's own beside it.
+/// instants begin, if known; `of_agents` is true if the log holds the load of a master's agents,
+/// and not the master's own beside it.
 pub fn log_head(start_unix_s: Option<f64>, of_agents: bool) -> String {
     let mut head = "#[Histogram log format version 1.3]\n".to_owned();
     if of_agents {

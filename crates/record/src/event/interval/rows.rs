@@ -77,8 +77,8 @@ impl IntervalRow {
         record.seconds.iter().map(|second| Self::of_second(second, of_agents)).collect()
     }
 
-    /// The row after the last one, which ended at `until`: how many operations of all rows are not in
-    /// `record`, because the record of their agent did not arrive. None if there are none.
+    /// The row after the last one, which ended at `until`: how many operations of all rows are not
+    /// in `record`, because the record of their agent did not arrive. None if there are none.
     pub fn surplus(record: &Record, step: Option<u32>, until: Span) -> Option<Self> {
         let operations = record.rows_without_record?;
         let mut row = Self::of_second(&SecondRecord::default(), record.own.is_some());
@@ -138,7 +138,7 @@ impl IntervalRow {
     }
 
     /// The names of the columns, separated by commas.
-    pub fn csv_header(&self) -> String {
+    fn csv_header(&self) -> String {
         let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
         names.join(",")
     }

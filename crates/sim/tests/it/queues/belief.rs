@@ -92,6 +92,17 @@ enum Made {
     Beside,
 }
 
+impl Made {
+    /// The record of a load in such a world.
+    fn record(self, world: impl Fn() -> World) -> Record {
+        match self {
+            Self::ByOne => world().rehearse().record,
+            Self::ByTwo => merged(two_shares(world)),
+            Self::Beside => merged(Pair::of(world()).carry_out().records),
+        }
+    }
+}
+
 /// A queue at a utilisation, and who makes its load.
 #[derive(Clone, Copy, Debug)]
 struct Loaded {
@@ -138,11 +149,7 @@ impl Loaded {
             keeps_samples: false,
             ..World::of(&words).behaviour(&format!("queue:1,{law}:1ms")).seed(seed)
         };
-        match self.made {
-            Made::ByOne => world().rehearse().record,
-            Made::ByTwo => merged(two_shares(world)),
-            Made::Beside => merged(Pair::of(world()).carry_out().records),
-        }
+        self.made.record(world)
     }
 
     /// p50, p90, p99 and mean of the response time in ns, and the rate.
@@ -246,7 +253,7 @@ struct Late {
     kind: PauseKind,
     work_us: u64,
     utilisation: f64,
-    are_shares: bool,
+    made: Made,
 }
 
 impl Late {
@@ -256,8 +263,8 @@ impl Late {
     }
 
     fn world(&self, seed: u64, is_late: bool) -> World {
-        // Each share has a server of its own.
-        let rate = self.utilisation * 1e4 * if self.are_shares { 2.0 } else { 1.0 };
+        let servers = if self.made == Made::ByTwo { 2.0 } else { 1.0 };
+        let rate = self.utilisation * 1e4 * servers;
         let words = format!(
             "rate={rate} arrival=poisson duration={}s mix=get=1 load=never timeout=60s \
              connections=64 threads={}",
@@ -286,7 +293,7 @@ impl Late {
 
     fn record(&self, seed: u64, is_late: bool) -> Record {
         let world = || self.world(seed, is_late);
-        if self.are_shares { merged(two_shares(world)) } else { world().rehearse().record }
+        self.made.record(world)
     }
 }
 
@@ -309,20 +316,22 @@ fn late_worlds() -> Vec<Late> {
         kind,
         work_us: 0,
         utilisation,
-        are_shares: false,
+        made: Made::ByOne,
     };
     let one = pauses.iter().map(|of| case(*of, 1, 0..1, 0.2));
     let two = pauses.iter().map(|of| case(*of, 2, 0..1, 0.2));
     let four = pauses[..3].iter().map(|of| case(*of, 4, 1..2, 0.7));
     let slow = [5, 20].map(|work_us| Late { work_us, ..case(pauses[2], 1, 0..0, 0.2) });
-    let shares = pauses[1..3].iter().map(|of| Late { are_shares: true, ..case(*of, 1, 0..1, 0.5) });
+    let shares =
+        pauses[1..3].iter().map(|of| Late { made: Made::ByTwo, ..case(*of, 1, 0..1, 0.5) });
+    let beside = pauses.iter().map(|of| Late { made: Made::Beside, ..case(*of, 1, 0..1, 0.5) });
     // Answers that a server holds back leave together, as those of one that answers in batches.
     let batches =
         [(0, 1, 0.2), (1, 1, 0.2), (3, 2, 0.5)].map(|(pause, workers, utilisation)| Late {
             server: "queue:1,exponential:100us+pause:2ms,1ms",
             ..case(pauses[pause], workers, 0..1, utilisation)
         });
-    let all = one.chain(two).chain(four).chain(slow).chain(shares).chain(batches);
+    let all = one.chain(two).chain(four).chain(slow).chain(shares).chain(batches).chain(beside);
     all.collect()
 }
 
@@ -358,7 +367,7 @@ fn ranges_hold_what_a_punctual_run_measures() {
             }
         }
         let (name, workers) = (late.name, late.workers);
-        let more = format!("work {} µs, shares {}, {}", late.work_us, late.are_shares, late.server);
+        let more = format!("work {} µs, {:?}, {}", late.work_us, late.made, late.server);
         say(&format!(
             "{name}, {workers} workers, load {}, {more}: [ranges, hold, false yes, false range, \
              from 0] of p50, p99, p99.9 {of:?}",
@@ -388,7 +397,7 @@ fn a_closed_loop_with_a_late_worker_has_no_yes() {
                 kind: PauseKind::OtherThreads,
                 work_us: 0,
                 utilisation: 0.5,
-                are_shares: false,
+                made: Made::ByOne,
             };
             let figures = |is_late: bool| {
                 let mut world = late.world(7, is_late);
