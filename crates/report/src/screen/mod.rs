@@ -112,7 +112,7 @@ const HELP: [&str; 9] = [
 
 /// Draws `live` into `area`.
 pub fn draw(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
-    let head = head(live, view);
+    let head = head(live, view, usize::from(area.width));
     let height = u16::try_from(head.len()).unwrap_or(u16::MAX);
     let [top, middle, bottom] =
         Layout::vertical([Constraint::Length(height), Constraint::Min(0), Constraint::Length(1)])
@@ -133,7 +133,7 @@ pub fn draw(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
 }
 
 /// The lines that every panel has above it.
-fn head(live: &Live, view: &View) -> Vec<Line<'static>> {
+fn head(live: &Live, view: &View, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![where_it_is(live, view), figures(live, view)];
     if let Some(suspect) = live.suspect() {
         let style = match &suspect {
@@ -141,7 +141,7 @@ fn head(live: &Live, view: &View) -> Vec<Line<'static>> {
             Suspect::Server(_) => view.colour(Color::Yellow).add_modifier(Modifier::BOLD),
             Suspect::Own(_) => view.alarm(),
         };
-        lines.push(Line::styled(suspect.sentence().to_owned(), style));
+        lines.extend(wrapped(suspect.sentence(), width).map(|line| Line::styled(line, style)));
     }
     let aims = live.aims();
     if !aims.is_empty() {
@@ -174,6 +174,21 @@ fn head(live: &Live, view: &View) -> Vec<Line<'static>> {
         lines.push(Line::styled(format!("! {words}"), view.colour(Color::Yellow)));
     }
     lines
+}
+
+/// The words in lines of at most `width` characters.
+fn wrapped(words: &str, width: usize) -> impl Iterator<Item = String> {
+    let mut lines = vec![String::new()];
+    for word in words.split(' ') {
+        let line = lines.last_mut().expect("there is one from the beginning");
+        let length = line.chars().count();
+        match length {
+            0 => line.push_str(word),
+            _ if length + 1 + word.chars().count() > width => lines.push(word.to_owned()),
+            _ => *line += &format!(" {word}"),
+        }
+    }
+    lines.into_iter()
 }
 
 fn where_it_is(live: &Live, view: &View) -> Line<'static> {
