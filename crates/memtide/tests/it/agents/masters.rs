@@ -363,6 +363,26 @@ fn agents_of_one_machine_with_default_folders_keep_a_record_each() {
     until(|| agents[0].kept().is_empty(), said);
 }
 
+/// Hands over these bytes as the records of the shares 0 and 1, until its master dismisses it; the
+/// shares that it may forget.
+fn hands_over(net: &AgentNet, records: [&[u8]; 2]) -> Vec<u32> {
+    let (mut forgotten, until) = (Vec::new(), Instant::now() + PATIENCE);
+    while Instant::now() < until {
+        let Some(event) = net.next(Duration::from_millis(50)) else { continue };
+        let FromMaster::Message { message, .. } = event else { continue };
+        match message.what {
+            Some(Hears::Fetch(of)) => {
+                let parts = parts(&of.run, records[of.share as usize]).into_iter();
+                parts.for_each(|what| net.send(FromAgent { what: Some(what) }));
+            }
+            Some(Hears::Acknowledged(of)) => forgotten.push(of.share),
+            Some(Hears::Bye(_)) => break,
+            _ => {}
+        }
+    }
+    forgotten
+}
+
 /// Whatever an agent hands over in place of the record that it named: it is not written, nothing is
 /// acknowledged, and the next record of the same agent is fetched.
 #[test]
@@ -421,22 +441,7 @@ fn what_is_no_record_is_not_fetched() {
             lab.key(),
             folder.display()
         ));
-        let mut forgotten = Vec::new();
-        let until = Instant::now() + PATIENCE;
-        while Instant::now() < until {
-            let Some(event) = net.next(Duration::from_millis(50)) else { continue };
-            let FromMaster::Message { message, .. } = event else { continue };
-            match message.what {
-                Some(Hears::Fetch(of)) => {
-                    let bytes = if of.share == 0 { &bytes } else { &second };
-                    let parts = parts(&of.run, bytes).into_iter();
-                    parts.for_each(|what| net.send(FromAgent { what: Some(what) }));
-                }
-                Some(Hears::Acknowledged(of)) => forgotten.push(of.share),
-                Some(Hears::Bye(_)) => break,
-                _ => {}
-            }
-        }
+        let forgotten = hands_over(&net, [&bytes, &second]);
         let fetched = master.finish();
         fetched.fails(1, &["liar: ", words]);
         is_harmless(&fetched.err, lie);
