@@ -25,6 +25,7 @@ const WATCHED: &str = "run --rate 4k --keys 1000 --duration 60s --warmup 2s --mi
                        --goal all.p99<5ms --web-linger 0s --quiet";
 const STANDS_STILL: &str = "queue:1,exponential:50us+pause:9s,400ms";
 const WATCHED_FOR: Duration = Duration::from_secs(38);
+const LOOK_EVERY: Duration = Duration::from_millis(400);
 /// Height in CSS pixels of what a reader sees first.
 const FIRST: u32 = 800;
 /// A script that writes into a page's title where the answer ends, and whether it is in order: the
@@ -105,12 +106,20 @@ fn live_page(program: &Path, folder: &Path) -> Result<(), String> {
     let mut serve = Command::new(program);
     serve.args(["serve", "--port", &server.port().to_string(), "--behaviour", STANDS_STILL]);
     let _server = Kept::spawn(serve.stdout(Stdio::null()).stderr(Stdio::null()))?;
+    drop(web::connect(server)?);
     let mut watched = Command::new(program);
     watched.current_dir(folder).args(WATCHED.split(' '));
     watched.args(["--server", &server.to_string(), &format!("--web={page}/live")]);
     let _run = Kept::spawn(watched.stdout(Stdio::null()).stderr(Stdio::null()))?;
     thread::sleep(WATCHED_FOR);
-    put(&folder.join("live.html"), web::page(page, "/live/")?.as_bytes())
+    // The picture is taken in a second in which the server has just stood still.
+    loop {
+        let text = web::page(page, "/live/")?;
+        if text.contains("data-suspect=\"server\"") {
+            return put(&folder.join("live.html"), text.as_bytes());
+        }
+        thread::sleep(LOOK_EVERY);
+    }
 }
 
 /// Runs memtide for a page and its JSON.

@@ -8,20 +8,29 @@ use std::time::{Duration, Instant};
 /// The longest wait for the page to be served.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Asks for `path`, once something listens; what comes is read from the stream.
+/// Connects, once something listens.
 ///
 /// Cause: memtide does not listen there: it ended, or another program has the port.
 ///
 /// To do: Look at what it printed.
-pub(crate) fn ask(address: SocketAddr, path: &str) -> Result<TcpStream, String> {
+pub(crate) fn connect(address: SocketAddr) -> Result<TcpStream, String> {
     let deadline = Instant::now() + WAIT_MAX;
-    let mut stream = loop {
+    loop {
         match TcpStream::connect(address) {
-            Ok(stream) => break stream,
+            Ok(stream) => return Ok(stream),
             Err(_) if Instant::now() < deadline => thread::sleep(Duration::from_millis(20)),
-            Err(why) => return Err(format!("no page at {address}: {why}")),
+            Err(why) => return Err(format!("nothing listens at {address}: {why}")),
         }
-    };
+    }
+}
+
+/// Asks for `path`, once something listens; what comes is read from the stream.
+///
+/// Cause: memtide ended while it was asked.
+///
+/// To do: Look at what it printed.
+pub(crate) fn ask(address: SocketAddr, path: &str) -> Result<TcpStream, String> {
+    let mut stream = connect(address)?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).map_err(|why| format!("{address}{path}: {why}"))?;
     Ok(stream)

@@ -27,6 +27,8 @@ pub(crate) struct LiveSecond {
     pub(crate) response: [Option<u64>; 3],
     pub(crate) service_p99: Option<u64>,
     pub(crate) lag_p99: Option<u64>,
+    /// The longest service time, in ns.
+    pub(crate) service_max: Option<u64>,
     /// Operations answered in each cell of the heat map.
     pub(crate) heat: Vec<u32>,
     pub(crate) under_way: UnderWay,
@@ -72,6 +74,7 @@ impl LiveSecond {
             response: [0.5, 0.99, 0.999].map(|share| all(&second.response, above, share)),
             service_p99: all(&second.service, 0, 0.99),
             lag_p99: all(&second.lag, 0, 0.99),
+            service_max: second.service.get(&Kind::All).map(|times| times.moments().max),
             heat: heat(second.response.get(&Kind::All).unwrap_or(&none)),
             under_way: second.under_way,
             kinds: second

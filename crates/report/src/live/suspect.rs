@@ -69,17 +69,33 @@ impl Suspect {
     }
 }
 
+/// How late memtide sent, if no reply took long enough for operations to wait for it, and none
+/// waits.
+fn late_alone(now: &LiveSecond) -> Option<String> {
+    let lag = now.lag_p99.filter(|lag| is_late(*lag, now))?;
+    let waits = now.under_way.oldest_due_s.is_some_and(|age| age >= BACKLOG_S);
+    let (lag_word, service) = (time_word(Some(lag)), time_word(now.service_max));
+    (!waits && now.service_max? < lag / 2)
+        .then(|| format!("operations were sent late (lag p99 {lag_word}), replies take {service}"))
+}
+
+/// True if lag is a good part of the response time.
+fn is_late(lag: u64, now: &LiveSecond) -> bool {
+    let response = now.response[1].unwrap_or(0);
+    lag > LAG_LEAST_NS && lag as f64 > LAG_SHARE * response as f64
+}
+
 /// Why the second's times are the server's, if anything is unusual; `waits` is true if operations
 /// are late.
 fn server(live: &Live, now: &LiveSecond, waits: bool) -> Option<String> {
-    let (lag, response) = (now.lag_p99.unwrap_or(0), now.response[1].unwrap_or(0));
+    let response = now.response[1].unwrap_or(0);
     if now.unanswered > 0 {
         return Some(format!("{} operations not answered", whole(now.unanswered)));
     }
     if now.answered_per_s == 0.0 && now.under_way.in_flight.is_some_and(|waiting| waiting > 0) {
         return Some("no answer in this second".to_owned());
     }
-    if waits || (lag > LAG_LEAST_NS && lag as f64 > LAG_SHARE * response as f64) {
+    if waits || now.lag_p99.is_some_and(|lag| is_late(lag, now)) {
         let service = time_word(now.service_p99);
         return Some(format!(
             "operations wait for a free connection, replies take {service} at p99; memtide has \
@@ -126,8 +142,11 @@ fn own(live: &Live, now: &LiveSecond) -> Option<String> {
         let whose = of(live.worst_agent(|agent| agent.busy));
         return Some(format!("{whose}a worker was busy for {} of the time", percent(busy)));
     }
-    let stolen = now.host.as_ref().and_then(|host| host.stolen).filter(|it| *it > STOLEN_MAX)?;
-    Some(format!("the hypervisor took {} of its CPUs' time", percent(stolen)))
+    let stolen = now.host.as_ref().and_then(|host| host.stolen);
+    if let Some(stolen) = stolen.filter(|it| *it > STOLEN_MAX) {
+        return Some(format!("the hypervisor took {} of its CPUs' time", percent(stolen)));
+    }
+    late_alone(now)
 }
 
 /// The median of the 99th percentiles of the seconds before the last.

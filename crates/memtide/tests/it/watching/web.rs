@@ -178,7 +178,7 @@ fn a_search_and_a_trial_are_watched_as_one() {
     let _turn = shared();
     let common = "--warmup 0 --keys 50 --web --web-linger 30s --quiet --out html=r.html";
     let scan = "scan --rates 500,1k --duration 2s";
-    let trial = "ab --a rate=500 --b rate=1k --duration 1s --at-most 14s";
+    let trial = "ab --a rate=500 --b rate=1k --duration 1s --at-most 30s";
     for (name, line, words) in [
         ("web-scan", scan, ["Times against rate", "step 2 at 1 000/s", "<caption>Steps"]),
         ("web-trial", trial, ["By how much B differs from A so far", "pair 2, arm", "rate=1k"]),
