@@ -172,5 +172,5 @@ impl Master {
 /// machine was paused or moved.
 ///
 /// To do: run the agent on a machine that is not paused.
-pub(super) const JUMPED: &str = "its monotonic clock has jumped; run the agent on a machine that is not \
-                      paused or moved";
+pub(super) const JUMPED: &str = "its monotonic clock has jumped; run the agent on a machine that \
+                                 is not paused or moved";
