@@ -101,8 +101,8 @@ fn carry_out<F: Fleet>(
         commands.after(fleet, (plan, &survey), scenario);
         Some(ended?)
     };
-    survey.asked_between =
-        filled.asked + commands.asked + monitor.asked() + plan.servers.len() as u64;
+    let asked = survey.asked.questions + filled.asked + commands.asked + monitor.asked();
+    survey.asked_between = asked + plan.servers.len() as u64;
     survey.is_touched = commands.is_taken;
     let all = all_counters(&filled, main.as_ref());
     let opened =
@@ -228,7 +228,6 @@ fn first_survey<F: Fleet>(
     plan: &Plan,
     observer: &mut impl Observer,
 ) -> Result<Survey, Failure> {
-    check_abilities(fleet, plan)?;
     let mut survey = Survey::default();
     for (number, server) in plan.servers.iter().enumerate() {
         let name = &server.name;
@@ -271,6 +270,7 @@ fn first_survey<F: Fleet>(
             Err(error) => survey.give_up(plan, server, &error)?,
         }
     }
+    survey.asked = check_abilities(fleet, plan)?;
     Ok(survey)
 }
 

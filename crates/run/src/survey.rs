@@ -4,7 +4,7 @@ mod query_filter;
 mod commands;
 mod abilities;
 
-pub(crate) use abilities::check_abilities;
+pub(crate) use abilities::{Asked, check_abilities};
 pub(crate) use commands::ServerCommands;
 pub(crate) use query_filter::{QueryFilter, is_closed};
 
@@ -125,6 +125,8 @@ pub(crate) struct Survey {
     pub(crate) unavailable: Option<String>,
     /// True if a server could not be reached, which does not end a run that measures connects.
     pub(crate) unreachable: bool,
+    /// What was asked of the meta protocol after the first queries.
+    pub(crate) asked: Asked,
     /// Number of queries between the two that the servers counted as connections.
     pub(crate) asked_between: u64,
     /// Counts that the servers should have of this share's operations.
@@ -248,11 +250,22 @@ impl Survey {
             Some(format!("server {} was restarted, which reset its counters", server.name))
         };
         ExpectedCounters {
-            counters: expected(all, plan.requests.protocol),
+            counters: self.with_gets(expected(all, plan.requests.protocol)),
             // The first query of each server also lies between the two of the whole run.
             connections: opened + self.asked_between + self.servers(plan).count() as u64,
             not_compared: self.unavailable.clone().or_else(unknown).or_else(restarted),
         }
+    }
+
+    /// Counts with the gets that asked for abilities.
+    fn with_gets(
+        &self,
+        mut expected: BTreeMap<String, ExpectedCounter>,
+    ) -> BTreeMap<String, ExpectedCounter> {
+        for name in ["cmd_get", "get_misses"] {
+            expected.entry(name.to_owned()).and_modify(|of| of.ours += self.asked.gets);
+        }
+        expected
     }
 
     /// Counts that the servers should have of this share; none if the run is not divided.

@@ -10,27 +10,44 @@ use memtide_workload::Action;
 /// A get of a key that is hardly stored, with the flags that may be lacking.
 const QUESTION: &str = "mg memtide-asks k O7";
 
+/// What was asked, as far as servers count it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    /// Questions, each on a connection of its own.
+    pub(crate) questions: u64,
+    /// Those of them that are gets, of a key that is hardly stored.
+    pub(crate) gets: u64,
+}
+
 /// Asks every server for what the plan needs of the meta protocol. A server that does not answer is
-/// left to the questions that follow.
+/// left to the questions that follow. Servers' counters were read before: of several shares, others
+/// may have read them already.
 ///
 /// Cause: The server does not know the meta protocol, or not all of it.
 ///
 /// To do: Use another protocol, or a server that has the flag.
-pub(crate) fn check_abilities<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<(), Failure> {
+pub(crate) fn check_abilities<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Asked, Failure> {
+    let mut asked = Asked::default();
     if plan.requests.protocol != Protocol::Meta {
-        return Ok(());
+        return Ok(asked);
     }
     for server in &plan.servers {
-        if let Some((lacking, answer)) = lacking(fleet, plan, server) {
+        let ask = |line: &str| {
+            asked.questions += 1;
+            asked.gets += u64::from(line.starts_with("mg "));
+            answer(fleet, plan, server, line)
+        };
+        if let Some((lacking, answer)) = lacking(plan, ask) {
             let server = server.name.clone();
             return Err(Fault::Lacks { server, lacking, answer }.into());
         }
     }
-    Ok(())
+    Ok(asked)
 }
 
-fn lacking<F: Fleet>(fleet: &mut F, plan: &Plan, server: &ServerPlan) -> Option<(Lacking, String)> {
-    let noop = answer(fleet, plan, server, "mn")?;
+/// What a server lacks, with its answer, by what it answers if it is asked.
+fn lacking(plan: &Plan, mut ask: impl FnMut(&str) -> Option<String>) -> Option<(Lacking, String)> {
+    let noop = ask("mn")?;
     // What is neither is no memcached, which the questions that follow say better.
     match &*noop {
         "MN" => {}
@@ -40,7 +57,7 @@ fn lacking<F: Fleet>(fleet: &mut F, plan: &Plan, server: &ServerPlan) -> Option<
     let needs_opaque = plan.requests.matching == Matching::Opaque || plan.requests.noreply;
     let needs_key = plan.source.multiget > 1 || plan.verify.is_some();
     if needs_opaque || needs_key {
-        let miss = answer(fleet, plan, server, QUESTION)?;
+        let miss = ask(QUESTION)?;
         let mut words = miss.split(' ');
         match words.next() {
             // A miss need not name its key.
@@ -51,7 +68,7 @@ fn lacking<F: Fleet>(fleet: &mut F, plan: &Plan, server: &ServerPlan) -> Option<
     }
     for (needed, lacking, question) in special(plan) {
         if needed {
-            let answered = answer(fleet, plan, server, &question)?;
+            let answered = ask(&question)?;
             if !matches!(answered.split(' ').next(), Some("EN" | "HD" | "VA" | "NF")) {
                 return Some((lacking, answered));
             }

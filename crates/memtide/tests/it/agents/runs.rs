@@ -90,8 +90,7 @@ fn agents_speak_meta_with_all_that_only_it_has() {
         assert!(record.totals.replies[name] > 0, "no {name}: {finished}");
     }
     assert!(record.items.as_ref().is_some_and(|items| items.age_s.count > 0), "{finished}");
-    // The counters are not compared: each agent asks what the server lacks, and another may have
-    // read them by then.
+    assert_counters_equal(&record);
 }
 
 #[test]
