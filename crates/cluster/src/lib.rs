@@ -5,9 +5,9 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests use files"))]
 
+pub mod fetching;
 pub mod taking;
 pub mod master;
-pub mod fetching;
 pub mod agent;
 pub mod transport;
 pub mod files;

@@ -224,6 +224,10 @@ pub(super) fn spooled(folder: &Path) -> io::Result<Vec<SpoolFile>> {
 }
 
 /// Reads a file. A link is refused: it may lead to a file of another user.
+///
+/// Cause: The file was replaced by a link.
+///
+/// To do: Remove it from the folder, once you know what it is.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let (opened, named) = (file.metadata()?, fs::symlink_metadata(path)?);
