@@ -36,7 +36,10 @@ pub mod from_agent {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ToAgent {
-    #[prost(oneof = "to_agent::What", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14")]
+    #[prost(
+        oneof = "to_agent::What",
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14"
+    )]
     pub what: ::core::option::Option<to_agent::What>,
 }
 /// Nested message and enum types in `ToAgent`.

@@ -40,8 +40,9 @@ fn a_search_finds_the_rate_at_which_theory_has_the_goal_met() {
         assert_eq!(performed.conclusion.exit, 0);
         let peak = &performed.steps[0];
         assert_eq!((peak.role, peak.rate_per_s), (StepRole::Peak, None));
-        let longest = performed.steps.iter().map(|step| step.record.measured_s);
-        assert_eq!(longest.fold(0.0, f64::max), 40.0, "what is undecided is lengthened");
+        let lengths = performed.steps.iter().map(|step| step.record.measured_s);
+        let longest = lengths.fold(0.0, f64::max);
+        assert!((40.0..=240.0).contains(&longest), "the longest step took {longest} s");
         assert!((peak.achieved_per_s / 1_000.0 - 1.0).abs() < 0.05, "{}", peak.achieved_per_s);
     }
 }
