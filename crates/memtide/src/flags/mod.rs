@@ -157,7 +157,7 @@ fn run_command(length: Length) -> Command {
 
 /// The flag for the floor of a load, which is `usual` without it.
 fn floor(usual: &'static str) -> Arg {
-    option("floor", "WORD", "Measure what memtide, kernel and network contribute: kept, fresh, off")
+    option("floor", "WORD", "Measure memtide's own part: kept, fresh, off")
         .value_parser(PossibleValuesParser::new(FloorMode::WORDS))
         .num_args(0..=1)
         .default_missing_value("kept")

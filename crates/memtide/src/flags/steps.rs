@@ -36,7 +36,8 @@ pub(super) fn search_command(length: Length, is_simulated: bool) -> Command {
     let page = Page { usage, example, exit_codes: &EXIT_CODES };
     let own = bounds().into_iter().chain([data()]).map(|arg| arg.help_heading("Search"));
     let own = own.chain(simulation().into_iter().filter(|_| is_simulated));
-    let own = own.chain([floor("kept")].into_iter().filter(|_| !is_simulated));
+    let floor = floor("kept").help_heading("Search");
+    let own = own.chain([floor].into_iter().filter(|_| !is_simulated));
     with_help(scenario_command("search", about, long).args(own), &page, length)
 }
 
@@ -68,7 +69,8 @@ pub(super) fn scan_command(length: Length, is_simulated: bool) -> Command {
     let page = Page { usage, example, exit_codes: &EXIT_CODES };
     let own = [rates, data()].into_iter().map(|arg| arg.help_heading("Scan"));
     let own = own.chain(simulation().into_iter().filter(|_| is_simulated));
-    let own = own.chain([floor("off")].into_iter().filter(|_| !is_simulated));
+    let floor = floor("off").help_heading("Scan");
+    let own = own.chain([floor].into_iter().filter(|_| !is_simulated));
     with_help(scenario_command("scan", about, long).args(own), &page, length)
 }
 

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const AGENT: &str = "198.18.0.2";
 const MASTER: &str = "198.18.0.1";
 /// A load that lasts until something ends it.
-const LONG: &str = "--rate 2k --duration 40s --mix get=1";
+const LONG: &str = "--rate 2k --duration 40s --warmup 0 --mix get=1";
 /// Longest time that a load continues without hearing its master; the excess is for a busy machine.
 const SILENT_MAX: Duration = Duration::from_millis(5_000 + 2_000);
 /// Longest time that a load continues if its master does not hear it: until the master gives it up

@@ -38,6 +38,11 @@ const ELSEWHERE: &[Elsewhere] = &[
         begins: "docker run --rm localhost/memtide",
         reason: "it needs a container runtime; `cargo xtask dist --image` tries the image",
     },
+    Elsewhere {
+        page: "docs/tls.md",
+        begins: "memtide run -s 127.0.0.1:21999",
+        reason: "it needs a server with a CA of its own; tls::a_server_is_reached_in_three_tries…",
+    },
 ];
 
 /// Runs all commands of the pages. Those of a unit follow each other; units run side by side.

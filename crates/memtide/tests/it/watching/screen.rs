@@ -45,7 +45,7 @@ fn at_a_terminal(inner: &Command, deeds: Vec<(&str, Deed)>) -> (String, Option<i
     let before = tcgetattr(&theirs).unwrap();
     let kept = theirs.try_clone().unwrap();
     // In a session of its own, whose terminal this is, it is in the foreground.
-    let mut command = Command::new("setsid");
+    let mut command = crate::child::cleared(Command::new("setsid"));
     for (name, value) in inner.get_envs() {
         match value {
             Some(value) => command.env(name, value),

@@ -33,5 +33,6 @@ source.addEventListener("over", () => {
   location.reload();
 });
 source.addEventListener("error", () => {
-  if (source.readyState === EventSource.CLOSED) say("the connection was lost");
+  if (source.readyState !== EventSource.CLOSED) return;
+  say(location.protocol === "file:" ? "kept from a run under way" : "the connection was lost");
 });

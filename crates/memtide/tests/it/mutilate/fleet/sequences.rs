@@ -177,7 +177,7 @@ fn a_profile_of_zeros_leaves_agents_without_a_rate() {
         assert_eq!((wave.targets_per_s.as_slice(), wave.rows.len()), (&[0, 0][..], 2), "{ran}");
         assert_eq!(wave.total.ops, peer.figure("cmd_get") - before, "{ran}");
         let [first, second] = [0, 1].map(|row| wave.rows[row].rate_per_s);
-        assert!(first > 600.0, "{ran}");
+        assert!(first > 250.0, "{ran}");
         assert_eq!(second > 0.0, !own.contains("-T 0"), "{ran}");
         assert!(own != "-Q 200" || second < 400.0, "{ran}");
     }
@@ -208,7 +208,7 @@ fn a_master_that_takes_the_whole_rate_leaves_agents_without_one() {
         let own = record.own.as_ref().expect("the master's own load").totals.intended as f64;
         assert!((own - own_rate).abs() < 6.0 * own_rate.sqrt(), "{own} of {own_rate}: {ran}");
         let (theirs, _) = answered(&record);
-        assert!(theirs > 600, "as fast as answers come, not {theirs}: {ran}");
+        assert!(theirs > 250, "as fast as answers come, not {theirs}: {ran}");
         if words.contains("--scan") {
             let scan = parser::scan(Dialect::Mutilate, &ran.out).expect("a scan");
             let targets: Vec<u64> = scan.rows.iter().map(|row| row.target_per_s).collect();
