@@ -15,7 +15,7 @@ use std::time::SystemTime;
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What shares need to connect and to fill before they begin.
-const BEFORE_START_S: u64 = 2;
+const BEFORE_START_S: u64 = 4;
 /// Why a command of a page ends with 1 although it does what the page says: a goal cannot be
 /// promised for a load of this size on a busy machine. With `--strict`, the verdict neither.
 const JUDGES: &[&str] = &["--goal", "--fail-on"];
