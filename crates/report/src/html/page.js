@@ -27,7 +27,8 @@ const bindCharts = (root) => root.querySelectorAll(".chart").forEach((chart) => 
   [all.type, all.className, all.hidden, all.textContent] = ["button", "all", true, "Show all"];
   chart.querySelector(".legend").append(all);
   const zoom = (low, high) => {
-    const width = Math.min(Math.max(high - low, 5), 1000);
+    // Without the digits that sums leave behind.
+    const width = Math.round(1000 * Math.min(Math.max(high - low, 5), 1000)) / 1000;
     from = Math.min(Math.max(low, 0), 1000 - width);
     to = from + width;
     svg.setAttribute("viewBox", `${from} 0 ${width} 400`);
