@@ -191,7 +191,7 @@ fn an_embedded_server_without_its_cpu_is_not_to_blame() {
     };
     assert!(own.contains("take CPUs from the embedded server"), "{own}");
     assert!(far.ends_with("CPUs 100 % busy, 9 threads ready here"), "{far}");
-    assert!(matches!(late(true, 2), Suspect::Server(_)), "nobody waits for a CPU");
+    assert!(matches!(late(true, 2), Suspect::Server(_)), "no thread lacks a CPU");
 }
 
 #[test]
