@@ -18,9 +18,9 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
     setup::install_cluster();
     setup::install_readers(root);
     setup::install_page_checker(root);
-    // Most of the time tests wait for a load to end, so more than the CPUs can run at once.
-    // Tests that measure pauses run alone.
-    let threads = 3 * available_parallelism().map_or(1, usize::from);
+    // Most of the time tests wait for a load to end, so more than the CPUs can run at once. Tests
+    // that measure pauses wait, each with its thread, until the others have ended.
+    let threads = 8 * available_parallelism().map_or(1, usize::from);
     let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| threads.to_string());
     let mut all = cargo(root);
     all.env("RUST_TEST_THREADS", &threads).args(["test", "--no-fail-fast"]).args(WHOLE);

@@ -15,8 +15,11 @@ use super::{Tally, dialect, fresh, record_at, records};
 use crate::child::{Finished, Running, fresh_folder, memtide, program, shared};
 use crate::peer::{Peer, free_port};
 use memtide_record::Record;
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketType};
 use rustix::process::Signal;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,14 +36,12 @@ struct User {
     join: Option<PathBuf>,
 }
 
-/// True if a socket listens on this TCP port, by the kernel's tables.
+/// True if a socket listens on this TCP port: then no other may have it.
 fn is_listened_on(port: u16) -> bool {
-    let local = format!(":{port:04X}");
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
-    let lines = tables.iter().flatten().flat_map(|table| table.lines());
-    let mut sockets = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
-    // `0A` is the state LISTEN.
-    sockets.any(|cells| cells.len() > 3 && cells[1].ends_with(&local) && cells[3] == "0A")
+    let socket = net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    net::sockopt::set_socket_reuseaddr(&socket, true).expect("it may share its port");
+    let bound = net::bind(&socket, &SocketAddr::from(([0, 0, 0, 0], port)));
+    bound == Err(Errno::ADDRINUSE)
 }
 
 /// Waits until an agent listens on `port`. It prints nothing to wait for, and its port must not be
