@@ -1,8 +1,8 @@
 //! The program as a child process: started, signalled, waited for. No child outlives its time limit
 //! or its handle.
 
-use memtide_record::Record;
-use memtide_record::{CheckKind, CheckResult};
+use jsonschema::Validator;
+use memtide_record::{CheckKind, CheckResult, Record};
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -322,13 +322,18 @@ impl Finished {
     }
 }
 
+/// What checks against a published schema of `docs/`. Making one takes longer than most runs.
+pub(crate) fn schema(page: &str) -> Validator {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
 /// Reads a record, and checks it against the published schema and the conservation of operations.
 pub(crate) fn read_record(text: &str) -> Result<Record, String> {
+    static SCHEMA: LazyLock<Validator> = LazyLock::new(|| schema("record.schema.json"));
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
-    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    if let Some(error) = validator.iter_errors(&value).next() {
+    if let Some(error) = SCHEMA.iter_errors(&value).next() {
         return Err(error.to_string());
     }
     let record: Record = serde_json::from_value(value).map_err(|e| e.to_string())?;

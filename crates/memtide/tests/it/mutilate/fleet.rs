@@ -3,10 +3,10 @@
 
 mod elsewhere;
 mod homes;
-mod log;
+pub(crate) mod log;
 mod networks;
-mod sequences;
-mod twelve;
+pub(crate) mod sequences;
+pub(crate) mod twelve;
 mod machines;
 mod killed;
 
@@ -16,12 +16,11 @@ use crate::child::{Finished, Running, fresh_folder, memtide, program, shared};
 use crate::peer::{Peer, free_port};
 use memtide_record::Record;
 use rustix::process::Signal;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// Longest time until an agent can be dialled.
 const PATIENCE: Duration = Duration::from_secs(20);
