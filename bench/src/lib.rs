@@ -6,6 +6,7 @@
 
 pub mod front;
 pub mod peer;
+pub mod ready;
 
 pub mod pattern;
 pub mod usage;

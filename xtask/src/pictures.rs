@@ -6,11 +6,10 @@ use crate::bench::server::free_address;
 use crate::commands::{self, Kept, cargo, run, text};
 use crate::files::{at, emptied, put};
 use crate::{setup, web};
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 /// Widths in CSS pixels, with heights that show the charts.
 const SIZES: [(u32, u32); 2] = [(400, 2400), (1400, 2000)];

@@ -7,7 +7,9 @@ use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::available_parallelism;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, available_parallelism};
 
 /// Runs all tests; the tidy checks are among them.
 ///
@@ -18,57 +20,138 @@ pub(crate) fn test(root: &Path) -> Result<(), String> {
     setup::install_cluster();
     setup::install_readers(root);
     setup::install_page_checker(root);
-    // Most of the time tests wait for a load to end, so more than the CPUs can run at once. Tests
-    // that measure pauses wait, each with its thread, until the others have ended.
-    let threads = 8 * available_parallelism().map_or(1, usize::from);
-    let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| threads.to_string());
-    let mut all = cargo(root);
-    all.env("RUST_TEST_THREADS", &threads).args(["test", "--no-fail-fast"]).args(WHOLE);
-    let failing = failed(&mut all)?;
+    let cpus = available_parallelism().map_or(1, usize::from);
+    // Most of the time tests wait, so more than the CPUs can run at once.
+    let threads = |programs: usize| {
+        let threads = (3 * cpus / programs).to_string();
+        env::var("RUST_TEST_THREADS").unwrap_or(threads)
+    };
+    let (it, others): (Vec<_>, Vec<_>) = built(root)?.into_iter().partition(|it| it.is_it(root));
+    let [it] = &it[..] else { return Err("cargo builds no integration tests".to_owned()) };
+    let mut failing = side_by_side(&others, cpus, &threads(cpus))?;
+    // Those that start the program need most of the machine.
+    failing.extend(failed(it.command().env("RUST_TEST_THREADS", threads(1)), Shown::AtOnce)?);
     let again = || {
         let mut again = cargo(root);
         again.args(["test", "--quiet"]).args(WHOLE).arg("--");
         again
     };
     repeat(&failing, again)?;
-    let it = integration_tests(root)?;
     // The default takes io_uring where the kernel offers it; what differs by the driver must hold
     // over epoll too. Modules that choose a driver themselves, and all that is around the engine,
-    // hold over either. The program itself is started: `cargo test --package` would compile it
-    // again.
+    // hold over either.
     let over_epoll = || {
-        let mut command = alone(root, &it);
-        command.env("IT_IO", "epoll");
+        let mut command = it.command();
+        // A filter also finds the modules of faces that are named alike, which are around the engine.
+        command.env("IT_IO", "epoll").args(["--skip", "mutilate::", "--skip", "memaslap::"]);
         command
     };
-    let failing = failed(over_epoll().env("RUST_TEST_THREADS", &threads).args(BY_DRIVER))?;
-    repeat(&failing, over_epoll)
+    let mut once_more = over_epoll();
+    once_more.env("RUST_TEST_THREADS", threads(1)).args(BY_DRIVER);
+    repeat(&failed(&mut once_more, Shown::AtOnce)?, over_epoll)
 }
 
 /// Everything that is released is tested: also the features that a first build leaves out. What
-/// memtide says without them is tested by tables, and clippy checks that build.
-const WHOLE: [&str; 3] = ["--workspace", "--features", "memtide/ui,memtide/web"];
+/// memtide says without them is tested by tables, and clippy checks that build. No docstring has an
+/// example, for which cargo would read each library once more.
+const WHOLE: [&str; 4] = ["--workspace", "--all-targets", "--features", "memtide/ui,memtide/web"];
 
 /// Largest number of tests that are repeated alone: more than these fail for a common cause.
 const REPEATED_MAX: usize = 4;
 
-/// Names of the tests that fail. Each line of the tests' output is passed on.
-fn failed(command: &mut Command) -> Result<Vec<String>, String> {
+/// A program of tests.
+struct Program {
+    path: PathBuf,
+    /// The folder of its package, in which Cargo starts it.
+    folder: PathBuf,
+    target: String,
+}
+
+impl Program {
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.current_dir(&self.folder);
+        command
+    }
+
+    /// True if it has the integration tests of the program.
+    fn is_it(&self, root: &Path) -> bool {
+        self.target == "it" && self.folder == root.join("crates/memtide")
+    }
+}
+
+/// Builds all programs of tests.
+fn built(root: &Path) -> Result<Vec<Program>, String> {
+    let words = ["test", "--no-run", "--message-format=json-render-diagnostics"];
+    let mut build = cargo(root);
+    build.args(words).args(WHOLE);
+    let mut programs = Vec::new();
+    let status = lines(&mut build, |line| {
+        let artifact: Value = serde_json::from_str(&line).unwrap_or_default();
+        let word = |value: &Value| value.as_str().map(str::to_owned);
+        let manifest = word(&artifact["manifest_path"]).map(PathBuf::from);
+        if artifact["profile"]["test"] == true
+            && let Some(path) = word(&artifact["executable"])
+            && let Some(folder) = manifest.as_deref().and_then(Path::parent)
+        {
+            let target = word(&artifact["target"]["name"]).unwrap_or_default();
+            programs.push(Program { path: path.into(), folder: folder.into(), target });
+        }
+    })?;
+    if status { Ok(programs) } else { Err(format!("`{}` failed", written(&build))) }
+}
+
+/// Runs programs of tests, `lanes` at a time; returns the names of the tests that fail.
+fn side_by_side(programs: &[Program], lanes: usize, threads: &str) -> Result<Vec<String>, String> {
+    let (next, all) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let lane = || {
+        while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut command = program.command();
+            let found = failed(command.env("RUST_TEST_THREADS", threads), Shown::AtTheEnd);
+            all.lock().expect("no lane panics").push(found);
+        }
+    };
+    thread::scope(|scope| (0..lanes).for_each(|_| drop(scope.spawn(lane))));
+    let all: Result<Vec<_>, _> = all.into_inner().expect("no lane panics").into_iter().collect();
+    all.map(|names| names.concat())
+}
+
+/// When the output of a program of tests is passed on.
+#[derive(Clone, Copy, PartialEq)]
+enum Shown {
+    /// Line by line.
+    AtOnce,
+    /// As a whole, where others run beside it.
+    AtTheEnd,
+}
+
+/// Names of the tests that fail. All that the tests print is passed on.
+fn failed(command: &mut Command, shown: Shown) -> Result<Vec<String>, String> {
+    let (mut names, mut kept) = (Vec::new(), String::new());
+    let succeeds = lines(command, |line| {
+        let test = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED"));
+        names.extend(test.map(str::to_owned));
+        match shown {
+            Shown::AtOnce => println!("{line}"),
+            Shown::AtTheEnd => kept.extend([&line, "\n"]),
+        }
+    })?;
+    print!("{kept}");
+    match succeeds || !names.is_empty() {
+        true => Ok(names),
+        false => Err(format!("`{}` failed", written(command))),
+    }
+}
+
+/// Passes each line that a command prints to `take`; true if it succeeds.
+fn lines(command: &mut Command, mut take: impl FnMut(String)) -> Result<bool, String> {
     let words = written(command);
     eprintln!("xtask: {words}");
     let mut child = Kept::spawn(command.stdout(Stdio::piped()))?;
     let out = child.0.stdout.take().expect("it is piped");
-    let mut names = Vec::new();
-    for line in BufReader::new(out).lines().map_while(Result::ok) {
-        println!("{line}");
-        let test = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED"));
-        names.extend(test.map(str::to_owned));
-    }
+    BufReader::new(out).lines().map_while(Result::ok).for_each(&mut take);
     let status = child.0.wait().map_err(|error| format!("`{words}`: {error}"))?;
-    match status.success() || !names.is_empty() {
-        true => Ok(names),
-        false => Err(format!("`{words}` failed: {status}")),
-    }
+    Ok(status.success())
 }
 
 /// Repeats tests that failed, each alone. Many run real programs in real time beside each other,
@@ -87,43 +170,18 @@ fn repeat(failed: &[String], tests: impl Fn() -> Command) -> Result<(), String> 
     Ok(())
 }
 
-/// The program of the integration tests, in the folder in which Cargo starts it.
-fn alone(root: &Path, it: &Path) -> Command {
-    let mut command = Command::new(it);
-    command.current_dir(root.join("crates/memtide"));
-    command
-}
-
 /// Modules of the integration tests that run once more over epoll.
-const BY_DRIVER: [&str; 11] = [
+const BY_DRIVER: [&str; 12] = [
     "backlogs::",
     "binary::",
     "endings::",
     "errors::",
-    "instants::",
     "operations::",
     "pacing::",
-    "pauses::",
     "rogues::",
     "signals::",
     "verification::",
+    "without_others::sends_",
+    "without_others::responses_",
+    "without_others::a_stopped_server_",
 ];
-
-/// The program of the integration tests, as the command above has built it.
-///
-/// Cause: Cargo names no such program: the tests were moved.
-///
-/// To do: Name their package and target in `xtask/src/suite.rs`.
-fn integration_tests(root: &Path) -> Result<PathBuf, String> {
-    let words = ["test", "--no-run", "--message-format=json", "--quiet"];
-    let messages = told(cargo(root).args(words).args(WHOLE))?;
-    let mut artifacts = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
-    let manifest = root.join("crates/memtide/Cargo.toml");
-    let is_it = |artifact: &Value| {
-        artifact["target"]["name"] == "it"
-            && artifact["manifest_path"].as_str().is_some_and(|path| Path::new(path) == manifest)
-    };
-    let it: Option<Value> = artifacts.find(is_it);
-    let program = it.as_ref().and_then(|artifact| artifact["executable"].as_str());
-    program.map(PathBuf::from).ok_or_else(|| "cargo builds no integration tests".to_owned())
-}

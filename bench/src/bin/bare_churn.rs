@@ -5,6 +5,7 @@
 
 use clap::Command;
 use memtide_bench::pattern::{Pattern, Shape};
+use memtide_bench::ready::{READY_MAX, await_events};
 use memtide_bench::{front, peer, usage};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
@@ -92,12 +93,7 @@ impl Client {
 
     /// Waits once, at most 100 ms, and serves all ready connections.
     fn turn(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
-        events.clear();
-        let patience = rustix::event::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), Some(&patience)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        await_events(&self.epoll, events, READY_MAX)?;
         events.iter().try_for_each(|event| self.serve(event.data.u64() as usize))
     }
 

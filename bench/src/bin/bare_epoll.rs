@@ -6,8 +6,9 @@
 
 use memtide_bench::front::{self, Client};
 use memtide_bench::pattern::{Cursor, Pattern};
+use memtide_bench::ready::{READY_MAX, await_events, read};
 use rustix::event::epoll;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::TcpStream;
 use std::process::ExitCode;
 
@@ -40,14 +41,7 @@ impl Client for EpollClient {
 
     fn turn(&mut self) -> io::Result<usize> {
         let mut events = std::mem::take(&mut self.events);
-        events.clear();
-        // A limit, so that the loop notices the end of its time even if the server sends nothing.
-        let patience = rustix::event::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-        let room = rustix::buffer::spare_capacity(&mut events);
-        match epoll::wait(&self.epoll, room, Some(&patience)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        await_events(&self.epoll, &mut events, READY_MAX)?;
         for event in &events {
             let (index, flags) = (event.data.u64() as usize, event.flags);
             if flags.contains(epoll::EventFlags::OUT) {
@@ -86,13 +80,8 @@ impl EpollClient {
 
     fn receive(&mut self, index: usize) -> io::Result<()> {
         let peer = &mut self.peers[index];
-        let bytes = match peer.stream.read(&mut self.input) {
-            Ok(0) => return Err(io::Error::other("the server closed a connection")),
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        let completed = peer.cursor.handle_received(&self.pattern, bytes);
+        let Some(bytes) = read(&mut peer.stream, &mut self.input)? else { return Ok(()) };
+        let completed = peer.cursor.handle_received(&self.pattern, bytes.len());
         self.ops += completed as u64;
         if completed > 0 { self.send(index) } else { Ok(()) }
     }

@@ -7,10 +7,11 @@
 use clap::{Arg, ArgMatches, Command};
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_bench::pattern::{Pattern, Shape};
+use memtide_bench::ready::{await_events, read};
 use memtide_bench::{front, peer, usage};
 use rustix::event::{Timespec, epoll};
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::num::NonZeroU64;
 use std::process::ExitCode;
@@ -137,12 +138,7 @@ impl<'a> Client<'a> {
                 tv_sec: (rest_ns / 1_000_000_000) as i64,
                 tv_nsec: (rest_ns % 1_000_000_000) as i64,
             };
-            events.clear();
-            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&rest))
-            {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+            await_events(&self.epoll, &mut events, rest)?;
             for event in &events {
                 self.receive(event.data.u64() as usize, began)?;
             }
@@ -167,12 +163,8 @@ impl<'a> Client<'a> {
 
     fn receive(&mut self, index: usize, began: Instant) -> io::Result<()> {
         let peer = &mut self.peers[index];
-        match peer.stream.read(&mut self.input) {
-            Ok(0) => return Err(io::Error::other("the server closed a connection")),
-            Ok(bytes) => peer.have += bytes,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-            Err(error) => return Err(error),
-        }
+        let Some(bytes) = read(&mut peer.stream, &mut self.input)? else { return Ok(()) };
+        peer.have += bytes.len();
         if peer.have >= self.reply_bytes {
             peer.have = 0;
             self.response_ns.push(began.elapsed().as_nanos() as u64 - peer.intended_ns);

@@ -7,6 +7,7 @@
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use memtide_bench::front::{self, Client};
 use memtide_bench::pattern::{Cursor, Pattern};
+use memtide_bench::ready::{READY_MAX, await_events, read};
 use memtide_bench::{peer, usage};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustls::client::Resumption;
@@ -16,7 +17,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs;
-use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::io::{self, BufRead, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -178,7 +179,7 @@ impl Client for Windows {
 
     fn turn(&mut self) -> io::Result<usize> {
         let mut events = std::mem::take(&mut self.events);
-        await_events(&self.epoll, &mut events)?;
+        await_events(&self.epoll, &mut events, READY_MAX)?;
         for event in &events {
             let (index, flags) = (event.data.u64() as usize, event.flags);
             if flags.contains(EventFlags::OUT) {
@@ -236,26 +237,6 @@ impl Windows {
     }
 }
 
-/// Waits once, at most 100 ms.
-fn await_events(epoll: &rustix::fd::OwnedFd, events: &mut Vec<epoll::Event>) -> io::Result<()> {
-    events.clear();
-    let patience = rustix::event::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-    match epoll::wait(epoll, rustix::buffer::spare_capacity(events), Some(&patience)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// What has arrived; `None` if nothing has.
-fn read<'a>(stream: &mut TcpStream, input: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
-    match stream.read(input) {
-        Ok(0) => Err(io::Error::other("the server closed a connection")),
-        Ok(bytes) => Ok(Some(&input[..bytes])),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 /// Decrypts received bytes; returns the number of bytes that were in them.
 fn decrypt(end: &mut ClientConnection, mut wire: &[u8]) -> io::Result<usize> {
     let mut plain = 0;
@@ -310,7 +291,7 @@ fn churn(words: &ArgMatches) -> io::Result<String> {
     }
     let mut events = Vec::with_capacity(slots);
     while began.elapsed() < time_max {
-        await_events(&client.epoll, &mut events)?;
+        await_events(&client.epoll, &mut events, READY_MAX)?;
         events.iter().try_for_each(|event| client.serve(event.data.u64() as usize))?;
     }
     let line = front::figures("connections", client.completed, (began, cpu_before));

@@ -10,10 +10,9 @@ use memtide_codec::text::{ReplyDecoder, encode};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_host::driver::NullDriver;
 use memtide_metrics::histogram::Tallying;
-use memtide_run::{Doors, Surroundings, Wanted, lower};
+use memtide_run::{Surroundings, lower};
 use memtide_scenario::{Protocol, Scenario};
 use memtide_workload::{Next, PlannedSource, Source};
-use std::collections::BTreeMap;
 use std::hint::black_box;
 
 const VALUE_BYTES: usize = 200;
@@ -65,23 +64,9 @@ fn plan() -> Plan {
 }
 
 fn lowered(scenario: &Scenario) -> Plan {
-    let around = Surroundings {
-        servers: vec![ServerPlan {
-            name: "null".to_owned(),
-            addresses: vec![Address::Unix("null".to_owned())],
-        }],
-        embedded: false,
-        repeats: false,
-        cpus_allowed: vec![0],
-        cores: BTreeMap::new(),
-        cpus_online: 1,
-        cpu_quota: None,
-        io: Doors::Simulated,
-        outputs: Wanted::default(),
-        share: None,
-        chosen: None,
-        filter: None,
-    };
+    let server =
+        ServerPlan { name: "null".to_owned(), addresses: vec![Address::Unix("null".to_owned())] };
+    let around = Surroundings::simulated(vec![server], 1);
     lower(scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message)).plan
 }
 

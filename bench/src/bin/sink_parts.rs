@@ -8,8 +8,7 @@ use memtide_base::rng::mix;
 use memtide_base::{Instant, Span};
 use memtide_bench::usage::Cpu;
 use memtide_record::{Event, Sample, SampleOutcome};
-use memtide_scenario::InfluxNames;
-use memtide_scenario::Kind;
+use memtide_scenario::{InfluxNames, Kind};
 use memtide_sinks::{
     Answer, Delivered, Delivery, Document, InfluxOperations, InfluxRun, ParquetRun, ParquetSamples,
     Post, SampleCsv, SampleLines, SampleOrigin, Sink,

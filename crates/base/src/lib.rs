@@ -22,7 +22,7 @@ pub use id::{ClientId, ConnectionId, Id, Link, ServerId, Table};
 pub use law::Law;
 pub use rate::Rate;
 pub use rng::Random;
-pub use sentence::{Remedy, Sentence, Words, printable};
+pub use sentence::{Remedy, Sentence, WordError, Words, printable};
 pub use socket::SocketOptions;
 pub use time::{Instant, Span};
 pub use units::UnitError;

@@ -151,5 +151,27 @@ impl fmt::Display for Sentence {
     }
 }
 
+/// The error for a word that cannot be parsed: its fault, and every form that is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordError {
+    /// The word.
+    pub given: String,
+    /// What it should name, with its article.
+    pub what: &'static str,
+    /// Its fault.
+    pub reason: String,
+    /// Every allowed form.
+    pub forms: &'static str,
+}
+
+impl fmt::Display for WordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { given, what, reason, forms } = self;
+        write!(f, "'{given}' is not {what}: {reason}; write {forms}")
+    }
+}
+
+impl std::error::Error for WordError {}
+
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "the number of runs comes from the environment")]
 #![allow(clippy::print_stdout, reason = "the table is for people")]
 
+mod random;
 mod servers;
 
 use memtide_belief::{Drift, Sample, interval};

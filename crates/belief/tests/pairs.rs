@@ -6,9 +6,12 @@
 #![allow(clippy::disallowed_methods, reason = "the number of trials comes from the environment")]
 #![allow(clippy::print_stdout, reason = "the table is for people")]
 
+mod random;
+
 use memtide_belief::Paired;
 use memtide_belief::paired::Finding;
 use memtide_metrics::Histogram;
+use random::Random;
 
 const RATE_PER_S: f64 = 10_000.0;
 const SECONDS: f64 = 10.0;
@@ -21,25 +24,8 @@ const FIGURES: usize = 3;
 /// Trials with which the bounds are exact enough to be asserted.
 const TRIALS_MANY: u32 = 100;
 
-/// Numbers between 0 and 1. Source: SplitMix64, by Vigna.
-struct Random(u64);
-
-impl Random {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 * 1.110_223_024_625_156_5e-16
-    }
-
-    fn exponential(&mut self, mean: f64) -> f64 {
-        -(1.0 - self.unit()).ln() * mean
-    }
-
-    fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
-    }
+fn normal(random: &mut Random) -> f64 {
+    (0..12).map(|_| random.uniform()).sum::<f64>() - 6.0
 }
 
 /// p50, p99 and the rate of a run, whose times are all multiplied by `scale`. Arrivals follow from
@@ -69,9 +55,9 @@ fn run(seed: u64, load: f64, scale: f64, random: &mut Random) -> [f64; FIGURES] 
 fn trial(load: f64, effect: f64, change: f64, random: &mut Random) -> ([Finding; FIGURES], usize) {
     let mut ratios: [Vec<f64>; FIGURES] = Default::default();
     loop {
-        let seed = (random.unit() * 1e15) as u64;
+        let seed = (random.uniform() * 1e15) as u64;
         let [a, b] = [1.0, 1.0 + change].map(|scale| {
-            let scale = scale * (effect * random.normal()).exp();
+            let scale = scale * (effect * normal(random)).exp();
             run(seed, load, scale, random)
         });
         ratios.iter_mut().zip(a.iter().zip(&b)).for_each(|(of, (a, b))| of.push(b / a));

@@ -29,8 +29,7 @@ use beginning::JUMPED;
 use member::{Member, Stage};
 use memtide_base::printable::printable;
 use memtide_base::{Instant, Span, rng};
-use memtide_record::Aborted;
-use memtide_record::Exit;
+use memtide_record::{Aborted, Exit};
 use std::collections::VecDeque;
 
 /// The longest text of an agent that is shown whole, in characters.

@@ -10,13 +10,11 @@ use crate::master::{Lost, Master, NAME_CHARS_MAX, Round, RoundEnd, RoundLoad, ti
 use memtide_base::Span;
 use memtide_base::hex::to_hex;
 use memtide_base::printable::printable;
-use memtide_record::Aborted;
 use memtide_record::event::LoadSoFar;
 use memtide_record::{
-    Interval, Merging, Progress, Record, Scenarios, WarmupEnd, Warning, Wide, beside,
+    Aborted, Interval, Merging, Progress, Record, Scenarios, WarmupEnd, Warning, Wide, beside,
 };
-use memtide_scenario::Goal;
-use memtide_scenario::Scenario;
+use memtide_scenario::{Goal, Scenario};
 use seconds::Seconds;
 use std::ops::Range;
 

@@ -49,6 +49,57 @@ pub trait Fleet {
     fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]);
 }
 
+/// Methods of a [`Fleet`] that call the same ones of the fleet in a field, for a fleet that does
+/// only the others itself: `pass_to_fleet!(inner: now, start)`.
+#[macro_export]
+macro_rules! pass_to_fleet {
+    ($inner:ident: $($method:ident),+) => {
+        $($crate::pass_to_fleet! { $method $inner })+
+    };
+    (now $inner:ident) => {
+        fn now(&self) -> memtide_base::Instant {
+            self.$inner.now()
+        }
+    };
+    (since_unix $inner:ident) => {
+        fn since_unix(&self) -> memtide_base::Span {
+            self.$inner.since_unix()
+        }
+    };
+    (is_interrupted $inner:ident) => {
+        fn is_interrupted(&self) -> bool {
+            self.$inner.is_interrupted()
+        }
+    };
+    (start $inner:ident) => {
+        $crate::pass_to_fleet! { $inner.start(plan: &$crate::Plan, workers: std::ops::Range<u16>)
+            -> Result<(), $crate::fleet::FleetError> }
+    };
+    (command $inner:ident) => {
+        $crate::pass_to_fleet! { $inner.command(at: memtide_base::Instant,
+            command: $crate::fleet::Command) -> Result<(), $crate::fleet::FleetError> }
+    };
+    (collect $inner:ident) => {
+        $crate::pass_to_fleet! { $inner.collect(until: memtide_base::Instant,
+            totals: &mut memtide_metrics::TallySum)
+            -> Result<$crate::fleet::Interval, $crate::fleet::FleetError> }
+    };
+    (ask $inner:ident) => {
+        $crate::pass_to_fleet! { $inner.ask(plan: &$crate::Plan, server: &$crate::ServerPlan,
+            question: $crate::probe::Question<'_>)
+            -> Result<$crate::probe::Answer, $crate::probe::AskError> }
+    };
+    (watch_servers $inner:ident) => {
+        $crate::pass_to_fleet! { $inner.watch_servers(plan: &$crate::Plan,
+            servers: &[memtide_base::ServerId]) -> () }
+    };
+    ($inner:ident.$method:ident($($name:ident: $type:ty),+) -> $result:ty) => {
+        fn $method(&mut self, $($name: $type),+) -> $result {
+            self.$inner.$method($($name),+)
+        }
+    };
+}
+
 /// The answer of a server that was asked for its statistics while a load runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerAnswer {

@@ -11,14 +11,13 @@ use crate::clock::{self, Clock};
 use folder::Folder;
 use memtide_base::{Instant, Span};
 use pmi::Pmi;
-use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::thread;
 use std::time::Duration;
+use std::{fmt, thread};
 
 /// The time beyond the limit in which the thread may still answer, so that it can name the missing
 /// processes.

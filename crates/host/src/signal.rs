@@ -11,11 +11,9 @@ use signal_hook::{SigId, flag, low_level};
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
-use std::process;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
-use std::thread;
+use std::{process, ptr, thread};
 
 /// A flag that is raised when the user asks to stop, or after silence. Clones share it.
 #[derive(Clone, Debug, Default)]

@@ -7,8 +7,7 @@ mod interval;
 pub use interval::{AgentSecond, Interval, IntervalRow, LoadSoFar, log_end, log_head, log_of};
 
 use crate::record::{IntervalRecord, Phase, PlanRecord, Record};
-use crate::sample::Sample;
-use crate::sample::WrongValues;
+use crate::sample::{Sample, WrongValues};
 use crate::steps::{Conclusion, Step, StepRole};
 use crate::warning::Warning;
 use memtide_base::{Rate, Span};
@@ -88,7 +87,7 @@ pub struct TimesSoFar {
 }
 
 /// Progress of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Current phase.
     pub phase: Phase,

@@ -8,8 +8,7 @@ use crate::warning::exact_percent;
 use memtide_base::choice::RateUnit;
 use memtide_base::{Rate, units};
 use memtide_metrics::{Quantile, quantile};
-use memtide_scenario::Kind;
-use memtide_scenario::{Goal, Measure, Relation, Subject};
+use memtide_scenario::{Goal, Kind, Measure, Relation, Subject};
 
 /// Result of each of `goals`, judged by the counts, times and rates of `record`.
 pub fn judge(goals: &[Goal], record: &Record) -> Vec<GoalRecord> {

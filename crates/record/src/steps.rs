@@ -3,8 +3,7 @@
 //!
 //! Only the data format; the choice and the judgement of steps are elsewhere.
 
-use crate::record::Distribution;
-use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record};
+use crate::record::{CheckKind, Distribution, GoalResult, Percentile, Reason, Record};
 use memtide_base::Rate;
 use memtide_scenario::Kind;
 #[cfg(test)]

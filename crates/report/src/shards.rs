@@ -6,8 +6,7 @@ pub(crate) use agents::agents;
 
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, time, whole};
-use memtide_record::Record;
-use memtide_record::{AlignedBy, AlignmentRecord, ShardRecord, Verdict};
+use memtide_record::{AlignedBy, AlignmentRecord, Record, ShardRecord, Verdict};
 
 /// Largest number of shares that are named as conspicuous.
 const NAMED_MAX: usize = 3;

@@ -23,8 +23,7 @@ use memtide_record::{
     Agreement, Event, Phase, Progress, Record, ShareStart, TimesSoFar, WarmupEnd, WrongValues,
     natively,
 };
-use memtide_scenario::Scenario;
-use memtide_scenario::{Goal, Load};
+use memtide_scenario::{Goal, Load, Scenario};
 use std::borrow::Cow;
 
 /// A run that has ended, by its plan or early.

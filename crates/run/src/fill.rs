@@ -15,11 +15,9 @@ use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};
 use memtide_engine::plan::{Work, segment};
 use memtide_engine::{Closed, Plan, ServerPlan};
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, TallySum};
-use memtide_record::Phase;
 use memtide_record::warning::Shortfall;
-use memtide_record::{Event, Progress, Warning, natively};
-use memtide_scenario::Load;
-use memtide_scenario::Scenario;
+use memtide_record::{Event, Phase, Progress, Warning, natively};
+use memtide_scenario::{Load, Scenario};
 use memtide_workload::WindowPlan;
 use probe::{Probed, accept_as_it_is, wants_keys};
 use room::Room;
@@ -248,14 +246,11 @@ fn progress(
     Event::Progress(Progress {
         phase: Phase::Load,
         elapsed_s,
-        length_s: None,
         done: done + counters.answered,
         total: Some(total),
-        living: None,
         rate_per_s: (elapsed_s > 0.0).then(|| counters.answered as f64 / elapsed_s),
-        response_p99_ns: None,
         unanswered: counters.unanswered(),
-        oldest_due: None,
+        ..Progress::default()
     })
 }
 

@@ -27,11 +27,11 @@ use memtide_engine::{
     Credentials, FilterPlan, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window,
     WindowCommands,
 };
-use memtide_record::natively;
-use memtide_record::{LoopKind, PlanRecord, PlannedServer};
+use memtide_record::{LoopKind, PlanRecord, PlannedServer, natively};
 use memtide_scenario as word;
-use memtide_scenario::Scenario;
-use memtide_scenario::{DEPTH_MAX, OutputKind, Outputs, Problem, TIMEOUT_MAX, Tags, Warmup};
+use memtide_scenario::{
+    DEPTH_MAX, OutputKind, Outputs, Problem, Scenario, TIMEOUT_MAX, Tags, Warmup,
+};
 use memtide_workload::{
     Expiring, Lifetimes, Mix, OpKind, Oracle, RateCurve, SourcePlan, Wave, WindowPlan,
 };
@@ -68,6 +68,24 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
+    /// Those of a world without a machine: this many CPUs, each a core, and no limit.
+    pub fn simulated(servers: Vec<ServerPlan>, cpus: usize) -> Self {
+        Self {
+            servers,
+            embedded: false,
+            repeats: false,
+            cpus_allowed: (0..cpus).collect(),
+            cores: BTreeMap::new(),
+            cpus_online: cpus,
+            cpu_quota: None,
+            chosen: None,
+            io: Doors::Simulated,
+            outputs: Wanted::default(),
+            share: None,
+            filter: None,
+        }
+    }
+
     /// True if this process queries the servers' statistics during the load. Only one share of a
     /// run does.
     fn watches_servers(&self) -> bool {

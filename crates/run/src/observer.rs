@@ -2,8 +2,9 @@
 //! pass events to.
 
 use memtide_base::{Instant, Span};
-use memtide_record::Event;
-use memtide_record::{ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord};
+use memtide_record::{
+    ClockRecord, Event, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord,
+};
 
 /// Receives a run's events, and reports what the machine was doing.
 pub trait Observer {

@@ -21,12 +21,11 @@ use memtide_engine::plan::segment;
 use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Lateness, Row, TallySum, Times};
-use memtide_record::{Agreement, Record, Warning};
 use memtide_record::{
-    Believable, ClientRecord, Counts, Distribution, EndedBy, FloorRecord, IntervalRecord,
-    ItemFigures, LagSplit, Lanes, LoopKind, MessageSizes, Phases, RateRecord, ServerCounters,
-    ServerRecord, ServerTotals, ShareRecord, ShareStart, SliceRecord, Totals, WarmupEnd,
-    WarningRecord, Wide, per_second,
+    Agreement, Believable, ClientRecord, Counts, Distribution, EndedBy, FloorRecord,
+    IntervalRecord, ItemFigures, LagSplit, Lanes, LoopKind, MessageSizes, Phases, RateRecord,
+    Record, ServerCounters, ServerRecord, ServerTotals, ShareRecord, ShareStart, SliceRecord,
+    Totals, WarmupEnd, Warning, WarningRecord, Wide, per_second,
 };
 use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;

@@ -24,10 +24,8 @@ use crate::observer::Observer;
 use memtide_base::{Rate, Span};
 use memtide_engine::plan::StepTask;
 use memtide_record::steps::{Conclusion, LostAgent, Step, StepRole, StepsEnd};
-use memtide_record::{CheckKind, CheckResult, EndedBy, Record};
-use memtide_record::{Event, Exit, StepBegun};
-use memtide_scenario::Problem;
-use memtide_scenario::Scenario;
+use memtide_record::{CheckKind, CheckResult, EndedBy, Event, Exit, Record, StepBegun};
+use memtide_scenario::{Problem, Scenario};
 
 /// Factor by which the rest after a step exceeds the time that servers need for its remaining
 /// operations.

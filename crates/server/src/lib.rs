@@ -31,4 +31,3 @@ pub use profile::{ProfileState, ServerProfile};
 pub use session::{Flow, Session};
 pub use store::{Store, StoreOptions};
 pub use table::{Outgoing, ReplyBuffer};
-pub use word::WordError;

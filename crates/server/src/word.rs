@@ -1,27 +1,9 @@
-//! Errors for words of behaviours or faults that cannot be parsed, and parsers for the parts of
-//! these words. Knows no particular word.
+//! Parsers for the parts of words of behaviours or faults. Knows no particular word.
+
+pub(crate) use memtide_base::WordError;
 
 use memtide_base::Span;
 use memtide_base::units::parse_span;
-use std::fmt;
-
-/// The error for a word that cannot be parsed: its fault, and every form that is allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WordError {
-    given: String,
-    what: &'static str,
-    reason: String,
-    forms: &'static str,
-}
-
-impl fmt::Display for WordError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { given, what, reason, forms } = self;
-        write!(f, "'{given}' is not {what}: {reason}; write {forms}")
-    }
-}
-
-impl std::error::Error for WordError {}
 
 /// The word that is being parsed.
 #[derive(Clone, Copy)]

@@ -2,8 +2,7 @@
 //! for the author of a sink.
 
 use memtide_base::Span;
-use memtide_record::Phase;
-use memtide_record::{Event, Interval, Progress, Record, Sample, SampleOutcome};
+use memtide_record::{Event, Interval, Phase, Progress, Record, Sample, SampleOutcome};
 use memtide_sinks::{Outlets, Sink};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -62,18 +61,7 @@ impl Sink for Stuck {
 }
 
 fn progress(done: u64) -> Event {
-    Event::Progress(Progress {
-        phase: Phase::Measure,
-        elapsed_s: 1.0,
-        length_s: None,
-        done,
-        total: None,
-        living: None,
-        rate_per_s: None,
-        response_p99_ns: None,
-        unanswered: 0,
-        oldest_due: None,
-    })
+    Event::Progress(Progress { elapsed_s: 1.0, done, ..Progress::default() })
 }
 
 /// A second of the load in which nothing happened.

@@ -44,4 +44,3 @@ pub use value::{
     Expiring, Finding, Lifetimes, Oracle, ValueCheck, ValueSpace, Version, Wrong, numeric_value,
 };
 pub use wave::{RateCurve, Wave};
-pub use word::WordError;

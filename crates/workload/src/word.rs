@@ -1,25 +1,7 @@
 //! Parses the words of this crate, `name` or `name:a,b,c`, and words the errors. Knows no
 //! particular law.
 
-use std::fmt;
-
-/// Why a word could not be parsed, and every valid form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WordError {
-    given: String,
-    what: &'static str,
-    reason: String,
-    forms: &'static str,
-}
-
-impl fmt::Display for WordError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { given, what, reason, forms } = self;
-        write!(f, "'{given}' is not {what}: {reason}; write {forms}")
-    }
-}
-
-impl std::error::Error for WordError {}
+pub(crate) use memtide_base::WordError;
 
 /// One family of words.
 pub(crate) struct Grammar {

@@ -10,12 +10,11 @@ use crate::commands::{json, released_with, succeeded};
 use crate::files::at;
 use crate::web;
 use serde_json::Value;
-use std::fs;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
+use std::{fs, thread};
 
 /// The number of rows of each sink alone.
 const ROWS: &str = "2000000";

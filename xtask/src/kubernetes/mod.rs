@@ -11,16 +11,14 @@ use crate::files::{at, emptied, removed};
 use crate::setup;
 use rustix::process::geteuid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::env;
-use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 use steps::Proof;
 
 /// The image that holds a pod's namespaces.

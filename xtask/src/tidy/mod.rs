@@ -18,9 +18,8 @@ mod tests;
 
 use crate::files;
 use source::Source;
-use std::fmt;
-use std::fs;
 use std::path::Path;
+use std::{fmt, fs};
 
 /// One breach of a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

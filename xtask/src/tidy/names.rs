@@ -11,9 +11,11 @@ use super::unused::Unused;
 /// Every disallowed name of one file; `unused` are the words not to use.
 pub(super) fn check(source: &Source, unused: &[Unused]) -> Vec<Finding> {
     let mut findings = words(source, unused);
-    findings.extend(source.code.match_indices("#[ignore").map(|(at, mark)| {
-        let why = "a test that does not run states nothing";
-        let instead = "make it fast and sure, or delete it";
+    let ignored = source.code.match_indices("#[ignore");
+    let shown = ["/// \u{60}``", "//! \u{60}``"].map(|mark| source.text.match_indices(mark));
+    findings.extend(ignored.chain(shown.into_iter().flatten()).map(|(at, mark)| {
+        let why = "a test that does not run states nothing, and examples in docstrings do not";
+        let instead = "make it a test that is fast and sure, or delete it";
         Finding::in_source(source, at, format!("`{mark}`"), why, instead)
     }));
     findings

@@ -43,6 +43,8 @@ fn tests_that_do_not_run_are_found() {
     assert_eq!(found(path, "#[ignore]\nfn f() {}"), ["`#[ignore`"]);
     assert_eq!(found(path, "#[ignore = \"slow\"]\nfn f() {}"), ["`#[ignore`"]);
     assert!(found(path, "// #[ignore]\nfn ignore() {}").is_empty());
+    let fence = format!("/{}", "// ```");
+    assert_eq!(found(path, &format!("{fence}\nfn f() {{}}")), [format!("`{fence}`")]);
 }
 
 #[test]

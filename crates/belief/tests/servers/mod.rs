@@ -1,6 +1,7 @@
 //! Simulated single servers with known true percentiles: each operation waits for those before it
 //! (Lindley's recursion). At 10 000 operations per second.
 
+use crate::random::Random;
 use memtide_metrics::slices::coarse;
 use memtide_metrics::{Histogram, Slice};
 
@@ -71,26 +72,10 @@ pub(crate) struct Run {
     pub(crate) slices: Vec<Slice>,
 }
 
-/// Numbers between 0 and 1. Source: SplitMix64, by Vigna.
-struct Random(u64);
-
-impl Random {
-    fn of(seed: u64, stream: u64) -> Self {
-        let seed = (seed.wrapping_mul(7_919)).wrapping_add(104_729 * stream).wrapping_add(12_345);
-        Self(seed.wrapping_mul(0xD134_2543_DE82_EF95))
-    }
-
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 * 1.110_223_024_625_156_5e-16
-    }
-
-    fn exponential(&mut self, mean: f64) -> f64 {
-        -(1.0 - self.uniform()).ln() * mean
-    }
+/// The numbers of one stream.
+fn random(seed: u64, stream: u64) -> Random {
+    let seed = (seed.wrapping_mul(7_919)).wrapping_add(104_729 * stream).wrapping_add(12_345);
+    Random(seed.wrapping_mul(0xD134_2543_DE82_EF95))
 }
 
 /// Instants of arrivals, in ns.
@@ -189,15 +174,15 @@ impl Server {
     pub(crate) fn run(&self, seed: u64, seconds: f64, slices: usize, growth_per_s: f64) -> Run {
         let (service, length) = (self.utilisation * GAP_NS, seconds * 1e9);
         let warm = WARM * length;
-        let mut first = Random::of(seed, 0);
+        let mut first = random(seed, 0);
         let phase = (self.model == Model::OnOff).then(|| {
             let phase = usize::from(first.uniform() < 0.5);
             (phase, first.exponential(PHASE_NS))
         });
         let mut arrivals = Arrivals { random: first, at: 0.0, phase };
-        let mut services = Random::of(seed + 500_009, 1);
+        let mut services = random(seed + 500_009, 1);
         let mut stalls = Stalls {
-            random: Random::of(seed + 700_001, 2),
+            random: random(seed + 700_001, 2),
             begins: Vec::new(),
             arrived: 0,
             departed: 0,

@@ -6,10 +6,9 @@ use crate::message::KeptRecord;
 use crate::parts::RECORD_BYTES_MAX;
 use memtide_base::hex::{from_hex, to_hex};
 use rustix::fs::OFlags;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 /// The time for which a record is kept.
 const AGE_MAX: Duration = Duration::from_secs(24 * 3600);

@@ -2,8 +2,7 @@
 
 use super::*;
 use memtide_base::Random;
-use memtide_scenario::Target;
-use memtide_scenario::from_toml;
+use memtide_scenario::{Target, from_toml};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 fn targets(words: &[&str]) -> LawWords {

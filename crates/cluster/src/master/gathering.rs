@@ -3,9 +3,8 @@
 use super::member::{Member, in_brackets};
 use super::{Master, PROTOCOL, Phase};
 use crate::UNITS_MAX;
-use crate::message::Hello;
-use crate::message::Welcome;
 use crate::message::to_agent::What as Says;
+use crate::message::{Hello, Welcome};
 use memtide_base::printable::printable;
 use memtide_base::{Instant, Span};
 

@@ -60,22 +60,41 @@ pub struct Conductor {
     load_only: bool,
 }
 
+/// The rules of a master with this number of agents.
+pub fn rules(agents: u32, allow_lost: u32, seed: u64) -> Rules {
+    Rules {
+        wanted: Wanted::Count(agents),
+        expect: Span::from_s(30),
+        allow_lost,
+        goes_on: false,
+        prepare_max: PREPARE_MAX,
+        expect_flag: None,
+        prepare_flag: Some("--prepare-timeout"),
+        own: None,
+        version: VERSION.to_owned(),
+        seed,
+    }
+}
+
+/// A round of one load for `members`, or of a fill.
+pub fn round(members: Vec<(u32, u32)>, load_only: bool, load_max: Span) -> Round {
+    let (scenario, digest) = (String::new(), String::new());
+    Round {
+        parts: vec![RoundLoad { scenario, digest, step: None, members }],
+        load_only,
+        samples: false,
+        points: false,
+        looks_unfilled: false,
+        looks_filled: true,
+        servers: Vec::new(),
+        load_max: Some(load_max),
+    }
+}
+
 impl Conductor {
     pub fn new(agents: u32, allow_lost: u32, (rounds, load_only): (u32, bool), seed: u64) -> Self {
-        let rules = Rules {
-            wanted: Wanted::Count(agents),
-            expect: Span::from_s(30),
-            allow_lost,
-            goes_on: false,
-            prepare_max: PREPARE_MAX,
-            expect_flag: None,
-            prepare_flag: Some("--prepare-timeout"),
-            own: None,
-            version: VERSION.to_owned(),
-            seed,
-        };
         Self {
-            master: Master::new(rules, Instant::ZERO),
+            master: Master::new(rules(agents, allow_lost, seed), Instant::ZERO),
             is_up: true,
             is_over: false,
             rounds: Vec::new(),
@@ -161,20 +180,7 @@ impl Conductor {
         self.rounds.push(Found { agents, time: [now.ns(); 2], ..Found::default() });
         let load_only = self.load_only;
         let members = self.master.agents().iter().map(|agent| (agent.number, 1)).collect();
-        let parts =
-            vec![RoundLoad { scenario: String::new(), digest: String::new(), step: None, members }];
-        let load_max = Some(LOAD_MAX);
-        let round = Round {
-            parts,
-            load_only,
-            samples: false,
-            points: false,
-            looks_unfilled: false,
-            looks_filled: true,
-            servers: Vec::new(),
-            load_max,
-        };
-        self.master.begin(&round, now);
+        self.master.begin(&round(members, load_only, LOAD_MAX), now);
     }
 
     /// Dismisses the agents, once the master has no action left.

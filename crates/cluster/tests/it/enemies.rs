@@ -1,13 +1,13 @@
 //! Agents that answer pings and then hold their master up, lie or flood it, and masters that stand
 //! still: each stage ends by its deadline, in bounded memory, and the others lose nothing.
 
-use crate::conductor::{Conductor, PREPARE_MAX, VERSION};
+use crate::conductor::{Conductor, VERSION, round, rules};
 use crate::fleets::check;
 use crate::network::{Fault, Tamper, When, World};
 use crate::node::S;
 use memtide_base::{Instant, Span};
 use memtide_cluster::agent::{self, Agent};
-use memtide_cluster::master::{Action, Gathered, Master, Round, RoundLoad, Rules, Wanted};
+use memtide_cluster::master::{Action, Gathered, Master};
 use memtide_cluster::message::from_agent::What as FromWhat;
 use memtide_cluster::message::to_agent::What as ToWhat;
 use memtide_cluster::message::{
@@ -102,22 +102,6 @@ fn a_record_that_drips_is_given_up() {
     assert!(why.contains("did not hand over its record in time: 1 bytes in 30 s"), "{why}");
 }
 
-/// The rules of a master with two agents, of which it may lose one.
-fn rules() -> Rules {
-    Rules {
-        wanted: Wanted::Count(2),
-        expect: Span::from_s(30),
-        prepare_max: PREPARE_MAX,
-        allow_lost: 1,
-        goes_on: false,
-        expect_flag: None,
-        prepare_flag: Some("--prepare-timeout"),
-        own: None,
-        version: VERSION.to_owned(),
-        seed: 5,
-    }
-}
-
 /// Drives a master alone, with one agent that sends what it likes.
 struct Solo {
     master: Master,
@@ -135,26 +119,13 @@ impl Solo {
     /// A master with one agent at peer 7 and its round of one share, or a fill.
     fn new(load_only: bool) -> Self {
         let now = Instant::from_ns(1_000);
-        let mut master = Master::new(rules(), now);
+        let mut master = Master::new(rules(2, 1, 5), now);
         for (peer, name) in [(PEER, "liar"), (PEER + 1, "other")] {
             master.opened(peer, "10.0.0.1:1", &hello(name), now);
         }
         assert_eq!(master.gathered(now), Gathered::All);
         let members = master.agents().iter().map(|agent| (agent.number, 1)).collect();
-        let (scenario, digest) = (String::new(), String::new());
-        let parts = vec![RoundLoad { scenario, digest, step: None, members }];
-        let load_max = Some(Span::from_s(10));
-        let round = Round {
-            parts,
-            load_only,
-            samples: false,
-            points: false,
-            looks_unfilled: false,
-            looks_filled: true,
-            servers: Vec::new(),
-            load_max,
-        };
-        master.begin(&round, now);
+        master.begin(&round(members, load_only, Span::from_s(10)), now);
         let mut solo = Self { master, now, said: Vec::new() };
         solo.take();
         solo
@@ -423,7 +394,7 @@ fn a_merged_record_is_acknowledged_after_a_new_connection() {
 /// Hundreds of agents may wait on one machine, so few messages wake them.
 #[test]
 fn an_agent_that_waits_is_woken_every_five_seconds_and_leaves_a_silent_master() {
-    let mut rules = rules();
+    let mut rules = rules(2, 1, 5);
     rules.expect = Span::from_s(600);
     let mut now = Instant::from_ns(1_000);
     let (mut master, mut agent, mut pings) = (Master::new(rules, now), Agent::new(), 0);

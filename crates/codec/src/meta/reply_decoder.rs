@@ -5,9 +5,8 @@ use super::{Flag, Flags, Letters};
 use crate::error::{Excerpt, Malformed};
 use crate::reply::Reply;
 use crate::request::KEY_BYTES_MAX;
-use crate::scan;
 use crate::stream::{Expect, Lines, VALUE_BYTES_MAX};
-use crate::text;
+use crate::{scan, text};
 
 /// One answer, or one piece of it. A value comes as `Value, Data, …`; nothing marks its end but the
 /// last `Data`. Codes are replies: `HD` is `Done`, `EN` is `End`, `NS` is `NotStored`, `EX` is

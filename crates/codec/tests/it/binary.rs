@@ -1,48 +1,26 @@
 //! The events of a decoded stream of frames as text, and the vectors of the binary protocol.
 
+use crate::events::{Next, Piece, decoded};
 use crate::wire::{ITEM_BYTES_MAX, check_all};
+use memtide_codec::Then;
 use memtide_codec::binary::{
     Answer, Extras, Refused, ReplyDecoder, Request, RequestDecoder, encode,
 };
-use memtide_codec::{Reply, Then};
 
 #[test]
 fn every_vector_means_what_it_says_however_it_is_cut() {
     check_all("tests/wire/binary", 40, requests, replies);
 }
 
-/// Decodes a server's stream from these pieces; returns the events and the stream encoded again.
+/// Decodes a server's stream of frames.
 pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
-    let mut decoder = ReplyDecoder::new();
-    let (mut events, mut again, mut value) = (Vec::new(), Vec::new(), Vec::new());
-    for piece in pieces {
-        let mut input = *piece;
-        loop {
-            match decoder.next(&mut input) {
-                Ok(Some(answer)) => {
-                    encode::answer(&mut again, &answer);
-                    if let Reply::Data { bytes, ends } = answer.reply {
-                        value.extend_from_slice(bytes);
-                        if ends {
-                            events.push(format!("data '{}'", value.escape_ascii()));
-                            value.clear();
-                        }
-                    } else {
-                        events.push(answer_event(&answer));
-                    }
-                }
-                Ok(None) => break assert!(input.is_empty(), "more bytes than it could use"),
-                Err(bad) => {
-                    events.push(format!("malformed: {bad}"));
-                    return (events, again);
-                }
-            }
-        }
-    }
-    if !decoder.is_idle() {
-        events.push(format!("cut after data '{}'", value.escape_ascii()));
-    }
-    (events, again)
+    let next: Next<ReplyDecoder> = |decoder, input, again| {
+        Ok(decoder.next(input)?.map(|answer| {
+            encode::answer(again, &answer);
+            Piece::of(&answer.reply, || answer_event(&answer))
+        }))
+    };
+    decoded(next, ReplyDecoder::is_idle, pieces)
 }
 
 fn answer_event(answer: &Answer<'_>) -> String {

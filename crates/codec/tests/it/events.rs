@@ -3,29 +3,50 @@
 
 use crate::wire::ITEM_BYTES_MAX;
 use memtide_codec::text::{ReplyDecoder, RequestDecoder, encode};
-use memtide_codec::{BadRequest, Reply, Then};
+use memtide_codec::{BadRequest, Malformed, Reply, Then};
+
+/// A piece of a server's stream: bytes of a value and true at its end, or another event and true
+/// if a value follows.
+pub enum Piece {
+    Data(Vec<u8>, bool),
+    Event(String, bool),
+}
+
+impl Piece {
+    /// That of a reply, which `word` describes.
+    pub fn of(reply: &Reply<'_>, word: impl FnOnce() -> String) -> Self {
+        match reply {
+            Reply::Data { bytes, ends } => Self::Data(bytes.to_vec(), *ends),
+            _ => Self::Event(word(), matches!(reply, Reply::Value { .. })),
+        }
+    }
+}
+
+/// Takes a piece from the front of a decoder's input, and encodes it again.
+pub type Next<D> = fn(&mut D, &mut &[u8], &mut Vec<u8>) -> Result<Option<Piece>, Malformed>;
 
 /// Decodes a server's stream from these pieces; returns the events and the stream encoded again.
-pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
-    let mut decoder = ReplyDecoder::new();
+pub fn decoded<D: Default>(
+    next: Next<D>,
+    is_idle: fn(&D) -> bool,
+    pieces: &[&[u8]],
+) -> (Vec<String>, Vec<u8>) {
+    let mut decoder = D::default();
     let (mut events, mut again, mut value) = (Vec::new(), Vec::new(), Vec::new());
     for piece in pieces {
         let mut input = *piece;
         loop {
-            match decoder.next(&mut input) {
-                Ok(Some(Reply::Data { bytes, ends })) => {
-                    encode::reply(&mut again, &Reply::Data { bytes, ends });
-                    value.extend_from_slice(bytes);
+            match next(&mut decoder, &mut input, &mut again) {
+                Ok(Some(Piece::Data(bytes, ends))) => {
+                    value.extend(bytes);
                     if ends {
                         events.push(format!("data '{}'", value.escape_ascii()));
                         value.clear();
                     }
                 }
-                Ok(Some(reply)) => {
-                    let is_head = matches!(reply, Reply::Value { .. });
-                    encode::reply(&mut again, &reply);
-                    events.push(reply.to_string());
-                    assert_eq!(decoder.is_idle(), !is_head);
+                Ok(Some(Piece::Event(event, is_head))) => {
+                    events.push(event);
+                    assert_eq!(is_idle(&decoder), !is_head);
                 }
                 Ok(None) => break assert!(input.is_empty(), "more bytes than it could use"),
                 Err(bad) => {
@@ -38,10 +59,21 @@ pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
             }
         }
     }
-    if !decoder.is_idle() {
+    if !is_idle(&decoder) {
         events.push(format!("cut after data '{}'", value.escape_ascii()));
     }
     (events, again)
+}
+
+/// Decodes a server's stream of lines.
+pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
+    let next: Next<ReplyDecoder> = |decoder, input, again| {
+        Ok(decoder.next(input)?.map(|reply| {
+            encode::reply(again, &reply);
+            Piece::of(&reply, || reply.to_string())
+        }))
+    };
+    decoded(next, ReplyDecoder::is_idle, pieces)
 }
 
 /// Decodes a client's stream from these pieces; returns the events and the stream encoded again.

@@ -1,12 +1,12 @@
 //! The meta protocol from outside: vectors, and answers that survive, whole and cut. Requests go
 //! with those of the text protocol.
 
-use crate::events::{self, every_cut};
+use crate::events::{self, Next, Piece, decoded, every_cut};
 use crate::generate::{self, Words};
 use crate::wire::check_all;
 use memtide_base::Random;
+use memtide_codec::Reply;
 use memtide_codec::meta::{Answer, Flag, Flags, ReplyDecoder, Word, encode};
-use memtide_codec::{Malformed, Reply};
 
 const ROUNDS: u64 = 4000;
 const SEED: u64 = 0x6d65_7461_0000;
@@ -46,48 +46,15 @@ fn every_flag_of_every_command_has_a_vector() {
     }
 }
 
-/// Decodes a server's stream from these pieces; returns the events and the stream encoded again.
+/// Decodes a server's stream of answers.
 fn answers(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
-    let mut decoder = ReplyDecoder::new();
-    let (mut events, mut again, mut value) = (Vec::new(), Vec::new(), Vec::new());
-    for piece in pieces {
-        let mut input = *piece;
-        loop {
-            match decoder.next(&mut input) {
-                Ok(Some(answer)) => {
-                    encode::answer(&mut again, &answer);
-                    match answer.reply {
-                        Reply::Data { bytes, ends } => {
-                            value.extend_from_slice(bytes);
-                            if ends {
-                                events.push(format!("data '{}'", value.escape_ascii()));
-                                value.clear();
-                            }
-                        }
-                        reply => {
-                            events.push(format!("{reply}{}", answer.flags));
-                            let is_head = matches!(reply, Reply::Value { .. });
-                            assert_eq!(decoder.is_idle(), !is_head);
-                        }
-                    }
-                }
-                Ok(None) => break assert!(input.is_empty(), "more bytes than it could use"),
-                Err(bad) => return (broken(events, &value, &bad), again),
-            }
-        }
-    }
-    if !decoder.is_idle() {
-        events.push(format!("cut after data '{}'", value.escape_ascii()));
-    }
-    (events, again)
-}
-
-fn broken(mut events: Vec<String>, value: &[u8], bad: &Malformed) -> Vec<String> {
-    if !value.is_empty() {
-        events.push(format!("part of data '{}'", value.escape_ascii()));
-    }
-    events.push(format!("malformed: {bad}"));
-    events
+    let next: Next<ReplyDecoder> = |decoder, input, again| {
+        Ok(decoder.next(input)?.map(|answer| {
+            encode::answer(again, &answer);
+            Piece::of(&answer.reply, || format!("{}{}", answer.reply, answer.flags))
+        }))
+    };
+    decoded(next, ReplyDecoder::is_idle, pieces)
 }
 
 fn drawn<'a>(random: &mut Random, words: &'a Words, flags: &'a str) -> Vec<Answer<'a>> {

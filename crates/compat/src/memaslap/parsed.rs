@@ -3,9 +3,8 @@
 
 use super::configuration::Configuration;
 use super::options::{Length, Options, Output, Shares, Target, Transport};
-use super::page;
-use super::quantity;
 use super::rows::{ROWS, Row};
+use super::{page, quantity};
 use crate::getopt::{Argument, Entry, Words};
 use crate::{Stop, number};
 use memtide_base::Span;

@@ -8,8 +8,7 @@ use crate::printed::beside;
 use crate::server::Server;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
-use memtide_record::{Distribution, Record, WarningRecord};
-use memtide_record::{Event, TimesSoFar};
+use memtide_record::{Distribution, Event, Record, TimesSoFar, WarningRecord};
 use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;
 

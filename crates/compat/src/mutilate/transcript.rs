@@ -16,9 +16,8 @@ use crate::Printed;
 use crate::printed::beside;
 use log::Log;
 use memtide_base::Span;
-use memtide_record::Event;
-use memtide_record::Record;
 use memtide_record::steps::{Step, StepRole, StepsEnd};
+use memtide_record::{Event, Record};
 
 /// The output of one command line, from the events of its run.
 #[derive(Clone, Debug)]

@@ -8,8 +8,7 @@ use super::in_flight::InFlight;
 use super::{GET_KEY, Question, Reader, Role, Text, WireFormat};
 use crate::driver::{ConnectError, PeerError, SendBuffer};
 use crate::plan::{Matching, Plan};
-use memtide_codec::meta::encode;
-use memtide_codec::meta::{Command, Flag, Flags, Letters, ReplyDecoder};
+use memtide_codec::meta::{Command, Flag, Flags, Letters, ReplyDecoder, encode};
 use memtide_codec::{Malformed, Reply};
 use memtide_workload::{Action, Op, OpKind, Source, Version};
 

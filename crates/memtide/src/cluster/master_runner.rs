@@ -24,12 +24,15 @@ use memtide_host::clock::monotonic_ns;
 use memtide_host::resolve;
 use memtide_host::signal::StopFlag;
 use memtide_record::steps::LostAgent;
-use memtide_record::{EndedBy, PlannedServer};
-use memtide_record::{Event, Phase, PlanRecord, Progress, Shared, WrongValues};
+use memtide_record::{
+    EndedBy, Event, Phase, PlanRecord, PlannedServer, Progress, Shared, WrongValues,
+};
 use memtide_run::steps::{RestedStep, RunTask, Runner};
 use memtide_run::{Failure, Lowered, Observer, RunOutcome, SampledServers, Surroundings, load_max};
-use memtide_scenario::{Agents, AgentsWord, Placement, Tags, Target};
-use memtide_scenario::{OutputKind, Outputs, Scenario, Settings, scenario_digest};
+use memtide_scenario::{
+    Agents, AgentsWord, OutputKind, Outputs, Placement, Scenario, Settings, Tags, Target,
+    scenario_digest,
+};
 use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -375,14 +378,10 @@ impl MasterRunner {
         observer.on(&Event::Progress(Progress {
             phase: Phase::Load,
             elapsed_s,
-            length_s: None,
             done: done.min(keys),
             total: Some(keys),
-            living: None,
             rate_per_s: (elapsed_s > 0.0).then(|| done as f64 / elapsed_s),
-            response_p99_ns: None,
-            unanswered: 0,
-            oldest_due: None,
+            ..Progress::default()
         }));
     }
 

@@ -10,11 +10,9 @@ use crate::session::{Front, FrontProfile, LostAgents, Prepared, World, caught};
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_run::{CpuPlacement, Doors, Observer, Share, Surroundings};
-use memtide_scenario::Target;
-use memtide_scenario::{OutputKind, Outputs, Settings};
+use memtide_run::{CpuPlacement, Observer, Share, Surroundings};
+use memtide_scenario::{OutputKind, Outputs, Settings, Target};
 use memtide_sinks::Samples;
-use std::collections::BTreeMap;
 
 /// The agents of a master.
 pub(crate) struct MasterWorld;
@@ -128,18 +126,10 @@ fn surroundings(settings: &Settings) -> Surroundings {
     };
     let server =
         |target: &Target| ServerPlan { name: target.to_string(), addresses: vec![nowhere(target)] };
+    let servers = settings.scenario.servers.iter().map(server).collect();
     Surroundings {
-        servers: settings.scenario.servers.iter().map(server).collect(),
-        embedded: false,
-        repeats: false,
-        cpus_allowed: vec![0],
-        cores: BTreeMap::new(),
-        cpus_online: 1,
-        cpu_quota: None,
-        chosen: None,
-        io: Doors::Simulated,
         outputs: (&settings.outputs).into(),
         share: Some(Share::one(0, 1)),
-        filter: None,
+        ..Surroundings::simulated(servers, 1)
     }
 }

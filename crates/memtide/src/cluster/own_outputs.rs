@@ -3,8 +3,7 @@
 //! names.
 
 use memtide_record::Event;
-use memtide_scenario::SpoolPlace;
-use memtide_scenario::{Output, Outputs};
+use memtide_scenario::{Output, Outputs, SpoolPlace};
 use memtide_sinks::{OutputStop, Samples, Sink};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -22,8 +22,10 @@ use memtide_compat::FaceWords;
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, keep_process_on};
-use memtide_record::{Aborted, AgentRecord, ClockRecord, Record, ReferenceClock, ShareStart, Wide};
-use memtide_record::{Event, Phase, Progress};
+use memtide_record::{
+    Aborted, AgentRecord, ClockRecord, Event, Phase, Progress, Record, ReferenceClock, ShareStart,
+    Wide,
+};
 use memtide_run::steps::RunTask;
 use memtide_run::{Barrier, CpuPlacement, Lowered, NotRun, PlanSizes, SampledServers, Share};
 use memtide_scenario::{Outputs, Settings, Target};

@@ -1,5 +1,6 @@
 //! `memtide ab`: two set-ups compared by pairs of runs, in random order and with the same arrivals.
 
+use super::merge::open_texts;
 #[cfg(feature = "cluster")]
 use crate::cluster::master_world::MasterWorld;
 use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
@@ -24,7 +25,7 @@ use memtide_report::trial_page;
 use memtide_report::{pair_line, trial_heading, trial_markdown, trial_text};
 use memtide_run::steps::RunTask;
 use memtide_scenario::{Layer, Origin, Output, OutputKind, Outputs, Settings, field};
-use memtide_sinks::{Outlets, check_places, open_text};
+use memtide_sinks::{Outlets, check_places};
 use std::cell::RefCell;
 use std::process::{Command, Stdio};
 use std::rc::Rc;
@@ -67,7 +68,18 @@ pub(crate) fn ab(matches: &ArgMatches) -> Result<u8, Stop> {
         Running { arms, trial, shows, stop, random: Random::new(seed), seed, watched };
     let code = running.pairs(at_most);
     running.end();
-    publish(&running.trial, &settings.outputs, shows, code)
+    let trial = &running.trial;
+    // Why there is none was said already.
+    if trial.pairs.is_empty() {
+        return Ok(code);
+    }
+    Ok(publish(&settings.outputs, shows, code, |kind| match kind {
+        None => trial_text(trial, columns()),
+        Some(OutputKind::Json) => trial.to_json(),
+        #[cfg(feature = "html")]
+        Some(OutputKind::Html) => trial_page(trial),
+        Some(_) => trial_markdown(trial),
+    }))
 }
 
 /// Refuses what belongs to a single run.
@@ -312,29 +324,23 @@ impl Running {
     }
 }
 
-/// Shows the result and writes its outputs; returns the exit code.
-fn publish(trial: &Trial, outputs: &Outputs, shows: bool, code: u8) -> Result<u8, Stop> {
-    // Why was said already.
-    if trial.pairs.is_empty() {
-        return Ok(code);
-    }
+/// Shows the result of many runs and writes its outputs; returns the exit code. `text` is that of
+/// an output of each kind, and none that of stdout.
+pub(super) fn publish(
+    outputs: &Outputs,
+    shows: bool,
+    code: u8,
+    text: impl Fn(Option<OutputKind>) -> String,
+) -> u8 {
     let mut trouble = Vec::new();
-    if shows && let Err(error) = show_part(&format!("\n{}", trial_text(trial, columns()))) {
+    if shows && let Err(error) = show_part(&format!("\n{}", text(None))) {
         trouble.push(unwritable("stdout", &error));
     }
     let mut outlets = Outlets::default();
-    for output in outputs.files() {
-        let text = match output.kind {
-            OutputKind::Json => trial.to_json(),
-            #[cfg(feature = "html")]
-            OutputKind::Html => trial_page(trial),
-            _ => trial_markdown(trial),
-        };
-        trouble.extend(open_text(&mut outlets, &output, &text).err().map(Stop::from));
-    }
+    trouble.extend(open_texts(&mut outlets, outputs, |kind| text(Some(kind))));
     trouble.extend(close(outlets));
     trouble.iter().for_each(|stop| complain(&stop.message));
-    Ok(if code == 0 && !trouble.is_empty() { FAILED } else { code })
+    if code == 0 && !trouble.is_empty() { FAILED } else { code }
 }
 
 /// The front of one run of an arm: it shows nothing and keeps the record.

@@ -2,7 +2,7 @@
 //! judges nothing else.
 
 use super::ab::difference;
-use super::merge::{outputs, write_all};
+use super::merge::{open_texts, outputs, write_all};
 use super::report::{Found, read};
 use crate::exit::{FAILED, Stop};
 use crate::output::columns;
@@ -13,7 +13,6 @@ use memtide_record::{Comparison, Record, Rule};
 use memtide_report::comparison_page;
 use memtide_report::{comparison_markdown, comparison_text, groups_markdown, groups_text};
 use memtide_scenario::{Output, OutputKind, Outputs};
-use memtide_sinks::open_text;
 
 /// Compares the records on the command line with the first of them, or two groups of records.
 pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -59,15 +58,10 @@ fn by_groups(
         outputs,
         || groups_text(&compared, columns()),
         |outlets| {
-            let mut failed = Vec::new();
-            for output in outputs.files() {
-                let text = match output.kind {
-                    OutputKind::Json => compared.to_json(),
-                    _ => groups_markdown(&compared),
-                };
-                failed.extend(open_text(outlets, &output, &text).err().map(Stop::from));
-            }
-            Ok(failed)
+            Ok(open_texts(outlets, outputs, |kind| match kind {
+                OutputKind::Json => compared.to_json(),
+                _ => groups_markdown(&compared),
+            }))
         },
     )?;
     Ok(if is_written && compared.has_passed(strict) { 0 } else { FAILED })
@@ -132,17 +126,12 @@ fn publish(
 ) -> Result<u8, Stop> {
     let text = || comparison_text(comparison, records, columns());
     let is_written = write_all(outputs, text, |outlets| {
-        let mut failed = Vec::new();
-        for output in outputs.files() {
-            let text = match output.kind {
-                OutputKind::Json => comparison.to_json(),
-                #[cfg(feature = "html")]
-                OutputKind::Html => comparison_page(comparison, records),
-                _ => comparison_markdown(comparison, records),
-            };
-            failed.extend(open_text(outlets, &output, &text).err().map(Stop::from));
-        }
-        Ok(failed)
+        Ok(open_texts(outlets, outputs, |kind| match kind {
+            OutputKind::Json => comparison.to_json(),
+            #[cfg(feature = "html")]
+            OutputKind::Html => comparison_page(comparison, records),
+            _ => comparison_markdown(comparison, records),
+        }))
     })?;
     Ok(if is_written && comparison.has_passed(strict) { 0 } else { FAILED })
 }

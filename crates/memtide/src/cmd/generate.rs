@@ -1,8 +1,7 @@
 //! Shell completions and the manual page, generated from the command line's description.
 
 use crate::exit::{FAILED, Stop};
-use crate::flags;
-use crate::output;
+use crate::{flags, output};
 use clap::ArgMatches;
 use clap_complete::Shell;
 

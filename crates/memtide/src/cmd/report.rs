@@ -8,8 +8,7 @@ use clap::ArgMatches;
 use memtide_record::steps::Steps;
 use memtide_record::{Event, Record};
 use memtide_report::{StepsText, text_for};
-use memtide_scenario::Goal;
-use memtide_scenario::{Output, OutputKind, Outputs, Settings};
+use memtide_scenario::{Goal, Output, OutputKind, Outputs, Settings};
 #[cfg(feature = "influx")]
 use memtide_sinks::deliver_spool;
 use memtide_sinks::{OutputFacts, OutputSubject, Samples, open_all};

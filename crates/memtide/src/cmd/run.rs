@@ -16,8 +16,7 @@ use crate::session::{
     Came, Ended, Front, FrontProfile, InStep, Opened, Screen, Session, Task, check_whole,
 };
 use clap::ArgMatches;
-use memtide_record::ShareRecord;
-use memtide_record::{Event, Record};
+use memtide_record::{Event, Record, ShareRecord};
 use memtide_report::{TextOptions, text_for};
 use memtide_run::RunOutcome;
 use memtide_run::steps::RunTask;

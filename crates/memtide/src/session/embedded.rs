@@ -9,8 +9,7 @@ use memtide_engine::Plan;
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, ServeOptions, Serving, stay_off};
 use memtide_run::{CpuChoice, CpuPlacement, Lowered};
-use memtide_scenario::Settings;
-use memtide_scenario::Transport;
+use memtide_scenario::{Settings, Transport};
 use memtide_server::ServerProfile;
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -15,8 +15,7 @@ use memtide_host::signal::StopFlag;
 use memtide_record::Warning;
 use memtide_run::steps::StepsOutcome;
 use memtide_run::{Failure, RunOutcome, SampledServers};
-use memtide_scenario::Problem;
-use memtide_scenario::{Outputs, Scenario, Settings};
+use memtide_scenario::{Outputs, Problem, Scenario, Settings};
 use memtide_sinks::{Outlets, Samples, Sink};
 use std::io;
 

@@ -1,11 +1,10 @@
 //! The real world: this machine makes the load with its threads, against servers anywhere.
 
-use super::caught;
 use super::embedded::{embed, keep_on, tried};
 use super::front::{FrontProfile, Manner};
 use super::outlets::{event, unix_ns};
-use super::tls;
 use super::world::{Gauge, Prepared, World};
+use super::{caught, tls};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE};
 use crate::floor::Floors;
 use crate::placement::barrier::{Refused, barrier};
@@ -21,15 +20,13 @@ use memtide_host::machine::{
 };
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet, SampleQueues, SampleSink, Serving, resolve};
-use memtide_record::Warning;
 use memtide_record::{
     ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord, ProgramCpu,
-    ReferenceClock, ServerCpu, Wide,
+    ReferenceClock, ServerCpu, Warning, Wide,
 };
 use memtide_run::steps::FleetRunner;
 use memtide_run::{Barrier, CpuChoice, CpuPlacement, Doors, Lowered, NotRun, Surroundings};
-use memtide_scenario::Settings;
-use memtide_scenario::Target;
+use memtide_scenario::{Settings, Target};
 use memtide_sinks::{SampleOrigin, SampleOutlet, Samples, Sink};
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -8,8 +8,7 @@ use memtide_base::Instant;
 use memtide_base::rng::mix;
 use memtide_host::clock;
 use memtide_record::{Event, Sample, SampleOutcome};
-use memtide_scenario::RUN_TAG;
-use memtide_scenario::{OutputKind, Outputs, Settings};
+use memtide_scenario::{OutputKind, Outputs, RUN_TAG, Settings};
 use memtide_sinks::{Outlets, OutputFacts, OutputStop, OutputSubject, Samples};
 use memtide_workload::Outcome;
 

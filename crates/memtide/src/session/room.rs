@@ -6,8 +6,7 @@ use memtide_base::units::{format_bytes, format_count};
 use memtide_engine::plan::CONNECTION_BYTES;
 use memtide_host::memory::{self, Available};
 use memtide_run::PlanSizes;
-use memtide_scenario::Load;
-use memtide_scenario::Scenario;
+use memtide_scenario::{Load, Scenario};
 use memtide_workload::{OpKind, SizeLaw};
 
 /// Upper bound of an item's overhead in the embedded server, besides its key and value.

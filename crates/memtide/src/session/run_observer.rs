@@ -6,10 +6,9 @@ use super::world::Gauge;
 use crate::exit::Stop;
 use crate::output::StatusLine;
 use memtide_base::{Instant, Rate, Span};
-use memtide_record::Event;
 use memtide_record::steps::Step;
 use memtide_record::{
-    Believable, ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord,
+    Believable, ClockRecord, Event, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord,
     Verdict,
 };
 use memtide_run::Observer;

@@ -9,15 +9,13 @@ use crate::output::say;
 use memtide_base::Instant;
 use memtide_engine::{FilterPlan, ServerPlan};
 use memtide_host::signal::StopFlag;
-use memtide_record::Event;
-use memtide_record::{ClockRecord, MachineCpu, MachineRecord};
+use memtide_record::{ClockRecord, Event, MachineCpu, MachineRecord};
+use memtide_run::Surroundings;
 use memtide_run::steps::FleetRunner;
-use memtide_run::{Doors, Surroundings};
 use memtide_scenario::Settings;
 use memtide_sim::{Setting, SimFleet, Trace};
 use memtide_sinks::{Outlets, SampleOutlet, Samples, open_notes};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::mem;
 use std::rc::Rc;
 
@@ -110,18 +108,10 @@ impl World for SimWorld {
 
     fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop> {
         Ok(Surroundings {
-            servers: self.servers.clone(),
             embedded: settings.scenario.servers.is_empty(),
-            repeats: false,
-            cpus_allowed: (0..CPUS).collect(),
-            cores: BTreeMap::new(),
-            cpus_online: CPUS,
-            cpu_quota: None,
-            chosen: None,
-            io: Doors::Simulated,
             outputs: (&settings.outputs).into(),
-            share: None,
             filter: self.filter.clone(),
+            ..Surroundings::simulated(self.servers.clone(), CPUS)
         })
     }
 

@@ -4,8 +4,9 @@ use super::front::{Front, FrontProfile, LostAgents, Manner};
 use crate::exit::Stop;
 use memtide_base::Instant;
 use memtide_host::signal::StopFlag;
-use memtide_record::Warning;
-use memtide_record::{ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord};
+use memtide_record::{
+    ClockRecord, FloorRecord, HostSecond, MachineCpu, MachineRecord, PlanRecord, Warning,
+};
 use memtide_run::steps::Runner;
 use memtide_run::{CpuChoice, CpuPlacement, Lowered, Observer, Surroundings};
 use memtide_scenario::{Outputs, Settings};

@@ -1,8 +1,8 @@
 //! The program as a child process: started, signalled, waited for. No child outlives its time limit
 //! or its handle.
 
-use memtide_record::Record;
-use memtide_record::{CheckKind, CheckResult};
+use jsonschema::Validator;
+use memtide_record::{CheckKind, CheckResult, Record};
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,110 +19,52 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Tests about pauses run alone, when no other waits; the others run in parallel, a few for each CPU.
-static TURNS: Turns = Turns {
-    taken: Mutex::new(Taken { shared: 0, waiting: 0, alone: false }),
-    left: Condvar::new(),
-};
-
-/// Largest number of tests at a time, for each CPU: most of the time they wait for a load to end.
-const BESIDE_PER_CPU: usize = 3;
-
-struct Turns {
-    taken: Mutex<Taken>,
-    left: Condvar,
-}
-
-/// Turns that are taken, and those of many that are waited for.
-struct Taken {
-    shared: usize,
-    waiting: usize,
-    alone: bool,
-}
-
-impl Turns {
-    fn change<T>(&self, act: impl FnOnce(&mut Taken) -> T) -> T {
-        act(&mut self.taken.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn wait_while(&self, is_full: impl Fn(&Taken) -> bool, take: impl FnOnce(&mut Taken)) {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = self.left.wait_while(taken, |taken| is_full(taken));
-        take(&mut taken.unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn share(&self) {
-        let beside_max = BESIDE_PER_CPU * thread::available_parallelism().map_or(1, usize::from);
-        self.change(|taken| taken.waiting += 1);
-        let is_full = |taken: &Taken| taken.alone || taken.shared >= beside_max;
-        self.wait_while(is_full, |taken| {
-            taken.waiting -= 1;
-            taken.shared += 1;
-        });
-    }
-
-    fn exclude(&self) {
-        // A test that waits alone lets all others go first: the machine empties once, not each time.
-        let is_full = |taken: &Taken| taken.alone || taken.shared + taken.waiting > 0;
-        self.wait_while(is_full, |taken| taken.alone = true);
-    }
-
-    fn leave(&self, kind: Kind) {
-        self.change(|taken| match kind {
-            Kind::Shared => taken.shared -= 1,
-            Kind::Alone => taken.alone = false,
-        });
-        self.left.notify_all();
-    }
-}
+/// Tests about pauses run alone; all others run in parallel.
+static TURN: RwLock<()> = RwLock::new(());
 
 /// A turn: others may run beside it, or none may.
-pub(crate) struct Turn(Option<Kind>);
+pub(crate) struct Turn(#[expect(dead_code, reason = "held, not read")] Option<Lock>);
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Shared,
-    Alone,
+#[expect(dead_code, reason = "held, not read")]
+enum Lock {
+    Shared(RwLockReadGuard<'static, ()>),
+    Alone(RwLockWriteGuard<'static, ()>),
 }
 
 thread_local! {
-    /// Number of turns of this thread. Only the first one counts: a second one behind a test that
+    /// Number of turns of this thread. Only the first one locks: a second one behind a test that
     /// waits for its turn alone would wait for ever.
-    static HELD: Cell<u32> = const { Cell::new(0) };
+    static TURNS: Cell<u32> = const { Cell::new(0) };
 }
 
 impl Turn {
-    fn take(kind: Kind, wait: impl FnOnce(&Turns)) -> Self {
-        let is_first = HELD.replace(HELD.get() + 1) == 0;
-        is_first.then(|| wait(&TURNS));
-        Self(is_first.then_some(kind))
+    fn take(lock: impl FnOnce() -> Lock) -> Self {
+        let before = TURNS.replace(TURNS.get() + 1);
+        Self((before == 0).then(lock))
     }
 
     /// The turn of the thread that waits for this one.
     fn take_on() -> Self {
-        HELD.set(HELD.get() + 1);
+        TURNS.set(TURNS.get() + 1);
         Self(None)
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        HELD.set(HELD.get() - 1);
-        if let Some(kind) = self.0 {
-            TURNS.leave(kind);
-        }
+        TURNS.set(TURNS.get() - 1);
     }
 }
 
 /// A turn beside other tests.
 pub(crate) fn shared() -> Turn {
-    Turn::take(Kind::Shared, Turns::share)
+    Turn::take(|| Lock::Shared(TURN.read().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// An exclusive turn.
 pub(crate) fn alone() -> Turn {
-    assert_eq!(HELD.get(), 0, "a test takes its turn alone before anything else");
-    Turn::take(Kind::Alone, Turns::exclude)
+    assert_eq!(TURNS.get(), 0, "a test takes its turn alone before anything else");
+    Turn::take(|| Lock::Alone(TURN.write().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Does a part of a test on another thread, within the turn that the test has.
@@ -380,13 +322,18 @@ impl Finished {
     }
 }
 
+/// What checks against a published schema of `docs/`. Making one takes longer than most runs.
+pub(crate) fn schema(page: &str) -> Validator {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
 /// Reads a record, and checks it against the published schema and the conservation of operations.
 pub(crate) fn read_record(text: &str) -> Result<Record, String> {
+    static SCHEMA: LazyLock<Validator> = LazyLock::new(|| schema("record.schema.json"));
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
-    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    if let Some(error) = validator.iter_errors(&value).next() {
+    if let Some(error) = SCHEMA.iter_errors(&value).next() {
         return Err(error.to_string());
     }
     let record: Record = serde_json::from_value(value).map_err(|e| e.to_string())?;

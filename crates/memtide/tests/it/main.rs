@@ -2,6 +2,7 @@
 //! on loopback. The tests use no internals, and assert no speed.
 #![expect(clippy::unwrap_used, unsafe_code, reason = "a test may panic, and send signals")]
 
+mod without_others;
 mod first_look;
 mod bad_input;
 mod words;

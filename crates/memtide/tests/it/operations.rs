@@ -113,6 +113,13 @@ fn a_multiget_is_one_operation_of_many_keys() {
     }
 }
 
+/// Asserts that `peer` counted the gets and sets of all phases, and no others.
+fn server_counts_all_phases(peer: &Peer, record: &Record) {
+    let phases = record.phases.each();
+    let of = |kind| -> u64 { phases.iter().filter_map(|(_, phase)| phase.ops.get(&kind)).sum() };
+    assert_eq!((peer.figure("cmd_get"), peer.figure("cmd_set")), (of(Kind::Get), of(Kind::Set)));
+}
+
 #[test]
 fn counts_of_all_phases_together_are_the_servers() {
     let peer = Peer::memcached("");
@@ -123,9 +130,7 @@ fn counts_of_all_phases_together_are_the_servers() {
     assert_counters_equal(&record);
     let phases = &record.phases;
     assert!(phases.warmup.totals.intended > 0 && phases.measure.totals.intended > 0, "{run}");
-    let of = |kind| -> u64 { phases.each().iter().filter_map(|(_, p)| p.ops.get(&kind)).sum() };
-    assert_eq!(peer.figure("cmd_get"), of(Kind::Get), "{run}");
-    assert_eq!(peer.figure("cmd_set"), of(Kind::Set), "{run}");
+    server_counts_all_phases(&peer, &record);
 }
 
 #[test]
@@ -145,9 +150,7 @@ fn a_window_that_is_opened_by_command_keeps_every_count() {
     let before = (plan.warmup_s * 4_000.0).ceil() as u64;
     assert_eq!((phases.warmup.totals.intended, record.totals.intended), (before, 20_000), "{run}");
     assert_eq!((record.planned, record.measured_s), (Some(20_000), 5.0), "{run}");
-    let of = |kind| -> u64 { phases.each().iter().filter_map(|(_, p)| p.ops.get(&kind)).sum() };
-    assert_eq!(peer.figure("cmd_get"), of(Kind::Get), "{run}");
-    assert_eq!(peer.figure("cmd_set"), of(Kind::Set), "{run}");
+    server_counts_all_phases(&peer, &record);
 }
 
 #[test]
@@ -170,10 +173,7 @@ fn a_window_that_is_closed_by_command_keeps_every_count() {
     let end_s = record.plan.warmup_s + record.measured_s;
     let until = ((end_s * 1e9).round() as u64).div_ceil(250_000);
     assert_eq!(record.totals.intended, until - 1_200, "{run}");
-    let phases = &record.phases;
-    let of = |kind| -> u64 { phases.each().iter().filter_map(|(_, p)| p.ops.get(&kind)).sum() };
-    assert_eq!(peer.figure("cmd_get"), of(Kind::Get), "{run}");
-    assert_eq!(peer.figure("cmd_set"), of(Kind::Set), "{run}");
+    server_counts_all_phases(&peer, &record);
 }
 
 #[test]

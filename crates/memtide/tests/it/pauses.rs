@@ -27,9 +27,7 @@ struct Pause {
     record: Record,
 }
 
-#[test]
-fn a_stopped_server_leaves_its_whole_pause_in_the_response_times() {
-    let _turn = alone();
+pub(crate) fn a_stopped_server_leaves_its_whole_pause_in_the_response_times() {
     let shapes = [(1, 1), (1, 4096), (16, 1), (16, 4096)];
     let pauses: Vec<Pause> = thread::scope(|scope| {
         let run = |&(connections, depth)| scope.spawn(move || pause(connections, depth));

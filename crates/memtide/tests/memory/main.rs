@@ -10,7 +10,7 @@ use memtide_engine::{Address, ServerPlan, Stage};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet};
 use memtide_metrics::TallySum;
-use memtide_run::lower::{Doors, Surroundings, Wanted, lower};
+use memtide_run::lower::{Doors, Surroundings, lower};
 use memtide_run::{PlanSizes, Share};
 use memtide_scenario::{Scenario, Settings, from_toml};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -230,18 +230,6 @@ fn keep_rows(sums: &mut TallySum, sizes: &PlanSizes, share: Option<Share>) {
 
 /// What surrounds a run against these servers.
 fn around(servers: Vec<ServerPlan>, share: Option<Share>) -> Surroundings {
-    Surroundings {
-        servers,
-        embedded: false,
-        repeats: false,
-        cpus_allowed: vec![0],
-        cores: BTreeMap::new(),
-        cpus_online: 1,
-        cpu_quota: None,
-        chosen: None,
-        io: Doors::Kernel { uring: Err("the pages of its buffers are the kernel's".to_owned()) },
-        outputs: Wanted::default(),
-        share,
-        filter: None,
-    }
+    let io = Doors::Kernel { uring: Err("the pages of its buffers are the kernel's".to_owned()) };
+    Surroundings { io, share, ..Surroundings::simulated(servers, 1) }
 }

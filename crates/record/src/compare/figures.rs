@@ -6,8 +6,7 @@ use crate::record::{
     Distribution, Missing, Percentile, PlanRecord, Record, ServerLoad, ServerReport,
 };
 use memtide_base::choice::RateUnit;
-use memtide_scenario::Kind;
-use memtide_scenario::Subject;
+use memtide_scenario::{Kind, Subject};
 use std::collections::BTreeSet;
 
 /// The percentiles that have rows.

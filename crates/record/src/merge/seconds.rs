@@ -5,9 +5,8 @@
 
 use super::rows::{Gaps, covered, extend};
 use crate::event::Interval;
-use crate::record::load_began;
 use crate::record::{
-    Phases, Record, SECONDS_MAX, SecondRecord, SettledCounts, ShardRecord, UnderWay,
+    Phases, Record, SECONDS_MAX, SecondRecord, SettledCounts, ShardRecord, UnderWay, load_began,
 };
 use memtide_base::Span;
 use memtide_metrics::Histogram;

@@ -7,6 +7,7 @@ mod shares;
 
 use super::*;
 use crate::judge::judge;
+use crate::record::tests::expect_valid;
 use crate::record::{
     Aborted, Believable, CheckResult, ChurnCounts, ChurnRecord, Figure, GoalResult, LagSplit,
     MachineCpu, MachineRecord, Percentile, PlannedServer, Reconnects, ServerCounters, ServerRecord,
@@ -15,8 +16,7 @@ use crate::record::{
 use crate::warning::{LateCause, Warning};
 use generate::{Generator, run};
 use memtide_base::Random;
-use memtide_scenario::Kind;
-use memtide_scenario::Scenario;
+use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;
 
 fn json(record: &Record) -> String {
@@ -65,14 +65,10 @@ fn files_between_merges_change_nothing() {
 
 #[test]
 fn a_merged_record_keeps_the_law_of_conservation_and_its_schema() {
-    let schema = serde_json::to_value(schemars::schema_for!(Record)).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
     let mut generator = Generator::new(7);
     let merged = any(&[&generator.record(), &generator.record(), &generator.record()]);
     assert_eq!(merged.check_conservation(), Ok(()));
-    let value = serde_json::to_value(&merged).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();
-    assert_eq!(errors, [""; 0]);
+    expect_valid::<Record>(&[serde_json::to_value(&merged).unwrap()]);
 }
 
 #[test]

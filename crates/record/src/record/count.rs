@@ -17,11 +17,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// A part of a run, in the order of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Filling the server.
+    #[default]
     Load,
     /// Load before the measured window.
     Warmup,

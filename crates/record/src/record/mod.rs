@@ -46,9 +46,7 @@ use crate::exit::Exit;
 use memtide_base::choice::RateUnit;
 use memtide_base::printable::printable;
 use memtide_base::{Rate, Span};
-use memtide_scenario::Kind;
-use memtide_scenario::Tags;
-use memtide_scenario::{STRICT, parse_strict};
+use memtide_scenario::{Kind, STRICT, Tags, parse_strict};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;

@@ -13,8 +13,7 @@ use super::{
     PlanRecord, RateRecord, Record, SecondRecord, ServerCounters, SliceRecord, WarningRecord, Wide,
 };
 use memtide_base::Rate;
-use memtide_scenario::Kind;
-use memtide_scenario::Tags;
+use memtide_scenario::{Kind, Tags};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -296,14 +296,20 @@ fn the_page_explains_every_part() {
 /// Asserts that the JSON schema of `T` is `docs/{name}`, that it holds each of `right`, and that it
 /// does not hold `wrong`.
 pub(crate) fn expect_schema<T: JsonSchema>(name: &str, right: &[Value], wrong: &Value) {
-    let schema = serde_json::to_value(schemars::schema_for!(T)).unwrap();
+    let schema = expect_valid::<T>(right);
     expect_document(name, &format!("{}\n", serde_json::to_string_pretty(&schema).unwrap()));
+    assert!(!jsonschema::is_valid(&schema, wrong));
+}
+
+/// Asserts that the JSON schema of `T` holds each of `values`; returns it.
+pub(crate) fn expect_valid<T: JsonSchema>(values: &[Value]) -> Value {
+    let schema = serde_json::to_value(schemars::schema_for!(T)).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    for value in right {
+    for value in values {
         let errors: Vec<String> = validator.iter_errors(value).map(|e| e.to_string()).collect();
         assert_eq!(errors, [""; 0]);
     }
-    assert!(!validator.is_valid(wrong));
+    schema
 }
 
 /// Texts of an agent or a file are shown on a terminal: nothing in them moves its cursor, forges a

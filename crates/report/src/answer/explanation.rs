@@ -1,7 +1,6 @@
 //! How one figure came about, step by step, in the words of docs/measurement.md.
 
-use super::check_name;
-use super::{ALL_OWN, half};
+use super::{ALL_OWN, check_name, half};
 use crate::layout::{TextLayout, labelled};
 use crate::number::{counted, percent, seconds, time, whole};
 use memtide_base::Rate;

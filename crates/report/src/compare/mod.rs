@@ -19,11 +19,10 @@ use crate::figure::Figure;
 use crate::layout::{TextLayout, TextTable, labelled, unbroken, wrapped};
 use crate::number::NONE;
 use crate::text::what;
-use memtide_record::Record;
-use memtide_record::Verdict;
 use memtide_record::compare::{
     Compared, Comparison, Difference, FigureRow, RecordPart, RuleOutcome, RuleResult, Value,
 };
+use memtide_record::{Record, Verdict};
 
 /// A comparison for a terminal of `columns` columns, or for none; `records` are the compared
 /// records.

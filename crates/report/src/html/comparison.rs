@@ -5,8 +5,10 @@ use super::chart::{Chart, Line, values};
 use super::figures::{Row, table, words};
 use super::{over_time, section, shell, spectrum};
 use crate::axis::{Axis, Scale};
-use crate::compare::{about, differences, figure_headings, likeness, notes, ratio_cell, rule_line};
-use crate::compare::{figure_rows, pair_rows, trial_sentences};
+use crate::compare::{
+    about, differences, figure_headings, figure_rows, likeness, notes, pair_rows, ratio_cell,
+    rule_line, trial_sentences,
+};
 use crate::figure::Figure;
 use crate::number::{rate, time};
 use maud::{Markup, html};

@@ -12,9 +12,8 @@ use crate::shards::shard_verdict;
 use crate::text::{load_words, why_partial, window_words};
 use maud::{Markup, html};
 use memtide_base::calendar::utc;
-use memtide_record::Record;
 use memtide_record::{
-    Check, CheckResult, GoalRecord, GoalResult, ShardRecord, Verdict, WarningRecord,
+    Check, CheckResult, GoalRecord, GoalResult, Record, ShardRecord, Verdict, WarningRecord,
 };
 
 /// What was run, and against which servers.

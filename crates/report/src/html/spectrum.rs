@@ -6,8 +6,7 @@ use crate::number::time;
 use crate::times::lag_parts;
 use memtide_metrics::Quantile;
 use memtide_metrics::summary::quantile;
-use memtide_record::LagSplit;
-use memtide_record::{Distribution, Percentile, Record};
+use memtide_record::{Distribution, LagSplit, Percentile, Record};
 use memtide_scenario::{Goal, Kind, Subject};
 
 /// Number of points of a line for each further nine.

@@ -11,7 +11,7 @@ mod suspect;
 
 pub(crate) use agents::AGENT_COLUMNS;
 pub(crate) use aims::AimNow;
-pub(crate) use second::{HEAT_CELLS, LiveSecond, heat_edge};
+pub(crate) use second::{HEAT_CELLS, KIND_COLUMNS, LiveSecond, SERVER_COLUMNS, heat_edge};
 pub use suspect::Suspect;
 
 use crate::judgement::goal_word;

@@ -1,6 +1,7 @@
 //! One second of a load as it is shown: figures in place of histograms.
 
-use super::{EACH_SHOWN_MAX, unanswered};
+use super::{EACH_SHOWN_MAX, Live, time_word, unanswered};
+use crate::number::{or_none, rate, whole};
 use memtide_metrics::{Histogram, Quantile, quantile};
 use memtide_record::{HostSecond, Interval, ServerReport, SettledCounts, UnderWay, per_second};
 use memtide_scenario::Kind;
@@ -127,4 +128,33 @@ fn heat(times: &Histogram<u64>) -> Vec<u32> {
 /// The lower edge of a cell of the heat map, in ns.
 pub(crate) fn heat_edge(cell: usize) -> f64 {
     HEAT_FROM_NS * 10f64.powf(cell as f64 / CELLS_PER_DECADE)
+}
+
+/// What [`Live::kind_rows`] says.
+pub(crate) const KIND_COLUMNS: [&str; 3] = ["kind", "answered", "p99"];
+/// What [`Live::server_rows`] says.
+pub(crate) const SERVER_COLUMNS: [&str; 4] = ["server", "answered", "not answered", "connections"];
+
+impl Live {
+    /// A row for each kind of operation in the last second.
+    pub(crate) fn kind_rows(&self) -> Vec<Vec<String>> {
+        let kinds = self.last().into_iter().flat_map(|now| &now.kinds);
+        kinds
+            .map(|(kind, (per_s, p99))| vec![kind.to_string(), rate(*per_s), time_word(*p99)])
+            .collect()
+    }
+
+    /// A row for each server in the last second, as memtide sees it.
+    pub(crate) fn server_rows(&self) -> Vec<Vec<String>> {
+        let name = |number: usize| {
+            let server = self.plan.as_ref().and_then(|plan| plan.servers.get(number));
+            server.map_or_else(|| format!("server {number}"), |server| server.name.clone())
+        };
+        let servers = self.last().into_iter().flat_map(|now| now.servers.iter().enumerate());
+        servers
+            .map(|(number, (per_s, bad, open))| {
+                vec![name(number), rate(*per_s), whole(*bad), or_none(open.map(whole))]
+            })
+            .collect()
+    }
 }

@@ -116,18 +116,8 @@ fn percentiles_have_grades_once_enough_seconds_are_over() {
 fn where_a_run_is_says_how_long_the_rest_takes() {
     let mut live = fed([second(0, 100, 300_000, 5_000)]);
     live.plan = Some(Box::new(crate::fixture::open().plan));
-    let cooldown = Progress {
-        phase: Phase::Cooldown,
-        elapsed_s: 0.25,
-        length_s: None,
-        done: 100,
-        total: None,
-        living: None,
-        rate_per_s: None,
-        response_p99_ns: None,
-        unanswered: 0,
-        oldest_due: None,
-    };
+    let (phase, elapsed_s) = (Phase::Cooldown, 0.25);
+    let cooldown = Progress { phase, elapsed_s, done: 100, ..Progress::default() };
     live.on(&Event::Progress(cooldown));
     let said = live.whereabouts();
     assert!(said.starts_with("cooldown 0.2 s, 2 in flight, at most "), "{said}");

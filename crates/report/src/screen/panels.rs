@@ -3,7 +3,9 @@
 use super::View;
 use super::plots::{Curve, against_rate, curves, heat};
 use crate::compare::figure_rows;
-use crate::live::{AGENT_COLUMNS, Live, LiveStep, STEP_COLUMNS, time_word};
+use crate::live::{
+    AGENT_COLUMNS, KIND_COLUMNS, Live, LiveStep, SERVER_COLUMNS, STEP_COLUMNS, time_word,
+};
 use crate::number::{NONE, counted, or_none, percent, rate, time, whole};
 use memtide_base::units::format_bytes;
 use ratatui::buffer::Buffer;
@@ -51,23 +53,7 @@ fn times(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
 /// Kinds of operation, servers, and what the servers say of themselves.
 pub(super) fn parts(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
     let Some(now) = live.last() else { return };
-    let kinds: Vec<Vec<String>> = now
-        .kinds
-        .iter()
-        .map(|(kind, (per_s, p99))| vec![kind.to_string(), rate(*per_s), time_word(*p99)])
-        .collect();
-    let name = |number: usize| {
-        let server = live.plan.as_ref().and_then(|plan| plan.servers.get(number));
-        server.map_or_else(|| format!("server {number}"), |server| server.name.clone())
-    };
-    let servers: Vec<Vec<String>> = now
-        .servers
-        .iter()
-        .enumerate()
-        .map(|(number, (per_s, bad, open))| {
-            vec![name(number), rate(*per_s), whole(*bad), or_none(open.map(whole))]
-        })
-        .collect();
+    let (kinds, servers) = (live.kind_rows(), live.server_rows());
     let reports: Vec<Vec<String>> =
         now.reports
             .iter()
@@ -93,9 +79,8 @@ pub(super) fn parts(live: &Live, view: &View, area: Rect, out: &mut Buffer) {
     let [first, second, third] =
         Layout::vertical([height(kinds.len()), height(servers.len()), Constraint::Min(0)])
             .areas(area);
-    table((view, "kinds"), &["kind", "answered", "p99"], kinds, (first, out));
-    let heading = ["server", "answered", "not answered", "connections"];
-    table((view, "servers, as memtide sees them"), &heading, servers, (second, out));
+    table((view, "kinds"), &KIND_COLUMNS, kinds, (first, out));
+    table((view, "servers, as memtide sees them"), &SERVER_COLUMNS, servers, (second, out));
     let heading = ["server", "operations", "hits", "CPU", "items", "evictions"];
     table((view, "servers, as their stats say"), &heading, reports, (third, out));
 }

@@ -26,12 +26,8 @@ fn progress(elapsed_s: f64) -> Progress {
         elapsed_s,
         length_s: Some(60.0),
         done: 800_000,
-        total: None,
-        living: None,
         rate_per_s: Some(20_000.0),
-        response_p99_ns: None,
-        unanswered: 0,
-        oldest_due: None,
+        ..Progress::default()
     }
 }
 

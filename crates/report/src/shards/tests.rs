@@ -1,8 +1,7 @@
 //! The whole report of a merged record, compared with a file.
 
 use crate::fixture;
-use crate::fixture::expect;
-use crate::fixture::text;
+use crate::fixture::{expect, text};
 use memtide_base::Span;
 use memtide_metrics::{Histogram, Row};
 use memtide_record::*;

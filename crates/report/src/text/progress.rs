@@ -4,8 +4,7 @@
 
 use crate::number::{NONE, or_none, percent, rate, seconds, time, whole};
 use memtide_base::Span;
-use memtide_record::Phase;
-use memtide_record::Progress;
+use memtide_record::{Phase, Progress};
 
 /// Age from which a backlog is shown: younger ones come and go.
 const BACKLOG_TOLD: Span = Span::from_ms(100);

@@ -8,11 +8,10 @@ use crate::number::{NONE, counted, time};
 use crate::plan::is_simulated;
 use memtide_base::Rate;
 use memtide_base::choice::RateUnit;
-use memtide_record::WarningRecord;
 use memtide_record::steps::{
     Answer, Conclusion, CourseKind, LostAgent, Point, Step, StepRole, StepsEnd, Undecided,
 };
-use memtide_record::{FloorRecord, Progress, StepBegun};
+use memtide_record::{FloorRecord, Progress, StepBegun, WarningRecord};
 use memtide_scenario::scenario_file;
 use std::collections::BTreeMap;
 

@@ -482,23 +482,14 @@ fn a_program_that_takes_a_servers_cpu_is_named() {
 }
 
 #[test]
-fn a_quota_that_is_used_up_is_warned_of_above_a_trace() {
-    let warned = |share| {
-        let cpu = MachineCpu { throttled: share, ..MachineCpu::default() };
-        throttled(Some(&cpu))
-    };
-    assert_eq!(warned(Some(0.4)), Some(Warning::CpuThrottled { share: 0.4 }));
-    assert_eq!((warned(Some(0.01)), warned(None), throttled(None)), (None, None, None));
-}
-
-#[test]
-fn stolen_time_is_warned_of_above_a_trace() {
-    let warned = |share| {
-        let cpu = MachineCpu { stolen: share, ..MachineCpu::default() };
-        stolen(Some(&cpu))
-    };
-    assert_eq!(warned(Some(0.27)), Some(Warning::CpuStolen { share: 0.27 }));
-    assert_eq!((warned(Some(0.01)), warned(None), stolen(None)), (None, None, None));
+fn time_that_a_quota_or_a_hypervisor_took_is_warned_of_above_a_trace() {
+    let cpu = |throttled, stolen| MachineCpu { throttled, stolen, ..MachineCpu::default() };
+    let quota = |share| throttled(Some(&cpu(share, None)));
+    assert_eq!(quota(Some(0.4)), Some(Warning::CpuThrottled { share: 0.4 }));
+    assert_eq!((quota(Some(0.01)), quota(None), throttled(None)), (None, None, None));
+    let taken = |share| stolen(Some(&cpu(None, share)));
+    assert_eq!(taken(Some(0.27)), Some(Warning::CpuStolen { share: 0.27 }));
+    assert_eq!((taken(Some(0.01)), taken(None), stolen(None)), (None, None, None));
 }
 
 #[test]

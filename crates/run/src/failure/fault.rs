@@ -6,8 +6,7 @@ use memtide_base::{Remedy, Sentence, Span};
 use memtide_engine::Protocol;
 use memtide_engine::fleet::{FleetError, TroubleKind};
 use memtide_engine::probe::AskError;
-use memtide_record::Aborted;
-use memtide_record::Exit;
+use memtide_record::{Aborted, Exit};
 
 /// Reason why a run cannot continue.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,7 @@
 
 use super::{DEPTH_WITH_RATE, DURATION, RATE_EMBEDDED, churn};
 use memtide_engine::{Cooldown, Replicate};
-use memtide_scenario::Scenario;
-use memtide_scenario::Transport;
+use memtide_scenario::{Scenario, Transport};
 use memtide_workload::{SizeLaw, ValueSpace, Wave, WindowLaw};
 use std::collections::BTreeMap;
 

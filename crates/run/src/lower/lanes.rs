@@ -2,8 +2,7 @@
 
 use super::{Surroundings, cpus, is_local};
 use crate::share::Share;
-use memtide_scenario::Problem;
-use memtide_scenario::Scenario;
+use memtide_scenario::{Problem, Scenario};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

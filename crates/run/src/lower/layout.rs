@@ -3,8 +3,7 @@
 
 use memtide_engine::{Clients, Reach, Replicate};
 use memtide_scenario as word;
-use memtide_scenario::Scenario;
-use memtide_scenario::{Load, Problem, RateUnit};
+use memtide_scenario::{Load, Problem, RateUnit, Scenario};
 use memtide_workload::{KeySpace, OpKind, ValueSpace, WindowLaw, WindowPlan};
 
 /// Largest number of objects in all windows: 4 GB of memory.

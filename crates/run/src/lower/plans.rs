@@ -10,8 +10,7 @@ use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, StepTask, T
 use memtide_engine::{
     Clients, Cooldown, Pacing, Plan, RateUnit, Refill, Transport, Verify, Window,
 };
-use memtide_scenario::Scenario;
-use memtide_scenario::{Load, OnFull, Problem};
+use memtide_scenario::{Load, OnFull, Problem, Scenario};
 use memtide_workload::{KeyPart, Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
 
 const FILL_CONNECTIONS_PER_WORKER: u32 = 4;

@@ -7,10 +7,8 @@ use memtide_base::{Instant, Span};
 use memtide_engine::plan::segment;
 use memtide_engine::{Plan, RateUnit};
 use memtide_metrics::{Counters, Histogram, TallySum};
-use memtide_record::Interval;
-use memtide_record::{Aborted, SettledCounts};
-use memtide_scenario::Kind;
-use memtide_scenario::{Goal, Subject};
+use memtide_record::{Aborted, Interval, SettledCounts};
+use memtide_scenario::{Goal, Kind, Subject};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Length of time over which a condition is judged.

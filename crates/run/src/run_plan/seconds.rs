@@ -15,9 +15,9 @@ use memtide_engine::plan::segment;
 use memtide_engine::{Plan, RateUnit};
 use memtide_metrics::series::Sparse;
 use memtide_metrics::{Histogram, TallySum};
-use memtide_record::Interval;
 use memtide_record::{
-    HostSecond, SECONDS_MAX, SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
+    HostSecond, Interval, SECONDS_MAX, SecondRecord, ServerSecond, SettledCounts, UnderWay,
+    WorkerSecond,
 };
 use memtide_scenario::Kind;
 use std::collections::BTreeMap;

@@ -4,8 +4,7 @@ use crate::survey::{ServerStatistics, statistics};
 use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::fleet::ServerAnswer;
-use memtide_record::natively;
-use memtide_record::{ServerLoad, ServerReport};
+use memtide_record::{ServerLoad, ServerReport, natively};
 use std::collections::BTreeMap;
 
 /// Reports of the servers, by name.

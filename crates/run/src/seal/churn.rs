@@ -5,8 +5,7 @@ use memtide_base::Instant;
 use memtide_engine::plan::segment;
 use memtide_engine::{Pace, Plan};
 use memtide_metrics::{Churn, ChurnCounters, ChurnFate};
-use memtide_record::Warning;
-use memtide_record::{ChurnCounts, ChurnRecord, Distribution, Phases};
+use memtide_record::{ChurnCounts, ChurnRecord, Distribution, Phases, Warning};
 
 /// The churn record of a run whose operations are in `phases`; `None` without connection churn.
 pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<ChurnRecord> {

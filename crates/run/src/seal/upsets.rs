@@ -5,9 +5,8 @@ use super::Material;
 use crate::doctor::Missed;
 use crate::fill::Held;
 use crate::survey::{ServerCommands, Survey};
-use memtide_record::Warning;
 use memtide_record::warning::{Upset, stretches};
-use memtide_record::{Outage, Record, Totals};
+use memtide_record::{Outage, Record, Totals, Warning};
 use memtide_scenario::Scenario;
 use memtide_workload::OpKind;
 

@@ -3,10 +3,8 @@
 use memtide_belief::Confidence;
 use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;
-use memtide_record::Record;
-use memtide_record::{Distribution, GoalRecord, GoalResult, Ranged};
-use memtide_scenario::Kind;
-use memtide_scenario::{Goal, Measure, Relation, Subject};
+use memtide_record::{Distribution, GoalRecord, GoalResult, Ranged, Record};
+use memtide_scenario::{Goal, Kind, Measure, Relation, Subject};
 use std::collections::BTreeMap;
 use std::iter;
 

@@ -13,8 +13,7 @@ use memtide_engine::plan::StepTask;
 use memtide_metrics::TallySum;
 use memtide_record::steps::LostAgent;
 use memtide_record::{Event, Record, WrongValues};
-use memtide_scenario::Problem;
-use memtide_scenario::Scenario;
+use memtide_scenario::{Problem, Scenario};
 
 const LOOK_EVERY: Span = Span::from_ms(100);
 

@@ -1,14 +1,11 @@
 //! A fleet wrapper that queries no statistics of servers that must not be queried, or that closed
 //! the connection when queried. Everything else is passed to the fleet unchanged.
 
-use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::Closed;
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
+use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::TallySum;
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 /// A fleet, with the servers that it does not query.
 pub(crate) struct QueryFilter<'a, F> {
@@ -26,25 +23,7 @@ impl<'a, F: Fleet> QueryFilter<'a, F> {
 }
 
 impl<F: Fleet> Fleet for QueryFilter<'_, F> {
-    fn now(&self) -> Instant {
-        self.fleet.now()
-    }
-
-    fn since_unix(&self) -> Span {
-        self.fleet.since_unix()
-    }
-
-    fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
-        self.fleet.start(plan, workers)
-    }
-
-    fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
-        self.fleet.command(at, command)
-    }
-
-    fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
-        self.fleet.collect(until, totals)
-    }
+    memtide_engine::pass_to_fleet!(fleet: now, since_unix, start, command, collect, watch_servers);
 
     fn ask(
         &mut self,
@@ -61,10 +40,6 @@ impl<F: Fleet> Fleet for QueryFilter<'_, F> {
             self.closing.insert(server.name.clone());
         }
         answer
-    }
-
-    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
-        self.fleet.watch_servers(plan, servers);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Interpretation of the servers' counters, with figures as memcached reports them.
 
 use super::*;
-use crate::lower::{Doors, Surroundings, Wanted, lower};
+use crate::lower::{Surroundings, lower};
 use memtide_engine::driver::Address;
 use memtide_scenario::Scenario;
 
@@ -9,21 +9,7 @@ use memtide_scenario::Scenario;
 pub(crate) fn plan_of(scenario: &Scenario) -> Plan {
     let server =
         ServerPlan { name: "one".to_owned(), addresses: vec![Address::Unix("one".to_owned())] };
-    let around = Surroundings {
-        servers: vec![server],
-        embedded: false,
-        repeats: false,
-        cores: BTreeMap::new(),
-        cpus_allowed: vec![0, 1],
-        cpus_online: 2,
-        cpu_quota: None,
-        chosen: None,
-        io: Doors::Simulated,
-        outputs: Wanted::default(),
-        share: None,
-        filter: None,
-    };
-    lower(scenario, &around).expect("it can be run").plan
+    lower(scenario, &Surroundings::simulated(vec![server], 2)).expect("it can be run").plan
 }
 
 /// Figures of a server with these counts.

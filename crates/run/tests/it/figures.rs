@@ -7,8 +7,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::driver::Sample;
 use memtide_metrics::Histogram;
 use memtide_record::event::IntervalRow;
-use memtide_record::{Distribution, IntervalRecord, Totals};
-use memtide_record::{Interval, Record};
+use memtide_record::{Distribution, Interval, IntervalRecord, Record, Totals};
 use memtide_scenario::Kind;
 use memtide_workload::{OpKind, Outcome};
 

@@ -1,20 +1,19 @@
 //! The simulator's fleet for these tests: servers local or remote as a test chooses, with plans and
 //! operations kept; and an observer that records events.
 
-use memtide_base::{ConnectionId, Instant, Law, ServerId, Span};
+use memtide_base::{ConnectionId, Instant, Law, Span};
 use memtide_engine::driver::Sample;
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, Stage};
-use memtide_engine::probe::{Answer, AskError, Question};
+use memtide_engine::fleet::{Fleet, FleetError, Interval, Stage};
 use memtide_engine::{Address, Plan, ServerPlan};
 use memtide_metrics::TallySum;
-use memtide_record::{Event, Interval as Settled, Progress, Record};
-use memtide_record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
-use memtide_run::{Doors, Failure, Observer, RunOutcome, Surroundings, Wanted, lower, run};
+use memtide_record::{
+    Event, Interval as Settled, IntervalRecord, MachineCpu, MachineRecord, Phase, Progress, Record,
+};
+use memtide_run::{Failure, Observer, RunOutcome, Surroundings, Wanted, lower, run};
 use memtide_scenario::{Scenario, Settings, from_toml};
 use memtide_server::{ServerProfile, StoreOptions};
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -93,21 +92,13 @@ impl WatchedFleet {
 }
 
 impl Fleet for WatchedFleet {
-    fn now(&self) -> Instant {
-        self.inner.now()
-    }
-
-    fn since_unix(&self) -> Span {
-        self.inner.since_unix()
-    }
+    memtide_engine::pass_to_fleet!(
+        inner: now, since_unix, command, is_interrupted, ask, watch_servers
+    );
 
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         self.plans.push(plan.clone());
         self.inner.start(plan, workers)
-    }
-
-    fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
-        self.inner.command(at, command)
     }
 
     fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
@@ -116,23 +107,6 @@ impl Fleet for WatchedFleet {
         let runs = interval.workers.iter().any(|worker| worker.stage == Stage::Running);
         let late = if runs { self.late } else { Span::ZERO };
         Ok(Interval { at: interval.at + late, ..interval })
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.inner.is_interrupted()
-    }
-
-    fn ask(
-        &mut self,
-        plan: &Plan,
-        server: &ServerPlan,
-        question: Question<'_>,
-    ) -> Result<Answer, AskError> {
-        self.inner.ask(plan, server, question)
-    }
-
-    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
-        self.inner.watch_servers(plan, servers);
     }
 }
 
@@ -192,20 +166,8 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
         name: format!("server-{number}"),
         addresses: vec![address(number, local)],
     };
-    Surroundings {
-        servers: (0..servers).map(server).collect(),
-        embedded: false,
-        repeats: false,
-        cpus_allowed: vec![0, 1, 2, 3],
-        cores: BTreeMap::new(),
-        cpus_online: 4,
-        cpu_quota: None,
-        chosen: None,
-        io: Doors::Simulated,
-        outputs: Wanted { samples: true, ..Wanted::default() },
-        share: None,
-        filter: None,
-    }
+    let outputs = Wanted { samples: true, ..Wanted::default() };
+    Surroundings { outputs, ..Surroundings::simulated((0..servers).map(server).collect(), 4) }
 }
 
 /// A completed run.

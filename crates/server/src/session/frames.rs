@@ -8,9 +8,8 @@ use super::answer;
 use crate::clock::Clock;
 use crate::store::Store;
 use crate::table::{Outgoing, ReplyBuffer};
-use memtide_codec::binary::encode;
 use memtide_codec::binary::{
-    Answer, Extras, NEVER_CREATE, Opcode, Refused, Request as Frame, RequestDecoder, Status,
+    Answer, Extras, NEVER_CREATE, Opcode, Refused, Request as Frame, RequestDecoder, Status, encode,
 };
 use memtide_codec::text::ReplyDecoder;
 use memtide_codec::{ErrorKind, Keys, Reply, Request, Then, Verb};

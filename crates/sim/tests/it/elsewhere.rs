@@ -49,28 +49,12 @@ impl Elsewhere {
 }
 
 impl Fleet for Elsewhere {
-    fn now(&self) -> Instant {
-        self.fleet.now()
-    }
-
-    fn since_unix(&self) -> Span {
-        self.fleet.since_unix()
-    }
+    memtide_engine::pass_to_fleet!(
+        fleet: now, since_unix, command, collect, is_interrupted, watch_servers
+    );
 
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         self.start_task(plan.task, workers)
-    }
-
-    fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
-        self.fleet.command(at, command)
-    }
-
-    fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
-        self.fleet.collect(until, totals)
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.fleet.is_interrupted()
     }
 
     fn ask(
@@ -80,10 +64,6 @@ impl Fleet for Elsewhere {
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
         self.ask_server(plan.task, (&server.name, plan.timeout), question)
-    }
-
-    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
-        self.fleet.watch_servers(plan, servers);
     }
 }
 

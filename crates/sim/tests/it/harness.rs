@@ -4,11 +4,10 @@ use memtide_base::{Instant, Span};
 use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{FilterPlan, Fleet, Plan, ServerPlan};
 use memtide_record::steps::{Conclusion, Step};
-use memtide_record::{Event, Record};
-use memtide_record::{MachineCpu, MachineRecord, ServerCpu};
+use memtide_record::{Event, MachineCpu, MachineRecord, Record, ServerCpu};
 use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 use memtide_run::{
-    Barrier, Doors, Failure, Lowered, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
+    Barrier, Failure, Lowered, Observer, RunOutcome, Share, Surroundings, Wanted, lower, run,
 };
 use memtide_scenario::{Layer, Origin, Resume, Scenario, Settings, field};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
@@ -18,7 +17,6 @@ use memtide_sim::{
 };
 use memtide_tls::{SimulatedOptions, simulated};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The parameters of a rehearsal, with defaults.
@@ -263,18 +261,9 @@ impl World {
             addresses: vec![address(number)],
         };
         Surroundings {
-            servers: (0..self.servers.len()).map(server).collect(),
-            embedded: false,
-            repeats: false,
-            cpus_allowed: vec![0, 1],
-            cores: BTreeMap::new(),
-            cpus_online: 2,
-            cpu_quota: None,
-            chosen: None,
-            io: Doors::Simulated,
             outputs: Wanted { samples: self.keeps_samples, ..Wanted::default() },
             share: self.share,
-            filter: None,
+            ..Surroundings::simulated((0..self.servers.len()).map(server).collect(), 2)
         }
     }
 

@@ -3,8 +3,7 @@
 use crate::harness::Rehearsal;
 use memtide_base::units::parse_fraction;
 use memtide_engine::{OnFull, Pacing};
-use memtide_record::Record;
-use memtide_record::{EndedBy, Outage, Verdict};
+use memtide_record::{EndedBy, Outage, Record, Verdict};
 use memtide_workload::Outcome;
 
 /// If the verdict is yes, the servers were there to the end, and few operations and connections

@@ -6,10 +6,8 @@ use crate::check::is_answered;
 use crate::harness::{Rehearsal, World};
 use crate::setting;
 use memtide_base::rng::Random;
-use memtide_base::{Instant, Law, ServerId, Span};
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
-use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
+use memtide_base::{Instant, Law, Span};
+use memtide_engine::fleet::{Fleet, FleetError, Interval};
 use memtide_metrics::TallySum;
 use memtide_record::{Record, Scenarios, SecondRecord, SettledCounts, merge};
 use memtide_run::Share;
@@ -23,42 +21,13 @@ struct StandsStill {
 }
 
 impl Fleet for StandsStill {
-    fn now(&self) -> Instant {
-        self.fleet.now()
-    }
-
-    fn since_unix(&self) -> Span {
-        self.fleet.since_unix()
-    }
-
-    fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
-        self.fleet.start(plan, workers)
-    }
-
-    fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
-        self.fleet.command(at, command)
-    }
+    memtide_engine::pass_to_fleet!(
+        fleet: now, since_unix, start, command, is_interrupted, ask, watch_servers
+    );
 
     fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         let until = if self.stretch.contains(&until) { self.stretch.end } else { until };
         self.fleet.collect(until, totals)
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.fleet.is_interrupted()
-    }
-
-    fn ask(
-        &mut self,
-        plan: &Plan,
-        server: &ServerPlan,
-        question: Question<'_>,
-    ) -> Result<Answer, AskError> {
-        self.fleet.ask(plan, server, question)
-    }
-
-    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
-        self.fleet.watch_servers(plan, servers);
     }
 }
 

@@ -10,8 +10,7 @@ use crate::ending::OutputStop;
 use crate::opening::{Opening, OutputFacts, OutputSubject, attach};
 use crate::outlet::StallLimits;
 use memtide_record::Event;
-use memtide_scenario::Output;
-use memtide_scenario::{InfluxPlace, SpoolPlace};
+use memtide_scenario::{InfluxPlace, Output, SpoolPlace};
 use std::io;
 use std::path::Path;
 

@@ -6,8 +6,7 @@ use memtide_record::{Distribution, Record};
 use memtide_report::chart::{
     Curve, CurveGoal, CurvePoint, curve_png, curve_svg, histogram_png, histogram_svg,
 };
-use memtide_scenario::{Goal, Subject};
-use memtide_scenario::{Kind, Output};
+use memtide_scenario::{Goal, Kind, Output, Subject};
 
 /// True if a chart is written as PNG, and not as SVG.
 pub(super) fn is_png(output: &Output) -> bool {

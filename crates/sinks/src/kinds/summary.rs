@@ -2,9 +2,8 @@
 //! scan, appended to a file for spreadsheets.
 
 use crate::Sink;
-use memtide_record::Distribution;
 use memtide_record::compare::FIGURES;
-use memtide_record::{Event, Record};
+use memtide_record::{Distribution, Event, Record};
 use memtide_scenario::Kind;
 use serde_json::{Value, to_value};
 use std::io::{self, Write};

@@ -2,9 +2,8 @@
 //! this program's.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 /// The key that shows the screen.
 const SHOWS: u8 = b'u';

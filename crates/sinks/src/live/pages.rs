@@ -8,9 +8,8 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use memtide_report::index_page;
 use memtide_scenario::WebPlace;
-use std::io;
 use std::sync::Arc;
-use std::thread;
+use std::{io, thread};
 
 /// Pages that are being served.
 pub struct WebPages {

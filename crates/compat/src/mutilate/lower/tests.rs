@@ -6,8 +6,7 @@ use super::*;
 use crate::mutilate::Face;
 use crate::mutilate::args::tests::load as parse;
 use crate::tests::words;
-use memtide_scenario::Reconnect;
-use memtide_scenario::Scenario;
+use memtide_scenario::{Reconnect, Scenario};
 
 fn scenario(face: Face, line: &str) -> Scenario {
     let options = parse(face, "mcperf", &words(line)).expect("the command line is allowed");

@@ -9,8 +9,7 @@ use crate::mutilate::options::{Keys, Mode, Options, Verbosity};
 use crate::mutilate::rows::Face;
 use agents::Agents;
 use memtide_base::Span;
-use memtide_record::Event;
-use memtide_record::{LoopKind, Phase, PlanRecord, Record};
+use memtide_record::{Event, LoopKind, Phase, PlanRecord, Record};
 
 /// The log of one command line.
 #[derive(Clone, Debug)]

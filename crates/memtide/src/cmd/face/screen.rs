@@ -11,9 +11,8 @@ use memtide_compat::mutilate::text::{
 use memtide_compat::{Printed, memaslap, mutilate};
 use memtide_host::clock;
 use memtide_host::machine::Busyness;
-use memtide_record::Event;
-use memtide_record::Record;
 use memtide_record::steps::CourseKind;
+use memtide_record::{Event, Record};
 #[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
 use memtide_sinks::{Document, OutputStop, Place, Sink, no_file, open_json};

@@ -1,20 +1,19 @@
 //! `memtide run --repeat N`: the same run again and again, each over connections of its own or in a
 //! process of its own, and the median of all.
 
-use crate::cmd::ab::{carry_out, run_once};
-use crate::exit::{FAILED, INTERRUPTED, Stop, unwritable};
+use crate::cmd::ab::{carry_out, publish, run_once};
+use crate::exit::{INTERRUPTED, Stop};
 use crate::floor::{FloorMode, Floors};
 use crate::fresh;
 use crate::output::{columns, complain, show_part};
 use crate::placement::{check_undivided, variable};
-use crate::session::outlets::close;
 use crate::session::{WatchedRuns, caught, check_whole};
 use clap::ArgMatches;
 use memtide_host::signal::StopFlag;
 use memtide_record::compare::{Named, Repeats};
 use memtide_report::{repeat_line, repeats_markdown, repeats_text};
 use memtide_scenario::{Goal, Output, OutputKind, Outputs, Settings};
-use memtide_sinks::{Outlets, check_places, open_text};
+use memtide_sinks::check_places;
 use std::sync::Arc;
 
 /// The figures of runs without goals.
@@ -70,7 +69,15 @@ pub(super) fn repeat(asked: u32, matches: &ArgMatches, settings: &Settings) -> R
         shows = shows && shown().is_ok();
     }
     watched.iter().for_each(|watched| watched.close());
-    publish(&repeats, outputs, shows, code)
+    // Why there is none was said already.
+    if repeats.runs.is_empty() {
+        return Ok(code);
+    }
+    Ok(publish(outputs, shows, code, |kind| match kind {
+        None => repeats_text(&repeats, columns()),
+        Some(OutputKind::Json) => repeats.to_json(),
+        Some(_) => repeats_markdown(&repeats),
+    }))
 }
 
 /// True if each run has a process of its own.
@@ -118,27 +125,4 @@ fn names(settings: &Settings) -> Vec<Named> {
         names.extend(FIGURES.iter().filter_map(|name| Named::parse(name).ok()));
     }
     names
-}
-
-/// Shows the result and writes its outputs; returns the exit code.
-fn publish(repeats: &Repeats, outputs: &Outputs, shows: bool, code: u8) -> Result<u8, Stop> {
-    // Why was said already.
-    if repeats.runs.is_empty() {
-        return Ok(code);
-    }
-    let mut trouble = Vec::new();
-    if shows && let Err(error) = show_part(&format!("\n{}", repeats_text(repeats, columns()))) {
-        trouble.push(unwritable("stdout", &error));
-    }
-    let mut outlets = Outlets::default();
-    for output in outputs.files() {
-        let text = match output.kind {
-            OutputKind::Json => repeats.to_json(),
-            _ => repeats_markdown(repeats),
-        };
-        trouble.extend(open_text(&mut outlets, &output, &text).err().map(Stop::from));
-    }
-    trouble.extend(close(outlets));
-    trouble.iter().for_each(|stop| complain(&stop.message));
-    Ok(if code == 0 && !trouble.is_empty() { FAILED } else { code })
 }

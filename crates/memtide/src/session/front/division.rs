@@ -1,8 +1,7 @@
 //! Division of a run by agents: the common load of the agents, and the load of their master beside
 //! it.
 
-use memtide_scenario::{Goal, Load};
-use memtide_scenario::{Scenario, Settings};
+use memtide_scenario::{Goal, Load, Scenario, Settings};
 use memtide_workload::Wave;
 
 /// The loads of one run.

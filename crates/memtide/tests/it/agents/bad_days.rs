@@ -77,7 +77,7 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     let record = record(&lab.path("run.json"));
     assert_eq!((record.ended_by, names(&record).len()), (EndedBy::Duration, 2), "{finished}");
     // It did not end early, and it is known of how many agents it is.
-    let said = finished.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = in_a_line(&finished.out);
     assert!(said.contains("2 of 3 shares"), "{finished}");
     for wrong in ["ended early", "share 0 of", "of 1:"] {
         assert!(!said.contains(wrong), "'{wrong}': {finished}");
@@ -117,42 +117,55 @@ pub(super) fn settled(rows: &str) -> u64 {
     lines.filter(|row| row[kind] == "all").map(|row| row[settled].parse::<u64>().unwrap()).sum()
 }
 
+/// Carries out a search or a scan by two agents, of which one is killed in the first step; returns
+/// its output, its outputs as Markdown and JUnit, and its steps.
+fn with_a_loss(lab: &Lab, words: &str) -> (Finished, String, String, Steps) {
+    let peer = Peer::memcached("");
+    let mut agents = lab.agents(2);
+    let [text, json, junit] = ["text.md", "steps.json", "steps.xml"].map(|name| lab.path(name));
+    let running = lab.master(&format!(
+        "{words} -s {} --agents 2 --allow-lost 1 --quiet --keys 200 --warmup 0 --mix get=1 \
+         --out md={} --json {} --out junit={}",
+        peer.name,
+        text.display(),
+        json.display(),
+        junit.display()
+    ));
+    agents[0].await_log("begins share");
+    agents[1].kill();
+    let finished = running.finish();
+    finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
+    let [text, json, junit] = [text, json, junit].map(|path| read_to_string(path).unwrap());
+    let steps = Steps::from_json(&json).unwrap();
+    (finished, text, junit, steps)
+}
+
+/// `text` with single spaces.
+fn in_a_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Every step after the loss was called behind, the answer was a tenth of the rate that was met,
 /// and neither stderr nor a report said that an agent was lost.
 #[test]
 fn a_search_goes_on_with_the_agents_that_are_left_and_says_so() {
     let _turn = shared();
-    let (lab, peer) = (Lab::new("search"), Peer::memcached(""));
-    let mut agents = lab.agents(2);
-    let [page, text, json, junit] =
-        ["page.html", "text.md", "steps.json", "steps.xml"].map(|name| lab.path(name));
+    let lab = Lab::new("search");
+    let page = lab.path("page.html");
     let words = format!(
-        "search -s {} --agents 2 --allow-lost 1 --quiet --keys 200 --rate-min 500 --rate-max 600 \
-         --goal all.p50<5s --duration 3s --warmup 0 --mix get=1 --steps-max 6 --resolution 10% \
-         --out html={} --out md={} --json {} --out junit={}",
-        peer.name,
-        page.display(),
-        text.display(),
-        json.display(),
-        junit.display()
+        "search --rate-min 500 --rate-max 600 --goal all.p50<5s --duration 3s --steps-max 6 \
+         --resolution 10% --out html={}",
+        page.display()
     );
-    let running = lab.master(&words);
-    agents[0].await_log("begins share");
-    agents[1].kill();
-    let finished = running.finish();
-    finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
-    let junit = read_to_string(junit).unwrap();
+    let (finished, text, junit, steps) = with_a_loss(&lab, &words);
     let why =
         junit.lines().find(|line| line.contains("<failure type=\"lost\"")).unwrap_or_default();
     assert!(why.contains("message=\"agent a1 (") && why.contains("was lost in step"), "{junit}");
-    let shown = [&finished.out, &read_to_string(page).unwrap(), &read_to_string(text).unwrap()];
-    for shown in shown {
-        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for shown in [&finished.out, &read_to_string(page).unwrap(), &text].map(|it| in_a_line(it)) {
         for word in ["of 1 of 2 agents from step", "was lost in step"] {
             assert!(shown.contains(word), "no '{word}' in {shown}");
         }
     }
-    let steps = Steps::from_json(&read_to_string(json).unwrap()).unwrap();
     assert_eq!((steps.conclusion.exit, steps.conclusion.lost.len()), (3, 1));
     let partial: Vec<_> = steps.steps.iter().filter(|it| it.record.missing.is_some()).collect();
     assert!(!partial.is_empty() && partial.iter().all(|step| !step.behind), "{finished}");
@@ -163,28 +176,13 @@ fn a_search_goes_on_with_the_agents_that_are_left_and_says_so() {
 #[test]
 fn a_scan_goes_on_with_the_agents_that_are_left() {
     let _turn = shared();
-    let (lab, peer) = (Lab::new("scan"), Peer::memcached(""));
-    let mut agents = lab.agents(2);
-    let [text, json, junit] = ["text.md", "steps.json", "steps.xml"].map(|name| lab.path(name));
-    let words = format!(
-        "scan -s {} --agents 2 --allow-lost 1 --quiet --keys 200 --rates 400,800,600 --duration 2s \
-         --warmup 0 --mix get=1 --arrival fixed --out md={} --json {} --out junit={}",
-        peer.name,
-        text.display(),
-        json.display(),
-        junit.display()
-    );
-    let running = lab.master(&words);
-    agents[0].await_log("begins share");
-    agents[1].kill();
-    let finished = running.finish();
-    finished.fails(3, &["agent a1", "was lost in step", "1 of 2 agents went on"]);
-    for text in [&finished.out, &read_to_string(text).unwrap(), &read_to_string(junit).unwrap()] {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lab = Lab::new("scan");
+    let words = "scan --rates 400,800,600 --duration 2s --arrival fixed";
+    let (finished, text, junit, steps) = with_a_loss(&lab, words);
+    for text in [&finished.out, &text, &junit].map(|it| in_a_line(it)) {
         assert!(text.contains("agent a1 (") && text.contains("was lost in step 1"), "{text}");
         assert!(!text.contains(") of 1:"), "{text}");
     }
-    let steps = Steps::from_json(&read_to_string(json).unwrap()).unwrap();
     assert_eq!((steps.conclusion.exit, steps.steps.len()), (3, 3), "{finished}");
     assert!(steps.steps.iter().all(|step| !step.behind), "{finished}");
     // The agent that is left makes its half of each later step, and all of that is answered.

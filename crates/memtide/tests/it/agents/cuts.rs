@@ -10,12 +10,11 @@ use crate::child::{Finished, Running, cleared, shared, within_turn};
 use crate::peer::{Peer, free_port};
 use memtide_record::{EndedBy, Record};
 use rustix::process::Signal;
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// Addresses reserved for benchmarks (RFC 2544).
 const AGENT: &str = "198.18.0.2";

@@ -3,6 +3,7 @@
 
 use super::{Agent, Lab};
 use crate::child::{Running, memtide, shared};
+use crate::hostile::peak_kib;
 use crate::peer::{Peer, free_port};
 use memtide_base::printable::is_obeyed;
 use memtide_cluster::files;
@@ -17,11 +18,10 @@ use memtide_cluster::transport::{AgentNet, FromMaster, FromNet, MasterNet};
 use memtide_host::clock::monotonic_ns;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// What a liar writes into every text: escapes, and a line of its own.
 const EVIL: &str = "\u{1b}[2Jevil\u{1b}]0;t\u{7}\nmemtide: FORGED\r\u{202e}\u{9b}2J";
@@ -38,13 +38,6 @@ pub(super) fn is_harmless(text: &str, what: &str) {
     assert_eq!(obeyed, None, "{what}: {text}");
     assert!(!text.lines().any(|line| line.starts_with("memtide: FORGED")), "{what}: {text}");
     assert!(text.len() < 200_000, "{what}: {} bytes", text.len());
-}
-
-/// The most memory that a process had, in KiB; none once it has ended.
-fn peak_kib(id: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse().ok()
 }
 
 /// A lie of an agent: what it says, and how its master ends.
@@ -385,7 +378,9 @@ fn against(lab: &Lab, peer: &Peer, it: &Lie, base: &str) {
     let over = AtomicBool::new(false);
     let finished = thread::scope(|scope| {
         scope.spawn(|| lie(&net, it, base, &over));
-        while let Some(kib) = peak_kib(id).filter(|_| began.elapsed() < LIE_MAX) {
+        while let kib @ 1.. = peak_kib(id)
+            && began.elapsed() < LIE_MAX
+        {
             peak = peak.max(kib);
             thread::sleep(Duration::from_millis(5));
         }
@@ -698,7 +693,7 @@ fn no_lie_of_a_master_ends_an_agent_or_takes_its_memory() {
     assert!(all.len() > 50, "{}", all.len());
     on_threads(&all, agents.len(), |at, it| order(&lab, &peer.name, &agents[at].1, it));
     for (agent, _) in &agents {
-        let kib = peak_kib(agent.id()).expect("it lives");
+        let kib = peak_kib(agent.id());
         assert!(kib < PEAK_KIB_MAX, "{kib} KiB: {}", agent.said());
         is_harmless(&agent.said(), "the log");
         assert!(agent.said().lines().all(|line| line.chars().count() < 1_100));

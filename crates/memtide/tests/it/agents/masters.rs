@@ -169,17 +169,6 @@ fn agents_that_share_a_folder_keep_a_record_each_and_none_is_lost() {
     assert_eq!(names(&record(&json)), ["a0", "a1", "a2"]);
 }
 
-#[test]
-fn the_load_ends_when_its_master_is_silent() {
-    let _turn = shared();
-    let (lab, peer, agents, master) = loading("silent");
-    master.signal(Signal::STOP);
-    let lasts = load_lasts(&peer);
-    assert!(lasts < ALONE_MAX, "{lasts:?}");
-    drop(master);
-    are_fetched(&lab, &agents);
-}
-
 /// Agents end their load after 5 s without their master, and keep the connection: once it goes on,
 /// it gets the records, says what happened, and the agents need not keep them.
 #[test]

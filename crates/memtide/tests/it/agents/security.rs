@@ -2,6 +2,7 @@
 
 use super::{Agent, Lab, is_untouched, record, until};
 use crate::child::{memtide, program, shared};
+use crate::hostile::peak_kib;
 use crate::peer::{Peer, free_port};
 use std::fs;
 use std::io::{Read, Write};
@@ -141,10 +142,8 @@ fn memory_beyond_the_limit_is_refused_before_it_is_taken() {
         lab.refuses(&line, 2, &["a0", "(memory-max)"]);
         assert!(began.elapsed() < Duration::from_secs(10), "{words}: {:?}", began.elapsed());
     }
-    let status = fs::read_to_string(format!("/proc/{}/status", agent.id())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    let kib: u64 = peak.split_whitespace().next().unwrap().parse().unwrap();
-    assert!(kib < 60_000, "{kib} KiB: {}", agent.said());
+    let kib = peak_kib(agent.id());
+    assert!((1..60_000).contains(&kib), "{kib} KiB: {}", agent.said());
     is_untouched(&peer);
     lab.run(&peer, "1", "--rate 500 --duration 1s --warmup 0");
 }

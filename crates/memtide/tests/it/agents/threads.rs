@@ -4,10 +4,9 @@ use super::Lab;
 use crate::child::shared;
 use crate::peer::Peer;
 use rustix::thread::{CpuSet, sched_getaffinity};
-use std::fs;
 use std::io::Write;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// The threads of a process by name, each with its allowed CPUs, as the kernel formats them.
 fn threads(process: u32) -> Vec<(String, String)> {

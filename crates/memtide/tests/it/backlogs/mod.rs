@@ -62,7 +62,7 @@ fn asked_and_not_taken(arguments: &str, rounds: usize) {
     expect(&mut two, b"VALUE a 0 1\r\n1\r\nEND\r\n", &at_once);
     assert_eq!(two.read(&mut [0]).unwrap(), 0, "more than was asked for");
     ask(&mut one, "get none\r\n", "END\r\n");
-    let peak = peak_kib(format!("/proc/{}/status", server.id()));
+    let peak = peak_kib(server.id());
     assert!(0 < peak && peak < MEMORY_KIB_MAX, "the server took {} MiB", peak / 1024);
 }
 

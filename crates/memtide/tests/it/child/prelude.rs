@@ -1,7 +1,7 @@
 //! The names that most of these tests use; each file imports the others itself.
 
 pub(crate) use crate::child::{
-    Finished, Running, alone, assert_counters_equal, check, fresh, memtide, memtide_with, program,
+    Finished, Running, assert_counters_equal, check, fresh, memtide, memtide_with, program,
     program_in, read_record, record_at, run_in, scratch, section, shared, start_after,
 };
 pub(crate) use crate::peer::{Peer, free_port};

@@ -10,15 +10,13 @@ fn trial(path: &Path) -> Trial {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-#[test]
-fn a_slower_server_is_worse() {
-    let _turn = alone();
+pub(crate) fn a_slower_server_is_worse() {
     let quick = Peer::embedded("--behaviour fixed:5ms");
     let slow = Peer::embedded("--behaviour fixed:8ms");
     let (json, page, html) = (scratch("ab.json"), scratch("ab.md"), scratch("ab.html"));
     let line = format!(
-        "ab --a server={} --b server={} {FLAGS} --figures all.p50 --difference 20% --at-most 60s \
-         --json {} --out md={} --out html={}",
+        "ab --a server={} --b server={} {FLAGS} --duration 200ms --figures all.p50 \
+         --difference 20% --at-most 60s --json {} --out md={} --out html={}",
         quick.name,
         slow.name,
         json.display(),

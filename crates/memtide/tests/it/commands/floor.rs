@@ -28,9 +28,7 @@ fn run_with(words: &str, cache: &Path) -> (Finished, Option<FloorRecord>) {
     (run, record.floor)
 }
 
-#[test]
-fn figures_near_the_floor_are_named_and_floors_are_kept() {
-    let _turn = alone();
+pub(crate) fn figures_near_the_floor_are_named_and_floors_are_kept() {
     let (quick, slow) = (Peer::embedded(""), Peer::embedded("--behaviour fixed:20ms"));
     let cache = scratch("floors");
     drop(fs::remove_dir_all(&cache));

@@ -4,8 +4,8 @@
 
 mod world;
 mod scale;
-mod ab;
-mod floor;
+pub(crate) mod ab;
+pub(crate) mod floor;
 mod pages;
 
 use crate::prelude::*;

@@ -7,6 +7,7 @@ pub(crate) mod terminal;
 use crate::prelude::*;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
+use std::sync::Condvar;
 
 /// Shell commands to run first, the words for memtide after these, and the exit code. The shell has
 /// `$M` (the program), `$PEER` and `$PORT` (a memcached), `$SHORT` and `$RATE` (short runs), and
@@ -24,8 +25,11 @@ fn row(line: &'static str) -> Row {
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 const MEMORY_KIB_MAX: u64 = 256 * 1024;
-/// Number of rows that run at the same time.
+/// Number of rows of a table that run at the same time, and of rows of all tables.
 const AT_ONCE: usize = 2;
+const AT_ONCE_MAX: usize = 4;
+/// Rows of all tables that run.
+static BUSY: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 /// Longest sentence: one that lists everything that is allowed.
 const SENTENCE_BYTES_MAX: usize = 2500;
 
@@ -61,9 +65,6 @@ fn the_other_commands_take_no_nonsense() {
 
 /// Runs every row, a few at a time, and fails with all rows that break a rule.
 fn hold(name: &str) {
-    static TABLE: Mutex<()> = Mutex::new(());
-    // One table at a time, so that the machine is not busier than a row expects.
-    let _table = TABLE.lock();
     let _turn = shared();
     let rows: Vec<Row> = section(include_str!("rows.txt"), name).map(row).collect();
     let peer = Peer::memcached("");
@@ -76,9 +77,14 @@ fn hold(name: &str) {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(row) = rows.get(number) else { break };
+                    // The machine is not busier than a row expects.
+                    let busy = BUSY.0.lock().unwrap();
+                    *BUSY.1.wait_while(busy, |busy| *busy == AT_ONCE_MAX).unwrap() += 1;
                     if tried(row, &peer, &place(number)).is_some() {
                         broken.lock().unwrap().push(number);
                     }
+                    *BUSY.0.lock().unwrap() -= 1;
+                    BUSY.1.notify_one();
                 }
             });
         }
@@ -180,7 +186,7 @@ impl Watched {
 
     /// The end of the child, if it has ended.
     fn ended(&mut self) -> Option<End> {
-        let look = peak_kib(format!("/proc/{}/status", self.child.id()));
+        let look = peak_kib(self.child.id());
         self.memory_kib = self.memory_kib.max(look);
         let late = self.started.elapsed() > PATIENCE;
         if late {
@@ -201,7 +207,7 @@ impl Watched {
         unsafe { libc::kill(-self.group, libc::SIGKILL) };
         // The system also counts the time before exec, when the memory was this test's.
         let usage_kib = usage.ru_maxrss as u64;
-        if usage_kib > peak_kib("/proc/self/status") {
+        if usage_kib > peak_kib(std::process::id()) {
             self.memory_kib = self.memory_kib.max(usage_kib);
         }
         Some(End { status: ExitStatus::from_raw(status), late, memory_kib: self.memory_kib })
@@ -237,9 +243,9 @@ impl End {
     }
 }
 
-/// Largest resident memory of a process, from its status file; 0 if it has gone.
-pub(crate) fn peak_kib(status: impl AsRef<Path>) -> u64 {
-    let text = fs::read_to_string(status).unwrap_or_default();
+/// Largest resident memory of a process; 0 if it has gone.
+pub(crate) fn peak_kib(id: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|words| words.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
 }

@@ -104,13 +104,13 @@ fn a_database_that_is_killed_in_mid_run_has_all_points_in_the_end() {
     let _turn = shared();
     let spool = scratch("influx-killed-spool");
     // The run outlasts the database's absence.
-    let (ops, rate) = (many(), many().clamp(50_000, 150_000) / 6);
+    let (ops, rate) = (many(), many().clamp(40_000, 150_000) / 4);
     let line = "run --keys 1000 --mix get=5,set=1,delete=1 --json -";
     let line = format!("{line} --rate {rate} --ops-max {ops} --spool {},1GB", spool.display());
     let running = Running::start(&format!("{line} --out influx={}", database.url()));
-    thread::sleep(Duration::from_millis(1_700));
+    thread::sleep(Duration::from_millis(1_200));
     database.kill();
-    thread::sleep(Duration::from_secs(3));
+    thread::sleep(Duration::from_millis(1_500));
     database.start_again();
     let record = running.finish().exits(0).record();
     assert_eq!(record.totals.answered, ops);

@@ -85,10 +85,8 @@ fn naps(is_over: &AtomicBool) -> f64 {
     quantile(late, 0.95)
 }
 
-#[test]
-fn sends_to_a_real_server_follow_their_law() {
+pub(crate) fn sends_to_a_real_server_follow_their_law() {
     type Share = fn(f64) -> f64;
-    let _turn = alone();
     let peer = Peer::memcached("");
     let exponential: Share = |x| 1.0 - (-x).exp();
     let uniform: Share = |x| (x / 2.0).min(1.0);
@@ -141,10 +139,8 @@ fn distance(mut values: Vec<f64>, share: fn(f64) -> f64) -> f64 {
 
 /// Lindley's recursion (1952): with one server and services of length S in the order of arrival,
 /// the k-th ends at max(its arrival, the end of the one before) + S.
-#[test]
-fn responses_of_a_queue_are_what_lindleys_recursion_says() {
+pub(crate) fn responses_of_a_queue_are_what_lindleys_recursion_says() {
     const SERVICE_S: f64 = 1e-3;
-    let _turn = alone();
     let peer = Peer::embedded("--behaviour queue:1,fixed:1ms");
     let flags = format!(
         "-s {} --load never --mix get=1 --rate 700 --arrival poisson --duration 5s --threads 1",

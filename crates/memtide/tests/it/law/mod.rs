@@ -16,9 +16,11 @@ use crate::peer::Peer;
 use memtide_record::Record;
 use memtide_record::steps::Steps;
 use serde_json::Value;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use truth::Law;
 
 pub(crate) use rows::{csv, json_lines};
@@ -33,8 +35,11 @@ const OUTS_OF_RUN: &str = "--out hgrm=r.hgrm --out samples=s";
 /// Outputs for people, which say whether a run was simulated.
 const SAY_SO: [&str; 4] = ["text", "r.md", "r.html", "r.xml"];
 
-/// The outputs of a run by their names: `text` is stdout, `influx` the points.
-struct Outputs(BTreeMap<String, String>);
+/// The outputs of a run by their names: `text` is stdout, `influx` the points. Beside them what
+/// their record says, once it was read; none if it is no record.
+struct Outputs(BTreeMap<String, String>, Read);
+
+type Read = OnceCell<Option<Rc<(Record, Value)>>>;
 
 impl Outputs {
     /// Runs the program in a new folder, and reads everything that it wrote there.
@@ -45,7 +50,7 @@ impl Outputs {
         let mut outputs: BTreeMap<String, String> =
             files.map(|path| (name(&path), fs::read_to_string(&path).unwrap())).collect();
         outputs.insert("text".to_owned(), run.out.clone());
-        Self(outputs)
+        Self(outputs, OnceCell::new())
     }
 
     fn get(&self, name: &str) -> &str {
@@ -55,18 +60,26 @@ impl Outputs {
     fn with(&self, name: &str, text: String) -> Self {
         let mut outputs = self.0.clone();
         outputs.insert(name.to_owned(), text);
-        Self(outputs)
+        let read = if name == "r.json" { OnceCell::new() } else { self.1.clone() };
+        Self(outputs, read)
+    }
+
+    /// The record and its JSON.
+    fn record(&self) -> Option<Rc<(Record, Value)>> {
+        let read = || {
+            let text = self.get("r.json");
+            Some(Rc::new((Record::from_json(text).ok()?, serde_json::from_str(text).ok()?)))
+        };
+        self.1.get_or_init(read).clone()
     }
 
     /// What is wrong with one output of a run.
     fn wrong(&self, name: &str) -> Vec<String> {
         let text = self.get(name);
-        let of = if name == "r.json" { text } else { self.get("r.json") };
-        let Ok(record) = Record::from_json(of) else { return vec!["it is no record".to_owned()] };
-        let json: Value = serde_json::from_str(of).unwrap();
-        let mut law = Law::new(&record, &json);
-        let (rows, samples) = (csv(self.get("r.csv")), csv(self.get("s.csv")));
-        let log = rows::log(&mut law, self.get("r.hlog"));
+        let Some(read) = self.record() else { return vec!["it is no record".to_owned()] };
+        let (record, json) = &*read;
+        let mut law = Law::new(record, json);
+        let [rows, samples] = ["r.csv", "s.csv"].map(|name| move || csv(self.get(name)));
         let is_simulated = record.plan.io == "simulated";
         let says_so = !SAY_SO.contains(&name) || text.contains("simulated") == is_simulated;
         law.holds(says_so, || format!("simulated: {is_simulated}, which it does not say"));
@@ -88,20 +101,24 @@ impl Outputs {
             }
             "r.xml" => files::junit(&mut law, text),
             "r.hgrm" => files::hgrm(&mut law, text),
-            "c.json" => files::comparison(&mut law, &Law::new(&record, &json), text),
+            "c.json" => files::comparison(&mut law, &Law::new(record, json), text),
             "r.om" => files::metrics(&mut law, text),
-            "r.hlog" => rows::logged(&mut law, &log, &rows),
-            "r.csv" => {
-                rows::heading(&mut law, text.lines().next().unwrap_or(""));
-                rows::seconds(&mut law, &rows, &log);
+            "r.hlog" => {
+                let log = rows::log(&mut law, text);
+                rows::logged(&mut law, &log, &rows());
             }
-            "r.jsonl" => law.holds(rows::are_equal(&json_lines(text), &rows), || {
+            "r.csv" => {
+                let log = rows::log(&mut law, self.get("r.hlog"));
+                rows::heading(&mut law, text.lines().next().unwrap_or(""));
+                rows::seconds(&mut law, &rows(), &log);
+            }
+            "r.jsonl" => law.holds(rows::are_equal(&json_lines(text), &rows()), || {
                 "other rows than as CSV".to_owned()
             }),
             "r.sum.csv" => rows::summary(&mut law, text),
-            "s.csv" => rows::samples(&mut law, &samples),
+            "s.csv" => rows::samples(&mut law, &samples()),
             "s.jsonl" => rows::samples(&mut law, &json_lines(text)),
-            "influx" => rows::points(&mut law, text, &rows, &samples),
+            "influx" => rows::points(&mut law, text, &rows(), &samples()),
             _ => law.wrong.push(format!("no law holds {name}")),
         }
         law.wrong
@@ -462,7 +479,9 @@ fn simulated_searches_and_scans_are_the_same_in_all_outputs() {
 
 /// Asserts the law for all outputs of a search or a scan, whose points are `lines`.
 fn steps_hold(folder: &Path, run: &Finished, lines: Option<Vec<String>>) -> Steps {
-    let (steps, wrong) = steps_wrong(&Outputs::of(folder, run), lines).expect("steps");
+    let outputs = Outputs::of(folder, run);
+    let (steps, json) = steps_of(&outputs).expect("steps");
+    let wrong = steps_wrong(&outputs, (&steps, &json), lines);
     assert!(wrong.is_empty(), "{run}\n{} faults:\n{}", wrong.len(), wrong.join("\n"));
     steps
 }
@@ -480,6 +499,7 @@ const FOUND_IN_STEPS: [(&str, f64); 8] = [
 ];
 
 fn find_changed_digits_of_steps(outputs: &Outputs) {
+    let right = steps_of(outputs);
     let missed = FOUND_IN_STEPS.iter().filter_map(|(name, least)| {
         let text = outputs.get(name);
         let from = if *name == "r.json" { text.find("\"totals\"").unwrap() } else { 0 };
@@ -489,25 +509,36 @@ fn find_changed_digits_of_steps(outputs: &Outputs) {
             *at < text.find("<details>").filter(|_| *name == "r.md").unwrap_or(text.len())
         });
         let tried = Tried { name, text, digits, least: *least };
-        tried.missed(|text| match steps_wrong(&outputs.with(name, text), None) {
-            Some((_, wrong)) => wrong,
-            None => vec!["they are no steps".to_owned()],
+        tried.missed(|text| {
+            let outputs = outputs.with(name, text);
+            let changed = if *name == "r.json" { steps_of(&outputs) } else { None };
+            match changed.as_ref().or(right.as_ref().filter(|_| *name != "r.json")) {
+                Some((steps, json)) => steps_wrong(&outputs, (steps, json), None),
+                None => vec!["they are no steps".to_owned()],
+            }
         })
     });
     let missed: Vec<String> = missed.collect();
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// The steps, and what is wrong with the outputs of a search or a scan; none if the JSON holds no
-/// steps.
-fn steps_wrong(outputs: &Outputs, lines: Option<Vec<String>>) -> Option<(Steps, Vec<String>)> {
-    let steps = Steps::from_json(outputs.get("r.json")).ok()?;
-    let json: Value = serde_json::from_str(outputs.get("r.json")).unwrap();
-    let mut law = Law { steps: Some(&steps), ..Law::new(&steps.steps[0].record, &json) };
+/// The steps of a search or a scan, and their JSON; none if that holds no steps.
+fn steps_of(outputs: &Outputs) -> Option<(Steps, Value)> {
+    let text = outputs.get("r.json");
+    Some((Steps::from_json(text).ok()?, serde_json::from_str(text).ok()?))
+}
+
+/// What is wrong with the outputs of a search or a scan.
+fn steps_wrong(
+    outputs: &Outputs,
+    (steps, json): (&Steps, &Value),
+    lines: Option<Vec<String>>,
+) -> Vec<String> {
+    let mut law = Law { steps: Some(steps), ..Law::new(&steps.steps[0].record, json) };
     text::text(&mut law, outputs.get("text"));
     text::markdown(&mut law, outputs.get("r.md"));
     let cells = files::steps(outputs.get("r.html"));
-    charts::of_steps(&mut law, &steps, outputs.get("r.html").split("<details>").next().unwrap());
+    charts::of_steps(&mut law, steps, outputs.get("r.html").split("<details>").next().unwrap());
     cells[1..].iter().for_each(|row| text::row(&mut law, &cells[0], row));
     let log = rows::log(&mut law, outputs.get("r.hlog"));
     let all = csv(outputs.get("r.csv"));
@@ -526,7 +557,7 @@ fn steps_wrong(outputs: &Outputs, lines: Option<Vec<String>>) -> Option<(Steps, 
     let (suites, pages) = (parts("r.xml", "<testsuite "), parts("r.html", "<details>"));
     if suites.len() != steps.steps.len() + 1 {
         wrong.push("not a suite for each step, and the result".to_owned());
-        return Some((steps, wrong));
+        return wrong;
     }
     let mut before_s = 0.0;
     for (number, step) in steps.steps.iter().enumerate() {
@@ -546,7 +577,7 @@ fn steps_wrong(outputs: &Outputs, lines: Option<Vec<String>>) -> Option<(Steps, 
         files::figures(&mut law, &pages[number]);
         wrong.extend(law.wrong.into_iter().map(|why| format!("step {own:?}: {why}")));
     }
-    Some((steps, wrong))
+    wrong
 }
 
 /// The least part of the digits of each output of which a change is found. The rest say nothing

@@ -4,11 +4,10 @@
 use crate::child::{Running, cleared, fresh_folder, shared};
 use crate::peer::{Peer, free_port};
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// Time limit until a process has begun.
 const PATIENCE: Duration = Duration::from_secs(20);

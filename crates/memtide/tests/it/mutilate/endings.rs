@@ -2,7 +2,7 @@
 
 use super::parser::{self, Dialect};
 use super::{dialect, face, fresh};
-use crate::child::{Running, alone, program, shared};
+use crate::child::{Running, program, shared};
 use crate::peer::{Peer, free_port};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
@@ -181,9 +181,7 @@ fn a_database_that_is_away_costs_a_run_nothing_but_its_points() {
 }
 
 /// It is all that the original prints about a fill.
-#[test]
-fn a_fill_on_a_busy_machine_warns() {
-    let _turn = alone();
+pub(crate) fn a_fill_on_a_busy_machine_warns() {
     let (peer, is_over) = (Peer::memcached(""), AtomicBool::new(false));
     let cpus = thread::available_parallelism().unwrap().get();
     let burn = || {

@@ -3,10 +3,10 @@
 
 mod elsewhere;
 mod homes;
-mod log;
+pub(crate) mod log;
 mod networks;
-mod sequences;
-mod twelve;
+pub(crate) mod sequences;
+pub(crate) mod twelve;
 mod machines;
 mod killed;
 
@@ -18,13 +18,16 @@ use memtide_record::Record;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketType};
 use rustix::process::Signal;
+<<<<<<< HEAD
 use std::fs;
 use std::net::SocketAddr;
+=======
+>>>>>>> house33
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// Longest time until an agent can be dialled.
 const PATIENCE: Duration = Duration::from_secs(20);

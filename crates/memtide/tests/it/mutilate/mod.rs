@@ -2,22 +2,21 @@
 //! Debian's memcached, with the output read by a parser that knows only the originals.
 
 mod matrix;
-mod rates;
-mod endings;
+pub(crate) mod rates;
+pub(crate) mod endings;
 mod files;
 mod credentials;
 mod containers;
 mod repeats;
-mod fleet;
+pub(crate) mod fleet;
 
 #[path = "../../../../compat/tests/parser/mod.rs"]
 mod parser;
 
 use crate::child::{Finished, fresh, program, record_at};
 use crate::peer::Peer;
-use memtide_record::PhaseCounts;
-use memtide_record::Record;
 use memtide_record::steps::Steps;
+use memtide_record::{PhaseCounts, Record};
 use memtide_scenario::Kind;
 use parser::Dialect;
 use std::path::Path;

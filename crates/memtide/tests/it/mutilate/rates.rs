@@ -2,10 +2,9 @@
 
 use super::parser::{self, Dialect, Progress, Waveform};
 use super::{Tally, counted, dialect, face, fresh, load_ms, record_at};
-use crate::child::{Finished, alone, shared};
+use crate::child::{Finished, shared};
 use crate::peer::Peer;
-use memtide_record::Record;
-use memtide_record::{EndedBy, Verdict};
+use memtide_record::{EndedBy, Record, Verdict};
 use memtide_scenario::Kind;
 
 /// Parses a waveform's output, and compares it with its servers and its record.
@@ -35,10 +34,8 @@ fn waveform(peer: &Peer, line: &str) -> (Waveform, Record) {
     (printed, record)
 }
 
-#[test]
-fn a_seed_makes_the_waveform_that_it_made_before() {
+pub(crate) fn a_seed_makes_the_waveform_that_it_made_before() {
     // Nearly 100 000/s from a program that is built for tests.
-    let _turn = alone();
     let peer = Peer::memcached("-t 2");
     for (line, expected) in [
         (

@@ -116,7 +116,7 @@ fn neither_the_faces_nor_no_stats_ask_while_the_load_runs() {
     assert!((5..=12).contains(&count), "{count} questions: {run}");
     let (count, run) = ask(&format!("{native} --no-stats"));
     assert!(count == 0 && run.record().server.during.is_empty(), "{count} questions: {run}");
-    let (count, run) = ask("mutilate -s SERVER -q 200 -t 5 -r 20 -c 2");
+    let (count, run) = ask("mutilate -s SERVER -q 200 -t 3 -r 20 -c 2");
     assert!(count <= 4, "{count} questions: {run}");
 }
 

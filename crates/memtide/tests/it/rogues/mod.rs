@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::net::TcpStream;
 
 /// Number of runs at the same time.
-const BESIDE: usize = 4;
+const BESIDE: usize = 8;
 
 /// Stage of a run at which the server begins to misbehave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

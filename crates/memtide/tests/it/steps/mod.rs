@@ -1,18 +1,18 @@
 //! Searches and scans as their user meets them: against a server with a known limit, against
 //! memcached, interrupted, and with a server that dies.
 
-use crate::child::refused;
+use crate::child::{refused, schema};
 use crate::prelude::*;
+use jsonschema::Validator;
 use memtide_record::LoopKind;
 use memtide_record::steps::{CourseKind, StepRole, Steps, StepsEnd};
+use std::sync::LazyLock;
 
 /// Reads the JSON of steps, which must match the published schema; no record may lose an operation.
 fn read(text: &str) -> Steps {
     let value: Value = serde_json::from_str(text).unwrap();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/steps.schema.json");
-    let schema = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();
+    static SCHEMA: LazyLock<Validator> = LazyLock::new(|| schema("steps.schema.json"));
+    let errors: Vec<String> = SCHEMA.iter_errors(&value).map(|e| e.to_string()).collect();
     assert_eq!(errors, [""; 0]);
     let steps = Steps::from_json(text).unwrap();
     for step in &steps.steps {

@@ -10,8 +10,7 @@ use crate::sample::{CellForm, Column};
 use memtide_base::Span;
 use memtide_metrics::summary::{Quantile, quantile};
 use memtide_metrics::{Histogram, histogram::Moments};
-use memtide_scenario::Kind;
-use memtide_scenario::RowText;
+use memtide_scenario::{Kind, RowText};
 use serde_json::{Map, Value};
 
 /// A row of an intervals file. All rows have the same columns, in the same order.

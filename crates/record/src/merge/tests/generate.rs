@@ -5,8 +5,7 @@ use crate::warning::Warning;
 use memtide_base::{Random, Span};
 use memtide_metrics::series::GetTimes;
 use memtide_metrics::{Histogram, Row};
-use memtide_scenario::Kind;
-use memtide_scenario::Scenario;
+use memtide_scenario::{Kind, Scenario};
 use std::collections::BTreeMap;
 
 /// Beginning of these tests' day, in ns since 1970.

@@ -8,8 +8,8 @@ use super::steps::{curve, upright};
 use super::{SCRIPT, STYLE, shell};
 use crate::axis::{Axis, Scale};
 use crate::live::{
-    AGENT_COLUMNS, HEAT_CELLS, Live, LiveSecond, LiveStep, STEP_COLUMNS, Suspect, heat_edge,
-    time_word,
+    AGENT_COLUMNS, HEAT_CELLS, KIND_COLUMNS, Live, LiveSecond, LiveStep, SERVER_COLUMNS,
+    STEP_COLUMNS, Suspect, heat_edge, time_word,
 };
 use crate::number::{or_none, percent, rate, seconds, time, whole};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -224,25 +224,10 @@ fn table(caption: &str, heading: &[&str], rows: &[Vec<String>]) -> Markup {
 }
 
 fn kinds(live: &Live) -> Markup {
-    let kinds = live.last().into_iter().flat_map(|now| &now.kinds);
-    let rows: Vec<Vec<String>> = kinds
-        .map(|(kind, (per_s, p99))| vec![kind.to_string(), rate(*per_s), time_word(*p99)])
-        .collect();
-    table("Kinds in the last second", &["kind", "answered", "p99"], &rows)
+    table("Kinds in the last second", &KIND_COLUMNS, &live.kind_rows())
 }
 
 fn servers(live: &Live) -> Markup {
-    let name = |number: usize| {
-        let server = live.plan.as_ref().and_then(|plan| plan.servers.get(number));
-        server.map_or_else(|| format!("server {number}"), |server| server.name.clone())
-    };
-    let servers = live.last().into_iter().flat_map(|now| now.servers.iter().enumerate());
-    let rows: Vec<Vec<String>> = servers
-        .map(|(number, (per_s, bad, open))| {
-            vec![name(number), rate(*per_s), whole(*bad), or_none(open.map(whole))]
-        })
-        .collect();
-    let heading = ["server", "answered", "not answered", "connections"];
     let reports = live.last().into_iter().flat_map(|now| &now.reports);
     let said: Vec<Vec<String>> = reports
         .map(|(name, of)| {
@@ -255,7 +240,7 @@ fn servers(live: &Live) -> Markup {
         .collect();
     let says = ["server", "operations", "hits", "items", "evictions"];
     html! {
-        (table("Servers, as memtide sees them", &heading, &rows))
+        (table("Servers, as memtide sees them", &SERVER_COLUMNS, &live.server_rows()))
         (table("Servers, as their stats say", &says, &said))
     }
 }

@@ -8,12 +8,9 @@ fn measuring() -> Progress {
         elapsed_s: 3.24,
         length_s: Some(10.0),
         done: 64_800,
-        total: None,
-        living: None,
         rate_per_s: Some(20_012.0),
         response_p99_ns: Some(412_000),
-        unanswered: 0,
-        oldest_due: None,
+        ..Progress::default()
     }
 }
 

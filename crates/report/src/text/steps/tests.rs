@@ -139,12 +139,9 @@ fn progress_says_which_step_it_is() {
         elapsed_s: 3.2,
         length_s: Some(10.0),
         done: 64_000,
-        total: None,
-        living: None,
         rate_per_s: Some(20_012.0),
         response_p99_ns: Some(412_000),
-        unanswered: 0,
-        oldest_due: None,
+        ..Progress::default()
     };
     let begun = StepBegun {
         number: 7,

@@ -1,8 +1,7 @@
 //! A decided scenario stays the same if decided again, and is a scenario like any other.
 
 use super::*;
-use memtide_scenario::Settings;
-use memtide_scenario::from_toml;
+use memtide_scenario::{Settings, from_toml};
 
 /// Scenarios that leave fields open, each different ones.
 const OPEN: [&str; 14] = [

@@ -43,38 +43,11 @@ impl First {
 }
 
 impl Fleet for First {
-    fn now(&self) -> Instant {
-        self.own.now()
-    }
-
-    fn since_unix(&self) -> Span {
-        self.own.since_unix()
-    }
-
-    fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
-        self.own.start(plan, workers)
-    }
-
-    fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
-        self.own.command(at, command)
-    }
+    memtide_engine::pass_to_fleet!(own: now, since_unix, start, command, ask, watch_servers);
 
     fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         self.serve(until);
         self.own.collect(until, totals)
-    }
-
-    fn ask(
-        &mut self,
-        plan: &Plan,
-        server: &ServerPlan,
-        question: Question<'_>,
-    ) -> Result<Answer, AskError> {
-        self.own.ask(plan, server, question)
-    }
-
-    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
-        self.own.watch_servers(plan, servers);
     }
 }
 

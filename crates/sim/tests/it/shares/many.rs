@@ -3,8 +3,7 @@
 
 use crate::prelude::*;
 use memtide_metrics::Histogram;
-use memtide_record::Merging;
-use memtide_record::{ClockRecord, Distribution, ShareStart, Wide};
+use memtide_record::{ClockRecord, Distribution, Merging, ShareStart, Wide};
 use std::io::Write;
 
 /// A machine whose time of day is wrong.
@@ -20,41 +19,12 @@ const SHIFT_MAX: Span = Span::from_ms(40);
 const LEAD: Span = Span::from_s(2);
 
 impl Fleet for Shifted {
-    fn now(&self) -> Instant {
-        self.fleet.now()
-    }
+    memtide_engine::pass_to_fleet!(
+        fleet: now, start, command, collect, is_interrupted, ask, watch_servers
+    );
 
     fn since_unix(&self) -> Span {
         self.fleet.since_unix() + self.ahead
-    }
-
-    fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
-        self.fleet.start(plan, workers)
-    }
-
-    fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
-        self.fleet.command(at, command)
-    }
-
-    fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
-        self.fleet.collect(until, totals)
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.fleet.is_interrupted()
-    }
-
-    fn ask(
-        &mut self,
-        plan: &Plan,
-        server: &ServerPlan,
-        question: Question<'_>,
-    ) -> Result<Answer, AskError> {
-        self.fleet.ask(plan, server, question)
-    }
-
-    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
-        self.fleet.watch_servers(plan, servers);
     }
 }
 

@@ -3,8 +3,7 @@
 
 use crate::prelude::*;
 use memtide_record::compare::{RuleOutcome, Unit};
-use memtide_record::{GoalResult, Rule};
-use memtide_record::{compare, merge};
+use memtide_record::{GoalResult, Rule, compare, merge};
 
 const MULTIGET: f64 = 4.0;
 

@@ -11,9 +11,8 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
-use std::io;
-use std::mem;
 use std::sync::Arc;
+use std::{io, mem};
 
 /// The most rows of a group.
 pub(super) const GROUP_ROWS_MAX: usize = 64 << 10;

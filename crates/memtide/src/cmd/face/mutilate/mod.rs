@@ -29,14 +29,12 @@ use memtide_compat::mutilate::{
 };
 use memtide_host::clock;
 use memtide_host::signal::StopFlag;
-use memtide_record::EndedBy;
-use memtide_record::Event;
 use memtide_record::steps::{CourseKind, StepsEnd};
+use memtide_record::{EndedBy, Event};
 use memtide_run::steps::{
     Aim, Bisect, Course, Data, Measured, Rates, RunTask, Scan, StepsOutcome, Time,
 };
-use memtide_scenario::{Kind, OutputKind, Settings};
-use memtide_scenario::{Measure, Problem};
+use memtide_scenario::{Kind, Measure, OutputKind, Problem, Settings};
 use memtide_sinks::{
     Document, OutputFacts, OutputSubject, Place, Samples, Sink, check_distinct, check_kind, no_file,
 };

@@ -4,14 +4,13 @@
 use super::User;
 use crate::child::{Running, cleared, fresh, fresh_folder, memtide, shared};
 use crate::peer::{Peer, free_port};
-use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// Far below the time that a master waits for agents.
 const AT_ONCE: Duration = Duration::from_secs(10);

@@ -3,7 +3,7 @@
 
 use super::super::parser::{self, Dialect};
 use super::{User, answered, listed};
-use crate::child::{Finished, alone, fresh, record_at, shared, within_turn};
+use crate::child::{Finished, fresh, record_at, shared, within_turn};
 use crate::peer::Peer;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -123,10 +123,8 @@ pub(super) fn printed(line: &str, ran: &Finished) -> Vec<(u64, u64)> {
 }
 
 /// People compare these instants with the logs of jobs on other machines.
-#[test]
-pub(super) fn printed_instants_are_those_at_which_the_server_is_loaded() {
+pub(crate) fn printed_instants_are_those_at_which_the_server_is_loaded() {
     const NEAR_MS: u64 = 100;
-    let _turn = alone();
     let lines = [
         "-t 1 -q 1000 -c 2",
         "-t 1 -w 1 -q 1000",

@@ -4,12 +4,11 @@
 use super::super::parser::{self, Dialect};
 use super::machines::{Machines, SERVER};
 use super::sequences::{Between, far, printed, stretches};
-use crate::child::{Finished, Running, alone, shared, within_turn};
+use crate::child::{Finished, Running, shared, within_turn};
 use crate::peer::Peer;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fs, thread};
 
 /// Distance of a printed instant from the counted one, in milliseconds.
 const NEAR_MS: u64 = 100;
@@ -44,9 +43,7 @@ fn callers_of_agents_find_what_they_look_at() {
     run(false);
 }
 
-#[test]
-fn callers_of_agents_find_instants_beside_the_logs_of_other_machines() {
-    let _turn = alone();
+pub(crate) fn callers_of_agents_find_instants_beside_the_logs_of_other_machines() {
     run(true);
 }
 
