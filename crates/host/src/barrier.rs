@@ -34,6 +34,10 @@ pub enum BarrierError {
     ///
     /// To do: check that all shares were started, and allow them more time.
     Late,
+    /// The folder or the launcher did not answer within the limit.
+    ///
+    /// To do: look whether the file system or the launcher hangs, or allow more time.
+    Silent,
     /// The launcher cannot be spoken with, or its reply is not PMI-1's.
     ///
     /// To do: use a launcher that serves PMI-1, such as `srun --mpi=pmi2`, or another barrier.
@@ -74,6 +78,7 @@ impl fmt::Display for BarrierError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Late => f.write_str("the other shares did not arrive in time"),
+            Self::Silent => f.write_str("the folder or the launcher did not answer in time"),
             Self::Launcher { why } => write!(f, "the launcher cannot be reached over PMI: {why}"),
             Self::Missing { ranks } => f.write_str(&missing(ranks)),
             Self::Twice { rank } => {
@@ -201,7 +206,8 @@ impl BarrierThread {
     /// `timeout`.
     ///
     /// # Errors
-    /// If the folder cannot be used, or this process was there before, or the others have begun.
+    /// If the folder cannot be used or does not answer, or this process was there before, or the
+    /// others have begun.
     pub fn in_folder(
         (path, key): (&Path, Option<&str>),
         (rank, size): (u32, u32),
@@ -244,7 +250,7 @@ impl BarrierThread {
         match is_open.recv_timeout(Duration::from_nanos(timeout.ns())) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(error),
-            Err(_) => return Err(BarrierError::Late),
+            Err(_) => return Err(BarrierError::Silent),
         }
         Ok(Self { clock, timeout, go: Some(go), found, abandoned, given_up_at: None })
     }

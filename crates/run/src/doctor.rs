@@ -23,6 +23,9 @@ const RATE_TOLERANCE: f64 = 0.005;
 const GENERATOR_SHARE_MAX: f64 = 0.10;
 /// Above this utilisation, a worker's own queueing shows in the times.
 const BUSY_MAX: f64 = 0.70;
+/// The kernel counts a stop by a CPU quota once it has ended: a reading may lack one of this length,
+/// the usual period of quotas.
+const QUOTA_PERIOD: Span = Span::from_ms(100);
 
 /// Figures that the checks judge.
 pub(crate) struct Findings<'a> {
@@ -390,9 +393,19 @@ pub(crate) fn busy_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) ->
     share.clamp(0.0, 1.0)
 }
 
-/// Fraction of `measured_s` in which a worker was ready to run while another thread had its CPU.
+/// Fraction of `measured_s` in which a worker was ready to run while another thread had its CPU, or
+/// a quota stopped it.
 pub(crate) fn kept_share(worker: &WorkerReport, measured_s: f64) -> f64 {
     worker.run_delay.map_or(0.0, |delay| part(delay, measured_s))
+}
+
+/// Fraction of `measured_s` in which other threads certainly had the CPU that a worker was ready to
+/// use: the kernel counts its stops by a quota, which took the fraction `throttled`, as such waits.
+pub(crate) fn taken_share(worker: &WorkerReport, throttled: Option<f64>, measured_s: f64) -> f64 {
+    let kept = kept_share(worker, measured_s);
+    let stops = throttled.filter(|share| *share > 0.0);
+    let stops = stops.map_or(0.0, |share| share + part(QUOTA_PERIOD, measured_s));
+    (kept - stops).max(0.0)
 }
 
 /// Fraction of `measured_s` in which a worker neither ran nor waited for a CPU, although it had

@@ -320,11 +320,9 @@ fn judge<W: Observer>(
         .map(|times| merged(times, Kind::All, plan));
     let workers = || ended.workers.iter();
     let machine = record.machine_cpu.as_ref();
-    // The kernel counts a thread that a quota stopped among those that wait for a CPU.
     let throttled = machine.and_then(|cpu| cpu.throttled);
-    let waited = |worker| doctor::kept_share(worker, record.measured_s);
-    let kept: Vec<f64> =
-        workers().map(|worker| (waited(worker) - throttled.unwrap_or(0.0)).max(0.0)).collect();
+    let taken = |worker| doctor::taken_share(worker, throttled, record.measured_s);
+    let kept: Vec<f64> = workers().map(taken).collect();
     let still: Vec<f64> =
         workers().map(|worker| doctor::still_share(plan, worker, record.measured_s)).collect();
     let stopped = workers().map(|worker| worker.stopped).max().unwrap_or(Span::ZERO);

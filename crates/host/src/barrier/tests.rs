@@ -111,11 +111,23 @@ fn a_folder_that_cannot_be_made_or_whose_folder_is_missing_is_named_at_once() {
     drop(std::fs::remove_dir_all(&around));
 }
 
+/// Its share said that the others had not arrived.
+#[test]
+fn a_folder_that_does_not_answer_is_given_up_and_said_to_be_silent() {
+    let hangs = || {
+        thread::sleep(Duration::from_nanos(PATIENCE.ns()));
+        Folder::open(Path::new("/dev/null"), "", (0, 2))
+    };
+    let silent = BarrierThread::begin(hangs, Clock::start(), SHORT).unwrap_err();
+    assert_eq!(silent, BarrierError::Silent);
+    assert!(silent.to_string().contains("did not answer in time"), "{silent}");
+}
+
 #[test]
 fn a_launcher_that_never_answers_is_given_up() {
     let (ours, _theirs) = UnixStream::pair().unwrap();
     let silent = BarrierThread::at_launcher((ours.as_raw_fd(), true), Clock::start(), SHORT);
-    assert_eq!(silent.unwrap_err(), BarrierError::Late);
+    assert_eq!(silent.unwrap_err(), BarrierError::Silent);
     let (ours, theirs) = UnixStream::pair().unwrap();
     drop(theirs);
     let gone = BarrierThread::at_launcher((ours.as_raw_fd(), true), Clock::start(), SHORT);

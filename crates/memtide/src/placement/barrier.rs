@@ -189,7 +189,7 @@ impl Words {
         let Self { name, timeout, .. } = self;
         let limit = format_span(*timeout);
         NotRun(match error {
-            BarrierError::Late | BarrierError::Missing { .. } => {
+            BarrierError::Late | BarrierError::Silent | BarrierError::Missing { .. } => {
                 format!("at {name} {error} (--barrier-timeout {limit})")
             }
             BarrierError::Twice { .. } | BarrierError::Passed => {

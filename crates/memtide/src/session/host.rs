@@ -271,6 +271,7 @@ impl World for HostWorld {
             busyness,
             first: None,
             groups,
+            throttled: None,
             local,
             seconds: SecondReader::default(),
             clock,
@@ -329,6 +330,8 @@ struct HostGauge {
     first: Option<FirstReading>,
     /// The control groups of this process.
     groups: ControlGroups,
+    /// For how long they had stopped it by the latest reading, and when that was.
+    throttled: Option<(Instant, Span)>,
     /// The servers on this machine.
     local: Vec<(Option<String>, LocalServer)>,
     seconds: SecondReader,
@@ -369,8 +372,13 @@ impl HostGauge {
     /// The server on this machine that waited longest for a CPU.
     fn server(&self, now: &Programs, first: &FirstReading) -> Option<ServerCpu> {
         let each = self.local.iter().zip(&first.waits);
-        let waited =
-            each.filter_map(|((name, of), before)| Some((name, of.longest_since(before)?)));
+        // The kernel counts stops of the embedded server by the quota among its waits.
+        let stops = self.groups.throttled().zip(first.throttled);
+        let stops = stops.map_or(Span::ZERO, |(now, before)| now.saturating_sub(before));
+        let waited = each.filter_map(|((name, of), before)| {
+            let stops = if name.is_none() { stops } else { Span::ZERO };
+            Some((name, of.longest_since(before)?.saturating_sub(stops)))
+        });
         let (name, waited) = waited.max_by_key(|(_, waited)| *waited)?;
         let own: Vec<u32> = self.local.iter().map(|(_, server)| server.process).collect();
         let beside = self.beside(now, first, &own);
@@ -381,16 +389,18 @@ impl HostGauge {
 
 impl Gauge for HostGauge {
     fn restart(&mut self) {
-        (self.busyness, self.first) = (Busyness::default(), None);
+        (self.busyness, self.first, self.throttled) = (Busyness::default(), None, None);
     }
 
     fn read(&mut self, at: Instant) {
         self.busyness.read(at);
+        let (now, throttled) = (self.clock.now(), self.groups.throttled());
+        self.throttled = throttled.map(|stopped| (now, stopped));
         if self.first.is_none() {
             self.first = Some(FirstReading {
-                at: self.clock.now(),
+                at: now,
                 programs: Programs::read(),
-                throttled: self.groups.throttled(),
+                throttled,
                 waits: self.local.iter().map(|(_, server)| server.waits()).collect(),
             });
         }
@@ -419,9 +429,12 @@ impl Gauge for HostGauge {
     fn cpu(&self) -> Option<MachineCpu> {
         let busy = self.busyness.summary()?;
         let (now, first) = (Programs::read(), self.first.as_ref());
+        // Until the end of the window, as the waits of the workers are.
         let throttled = first.and_then(|first| {
-            let since = self.groups.throttled()?.saturating_sub(first.throttled?);
-            Some(self.part(first, since).min(1.0))
+            let (at, stopped) = self.throttled?;
+            let since = stopped.saturating_sub(first.throttled?);
+            let length = at.since(first.at).as_s_f64().max(f64::MIN_POSITIVE);
+            Some((since.as_s_f64() / length).min(1.0))
         });
         Some(MachineCpu {
             beside: first.and_then(|first| self.beside(&now, first, &[])),

@@ -95,7 +95,8 @@ fn change(record: &Record) -> Option<Change> {
     }
     let rate = record.achieved();
     let is_known = record.is_one_load() && record.rate_missing(rate.unit).is_none();
-    let is_saturated = record.loop_kind == LoopKind::Closed && is_known && is_servers_rate(record);
+    // What spoils this rate has its own advice, above.
+    let is_saturated = record.loop_kind == LoopKind::Closed && is_known;
     for (code, why) in [
         ("cpu_taken", "when no other program uses its CPUs"),
         ("cpu_throttled", "when its control group has CPU time to spare"),
@@ -142,14 +143,6 @@ fn change(record: &Record) -> Option<Change> {
 fn longer(figure: &GradedFigure) -> f64 {
     let factor = figure.half_width.map_or(LONGER, |half| (half / YES_MAX).powi(2));
     factor.clamp(2.0, LONGER_MAX)
-}
-
-/// True if the rate of a closed loop is what the servers could do: it does not consist of errors,
-/// and memtide had the CPU time to ask for more.
-fn is_servers_rate(record: &Record) -> bool {
-    use CheckKind::{Answered, Errors, OwnCpus, WorkerBusy};
-    let spoils = |code| matches!(code, Answered | Errors | OwnCpus | WorkerBusy);
-    !record.believable.reasons.iter().any(|reason| spoils(reason.code))
 }
 
 /// Rounds to two significant digits: advice need not be more precise.

@@ -134,6 +134,14 @@ fn own(live: &Live, now: &LiveSecond) -> Option<String> {
             format!(" (CPUs {} busy, {ready} threads ready)", percent(busy))
         });
         let whose = of(live.worst_agent(|agent| agent.kept));
+        // The kernel counts stops by a quota as waits; another program makes its CPU busy.
+        let busiest = now.host.as_ref().and_then(|host| host.cpu_busy_max);
+        if busiest.is_some_and(|busiest| busiest < kept) {
+            return Some(format!(
+                "{whose}a worker lacked its CPU for {share} of the time, and no CPU was as busy: \
+                 probably a CPU quota"
+            ));
+        }
         return Some(format!(
             "{whose}another program had a worker's CPU for {share} of the time{around}"
         ));

@@ -213,6 +213,13 @@ fn a_starved_or_busy_worker_is_suspected() {
     ] {
         assert!(matches!(of, Suspect::Own(_)) && of.sentence().contains(word), "{of:?}");
     }
+    // No program can have had a CPU for longer than any of them was busy.
+    let mut last = second(0, 1_000, 40_000_000, 30_000_000);
+    last.workers[0].kept = Some(0.8);
+    last.host.as_mut().unwrap().cpu_busy_max = Some(0.3);
+    let quota = fed([last]).suspect().unwrap();
+    assert!(quota.sentence().contains("lacked its CPU for 80 %"), "{quota:?}");
+    assert!(quota.sentence().ends_with("probably a CPU quota"), "{quota:?}");
     // Sent 30 ms late, and no reply took longer than 10 ms.
     let late = with(0.3, 0.0, 0.0);
     assert!(matches!(late, Suspect::Own(_)) && late.sentence().contains("sent late"), "{late:?}");

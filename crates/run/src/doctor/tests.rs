@@ -492,6 +492,21 @@ fn time_that_a_quota_or_a_hypervisor_took_is_warned_of_above_a_trace() {
     assert_eq!((taken(Some(0.01)), taken(None), stolen(None)), (None, None, None));
 }
 
+/// A warning that other threads took the CPU stood beside that of the quota: the kernel had not
+/// counted the last stop yet.
+#[test]
+fn stops_by_a_quota_are_no_time_that_other_threads_took() {
+    // Of 2 s it waited for 1.7 s; the kernel says that the quota stopped it for 80 % of the time.
+    let worker = report(0, Some(300), Some(1_700));
+    let taken = |throttled| taken_share(&worker, throttled, 2.0);
+    // Without the quota's stops, the rest is that of a program beside it.
+    for (throttled, rest) in
+        [(None, 0.85), (Some(0.0), 0.85), (Some(0.3), 0.5), (Some(0.8), 0.0), (Some(0.9), 0.0)]
+    {
+        assert!((taken(throttled) - rest).abs() < 1e-9, "{throttled:?}: {}", taken(throttled));
+    }
+}
+
 #[test]
 fn a_run_that_went_without_a_server_measured_another_load() {
     // Every operation was answered: the other server took those of the one that died.

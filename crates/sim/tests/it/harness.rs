@@ -244,8 +244,11 @@ impl World {
         let scenario = self.scenario();
         let server = self.server_cpu.take();
         let length = scenario.warmup.longest(scenario.duration) + scenario.duration?;
+        // A stop by a quota is counted once it has ended.
+        let is_counted =
+            |it: &WorkerPause| it.kind != PauseKind::Throttled || it.from + it.length < length;
         let part = |kind| {
-            let of_kind = self.pauses.iter().filter(|pause| pause.kind == kind);
+            let of_kind = self.pauses.iter().filter(|it| it.kind == kind && is_counted(it));
             of_kind.map(|pause| pause.length.as_s_f64()).sum::<f64>() / length.as_s_f64()
         };
         let stolen = Some(part(PauseKind::Steal) / 2.0);

@@ -78,6 +78,9 @@ pub fn world(seed: u64) -> World {
     if draw.chance(0.2) {
         encrypt(&mut draw, &mut world.words);
     }
+    if !churns && draw.chance(0.15) {
+        lengthen(&mut draw, &mut world.words);
+    }
     world
 }
 
@@ -126,6 +129,14 @@ fn only_meta(draw: &mut Draw, words: &mut Words) {
     words.push(("stale-time", draw.pick(&["30", "30", "1", "0"]).to_owned()));
     if draw.chance(0.3) {
         words.push(("meta-flags", draw.pick(&["t", "hl", "thlsfc"]).to_owned()));
+    }
+}
+
+/// Makes a load last for more than a second, so that seconds end within its window.
+fn lengthen(draw: &mut Draw, words: &mut Words) {
+    let is_short = |(field, word): &&mut (&str, String)| *field == "duration" && word != "5s";
+    if let Some((_, word)) = words.iter_mut().find(is_short) {
+        *word = draw.ms(1_500, 3_000);
     }
 }
 

@@ -96,6 +96,25 @@ fn no_seed_breaks_a_law() {
     assert!(count < 100 || 2 * tally.whole > count, "{tally:?}");
 }
 
+/// A law about what no world has holds nothing.
+#[test]
+fn worlds_have_what_the_laws_are_about() {
+    let worlds: Vec<_> = (1..=300).map(draw::world).collect();
+    for (field, word) in [
+        ("rate-unit", "keys"),
+        ("cooldown", "stop"),
+        ("refill", "whole"),
+        ("protocol", "meta"),
+        ("tls", "on"),
+        ("warmup", "auto"),
+    ] {
+        let has = |(name, value): &(&str, String)| (*name, &**value) == (field, word);
+        let count = worlds.iter().filter(|world| world.words.iter().any(has)).count();
+        println!("{count} of 300 worlds have {field} {word}");
+        assert!(count >= 5, "{count} of 300 worlds have {field} {word}");
+    }
+}
+
 /// A world of the swarm that ran to its end, for tests that corrupt its results.
 fn whole(accepts: impl Fn(&Rehearsal) -> bool) -> Rehearsal {
     (1..500)

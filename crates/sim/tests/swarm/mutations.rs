@@ -10,6 +10,7 @@ use memtide_engine::{OnFull, Pacing, Refill, Sample};
 use memtide_metrics::Histogram;
 use memtide_record::{CheckKind, Distribution, Verdict};
 use memtide_scenario::Kind;
+use memtide_workload::Arrival;
 
 fn open(rehearsal: &Rehearsal) -> bool {
     let long = rehearsal.samples.len() > 50 && rehearsal.record.totals.answered > 50;
@@ -203,6 +204,24 @@ fn a_backlog_that_is_too_old_is_found() {
         },
     );
     assert!(said.contains("an operation had waited for"), "{said}");
+}
+
+#[test]
+fn a_backlog_of_too_many_is_found() {
+    let fits = |run: &Rehearsal| {
+        let is_fixed = matches!(run.plan.pacing, Pacing::Open { arrival: Arrival::Fixed, .. });
+        let second = run.record.seconds.first();
+        let is_counted = second.is_some_and(|second| second.under_way.backlog.is_some());
+        open(run) && is_fixed && is_counted && run.samples.iter().all(was_sent)
+    };
+    let said = found_in(fits, |run| {
+        let second = &mut run.record.seconds[0];
+        let warmup = run.plan.window.warmup.as_s_f64();
+        second.length_s = warmup + run.record.measured_s / 2.0;
+        second.under_way.oldest_due_s = Some(0.0);
+        second.under_way.backlog = Some(run.record.totals.intended + 100);
+    });
+    assert!(said.contains("operations are said to wait"), "{said}");
 }
 
 /// An operation that counts as answered although its answer came when its time was up.

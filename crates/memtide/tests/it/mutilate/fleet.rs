@@ -18,11 +18,7 @@ use memtide_record::Record;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketType};
 use rustix::process::Signal;
-<<<<<<< HEAD
-use std::fs;
 use std::net::SocketAddr;
-=======
->>>>>>> house33
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -220,6 +220,9 @@ deeds! {
         b"STAT pid abc\r\nSTAT cmd_get -5\r\nSTAT cmd_set 1e400\r\nSTAT curr_items \xff\xfe\r\n\
           STAT  \r\nSTAT evictions 99999999999999999999\r\nSTAT threads -1\r\nEND\r\n",
     ) => all(3, "STAT");
+    "figures of another process": |it| it.say(
+        b"STAT pid 2\r\nSTAT uptime 1\r\nSTAT cmd_get 0\r\nSTAT cmd_set 0\r\nEND\r\n",
+    ) => all(3, "STAT").but(Stats, 0, "").but(Farewell, 0, "restart");
     "a million rows": |it| {
         let rows = b"STAT a 1\r\n".repeat(10_000);
         (0..100).try_for_each(|_| it.say(&rows))?;

@@ -184,6 +184,30 @@ fn shares_that_do_not_come_are_named() {
     drop(fs::remove_dir_all(path));
 }
 
+/// A mistyped folder was made, and the share waited there until the limit.
+#[test]
+fn a_mistyped_folder_is_named_before_anything_is_made_or_sent() {
+    let peer = Peer::memcached("");
+    let typo = folder("share-typo");
+    // It would wait for longer than this test may take.
+    let json = scratch("share-typo.json");
+    let line = format!(
+        "run -s {} --keys 50 --shard 0/2 --barrier dir:{}/x --barrier-timeout 1h --json {}",
+        peer.name,
+        typo.display(),
+        json.display()
+    );
+    let named = format!("'{}' cannot be used: No such file", typo.display());
+    memtide(&line).complains(2, &[&named, "name a folder that all shares can write to"]);
+    assert!(!typo.exists() && peer.figure("cmd_set") == 0, "nothing was made or sent");
+    // Where the folder around it is there, the limit bounds the wait, and the others are named.
+    fs::create_dir(&typo).unwrap();
+    let alone = memtide(&line.replace("1h", "300ms")).exits(0);
+    let why = not_run(&json, &alone);
+    assert!(why.contains("share 1 did not arrive") && why.contains("300 ms"), "{why}");
+    drop(fs::remove_dir_all(typo));
+}
+
 #[test]
 fn a_merged_record_says_which_share_is_missing_and_of_how_many() {
     let peer = Peer::memcached("");
